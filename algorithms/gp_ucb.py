@@ -1,0 +1,51 @@
+"""GP-UCB over a table of arms (srinivas2010gpucb; calandriello2019bkb eq. (3)).
+
+Paper -> here:  lambda -> lam,  F -> norm,  sigma_t^2/lambda -> posterior.variance
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from algorithms.api import Arms, Indices, Observation, Optimizer
+from algorithms.parts.arms import EXACT, GaussianTable, chosen
+from algorithms.parts.bounds import Confidence
+
+
+class GPUCB(Optimizer):
+    """Pulls the arm with the largest upper confidence bound of an exact posterior, one at a time."""
+
+    domains = (Arms,)
+    domain: Arms
+
+    def __init__(
+        self, domain: Arms, rng: np.random.Generator, *,
+        bandwidth: float, lam: float, xi: float, norm: float, delta: float, beta: str, posterior: str,
+    ) -> None:  # fmt: skip
+        super().__init__(domain, rng)
+        self.confidence = Confidence(xi, delta, lam, norm, beta)
+        self.posterior = chosen(EXACT, posterior, "posterior")(GaussianTable(domain.points, bandwidth), lam)
+        self.information = 0.0  # ln det(K_t/lambda + I)
+
+    @property
+    def beta(self) -> float:
+        return self.confidence.exact(self.information)
+
+    def ask(self, room: int, pending: Indices) -> Indices:
+        """The largest upper confidence bound; ties go to the lowest index."""
+        bounds = self.posterior.mean + self.beta * np.sqrt(self.posterior.variance)  # BKB eq. (3)
+        return np.array([np.argmax(bounds)])
+
+    def tell(self, query: Indices, obs: Observation) -> None:
+        """Condition on what was seen; ln det(K_t/lambda + I) = sum_s ln(1 + sigma_{s-1}^2(x_s))."""
+        super().tell(query, obs)
+        for arm, y in zip(query, obs.y, strict=True):
+            self.information += np.log1p(self.posterior.variance_of(arm))
+            self.posterior.add(arm, y)
+
+    def recommend(self) -> Indices:
+        """The arm with the largest posterior mean."""
+        return np.array([np.argmax(self.posterior.mean)])
+
+    def report(self) -> dict[str, float]:
+        return {"beta": self.beta, "distinct_arms": self.posterior.distinct}

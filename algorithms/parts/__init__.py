@@ -1,0 +1,1 @@
+"""Textbook pieces used by at least two algorithms; each knows no algorithm."""

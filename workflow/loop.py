@@ -1,0 +1,136 @@
+"""The loop between a problem and an optimizer: ask, evaluate, tell, until the budget is spent.
+
+It owns what an optimizer must not see: the objective, the budget, the clock. A `Progress` is everything that the
+rest of the run depends on; pickled after any step, it continues bit-identically.
+
+`timing.ask` and `timing.tell` are CPU seconds of this one-threaded process, so that other load on the machine does
+not count; `timing.evaluate` is wall time, since a simulator may be a process of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.api import Arms, Box, Observation, Optimizer
+from problems.api import Evaluation, Problem
+
+UNLIMITED = 1 << 30
+Noise = Callable[[int], np.random.Generator]
+
+
+@dataclass
+class Progress:
+    """A run under way: the optimizer and the rows that it has made so far, one block of columns a batch."""
+
+    optimizer: Optimizer
+    blocks: list[dict[str, NDArray]] = field(default_factory=list)
+    rows: int = 0
+
+    def columns(self) -> dict[str, NDArray]:
+        """All rows so far; a diagnostic that a batch did not report is NaN there."""
+        names = dict.fromkeys(name for block in self.blocks for name in block)
+        return {name: np.concatenate([_column(block, name) for block in self.blocks]) for name in names}
+
+
+def start(optimizer: Optimizer, query: NDArray, evaluation: Evaluation) -> Progress:
+    """Tell the shared initial design, in one `tell`, before the first `ask`."""
+    progress = Progress(optimizer)
+    _append(progress, query, evaluation, {}, seconds=_tell(optimizer, query, evaluation.seen))
+    return progress
+
+
+def step(problem: Problem, progress: Progress, *, budget: int, room: int, noise: Noise) -> None:
+    """One batch: ask for at most `room` queries, truncate to the budget, evaluate, tell."""
+    optimizer = progress.optimizer
+    diagnostics = {f"report.{name}": value for name, value in optimizer.report().items()}
+    began = time.process_time()
+    query = optimizer.ask(room, query_none(problem))
+    asked = time.process_time() - began
+    check_query(problem, query, room, type(optimizer).__name__)
+    query = query[: budget - progress.rows]
+    began = time.perf_counter()
+    evaluation = evaluate(problem, query, noise, first=progress.rows)
+    evaluated = time.perf_counter() - began
+    told = _tell(optimizer, query, evaluation.seen)
+    _append(progress, query, evaluation, diagnostics, seconds={**told, "ask": asked, "evaluate": evaluated})
+
+
+def evaluate(problem: Problem, query: NDArray, noise: Noise, *, first: int) -> Evaluation:
+    """Evaluate each query with the noise stream of its own index, counted from `first`."""
+    parts = [problem.evaluate(query[i : i + 1], noise(first + i)) for i in range(len(query))]
+    whole = Evaluation(
+        _joined([part.seen for part in parts]),
+        _joined([part.true for part in parts]),
+        np.concatenate([part.seconds for part in parts]),
+    )
+    for values in (whole.seen.y, whole.true.y):
+        if not np.isfinite(values).all():
+            bad = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise ArithmeticError(
+                f"evaluation {first + bad}: expected a finite objective at query {query[bad]}, got {values[bad]}: "
+                "look at the problem's simulator or data at this query"
+            )
+    return whole
+
+
+def query_none(problem: Problem) -> NDArray:
+    """An empty query of the problem's domain: nothing is pending in a loop of complete batches."""
+    return np.empty((0, problem.domain.d)) if isinstance(problem.domain, Box) else np.empty(0, dtype=np.int64)
+
+
+def check_query(problem: Problem, query: NDArray, room: int, who: str) -> None:
+    """Refuse an answer outside the domain or the room."""
+    if not 1 <= len(query) <= room:
+        raise ValueError(f"{who}.ask: expected 1 to {room} queries, got {len(query)}")
+    domain = problem.domain
+    if isinstance(domain, Arms):
+        fits = query.ndim == 1 and np.issubdtype(query.dtype, np.integer) and query.min() >= 0 and query.max() < len(domain)
+    else:
+        fits = query.ndim == 2 and query.shape[1] == domain.d and query.min() >= 0 and query.max() <= 1
+    if not fits:
+        raise ValueError(f"{who}.ask: expected queries inside {type(domain).__name__}, got {query!r:.200}")
+
+
+def _tell(optimizer: Optimizer, query: NDArray, seen: Observation) -> dict[str, float]:
+    began = time.process_time()
+    optimizer.tell(query, seen)
+    return {"tell": time.process_time() - began}
+
+
+def _append(
+    progress: Progress, query: NDArray, evaluation: Evaluation, diagnostics: dict[str, float], *, seconds: dict[str, float]
+) -> None:
+    """One block of columns; the seconds of a batch stand in its first row."""
+    q = len(query)
+    block: dict[str, NDArray] = {
+        "evaluation": np.arange(progress.rows, progress.rows + q),
+        "batch": np.full(q, len(progress.blocks)),
+        "query": query,
+        "y": evaluation.seen.y,
+        "true": evaluation.true.y,
+        "seconds": evaluation.seconds,
+    }
+    if evaluation.seen.g.shape[1]:
+        block |= {"g": evaluation.seen.g, "true_g": evaluation.true.g}
+    block |= {name: np.full(q, float(value)) for name, value in diagnostics.items()}
+    for name in ("ask", "tell", "evaluate"):
+        block[f"timing.{name}"] = np.concatenate([[seconds.get(name, 0.0)], np.zeros(q - 1)])
+    progress.blocks.append(block)
+    progress.rows += q
+
+
+def _column(block: dict[str, NDArray], name: str) -> NDArray:
+    return block[name] if name in block else np.full(len(block["evaluation"]), np.nan)
+
+
+def _joined(parts: list[Observation]) -> Observation:
+    return Observation(
+        np.concatenate([part.y for part in parts]),
+        np.concatenate([part.g for part in parts]),
+        np.concatenate([part.factor_values for part in parts]),
+    )

@@ -1,0 +1,251 @@
+"""Run one cell of the plan: `python -m workflow.run PAPER PROBLEM CURVE SEEDS [-o FILE]`.
+
+A curve is `algorithm[@reading][+variant]`. Every seed is its own record, written atomically; a record that is
+complete and current is kept, a stale one is set aside, anything else in its place is refused. A long run leaves a
+checkpoint from which it continues bit-identically.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import pickle
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import algorithms
+import problems
+from algorithms.api import Arms
+from problems.api import Evaluation, Problem
+from workflow import fetch, loop, record
+from workflow.digest import with_data
+from workflow.plan import Cell, PlanError, load, parse_seeds, seed_range
+from workflow.seeds import rng
+
+log = logging.getLogger("noregret.run")
+ROOT = Path()  # results/ and data/ lie in the working directory
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a run stops (after a whole step) and how often it saves itself, in seconds."""
+
+    seconds: float = float("inf")
+    checkpoint_every: float = 60.0
+
+
+def run_cell(cell: Cell, *, output: Path | None = None, limits: Limits = Limits()) -> dict[int, str]:
+    """Make the records of all seeds of a cell; returns their trace hashes by seed."""
+    return {seed: run_seed(cell, seed, output or cell.record(seed), limits) for seed in cell.seeds}
+
+
+def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
+    """Make one record unless it is there, complete and current; returns its trace hash."""
+    problem = build_problem(cell, seed)
+    digest = with_data(cell.digest, problem.data_sha256)
+    if (kept := _existing(path, digest)) is not None:
+        return kept
+    checkpoint = path.with_suffix(".checkpoint")
+    progress = _resume(checkpoint, digest) or loop.start(_optimizer(cell, seed, problem), *initial_design(cell, seed, problem))
+    began = saved = time.monotonic()
+    cost = 0.0
+    while progress.rows < cell.budget and time.monotonic() - began < limits.seconds:
+        loop.step(problem, progress, budget=cell.budget, room=_room(cell), noise=lambda i: rng(seed, "noise", cell.problem, i))
+        if time.monotonic() - saved > max(limits.checkpoint_every, 20 * cost):
+            cost = _save(checkpoint, digest, progress)
+            saved = time.monotonic()
+    status = "complete" if progress.rows >= cell.budget else "cutoff"
+    found = record.write(path, _header(cell, seed, problem, digest, progress, status), _clipped(progress, cell.budget))
+    checkpoint.unlink(missing_ok=True)
+    log.info("%s seed %d: %d evaluations, %s", cell.name, seed, min(progress.rows, cell.budget), status)
+    return found
+
+
+def build_problem(cell: Cell, seed: int) -> Problem:
+    """The problem instance of a seed; the same for every algorithm."""
+    parameters = dict(cell.problem_parameters)
+    if "data" in cell.problem_entry:
+        parameters["data"] = data_path(cell)
+    return problems.load(cell.problem_entry["is"])(rng(seed, "instance", cell.problem), **parameters)
+
+
+def data_path(cell: Cell) -> Path:
+    """The prepared table of a cell's problem, fetched now if no workflow has; substitutes never at paper scale."""
+    name, allowed = cell.problem_entry["data"], cell.scale != "paper"
+    path = fetch.prepared_path(name, root=ROOT, substitutes=allowed)
+    return path if path.exists() else fetch.prepare(name, root=ROOT, substitutes=allowed)
+
+
+def initial_design(cell: Cell, seed: int, problem: Problem) -> tuple[np.ndarray, Evaluation]:
+    """The design that all algorithms share, read from its own record or evaluated now (the numbers are the same)."""
+    path = cell.initial_folder / f"{seed}.parquet"
+    digest = with_data(cell.initial_digest, problem.data_sha256)
+    if path.exists() and record.read_header(path).get("digest") == digest:
+        return _evaluation(record.read(path))
+    query = _draw_design(cell, seed, problem)
+    return query, loop.evaluate(problem, query, lambda i: rng(seed, "noise", cell.problem, i), first=0)
+
+
+def run_initial(cell: Cell) -> dict[int, str]:
+    """Make the records of the initial designs of all seeds; returns their trace hashes by seed."""
+    hashes = {}
+    for seed in cell.seeds:
+        problem = build_problem(cell, seed)
+        digest = with_data(cell.initial_digest, problem.data_sha256)
+        path = cell.initial_folder / f"{seed}.parquet"
+        kept = _existing(path, digest)
+        hashes[seed] = kept if kept is not None else _write_initial(cell, seed, problem, digest, path)
+    return hashes
+
+
+def _write_initial(cell: Cell, seed: int, problem: Problem, digest: str, path: Path) -> str:
+    query, evaluation = initial_design(cell, seed, problem)
+    columns = {"evaluation": np.arange(len(query)), "query": query, "y": evaluation.seen.y, "true": evaluation.true.y,
+               "seconds": evaluation.seconds}  # fmt: skip
+    if evaluation.seen.g.shape[1]:
+        columns |= {"g": evaluation.seen.g, "true_g": evaluation.true.g}
+    if evaluation.seen.factor_values.shape[1]:
+        columns |= {"factor_values": evaluation.seen.factor_values, "true_factor_values": evaluation.true.factor_values}
+    return record.write(path, {"problem": cell.problem_name, "seed": seed, "digest": digest}, columns)
+
+
+def _evaluation(found: record.Record) -> tuple[np.ndarray, Evaluation]:
+    """An initial design back from its record."""
+    columns, none = found.columns, np.empty((found.rows, 0))
+    sides = [
+        loop.Observation(columns[y], columns.get(g, none), columns.get(factors, none))
+        for y, g, factors in (("y", "g", "factor_values"), ("true", "true_g", "true_factor_values"))
+    ]
+    return columns["query"], Evaluation(*sides, columns["seconds"])
+
+
+def _draw_design(cell: Cell, seed: int, problem: Problem) -> np.ndarray:
+    init, draw = cell.problem_entry["init"], rng(seed, "init", cell.problem)
+    if isinstance(problem.domain, Arms):
+        return draw.integers(len(problem.domain), size=init["n"])
+    return draw.random((init["n"], problem.domain.d))
+
+
+def _optimizer(cell: Cell, seed: int, problem: Problem) -> algorithms.api.Optimizer:
+    kind = algorithms.load(cell.algorithm_entry["is"])
+    return kind(problem.domain, rng(seed, "optimizer", cell.problem, cell.algorithm), **cell.algorithm_parameters)
+
+
+def _room(cell: Cell) -> int:
+    room = cell.problem_entry["room"]
+    return loop.UNLIMITED if room == "unlimited" else int(room)
+
+
+def _clipped(progress: loop.Progress, budget: int) -> record.Columns:
+    """The rows within the budget: an initial design may be longer than a very small one."""
+    return {name: values[:budget] for name, values in progress.columns().items()}
+
+
+def _header(cell: Cell, seed: int, problem: Problem, digest: str, progress: loop.Progress, status: str) -> dict[str, Any]:
+    final = progress.optimizer.recommend()
+    true = problem.evaluate(final, rng(seed, "recommendation", cell.problem)).true.y[0]
+    return {
+        "paper": cell.paper,
+        "scale": cell.scale,
+        "problem": cell.problem_name,
+        "algorithm": cell.algorithm,
+        "curve": cell.curve,
+        "seed": seed,
+        "budget": cell.budget,
+        "initial": cell.problem_entry["init"]["n"],
+        "problem_parameters": dict(cell.problem_entry),
+        "algorithm_parameters": dict(cell.algorithm_entry),
+        "digest": digest,
+        "status": status,
+        "best": problem.best,
+        "best_kind": problem.best_kind,
+        "display": vars(problem.display),
+        "data": problem.data,
+        "data_sha256": problem.data_sha256,
+        "recommendation": {"query": final[0].tolist(), "true": float(true)},
+        "provenance": record.provenance(),
+    }
+
+
+def _existing(path: Path, digest: str) -> str | None:
+    """The trace hash of a record that may be kept; a stale one is set aside, anything else refused."""
+    if not path.exists():
+        return None
+    found = record.read(path)
+    if found.header.get("digest") == digest and found.header.get("status", "complete") == "complete":
+        return str(found.header["trace_sha256"])
+    aside = path.with_name(
+        f"{path.name}.{str(found.header.get('digest', 'none'))[:8]}-{found.header.get('status', '')}".rstrip("-")
+    )
+    log.warning("%s was made by other code, parameters or data: kept as %s, made anew", path, aside.name)
+    os.replace(path, aside)
+    return None
+
+
+def _save(path: Path, digest: str, progress: loop.Progress) -> float:
+    """Pickle everything the rest of the run depends on; returns the seconds it took."""
+    began = time.monotonic()
+    with record.atomic(path) as temporary:
+        temporary.write_bytes(pickle.dumps((digest, record.provenance()["libraries"], progress)))
+    return time.monotonic() - began
+
+
+def _resume(path: Path, digest: str) -> loop.Progress | None:
+    """A checkpoint of exactly this run, or None: one of other code or other library versions is set aside."""
+    if not path.exists():
+        return None
+    try:
+        found, libraries, progress = pickle.loads(path.read_bytes())
+    except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, ValueError) as error:
+        log.warning("%s cannot be read (%s): the run starts anew", path, error)
+        found, libraries, progress = "", {}, None
+    if found == digest and libraries == record.provenance()["libraries"]:
+        log.info("%s: continues after evaluation %d", path, progress.rows)
+        return progress
+    os.replace(path, path.with_suffix(".checkpoint.stale"))
+    return None
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m workflow.run", description=__doc__)
+    parser.add_argument("paper")
+    parser.add_argument("problem", help="as in the paper's YAML, with @READING where a reading changes the problem")
+    parser.add_argument("curve", help="algorithm[@reading][+variant], or `initial` for the shared initial design")
+    parser.add_argument("seeds", help="one seed or a range such as 0-9")
+    parser.add_argument("--scale", default="paper")
+    parser.add_argument("-o", "--output", type=Path, help="the record of a single seed (default: its place in results/)")
+    parser.add_argument("--marker", type=Path, help="write a list of the records and their hashes here when all are made")
+    parser.add_argument("--seconds", type=float, default=Limits.seconds, help="stop after a whole step beyond this time")
+    parser.add_argument("--checkpoint-every", type=float, default=Limits.checkpoint_every, help="seconds between checkpoints")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        plan = load(options.paper, options.scale, seeds=options.seeds)
+        seeds = parse_seeds(options.seeds)
+        if options.output and len(seeds) > 1:
+            raise PlanError(f"-o names the record of one seed, got seeds {options.seeds}")
+        if options.curve == "initial":
+            hashes = run_initial(_first(plan, options.problem))
+        else:
+            cell = plan.cell(options.problem, options.curve)
+            hashes = run_cell(cell, output=options.output, limits=Limits(options.seconds, options.checkpoint_every))
+    except (PlanError, record.BadRecord, fetch.DataUnavailable) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if options.marker:
+        with record.atomic(options.marker) as temporary:
+            temporary.write_text(json.dumps({"seeds": seed_range(seeds), "trace_sha256": hashes}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
