@@ -75,7 +75,7 @@ def parameters_of(name: str, package: str, *, root: Path = ROOT) -> tuple[set[st
     Read without importing: a plan of thousands of runs must not load torch. Raises LookupError when there is none.
     """
     module, _, wanted = name.partition(".")
-    path = _file(root, f"{package}.{module}")
+    path = _file(root, f"{package.replace('/', '.')}.{module}")
     if path is None:
         known = sorted(found.stem for found in (root / package).glob("*.py") if found.stem not in ("__init__", "api"))
         raise LookupError(f"no file {package}/{module}.py; known: {', '.join(known)}")

@@ -7,8 +7,6 @@ constructor signatures from syntax trees, so that planning thousands of runs imp
 from __future__ import annotations
 
 import argparse
-import json
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,20 +14,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-import yaml
-
+from workflow import costs, resolve
 from workflow import digest as code
+from workflow.costs import Cost
+from workflow.resolve import PlanError, papers, parse_seeds, seed_range
 
-ROOT = Path(__file__).resolve().parents[1]
+__all__ = ["Cell", "Paper", "PlanError", "Study", "chosen_papers", "load", "names_of", "papers", "parse_seeds", "seed_range"]
+
+ROOT = resolve.ROOT
 DEFAULT = ""  # the reading and the variant of a cell that has none
 RUNNER = ("workflow.loop", "workflow.seeds")
-RESERVED = {"is", "data", "budget", "seeds", "room", "init"}  # keys of a YAML entry that are no constructor parameter
-CURVE = re.compile(r"(?P<algorithm>[^@+]+)(@(?P<reading>[^@+]+))?(\+(?P<variant>[^@+]+))?$")
-
-
-class PlanError(ValueError):
-    """A mistake in papers/*.yaml or on the command line: the message says where, expected, and got."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +69,24 @@ class Cell:
         return self.folder / f"{seed}.parquet"
 
     @property
-    def problem_parameters(self) -> dict[str, Any]:
-        return {key: value for key, value in self.problem_entry.items() if key not in RESERVED}
+    def cost(self) -> Cost:
+        """Seconds and MiB of one seed."""
+        return costs.estimate(self.paper, self.problem, self.curve, self.algorithm, self.budget / self.problem_entry["budget"])
 
     @property
-    def algorithm_parameters(self) -> dict[str, Any]:
-        return {key: value for key, value in self.algorithm_entry.items() if key not in RESERVED}
+    def markers(self) -> list[str]:
+        """The lists of finished records that Snakemake tracks, one for each job's seeds."""
+        return costs.markers(self.folder, self.seeds, self.cost.seconds)
+
+    @property
+    def minutes(self) -> int:
+        """A generous time limit for one job of this cell, for a cluster."""
+        return costs.minutes(self.seeds, self.cost.seconds)
+
+    @property
+    def memory_mb(self) -> int:
+        """A generous memory limit for one job of this cell, for a cluster."""
+        return 500 + round(1.5 * self.cost.mib)
 
     @cached_property
     def digest(self) -> str:
@@ -99,14 +105,65 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Study:
+    """A theory check that is no ask/tell run: one function of workflow/studies on one problem, all its seeds."""
+
+    paper: str
+    scale: str
+    id: str
+    seeds: tuple[int, ...]
+    problem: str
+    function: str
+    problem_entry: Mapping[str, Any] = field(hash=False)
+    parameters: Mapping[str, Any] = field(hash=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.paper}/studies/{self.id}"
+
+    @property
+    def folder(self) -> Path:
+        return Path("results", self.scale, self.paper, "studies", self.id)
+
+    def record(self, seed: int) -> Path:
+        return self.folder / f"{seed}.parquet"
+
+    @property
+    def cost(self) -> Cost:
+        """Seconds and MiB of one seed."""
+        return costs.estimate(self.paper, "studies", self.id, self.id, 1.0 if self.scale == "paper" else 0.1)
+
+    @property
+    def markers(self) -> list[str]:
+        """The lists of finished records that Snakemake tracks, one for each job's seeds."""
+        return costs.markers(self.folder, self.seeds, self.cost.seconds)
+
+    @property
+    def minutes(self) -> int:
+        """A generous time limit for one job of this study, for a cluster."""
+        return costs.minutes(self.seeds, self.cost.seconds)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the code that this study reaches and its resolved parameters."""
+        modules = [
+            *RUNNER,
+            f"problems.{self.problem_entry['is'].split('.')[0]}",
+            f"workflow.studies.{self.function.split('.')[0]}",
+        ]
+        return code.digest(modules, {"problem": dict(self.problem_entry), "parameters": dict(self.parameters)})
+
+
+@dataclass(frozen=True)
 class Paper:
-    """One paper's YAML at one scale: its cells and what is drawn and claimed from them."""
+    """One paper's YAML at one scale: its cells and studies, and what is drawn and claimed from them."""
 
     name: str
     scale: str
     entry: Mapping[str, Any] = field(hash=False)
     cells: tuple[Cell, ...]
     aliases: Mapping[tuple[str, str], Cell] = field(hash=False)
+    studies: Mapping[str, Study] = field(hash=False)
 
     def cell(self, problem: str, curve: str) -> Cell:
         """The cell behind `algorithm[@reading][+variant]` on a problem. Raises PlanError naming what is known."""
@@ -119,15 +176,57 @@ class Paper:
                 f"known there: {', '.join(known) or 'nothing'}"
             ) from None
 
+    @property
+    def parts(self) -> list[Cell | Study]:
+        """All cells and studies."""
+        return [*self.cells, *self.studies.values()]
 
-def papers(root: Path = ROOT) -> list[str]:
-    """The names of all papers that have a YAML."""
-    return sorted(path.stem for path in (root / "papers").glob("*.yaml") if path.stem != "costs")
+    @property
+    def markers(self) -> list[str]:
+        """Everything that figures, tables and verdicts of this paper wait for."""
+        return [marker for part in self.parts for marker in part.markers]
+
+    def initial_marker(self, problem: str) -> str:
+        """The list of the initial designs of all seeds that any cell on this problem needs."""
+        seeds = {seed for cell in self.cells if cell.problem_name == problem for seed in cell.seeds}
+        return str(self.first_cell(problem).initial_folder / f"seeds-{seed_range(seeds)}.json")
+
+    @property
+    def drawn_figures(self) -> list[Mapping[str, Any]]:
+        """The figures of which this scale makes at least one panel."""
+        return list(self.entry.get("figures", []))
+
+    def first_cell(self, problem: str) -> Cell:
+        """Some cell on `problem[@reading]`: all of them share instance and initial design."""
+        for cell in self.cells:
+            if cell.problem_name == problem:
+                return cell
+        known = sorted({cell.problem_name for cell in self.cells})
+        raise PlanError(f"papers/{self.name}.yaml: unknown problem {problem!r}; known: {', '.join(known)}")
+
+    def study(self, name: str) -> Study:
+        """The study called `name`. Raises PlanError naming what is known."""
+        if name not in self.studies:
+            raise PlanError(f"papers/{self.name}.yaml: unknown study {name!r}; known: {', '.join(self.studies) or 'none'}")
+        return self.studies[name]
+
+
+def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
+    """The papers in "bbkb,bkb", or all of them. Raises PlanError."""
+    chosen = [name.strip() for name in names.split(",") if name.strip()] or papers(root)
+    if unknown := sorted(set(chosen) - set(papers(root))):
+        raise PlanError(f"unknown paper {', '.join(unknown)}; known: {', '.join(papers(root))}")
+    return chosen
+
+
+def names_of(plans: Mapping[str, Paper], section: str) -> list[str]:
+    """The ids of all figures or tables of some papers; a name that matches nothing where there are none."""
+    return sorted({line["id"] for plan in plans.values() for line in plan.entry.get(section, [])}) or ["-"]
 
 
 def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
     """Read, check and expand one paper. `seeds` ("0-4" or "3") cuts the seeds by hand. Raises PlanError."""
-    entry = read(name, root)
+    entry = resolve.read(name, root)
     if scale not in entry["scales"]:
         raise PlanError(f"papers/{name}.yaml: unknown scale {scale!r}; known: {', '.join(entry['scales'])}")
     wanted = parse_seeds(seeds) if seeds else None
@@ -141,53 +240,20 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
             cells[key] = _with_seeds(cells.get(key, cell), wanted or most.seeds)
             names[cell.problem_name, cell.curve] = key
     aliases = {place: cells[key] for place, key in names.items()}
-    return Paper(name, scale, entry, tuple(cells.values()), aliases)
-
-
-def read(name: str, root: Path = ROOT) -> dict[str, Any]:
-    """One paper's YAML, checked against workflow/schema.json. Raises PlanError."""
-    path = root / "papers" / f"{name}.yaml"
-    if not path.exists():
-        raise PlanError(f"unknown paper {name!r}; known: {', '.join(papers(root))}")
-    try:
-        entry = yaml.load(path.read_text(), Loader=_StrictLoader)
-    except yaml.YAMLError as error:
-        raise PlanError(f"papers/{name}.yaml is no valid YAML: {error}") from None
-    schema = json.loads((ROOT / "workflow" / "schema.json").read_text())
-    mistakes = sorted(jsonschema.Draft202012Validator(schema).iter_errors(entry), key=lambda mistake: mistake.json_path)
-    if mistakes:
-        lines = [f"  at {mistake.json_path}: {mistake.message}" for mistake in mistakes[:10]]
-        raise PlanError("\n".join([f"papers/{name}.yaml does not follow workflow/schema.json:", *lines]))
-    return entry
-
-
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """Seeds from "3" or "0-9". Raises PlanError."""
-    match = re.fullmatch(r"(\d+)(?:-(\d+))?", str(text))
-    if match is None:
-        raise PlanError(f"seeds: expected a number or a range such as 0-9, got {text!r}")
-    first, last = int(match[1]), int(match[2] or match[1])
-    if last < first:
-        raise PlanError(f"seeds: expected a rising range, got {text!r}")
-    return tuple(range(first, last + 1))
-
-
-def seed_range(seeds: Iterable[int]) -> str:
-    """The inverse of parse_seeds for consecutive seeds."""
-    ordered = sorted(seeds)
-    return f"{ordered[0]}-{ordered[-1]}" if len(ordered) > 1 else str(ordered[0])
+    studies = {line["id"]: _study(name, scale, entry, line, wanted, root) for line in entry.get("studies", [])}
+    return Paper(name, scale, entry, tuple(cells.values()), aliases, studies)
 
 
 def _select(name: str, scale: str, entry: Mapping, selection: Mapping, root: Path) -> Iterable[Cell]:
     """All cells of one `runs:` line."""
     cut = entry["scales"][scale]
-    problems = _chosen("problem", selection.get("problems", list(entry["problems"])), entry["problems"], name)
-    algorithms = _chosen("algorithm", selection.get("algorithms", list(entry["algorithms"])), entry["algorithms"], name)
-    readings = _chosen("reading", selection.get("readings", []), entry.get("readings", {}), name) or [DEFAULT]
+    problems = resolve.chosen("problem", selection.get("problems", list(entry["problems"])), entry["problems"], name)
+    algorithms = resolve.chosen("algorithm", selection.get("algorithms", list(entry["algorithms"])), entry["algorithms"], name)
+    readings = resolve.chosen("reading", selection.get("readings", []), entry.get("readings", {}), name) or [DEFAULT]
     variants = selection.get("variants", [DEFAULT])
     variants = list(entry.get("variants", {})) if variants == "all" else variants
     variants = [v for v in variants if v == DEFAULT or "variants" not in cut or v in cut["variants"]]
-    _chosen("variant", [v for v in variants if v], entry.get("variants", {}), name)
+    resolve.chosen("variant", [v for v in variants if v], entry.get("variants", {}), name)
     for problem in problems:
         for algorithm in algorithms:
             for reading in readings:
@@ -212,18 +278,18 @@ def _cell(
     where = f"papers/{name}.yaml, {algorithm} on {problem}"
     published = entry["problems"][problem]["budget"]
 
-    known = _parameters(entry["problems"][problem]["is"], "problems", f"papers/{name}.yaml, problem {problem}", root)
+    known = resolve.parameters(entry["problems"][problem]["is"], "problems", f"papers/{name}.yaml, problem {problem}", root)
     base = entry["problems"][problem]
-    overrides = _overrides(changes.get("problems", {}), problem, known[1])
+    overrides = resolve.overrides(changes.get("problems", {}), problem, known[1])
     problem_entry = {**base, **overrides}
-    _check(problem_entry, known, {"data"}, f"papers/{name}.yaml, problem {problem}")
+    resolve.check(problem_entry, known, {"data"}, f"papers/{name}.yaml, problem {problem}")
 
-    known = _parameters(entry["algorithms"][algorithm]["is"], "algorithms", where, root)
-    reading_overrides = _overrides(changes.get("algorithms", {}), algorithm, known[1])
+    known = resolve.parameters(entry["algorithms"][algorithm]["is"], "algorithms", where, root)
+    reading_overrides = resolve.overrides(changes.get("algorithms", {}), algorithm, known[1])
     variant_overrides = {k: v for k, v in entry.get("variants", {}).get(variant, {}).items() if k in known[1]}
     raw = {**entry["algorithms"][algorithm], **reading_overrides, **variant_overrides}
-    algorithm_entry = {key: _resolve(value, problem, entry["problems"], published, where) for key, value in raw.items()}
-    _check(algorithm_entry, known, set(), where)
+    algorithm_entry = {key: resolve.value_for(value, problem, entry["problems"], published, where) for key, value in raw.items()}
+    resolve.check(algorithm_entry, known, set(), where)
 
     budgets = [published, *(source["budget"] for source in (cut, selection, algorithm_entry) if "budget" in source)]
     seeds = [entry["seeds"], *(source["seeds"] for source in (cut, selection, algorithm_entry) if "seeds" in source)]
@@ -242,64 +308,71 @@ def _cell(
     )
 
 
-def _overrides(changes: Mapping[str, Mapping], key: str, known: set[str]) -> dict[str, Any]:
-    """What a reading changes for one entry: "*" reaches whoever has the parameter, a name must have it."""
-    everyone = {name: value for name, value in changes.get("*", {}).items() if name in known}
-    return {**everyone, **changes.get(key, {})}
-
-
-def _resolve(value: Any, problem: str, problems: Mapping, published: int, where: str) -> Any:
-    """One parameter for one problem: a mapping over problems is looked up, T and 1/T become the published horizon."""
-    if isinstance(value, dict) and set(value) & set(problems):
-        if problem not in value:
-            raise PlanError(f"{where}: expected a value for problem {problem!r}, got {value}")
-        value = value[problem]
-    return {"T": published, "1/T": 1 / published}.get(value, value) if isinstance(value, str) else value
-
-
-def _parameters(target: str, package: str, where: str, root: Path) -> tuple[set[str], set[str]]:
+def _study(name: str, scale: str, entry: Mapping, line: Mapping, wanted: tuple[int, ...] | None, root: Path) -> Study:
+    """Resolve one `studies:` line; a scale's budget cuts its number of evaluations T."""
+    cut, where = entry["scales"][scale], f"papers/{name}.yaml, study {line['id']}"
+    resolve.chosen("problem", [line["problem"]], entry["problems"], name)
     try:
-        return code.parameters_of(target, package, root=root)
+        required, names = code.parameters_of(line["is"], "workflow/studies", root=root)
     except LookupError as error:
-        raise PlanError(f"{where}: `is: {target}`: {error.args[0]}") from None
-
-
-def _check(entry: Mapping, known: tuple[set[str], set[str]], supplied: set[str], where: str) -> None:
-    """Names of parameters against a constructor; `supplied` are filled in by the runner."""
-    required, names = known
-    given = set(entry) - RESERVED
-    if unknown := given - names:
-        raise PlanError(
-            f"{where}: unknown parameter {', '.join(sorted(unknown))} of {entry['is']}; known: {', '.join(sorted(names)) or 'none'}"
-        )
-    if missing := required - given - supplied:
-        raise PlanError(f"{where}: missing parameter {', '.join(sorted(missing))} of {entry['is']}")
-    if "data" in names and "data" not in entry:
-        raise PlanError(f"{where}: {entry['is']} reads a data set: add a line `data: NAME` (data/manifest.yaml lists the names)")
-
-
-def _chosen(kind: str, names: Iterable[str], known: Mapping, paper: str) -> list[str]:
-    for name in names:
-        if name not in known:
-            raise PlanError(f"papers/{paper}.yaml: unknown {kind} {name!r} in `runs`; known: {', '.join(known)}")
-    return list(names)
+        raise PlanError(f"{where}: `is: {line['is']}`: {error.args[0]}") from None
+    parameters = dict(line.get("parameters", {}))
+    resolve.check({"is": line["is"], **parameters}, (required, names), set(), where)
+    if "T" in parameters and "budget" in cut:
+        parameters["T"] = min(parameters["T"], cut["budget"])
+    seeds = min(source["seeds"] for source in (entry, line, cut) if "seeds" in source)
+    return Study(
+        paper=name,
+        scale=scale,
+        id=line["id"],
+        seeds=wanted or tuple(range(seeds)),
+        problem=line["problem"],
+        function=line["is"],
+        problem_entry=entry["problems"][line["problem"]],
+        parameters=parameters,
+    )
 
 
 def _with_seeds(cell: Cell, seeds: Iterable[int]) -> Cell:
     return Cell(**{**{key: getattr(cell, key) for key in cell.__dataclass_fields__}, "seeds": tuple(seeds)})
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """YAML without the silent acceptance of a key given twice."""
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table of runs with their counts and core-hours."""
+    parser = argparse.ArgumentParser(prog="python -m workflow.plan", description="What a scale runs and what it costs.")
+    parser.add_argument("papers", nargs="*", help="default: all papers")
+    parser.add_argument("--scale", default="quick")
+    parser.add_argument("--seeds", default="", help="cut the seeds by hand, e.g. 0-4")
+    parser.add_argument("--cells", action="store_true", help="one line for each cell instead of each algorithm")
+    options = parser.parse_args(arguments)
+    try:
+        plans = [load(name, options.scale, seeds=options.seeds) for name in chosen_papers(",".join(options.papers))]
+    except PlanError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for plan in plans:
+        print("\n".join(_table(plan, cells=options.cells)), end="\n\n")
+    return 0
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        keys = [key.value for key, _ in node.value]
-        merged = getattr(node, "noregret_checked", False)
-        twice = {key for key in keys if keys.count(key) > 1 and key != "<<"}
-        if twice and not merged:
-            raise yaml.constructor.ConstructorError(None, None, f"key given twice: {', '.join(sorted(twice))}", node.start_mark)
-        return super().construct_mapping(node, deep)
 
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        super().flatten_mapping(node)
-        node.noregret_checked = True  # a merge (<<) may repeat a key: the later one wins on purpose
+def _table(plan: Paper, *, cells: bool) -> list[str]:
+    """Lines of text: runs, evaluations and core-hours by problem and algorithm (or cell), and their sum."""
+    rows: dict[tuple[str, str], list[Cell | Study]] = {}
+    for cell in plan.cells:
+        rows.setdefault((cell.problem_name, cell.curve if cells else cell.algorithm), []).append(cell)
+    for study in plan.studies.values():
+        rows.setdefault(("studies", study.id), []).append(study)
+    lines = [f"{plan.name} at scale {plan.scale}", f"{'problem':<10} {'what':<38} {'cells':>5} {'runs':>5} {'core-hours':>11}"]
+    for (problem, name), group in rows.items():
+        hours = sum(len(part.seeds) * part.cost.seconds for part in group) / 3600
+        mark = "measured" if all(part.cost.measured for part in group) else "estimated"
+        runs = sum(len(part.seeds) for part in group)
+        lines.append(f"{problem:<10} {name:<38} {len(group):>5} {runs:>5} {hours:>11.3f} {mark}")
+    everything = [part for group in rows.values() for part in group]
+    total = sum(len(part.seeds) * part.cost.seconds for part in everything) / 3600
+    lines.append(f"{'sum':<49} {len(everything):>5} {sum(len(part.seeds) for part in everything):>5} {total:>11.3f}")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -119,10 +119,10 @@ class atomic:
         if kind is not None:
             self.temporary.unlink(missing_ok=True)
             return
-        with open(self.temporary, "rb") as written:
+        with self.temporary.open("rb") as written:
             os.fsync(written.fileno())
-        os.chmod(self.temporary, 0o644)  # mkstemp makes it private, a shared results folder must be readable
-        os.replace(self.temporary, self.path)
+        self.temporary.chmod(0o644)  # mkstemp makes it private, a shared results folder must be readable
+        self.temporary.replace(self.path)
 
 
 def provenance() -> dict[str, Any]:

@@ -8,10 +8,11 @@ checkpoint from which it continues bit-identically.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import logging
-import os
 import pickle
+import resource
 import signal
 import sys
 import time
@@ -23,11 +24,12 @@ import numpy as np
 
 import algorithms
 import problems
-from algorithms.api import Arms
+from algorithms.api import Arms, Observation
 from problems.api import Evaluation, Problem
 from workflow import fetch, loop, record
 from workflow.digest import with_data
-from workflow.plan import Cell, PlanError, load, parse_seeds, seed_range
+from workflow.plan import Cell, PlanError, Study, load, parse_seeds, seed_range
+from workflow.resolve import own_parameters
 from workflow.seeds import rng
 
 log = logging.getLogger("noregret.run")
@@ -49,6 +51,7 @@ def run_cell(cell: Cell, *, output: Path | None = None, limits: Limits = Limits(
 
 def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
     """Make one record unless it is there, complete and current; returns its trace hash."""
+    cpu = time.process_time()
     problem = build_problem(cell, seed)
     digest = with_data(cell.digest, problem.data_sha256)
     if (kept := _existing(path, digest)) is not None:
@@ -63,21 +66,23 @@ def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
             cost = _save(checkpoint, digest, progress)
             saved = time.monotonic()
     status = "complete" if progress.rows >= cell.budget else "cutoff"
-    found = record.write(path, _header(cell, seed, problem, digest, progress, status), _clipped(progress, cell.budget))
+    found = record.write(
+        path, _header(cell, seed, problem, digest, progress, status, time.process_time() - cpu), _clipped(progress, cell.budget)
+    )
     checkpoint.unlink(missing_ok=True)
     log.info("%s seed %d: %d evaluations, %s", cell.name, seed, min(progress.rows, cell.budget), status)
     return found
 
 
-def build_problem(cell: Cell, seed: int) -> Problem:
+def build_problem(cell: Cell | Study, seed: int) -> Problem:
     """The problem instance of a seed; the same for every algorithm."""
-    parameters = dict(cell.problem_parameters)
+    parameters = own_parameters(cell.problem_entry)
     if "data" in cell.problem_entry:
         parameters["data"] = data_path(cell)
     return problems.load(cell.problem_entry["is"])(rng(seed, "instance", cell.problem), **parameters)
 
 
-def data_path(cell: Cell) -> Path:
+def data_path(cell: Cell | Study) -> Path:
     """The prepared table of a cell's problem, fetched now if no workflow has; substitutes never at paper scale."""
     name, allowed = cell.problem_entry["data"], cell.scale != "paper"
     path = fetch.prepared_path(name, root=ROOT, substitutes=allowed)
@@ -106,6 +111,26 @@ def run_initial(cell: Cell) -> dict[int, str]:
     return hashes
 
 
+def run_study(study: Study) -> dict[int, str]:
+    """Make the records of all seeds of a study; returns their trace hashes by seed."""
+    module, _, function = study.function.partition(".")
+    run = getattr(importlib.import_module(f"workflow.studies.{module}"), function)
+    hashes = {}
+    for seed in study.seeds:
+        problem = build_problem(study, seed)
+        digest = with_data(study.digest, problem.data_sha256)
+        path = study.record(seed)
+        kept = _existing(path, digest)
+        if kept is None:
+            header = {"paper": study.paper, "scale": study.scale, "study": study.id, "problem": study.problem, "seed": seed,
+                      "parameters": dict(study.parameters), "digest": digest, "status": "complete", "data": problem.data,
+                      "data_sha256": problem.data_sha256, "provenance": record.provenance()}  # fmt: skip
+            kept = record.write(path, header, run(seed, problem, **study.parameters))
+            log.info("%s seed %d: complete", study.name, seed)
+        hashes[seed] = kept
+    return hashes
+
+
 def _write_initial(cell: Cell, seed: int, problem: Problem, digest: str, path: Path) -> str:
     query, evaluation = initial_design(cell, seed, problem)
     columns = {"evaluation": np.arange(len(query)), "query": query, "y": evaluation.seen.y, "true": evaluation.true.y,
@@ -120,11 +145,9 @@ def _write_initial(cell: Cell, seed: int, problem: Problem, digest: str, path: P
 def _evaluation(found: record.Record) -> tuple[np.ndarray, Evaluation]:
     """An initial design back from its record."""
     columns, none = found.columns, np.empty((found.rows, 0))
-    sides = [
-        loop.Observation(columns[y], columns.get(g, none), columns.get(factors, none))
-        for y, g, factors in (("y", "g", "factor_values"), ("true", "true_g", "true_factor_values"))
-    ]
-    return columns["query"], Evaluation(*sides, columns["seconds"])
+    seen = Observation(columns["y"], columns.get("g", none), columns.get("factor_values", none))
+    true = Observation(columns["true"], columns.get("true_g", none), columns.get("true_factor_values", none))
+    return columns["query"], Evaluation(seen, true, columns["seconds"])
 
 
 def _draw_design(cell: Cell, seed: int, problem: Problem) -> np.ndarray:
@@ -136,7 +159,7 @@ def _draw_design(cell: Cell, seed: int, problem: Problem) -> np.ndarray:
 
 def _optimizer(cell: Cell, seed: int, problem: Problem) -> algorithms.api.Optimizer:
     kind = algorithms.load(cell.algorithm_entry["is"])
-    return kind(problem.domain, rng(seed, "optimizer", cell.problem, cell.algorithm), **cell.algorithm_parameters)
+    return kind(problem.domain, rng(seed, "optimizer", cell.problem, cell.algorithm), **own_parameters(cell.algorithm_entry))
 
 
 def _room(cell: Cell) -> int:
@@ -149,7 +172,9 @@ def _clipped(progress: loop.Progress, budget: int) -> record.Columns:
     return {name: values[:budget] for name, values in progress.columns().items()}
 
 
-def _header(cell: Cell, seed: int, problem: Problem, digest: str, progress: loop.Progress, status: str) -> dict[str, Any]:
+def _header(
+    cell: Cell, seed: int, problem: Problem, digest: str, progress: loop.Progress, status: str, cpu_seconds: float
+) -> dict[str, Any]:
     final = progress.optimizer.recommend()
     true = problem.evaluate(final, rng(seed, "recommendation", cell.problem)).true.y[0]
     return {
@@ -170,6 +195,8 @@ def _header(cell: Cell, seed: int, problem: Problem, digest: str, progress: loop
         "display": vars(problem.display),
         "data": problem.data,
         "data_sha256": problem.data_sha256,
+        "cpu_seconds": cpu_seconds,
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "recommendation": {"query": final[0].tolist(), "true": float(true)},
         "provenance": record.provenance(),
     }
@@ -186,7 +213,7 @@ def _existing(path: Path, digest: str) -> str | None:
         f"{path.name}.{str(found.header.get('digest', 'none'))[:8]}-{found.header.get('status', '')}".rstrip("-")
     )
     log.warning("%s was made by other code, parameters or data: kept as %s, made anew", path, aside.name)
-    os.replace(path, aside)
+    path.replace(aside)
     return None
 
 
@@ -210,7 +237,7 @@ def _resume(path: Path, digest: str) -> loop.Progress | None:
     if found == digest and libraries == record.provenance()["libraries"]:
         log.info("%s: continues after evaluation %d", path, progress.rows)
         return progress
-    os.replace(path, path.with_suffix(".checkpoint.stale"))
+    path.replace(path.with_suffix(".checkpoint.stale"))
     return None
 
 
@@ -218,7 +245,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.run", description=__doc__)
     parser.add_argument("paper")
     parser.add_argument("problem", help="as in the paper's YAML, with @READING where a reading changes the problem")
-    parser.add_argument("curve", help="algorithm[@reading][+variant], or `initial` for the shared initial design")
+    parser.add_argument(
+        "curve", help="algorithm[@reading][+variant]; `initial` for the shared initial design; a study after `studies`"
+    )
     parser.add_argument("seeds", help="one seed or a range such as 0-9")
     parser.add_argument("--scale", default="paper")
     parser.add_argument("-o", "--output", type=Path, help="the record of a single seed (default: its place in results/)")
@@ -234,7 +263,9 @@ def main(arguments: list[str] | None = None) -> int:
         if options.output and len(seeds) > 1:
             raise PlanError(f"-o names the record of one seed, got seeds {options.seeds}")
         if options.curve == "initial":
-            hashes = run_initial(_first(plan, options.problem))
+            hashes = run_initial(plan.first_cell(options.problem))
+        elif options.problem == "studies":
+            hashes = run_study(plan.study(options.curve))
         else:
             cell = plan.cell(options.problem, options.curve)
             hashes = run_cell(cell, output=options.output, limits=Limits(options.seconds, options.checkpoint_every))

@@ -1,0 +1,164 @@
+"""What several test files share: small tables of arms, oracles written with other libraries, and every optimizer by name."""
+
+import workflow  # noqa: F401  before NumPy: it pins BLAS to one thread
+
+# isort: split
+import importlib
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+import scipy.linalg
+from sklearn.gaussian_process.kernels import RBF
+
+from algorithms.api import Arms, Box, Observation
+
+CONFIDENCE = {"xi": 0.1, "norm": 1.0, "delta": 0.01, "beta": "theorem"}
+TABLE = {"bandwidth": 0.3, "lam": 0.01}
+SKETCH = {"qbar": 2.0, "inclusion": "per-pull"}
+BATCH = {**TABLE, **CONFIDENCE, **SKETCH, "C": 2.0, "rule": "global", "parallelism": 0}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One optimizer with parameters that make sense on the tables of these tests."""
+
+    name: str
+    label: str
+    parameters: dict = field(default_factory=dict)
+    box: bool = False
+
+    def build(self, domain, rng):
+        module, _, kind = self.name.partition(".")
+        return getattr(importlib.import_module(f"algorithms.{module}"), kind)(domain, rng, **self.parameters)
+
+
+CASES = [
+    Case("random_search.RandomSearch", "arms"),
+    Case("random_search.RandomSearch", "box", box=True),
+    Case("eps_greedy.EpsGreedy", "empirical", {**TABLE, "epsilon": 0.2, "model": "empirical-mean"}),
+    Case("eps_greedy.EpsGreedy", "gp", {**TABLE, "epsilon": 0.2, "model": "gaussian-process"}),
+    Case("gp_ucb.GPUCB", "distinct", {**TABLE, **CONFIDENCE, "posterior": "distinct-arms"}),
+    Case("gp_ucb.GPUCB", "textbook", {**TABLE, **CONFIDENCE, "posterior": "textbook"}),
+    Case("gp_ucb.GPUCB", "code", {**TABLE, **CONFIDENCE, "beta": "reference-code", "posterior": "distinct-arms"}),
+    Case("gp_bucb.GPBUCB", "product", {**TABLE, **CONFIDENCE, "C": 3.0, "rule": "product", "posterior": "distinct-arms"}),
+    Case("gp_bucb.GPBUCB", "sum", {**TABLE, **CONFIDENCE, "C": 3.0, "rule": "sum", "posterior": "distinct-arms"}),
+    Case("gp_bucb.GPBUCB", "textbook", {**TABLE, **CONFIDENCE, "C": 3.0, "rule": "product", "posterior": "textbook"}),
+    Case("async_ts.AsyncTS", "ts", {**TABLE, **CONFIDENCE, "batch": 5, "shrink": 10.0, "tolerance": 1e-8}),
+    Case("bkb.BKB", "theorem", {**TABLE, **CONFIDENCE, **SKETCH, "epsilon": 0.5}),
+    Case("bkb.BKB", "code", {**TABLE, **CONFIDENCE, "qbar": 2.0, "epsilon": 0.5, "beta": "reference-code", "inclusion": "per-arm"}),
+    Case("bbkb.BBKB", "global", BATCH),
+    Case("bbkb.BBKB", "local", {**BATCH, "rule": "global-local"}),
+    Case("bbkb.BBKB", "appendix", {**BATCH, "rule": "global-local-appendix", "C": 1.2}),
+    Case("bbkb.BBKB", "code", {**BATCH, "beta": "reference-code", "inclusion": "per-arm"}),
+    Case("bbkb.BBKB", "uncertainty", {**BATCH, "parallelism": 4}),
+]
+
+
+def pytest_generate_tests(metafunc):
+    """`case` runs over every optimizer, `arms_case` over those on arms."""
+    for argument, chosen in (("case", CASES), ("arms_case", [case for case in CASES if not case.box])):
+        if argument in metafunc.fixturenames:
+            metafunc.parametrize(argument, chosen, ids=lambda case: f"{case.name.partition('.')[2]}-{case.label}")
+
+
+@pytest.fixture
+def cases():
+    return CASES
+
+
+@pytest.fixture
+def smooth():
+    """smooth(seed, A, d) -> points in the unit cube (A, d) and a smooth function of them in [0,1] (A,)."""
+
+    def build(seed=0, A=60, d=2):
+        draw = np.random.default_rng(seed)
+        points = draw.random((A, d))
+        centres, weights = draw.random((6, d)), draw.standard_normal(6)
+        f = RBF(0.3)(points, centres) @ weights
+        return points, (f - f.min()) / np.ptp(f)
+
+    return build
+
+
+@pytest.fixture
+def gram():
+    """gram(points, bandwidth) -> the Gaussian kernel between all rows (A, A), by scikit-learn."""
+    return lambda points, bandwidth: RBF(bandwidth)(points)
+
+
+@pytest.fixture
+def dense():
+    """dense(K, lam, x, y) -> mean (A,) and covariance/lam (A, A) given all t pulls, with K_t + lam I factorised anew."""
+
+    def condition(K, lam, x, y):
+        factor = scipy.linalg.cho_factor(K[np.ix_(x, x)] + lam * np.eye(len(x)))
+        mean = K[:, x] @ scipy.linalg.cho_solve(factor, np.asarray(y))
+        return mean, (K - K[:, x] @ scipy.linalg.cho_solve(factor, K[x])) / lam
+
+    return condition
+
+
+@dataclass(frozen=True)
+class Literal:
+    """Mean (A,), covariance (A, A) and embedding z (m, A) of a sketch."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    variance: np.ndarray
+    z: np.ndarray
+    inside: np.ndarray
+
+
+@pytest.fixture
+def literal():
+    """literal(K, lam, dictionary, x, y): BBKB eqs. (1)-(3) and BKB eq. (4) as printed, with numpy.linalg.pinv."""
+
+    def sketch(K, lam, dictionary, x, y):
+        S, U = np.linalg.eigh(K[np.ix_(dictionary, dictionary)])
+        z = np.linalg.pinv(U @ np.diag(np.sqrt(np.maximum(S, 0))) @ U.T, rcond=1e-7, hermitian=True) @ K[dictionary]
+        Z = z[:, x].T                                                    # (t, m)
+        V = Z.T @ Z + lam * np.eye(len(dictionary))
+        mean = z.T @ np.linalg.solve(V, Z.T @ np.asarray(y))             # BBKB eq. (1)
+        inside = z.T @ np.linalg.solve(V, z)                             # z' V^-1 z
+        covariance = (K - z.T @ z) / lam + inside                        # BBKB eq. (2)
+        variance = (np.diag(K) - np.diag(z.T @ Z.T @ Z @ np.linalg.solve(V, z))) / lam    # BKB eq. (4)
+        return Literal(mean, covariance, variance, z, inside)
+
+    return sketch
+
+
+@pytest.fixture
+def play():
+    """play(optimizer, f, steps, room) -> all queries of some ask/tell rounds, with noise paired by evaluation."""
+
+    def rounds(optimizer, f, steps, room=1, noise=0.05, between=lambda: None):
+        asked = []
+        for _ in range(steps):
+            query = optimizer.ask(room, optimizer.x[:0])
+            between()
+            told = [f(q) + noise * np.random.default_rng(len(optimizer.y) + i).standard_normal() for i, q in enumerate(query)]
+            optimizer.tell(query, Observation.of(np.array(told)))
+            asked.append(query)
+        return asked
+
+    return rounds
+
+
+@pytest.fixture
+def begin(smooth):
+    """begin(case, seed) -> an optimizer that was told one point, and the function that it maximises."""
+
+    def start(case, seed=0, A=60, points=None):
+        table, values = smooth(1, A)
+        domain = Box(2) if case.box else Arms(table if points is None else points)
+        optimizer = case.build(domain, np.random.default_rng(seed))
+        first = np.array([[0.25, 0.75]]) if case.box else np.array([len(domain) // 2])
+
+        def f(query):
+            return -float(np.sum((query - 0.4) ** 2)) if case.box else float(values[query])
+
+        optimizer.tell(first, Observation.of(np.array([f(first[0])])))
+        return optimizer, f
+
+    return start

@@ -1,0 +1,132 @@
+"""One entry of a paper's YAML, resolved and checked: every configuration error is raised here, before any job.
+
+Constructor signatures come from syntax trees, so that planning thousands of runs imports no numerical library.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from workflow import digest as code
+
+ROOT = Path(__file__).resolve().parents[1]
+RESERVED = {"is", "data", "budget", "seeds", "room", "init", "execution"}  # keys of an entry that are no parameter
+
+
+class PlanError(ValueError):
+    """A mistake in papers/*.yaml or on the command line: the message says where, expected, and got."""
+
+
+def read(name: str, root: Path = ROOT) -> dict[str, Any]:
+    """One paper's YAML, checked against workflow/schema.json. Raises PlanError."""
+    path = root / "papers" / f"{name}.yaml"
+    if not path.exists():
+        raise PlanError(f"unknown paper {name!r}; known: {', '.join(papers(root))}")
+    try:
+        entry = yaml.load(path.read_text(), Loader=_StrictLoader)
+    except yaml.YAMLError as error:
+        raise PlanError(f"papers/{name}.yaml is no valid YAML: {error}") from None
+    schema = json.loads((ROOT / "workflow" / "schema.json").read_text())
+    mistakes = sorted(jsonschema.Draft202012Validator(schema).iter_errors(entry), key=lambda mistake: mistake.json_path)
+    if mistakes:
+        lines = [f"  at {mistake.json_path}: {mistake.message}" for mistake in mistakes[:10]]
+        raise PlanError("\n".join([f"papers/{name}.yaml does not follow workflow/schema.json:", *lines]))
+    return entry
+
+
+def papers(root: Path = ROOT) -> list[str]:
+    """The names of all papers that have a YAML."""
+    return sorted(path.stem for path in (root / "papers").glob("*.yaml") if path.stem != "costs")
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Seeds from "3" or "0-9". Raises PlanError."""
+    match = re.fullmatch(r"(\d+)(?:-(\d+))?", str(text))
+    if match is None:
+        raise PlanError(f"seeds: expected a number or a range such as 0-9, got {text!r}")
+    first, last = int(match[1]), int(match[2] or match[1])
+    if last < first:
+        raise PlanError(f"seeds: expected a rising range, got {text!r}")
+    return tuple(range(first, last + 1))
+
+
+def seed_range(seeds: Iterable[int]) -> str:
+    """The inverse of parse_seeds for consecutive seeds."""
+    ordered = sorted(seeds)
+    return f"{ordered[0]}-{ordered[-1]}" if len(ordered) > 1 else str(ordered[0])
+
+
+def own_parameters(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What an entry passes to its constructor."""
+    return {key: value for key, value in entry.items() if key not in RESERVED}
+
+
+def overrides(changes: Mapping[str, Mapping], key: str, known: set[str]) -> dict[str, Any]:
+    """What a reading changes for one entry: "*" reaches whoever has the parameter, a name must have it."""
+    everyone = {name: value for name, value in changes.get("*", {}).items() if name in known}
+    return {**everyone, **changes.get(key, {})}
+
+
+def value_for(value: Any, problem: str, problems: Mapping, published: int, where: str) -> Any:
+    """One parameter for one problem: a mapping over problems is looked up, T and 1/T become the published horizon."""
+    if isinstance(value, dict) and set(value) & set(problems):
+        if problem not in value:
+            raise PlanError(f"{where}: expected a value for problem {problem!r}, got {value}")
+        value = value[problem]
+    return {"T": published, "1/T": 1 / published}.get(value, value) if isinstance(value, str) else value
+
+
+def parameters(target: str, package: str, where: str, root: Path) -> tuple[set[str], set[str]]:
+    try:
+        return code.parameters_of(target, package, root=root)
+    except LookupError as error:
+        raise PlanError(f"{where}: `is: {target}`: {error.args[0]}") from None
+
+
+def check(entry: Mapping, known: tuple[set[str], set[str]], supplied: set[str], where: str) -> None:
+    """Names of parameters against a constructor; `supplied` are filled in by the runner."""
+    required, names = known
+    given = set(entry) - RESERVED
+    if unknown := given - names:
+        raise PlanError(
+            f"{where}: unknown parameter {', '.join(sorted(unknown))} of {entry['is']}; "
+            f"known: {', '.join(sorted(names)) or 'none'}"
+        )
+    if missing := required - given - supplied:
+        raise PlanError(f"{where}: missing parameter {', '.join(sorted(missing))} of {entry['is']}")
+    if "data" in names and "data" not in entry:
+        raise PlanError(f"{where}: {entry['is']} reads a data set: add a line `data: NAME` (data/manifest.yaml lists the names)")
+
+
+def chosen(kind: str, names: Iterable[str], known: Mapping, paper: str) -> list[str]:
+    for name in names:
+        if name not in known:
+            raise PlanError(f"papers/{paper}.yaml: unknown {kind} {name!r} in `runs`; known: {', '.join(known)}")
+    return list(names)
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML without the silent acceptance of a key given twice; a merge (<<) may repeat one, on purpose."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self.merged: set[int] = set()
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        keys = [key.value for key, _ in node.value]
+        twice = {key for key in keys if keys.count(key) > 1 and key != "<<"}
+        if twice and id(node) not in self.merged:
+            names = ", ".join(sorted(twice))
+            raise yaml.constructor.ConstructorError(None, None, f"key given twice: {names}", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        super().flatten_mapping(node)
+        self.merged.add(id(node))

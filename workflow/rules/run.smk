@@ -1,0 +1,80 @@
+# A job makes the records of several seeds of one cell and then a small list of them, which is what Snakemake tracks:
+# the records themselves are kept whatever becomes of the job, and a job that is run again makes only what is missing.
+
+
+def cell(wildcards):
+    return PLAN[wildcards.paper].cell(wildcards.problem, wildcards.curve)
+
+
+def study(wildcards):
+    return PLAN[wildcards.paper].study(wildcards.study)
+
+
+def first(wildcards):
+    return PLAN[wildcards.paper].first_cell(wildcards.problem)
+
+
+def data_of(found):
+    folder = "data/prepared/" if SCALE == "paper" else "data/prepared/or-substitute/"
+    return [f"{folder}{found.problem_entry['data']}.parquet"] if "data" in found.problem_entry else []
+
+
+rule initial:
+    input:
+        lambda wildcards: data_of(first(wildcards)),
+    output:
+        "results/{scale}/{paper}/{problem}/initial/seeds-{seeds}.json",
+    log:
+        "logs/{scale}/{paper}/{problem}/initial/{seeds}.log",
+    params:
+        code=lambda wildcards: first(wildcards).initial_digest,
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    shell:
+        "python -m workflow.run {wildcards.paper} {wildcards.problem} initial {wildcards.seeds}"
+        " --scale {wildcards.scale} --marker {output} 2> {log}"
+
+
+rule study:
+    input:
+        lambda wildcards: data_of(study(wildcards)),
+    output:
+        "results/{scale}/{paper}/studies/{study}/seeds-{seeds}.json",
+    log:
+        "logs/{scale}/{paper}/studies/{study}/{seeds}.log",
+    params:
+        code=lambda wildcards: study(wildcards).digest,
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=lambda wildcards: study(wildcards).minutes,
+    shell:
+        "python -m workflow.run {wildcards.paper} studies {wildcards.study} {wildcards.seeds}"
+        " --scale {wildcards.scale} --marker {output} 2> {log}"
+
+
+rule run:
+    input:
+        lambda wildcards: data_of(cell(wildcards)),
+        lambda wildcards: PLAN[wildcards.paper].initial_marker(wildcards.problem),
+    output:
+        "results/{scale}/{paper}/{problem}/{curve}/seeds-{seeds}.json",
+    log:
+        "logs/{scale}/{paper}/{problem}/{curve}/{seeds}.log",
+    params:
+        code=lambda wildcards: cell(wildcards).digest,
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards: cell(wildcards).memory_mb,
+        runtime=lambda wildcards: cell(wildcards).minutes,
+    shell:
+        "python -m workflow.run {wildcards.paper} {wildcards.problem} {wildcards.curve:q} {wildcards.seeds}"
+        " --scale {wildcards.scale} --marker {output:q} 2> {log:q}"

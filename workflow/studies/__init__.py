@@ -1,0 +1,1 @@
+"""Theory checks that are no ask/tell run: each `run(seed, problem, ...)` returns equally long numeric columns."""
