@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -237,7 +237,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
             # A variant that equals the default is the same computation: it is run once and known by both names.
             key = (cell.problem, cell.algorithm, cell.digest)
             most = max((cell, cells.get(key, cell)), key=lambda candidate: len(candidate.seeds))
-            cells[key] = _with_seeds(cells.get(key, cell), wanted or most.seeds)
+            cells[key] = replace(cells.get(key, cell), seeds=wanted or most.seeds)
             names[cell.problem_name, cell.curve] = key
     aliases = {place: cells[key] for place, key in names.items()}
     studies = {line["id"]: _study(name, scale, entry, line, wanted, root) for line in entry.get("studies", [])}
@@ -331,10 +331,6 @@ def _study(name: str, scale: str, entry: Mapping, line: Mapping, wanted: tuple[i
         problem_entry=entry["problems"][line["problem"]],
         parameters=parameters,
     )
-
-
-def _with_seeds(cell: Cell, seeds: Iterable[int]) -> Cell:
-    return Cell(**{**{key: getattr(cell, key) for key in cell.__dataclass_fields__}, "seeds": tuple(seeds)})
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -16,7 +16,7 @@ import resource
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -209,9 +209,7 @@ def _existing(path: Path, digest: str) -> str | None:
     found = record.read(path)
     if found.header.get("digest") == digest and found.header.get("status", "complete") == "complete":
         return str(found.header["trace_sha256"])
-    aside = path.with_name(
-        f"{path.name}.{str(found.header.get('digest', 'none'))[:8]}-{found.header.get('status', '')}".rstrip("-")
-    )
+    aside = path.with_name(f"{path.name}.{found.header['trace_sha256'][:8]}")  # equal names hold equal traces
     log.warning("%s was made by other code, parameters or data: kept as %s, made anew", path, aside.name)
     path.replace(aside)
     return None
@@ -241,6 +239,15 @@ def _resume(path: Path, digest: str) -> loop.Progress | None:
     return None
 
 
+def _shortened(cell: Cell, options: argparse.Namespace) -> Cell:
+    """A hand-made shorter run, never in the place of a record of the plan."""
+    if options.evaluations is None:
+        return cell
+    if options.output is None:
+        raise PlanError("--evaluations makes a run that is not the plan's: name its file with -o")
+    return replace(cell, budget=min(cell.budget, options.evaluations))
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.run", description=__doc__)
     parser.add_argument("paper")
@@ -251,6 +258,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("seeds", help="one seed or a range such as 0-9")
     parser.add_argument("--scale", default="paper")
     parser.add_argument("-o", "--output", type=Path, help="the record of a single seed (default: its place in results/)")
+    parser.add_argument("--evaluations", type=int, help="a smaller budget, with -o only: the exact prefix of the full run")
     parser.add_argument("--marker", type=Path, help="write a list of the records and their hashes here when all are made")
     parser.add_argument("--seconds", type=float, default=Limits.seconds, help="stop after a whole step beyond this time")
     parser.add_argument("--checkpoint-every", type=float, default=Limits.checkpoint_every, help="seconds between checkpoints")
@@ -267,7 +275,7 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.problem == "studies":
             hashes = run_study(plan.study(options.curve))
         else:
-            cell = plan.cell(options.problem, options.curve)
+            cell = _shortened(plan.cell(options.problem, options.curve), options)
             hashes = run_cell(cell, output=options.output, limits=Limits(options.seconds, options.checkpoint_every))
     except (PlanError, record.BadRecord, fetch.DataUnavailable) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -7,6 +7,7 @@ Lemma 1 and the product rule of Prop. 2 are compared as App. A.4 does, both on e
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import log, nan
 
 import numpy as np
@@ -21,16 +22,17 @@ from workflow.studies.lemma3 import after
 from workflow.studies.paired import Columns, best, first_arm, noise, ratio_range, table, tidy
 
 Row = dict[str, float]
+LONGER = 4                         # the two rules are followed to this many times BBKB's batch, then cut
 
 
 def run(
     seed: int, problem: Problem, *, T: int, settings: list[list[float]], bandwidth: float, xi: float, norm: float,
     delta: float, C: float, rule: str, beta: str, inclusion: str, parallelism: int,
 ) -> Columns:  # fmt: skip
-    """One row per (lam, qbar) in `settings` and batch; `t` and what is measured belong to the start of the batch.
+    """One row per (lam, qbar) in `settings` and optimistic batch; `t` and states are those at the start of the batch.
 
-    `phase` is 0 for the batch of uncertainty sampling that `parallelism` asks for, 1 for an optimistic batch;
-    `complete` is 0 where the budget T cut the batch. `hypothesis_met` says lam >= 1 and qbar >= 8 ln(4T/delta).
+    The batch that the budget T cuts is left out, and so is that of uncertainty sampling, whose pulls are counted in
+    `uncertainty_pulls`. `hypothesis_met` says lam >= 1 and qbar >= 8 ln(4T/delta), which Thm. 1 and Lemma 2 ask for.
     """
     model = {"bandwidth": bandwidth, "xi": xi, "norm": norm, "delta": delta, "C": C, "rule": rule, "beta": beta,
              "inclusion": inclusion, "parallelism": parallelism}  # fmt: skip
@@ -38,88 +40,91 @@ def run(
     for lam, qbar in settings:
         stream = rng(seed, "study", "batching", rule, inclusion, parallelism, str(float(lam)), str(float(qbar)))
         bbkb = BBKB(table(problem), stream, lam=lam, qbar=qbar, **model)
-        met = int(lam >= 1 and qbar >= 8 * log(4 * T / delta))                       # Thm. 1, Lemma 2
+        met = int(lam >= 1 and qbar >= 8 * log(4 * T / delta))
         rows += [{"lam": float(lam), "qbar": float(qbar), "hypothesis_met": met, **row} for row in _follow(seed, problem, bbkb, T)]
     return tidy(rows)
 
 
-def _follow(seed: int, problem: Problem, bbkb: BBKB, T: int) -> list[Row]:
-    """Run BBKB with the exact posterior of its pulls alongside; a row for every batch."""
-    exact = ExactPosterior(bbkb.kernel, bbkb.confidence.lam)
-    query, t, regret, spent, before = first_arm(seed, table(problem)), 0, 0.0, 0.0, 0
-    rows: list[Row] = []
-    while True:
-        evaluation = evaluate(problem, query, noise(seed), first=t)
-        if t == 0:                                       # the first arm is no batch; later ones are pulled in _exact_side
-            exact.add(int(query[0]), 0.0)
-            spent += exact.variance_of(int(query[0]))
+def _follow(seed: int, problem: Problem, bbkb: BBKB, T: int) -> Iterator[Row]:
+    """Run BBKB with the exact posterior of its pulls alongside; a row for every optimistic batch."""
+    run = _Exact(bbkb)
+    query, regret, before, uncertain = first_arm(seed, table(problem)), 0.0, 0, 0
+    run.pull(query)
+    while (t := len(bbkb.y) + len(query)) < T:
+        evaluation = evaluate(problem, query, noise(seed), first=len(bbkb.y))
         bbkb.tell(query, evaluation.seen)
         regret += float((best(problem) - evaluation.true.y).sum())
-        t += len(query)
-        if t >= T:
-            return rows
-        query, draft = _next_batch(bbkb, exact, room=T - t)
-        row = _sketched_side(bbkb, query, draft) | _bounds(bbkb, exact, spent)
-        row |= {"t": t, "regret": regret, "phase": int(draft is not None), "complete": int(t + len(query) < T)}
-        row |= _exact_side(bbkb, exact, query, draft)
-        spent += row.pop("spent")
-        row["decreased"] = int(row["size"] < before)
-        before = len(query) if draft is not None else 0
-        rows.append(row)
+        if bbkb.parallelism and t == 1 and run.posterior.variance.max() > 1 / bbkb.parallelism:
+            query = bbkb.ask(T - t, query_none(problem))                             # Alg. 3
+            run.pull(query)
+            uncertain = len(query)
+            continue
+        arms, draft = bbkb.batch(T - t)
+        query = np.array(arms)
+        if t + len(query) == T:
+            return
+        row = {"t": t, "regret": regret, "uncertainty_pulls": uncertain, "size": len(query), "decreased": int(len(query) < before)}
+        row |= _sketched_side(bbkb, query, draft) | run.start_of_batch()
+        yield row | run.rules(query, draft)
+        before = len(query)
 
 
-def _next_batch(bbkb: BBKB, exact: ExactPosterior, *, room: int) -> tuple[Indices, Draft | None]:
-    """What `ask` would answer, with the draft of an optimistic batch; none for uncertainty sampling."""
-    if bbkb.parallelism and bbkb.resparsifications == 1 and exact.variance.max() > 1 / bbkb.parallelism:
-        return bbkb.ask(room, np.empty(0, dtype=np.int64)), None
-    arms, draft = bbkb.batch(room)
-    return np.array(arms), draft
-
-
-def _sketched_side(bbkb: BBKB, query: Indices, draft: Draft | None) -> Row:
+def _sketched_side(bbkb: BBKB, query: Indices, draft: Draft) -> Row:
     """Lemma 1 on the frozen sketch, at the end of the batch and when its last arm was chosen; lazy evaluation (A.3)."""
     fb, q = bbkb.posterior, len(query)
-    lazy = nan if draft is None else draft.recomputed / (draft.pulled * len(bbkb.kernel))
+    drift = 1 + float(fb.variance[query].sum())
+    least = bbkb.parallelism * (bbkb.C - 1)
     return {
-        "size": q,
         "dictionary": len(fb.dictionary),
-        "drift": 1 + float(fb.variance[query].sum()),                                # Lemma 1's bound at the end
-        "fall_end": float((fb.variance / after(fb, query)).max()),
-        "fall_last": float((fb.variance / after(fb, query[:-1])).max()) if q > 1 else 1.0,   # what the UCBs of l. 4 suffered
-        "recomputed": lazy,
-        "size_over_least": q / (bbkb.parallelism * (bbkb.C - 1)) if bbkb.parallelism and bbkb.C > 1 else nan,   # App. A.5
+        "fall_over_lemma1": float((fb.variance / after(fb, query)).max()) / drift,
+        "fall_at_last": float((fb.variance / after(fb, query[:-1])).max()) if q > 1 else 1.0,    # what the UCBs of l. 4 suffered
+        "recomputed": draft.recomputed / (draft.pulled * len(bbkb.kernel)),
+        "size_over_least": q / least if least > 0 else nan,                          # App. A.5
     }
 
 
-def _bounds(bbkb: BBKB, exact: ExactPosterior, spent: float) -> Row:
-    """Lemma 2's band and Thm. 1 at the start of the batch; kappa = 1, `spent` = sum_s sigma_s^2(x_s)."""
-    low, high = ratio_range(bbkb.posterior.variance, exact.variance)
-    lam, C, d_eff = bbkb.confidence.lam, bbkb.C, exact.effective_dimension()
-    return {
-        "ratio_min": low, "ratio_max": high, "effective_dimension": d_eff, "log_det": exact.log_det(),
-        "dictionary_bound": 9 * C * (1 + 1 / lam) * bbkb.qbar * d_eff,               # Thm. 1, 1) as printed
-        "dictionary_bound_proof": 81 * C * (1 + 1 / lam) ** 2 * bbkb.qbar * d_eff,   # as App. C.1 ends
-        "resparsifications": bbkb.resparsifications,
-        "resparsification_bound": 9 * C / (C - 1) * (1 + 1 / lam) * spent if C > 1 else nan,   # App. C.1
-    }  # fmt: skip
+class _Exact:
+    """The exact posterior of BBKB's pulls, with sum_s sigma_s^2(x_s); variances do not depend on y."""
 
+    def __init__(self, bbkb: BBKB) -> None:
+        self.bbkb = bbkb
+        self.posterior = ExactPosterior(bbkb.kernel, bbkb.confidence.lam)
+        self.spent = 0.0
 
-def _exact_side(bbkb: BBKB, exact: ExactPosterior, query: Indices, draft: Draft | None) -> Row:
-    """Pull the batch on the exact posterior; how it falls (Lemma 6), and the batches of the two rules (A.4)."""
-    start, sizes, fall_last, spent = exact.variance, _Rules(bbkb.C), 1.0, 0.0
-    for i, arm in enumerate(query):
-        if i == len(query) - 1:
-            fall_last = float((start / exact.variance).max())
-        sizes.pull(exact.variance_of(arm), float(start[arm]))
-        exact.add(int(arm), 0.0)                         # the variance does not depend on y
-        spent += exact.variance_of(arm)
-    if draft is not None and not sizes.done:
-        beyond = exact.draft()
-        while not sizes.done and sizes.pulled < 4 * len(query):                      # beyond that: at least this large
+    def pull(self, query: Indices) -> None:
+        """Condition on some pulls."""
+        for arm in query.tolist():
+            self.posterior.add(arm, 0.0)
+            self.spent += self.posterior.variance_of(arm)
+
+    def start_of_batch(self) -> Row:
+        """Lemma 2's band and Thm. 1; kappa = 1."""
+        bbkb, exact = self.bbkb, self.posterior
+        low, high = ratio_range(bbkb.posterior.variance, exact.variance)
+        C, prior, d_eff = bbkb.C, 1 + 1 / bbkb.confidence.lam, exact.effective_dimension()
+        return {
+            "ratio_min": low, "ratio_max": high, "effective_dimension": d_eff, "log_det": exact.log_det(),
+            "dictionary_bound": 9 * C * prior * bbkb.qbar * d_eff,                   # Thm. 1, 1) as printed
+            "dictionary_bound_proof": 81 * C * prior**2 * bbkb.qbar * d_eff,         # as App. C.1 ends
+            "resparsifications": bbkb.resparsifications,
+            "resparsification_bound": 9 * C / (C - 1) * prior * self.spent if C > 1 else nan,    # App. C.1
+        }  # fmt: skip
+
+    def rules(self, query: Indices, draft: Draft) -> Row:
+        """Pull the batch; how the exact variance falls until its last arm (Lemma 6), and what the two rules allow (A.4)."""
+        start, sizes = self.posterior.variance, _Rules(self.bbkb.C)
+        for arm in query[:-1]:
+            sizes.pull(self.posterior.variance_of(arm), float(start[arm]))
+            self.pull(np.array([arm]))
+        fall = float((start / self.posterior.variance).max())
+        sizes.pull(self.posterior.variance_of(query[-1]), float(start[query[-1]]))
+        self.pull(query[-1:])
+        beyond = self.posterior.draft()
+        while not sizes.done and sizes.pulled < LONGER * len(query):
             arm = draft.pull()
             sizes.pull(beyond.variance_of(arm), float(start[arm]))
             beyond.add(arm, 0.0)
-    return {"exact_fall_last": fall_last, "sum_size": sizes.sum_size, "product_size": sizes.product_size, "spent": spent}
+        return {"exact_fall_at_last": fall, "sum_size": sizes.sum_size, "product_size": sizes.product_size}
 
 
 class _Rules:

@@ -10,9 +10,11 @@ A column `*_worst` is the largest ratio over its bound among the arms of an inst
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from algorithms.api import Array
 from algorithms.parts.arms import GaussianTable, Pulls, SketchedPosterior
+from algorithms.parts.linalg import safe_cholesky
 from problems.api import Problem
 from workflow.seeds import rng
 from workflow.studies.paired import Columns, tidy
@@ -65,16 +67,15 @@ def _ratios_over_bounds(fb: SketchedPosterior, chosen: np.ndarray) -> dict[str, 
 def after(fb: SketchedPosterior, chosen: np.ndarray) -> Array:
     """Sketched variances (A,) after pulls of some arms (q,) on the frozen dictionary: eq. (3) with the same embedding.
 
-    With b(x) = phi(x)/sqrt(g + lambda), a batch B (q, r) lowers sigma~^2(x) by b' (I - (I + B'B)^-1) b = |L^-1 B b|^2,
-    I + BB' = LL'.
+    With b(x) = phi(x)/sqrt(g + lambda) and the rows B (q, r) of the batch, |b|^2 becomes b' (I + B'B)^-1 b.
     """
     if len(fb.dictionary) == 0:
         return fb.variance
     b = fb.features(np.arange(len(fb.variance))) / np.sqrt(fb.g + fb.lam)            # (A, r)
     B = b[chosen]
-    falls = np.linalg.solve(np.linalg.cholesky(np.eye(len(B)) + B @ B.T), B @ b.T)   # (q, A)
-    lowered: Array = fb.variance - (falls * falls).sum(axis=0)
-    return lowered
+    root = solve_triangular(safe_cholesky(np.eye(b.shape[1]) + B.T @ B), b.T, lower=True)    # (r, A)
+    kept: Array = fb.variance - (b * b).sum(axis=1) + (root * root).sum(axis=0)
+    return kept
 
 
 def _log_uniform(draw: np.random.Generator, bounds: list[float]) -> float:

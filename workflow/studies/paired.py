@@ -40,9 +40,9 @@ def first_arm(seed: int, arms: Arms) -> Indices:
 
 
 def log_grid(T: int, per_decade: int) -> list[int]:
-    """Steps 1..T, evenly spread in log t, and T; the grid of a smaller T is a prefix, its end apart."""
-    inner = np.round(10 ** np.arange(0.0, np.log10(T), 1 / per_decade)).astype(int)
-    return sorted({*inner[inner <= T].tolist(), T})
+    """Steps evenly spread in log t, then T (no other within 10 % of it); a smaller T has the same grid up to its end."""
+    inner = np.round(10 ** np.arange(0.0, np.log10(max(T, 2)), 1 / per_decade)).astype(int)
+    return sorted({*inner[inner < 0.9 * T].tolist(), T})
 
 
 def ratio_range(variance: Array, exact: Array) -> tuple[float, float]:

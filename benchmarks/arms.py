@@ -1,0 +1,73 @@
+"""Seconds, peak memory and ratios of the arms algorithms: `python -m benchmarks.arms [--evaluations 10000]`.
+
+Every row is a run of its own process under the reading `reference-code`, which is what the authors' public code does.
+Seconds are CPU seconds of ask and tell on one thread; problem, noise and records are not counted. The column
+`authors` holds what their code took for the same work on a 2-core machine (a mean of one run each; BKB on cadata was
+timed for a few hundred steps): machines differ, so only the order of magnitude of that ratio means anything. The
+ratio against the textbook posterior comes from one run here, on the first 500 evaluations of the same seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from workflow import record
+
+AUTHORS = {  # seconds for 10^4 evaluations
+    ("abalone", "BKB"): 23.0,
+    ("abalone", "Global-BBKB"): 1.0,
+    ("abalone", "GlobalLocal-BBKB"): 4.4,
+    ("cadata", "BKB"): 10_000 * 0.0675,  # 55 to 80 ms a step
+    ("cadata", "Global-BBKB"): 22.0,
+    ("cadata", "GlobalLocal-BBKB"): 44.0,
+}
+CURVES = (
+    "BKB@reference-code",
+    "Global-BBKB@reference-code",
+    "GlobalLocal-BBKB@reference-code",
+    "GP-UCB@reference-code",
+    "GP-UCB",
+)
+TEXTBOOK = ("GP-UCB", "GP-UCB-textbook")
+
+
+def measure(problem: str, curve: str, evaluations: int) -> tuple[np.ndarray, float]:
+    """CPU seconds of ask and tell for each evaluation (n,), and the peak memory of the process in MiB."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "run.parquet")
+        command = [sys.executable, "-m", "workflow.run", "bbkb", problem, curve, "0", "-o", str(path)]
+        subprocess.run([*command, "--evaluations", str(evaluations)], check=True, stderr=subprocess.DEVNULL)
+        found = record.read(path)
+    return found.columns["timing.ask"] + found.columns["timing.tell"], found.header["peak_mib"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.arms", description=__doc__)
+    parser.add_argument("--evaluations", type=int, default=10_000)
+    parser.add_argument("--problems", default="abalone,cadata")
+    options = parser.parse_args()
+    print(f"machine: {record.provenance()['machine']}, one thread, {options.evaluations} evaluations")
+    print(f"{'problem':<9}{'curve':<34}{'seconds':>9}{'MiB':>6}{'ms/step, first and last fifth':>31}{'authors':>9}{'ratio':>7}")
+    for problem in options.problems.split(","):
+        for curve in CURVES:
+            seconds, peak = measure(problem, curve, options.evaluations)
+            fifth = max(1, len(seconds) // 5)
+            steps = f"{1e3 * seconds[:fifth].mean():.3f} {1e3 * seconds[-fifth:].mean():.3f}"
+            authors = AUTHORS.get((problem, curve.partition("@")[0]), np.nan) * options.evaluations / 10_000
+            authors = authors if "@" in curve else np.nan
+            ratio = authors / seconds.sum()
+            print(f"{problem:<9}{curve:<34}{seconds.sum():>9.2f}{peak:>6.0f}{steps:>31}{authors:>9.1f}{ratio:>7.1f}", flush=True)
+        fast, slow = (measure(problem, curve, 500)[0].sum() for curve in TEXTBOOK)
+        print(
+            f"{problem:<9}GP-UCB on distinct arms, 500 evaluations: {fast:.2f} s; textbook: {slow:.1f} s; {slow / fast:.0f} times"
+        )
+
+
+if __name__ == "__main__":
+    main()

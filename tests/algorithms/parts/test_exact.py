@@ -1,0 +1,187 @@
+"""The exact posterior over distinct arms against conditioning on all pulls, also after ten thousand of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from algorithms.parts.arms import ExactPosterior, GaussianTable, TextbookPosterior
+
+BANDWIDTH = 0.3
+
+
+def pulled(posterior, x, y):
+    for arm, value in zip(x, y, strict=True):
+        posterior.add(arm, value)
+    return posterior
+
+
+def exact(points, lam, x, y, kind=ExactPosterior):
+    return pulled(kind(GaussianTable(points, BANDWIDTH), lam), x, y)
+
+
+def pulls(seed, A, t, few=8):
+    """Arms and rewards of t pulls, with many repeats, some of them at once."""
+    draw = np.random.default_rng(seed)
+    x = np.repeat(draw.choice(A, size=t), draw.integers(1, 4, size=t))[:t]
+    x[t // 2 :] = draw.choice(x[:few], size=t - t // 2)
+    return x, draw.standard_normal(t)
+
+
+@pytest.mark.parametrize("kind", [ExactPosterior, TextbookPosterior])
+@pytest.mark.parametrize("lam", [1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_it_equals_conditioning_on_all_pulls(smooth, gram, dense, seed, lam, kind):
+    points, _ = smooth(seed)
+    x, y = pulls(seed, len(points), t=80)
+    posterior = exact(points, lam, x, y, kind)
+    mean, covariance = dense(gram(points, BANDWIDTH), lam, x, y)
+    # 1e-12 / lam: the condition number of K_t + lam I is at most 80 / lam
+    assert_allclose(posterior.mean, mean, atol=1e-12 / lam, rtol=0)
+    assert_allclose(posterior.variance, np.diag(covariance), atol=1e-13 / lam**2, rtol=1e-9)
+    assert posterior.distinct == len(set(x.tolist()))
+    assert posterior.variance_of(3) == posterior.variance[3]
+
+
+@pytest.mark.parametrize("kind", [ExactPosterior, TextbookPosterior])
+def test_before_any_pull_it_is_the_prior(smooth, kind):
+    posterior = exact(smooth(0)[0], 0.25, [], [], kind)
+    assert_array_equal(posterior.mean, np.zeros(60))
+    assert_array_equal(posterior.variance, np.full(60, 4.0))               # k(x,x) / lambda
+    assert posterior.distinct == 0
+
+
+def collapsed(K, lam, arms, n, sums):
+    """Mean and variance/lam of all arms from u distinct ones, S = K_D + lam/n, in extended precision.
+
+    A plain L D L' factorisation: 64 bits of mantissa leave 11 of them to check a double by.
+    """
+    wide = np.longdouble
+    S = K[np.ix_(arms, arms)].astype(wide) + np.diag(lam / n.astype(wide))
+    right = np.column_stack([sums.astype(wide) / n, K[arms].astype(wide)])  # (u, 1 + A)
+    whole = right.copy()
+    for i in range(len(arms)):                                             # forward elimination
+        factors = S[i + 1 :, i] / S[i, i]
+        S[i + 1 :] -= factors[:, None] * S[i]
+        whole[i + 1 :] -= factors[:, None] * whole[i]
+    for i in reversed(range(len(arms))):                                   # back substitution
+        whole[i] = (whole[i] - S[i, i + 1 :] @ whole[i + 1 :]) / S[i, i]
+    k = right[:, 1:]
+    return k.T @ whole[:, 0], (1 - np.sum(k * whole[:, 1:], axis=0)) / wide(lam)
+
+
+def runs(draw, A, t):
+    """Few arms, each pulled thousands of times in a row."""
+    return np.repeat(draw.choice(A, size=25, replace=False), t // 25)
+
+
+def alternating(draw, A, t):
+    """Three close arms in turn, for ever; a new arm every two hundred pulls."""
+    x = np.tile(draw.choice(A, size=3, replace=False), t // 3 + 1)[:t]
+    x[::200] = draw.choice(A, size=len(x[::200]))
+    return x
+
+
+def growing(draw, A, t):
+    """Ninety distinct arms, most of them at the start, then at random with some favourites."""
+    arms = draw.permutation(A)[:90]
+    return arms[np.minimum(draw.geometric(0.06, size=t) - 1 + np.maximum(0, 60 - np.arange(t)), 89)]
+
+
+@pytest.mark.parametrize("regime", [runs, alternating, growing])
+def test_after_ten_thousand_pulls_it_has_not_drifted(regime):
+    lam, t, draw = 1e-4, 10_000, np.random.default_rng(7)
+    centres = draw.random((12, 3))
+    points = centres[draw.integers(12, size=200)] + 0.05 * draw.standard_normal((200, 3))     # moderately clustered
+    kernel = GaussianTable(points, 0.5)
+    posterior, x, f = ExactPosterior(kernel, lam), regime(draw, 200, t), np.sin(5 * points.sum(axis=1))
+    y = f[x] + 0.01 * draw.standard_normal(t)
+    for step, (arm, value) in enumerate(zip(x, y, strict=True), start=1):
+        posterior.add(arm, value)
+        if step not in (100, 1000, t):
+            continue
+        arms = np.unique(x[:step])
+        n, sums = np.bincount(x[:step])[arms], np.bincount(x[:step], weights=y[:step])[arms]
+        mean, variance = collapsed(kernel.columns(np.arange(200)), lam, arms, n, sums)
+        assert_allclose(posterior.mean, mean.astype(float), atol=1e-8, rtol=0)
+        assert_allclose(posterior.variance, variance.astype(float), rtol=1e-7, atol=0)
+        assert np.argmax(posterior.mean + 0.1 * np.sqrt(posterior.variance)) == np.argmax(mean + 0.1 * np.sqrt(variance))
+
+
+def test_a_draft_leaves_the_original_alone_and_shrinks_as_the_real_thing_does(smooth):
+    points, _ = smooth(0)
+    x, y = pulls(0, len(points), t=40)
+    for kind in (ExactPosterior, TextbookPosterior):
+        original, twin = exact(points, 1e-3, x, y, kind), exact(points, 1e-3, x, y, kind)
+        draft = original.draft()
+        batch = [int(x[-1]), int(x[-1]), 59, 3, 59, 3, int(x[0]), 17]      # starts with the arm pulled last
+        for arm in batch:
+            draft.add(arm, float(draft.mean[arm]))
+        assert_array_equal(original.mean, twin.mean)
+        assert_array_equal(original.variance, twin.variance)
+        assert original.distinct == twin.distinct
+        assert_allclose(draft.mean, original.mean, atol=1e-9)              # hallucinated means move nothing
+        reached = draft.variance.copy()
+        for arm in batch:                                                  # a draft has not spoilt what comes after it
+            original.add(arm, 1.0)
+            twin.add(arm, 1.0)
+        assert_array_equal(original.mean, twin.mean)
+        assert_array_equal(original.variance, twin.variance)
+        assert_array_equal(draft.variance, reached)
+        assert_allclose(reached, original.variance, rtol=1e-9)
+
+
+@pytest.mark.parametrize("lam", [1e-4, 1.0])
+def test_log_determinant_and_effective_dimension(smooth, gram, lam):
+    points, _ = smooth(0)
+    x, y = pulls(1, len(points), t=80)
+    K = gram(points, BANDWIDTH)[np.ix_(x, x)]
+    posterior, chain = exact(points, lam, [], []), 0.0
+    for arm, value in zip(x, y, strict=True):
+        chain += np.log1p(posterior.variance_of(arm))
+        posterior.add(arm, value)
+    assert posterior.log_det() == pytest.approx(np.linalg.slogdet(K / lam + np.eye(80))[1], rel=1e-9)
+    assert chain == pytest.approx(posterior.log_det(), rel=1e-9)           # ln det = sum of ln(1 + sigma_{s-1}^2(x_s))
+    effective = np.trace(np.linalg.solve(K + lam * np.eye(80), K))
+    assert posterior.effective_dimension() == pytest.approx(effective, rel=1e-7)
+    assert exact(points, lam, [], []).log_det() == 0.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 11), min_size=1, max_size=40), st.integers(0, 5), st.sampled_from([1e-4, 1e-2, 1.0]))
+def test_variance_never_grows_and_never_leaves_its_band(x, seed, lam):
+    posterior = ExactPosterior(GaussianTable(np.random.default_rng(seed).random((12, 2)), BANDWIDTH), lam)
+    for s, arm in enumerate(x):
+        before = posterior.variance.copy()
+        posterior.add(arm, 1.0)
+        assert (posterior.variance <= before).all()
+        n = x[: s + 1].count(arm)
+        assert posterior.variance_of(arm) <= (1 + 1e-9) / n                # a ridge leverage score: n pulls of one arm share 1
+        assert posterior.variance_of(arm) >= (1 - 1e-6) / (lam + s + 1)    # no more can be known than if all were its pulls
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations(range(20)), st.permutations(range(30)))
+def test_it_depends_on_no_order(rows, order):
+    draw = np.random.default_rng(3)
+    points, x, y = draw.random((20, 2)), draw.integers(10, size=30), draw.standard_normal(30)
+    rows, order = np.array(rows), np.array(order)
+    whole, lam = exact(points, 1e-2, x, y), 1e-2
+    renamed = exact(points[rows], lam, np.argsort(rows)[x], y)
+    assert_allclose(renamed.mean, whole.mean[rows], atol=1e-10)
+    assert_allclose(renamed.variance, whole.variance[rows], rtol=1e-8)
+    reordered = exact(points, lam, x[order], y[order])
+    assert_allclose(reordered.mean, whole.mean, atol=1e-10)
+    assert_allclose(reordered.variance, whole.variance, rtol=1e-8)
+
+
+def test_duplicated_rows_are_one_arm_to_the_posterior(smooth):
+    points, _ = smooth(0, A=20)
+    twice = np.vstack([points, points])
+    x, y = pulls(2, 20, t=60)
+    x[::2] += 20
+    posterior, plain = exact(twice, 1e-4, x, y), exact(points, 1e-4, x % 20, y)
+    for half in (slice(0, 20), slice(20, 40)):
+        assert_allclose(posterior.mean[half], plain.mean, atol=1e-9)
+        assert_allclose(posterior.variance[half], plain.variance, rtol=1e-7)

@@ -1,0 +1,64 @@
+"""The Gaussian kernel over a table: values by hand, against scikit-learn, and a memo that changes no answer."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from algorithms.parts.arms.kernel import FIRST_ROWS, GaussianTable
+
+
+def test_values_by_hand():
+    kernel = GaussianTable(np.array([[0.0], [1.0], [4.0]]), bandwidth=2.0)
+    # exp(-1/8), exp(-16/8) and exp(-9/8)
+    assert_allclose(kernel.column(0), [1.0, 0.8824969026, 0.1353352832], rtol=1e-9)
+    assert_allclose(kernel.column(1), [0.8824969026, 1.0, 0.3246524674], rtol=1e-9)
+    assert kernel.variance == 1.0
+
+
+@pytest.mark.parametrize("bandwidth", [0.1, 1.0, 17.5])
+def test_all_columns_match_scikit_learn(smooth, gram, bandwidth):
+    points, _ = smooth(0, A=150, d=3)
+    assert_allclose(GaussianTable(points, bandwidth).columns(np.arange(150)), gram(points, bandwidth), rtol=1e-12, atol=1e-300)
+
+
+def test_distances_of_neighbours_far_from_the_origin_do_not_cancel():
+    kernel = GaussianTable(np.array([[1e8], [1e8 + 1.0]]), bandwidth=1.0)
+    assert_allclose(kernel.column(0), [1.0, np.exp(-0.5)], rtol=1e-15)
+
+
+def test_views_and_gathers_and_blocks_are_the_same_numbers(smooth, gram):
+    points, _ = smooth(0, A=3 * FIRST_ROWS, d=2)
+    K, kernel = gram(points, 0.5), GaussianTable(points, 0.5)
+    asked = np.random.default_rng(0).permutation(len(points))          # more than the first buffer holds
+    for arms in ([], asked[:5], asked[:5], asked[[3, 1, 1, 0]], asked[2:7], asked[:1], asked, asked[::-1]):
+        arms = np.asarray(arms, dtype=np.int64)
+        assert_allclose(kernel.columns(arms), K[arms], rtol=1e-12)
+        assert_allclose(kernel.among(arms, asked[:4]), K[np.ix_(arms, asked[:4])], rtol=1e-12)
+    assert_allclose(kernel.column(asked[-1]), K[asked[-1]], rtol=1e-12)
+    assert_array_equal(kernel.column(asked[-1]), kernel.compute(asked[-1]))
+
+
+def test_a_column_given_out_survives_the_growth_of_the_buffer(smooth):
+    kernel = GaussianTable(smooth(0, A=3 * FIRST_ROWS)[0], 0.5)
+    column = kernel.column(7)
+    kept = column.copy()
+    kernel.columns(np.arange(3 * FIRST_ROWS))
+    assert_array_equal(column, kept)
+
+
+def test_a_pickle_leaves_the_memo_out_and_answers_the_same(smooth):
+    kernel = GaussianTable(smooth(0, A=100)[0], 0.5)
+    empty = pickle.dumps(kernel)
+    columns = kernel.columns([5, 3, 8]).copy()
+    assert pickle.dumps(kernel) == empty
+    copy = pickle.loads(empty)
+    assert_array_equal(copy.column(8), columns[2])
+    assert_array_equal(copy.columns([5, 3, 8]), columns)
+
+
+@pytest.mark.parametrize("bandwidth", [0.0, -1.0, float("nan")])
+def test_a_bandwidth_that_is_not_positive_is_refused(bandwidth):
+    with pytest.raises(ValueError, match=r"bandwidth: expected a positive number, got"):
+        GaussianTable(np.zeros((2, 1)), bandwidth)

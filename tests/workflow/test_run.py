@@ -1,0 +1,144 @@
+"""Runs as a user makes them: interrupted, repeated, shortened, and met by files that are not theirs."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workflow import record
+
+spec = importlib.util.spec_from_file_location("checkout", Path(__file__).with_name("checkout.py"))
+checkout = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(checkout)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """One copy with its substitute data prepared; each test uses its own output files or scale."""
+    copy = checkout.make(tmp_path_factory.mktemp("run"))
+    made = checkout.run(copy, "workflow.fetch", "abalone", "--substitutes", "allowed")
+    assert made.returncode == 0, made.stderr
+    return copy
+
+
+def run(copy, *arguments):
+    return checkout.run(copy, "workflow.run", "mini", "abalone", *arguments)
+
+
+def trace(path):
+    return record.read(path).header["trace_sha256"]
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(prepared, tmp_path):
+    for name, seed in (("a", "0"), ("b", "0"), ("c", "1")):
+        assert run(prepared, "BKB", seed, "--scale", "smoke", "-o", str(tmp_path / name)).returncode == 0
+    assert trace(tmp_path / "a") == trace(tmp_path / "b") != trace(tmp_path / "c")
+
+
+@pytest.mark.parametrize("curve", ["BKB", "GP-UCB", "uniform"])
+def test_a_quick_run_is_the_exact_prefix_of_a_longer_one(prepared, tmp_path, curve):
+    for scale in ("smoke", "quick"):
+        assert run(prepared, curve, "0", "--scale", scale, "-o", str(tmp_path / scale)).returncode == 0
+    short, long = (record.read(tmp_path / scale).columns for scale in ("smoke", "quick"))
+    assert set(short) == set(long)
+    for name in short:
+        if not name.startswith("timing."):
+            np.testing.assert_array_equal(short[name], long[name][:30], err_msg=name)
+
+
+def test_kill_in_the_middle_and_resume_gives_the_identical_trace(prepared, tmp_path):
+    whole, resumed = tmp_path / "whole.parquet", tmp_path / "resumed.parquet"
+    arguments = ("BKB", "0", "--scale", "quick", "--checkpoint-every", "0")
+    assert run(prepared, *arguments, "-o", str(whole)).returncode == 0
+    command = [sys.executable, "-m", "workflow.run", "mini", "abalone", *arguments, "-o", str(resumed)]
+    slow = {**checkout.offline(prepared), "PYTHONPATH": f"{tmp_path}{os.pathsep}{prepared}"}
+    (tmp_path / "sitecustomize.py").write_text(
+        "import time\nreal = time.process_time\ntime.process_time = lambda: (time.sleep(0.01), real())[1]\n"
+    )
+    running = subprocess.Popen(command, cwd=prepared, env=slow, stderr=subprocess.DEVNULL)
+    checkpoint = resumed.with_suffix(".checkpoint")
+    end = time.monotonic() + 30
+    while not checkpoint.exists() and time.monotonic() < end and running.poll() is None:
+        time.sleep(0.005)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    assert checkpoint.exists()
+    assert not resumed.exists()
+    again = run(prepared, *arguments, "-o", str(resumed))
+    assert again.returncode == 0
+    assert "continues after evaluation" in again.stderr
+    assert trace(resumed) == trace(whole)
+    assert not checkpoint.exists()
+
+
+def test_a_checkpoint_of_other_code_is_set_aside(prepared, tmp_path):
+    path = tmp_path / "run.parquet"
+    path.with_suffix(".checkpoint").write_bytes(b"not a pickle")
+    found = run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path))
+    assert found.returncode == 0
+    assert "cannot be read" in found.stderr
+    assert path.with_suffix(".checkpoint.stale").read_bytes() == b"not a pickle"
+
+
+def test_a_complete_current_record_is_kept(prepared, tmp_path):
+    path = tmp_path / "run.parquet"
+    assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0
+    before = path.stat()
+    assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+
+
+def test_a_stale_record_is_set_aside_not_overwritten(prepared, tmp_path):
+    path = tmp_path / "run.parquet"
+    old = record.write(path, {"digest": "of other code", "status": "complete"}, {"evaluation": np.arange(3)})
+    found = run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path))
+    assert found.returncode == 0
+    assert "made by other code, parameters or data" in found.stderr
+    assert record.read(tmp_path / f"run.parquet.{old[:8]}").rows == 3
+    assert record.read(path).rows == 30
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 half a file", b"somebody's notes"])
+def test_a_foreign_or_half_written_file_is_refused_and_left_alone(prepared, tmp_path, content):
+    path = tmp_path / "run.parquet"
+    path.write_bytes(content)
+    found = run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path))
+    assert found.returncode == 1
+    assert "error:" in found.stderr
+    assert "move it away" in found.stderr
+    assert path.read_bytes() == content
+
+
+def test_a_time_limit_ends_after_a_whole_step_with_an_exact_prefix(prepared, tmp_path):
+    whole, cut = tmp_path / "whole.parquet", tmp_path / "cut.parquet"
+    assert run(prepared, "BKB", "0", "--scale", "smoke", "-o", str(whole)).returncode == 0
+    assert run(prepared, "BKB", "0", "--scale", "smoke", "--seconds", "0", "-o", str(cut)).returncode == 0
+    short = record.read(cut)
+    assert short.header["status"] == "cutoff"
+    np.testing.assert_array_equal(short.columns["query"], record.read(whole).columns["query"][: short.rows])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("BKBB", "0"), "no run makes the curve 'BKBB'"),
+        (("BKB", "1-0"), "expected a rising range"),
+        (("BKB", "0-1", "-o", "x.parquet"), "-o names the record of one seed"),
+        (("BKB", "0", "--evaluations", "5"), "name its file with -o"),
+        (("BKB", "0", "--scale", "huge"), "unknown scale 'huge'; known: smoke, quick, paper"),
+        (("BKB", "0", "--scale", "paper", "-o", "x.parquet"), "NOREGRET_DATA"),
+    ],
+)
+def test_a_wrong_command_line_is_a_sentence(prepared, arguments, message):
+    found = run(prepared, *arguments)
+    assert found.returncode == 1
+    assert message in found.stderr
+    assert "Traceback" not in found.stderr

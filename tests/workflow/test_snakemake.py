@@ -1,0 +1,131 @@
+"""The workflow itself, on a tiny paper: what reruns, what does not, and what survives."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from workflow import record
+
+spec = importlib.util.spec_from_file_location("checkout", Path(__file__).with_name("checkout.py"))
+checkout = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(checkout)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A copy in which the whole DAG has run once."""
+    copy = checkout.make(tmp_path_factory.mktemp("dag"))
+    made = checkout.snakemake(copy)
+    assert made.returncode == 0, made.stderr
+    return copy
+
+
+@pytest.fixture
+def copy(finished, tmp_path):
+    """A finished checkout of its own, time stamps kept."""
+    return shutil.copytree(finished, tmp_path / "checkout", copy_function=shutil.copy2)
+
+
+def planned(copy):
+    """The jobs that a dry run would make, as rule names and curves."""
+    found = checkout.snakemake(copy, "-n", "--quiet", "host")
+    assert found.returncode == 0, found.stderr
+    text = found.stdout + found.stderr
+    return {line.split("curve=")[1].split(",")[0] for line in text.splitlines() if "curve=" in line}, "Nothing to be done" in text
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_everything_is_made_and_labelled(finished):
+    records = sorted((finished / "results" / "smoke" / "mini" / "abalone").rglob("[0-9].parquet"))
+    assert len(records) == 2 * 4  # three algorithms and the initial design
+    assert all(record.read(path) for path in records)
+    assert record.read_header(records[0])["data"].startswith("substitute")
+    verdicts = json.loads((finished / "figures" / "smoke" / "mini" / "verdicts.json").read_text())
+    assert verdicts
+
+
+def test_a_second_run_does_nothing(copy):
+    assert planned(copy) == (set(), True)
+
+
+def test_a_comment_reruns_nothing(copy):
+    edit(copy / "algorithms" / "bkb.py", "class BKB(Optimizer):", "# a remark\nclass BKB(Optimizer):")
+    edit(copy / "algorithms" / "parts" / "linalg.py", '"""Factorisations', '"""Some factorisations')
+    assert planned(copy) == (set(), True)
+
+
+def test_an_edit_of_one_algorithm_reruns_its_runs_only(copy):
+    edit(copy / "algorithms" / "bkb.py", "len(self.y)", "(len(self.y) + 0)")
+    assert planned(copy)[0] == {"BKB"}
+
+
+def test_an_edit_of_a_part_reruns_whoever_imports_it(copy):
+    edit(copy / "algorithms" / "parts" / "arms" / "exact.py", "range(2)", "range(1 + 1)")
+    assert planned(copy)[0] == {"BKB", "GP-UCB"}
+
+
+def test_a_parameter_reruns_its_runs_only_and_keeps_the_old_record(copy):
+    folder = copy / "results" / "smoke" / "mini" / "abalone"
+    before = record.read(folder / "BKB" / "0.parquet").header["trace_sha256"]
+    edit(copy / "papers" / "mini.yaml", "qbar: 2", "qbar: 3")
+    assert planned(copy)[0] == {"BKB"}
+    assert checkout.snakemake(copy).returncode == 0
+    kept = [path for path in (folder / "BKB").iterdir() if path.name.startswith("0.parquet.")]
+    assert len(kept) == 1
+    assert record.read(kept[0]).header["trace_sha256"] == before
+
+
+def test_one_core_and_two_give_identical_traces(finished, tmp_path):
+    other = checkout.make(tmp_path)
+    assert checkout.snakemake(other, cores=1).returncode == 0
+    for path in sorted((finished / "results" / "smoke" / "mini" / "abalone").rglob("[0-9].parquet")):
+        twin = other / path.relative_to(finished)
+        assert record.read(twin).header["trace_sha256"] == record.read(path).header["trace_sha256"]
+
+
+@pytest.mark.parametrize("harm", ["half-written", "foreign", "stale", "missing"])
+def test_a_bad_record_is_refused_by_name_also_without_the_workflow_state(copy, harm):
+    shutil.rmtree(copy / ".snakemake")
+    path = copy / "results" / "smoke" / "mini" / "abalone" / "BKB" / "1.parquet"
+    found = record.read(path)
+    if harm == "half-written":
+        path.write_bytes(path.read_bytes()[:1000])
+    elif harm == "foreign":
+        path.write_text("somebody's notes")
+    elif harm == "stale":
+        record.write(path, {**found.header, "digest": "of other code"}, found.columns)
+    else:
+        path.unlink()
+    shutil.rmtree(copy / "figures")
+    refused = checkout.run(copy, "workflow.claims", "mini", "--scale", "smoke")
+    assert refused.returncode == 1
+    assert "1.parquet" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_finished_records_survive_an_interrupted_job(copy):
+    """Snakemake forgets the marker of a job that was killed; the records that it had made are kept."""
+    folder = copy / "results" / "smoke" / "mini" / "abalone" / "BKB"
+    (folder / "seeds-0-1.json").unlink()
+    (folder / "1.parquet").unlink()
+    before = (folder / "0.parquet").stat().st_mtime_ns
+    assert checkout.snakemake(copy).returncode == 0
+    assert (folder / "0.parquet").stat().st_mtime_ns == before
+    assert (folder / "1.parquet").exists()
+
+
+def test_a_mistake_in_the_yaml_stops_before_any_job(copy):
+    edit(copy / "papers" / "mini.yaml", "qbar: 2", "qbarr: 2")
+    found = checkout.snakemake(copy)
+    assert found.returncode == 1
+    assert "unknown parameter qbarr of bkb.BKB" in found.stdout + found.stderr

@@ -1,0 +1,289 @@
+"""From records to numbers: verified runs of a paper, and metrics as arrays over evaluations (lower is better).
+
+A record counts only if it exists, verifies, and was made by the current code, parameters and data: its digest is
+compared with the plan's, so that a stale or foreign file is refused even when Snakemake's memory is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workflow import fetch, record
+from workflow.digest import with_data
+from workflow.plan import DEFAULT, Cell, Paper, PlanError, Study
+from workflow.record import Record
+
+Array = NDArray[np.float64]
+Run = Cell | Study
+GRID = 400  # points of a drawn curve
+OPTIMAL = 1e-12  # a value this close to the optimum is the optimum
+
+
+class BadRecords(record.BadRecord):
+    """Every record that a report refused: what was expected, found, and what to do."""
+
+
+class NotRun(LookupError):
+    """A partial report asked for a run of which no record exists."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number per evaluation of a record; a single number where only the end of a run has one."""
+
+    label: str
+    unit: str
+    of: Callable[[Record], Array]
+
+    @property
+    def axis(self) -> str:
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+def cumulative_regret(found: Record) -> Array:
+    """Sum over the evaluations so far of the optimum minus the true value."""
+    return np.cumsum(found.header["best"] - found.columns["true"])
+
+
+def simple_regret(found: Record) -> Array:
+    """The optimum minus the best true value evaluated so far."""
+    return found.header["best"] - np.maximum.accumulate(found.columns["true"])
+
+
+def final_regret(found: Record) -> Array:
+    """Mean regret of the last tenth of the evaluations: what the arm that a run has settled on costs a step."""
+    last = max(1, found.rows // 10)
+    return np.array([found.header["best"] - found.columns["true"][-last:].mean()])
+
+
+def recommendation_regret(found: Record) -> Array:
+    """The optimum minus the true value of what the optimizer would return at its end."""
+    return np.array([found.header["best"] - found.header["recommendation"]["true"]])
+
+
+def stuck(found: Record) -> Array:
+    """1 where the recommendation at the end is not optimal; its mean over the seeds is a share."""
+    return (recommendation_regret(found) > OPTIMAL).astype(np.float64)
+
+
+def seconds(found: Record) -> Array:
+    """Seconds of the algorithm so far (ask and tell); evaluations cost nothing here."""
+    return np.cumsum(found.columns["timing.ask"] + found.columns["timing.tell"])
+
+
+def step_seconds(found: Record) -> Array:
+    """Seconds of the algorithm per evaluation, those of a batch spread evenly over it."""
+    spent = found.columns["timing.ask"] + found.columns["timing.tell"]
+    batch = found.columns["batch"].astype(np.int64)
+    size = np.bincount(batch)
+    return (np.bincount(batch, weights=spent) / size)[batch]
+
+
+def batch_size(found: Record) -> Array:
+    """Size of the batch of each evaluation; NaN in the initial design and in the last batch, which the budget cuts."""
+    batch = found.columns["batch"].astype(np.int64)
+    size = np.bincount(batch).astype(np.float64)[batch]
+    return np.where((batch == 0) | (batch == batch[-1]), np.nan, size)
+
+
+def batches(found: Record) -> Array:
+    """Batches begun so far, the initial design left out."""
+    return found.columns["batch"].astype(np.float64)
+
+
+def reported(name: str) -> Callable[[Record], Array]:
+    """A diagnostic of the optimizer; NaN before its first batch and where it reports no such thing."""
+
+    def of(found: Record) -> Array:
+        column = found.columns.get(f"report.{name}")
+        return np.full(found.rows, np.nan) if column is None else column.astype(np.float64)
+
+    return of
+
+
+METRICS: Mapping[str, Metric] = {
+    "cumulative_regret": Metric("cumulative regret", "unit of y", cumulative_regret),
+    "simple_regret": Metric("simple regret", "unit of y", simple_regret),
+    "final_regret": Metric("mean regret of the last tenth", "unit of y", final_regret),
+    "recommendation_regret": Metric("regret of the recommended arm", "unit of y", recommendation_regret),
+    "stuck": Metric("recommendation not optimal", "share of seeds", stuck),
+    "seconds": Metric("time of the algorithm", "s", seconds),
+    "step_seconds": Metric("time of the algorithm per evaluation", "s", step_seconds),
+    "batch_size": Metric("batch size", "evaluations", batch_size),
+    "batches": Metric("batches so far", "", batches),
+}
+REPORTED = {
+    "dictionary": ("dictionary size", "arms"),
+    "distinct_arms": ("distinct arms pulled", "arms"),
+    "resparsifications": ("resparsifications so far", ""),
+}
+
+
+def metric(name: str) -> Metric:
+    """The metric of a name in the YAML; `report.x` is a diagnostic of the optimizer. Raises PlanError."""
+    if name.startswith("report."):
+        short = name.removeprefix("report.")
+        return Metric(*REPORTED.get(short, (short.replace("_", " "), "")), reported(short))
+    if name not in METRICS:
+        raise PlanError(f"unknown metric {name!r}; known: {', '.join(METRICS)}, report.NAME")
+    return METRICS[name]
+
+
+class Store:
+    """The verified records of one paper at one scale, and metrics of them.
+
+    `partial` reports on the seeds that have been run; otherwise a missing record is refused like a bad one.
+    """
+
+    def __init__(self, paper: Paper, root: Path = Path(), *, partial: bool = False) -> None:
+        self.paper, self.root, self.partial = paper, root, partial
+        self._seeds: dict[str, tuple[int, ...]] = {}
+        self._values: dict[tuple[str, str], Array] = {}
+        self._read = lru_cache(maxsize=64)(record.read)
+
+    def check(self, runs: Iterable[Run]) -> None:
+        """Verify all records of these runs. Raises BadRecords, which names every one that is refused."""
+        refused: list[str] = []
+        for run in {run.name: run for run in runs}.values():
+            if run.name not in self._seeds:
+                good, bad = self._verify(run)
+                refused += bad
+                if not bad:
+                    self._seeds[run.name] = good
+        if refused:
+            lines = "\n".join(f"  {line}" for line in refused)
+            raise BadRecords(f"{self.paper.name} at scale {self.paper.scale}: {len(refused)} records are refused:\n{lines}")
+
+    def seeds(self, run: Run) -> tuple[int, ...]:
+        """The seeds of a run that are there, verified. Raises NotRun where a partial report finds none."""
+        self.check([run])
+        if not self._seeds[run.name]:
+            raise NotRun(f"{run.name}: not run at scale {self.paper.scale}")
+        return self._seeds[run.name]
+
+    def record(self, run: Run, seed: int) -> Record:
+        return self._read(self.root / run.record(seed))
+
+    def values(self, run: Run, name: str) -> Array:
+        """A metric of a cell or a column of a study, one row per seed; longer seeds are cut to the shortest."""
+        key = (run.name, name)
+        if key not in self._values:
+            rows = [self._row(run, seed, name) for seed in self.seeds(run)]
+            shortest = min(map(len, rows))
+            self._values[key] = np.stack([row[:shortest] for row in rows])
+        return self._values[key]
+
+    def relative(self, cell: Cell, name: str, base: Cell) -> Array:
+        """A metric over the mean over seeds of another cell's at the same evaluation, (n, T); NaN where that is zero."""
+        above, below = self.values(cell, name), self.values(base, name).mean(axis=0)
+        length = min(above.shape[1], len(below))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = above[:, :length] / below[:length]
+        ratio[:, below[:length] == 0] = np.nan
+        return ratio
+
+    def data(self, run: Run) -> str:
+        """`real`, `none` or `substitute: ...`: what the records of a run were made of."""
+        return str(self.record(run, self.seeds(run)[0]).header.get("data", "none"))
+
+    def _row(self, run: Run, seed: int, name: str) -> Array:
+        found = self.record(run, seed)
+        if isinstance(run, Cell):
+            return metric(name).of(found)
+        if name not in found.columns:
+            raise PlanError(f"study {run.id}: no column {name!r}; known: {', '.join(found.columns)}")
+        return found.columns[name].astype(np.float64)
+
+    def _verify(self, run: Run) -> tuple[tuple[int, ...], list[str]]:
+        """The good seeds of a run and a sentence for each record that is refused."""
+        if len(set(run.seeds)) != len(run.seeds):
+            return (), [f"{run.name}: expected distinct seeds, got {run.seeds}"]
+        try:
+            expected = with_data(run.digest, self._data_sha256(run))
+        except fetch.DataUnavailable as error:
+            return (), [f"{run.name}: {error}"]
+        good, bad = [], []
+        for seed in run.seeds:
+            path = self.root / run.record(seed)
+            if self.partial and not path.exists():
+                continue
+            try:
+                _admit(self._read(path), path, run, seed, expected)
+                good.append(seed)
+            except record.BadRecord as error:
+                bad.append(str(error))
+        return tuple(good), bad
+
+    def _data_sha256(self, run: Run) -> str:
+        """The content hash of the prepared table that the run's problem reads now; "" where it reads none."""
+        name = run.problem_entry.get("data")
+        if name is None:
+            return ""
+        path = fetch.prepared_path(name, root=self.root, substitutes=run.scale != "paper")
+        if not path.exists():
+            raise fetch.DataUnavailable(f"{path}: expected the prepared table, found none: run `python -m workflow.fetch {name}`")
+        return str(fetch.provenance(path)["content_sha256"])
+
+
+def _admit(found: Record, path: Path, run: Run, seed: int, expected: str) -> None:
+    """Raise BadRecord unless a verified record is the complete, current one of exactly this run and seed."""
+    header = found.header
+    again = "move it away and run the workflow again"
+    if header.get("digest") != expected:
+        raise record.BadRecord(
+            f"{path}: expected digest {expected[:12]} of the current code, parameters and data, "
+            f"found {str(header.get('digest', 'none'))[:12]}: it is stale; {again}"
+        )
+    if header.get("seed") != seed or header.get("paper") != run.paper:
+        raise record.BadRecord(
+            f"{path}: expected {run.paper} seed {seed}, found {header.get('paper')} seed {header.get('seed')}: "
+            f"a copy of another record; {again}"
+        )
+    if header.get("status", "complete") != "complete":
+        status = header["status"]
+        raise record.BadRecord(f"{path}: expected a complete run, found {status!r} after {found.rows} rows; run it again")
+    if isinstance(run, Cell) and found.rows != run.budget:
+        raise record.BadRecord(f"{path}: expected {run.budget} evaluations, found {found.rows}; {again}")
+
+
+def place(paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, variant: str = DEFAULT) -> Cell:
+    """The cell of a curve on a problem under a reading and a variant that its own name leaves open.
+
+    A reading reaches only who has a parameter that it changes; everyone else keeps the default run.
+    """
+    algorithm, name = curve.split("@")[0].split("+")[0], curve
+    known = paper.entry.get("readings", {})
+    if reading and reading not in known:
+        raise PlanError(f"papers/{paper.name}.yaml: unknown reading {reading!r}; known: {', '.join(known)}")
+    if reading and "@" not in curve and _reached(paper, reading, "algorithms", algorithm):
+        head, plus, tail = curve.partition("+")
+        name = f"{head}@{reading}{plus}{tail}"
+    if reading and _reached(paper, reading, "problems", problem):
+        problem = f"{problem}@{reading}"
+    return paper.cell(problem, f"{name}+{variant}" if variant and "+" not in name else name)
+
+
+def is_cut(paper: Paper, variant: str) -> bool:
+    """Whether this scale leaves out a variant."""
+    kept = paper.entry["scales"][paper.scale].get("variants")
+    return variant != DEFAULT and kept is not None and variant not in kept
+
+
+def thin(length: int, *, log: bool = False) -> NDArray[np.int64]:
+    """At most GRID of the indices 0 .. length-1, the first and the last among them, evenly or log-spaced."""
+    if length <= GRID:
+        return np.arange(length)
+    points = np.geomspace(1, length, GRID) - 1 if log else np.linspace(0, length - 1, GRID)
+    return np.unique(np.rint(points).astype(np.int64))
+
+
+def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:
+    """Whether a reading changes a parameter that this algorithm or problem has."""
+    changes = paper.entry["readings"][reading].get(kind, {})
+    return bool(changes.get(key)) or bool(set(changes.get("*", {})) & set(paper.entry[kind].get(key, {})))

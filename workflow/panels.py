@@ -1,0 +1,260 @@
+"""What the panels of a figure show, as arrays: curves with bands, extrapolations, dots per seed, columns of studies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workflow import metrics
+from workflow.metrics import Array, NotRun, Store
+from workflow.plan import DEFAULT, Cell, Paper, PlanError
+from workflow.statistics import interval, power_law
+from workflow.style import Look, column_look, look
+
+BANDS = {"ci95": "mean and 95 % t interval", "iqr": "median and quartiles", "none": "mean"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One drawn curve: centre and band over x, from n seeds; `fitted` marks an extrapolation."""
+
+    label: str
+    look: Look
+    x: NDArray
+    centre: NDArray
+    low: NDArray
+    high: NDArray
+    n: int
+    fitted: bool = False
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Dots:
+    """One row of a dot plot: a value per seed."""
+
+    label: str
+    look: Look
+    seeds: tuple[int, ...]
+    values: Array
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What one panel shows, ready to be drawn."""
+
+    title: str
+    xlabel: str
+    ylabel: str
+    options: Mapping[str, Any]
+    data: str = "none"
+    lines: Sequence[Line] = ()
+    dots: Sequence[Dots] = ()
+    seeds: frozenset[int] = field(default_factory=frozenset)  # how many, over the curves
+    lengths: frozenset[int] = field(default_factory=frozenset)
+    missing: Sequence[str] = ()
+
+
+def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
+    """The panels of a figure that this scale has. Raises PlanError, BadRecords."""
+    return [_panel(paper, store, options) for options in _options(paper, name)]
+
+
+def runs_of(paper: Paper, name: str) -> list[metrics.Run]:
+    """Every run whose records a figure reads."""
+    runs: list[metrics.Run] = []
+    for panel in _options(paper, name):
+        if "study" in panel:
+            runs.append(paper.study(panel["study"]))
+            continue
+        runs += [cell for _, cell in _places(paper, panel)]
+        if "relative_to" in panel:
+            runs.append(paper.cell(panel["problem"], panel["relative_to"]))
+    return runs
+
+
+def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
+    entries = {entry["id"]: entry for entry in paper.entry.get("figures", [])}
+    if name not in entries:
+        raise PlanError(f"papers/{paper.name}.yaml: unknown figure {name!r}; known: {', '.join(entries) or 'none'}")
+    return entries[name]
+
+
+def _options(paper: Paper, name: str) -> list[dict[str, Any]]:
+    """The keys of each panel over those of its figure; panels whose variant this scale leaves out are left out."""
+    entry = entry_of(paper, name)
+    shared = {key: value for key, value in entry.items() if key not in ("title", "where", "note", "panels")}
+    merged = [{**shared, **panel} for panel in entry["panels"]]
+    kept = [panel for panel in merged if not metrics.is_cut(paper, panel.get("variant", DEFAULT))]
+    if not kept:
+        raise PlanError(f"figure {name}: scale {paper.scale} leaves out the variants of all its panels")
+    return kept
+
+
+def _places(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:
+    """Label and cell of each curve of a panel."""
+    if "problem" not in panel or "metric" not in panel or "curves" not in panel:
+        raise PlanError(f"figure {panel['id']}: a panel needs `problem`, `metric` and `curves` (or `study`, `x` and `y`)")
+    reading, variant = panel.get("reading", DEFAULT), panel.get("variant", DEFAULT)
+    if panel.get("kind") == "dots":
+        return _under_readings(paper, panel)
+    drawn = [
+        (curve, metrics.place(paper, panel["problem"], curve, reading=reading, variant=variant)) for curve in panel["curves"]
+    ]
+    return drawn + [(curve, paper.cell(panel["problem"], curve)) for curve in panel.get("controls", [])]
+
+
+def _under_readings(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:
+    """Each curve under each reading that has been planned for it, the same run only once."""
+    found: dict[str, tuple[str, Cell]] = {}
+    for curve in panel["curves"]:
+        for reading in panel.get("readings", ["default"]):
+            try:
+                cell = metrics.place(paper, panel["problem"], curve, reading=DEFAULT if reading == "default" else reading)
+            except PlanError:
+                if reading == "default" or reading not in paper.entry.get("readings", {}):
+                    raise
+                continue
+            found.setdefault(cell.name, (cell.curve, cell))
+    return list(found.values())
+
+
+def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
+    if "study" in panel:
+        return _study_panel(paper, store, panel)
+    shown = metrics.metric(panel["metric"])
+    missing: list[str] = []
+    lines: list[Line] = []
+    dots: list[Dots] = []
+    seeds, lengths, data = set[int](), set[int](), set[str]()
+    base = paper.cell(panel["problem"], panel["relative_to"]) if "relative_to" in panel else None
+    for label, cell in _places(paper, panel):
+        try:
+            values = store.relative(cell, panel["metric"], base) if base else store.values(cell, panel["metric"])
+        except NotRun:
+            missing.append(label)
+            continue
+        seeds.add(len(values))
+        lengths.add(cell.budget)
+        data.add(store.data(cell))
+        style, hollow = look(cell.algorithm), bool(cell.algorithm_reading) and "reading" not in panel
+        if panel.get("kind") == "dots":
+            dots.append(Dots(label, style, store.seeds(cell), values[:, -1], hollow))
+        else:
+            lines.append(_line(label, style, values, panel, hollow))
+    if "extrapolate" in panel:
+        lines += _extrapolated(lines, start=panel["extrapolate"]["from"], to=panel["extrapolate"]["to"])
+    ratio = f"{shown.label} / that of {panel['relative_to']}" if base else shown.axis
+    dotted = panel.get("kind") == "dots"
+    return Panel(
+        title=panel.get("title", ""),
+        xlabel=panel.get("xlabel", ratio if dotted else "evaluations t"),
+        ylabel=panel.get("ylabel", "" if dotted else ratio),
+        options=panel,
+        data=_status(data),
+        lines=lines,
+        dots=dots,
+        seeds=frozenset(seeds),
+        lengths=frozenset(lengths),
+        missing=missing,
+    )
+
+
+def _line(label: str, style: Look, values: Array, panel: Mapping[str, Any], hollow: bool) -> Line:
+    """Centre and band over the seeds, thinned; at most the first `to` evaluations."""
+    values = values[:, : panel.get("to", values.shape[1])]
+    chosen = metrics.thin(values.shape[1], log=panel.get("xscale") == "log")
+    centre, low, high = _band(values[:, chosen], panel.get("band", "ci95"))
+    return Line(label, style, chosen + 1.0, centre, low, high, len(values), hollow=hollow)
+
+
+def _band(values: Array, band: str) -> tuple[Array, Array, Array]:
+    """Centre, lower and upper edge over the first axis; edges are NaN where there is no band."""
+    none = np.full(values.shape[1], np.nan)
+    empty = ~np.isfinite(values).any(axis=0)
+    filled = np.where(empty, 0.0, values)
+    if band == "iqr":
+        low, centre, high = np.nanquantile(filled, [0.25, 0.5, 0.75], axis=0)
+    else:
+        centre = np.nanmean(filled, axis=0)
+        low, high = interval(filled) if band == "ci95" else (none, none)
+    return tuple(np.where(empty, np.nan, edge) for edge in (centre, low, high))  # type: ignore[return-value]
+
+
+def _extrapolated(lines: Iterable[Line], *, start: int, to: int) -> list[Line]:
+    """Power laws through the measured tails, from where a measurement ends up to the longest of the panel."""
+    longest = min(to, max((line.x[-1] for line in lines), default=0))
+    fitted = []
+    for line in lines:
+        tail = line.x >= start
+        if line.x[-1] >= longest or tail.sum() < 2:
+            continue
+        constant, exponent = power_law(line.x[tail], line.centre[tail])
+        x = np.geomspace(line.x[-1], longest, 50)
+        none = np.full(len(x), np.nan)
+        label = f"{line.label}: fitted $t^{{{exponent:.2f}}}$"
+        fitted.append(Line(label, line.look, x, constant * x**exponent, none, none, line.n, fitted=True))
+    return fitted
+
+
+def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
+    """Columns of a study over another one, one line per column and value of `split`."""
+    study = paper.study(panel["study"])
+    columns = [panel["y"]] if isinstance(panel["y"], str) else list(panel["y"])
+    split = panel.get("split")
+    wanted = dict.fromkeys([panel["x"], *columns, *([split] if split else []), *panel.get("where", {})])
+    try:
+        table = pd.concat([
+            pd.DataFrame({name: store.values(study, name)[row] for name in wanted}).assign(seed=seed)
+            for row, seed in enumerate(store.seeds(study))
+        ])  # fmt: skip
+        data = store.data(study)
+    except NotRun:
+        return Panel(panel.get("title", ""), panel["x"], "", panel, missing=[study.id])
+    for name, value in panel.get("where", {}).items():
+        table = table[np.isclose(table[name], value)]
+    groups = [("", table)] if split is None else [(f"{split} = {value:g}", rows) for value, rows in table.groupby(split)]
+    lines: list[Line] = []
+    for column in columns:
+        for label, rows in groups:
+            seeds = rows.pivot_table(index="seed", columns=panel["x"], values=column)
+            centre, low, high = _band(seeds.to_numpy(), panel.get("band", "ci95"))
+            words = ", ".join(filter(None, [column.replace("_", " ") if len(columns) > 1 or not label else "", label]))
+            lines.append(Line(words, column_look(len(lines)), seeds.columns.to_numpy(float), centre, low, high, len(seeds)))
+    ylabel = panel.get("ylabel", columns[0].replace("_", " ") if len(columns) == 1 else "")
+    xlabel = panel.get("xlabel", panel["x"])
+    return Panel(panel.get("title", ""), xlabel, ylabel, panel, data, lines, seeds=frozenset([table["seed"].nunique()]))
+
+
+def _status(data: Iterable[str]) -> str:
+    """What a panel was made of; a single substitute makes it a substitute."""
+    found = sorted(set(data))
+    substitutes = [status for status in found if status.startswith("substitute")]
+    return "; ".join(substitutes) or ", ".join(found) or "none"
+
+
+def drawn(panels: Sequence[Panel]) -> pd.DataFrame:
+    """What the figure shows, as rows."""
+    names = ["panel", "curve", "kind", "x", "centre", "low", "high", "seeds", "data"]
+    frames = [pd.DataFrame(columns=names)]
+    for number, panel in enumerate(panels, 1):
+        where = f"{number} {panel.title}".strip()
+        for line in panel.lines:
+            kind = "fitted" if line.fitted else "measured"
+            frames.append(pd.DataFrame({
+                "panel": where, "curve": line.label, "kind": kind, "x": line.x, "centre": line.centre, "low": line.low,
+                "high": line.high, "seeds": line.n, "data": panel.data,
+            }))  # fmt: skip
+        for row in panel.dots:
+            frames.append(pd.DataFrame({
+                "panel": where, "curve": row.label, "kind": "seed", "x": row.seeds, "centre": row.values, "seeds": len(row.seeds),
+                "data": panel.data,
+            }))  # fmt: skip
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled).reindex(columns=names) if filled else frames[0]

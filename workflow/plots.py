@@ -1,0 +1,200 @@
+"""Draw one figure of a paper: `python -m workflow.plots PAPER FIGURE [--scale S] [-o DIR]`.
+
+Writes <figure>.pdf, <figure>.png and <figure>.csv (what is drawn) into figures/<scale>/<paper>/. The files are the same
+bytes when drawn again. Substituted data are named in the small print and written across their panels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+
+from workflow.metrics import OPTIMAL, Store
+from workflow.panels import BANDS, Dots, Line, Panel, drawn, entry_of, panels_of, runs_of
+from workflow.plan import Paper, PlanError, load
+from workflow.record import BadRecord, atomic
+
+RC: dict[Any, Any] = {
+    "font.size": 9, "axes.titlesize": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
+    "grid.color": "#E6E6E6", "grid.linewidth": 0.6, "lines.linewidth": 1.4, "lines.markersize": 4.5, "legend.frameon": False,
+    "svg.hashsalt": "noregret", "pdf.fonttype": 42, "figure.dpi": 100, "savefig.dpi": 160,
+}  # fmt: skip
+
+
+def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
+    """Write one figure as PDF, PNG and CSV; returns their paths. Raises PlanError, BadRecord."""
+    panels = panels_of(paper, store, name)
+    with plt.rc_context({**matplotlib.rcParamsDefault, **RC}):
+        figure = _figure(panels, _small_print(paper, name, panels))
+        paths = [folder / f"{name}.{kind}" for kind in ("pdf", "png", "csv")]
+        with atomic(paths[0]) as temporary:
+            figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Title": f"{paper.name} {name}"})
+        with atomic(paths[1]) as temporary:
+            figure.savefig(temporary, format="png", metadata={"Software": None})
+        plt.close(figure)
+    with atomic(paths[2]) as temporary:
+        drawn(panels).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
+    return paths
+
+
+def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
+    """Everything a reader must know who sees the picture alone."""
+    entry = entry_of(paper, name)
+    seeds = {n for panel in panels for n in panel.seeds}
+    lengths = {n for panel in panels for n in panel.lengths}
+    substitutes = sorted({panel.data.removeprefix("substitute: ") for panel in panels if panel.data.startswith("substitute")})
+    real = any(panel.data == "real" for panel in panels)
+    shown = "one dot a seed" if entry.get("kind") == "dots" else BANDS[entry.get("band", "ci95")]
+    reading = entry.get("reading", "see labels" if "readings" in entry else "default")
+    missing = sorted({label for panel in panels for label in panel.missing})
+    parts = [
+        f"{paper.name} {name}",
+        f"scale {paper.scale}",
+        f"{_span(seeds)} seeds",
+        f"{_span(lengths)} evaluations" if lengths else "",
+        f"reading: {reading}",
+        shown,
+        "real data" if real else "",
+        f"SUBSTITUTE: {'; '.join(substitutes)}" if substitutes else "",
+        f"not run: {', '.join(missing)}" if missing else "",
+        entry.get("note", ""),
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def _span(numbers: set[int]) -> str:
+    return f"{min(numbers)}-{max(numbers)}" if len(numbers) > 1 else str(next(iter(numbers), 0))
+
+
+def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
+    """All panels, one legend below them, the small print in the lower left corner."""
+    across = min(len(panels), 2 if len(panels) <= 4 else 3)
+    down = -(-len(panels) // across)
+    dotted = any(panel.dots for panel in panels)
+    height = 0.9 + 0.24 * max(len(panel.dots) for panel in panels) if dotted else 2.9
+    width = 4.1 * across if across > 1 else 5.6
+    legend = _legend(panels)
+    columns = max(1, min(len(legend), int(width // 1.75)))
+    rows = -(-len(legend) // columns)
+    note = textwrap.wrap(small_print, int(width * 18.5))
+    low = 0.1 + 0.13 * len(note)
+    total = height * down + 0.22 * rows + low
+    engine = ConstrainedLayoutEngine(rect=(0, low / total, 1, 1 - low / total), w_pad=0.06, h_pad=0.05)
+    figure, axes = plt.subplots(down, across, figsize=(width, total), layout=engine, squeeze=False)
+    for panel, ax in zip(panels, axes.flat, strict=False):
+        _draw_panel(ax, panel)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    if legend:
+        figure.legend(handles=legend, loc="outside lower center", ncols=columns, fontsize=8, handlelength=3.2)
+    figure.text(
+        0.06 / width, 0.06 / total, "\n".join(note), fontsize=6.3, color="#444444", va="bottom", ha="left", linespacing=1.15
+    )
+    return figure
+
+
+def _legend(panels: Sequence[Panel]) -> list[Line2D]:
+    """One handle per label, in the order of the first panel that has it."""
+    lines = {line.label: line for panel in panels for line in panel.lines}
+    return [Line2D([], [], label=line.label, **_looks(line)) for line in lines.values()]
+
+
+def _looks(line: Line) -> dict[str, Any]:
+    if line.fitted:
+        return {"color": line.look.colour, "linestyle": (0, (2, 2)), "linewidth": 1.0, "alpha": 0.55}
+    face = "white" if line.hollow else line.look.colour
+    return {
+        "color": line.look.colour, "linestyle": line.look.dash, "marker": line.look.marker or "None", "markerfacecolor": face,
+        "markeredgecolor": line.look.colour if line.hollow else "white", "markeredgewidth": 0.8 if line.hollow else 0.4,
+    }  # fmt: skip
+
+
+def _draw_panel(ax: Axes, panel: Panel) -> None:
+    options = panel.options
+    for position, line in enumerate(panel.lines):
+        step = max(1, len(line.x) // 8)
+        first = position * step // len(panel.lines)
+        ax.plot(line.x, line.centre, markevery=(first, step), **_looks(line))
+        if np.isfinite(line.low).any():
+            ax.fill_between(line.x, line.low, line.high, color=line.look.colour, alpha=0.13, linewidth=0)
+    if panel.dots:
+        _draw_dots(ax, panel.dots)
+    for label, value in options.get("lines", {}).items():
+        ax.axhline(value, color="#666666", linewidth=0.8, linestyle=(0, (4, 2)))
+        ax.annotate(
+            label, (0.99, value), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7, color="#444444"
+        )
+    ax.set(title=panel.title, xlabel=panel.xlabel, ylabel=panel.ylabel)
+    ax.set_xscale(options.get("xscale", "linear"))
+    ax.set_yscale(options.get("yscale", "linear"))
+    for limit, put in (("xlim", ax.set_xlim), ("ylim", ax.set_ylim)):
+        if limit in options:
+            put(*options[limit])
+    if panel.data.startswith("substitute"):
+        ax.text(
+            0.5, 0.5, "SUBSTITUTE DATA", transform=ax.transAxes, rotation=24, ha="center", va="center", fontsize=19,
+            weight="bold", color="#B00000", alpha=0.22, zorder=5,
+        )  # fmt: skip
+    if not panel.lines and not panel.dots:
+        ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="#888888")
+
+
+def _draw_dots(ax: Axes, rows: Sequence[Dots]) -> None:
+    """A row per curve from the top: a dot per seed, and how many of the seeds are off the optimum."""
+    for position, row in enumerate(rows):
+        shift = np.linspace(-0.28, 0.28, len(row.values)) if len(row.values) > 1 else np.zeros(1)
+        ax.plot(
+            row.values, position + shift, linestyle="none", marker=row.look.marker or ".", color=row.look.colour,
+            markerfacecolor="white" if row.hollow else row.look.colour, markersize=4, clip_on=False,
+        )  # fmt: skip
+        off = int((row.values > OPTIMAL).sum())
+        ax.text(1.01, position, f"{off}/{len(row.values)}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
+    ax.set_yticks(range(len(rows)), [row.label for row in rows], fontsize=7)
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.text(1.01, -0.9, "above 0", transform=ax.get_yaxis_transform(), va="bottom", fontsize=7)
+
+
+def parser(prog: str, about: str | None, what: str = "") -> argparse.ArgumentParser:
+    """The command line that figures, tables and claims share."""
+    options = argparse.ArgumentParser(prog=f"python -m workflow.{prog}", description=about)
+    options.add_argument("paper")
+    if what:
+        options.add_argument(what)
+    options.add_argument("--scale", default="quick")
+    options.add_argument("--seeds", default="", help="one seed or a range such as 0-4, if the records were cut by hand")
+    options.add_argument("--partial", action="store_true", help="report on the records that are there; say which are not")
+    options.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER")
+    return options
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parser("plots", __doc__, "figure").parse_args(arguments)
+    try:
+        paper = load(options.paper, options.scale, seeds=options.seeds)
+        store = Store(paper, partial=options.partial)
+        store.check(runs_of(paper, options.figure))
+        paths = draw(paper, store, options.figure, options.output or Path("figures", options.scale, options.paper))
+    except (PlanError, BadRecord) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"wrote {', '.join(map(str, paths))}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

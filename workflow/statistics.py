@@ -1,0 +1,112 @@
+"""What a few paired seeds can decide: t intervals, paired t and exact sign-flip tests, Holm, equivalence, shares.
+
+All tests are one-sided: p is small when the mean lies below zero (or a share beyond its bound).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+LEVEL = 0.05
+ENOUGH = 5  # fewer paired seeds decide nothing: an exact sign-flip p cannot fall below 0.05 before
+MOST_FLIPS = 14  # all 2^n sign patterns up to here, then a fixed sample of them
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Test:
+    """A mean with its 95 % t interval and one-sided p-values for "the mean lies below zero"."""
+
+    n: int
+    mean: float
+    low: float
+    high: float
+    p: float
+    p_flip: float
+
+
+def interval(values: ArrayLike, *, level: float = 1 - LEVEL) -> tuple[Array, Array]:
+    """t interval of the mean over the first axis (the seeds), NaN where fewer than two values are finite."""
+    seen = np.asarray(values, dtype=np.float64)
+    n = np.isfinite(seen).sum(axis=0)
+    with np.errstate(all="ignore"):
+        mean = np.nansum(seen, axis=0) / n
+        spread = np.sqrt(np.nansum((seen - mean) ** 2, axis=0) / (n - 1))
+        half = np.where(n > 1, stats.t.ppf((1 + level) / 2, np.maximum(n - 1, 1)) * spread / np.sqrt(n), np.nan)
+    return mean - half, mean + half
+
+
+def below_zero(values: ArrayLike) -> Test:
+    """Is the mean of one value per seed below zero? A paired test where the values are differences."""
+    seen = np.asarray(values, dtype=np.float64)
+    low, high = interval(seen)
+    return Test(len(seen), float(seen.mean()), float(low), float(high), t_test(seen), sign_flip(seen))
+
+
+def t_test(values: Array) -> float:
+    """One-sided p of Student's t for a mean below zero; 1 or 0 where all values agree, NaN for a single one."""
+    if len(values) < 2:
+        return float("nan")
+    mean, error = values.mean(), values.std(ddof=1) / np.sqrt(len(values))
+    if error <= 1e-12 * abs(mean) or error == 0:
+        return 0.0 if mean < 0 else 1.0
+    return float(stats.t.cdf(mean / error, len(values) - 1))
+
+
+def sign_flip(values: Array) -> float:
+    """One-sided p of the sign-flip permutation test: the share of sign patterns with a sum at most the observed one."""
+    n = len(values)
+    if n <= MOST_FLIPS:
+        signs = np.array(list(product((1.0, -1.0), repeat=n)))  # (2^n, n)
+    else:
+        signs = np.random.Generator(np.random.Philox(key=n)).choice((1.0, -1.0), size=(1 << MOST_FLIPS, n))
+        signs[0] = 1.0  # the observed pattern counts
+    tolerance = 1e-12 * np.abs(values).sum()
+    return float((signs @ values <= values.sum() + tolerance).mean())
+
+
+def holm(p: ArrayLike) -> Array:
+    """Holm's step-down adjusted p-values in the given order; a NaN stays one and counts as a comparison."""
+    seen = np.asarray(p, dtype=np.float64)
+    order = np.argsort(seen)  # NaN last
+    adjusted = np.maximum.accumulate(np.minimum(seen[order] * np.arange(len(seen), 0, -1), 1.0))
+    result = np.empty_like(seen)
+    result[order] = adjusted
+    return result
+
+
+def within(values: Array, tolerance: float) -> Test:
+    """Equivalence by two one-sided tests: p is the larger one for |mean| < tolerance."""
+    upper, lower = below_zero(values - tolerance), below_zero(-values - tolerance)
+    low, high = interval(values)
+    p, p_flip = max(upper.p, lower.p), max(upper.p_flip, lower.p_flip)
+    return Test(len(values), float(values.mean()), float(low), float(high), p, p_flip)
+
+
+def share(hits: int, n: int, *, at_least: float = 0.0, at_most: float = 1.0) -> Test:
+    """An observed share with its exact 95 % interval; p that the true share keeps the bounds.
+
+    No test can show a share of exactly 0 or 1: such a bound is kept (p = 0) or broken (p = 1).
+    """
+    seen = stats.binomtest(hits, n).proportion_ci(1 - LEVEL)
+    if at_least in (0, 1) and at_most in (0, 1):
+        p = 0.0 if at_least <= hits / n <= at_most else 1.0
+    else:
+        above = stats.binomtest(hits, n, at_least, alternative="greater").pvalue if at_least > 0 else 0.0
+        below = stats.binomtest(hits, n, at_most, alternative="less").pvalue if at_most < 1 else 0.0
+        p = float(max(above, below))
+    return Test(n, hits / n, float(seen.low), float(seen.high), p, p)
+
+
+def power_law(x: Array, y: Array) -> tuple[float, float]:
+    """(c, e) of y ~ c x^e by least squares in the logarithms; NaN unless two points are positive."""
+    fits = (x > 0) & (y > 0) & np.isfinite(y)
+    if fits.sum() < 2:
+        return float("nan"), float("nan")
+    exponent, constant = np.polyfit(np.log(x[fits]), np.log(y[fits]), 1)
+    return float(np.exp(constant)), float(exponent)

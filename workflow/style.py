@@ -1,0 +1,73 @@
+"""One colour, marker and dash per algorithm across all papers: readable in greyscale and by colour-blind readers.
+
+A name that is not in the table gets a look derived from the name itself, so that it, too, never changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"  # Okabe and Ito's palette, its yellow left out
+BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#8A8A8A"
+COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY)
+MARKERS = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h", "*", "d")
+SOLID, LONG, DOTTED, DASH_DOT, SHORT = (0, ()), (0, (6, 1.5)), (0, (1, 1.3)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1.2))
+DASHES = (SOLID, LONG, DASH_DOT, SHORT, DOTTED)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one algorithm is drawn; a reading of it has the same look with hollow markers."""
+
+    colour: str
+    marker: str
+    dash: tuple
+
+
+LOOKS = {
+    "Global-BBKB": Look(VERMILLION, "o", SOLID),
+    "GlobalLocal-BBKB": Look(BLUE, "s", SOLID),
+    "BKB": Look(GREEN, "^", LONG),
+    "GP-UCB": Look(BLACK, "D", DASH_DOT),
+    "GP-UCB-textbook": Look("#555555", "d", SHORT),
+    "GP-BUCB": Look(PURPLE, "v", LONG),
+    "GP-BUCB-Lemma1": Look("#8C4A72", "<", SHORT),
+    "GP-BUCB-textbook": Look("#A85C8B", ">", SHORT),
+    "Async-TS": Look(ORANGE, "P", SHORT),
+    "eps-greedy": Look(SKY, "X", DASH_DOT),
+    "uniform": Look(GREY, "", DOTTED),
+    "random-search": Look(GREY, "", DOTTED),
+    "Reg-evolution": Look("#A6761D", "*", LONG),
+    "DuMBO": Look(VERMILLION, "o", SOLID),
+    "ADD-DuMBO": Look(BLUE, "s", SOLID),
+    "ADD-GPUCB": Look(GREEN, "^", LONG),
+    "DEC-HBO": Look(PURPLE, "v", DASH_DOT),
+    "average-of-k": Look(BLACK, "d", DOTTED),
+    "MS-UCB": Look(SKY, "X", SHORT),
+    "SAASBO": Look(ORANGE, "P", LONG),
+    "TuRBO": Look("#6A3D9A", "h", DASH_DOT),
+    "LineBO": Look("#4D4D00", ">", SHORT),
+    "GO-UCB": Look(VERMILLION, "o", SOLID),
+    "GP-EI": Look(GREEN, "^", LONG),
+    "GP-PI": Look(PURPLE, "v", SHORT),
+    "LCBO": Look(VERMILLION, "o", SOLID),
+    "CEI": Look(GREEN, "^", LONG),
+    "EPBO": Look(PURPLE, "v", SHORT),
+    "SCBO": Look(BLUE, "s", DASH_DOT),
+    "HDsafeBO": Look(ORANGE, "P", LONG),
+}
+
+
+def look(algorithm: str) -> Look:
+    """The look of an algorithm's legend name (without reading and variant)."""
+    if algorithm in LOOKS:
+        return LOOKS[algorithm]
+    drawn = int.from_bytes(hashlib.sha256(algorithm.encode()).digest()[:6], "big")
+    colour, rest = drawn % len(COLOURS), drawn // len(COLOURS)
+    return Look(COLOURS[colour], MARKERS[rest % len(MARKERS)], DASHES[rest // len(MARKERS) % len(DASHES)])
+
+
+def column_look(position: int) -> Look:
+    """The look of the n-th column of a study, which belongs to no algorithm."""
+    return Look(COLOURS[position % 8], MARKERS[position % len(MARKERS)], DASHES[position // 8 % len(DASHES)])
