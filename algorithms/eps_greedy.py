@@ -40,8 +40,7 @@ class EpsGreedy(Optimizer):
         super().tell(query, obs)
         self.pulls.add(query, obs.y)
         if self.posterior is not None:
-            for arm, y in zip(query, obs.y, strict=True):
-                self.posterior.add(arm, y)
+            self.posterior.extend(query, obs.y)
 
     def recommend(self) -> Indices:
         """The arm with the best estimated mean."""

@@ -35,11 +35,10 @@ class GPBUCB(Optimizer):
         self.C = C
         self.rule = rule
         self.posterior = chosen(EXACT, posterior, "posterior")(GaussianTable(domain.points, bandwidth), lam)
-        self.information = 0.0  # ln det(K_t/lambda + I)
 
     @property
     def alpha(self) -> float:
-        return self.confidence.exact(self.information, drift=self.C)
+        return self.confidence.exact(self.posterior.information, drift=self.C)
 
     def ask(self, room: int, pending: Indices) -> Indices:
         """Alg. 2: the mean stays, the variance shrinks; the arm that breaches the rule stays in the batch."""
@@ -58,11 +57,9 @@ class GPBUCB(Optimizer):
         return np.array(batch)
 
     def tell(self, query: Indices, obs: Observation) -> None:
-        """Condition on what was seen; ln det(K_t/lambda + I) = sum_s ln(1 + sigma_{s-1}^2(x_s))."""
+        """Condition on what was seen."""
         super().tell(query, obs)
-        for arm, y in zip(query, obs.y, strict=True):
-            self.information += np.log1p(self.posterior.variance_of(arm))
-            self.posterior.add(arm, y)
+        self.posterior.extend(query, obs.y)
 
     def recommend(self) -> Indices:
         """The arm with the largest posterior mean."""

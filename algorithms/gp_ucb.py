@@ -25,11 +25,10 @@ class GPUCB(Optimizer):
         super().__init__(domain, rng)
         self.confidence = Confidence(xi, delta, lam, norm, beta)
         self.posterior = chosen(EXACT, posterior, "posterior")(GaussianTable(domain.points, bandwidth), lam)
-        self.information = 0.0  # ln det(K_t/lambda + I)
 
     @property
     def beta(self) -> float:
-        return self.confidence.exact(self.information)
+        return self.confidence.exact(self.posterior.information)
 
     def ask(self, room: int, pending: Indices) -> Indices:
         """The largest upper confidence bound; ties go to the lowest index."""
@@ -37,11 +36,9 @@ class GPUCB(Optimizer):
         return np.array([np.argmax(bounds)])
 
     def tell(self, query: Indices, obs: Observation) -> None:
-        """Condition on what was seen; ln det(K_t/lambda + I) = sum_s ln(1 + sigma_{s-1}^2(x_s))."""
+        """Condition on what was seen."""
         super().tell(query, obs)
-        for arm, y in zip(query, obs.y, strict=True):
-            self.information += np.log1p(self.posterior.variance_of(arm))
-            self.posterior.add(arm, y)
+        self.posterior.extend(query, obs.y)
 
     def recommend(self) -> Indices:
         """The arm with the largest posterior mean."""

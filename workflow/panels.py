@@ -208,7 +208,7 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     study = paper.study(panel["study"])
     columns = [panel["y"]] if isinstance(panel["y"], str) else list(panel["y"])
     split = panel.get("split")
-    wanted = dict.fromkeys([panel["x"], *columns, *([split] if split else []), *panel.get("where", {})])
+    wanted = dict.fromkeys([panel["x"], *columns, *([split] if split else []), *panel.get("rows", {})])
     try:
         table = pd.concat([
             pd.DataFrame({name: store.values(study, name)[row] for name in wanted}).assign(seed=seed)
@@ -217,7 +217,7 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         data = store.data(study)
     except NotRun:
         return Panel(panel.get("title", ""), panel["x"], "", panel, missing=[study.id])
-    for name, value in panel.get("where", {}).items():
+    for name, value in panel.get("rows", {}).items():
         table = table[np.isclose(table[name], value)]
     groups = [("", table)] if split is None else [(f"{split} = {value:g}", rows) for value, rows in table.groupby(split)]
     lines: list[Line] = []

@@ -103,6 +103,7 @@ def test_the_table_of_runs_names_core_hours(capsys):
 
 
 def test_planning_imports_no_numerical_library():
-    probe = "import sys, workflow.plan as p; p.load('bbkb', 'paper'); print([m for m in ('numpy', 'torch', 'scipy') if m in sys.modules])"
+    heavy = "[name for name in ('numpy', 'torch', 'scipy') if name in sys.modules]"
+    probe = f"import sys, workflow.plan as plan; plan.load('bbkb', 'paper'); print({heavy})"
     found = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

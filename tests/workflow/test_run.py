@@ -19,6 +19,12 @@ spec = importlib.util.spec_from_file_location("checkout", Path(__file__).with_na
 checkout = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(checkout)
 
+SLOWED = """
+import time
+real = time.process_time
+time.process_time = lambda: (time.sleep(0.01), real())[1]
+"""
+
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
@@ -60,9 +66,7 @@ def test_kill_in_the_middle_and_resume_gives_the_identical_trace(prepared, tmp_p
     assert run(prepared, *arguments, "-o", str(whole)).returncode == 0
     command = [sys.executable, "-m", "workflow.run", "mini", "abalone", *arguments, "-o", str(resumed)]
     slow = {**checkout.offline(prepared), "PYTHONPATH": f"{tmp_path}{os.pathsep}{prepared}"}
-    (tmp_path / "sitecustomize.py").write_text(
-        "import time\nreal = time.process_time\ntime.process_time = lambda: (time.sleep(0.01), real())[1]\n"
-    )
+    (tmp_path / "sitecustomize.py").write_text(SLOWED)
     running = subprocess.Popen(command, cwd=prepared, env=slow, stderr=subprocess.DEVNULL)
     checkpoint = resumed.with_suffix(".checkpoint")
     end = time.monotonic() + 30

@@ -15,7 +15,7 @@ import copy
 
 import numpy as np
 
-from algorithms.api import Array
+from algorithms.api import Array, Indices
 from algorithms.parts.arms.kernel import GaussianTable
 
 
@@ -32,6 +32,7 @@ class ExactPosterior:
         self._K: Array = np.empty((0, 0))  # K_D
         self._M: Array = np.empty((0, 0))  # S^-1 for the pulls _n_of_M, refined where it is used
         self._n_of_M: Array = np.empty(0)  # lags _n while one arm is pulled again and again
+        self.information = 0.0  # ln det(K_t/lambda + I) = sum_s ln(1 + sigma_{s-1}^2(x_s)/lambda)
         self._last: tuple[int, Array] | None = None  # the arm pulled last and its c after that pull
 
     @property
@@ -53,10 +54,16 @@ class ExactPosterior:
         arm = int(arm)
         c = self._covariance(arm)  # (A,)
         total = self.lam + c[arm]
+        self.information += float(np.log1p(max(c[arm], 0.0) / self.lam))
         self.mean += c * ((y - self.mean[arm]) / total)
         self._bayes -= c * (c / total)
         np.maximum(self._bayes, 0.0, out=self._bayes)
         self._last = (arm, c * (self.lam / total))  # exact: a pull of the same arm only scales its c
+
+    def extend(self, arms: Indices, y: Array) -> None:
+        """Condition on several observations."""
+        for arm, value in zip(arms.tolist(), y.tolist(), strict=True):
+            self.add(arm, value)
 
     def draft(self) -> ExactPosterior:
         """A copy that may be conditioned on pulls nobody has evaluated yet; the kernel columns are shared."""

@@ -6,11 +6,12 @@ O(t^3 + A t^2) a step. It is what papers time when they time exact Gaussian proc
 from __future__ import annotations
 
 import copy
+from math import log
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
-from algorithms.api import Array
+from algorithms.api import Array, Indices
 from algorithms.parts.arms.kernel import GaussianTable
 from algorithms.parts.linalg import safe_cholesky
 
@@ -23,6 +24,7 @@ class TextbookPosterior:
         self.lam = lam
         self.mean: Array = np.zeros(len(kernel))
         self.variance: Array = np.full(len(kernel), kernel.variance / lam)
+        self.information = 0.0  # ln det(K_t/lambda + I)
         self._x: list[int] = []
         self._y: list[float] = []
 
@@ -37,10 +39,15 @@ class TextbookPosterior:
 
     def add(self, arm: int, y: float) -> None:
         """Condition on one observation y of an arm."""
-        self._x.append(int(arm))
-        self._y.append(y)
+        self.extend(np.array([arm]), np.array([y]))
+
+    def extend(self, arms: Indices, y: Array) -> None:
+        """Condition on several observations, with one factorisation for all of them."""
+        self._x += arms.tolist()
+        self._y += y.tolist()
         k = self.kernel.columns(self._x)  # (t, A)
         L = safe_cholesky(k[:, self._x] + self.lam * np.eye(len(self._x)))
+        self.information = 2.0 * float(np.log(np.diag(L)).sum()) - len(L) * log(self.lam)
         self.mean = cho_solve((L, True), np.array(self._y)) @ k  # BBKB eq. (4)
         V = solve_triangular(L, k, lower=True, check_finite=False)  # (t, A)
         self.variance = np.maximum(self.kernel.variance - np.einsum("ij,ij->j", V, V), 0.0) / self.lam  # BBKB eq. (6)

@@ -83,18 +83,29 @@ def alternating(draw, A, t):
     return x
 
 
-def growing(draw, A, t):
-    """Ninety distinct arms, most of them at the start, then at random with some favourites."""
-    arms = draw.permutation(A)[:90]
-    return arms[np.minimum(draw.geometric(0.06, size=t) - 1 + np.maximum(0, 60 - np.arange(t)), 89)]
+def skewed(draw, A, t):
+    """120 distinct arms, never long in a row: the first is pulled a thousand times as often as the last."""
+    weights = 1 / np.arange(1, 121) ** 1.5
+    return draw.choice(draw.permutation(A)[:120], p=weights / weights.sum(), size=t)
 
 
-@pytest.mark.parametrize("regime", [runs, alternating, growing])
-def test_after_ten_thousand_pulls_it_has_not_drifted(regime):
+def cycling(draw, A, t):
+    """120 distinct arms in turn, for ever."""
+    return np.tile(draw.permutation(A)[:120], t // 120 + 1)[:t]
+
+
+# The bandwidth makes the table nearly low-rank, which is what a plain rank-one inverse does not survive. The mean is
+# held to 1e-9 (1e-8 is wanted): beyond that lies an inverse that is not refined. In a full cycle, 120 new arms each
+# leave a rounding error of 1e-15 in variances of 5e-8, so 1e-7 is just missed there.
+@pytest.mark.parametrize(
+    ("regime", "bandwidth", "rtol"),
+    [(runs, 0.5, 1e-7), (alternating, 0.5, 1e-7), (alternating, 4.0, 1e-7), (skewed, 4.0, 1e-7), (cycling, 1.5, 3e-7)],
+)
+def test_after_ten_thousand_pulls_it_has_not_drifted(regime, bandwidth, rtol):
     lam, t, draw = 1e-4, 10_000, np.random.default_rng(7)
     centres = draw.random((12, 3))
     points = centres[draw.integers(12, size=200)] + 0.05 * draw.standard_normal((200, 3))     # moderately clustered
-    kernel = GaussianTable(points, 0.5)
+    kernel = GaussianTable(points, bandwidth)
     posterior, x, f = ExactPosterior(kernel, lam), regime(draw, 200, t), np.sin(5 * points.sum(axis=1))
     y = f[x] + 0.01 * draw.standard_normal(t)
     for step, (arm, value) in enumerate(zip(x, y, strict=True), start=1):
@@ -104,8 +115,8 @@ def test_after_ten_thousand_pulls_it_has_not_drifted(regime):
         arms = np.unique(x[:step])
         n, sums = np.bincount(x[:step])[arms], np.bincount(x[:step], weights=y[:step])[arms]
         mean, variance = collapsed(kernel.columns(np.arange(200)), lam, arms, n, sums)
-        assert_allclose(posterior.mean, mean.astype(float), atol=1e-8, rtol=0)
-        assert_allclose(posterior.variance, variance.astype(float), rtol=1e-7, atol=0)
+        assert_allclose(posterior.mean, mean.astype(float), atol=1e-9, rtol=0)
+        assert_allclose(posterior.variance, variance.astype(float), rtol=rtol, atol=0)
         assert np.argmax(posterior.mean + 0.1 * np.sqrt(posterior.variance)) == np.argmax(mean + 0.1 * np.sqrt(variance))
 
 

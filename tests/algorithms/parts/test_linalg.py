@@ -40,3 +40,8 @@ def test_the_inverse_root_of_a_singular_gram_matrix_is_that_of_its_pseudo_invers
     root = inverse_root(K)
     assert root.shape == (3, 2)
     assert_allclose(root @ root.T, np.linalg.pinv(K), atol=1e-14)
+
+
+def test_noise_of_the_eigenvalues_of_a_singular_gram_matrix_is_dropped():
+    features = np.tile(np.random.default_rng(0).standard_normal((3, 3)), (20, 1))        # (60, 3): rank 3
+    assert inverse_root(features @ features.T).shape == (60, 3)

@@ -1,0 +1,232 @@
+"""The Nystrom sketch against the papers' formulas as printed, its limits, its sampling, and the lemmas that it must obey.
+
+calandriello2020bbkb Lemma 3 is false as printed for an incomplete dictionary: a counter-example by hand is kept here.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from algorithms.async_ts import pivoted_cholesky
+from algorithms.parts.arms import ExactPosterior, GaussianTable, Pulls, SketchedPosterior, include
+
+BANDWIDTH = 0.3
+
+
+def tallied(x, y):
+    pulls = Pulls()
+    pulls.add(np.asarray(x), np.asarray(y, dtype=float))
+    return pulls
+
+
+def sketch(points, lam, x, y, dictionary, bandwidth=BANDWIDTH):
+    pulls = tallied(x, y)
+    return SketchedPosterior.fit(GaussianTable(points, bandwidth), lam, pulls, np.isin(pulls.arms, dictionary))
+
+
+def history(seed, A=60, t=50, few=15):
+    draw = np.random.default_rng(seed)
+    return draw.choice(draw.choice(A, size=few, replace=False), size=t), draw.standard_normal(t)
+
+
+def test_pulls_are_counted_by_arm_in_the_order_of_the_first():
+    pulls = tallied([7, 3, 7], [1.0, 10.0, 3.0])
+    pulls.add(np.array([5, 3, 5, 5]), np.array([1.0, 20.0, 2.0, 6.0]))
+    assert_array_equal(pulls.arms, [7, 3, 5])
+    assert_array_equal(pulls.n, [2, 2, 3])
+    assert_array_equal(pulls.sums, [4, 30, 9])
+    assert_array_equal(pulls.means, [2, 15, 3])
+
+
+@pytest.mark.parametrize("lam", [1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("size", [1, 5, 11])
+def test_the_moments_are_those_printed_in_the_papers(smooth, gram, literal, lam, size):
+    points, _ = smooth(0)
+    x, y = history(1)
+    dictionary = np.unique(x)[:size]
+    found, printed = sketch(points, lam, x, y, dictionary), literal(gram(points, BANDWIDTH), lam, dictionary, x, y)
+    assert_allclose(found.mean, printed.mean, atol=1e-9)                                # BBKB eq. (1)
+    assert_allclose(found.variance, np.diag(printed.covariance), rtol=1e-8)             # BBKB eq. (3)
+    assert_allclose(found.variance, printed.variance, rtol=1e-6)                        # BKB eq. (4)
+    for arm in (0, int(dictionary[0]), 59):
+        assert_allclose(found.covariance(arm), printed.covariance[arm], atol=1e-9 / lam)       # BBKB eq. (2)
+        assert_allclose(found.sketched_covariance(arm), printed.inside[arm], atol=1e-9 / lam)
+    assert_allclose(found.subset_of_regressors(), np.diag(printed.inside), atol=1e-9 / lam)
+    phi = found.features(np.arange(60))
+    assert_allclose(phi @ phi.T, printed.z.T @ printed.z, atol=1e-9)
+    assert_array_equal(np.sort(found.dictionary), dictionary)
+
+
+@pytest.mark.parametrize("A", [1023, 1024, 1025])
+def test_blocks_of_arms_leave_no_seam(gram, literal, A):
+    points, x, y = np.random.default_rng(0).random((A, 2)), np.array([0, 500, 1000, 500]), np.ones(4)
+    found, printed = sketch(points, 1e-2, x, y, [0, 500]), literal(gram(points, BANDWIDTH), 1e-2, [0, 500], x, y)
+    assert_allclose(found.mean, printed.mean, atol=1e-12)
+    assert_allclose(found.variance, printed.variance, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("lam", "rtol"), [(1e-4, 1e-6), (1e-2, 1e-8), (1.0, 1e-9)])
+def test_with_a_full_dictionary_it_is_the_exact_posterior(smooth, gram, dense, lam, rtol):
+    points, _ = smooth(2)
+    x, y = history(2)
+    full = sketch(points, lam, x, y, x)
+    mean, covariance = dense(gram(points, BANDWIDTH), lam, x, y)
+    # The pseudo-inverse root squares nothing: eigenvalues of K_D down to 1e-14 are kept, so lambda sets the accuracy.
+    assert_allclose(full.mean, mean, atol=1e-10 / lam)
+    assert_allclose(full.variance, np.diag(covariance), rtol=rtol)
+    assert_allclose(full.covariance(7), covariance[7], atol=1e-10 / lam)
+
+
+def test_with_an_empty_dictionary_it_is_the_prior(smooth):
+    points, _ = smooth(0)
+    for empty in (sketch(points, 0.25, [3, 4, 3], [1.0, 2.0, 3.0], []), SketchedPosterior.prior(GaussianTable(points, 0.3), 0.25)):
+        assert_array_equal(empty.mean, np.zeros(60))
+        assert_array_equal(empty.variance, np.full(60, 4.0))
+        assert_array_equal(empty.subset_of_regressors(), np.zeros(60))
+        assert_array_equal(empty.sketched_covariance(3), np.zeros(60))
+        assert_allclose(empty.covariance(3), GaussianTable(points, 0.3).column(3) / 0.25, rtol=1e-15)
+        assert len(empty.dictionary) == 0
+        assert empty.features(np.array([1, 2])).shape == (2, 0)
+
+
+def test_the_covariance_has_the_variance_on_its_diagonal_and_is_symmetric(smooth):
+    points, _ = smooth(0)
+    found = sketch(points, 1e-3, *history(3), dictionary=history(3)[0][:6])
+    K = np.array([found.covariance(arm) for arm in range(60)])
+    assert_allclose(np.diag(K), found.variance, rtol=1e-9)
+    assert_allclose(K, K.T, atol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([1e-4, 1e-2, 1.0]), st.integers(1, 10))
+def test_the_variance_keeps_what_the_subset_of_regressors_drops(seed, lam, size):
+    points = np.random.default_rng(seed).random((30, 2))
+    x, y = history(seed, A=30)
+    found = sketch(points, lam, x, y, x[:size])
+    exact = ExactPosterior(GaussianTable(points, BANDWIDTH), lam)
+    for arm, value in zip(x, y, strict=True):
+        exact.add(arm, value)
+    assert (found.subset_of_regressors() <= found.variance * (1 + 1e-9)).all()
+    assert (found.variance <= 1 / lam * (1 + 1e-9)).all()
+    assert (found.variance >= exact.variance * (1 - 1e-6)).all()           # a projection only takes evidence away
+
+
+def test_the_subset_of_regressors_starves_far_from_the_dictionary():
+    points = np.array([[0.0], [0.1], [5.0]])
+    found = sketch(points, 0.01, [0, 1], [1.0, 1.0], [0])
+    assert found.subset_of_regressors()[2] < 1e-6
+    assert found.variance[2] == pytest.approx(100.0)
+
+
+def test_duplicated_arms_are_harmless(smooth, gram, literal):
+    points, _ = smooth(0, A=20)
+    twice = np.vstack([points, points])
+    x, y = history(4, A=40)
+    found = sketch(twice, 1e-2, x, y, x)                                    # the dictionary's Gram matrix is singular
+    printed = literal(gram(twice, BANDWIDTH), 1e-2, np.unique(x), x, y)
+    plain = sketch(points, 1e-2, x % 20, y, x % 20)
+    assert_allclose(found.variance, printed.variance, rtol=1e-6)
+    for half in (slice(0, 20), slice(20, 40)):
+        assert_allclose(found.mean[half], plain.mean, atol=1e-8)
+        assert_allclose(found.variance[half], plain.variance, rtol=1e-7)
+
+
+@pytest.mark.parametrize("bandwidth", [0.1, 0.5, 5.0])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-8])
+def test_pivoted_cholesky_misses_no_more_than_its_tolerance(smooth, gram, bandwidth, tolerance):
+    points = np.vstack([smooth(0, A=80)[0]] * 2)                            # duplicates
+    phi, K = pivoted_cholesky(GaussianTable(points, bandwidth), tolerance), gram(points, bandwidth)
+    missed = K - phi @ phi.T
+    assert np.diag(missed).max() <= tolerance + 1e-14
+    assert abs(missed).max() <= tolerance + 1e-12                           # off-diagonal by Cauchy-Schwarz
+    assert phi.shape[1] <= 80
+    needed = np.count_nonzero(np.linalg.eigvalsh(K) > 160 * tolerance)      # fewer features could not reach the trace
+    assert phi.shape[1] >= needed
+
+
+P = np.array([0.0, 0.002, 0.1, 0.3, 1.0, 4.0])
+N = np.array([50.0, 100.0, 3.0, 1.0, 2.0, 1.0])
+INCLUSION = {
+    # by hand: 1-(1-0.002)^100, 1-0.9^3
+    "per-pull": [0.0, 0.1814332, 0.271, 0.3, 1.0, 1.0],
+    "per-arm": [0.0, 0.2, 0.3, 0.3, 1.0, 1.0],
+}
+
+
+@pytest.mark.parametrize("rule", INCLUSION)
+def test_inclusion_has_the_stated_probabilities(rule):
+    draw, expected, repeats = np.random.default_rng(11), np.array(INCLUSION[rule]), 20_000
+    shares = np.mean([include(P, N, rule, draw) for _ in range(repeats)], axis=0)
+    assert_allclose(shares, expected, atol=1e-12 + 4 * np.sqrt(0.25 / repeats))
+    sure = (expected == 0) | (expected == 1)
+    assert_array_equal(shares[sure], expected[sure])
+
+
+def test_inclusion_is_one_bernoulli_per_pull():
+    # Three pulls of p = 0.3 drawn one by one, as Alg. 1 l. 12-15 is written.
+    draw = np.random.default_rng(5)
+    one_by_one = np.mean((draw.random((40_000, 3)) < 0.3).any(axis=1))
+    at_once = np.mean([include(np.array([0.3]), np.array([3.0]), "per-pull", draw)[0] for _ in range(40_000)])
+    assert abs(one_by_one - at_once) < 4 * np.sqrt(2 * 0.25 / 40_000)
+
+
+def test_an_unknown_inclusion_rule_is_refused():
+    with pytest.raises(ValueError, match="inclusion: expected per-pull or per-arm, got 'always'"):
+        include(P, N, "always", np.random.default_rng(0))
+
+
+@st.composite
+def batches(draw, full=False):
+    """A sketch at the start of a batch, the same dictionary after the batch, and the arms of the batch."""
+    random = np.random.default_rng(draw(st.integers(0, 10**6)))
+    lam, A = draw(st.sampled_from([1e-2, 1.0])), 20
+    points = random.random((A, draw(st.integers(1, 3))))
+    x, batch = random.integers(A, size=draw(st.integers(1, 12))), random.integers(A, size=draw(st.integers(1, 12)))
+    dictionary = x if full else random.permutation(x)[: draw(st.integers(1, 4))]
+    before = sketch(points, lam, x, np.zeros(len(x)), dictionary)
+    after = sketch(points, lam, np.append(x, batch), np.zeros(len(x) + len(batch)), dictionary)
+    return before, after, batch
+
+
+@settings(max_examples=150, deadline=None)
+@given(batches())
+def test_lemma_1_bounds_the_ratio_of_variances_for_any_dictionary(instance):
+    before, after, batch = instance
+    ratio = before.variance / after.variance
+    assert (ratio >= 1 - 1e-9).all()
+    assert (ratio <= (1 + before.variance[batch].sum()) * (1 + 1e-9)).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(batches())
+def test_lemma_3_holds_in_the_appendix_form_for_any_dictionary(instance):
+    before, after, batch = instance
+    drift = 1 + sum(before.sketched_covariance(arm) ** 2 for arm in batch) / before.variance
+    assert (before.variance / after.variance <= drift * (1 + 1e-9)).all()
+    assert (drift <= 1 + before.variance[batch].sum() * (1 + 1e-9)).all()   # and it is tighter than Lemma 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(batches(full=True))
+def test_lemma_1_and_lemma_3_hold_for_the_exact_posterior_of_pulled_arms(instance):
+    before, after, batch = instance
+    batch = batch[np.isin(batch, before.dictionary)]
+    if len(batch) < len(instance[2]):
+        return                                                             # the frozen dictionary is not full after all
+    drift = 1 + sum(before.covariance(arm) ** 2 for arm in batch) / before.variance
+    assert (before.variance / after.variance <= drift * (1 + 1e-6)).all()
+
+
+def test_lemma_3_as_printed_is_violated():
+    # Arms at 0, 0.6 and -0.6, bandwidth 1, lambda 1; arm 0 was pulled and is the dictionary; the batch is arm 1. At arm 2
+    # z_1 z_2 = exp(-0.36) and k(x_1, x_2) = exp(-0.72): the residual of the sketch is negative and cancels z' V^-1 z.
+    points, z = np.array([[0.0], [0.6], [-0.6]]), np.exp(-0.36)
+    before = sketch(points, 1.0, [0], [0.0], [0], bandwidth=1.0)
+    after = sketch(points, 1.0, [0, 1], [0.0, 0.0], [0], bandwidth=1.0)
+    ratio = ((1 - z) + z / 2) / ((1 - z) + z / (2 + z))
+    printed = 1 + (np.exp(-0.72) - z + z / 2) ** 2 / ((1 - z) + z / 2)
+    assert before.variance[2] / after.variance[2] == pytest.approx(ratio, rel=1e-12)
+    assert 1 + before.covariance(1)[2] ** 2 / before.variance[2] == pytest.approx(printed, rel=1e-12)
+    assert ratio > 1.12 * printed
