@@ -46,7 +46,11 @@ CASES = [
     Case("gp_bucb.GPBUCB", "textbook", {**TABLE, **CONFIDENCE, "C": 3.0, "rule": "product", "posterior": "textbook"}),
     Case("async_ts.AsyncTS", "ts", {**TABLE, **CONFIDENCE, "batch": 5, "shrink": 10.0, "tolerance": 1e-8}),
     Case("bkb.BKB", "theorem", {**TABLE, **CONFIDENCE, **SKETCH, "epsilon": 0.5}),
-    Case("bkb.BKB", "code", {**TABLE, **CONFIDENCE, "qbar": 2.0, "epsilon": 0.5, "beta": "reference-code", "inclusion": "per-arm"}),
+    Case(
+        "bkb.BKB",
+        "code",
+        {**TABLE, **CONFIDENCE, "qbar": 2.0, "epsilon": 0.5, "beta": "reference-code", "inclusion": "per-arm"},
+    ),
     Case("bbkb.BBKB", "global", BATCH),
     Case("bbkb.BBKB", "local", {**BATCH, "rule": "global-local"}),
     Case("bbkb.BBKB", "appendix", {**BATCH, "rule": "global-local-appendix", "C": 1.2}),
@@ -117,12 +121,12 @@ def literal():
     def sketch(K, lam, dictionary, x, y):
         S, U = np.linalg.eigh(K[np.ix_(dictionary, dictionary)])
         z = np.linalg.pinv(U @ np.diag(np.sqrt(np.maximum(S, 0))) @ U.T, rcond=1e-7, hermitian=True) @ K[dictionary]
-        Z = z[:, x].T                                                    # (t, m)
+        Z = z[:, x].T  # (t, m)
         V = Z.T @ Z + lam * np.eye(len(dictionary))
-        mean = z.T @ np.linalg.solve(V, Z.T @ np.asarray(y))             # BBKB eq. (1)
-        inside = z.T @ np.linalg.solve(V, z)                             # z' V^-1 z
-        covariance = (K - z.T @ z) / lam + inside                        # BBKB eq. (2)
-        variance = (np.diag(K) - np.diag(z.T @ Z.T @ Z @ np.linalg.solve(V, z))) / lam    # BKB eq. (4)
+        mean = z.T @ np.linalg.solve(V, Z.T @ np.asarray(y))  # BBKB eq. (1)
+        inside = z.T @ np.linalg.solve(V, z)  # z' V^-1 z
+        covariance = (K - z.T @ z) / lam + inside  # BBKB eq. (2)
+        variance = (np.diag(K) - np.diag(z.T @ Z.T @ Z @ np.linalg.solve(V, z))) / lam  # BKB eq. (4)
         return Literal(mean, covariance, variance, z, inside)
 
     return sketch

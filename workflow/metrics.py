@@ -6,6 +6,7 @@ compared with the plan's, so that a stale or foreign file is refused even when S
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -90,6 +91,12 @@ def batch_size(found: Record) -> Array:
     batch = found.columns["batch"].astype(np.int64)
     size = np.bincount(batch).astype(np.float64)[batch]
     return np.where((batch == 0) | (batch == batch[-1]), np.nan, size)
+
+
+def batch_sizes(found: Record) -> Array:
+    """Sizes of the complete batches, one entry each."""
+    sizes = np.bincount(found.columns["batch"].astype(np.int64))
+    return sizes[1:-1].astype(np.float64)
 
 
 def batches(found: Record) -> Array:
@@ -275,6 +282,11 @@ def is_cut(paper: Paper, variant: str) -> bool:
     return variant != DEFAULT and kept is not None and variant not in kept
 
 
+def in_scale(paper: Paper, curves: Iterable[str]) -> list[str]:
+    """The curves whose own variant this scale has."""
+    return [curve for curve in curves if not is_cut(paper, curve.partition("+")[2])]
+
+
 def thin(length: int, *, log: bool = False) -> NDArray[np.int64]:
     """At most GRID of the indices 0 .. length-1, the first and the last among them, evenly or log-spaced."""
     if length <= GRID:
@@ -287,3 +299,16 @@ def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:
     """Whether a reading changes a parameter that this algorithm or problem has."""
     changes = paper.entry["readings"][reading].get(kind, {})
     return bool(changes.get(key)) or bool(set(changes.get("*", {})) & set(paper.entry[kind].get(key, {})))
+
+
+def parser(prog: str, about: str | None, what: str = "") -> argparse.ArgumentParser:
+    """The command line that figures, tables and claims share."""
+    options = argparse.ArgumentParser(prog=f"python -m workflow.{prog}", description=about)
+    options.add_argument("paper")
+    if what:
+        options.add_argument(what)
+    options.add_argument("--scale", default="quick")
+    options.add_argument("--seeds", default="", help="one seed or a range such as 0-4, if the records were cut by hand")
+    options.add_argument("--partial", action="store_true", help="report on the records that are there; say which are not")
+    options.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER")
+    return options

@@ -103,20 +103,21 @@ def _places(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:
         raise PlanError(f"figure {panel['id']}: a panel needs `problem`, `metric` and `curves` (or `study`, `x` and `y`)")
     reading, variant = panel.get("reading", DEFAULT), panel.get("variant", DEFAULT)
     if panel.get("kind") == "dots":
-        return _under_readings(paper, panel)
+        return under_readings(paper, panel["problem"], panel["curves"], panel.get("readings", ["default"]))
     drawn = [
-        (curve, metrics.place(paper, panel["problem"], curve, reading=reading, variant=variant)) for curve in panel["curves"]
+        (curve, metrics.place(paper, panel["problem"], curve, reading=reading, variant=variant))
+        for curve in metrics.in_scale(paper, panel["curves"])
     ]
     return drawn + [(curve, paper.cell(panel["problem"], curve)) for curve in panel.get("controls", [])]
 
 
-def _under_readings(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:
-    """Each curve under each reading that has been planned for it, the same run only once."""
+def under_readings(paper: Paper, problem: str, curves: Iterable[str], readings: Iterable[str]) -> list[tuple[str, Cell]]:
+    """Label and cell of each curve under each reading that is planned for it, the same run only once."""
     found: dict[str, tuple[str, Cell]] = {}
-    for curve in panel["curves"]:
-        for reading in panel.get("readings", ["default"]):
+    for curve in metrics.in_scale(paper, curves):
+        for reading in readings:
             try:
-                cell = metrics.place(paper, panel["problem"], curve, reading=DEFAULT if reading == "default" else reading)
+                cell = metrics.place(paper, problem, curve, reading=DEFAULT if reading == "default" else reading)
             except PlanError:
                 if reading == "default" or reading not in paper.entry.get("readings", {}):
                     raise
@@ -143,7 +144,7 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         seeds.add(len(values))
         lengths.add(cell.budget)
         data.add(store.data(cell))
-        style, hollow = look(cell.algorithm), bool(cell.algorithm_reading) and "reading" not in panel
+        style, hollow = look(cell.algorithm, _position(paper, label)), bool(cell.algorithm_reading) and "reading" not in panel
         if panel.get("kind") == "dots":
             dots.append(Dots(label, style, store.seeds(cell), values[:, -1], hollow))
         else:
@@ -164,6 +165,12 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         lengths=frozenset(lengths),
         missing=missing,
     )
+
+
+def _position(paper: Paper, label: str) -> int:
+    """Which variant a curve's own name names, counted from 1; 0 for none."""
+    variant = label.partition("+")[2]
+    return 1 + list(paper.entry["variants"]).index(variant) if variant else 0
 
 
 def _line(label: str, style: Look, values: Array, panel: Mapping[str, Any], hollow: bool) -> Line:

@@ -6,7 +6,6 @@ bytes when drawn again. Substituted data are named in the small print and writte
 
 from __future__ import annotations
 
-import argparse
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from workflow.metrics import OPTIMAL, Store
+from workflow.metrics import OPTIMAL, Store, parser
 from workflow.panels import BANDS, Dots, Line, Panel, drawn, entry_of, panels_of, runs_of
 from workflow.plan import Paper, PlanError, load
 from workflow.record import BadRecord, atomic
@@ -90,10 +89,10 @@ def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
     width = 4.1 * across if across > 1 else 5.6
     legend = _legend(panels)
     columns = max(1, min(len(legend), int(width // 1.75)))
-    rows = -(-len(legend) // columns)
-    note = textwrap.wrap(small_print, int(width * 18.5))
-    low = 0.1 + 0.13 * len(note)
-    total = height * down + 0.22 * rows + low
+    note = textwrap.wrap(small_print, int(width * 22))
+    note_height = 0.1 + 0.125 * len(note)
+    low = note_height + 0.2 * -(-len(legend) // columns) + 0.04
+    total = height * down + low
     engine = ConstrainedLayoutEngine(rect=(0, low / total, 1, 1 - low / total), w_pad=0.06, h_pad=0.05)
     figure, axes = plt.subplots(down, across, figsize=(width, total), layout=engine, squeeze=False)
     for panel, ax in zip(panels, axes.flat, strict=False):
@@ -101,7 +100,10 @@ def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
     if legend:
-        figure.legend(handles=legend, loc="outside lower center", ncols=columns, fontsize=8, handlelength=3.2)
+        figure.legend(
+            handles=legend, loc="lower center", bbox_to_anchor=(0.5, note_height / total), ncols=columns, fontsize=8,
+            handlelength=3.2, borderaxespad=0, borderpad=0, labelspacing=0.35,
+        )  # fmt: skip
     figure.text(
         0.06 / width, 0.06 / total, "\n".join(note), fontsize=6.3, color="#444444", va="bottom", ha="left", linespacing=1.15
     )
@@ -126,6 +128,8 @@ def _looks(line: Line) -> dict[str, Any]:
 
 def _draw_panel(ax: Axes, panel: Panel) -> None:
     options = panel.options
+    ax.set_xscale(options.get("xscale", "linear"))
+    ax.set_yscale(options.get("yscale", "linear"))
     for position, line in enumerate(panel.lines):
         step = max(1, len(line.x) // 8)
         first = position * step // len(panel.lines)
@@ -139,9 +143,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         ax.annotate(
             label, (0.99, value), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7, color="#444444"
         )
-    ax.set(title=panel.title, xlabel=panel.xlabel, ylabel=panel.ylabel)
-    ax.set_xscale(options.get("xscale", "linear"))
-    ax.set_yscale(options.get("yscale", "linear"))
+    ax.set(title=panel.title, xlabel=panel.xlabel, ylabel=textwrap.fill(panel.ylabel, 36))
     for limit, put in (("xlim", ax.set_xlim), ("ylim", ax.set_ylim)):
         if limit in options:
             put(*options[limit])
@@ -167,19 +169,6 @@ def _draw_dots(ax: Axes, rows: Sequence[Dots]) -> None:
     ax.set_yticks(range(len(rows)), [row.label for row in rows], fontsize=7)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.text(1.01, -0.9, "above 0", transform=ax.get_yaxis_transform(), va="bottom", fontsize=7)
-
-
-def parser(prog: str, about: str | None, what: str = "") -> argparse.ArgumentParser:
-    """The command line that figures, tables and claims share."""
-    options = argparse.ArgumentParser(prog=f"python -m workflow.{prog}", description=about)
-    options.add_argument("paper")
-    if what:
-        options.add_argument(what)
-    options.add_argument("--scale", default="quick")
-    options.add_argument("--seeds", default="", help="one seed or a range such as 0-4, if the records were cut by hand")
-    options.add_argument("--partial", action="store_true", help="report on the records that are there; say which are not")
-    options.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER")
-    return options
 
 
 def main(arguments: list[str] | None = None) -> int:

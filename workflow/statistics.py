@@ -50,7 +50,7 @@ def below_zero(values: ArrayLike) -> Test:
 
 def t_test(values: Array) -> float:
     """One-sided p of Student's t for a mean below zero; 1 or 0 where all values agree, NaN for a single one."""
-    if len(values) < 2:
+    if len(values) < 2 or not np.isfinite(values).all():
         return float("nan")
     mean, error = values.mean(), values.std(ddof=1) / np.sqrt(len(values))
     if error <= 1e-12 * abs(mean) or error == 0:
@@ -61,6 +61,8 @@ def t_test(values: Array) -> float:
 def sign_flip(values: Array) -> float:
     """One-sided p of the sign-flip permutation test: the share of sign patterns with a sum at most the observed one."""
     n = len(values)
+    if not np.isfinite(values).all():
+        return float("nan")
     if n <= MOST_FLIPS:
         signs = np.array(list(product((1.0, -1.0), repeat=n)))  # (2^n, n)
     else:

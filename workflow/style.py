@@ -59,13 +59,27 @@ LOOKS = {
 }
 
 
-def look(algorithm: str) -> Look:
-    """The look of an algorithm's legend name (without reading and variant)."""
-    if algorithm in LOOKS:
-        return LOOKS[algorithm]
+def look(algorithm: str, variant: int = 0) -> Look:
+    """The look of an algorithm's legend name; its n-th variant, where several share a panel, differs in all but the hue."""
+    own = LOOKS.get(algorithm) or _derived(algorithm)
+    if not variant:
+        return own
+    shift = MARKERS.index(own.marker) if own.marker in MARKERS else 0
+    return Look(
+        _lighter(own.colour, 0.17 * (variant % 5)), MARKERS[(shift + variant) % len(MARKERS)], DASHES[variant % len(DASHES)]
+    )
+
+
+def _derived(algorithm: str) -> Look:
     drawn = int.from_bytes(hashlib.sha256(algorithm.encode()).digest()[:6], "big")
     colour, rest = drawn % len(COLOURS), drawn // len(COLOURS)
     return Look(COLOURS[colour], MARKERS[rest % len(MARKERS)], DASHES[rest // len(MARKERS) % len(DASHES)])
+
+
+def _lighter(colour: str, share: float) -> str:
+    """A colour moved towards white."""
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(part + (255 - part) * share):02X}" for part in parts)
 
 
 def column_look(position: int) -> Look:

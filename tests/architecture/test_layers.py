@@ -11,7 +11,7 @@ FILES = {
     for package in ("algorithms", "problems", "workflow")
     for path in sorted((ROOT / package).rglob("*.py"))
 }
-FLOORS = [                                              # of algorithms/parts; an import goes to the same floor or down
+FLOORS = [  # of algorithms/parts; an import goes to the same floor or down
     ("linalg", "sampling", "transforms"),
     ("arms", "kernels", "gp", "fitting", "additive", "decomposition"),
     ("bounds", "acquisition", "trust_region", "maximise", "factor_graph"),
@@ -35,7 +35,7 @@ def forbidden(module: str, name: str) -> bool:
     """Whether `module` may not import `name`."""
     room, target = module.split("."), name.split(".")
     if name.startswith("."):
-        return True                                     # relative imports hide the direction
+        return True  # relative imports hide the direction
     if target[0] not in ("algorithms", "problems", "workflow"):
         return room[0] in ("algorithms", "problems") and target[0] == "random"
     if room[0] == "workflow":
@@ -47,7 +47,7 @@ def forbidden(module: str, name: str) -> bool:
     if room[:2] == ["algorithms", "parts"]:
         below = target[:2] == ["algorithms", "parts"] and len(target) > 2
         return not below or (len(room) > 2 and FLOOR[target[2]] > FLOOR[room[2]])
-    return target[:2] != ["algorithms", "parts"]        # algorithms do not import one another
+    return target[:2] != ["algorithms", "parts"]  # algorithms do not import one another
 
 
 def complaints(module: str, tree: ast.AST) -> list[str]:
@@ -77,7 +77,7 @@ def reach(module: str) -> set[str]:
     seen, waiting = set(), [module]
     while waiting:
         name = waiting.pop()
-        while name and name not in seen:                # importing a.b.c runs a and a.b too
+        while name and name not in seen:  # importing a.b.c runs a and a.b too
             seen.add(name)
             waiting += imports(ast.parse(FILES[name].read_text())) if name in FILES else []
             name = name.rpartition(".")[0]
@@ -92,7 +92,9 @@ def test_a_file_keeps_to_its_room(module):
 @pytest.mark.parametrize("module", [name for name in FILES if name.startswith("algorithms.") and name.count(".") == 1])
 def test_an_arms_algorithm_never_reaches_torch(module):
     text = FILES[module].read_text()
-    serves = [ast.unparse(n.value) for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Assign) and "domains" in ast.unparse(n)]
+    serves = [
+        ast.unparse(n.value) for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Assign) and "domains" in ast.unparse(n)
+    ]
     if any("Arms" in domains for domains in serves):
         assert {name.split(".")[0] for name in reach(module)}.isdisjoint(HEAVY)
 

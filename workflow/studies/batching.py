@@ -19,7 +19,7 @@ from problems.api import Problem
 from workflow.loop import evaluate, query_none
 from workflow.seeds import rng
 from workflow.studies.lemma3 import after
-from workflow.studies.paired import Columns, best, first_arm, noise, ratio_range, table, tidy
+from workflow.studies.paired import Columns, Model, best, first_arm, noise, ratio_range, table, tidy
 
 Row = dict[str, float]
 LONGER = 4                         # the two rules are followed to this many times BBKB's batch, then cut
@@ -34,14 +34,14 @@ def run(
     The batch that the budget T cuts is left out, and so is that of uncertainty sampling, whose pulls are counted in
     `uncertainty_pulls`. `hypothesis_met` says lam >= 1 and qbar >= 8 ln(4T/delta), which Thm. 1 and Lemma 2 ask for.
     """
-    model = {"bandwidth": bandwidth, "xi": xi, "norm": norm, "delta": delta, "C": C, "rule": rule, "beta": beta,
-             "inclusion": inclusion, "parallelism": parallelism}  # fmt: skip
     rows: list[Row] = []
     for lam, qbar in settings:
         stream = rng(seed, "study", "batching", rule, inclusion, parallelism, str(float(lam)), str(float(qbar)))
-        bbkb = BBKB(table(problem), stream, lam=lam, qbar=qbar, **model)
+        model: Model = {"bandwidth": bandwidth, "lam": lam, "xi": xi, "norm": norm, "delta": delta, "beta": beta}
+        bbkb = BBKB(table(problem), stream, qbar=qbar, C=C, rule=rule, inclusion=inclusion, parallelism=parallelism, **model)
         met = int(lam >= 1 and qbar >= 8 * log(4 * T / delta))
-        rows += [{"lam": float(lam), "qbar": float(qbar), "hypothesis_met": met, **row} for row in _follow(seed, problem, bbkb, T)]
+        fixed = {"lam": float(lam), "qbar": float(qbar), "hypothesis_met": met}
+        rows += [fixed | row for row in _follow(seed, problem, bbkb, T)]
     return tidy(rows)
 
 
@@ -63,8 +63,8 @@ def _follow(seed: int, problem: Problem, bbkb: BBKB, T: int) -> Iterator[Row]:
         query = np.array(arms)
         if t + len(query) == T:
             return
-        row = {"t": t, "regret": regret, "uncertainty_pulls": uncertain, "size": len(query), "decreased": int(len(query) < before)}
-        row |= _sketched_side(bbkb, query, draft) | run.start_of_batch()
+        row: Row = {"t": t, "regret": regret, "uncertainty_pulls": uncertain, "size": len(query)}
+        row |= {"decreased": int(len(query) < before), **_sketched_side(bbkb, query, draft), **run.start_of_batch()}
         yield row | run.rules(query, draft)
         before = len(query)
 

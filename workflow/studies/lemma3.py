@@ -39,7 +39,7 @@ def run(
         scale = _log_uniform(draw, lam)
         pulls = Pulls()
         pulls.add(np.arange(size), np.zeros(size))
-        pulls.n = draw.poisson(1.0, size).astype(np.float64)                         # 0: never pulled, in no incomplete dictionary
+        pulls.n = draw.poisson(1.0, size).astype(np.float64)  # 0: in no incomplete dictionary
         chosen = draw.integers(size, size=q)
         partial = (pulls.n > 0) & (draw.random(size) < draw.random())
         for full, included in enumerate((partial, np.ones(size, dtype=bool))):

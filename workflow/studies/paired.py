@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,17 @@ from workflow.loop import Noise
 from workflow.seeds import rng
 
 Columns = dict[str, NDArray]
+
+
+class Model(TypedDict):
+    """What every method over a Gaussian process is given: kernel, regularisation and confidence."""
+
+    bandwidth: float
+    lam: float
+    xi: float
+    norm: float
+    delta: float
+    beta: str
 
 
 def table(problem: Problem) -> Arms:

@@ -13,13 +13,14 @@ from math import log, sqrt
 
 import numpy as np
 
+from algorithms.api import Array
 from algorithms.bkb import BKB
 from algorithms.gp_ucb import GPUCB
 from algorithms.parts.arms import ExactPosterior
 from problems.api import Problem
 from workflow.loop import evaluate, query_none
 from workflow.seeds import rng
-from workflow.studies.paired import Columns, best, first_arm, log_grid, noise, ratio_range, table, tidy
+from workflow.studies.paired import Columns, Model, best, first_arm, log_grid, noise, ratio_range, table, tidy
 
 Row = dict[str, float]
 
@@ -33,15 +34,17 @@ def run(
     `hypothesis_met` says whether qbar >= 6 alpha ln(4T/delta)/epsilon^2 (`qbar_needed`), which Theorems 1 and 2 ask for;
     Theorem 2 asks besides for a norm of f of at most `norm`, which no study can see.
     """
-    model = {"bandwidth": bandwidth, "xi": xi, "norm": norm, "delta": delta, "beta": beta}
+    models: dict[float, Model] = {
+        lam: {"bandwidth": bandwidth, "lam": lam, "xi": xi, "norm": norm, "delta": delta, "beta": beta} for lam, _ in settings
+    }
     grid = log_grid(T, per_decade)
     alpha = (1 + epsilon) / (1 - epsilon)
     needed = 6 * alpha * log(4 * T / delta) / epsilon**2                             # Thm. 1
+    reference = {lam: _gp_ucb_regret(seed, problem, T, model) for lam, model in models.items()}
     rows: list[Row] = []
-    reference = {lam: _gp_ucb_regret(seed, problem, T, {**model, "lam": lam}) for lam, _ in settings}
     for lam, qbar in settings:
         stream = rng(seed, "study", "sketch_accuracy", str(float(lam)), str(float(qbar)))
-        bkb = BKB(problem.domain, stream, lam=lam, qbar=qbar, epsilon=epsilon, inclusion=inclusion, **model)
+        bkb = BKB(table(problem), stream, qbar=qbar, epsilon=epsilon, inclusion=inclusion, **models[lam])
         fixed = {"lam": float(lam), "qbar": float(qbar), "qbar_needed": needed, "hypothesis_met": int(qbar >= needed)}
         for row in _follow(seed, problem, bkb, T, grid, alpha):
             t, d_eff = int(row["t"]), row["effective_dimension"]
@@ -68,6 +71,7 @@ def _follow(seed: int, problem: Problem, bkb: BKB, T: int, grid: list[int], alph
             starved = bkb.posterior.subset_of_regressors() / variance
             yield {
                 "t": t, "ratio_min": low, "ratio_max": high, "ratio_min_so_far": lowest, "ratio_max_so_far": highest,
+                "distortion_so_far": max(highest, 1 / lowest),                       # Thm. 1 (a): at most alpha
                 "regressors_min": float(starved.min()), "regressors_starved": float((starved < 1 / alpha).mean()),
                 "dictionary": len(bkb.posterior.dictionary), "distinct": exact.distinct,
                 "effective_dimension": exact.effective_dimension(), "log_det": exact.log_det(), "regret": regret,
@@ -75,9 +79,9 @@ def _follow(seed: int, problem: Problem, bkb: BKB, T: int, grid: list[int], alph
         query = bkb.ask(1, query_none(problem))
 
 
-def _gp_ucb_regret(seed: int, problem: Problem, T: int, model: dict) -> np.ndarray:
+def _gp_ucb_regret(seed: int, problem: Problem, T: int, model: Model) -> Array:
     """Cumulative regret (T,) of an exact GP-UCB with the first arm and the noise of the BKB runs."""
-    optimizer = GPUCB(problem.domain, rng(seed, "study", "gp_ucb"), posterior="distinct-arms", **model)
+    optimizer = GPUCB(table(problem), rng(seed, "study", "gp_ucb"), posterior="distinct-arms", **model)
     query, true = first_arm(seed, table(problem)), np.empty(T)
     for i in range(T):
         evaluation = evaluate(problem, query, noise(seed), first=i)

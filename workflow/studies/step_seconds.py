@@ -13,18 +13,19 @@ from collections.abc import Callable
 import numpy as np
 
 from algorithms.api import Arms, Indices, Optimizer
-from algorithms.bbkb import GLOBAL, BBKB
+from algorithms.bbkb import BBKB, GLOBAL
 from algorithms.bkb import BKB
 from algorithms.gp_ucb import GPUCB
 from problems.api import Problem
 from workflow.loop import evaluate, query_none
 from workflow.seeds import rng
-from workflow.studies.paired import Columns, first_arm, log_grid, noise, table, tidy
+from workflow.studies.paired import Columns, Model, first_arm, log_grid, noise, table, tidy
 
 METHODS = ("BKB", "Global-BBKB", "GP-UCB-textbook", "GP-UCB")     # the codes of column `method`
 TEXTBOOK = METHODS.index("GP-UCB-textbook")
 OVER_T, OVER_A = 0, 1                                             # the codes of column `sweep`
 Row = dict[str, float]
+Maker = Callable[[Arms, np.random.Generator], Optimizer]
 
 
 def run(
@@ -38,11 +39,10 @@ def run(
     of the run in the sweep over A), median over `repeats` equal runs; a batch's seconds are spread over its steps.
     `dictionary` (m, 0 for an exact posterior) and `distinct` (u) are what the other costs depend on.
     """
-    model = {"bandwidth": bandwidth, "lam": lam, "xi": xi, "norm": norm, "delta": delta, "beta": beta}
-    sketch = {"qbar": qbar, "inclusion": inclusion}
-    makers: tuple[Callable[..., Optimizer], ...] = (
-        lambda d, r: BKB(d, r, epsilon=epsilon, **model, **sketch),
-        lambda d, r: BBKB(d, r, C=C, rule=GLOBAL, parallelism=0, **model, **sketch),
+    model: Model = {"bandwidth": bandwidth, "lam": lam, "xi": xi, "norm": norm, "delta": delta, "beta": beta}
+    makers: tuple[Maker, ...] = (
+        lambda d, r: BKB(d, r, epsilon=epsilon, qbar=qbar, inclusion=inclusion, **model),
+        lambda d, r: BBKB(d, r, C=C, rule=GLOBAL, parallelism=0, qbar=qbar, inclusion=inclusion, **model),
         lambda d, r: GPUCB(d, r, posterior="textbook", **model),
         lambda d, r: GPUCB(d, r, posterior="distinct-arms", **model),
     )
@@ -61,16 +61,14 @@ def run(
     return tidy(rows)
 
 
-def _median(
-    seed: int, problem: Problem, subset: Indices, maker: Callable[..., Optimizer], grid: list[int], repeats: int
-) -> list[Row]:
+def _median(seed: int, problem: Problem, subset: Indices, maker: Maker, grid: list[int], repeats: int) -> list[Row]:
     """The rows of one run on a subset of the arms, their seconds the median over equal runs."""
     runs = [_timed(seed, problem, subset, maker, grid) for _ in range(repeats)]
     seconds = np.median([[row["timing.seconds"] for row in rows] for rows in runs], axis=0)
     return [{**row, "timing.seconds": float(value)} for row, value in zip(runs[0], seconds, strict=True)]
 
 
-def _timed(seed: int, problem: Problem, subset: Indices, maker: Callable[..., Optimizer], grid: list[int]) -> list[Row]:
+def _timed(seed: int, problem: Problem, subset: Indices, maker: Maker, grid: list[int]) -> list[Row]:
     """Run to the end of the grid; a row a grid point with the mean seconds of the steps since the point before."""
     T = grid[-1]
     domain = Arms(table(problem).points[subset])
@@ -92,5 +90,5 @@ def _timed(seed: int, problem: Problem, subset: Indices, maker: Callable[..., Op
     return [
         {"t": end, "dictionary": int(dictionary[end - 1]), "distinct": int(distinct[end - 1]),
          "timing.seconds": float(seconds[start:end].mean())}
-        for start, end in zip([1, *grid[:-1]], grid, strict=True)  # fmt: skip
+        for start, end in zip([1, *grid[:-1]], grid, strict=True)
     ]

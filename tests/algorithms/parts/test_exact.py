@@ -48,7 +48,7 @@ def test_it_equals_conditioning_on_all_pulls(smooth, gram, dense, seed, lam, kin
 def test_before_any_pull_it_is_the_prior(smooth, kind):
     posterior = exact(smooth(0)[0], 0.25, [], [], kind)
     assert_array_equal(posterior.mean, np.zeros(60))
-    assert_array_equal(posterior.variance, np.full(60, 4.0))               # k(x,x) / lambda
+    assert_array_equal(posterior.variance, np.full(60, 4.0))  # k(x,x) / lambda
     assert posterior.distinct == 0
 
 
@@ -61,11 +61,11 @@ def collapsed(K, lam, arms, n, sums):
     S = K[np.ix_(arms, arms)].astype(wide) + np.diag(lam / n.astype(wide))
     right = np.column_stack([sums.astype(wide) / n, K[arms].astype(wide)])  # (u, 1 + A)
     whole = right.copy()
-    for i in range(len(arms)):                                             # forward elimination
+    for i in range(len(arms)):  # forward elimination
         factors = S[i + 1 :, i] / S[i, i]
         S[i + 1 :] -= factors[:, None] * S[i]
         whole[i + 1 :] -= factors[:, None] * whole[i]
-    for i in reversed(range(len(arms))):                                   # back substitution
+    for i in reversed(range(len(arms))):  # back substitution
         whole[i] = (whole[i] - S[i, i + 1 :] @ whole[i + 1 :]) / S[i, i]
     k = right[:, 1:]
     return k.T @ whole[:, 0], (1 - np.sum(k * whole[:, 1:], axis=0)) / wide(lam)
@@ -104,7 +104,7 @@ def cycling(draw, A, t):
 def test_after_ten_thousand_pulls_it_has_not_drifted(regime, bandwidth, rtol):
     lam, t, draw = 1e-4, 10_000, np.random.default_rng(7)
     centres = draw.random((12, 3))
-    points = centres[draw.integers(12, size=200)] + 0.05 * draw.standard_normal((200, 3))     # moderately clustered
+    points = centres[draw.integers(12, size=200)] + 0.05 * draw.standard_normal((200, 3))  # moderately clustered
     kernel = GaussianTable(points, bandwidth)
     posterior, x, f = ExactPosterior(kernel, lam), regime(draw, 200, t), np.sin(5 * points.sum(axis=1))
     y = f[x] + 0.01 * draw.standard_normal(t)
@@ -126,15 +126,15 @@ def test_a_draft_leaves_the_original_alone_and_shrinks_as_the_real_thing_does(sm
     for kind in (ExactPosterior, TextbookPosterior):
         original, twin = exact(points, 1e-3, x, y, kind), exact(points, 1e-3, x, y, kind)
         draft = original.draft()
-        batch = [int(x[-1]), int(x[-1]), 59, 3, 59, 3, int(x[0]), 17]      # starts with the arm pulled last
+        batch = [int(x[-1]), int(x[-1]), 59, 3, 59, 3, int(x[0]), 17]  # starts with the arm pulled last
         for arm in batch:
             draft.add(arm, float(draft.mean[arm]))
         assert_array_equal(original.mean, twin.mean)
         assert_array_equal(original.variance, twin.variance)
         assert original.distinct == twin.distinct
-        assert_allclose(draft.mean, original.mean, atol=1e-9)              # hallucinated means move nothing
+        assert_allclose(draft.mean, original.mean, atol=1e-9)  # hallucinated means move nothing
         reached = draft.variance.copy()
-        for arm in batch:                                                  # a draft has not spoilt what comes after it
+        for arm in batch:  # a draft has not spoilt what comes after it
             original.add(arm, 1.0)
             twin.add(arm, 1.0)
         assert_array_equal(original.mean, twin.mean)
@@ -148,15 +148,30 @@ def test_log_determinant_and_effective_dimension(smooth, gram, lam):
     points, _ = smooth(0)
     x, y = pulls(1, len(points), t=80)
     K = gram(points, BANDWIDTH)[np.ix_(x, x)]
-    posterior, chain = exact(points, lam, [], []), 0.0
+    posterior, textbook, chain = exact(points, lam, [], []), exact(points, lam, x, y, TextbookPosterior), 0.0
+    assert posterior.log_det() == posterior.information == 0.0
     for arm, value in zip(x, y, strict=True):
         chain += np.log1p(posterior.variance_of(arm))
         posterior.add(arm, value)
-    assert posterior.log_det() == pytest.approx(np.linalg.slogdet(K / lam + np.eye(80))[1], rel=1e-9)
-    assert chain == pytest.approx(posterior.log_det(), rel=1e-9)           # ln det = sum of ln(1 + sigma_{s-1}^2(x_s))
+    log_det = np.linalg.slogdet(K / lam + np.eye(80))[1]
+    for found in (posterior.log_det(), posterior.information, textbook.information, chain):
+        assert found == pytest.approx(log_det, rel=1e-8)  # also the sum of ln(1 + sigma_{s-1}^2(x_s))
     effective = np.trace(np.linalg.solve(K + lam * np.eye(80), K))
     assert posterior.effective_dimension() == pytest.approx(effective, rel=1e-7)
-    assert exact(points, lam, [], []).log_det() == 0.0
+
+
+@pytest.mark.parametrize("kind", [ExactPosterior, TextbookPosterior])
+def test_a_batch_told_at_once_is_its_pulls_one_by_one(smooth, kind):
+    points, _ = smooth(0)
+    x, y = pulls(1, len(points), t=40)
+    one, whole = exact(points, 1e-2, x, y, kind), kind(GaussianTable(points, BANDWIDTH), 1e-2)
+    for start in (0, 1, 25):
+        stop = {0: 1, 1: 25, 25: 40}[start]
+        whole.extend(x[start:stop], y[start:stop])
+    assert_array_equal(whole.mean, one.mean)
+    assert_array_equal(whole.variance, one.variance)
+    assert whole.information == one.information
+    assert whole.distinct == one.distinct
 
 
 @settings(max_examples=60, deadline=None)
@@ -168,8 +183,8 @@ def test_variance_never_grows_and_never_leaves_its_band(x, seed, lam):
         posterior.add(arm, 1.0)
         assert (posterior.variance <= before).all()
         n = x[: s + 1].count(arm)
-        assert posterior.variance_of(arm) <= (1 + 1e-9) / n                # a ridge leverage score: n pulls of one arm share 1
-        assert posterior.variance_of(arm) >= (1 - 1e-6) / (lam + s + 1)    # no more can be known than if all were its pulls
+        assert posterior.variance_of(arm) <= (1 + 1e-9) / n  # a ridge leverage score: n pulls of one arm share 1
+        assert posterior.variance_of(arm) >= (1 - 1e-6) / (lam + s + 1)  # no more can be known than if all were its pulls
 
 
 @settings(max_examples=30, deadline=None)

@@ -36,12 +36,12 @@ def test_a_matrix_that_is_not_positive_definite_is_refused_with_its_size():
 
 
 def test_the_inverse_root_of_a_singular_gram_matrix_is_that_of_its_pseudo_inverse():
-    K = np.array([[1.0, 1.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 1.0]])        # the first two arms are duplicates
+    K = np.array([[1.0, 1.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 1.0]])  # the first two arms are duplicates
     root = inverse_root(K)
     assert root.shape == (3, 2)
     assert_allclose(root @ root.T, np.linalg.pinv(K), atol=1e-14)
 
 
 def test_noise_of_the_eigenvalues_of_a_singular_gram_matrix_is_dropped():
-    features = np.tile(np.random.default_rng(0).standard_normal((3, 3)), (20, 1))        # (60, 3): rank 3
+    features = np.tile(np.random.default_rng(0).standard_normal((3, 3)), (20, 1))  # (60, 3): rank 3
     assert inverse_root(features @ features.T).shape == (60, 3)

@@ -1,0 +1,102 @@
+"""A toy paper with records of known curves, written as the runner writes them, for tests of the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from workflow import fetch, record
+from workflow.digest import with_data
+from workflow.metrics import Store
+from workflow.plan import Cell, Paper, Study
+
+SHA = "0" * 64
+Curve = Callable[[int], Mapping[str, Any]]
+
+
+def cell(problem: str, algorithm: str, seeds: int, budget: int, *, scale: str = "paper", variant: str = "", reading: str = "") -> Cell:
+    return Cell(
+        paper="toy", scale=scale, problem=problem, algorithm=algorithm, seeds=tuple(range(seeds)), budget=budget,
+        problem_entry={"is": "tables.abalone", "data": "abalone", "init": {"n": 1}},
+        algorithm_entry={"is": "random_search.RandomSearch", "qbar": 2, "beta": "theorem"},
+        algorithm_reading=reading, variant=variant,
+    )  # fmt: skip
+
+
+class Toy:
+    """Builds a Paper, its records below `root` and the Store that reads them."""
+
+    def __init__(self, root: Path, *, scale: str = "paper", data: str = "real", budget: int = 60, seeds: int = 10) -> None:
+        self.root, self.scale, self.data, self.budget, self.seeds = root, scale, data, budget, seeds
+        self.cells: dict[tuple[str, str], Cell] = {}
+        self.studies: dict[str, Study] = {}
+        self.entry: dict[str, Any] = {
+            "paper": {"key": "toy2026", "title": "A toy", "venue": "nowhere"},
+            "scales": {"paper": {}, "quick": {"variants": ["b-1"]}},
+            "problems": {"p": {"is": "tables.abalone"}},
+            "algorithms": {name: {"is": "random_search.RandomSearch", "beta": "theorem"} for name in ("A", "B", "C", "uniform")},
+            "variants": {"b-1": {"b": 1}, "b-2": {"b": 2}},
+            "readings": {"code": {"says": "as the code", "algorithms": {"*": {"beta": "code"}}}},
+            "figures": [], "tables": [], "claims": [],
+        }  # fmt: skip
+        path = fetch.prepared_path("abalone", root=root, substitutes=scale != "paper")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        header = {"name": "abalone", "data": data, "content_sha256": SHA}
+        pq.write_table(pa.table({"target": [0.0]}).replace_schema_metadata({record.KEY: json.dumps(header)}), path)
+
+    def add(self, algorithm: str, true: Curve, *, problem: str = "p", seeds: int | None = None, budget: int | None = None,
+            variant: str = "", reading: str = "") -> Cell:  # fmt: skip
+        """Records whose columns `true(seed)` gives: at least `true`, the values of the arms pulled (the optimum is 1)."""
+        made = cell(problem, algorithm, seeds or self.seeds, budget or self.budget, scale=self.scale, variant=variant, reading=reading)
+        self.cells[problem, made.curve] = made
+        for seed in made.seeds:
+            self.write(made, seed, dict(true(seed)))
+        return made
+
+    def write(self, made: Cell, number: int, columns: dict[str, Any], **changes: Any) -> Path:
+        """One record; `changes` overwrite its header."""
+        values = np.broadcast_to(np.asarray(columns.pop("true"), dtype=float), (made.budget,)).copy()
+        index = np.arange(made.budget)
+        full = {"evaluation": index, "batch": index, "query": index, "y": values, "true": values, "seconds": np.zeros(made.budget),
+                "timing.ask": np.full(made.budget, 1e-3), "timing.tell": np.zeros(made.budget), **columns}  # fmt: skip
+        header = {
+            "paper": "toy", "scale": self.scale, "problem": made.problem_name, "curve": made.curve, "seed": number, "status": "complete",
+            "digest": with_data(made.digest, SHA), "best": 1.0, "data": self.data,
+            "recommendation": {"query": int(np.argmax(values)), "true": float(values[-1])}, **changes,
+        }  # fmt: skip
+        record.write(self.root / made.record(number), header, full)
+        return self.root / made.record(number)
+
+    def study(self, name: str, columns: Curve, *, seeds: int | None = None) -> Study:
+        made = Study(
+            paper="toy", scale=self.scale, id=name, seeds=tuple(range(seeds or self.seeds)), problem="p", function="lemma3.run",
+            problem_entry={"is": "tables.abalone", "data": "abalone"}, parameters={"T": 10},
+        )  # fmt: skip
+        self.studies[name] = made
+        for seed in made.seeds:
+            header = {"paper": "toy", "seed": seed, "digest": with_data(made.digest, SHA), "status": "complete", "data": self.data}
+            record.write(self.root / made.record(seed), header, {k: np.asarray(v, dtype=float) for k, v in columns(seed).items()})
+        return made
+
+    @property
+    def paper(self) -> Paper:
+        return Paper("toy", self.scale, self.entry, tuple(self.cells.values()), self.cells, self.studies)
+
+    def store(self, **options: Any) -> Store:
+        return Store(self.paper, self.root, **options)
+
+
+def noisy(level: float, spread: float = 0.01, key: int = 0) -> Curve:
+    """Curves at a mean value, independent over seeds: `true` of every evaluation is level plus one normal draw."""
+    return lambda seed: {"true": level + spread * np.random.default_rng([key, seed]).standard_normal()}
+
+
+def other_budget(made: Cell, budget: int) -> Cell:
+    return replace(made, budget=budget)

@@ -1,0 +1,307 @@
+"""Verdicts on synthetic curves with known answers."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.workflow.synthetic import Toy, noisy
+from workflow import claims, render
+from workflow.claims import DIRECTION, NOT, REPRODUCED, UNDECIDED
+from workflow.plan import PlanError
+from workflow.statistics import below_zero
+
+LESS = {"test": "less", "metric": "cumulative_regret", "problems": ["p"], "left": ["A"], "right": ["B"]}
+
+
+def claim(check=LESS, **more):
+    return {"id": "c", "where": "Fig. 1", "says": "A has less regret than B", "check": check, **more}
+
+
+def judged(toy, check=LESS, **more):
+    return claims.judge(toy.paper, toy.store(), claim(check, **more))
+
+
+def pair(root, a, b, spread=0.01, **options):
+    """A toy with two curves of the given mean values of the pulled arms."""
+    toy = Toy(root, **options)
+    toy.add("A", noisy(a, spread, 1))
+    toy.add("B", noisy(b, spread, 2))
+    return toy
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "spread", "verdict"),
+    [
+        (0.9, 0.5, 0.01, REPRODUCED),
+        (0.501, 0.5, 0.0, REPRODUCED),  # without any spread the smallest difference decides
+        (0.6, 0.5, 0.4, DIRECTION),
+        (0.5, 0.9, 0.01, NOT),
+        (0.5, 0.5, 0.0, NOT),
+    ],
+)
+def test_less(tmp_path, a, b, spread, verdict):
+    assert judged(pair(tmp_path, a, b, spread)).verdict == verdict
+
+
+def test_more_is_the_mirror_image(tmp_path):
+    toy = pair(tmp_path, 0.5, 0.9)
+    assert judged(toy, {**LESS, "test": "more"}).verdict == REPRODUCED
+    assert judged(toy, {**LESS, "test": "more", "factor": 10}).verdict == NOT
+
+
+def test_effect_interval_and_both_p_values_are_reported(tmp_path):
+    comparison = judged(pair(tmp_path, 0.9, 0.5)).comparisons[0]
+    assert comparison.effect == pytest.approx(60 * -0.4, abs=1)
+    assert comparison.low < comparison.effect < comparison.high < 0
+    assert comparison.p < 1e-6
+    assert comparison.p_flip == 1 / 1024
+    assert comparison.n == 10
+
+
+def test_a_ratio_is_compared_in_logarithms(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    for factor, verdict in ((0.5, REPRODUCED), (0.1, NOT)):
+        found = judged(toy, {**LESS, "compare": "ratio", "factor": factor})
+        assert found.verdict == verdict
+        assert found.comparisons[0].effect == pytest.approx(0.2, rel=0.1)
+
+
+def test_one_of_many_comparisons_on_the_wrong_side_is_not_reproduced(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    toy.add("C", noisy(0.95))
+    found = judged(toy, {**LESS, "right": ["B", "C"]})
+    assert found.verdict == NOT
+    assert [comparison.holds for comparison in found.comparisons] == [True, False]
+
+
+def test_holm_makes_many_weak_comparisons_direction_only(tmp_path):
+    """A difference that would decide alone does not beside others that are as weak."""
+    toy = Toy(tmp_path)
+    draws = np.random.default_rng(3).standard_normal((4, 10))
+    draws -= draws.mean(axis=1, keepdims=True)
+    draws /= draws.std(axis=1, ddof=1, keepdims=True)
+    toy.add("A", lambda seed: {"true": 0.9})
+    for row, name in enumerate(("B", "C", "D", "E")):
+        level = 0.9 - 0.06 / np.sqrt(10) * 2.0  # t = 2.0 with 9 degrees of freedom: p = 0.038
+        toy.add(name, lambda seed, row=row: {"true": level + 0.06 * draws[row, seed]})
+    assert judged(toy).verdict == REPRODUCED
+    assert judged(toy, {**LESS, "right": ["B", "C", "D", "E"]}).verdict == DIRECTION
+
+
+def test_fewer_than_five_seeds_are_undecided_but_shown(tmp_path):
+    for seeds, verdict in ((4, UNDECIDED), (5, REPRODUCED)):
+        found = judged(pair(tmp_path / str(seeds), 0.9, 0.5, seeds=seeds))
+        assert found.verdict == verdict
+        assert found.observed == REPRODUCED
+        assert found.comparisons[0].effect < 0
+    assert "4 seeds, 5 are needed" in render.in_full(judged(pair(tmp_path / "again", 0.9, 0.5, seeds=4)))
+
+
+def test_only_common_seeds_are_paired(tmp_path):
+    toy = Toy(tmp_path)
+    toy.add("A", noisy(0.9))
+    toy.add("B", noisy(0.5), seeds=6)
+    assert judged(toy).seeds == 6
+
+
+def test_substituted_data_are_undecided_unless_the_claim_takes_any(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5, data="substitute: a synthetic table")
+    assert judged(toy).reasons == ("substituted data",)
+    assert judged(toy, data="any").verdict == REPRODUCED
+
+
+def test_another_scale_is_undecided_unless_the_claim_takes_any(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5, scale="quick")
+    assert judged(toy).reasons == ("scale quick",)
+    assert judged(toy, scale="any").verdict == REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("requirement", "met"),
+    [
+        ({"curve": "A", "problem": "p", "parameter": "qbar", "at_least": 2}, True),
+        ({"curve": "A", "problem": "p", "parameter": "qbar", "at_least": 158}, False),
+        ({"curve": "A", "problem": "p", "parameter": "qbar", "at_most": 1}, False),
+        ({"curve": "A", "problem": "p", "parameter": "beta", "equals": "theorem"}, True),
+        ({"never": True, "because": "nobody knows the norm"}, False),
+    ],
+)
+def test_hypotheses_that_are_not_met_leave_a_claim_undecided(tmp_path, requirement, met):
+    found = judged(pair(tmp_path, 0.9, 0.5), requires=[requirement])
+    assert (found.verdict == REPRODUCED) == met
+    if not met:
+        assert found.reasons[0].startswith("hypotheses not met: ")
+
+
+def test_a_hypothesis_on_an_unknown_parameter_is_a_mistake(tmp_path):
+    with pytest.raises(PlanError, match="no parameter 'qbra'"):
+        judged(pair(tmp_path, 0.9, 0.5), requires=[{"curve": "A", "problem": "p", "parameter": "qbra", "at_least": 1}])
+
+
+@pytest.mark.parametrize(
+    ("b", "spread", "verdict"), [(0.505, 0.005, REPRODUCED), (0.505, 0.1, DIRECTION), (0.7, 0.005, NOT)]
+)
+def test_equivalence_needs_evidence(tmp_path, b, spread, verdict):
+    toy = pair(tmp_path, 0.5, b, spread)
+    assert judged(toy, {**LESS, "test": "equivalent", "tolerance": 0.1}).verdict == verdict
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [({"at_most": 1.8}, REPRODUCED), ({"at_most": 1.2}, NOT), ({"at_least": 1.2}, REPRODUCED)])
+def test_exponent_over_a_window(tmp_path, bound, verdict):
+    toy = Toy(tmp_path, budget=200)
+    t = np.arange(1, 201)
+    toy.add("A", lambda seed: {"true": 1 - np.diff(t**1.5, prepend=0) * (1 + 0.05 * np.random.default_rng(seed).random())})
+    found = judged(toy, {"test": "exponent", "metric": "cumulative_regret", "problems": ["p"], "curves": ["A"], "from": 20, **bound})
+    assert found.verdict == verdict
+    assert found.comparisons[0].effect == pytest.approx(1.5, abs=0.01)
+
+
+@pytest.mark.parametrize(("hits", "verdict"), [(10, REPRODUCED), (7, DIRECTION), (3, NOT)])
+def test_share_of_seeds(tmp_path, hits, verdict):
+    toy = Toy(tmp_path)
+    toy.add("A", lambda seed: {"true": 0.5 if seed < hits else 1.0})
+    check = {"test": "share", "metric": "stuck", "problems": ["p"], "curves": ["A"], "event": {"at_least": 1}, "at_least": 0.5}
+    found = judged(toy, check)
+    assert found.verdict == verdict
+    assert found.comparisons[0].effect == hits / 10
+
+
+@pytest.mark.parametrize(("sizes", "verdict"), [(range(1, 12), REPRODUCED), ([3, 3, 3, 3, 3], NOT), (range(11, 0, -1), NOT)])
+def test_monotone_batches(tmp_path, sizes, verdict):
+    toy = Toy(tmp_path, budget=1 + sum(sizes))
+    batch = np.repeat(np.arange(1 + len(sizes)), [1, *sizes])
+    toy.add("A", lambda seed: {"true": 0.5, "batch": batch})
+    check = {"test": "monotone", "metric": "batch_size", "problems": ["p"], "curves": ["A"], "direction": "increasing"}
+    assert judged(toy, check).verdict == verdict
+
+
+def test_the_mean_batch_is_a_mean_over_batches(tmp_path):
+    toy = Toy(tmp_path, budget=9)
+    toy.add("A", lambda seed: {"true": 0.5, "batch": np.repeat([0, 1, 2, 3], [1, 1, 5, 2])})
+    check = {"test": "less", "metric": "batch_size", "at": "mean", "problems": ["p"], "left": ["A"], "right": 3.0}
+    assert judged(toy, check).comparisons[0].effect == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(("across", "verdict"), [("max", REPRODUCED), ("ratio", REPRODUCED), ("min", NOT)])
+def test_range_over_variants(tmp_path, across, verdict):
+    """A is good everywhere, B very good at one variant and bad at the other."""
+    toy = Toy(tmp_path)
+    for variant, a, b in (("b-1", 0.9, 0.95), ("b-2", 0.88, 0.2)):
+        toy.add("A", noisy(a, 0.005, 1), variant=variant)
+        toy.add("B", noisy(b, 0.005, 2), variant=variant)
+    check = {**LESS, "variants": "all", "across": across}
+    assert judged(toy, check).verdict == verdict
+    if across == "max":
+        wide = judged(toy, {**check, "test": "more", "across": "width", "within": 3})
+        assert (wide.verdict, wide.comparisons[0].effect) == (REPRODUCED, 1.0)
+
+
+def test_a_scale_without_the_variants_has_nothing_to_compare(tmp_path):
+    toy = Toy(tmp_path, scale="quick")
+    for name in "AB":
+        toy.add(name, noisy(0.5), variant="b-1")
+    found = judged(toy, {**LESS, "variants": ["b-2"], "across": "max"})
+    assert "nothing to compare at this scale" in found.reasons
+    assert judged(toy, {**LESS, "left": ["A+b-2"], "right": ["B+b-2"]}).comparisons == ()
+
+
+@pytest.mark.parametrize(("ratio", "expected"), [(0.1, REPRODUCED), (0.6, UNDECIDED), (5.0, NOT)])
+def test_spreads_within_a_factor_three_are_undecided(tmp_path, ratio, expected):
+    toy = Toy(tmp_path)
+    draw = np.random.default_rng(0).standard_normal(10)
+    toy.add("A", lambda seed: {"true": 0.5 + 0.01 * ratio * draw[seed]})
+    toy.add("B", lambda seed: {"true": 0.5 + 0.01 * draw[seed]})
+    assert judged(toy, {**LESS, "test": "spread"}).verdict == expected
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(6.0, REPRODUCED), (6.5, DIRECTION), (12.0, NOT)])
+def test_published_value(tmp_path, value, verdict):
+    toy = Toy(tmp_path)
+    toy.add("A", noisy(0.9, 0.02 if value != 6.5 else 0.05))
+    check = {"test": "published", "metric": "cumulative_regret", "problems": ["p"], "curves": ["A"], "value": value, "tolerance": 0.2}
+    assert judged(toy, check).verdict == verdict
+
+
+def study(root, low=0.5):
+    toy = Toy(root)
+    toy.study("s", lambda seed: {"q": [1, 1, 2, 2], "t": [1, 10, 1, 10], "ratio": [0.1, 0.2, low, 2.0], "size": [1, 2, 3, 40], "met": [0, 0, 1, 1]})
+    return toy
+
+
+def test_band_and_bound_of_a_study(tmp_path):
+    toy = study(tmp_path)
+    band = {"test": "band", "study": "s", "column": "ratio", "at_least": 1 / 3, "at_most": 3}
+    assert judged(toy, {**band, "rows": {"q": 2}}).verdict == REPRODUCED
+    found = judged(toy, band)
+    assert found.verdict == NOT
+    assert (found.comparisons[0].effect, found.comparisons[0].low, found.comparisons[0].high) == (0.5, 0.1, 2.0)
+    assert judged(toy, {**band, "share": 0.5}).verdict == REPRODUCED
+    bound = {"test": "bound", "study": "s", "left": "size", "right": "t"}
+    assert judged(toy, bound).verdict == NOT
+    assert judged(toy, {**bound, "factor": 4}).verdict == REPRODUCED
+    assert judged(toy, {**bound, "right": 40}).verdict == REPRODUCED
+
+
+def test_hypothesis_as_a_column_of_a_study(tmp_path):
+    toy = study(tmp_path)
+    band = {"test": "band", "study": "s", "column": "ratio", "at_most": 3}
+    requires = [{"column": "met", "at_least": 1}]
+    assert judged(toy, {**band, "rows": {"q": 2}}, requires=requires).verdict == REPRODUCED
+    assert judged(toy, {**band, "rows": {"q": 1}}, requires=requires).reasons[0].startswith("hypotheses not met: met of s is 0")
+
+
+def test_study_columns_compare_slope_and_order(tmp_path):
+    toy = study(tmp_path)
+    rows = {"rows": {"q": 2}}
+    assert judged(toy, {"test": "more", "study": "s", "left": "size", "right": "t", "at": "end", **rows}).verdict == REPRODUCED
+    slope = {"test": "exponent", "study": "s", "column": "size", "x": "t", "from": 1, "at_least": 1, **rows}
+    assert judged(toy, slope).comparisons[0].effect == pytest.approx(np.log10(40 / 3))
+    assert judged(toy, {"test": "monotone", "study": "s", "column": "size", "x": "t", "direction": "increasing", **rows}).verdict == REPRODUCED
+
+
+def test_regret_bound_at_every_step(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    check = {"test": "bound", "metric": "cumulative_regret", "problems": ["p"], "left": ["B"], "right": ["A"], "factor": 220}
+    assert judged(toy, check).verdict == REPRODUCED
+    assert judged(toy, {**check, "factor": 2}).verdict == NOT
+
+
+def test_other_readings_stand_beside_the_verdict(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    for name, level in (("A", 0.4), ("B", 0.8)):
+        toy.add(name, noisy(level), reading="code")
+    toy.entry["readings"]["never-run"] = toy.entry["readings"]["code"]
+    assert judged(toy, readings=["code", "never-run"]).readings == {"code": NOT, "never-run": "not run"}
+
+
+def test_a_partial_report_says_what_was_not_run(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    for seed in range(10):
+        (tmp_path / toy.cells["p", "B"].record(seed)).unlink()
+    found = claims.judge(toy.paper, toy.store(partial=True), claim())
+    assert (found.verdict, found.observed) == (UNDECIDED, "not run")
+    assert "toy/p/B: not run" in found.reasons[0]
+
+
+def test_false_positives_stay_at_the_nominal_rate():
+    """200 claims of equal means: about 5 % of the tests, and with Holm at most about 5 % of the families of four, decide."""
+    rng = np.random.default_rng(1)
+    single = [below_zero(rng.standard_normal(10)).p <= 0.05 for _ in range(200)]
+    assert 0.01 <= np.mean(single) <= 0.09
+    families = [claims.holm([below_zero(rng.standard_normal(5)).p for _ in range(4)]).min() <= 0.05 for _ in range(200)]
+    assert np.mean(families) <= 0.09
+
+
+def test_ledger_is_stable_and_names_everything(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5, scale="quick")
+    toy.entry["errata"] = [{"id": "lemma-3", "where": "Sec. 4", "says": "a | b", "instead": "c"}]
+    toy.entry["claims"] = [claim()]
+    verdicts = [judged(toy)]
+    text = render.as_markdown(toy.paper, verdicts)
+    assert text == render.as_markdown(toy.paper, [judged(toy)])
+    for words in ("undecided: scale quick", "observed: reproduced", "a \\| b", "python -m workflow.run toy p A 0-9 --scale quick"):
+        assert words in text
+    data = json.loads(claims.as_json(toy.paper, verdicts))
+    assert data["claims"][0]["comparisons"][0]["p_holm"] < 1e-6
+    assert data["errata"][0]["id"] == "lemma-3"

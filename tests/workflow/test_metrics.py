@@ -1,0 +1,163 @@
+"""Metrics at hand-computed values, and records that a report must refuse."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from tests.workflow.synthetic import Toy, noisy
+from workflow import metrics, statistics
+from workflow.metrics import BadRecords, NotRun
+from workflow.plan import PlanError
+
+RUN = {
+    "true": [0.5, 0.25, 1.0, 0.75, 0.75, 1.0],
+    "batch": np.array([0, 1, 2, 2, 2, 3]),
+    "timing.ask": np.array([0, 1.0, 6.0, 0, 0, 2.0]),
+    "report.dictionary": np.array([np.nan, 1, 2, 2, 2, 4]),
+}
+
+
+@pytest.fixture
+def toy(tmp_path):
+    return Toy(tmp_path, budget=6, seeds=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cumulative_regret", [0.5, 1.25, 1.25, 1.5, 1.75, 1.75]),
+        ("simple_regret", [0.5, 0.5, 0, 0, 0, 0]),
+        ("final_regret", [0]),
+        ("recommendation_regret", [0]),
+        ("stuck", [0]),
+        ("seconds", [0, 1, 7, 7, 7, 9]),
+        ("step_seconds", [0, 1, 2, 2, 2, 2]),
+        ("batch_size", [np.nan, 1, 3, 3, 3, np.nan]),
+        ("batches", [0, 1, 2, 2, 2, 3]),
+        ("report.dictionary", [np.nan, 1, 2, 2, 2, 4]),
+        ("report.nothing", [np.nan] * 6),
+    ],
+)
+def test_metric_of_a_run_by_hand(toy, name, expected):
+    cell = toy.add("A", lambda seed: RUN)
+    assert_allclose(toy.store().values(cell, name), [expected, expected])
+
+
+def test_complete_batches_leave_out_the_design_and_the_last(toy):
+    cell = toy.add("A", lambda seed: RUN)
+    assert_allclose(metrics.batch_sizes(toy.store().record(cell, 0)), [1, 3])
+
+
+def test_ratio_divides_by_the_mean_over_seeds(toy):
+    cell, uniform = toy.add("A", lambda seed: {"true": 0.7}), toy.add("uniform", lambda seed: {"true": 0.5 - 0.1 * seed})
+    assert_allclose(toy.store().relative(cell, "cumulative_regret", uniform), 0.3 / 0.55)
+
+
+def test_ratio_is_undefined_while_the_denominator_is_zero(toy):
+    cell, uniform = toy.add("A", lambda seed: {"true": 0.5}), toy.add("uniform", lambda seed: {"true": [1, 0, 0, 0, 0, 0]})
+    ratio = toy.store().relative(cell, "cumulative_regret", uniform)
+    assert np.isnan(ratio[:, 0]).all()
+    assert_allclose(ratio[:, 1], 1.0)
+
+
+def test_unknown_metric_names_the_known():
+    with pytest.raises(PlanError, match="unknown metric 'regrets'; known: cumulative_regret"):
+        metrics.metric("regrets")
+
+
+def test_thinned_grid_keeps_both_ends():
+    for log in (False, True):
+        grid = metrics.thin(10_000, log=log)
+        assert len(grid) <= metrics.GRID
+        assert (grid[0], grid[-1]) == (0, 9999)
+        assert (np.diff(grid) > 0).all()
+
+
+def test_every_refused_record_is_named(toy):
+    """One error for missing, stale, copied, cut off, half-written and too short records."""
+    cells = {name: toy.add(name, noisy(0.5)) for name in ("A", "B", "C", "uniform")}
+    (toy.root / cells["A"].record(0)).unlink()
+    toy.write(cells["A"], 1, {"true": 0.5}, digest="f" * 64)
+    toy.write(cells["B"], 1, {"true": 0.5}, seed=0)
+    toy.write(cells["B"], 0, {"true": 0.5}, status="cutoff")
+    (toy.root / cells["C"].record(0)).write_bytes(b"PAR1")
+    toy.write(replace(cells["C"], budget=3), 1, {"true": 0.5}, digest=toy.store().record(cells["C"], 1).header["digest"])
+    with pytest.raises(BadRecords) as caught:
+        toy.store().check(toy.cells.values())
+    message = str(caught.value)
+    assert "6 records are refused" in message
+    for path, words in [
+        ("A/0.parquet", "found no file"),
+        ("A/1.parquet", "found ffffffffffff: it is stale"),
+        ("B/0.parquet", "found status 'cutoff'"),
+        ("B/1.parquet", "a copy of another record"),
+        ("C/0.parquet", "no readable parquet"),
+        ("C/1.parquet", "expected 6 evaluations, found 3"),
+    ]:
+        line = next(line for line in message.splitlines() if path in line)
+        assert words in line
+        assert "run" in line
+
+
+def test_other_data_make_every_record_stale(toy, monkeypatch):
+    cell = toy.add("A", noisy(0.5))
+    monkeypatch.setattr(metrics.fetch, "provenance", lambda path: {"content_sha256": "1" * 64})
+    with pytest.raises(BadRecords, match="2 records are refused"):
+        toy.store().check([cell])
+
+
+def test_a_missing_table_is_refused_with_directions(tmp_path):
+    toy = Toy(tmp_path)
+    cell = toy.add("A", noisy(0.5))
+    (tmp_path / "data/prepared/abalone.parquet").unlink()
+    with pytest.raises(BadRecords, match="python -m workflow.fetch abalone"):
+        toy.store().check([cell])
+
+
+def test_repeated_seeds_are_refused(toy):
+    cell = replace(toy.add("A", noisy(0.5)), seeds=(0, 0))
+    with pytest.raises(BadRecords, match="distinct seeds"):
+        toy.store().check([cell])
+
+
+def test_partial_reports_on_what_is_there(toy):
+    cell = toy.add("A", noisy(0.5))
+    (toy.root / cell.record(0)).unlink()
+    store = toy.store(partial=True)
+    assert store.seeds(cell) == (1,)
+    (toy.root / cell.record(1)).unlink()
+    with pytest.raises(NotRun, match="toy/p/A"):
+        toy.store(partial=True).seeds(cell)
+
+
+def test_a_reading_reaches_only_whom_it_changes(toy):
+    toy.entry["algorithms"]["B"] = {"is": "random_search.RandomSearch"}
+    for name, reading in (("A", ""), ("A", "code"), ("B", "")):
+        toy.add(name, noisy(0.5), reading=reading)
+    assert metrics.place(toy.paper, "p", "A", reading="code").curve == "A@code"
+    assert metrics.place(toy.paper, "p", "B", reading="code").curve == "B"
+    with pytest.raises(PlanError, match="unknown reading 'cod'; known: code"):
+        metrics.place(toy.paper, "p", "A", reading="cod")
+
+
+def test_interval_covers_the_mean():
+    rng = np.random.default_rng(0)
+    for n in (3, 10):
+        low, high = statistics.interval(rng.standard_normal((n, 4000)))
+        assert abs(np.mean((low < 0) & (high > 0)) - 0.95) < 0.012
+
+
+def test_sign_flip_has_the_smallest_p_of_n_seeds():
+    assert [statistics.sign_flip(-np.ones(n) - np.arange(n) / 10) for n in (3, 5, 10)] == [1 / 8, 1 / 32, 1 / 1024]
+
+
+def test_holm_by_hand():
+    assert_allclose(statistics.holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    assert_allclose(statistics.holm([0.5, 0.9]), [1.0, 1.0])
+
+
+def test_power_law_recovers_its_exponent():
+    x = np.arange(1.0, 50)
+    assert_allclose(statistics.power_law(x, 3 * x**1.7), (3, 1.7), rtol=1e-12)

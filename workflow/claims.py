@@ -1,0 +1,234 @@
+"""Judge the claims of a paper: `python -m workflow.claims PAPER [--scale S] [-o DIR]` writes verdicts.md and verdicts.json.
+
+Paired over seeds; paired t with Holm's correction over a claim's comparisons decides at 5 %, from five seeds on, the
+exact sign-flip p stands beside it. A verdict is `reproduced`, `direction only`, `not reproduced`, or `undecided` with
+the reasons: substituted data, a scale other than `paper`, too few seeds, or hypotheses that the runs do not meet.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workflow import render
+from workflow.checks import Comparison, compare
+from workflow.evidence import Check, Evidence, runs_of
+from workflow.metrics import NotRun, Run, Store, parser
+from workflow.plan import DEFAULT, Cell, Paper, PlanError, load, seed_range
+from workflow.record import BadRecord, atomic
+from workflow.statistics import ENOUGH, LEVEL, holm
+
+REPRODUCED, DIRECTION, NOT, UNDECIDED = "reproduced", "direction only", "not reproduced", "undecided"
+Claim = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, judged: what was compared, and why it may not be decided."""
+
+    id: str
+    where: str
+    says: str
+    verdict: str
+    reasons: tuple[str, ...]
+    observed: str
+    comparisons: tuple[Comparison, ...]
+    p_holm: tuple[float, ...]
+    seeds: int
+    data: str
+    note: str
+    readings: Mapping[str, str]
+    rerun: tuple[str, ...]
+
+
+def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
+    """The verdict on one claim, and what the other readings that it names would say."""
+    verdict = _judge(paper, store, claim, DEFAULT)
+    return replace(verdict, readings={name: _in_short(paper, store, claim, name) for name in claim.get("readings", [])})
+
+
+def runs(paper: Paper) -> list[Run]:
+    """Every run that a claim reads. Raises PlanError where none is planned, except under another reading."""
+    found: list[Run] = []
+    for claim in paper.entry.get("claims", []):
+        found += runs_of(paper, claim["check"])
+        for reading in claim.get("readings", []):
+            if reading not in paper.entry.get("readings", {}):
+                raise PlanError(
+                    f"claim {claim['id']}: unknown reading {reading!r}; known: {', '.join(paper.entry.get('readings', {}))}"
+                )
+            with suppress(PlanError):
+                found += runs_of(paper, claim["check"], reading)
+    return found
+
+
+def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
+    check, wanted = claim["check"], runs_of(paper, claim["check"], reading)
+    evidence = Evidence(paper, store, reading)
+    try:
+        comparisons, missing = compare(evidence, check), ""
+        data = sorted({store.data(run) for run in wanted})
+        seeds = min((comparison.n for comparison in comparisons), default=0)
+    except NotRun as error:
+        comparisons, missing, data, seeds = [], str(error), [], 0
+    corrected = holm([comparison.p for comparison in comparisons]) if comparisons else np.empty(0)
+    observed = "not run" if missing else _observed(comparisons, corrected)
+    reasons = [missing] if missing else _reasons(evidence, claim, comparisons, data, seeds)
+    return Verdict(
+        id=claim["id"],
+        where=claim["where"],
+        says=claim["says"],
+        verdict=UNDECIDED if reasons else observed,
+        reasons=tuple(reasons),
+        observed=observed,
+        comparisons=tuple(comparisons),
+        p_holm=tuple(corrected.tolist()),
+        seeds=seeds,
+        data="; ".join(data),
+        note=claim.get("note", ""),
+        readings={},
+        rerun=tuple(dict.fromkeys(_command(run) for run in wanted)),
+    )
+
+
+def _in_short(paper: Paper, store: Store, claim: Claim, reading: str) -> str:
+    """The verdict under another reading; `not run` where the plan has no such runs."""
+    try:
+        verdict = _judge(paper, store, claim, reading)
+    except PlanError:
+        return "not run"
+    if verdict.observed == "not run":
+        return "not run"
+    return f"{verdict.verdict} (observed: {verdict.observed})" if verdict.reasons else verdict.verdict
+
+
+def _observed(comparisons: Sequence[Comparison], corrected: np.ndarray) -> str:
+    """What the numbers say, whether or not they may decide."""
+    if not comparisons:
+        return "nothing to compare"
+    if any(not math.isfinite(comparison.effect) for comparison in comparisons):
+        return "no number"
+    if all(comparison.holds for comparison in comparisons):
+        significant = np.isfinite(corrected).all() and (corrected <= LEVEL).all()
+        return REPRODUCED if significant and not any(comparison.undecided for comparison in comparisons) else DIRECTION
+    return NOT
+
+
+def _reasons(evidence: Evidence, claim: Claim, comparisons: Sequence[Comparison], data: Sequence[str], seeds: int) -> list[str]:
+    """Why these numbers do not decide the claim; empty if they do."""
+    paper, reasons = evidence.paper, []
+    unmet = [sentence for requirement in claim.get("requires", []) if (sentence := _unmet(evidence, claim["check"], requirement))]
+    if unmet:
+        reasons.append(f"hypotheses not met: {'; '.join(unmet)}")
+    if any(status.startswith("substitute") for status in data) and claim.get("data") != "any":
+        reasons.append("substituted data")
+    if paper.scale != "paper" and claim.get("scale") != "any":
+        reasons.append(f"scale {paper.scale}")
+    if not comparisons:
+        reasons.append("nothing to compare at this scale")
+    elif seeds < ENOUGH:
+        reasons.append(f"{seeds} seed{'s' if seeds > 1 else ''}, {ENOUGH} are needed")
+    if any(not math.isfinite(comparison.effect) for comparison in comparisons):
+        reasons.append("a comparison has no number at this budget")
+    return reasons + sorted({comparison.undecided for comparison in comparisons if comparison.undecided})
+
+
+def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> str:
+    """Why a hypothesis is not met by what was run; "" if it is."""
+    because = f" ({requirement['because']})" if "because" in requirement else ""
+    if requirement.get("never"):
+        return str(requirement["because"])
+    if "column" in requirement:
+        found = np.concatenate([column(requirement["column"]) for _, column in evidence.rows(check)])
+        values = [float(found.min()), float(found.max())] if len(found) else [math.nan]
+        where = f"{requirement['column']} of {check['study']}"
+    elif "study" in requirement:
+        values = np.atleast_1d(evidence.paper.study(requirement["study"]).parameters[requirement["parameter"]]).tolist()
+        where = f"{requirement['parameter']} of {requirement['study']}"
+    else:
+        cell = evidence.place(check, requirement["problem"], requirement["curve"])
+        values = [_parameter(cell, requirement["parameter"])]
+        where = f"{requirement['parameter']} of {requirement['curve']} on {requirement['problem']}"
+    words = {"at_least": "at least", "at_most": "at most", "equals": "equal to"}
+    for key, text in words.items():
+        if key in requirement and not all(_meets(value, key, requirement[key]) for value in values):
+            return (
+                f"{where} is {', '.join(f'{value:g}' if isinstance(value, float | int) else str(value) for value in values)}, "
+                + (f"has to be {text} {requirement[key]}{because}")
+            )
+    return ""
+
+
+def _meets(value: Any, key: str, bound: Any) -> bool:
+    if key == "equals":
+        return bool(value == bound)
+    return bool(value >= bound if key == "at_least" else value <= bound)
+
+
+def _parameter(cell: Cell, name: str) -> Any:
+    if name not in cell.algorithm_entry:
+        raise PlanError(f"{cell.name}: no parameter {name!r} to check a hypothesis on; known: {', '.join(cell.algorithm_entry)}")
+    return cell.algorithm_entry[name]
+
+
+def _command(run: Run) -> str:
+    """What makes the records of a run again."""
+    place = f"{run.problem_name} {run.curve}" if isinstance(run, Cell) else f"studies {run.id}"
+    return f"python -m workflow.run {run.paper} {place} {seed_range(run.seeds)} --scale {run.scale}"
+
+
+def as_json(paper: Paper, verdicts: Sequence[Verdict]) -> str:
+    """All verdicts and comparisons, and what the YAML registers beside them."""
+    rows = []
+    for verdict in verdicts:
+        row = asdict(verdict)
+        row["verdict_in_full"] = render.in_full(verdict)
+        row["comparisons"] = [
+            {**asdict(comparison), "p_holm": p} for comparison, p in zip(verdict.comparisons, verdict.p_holm, strict=True)
+        ]
+        del row["p_holm"]
+        rows.append(row)
+    registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
+    whole = {"paper": paper.name, "scale": paper.scale, "claims": rows, **registered}
+    return json.dumps(_plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN and no infinity: both become null; numbers keep nine digits, so that files are stable."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float | np.floating):
+        return float(f"{value:.9g}") if math.isfinite(value) else None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parser("claims", __doc__).parse_args(arguments)
+    try:
+        paper = load(options.paper, options.scale, seeds=options.seeds)
+        store = Store(paper, partial=options.partial)
+        store.check(runs(paper))
+        verdicts = [judge(paper, store, claim) for claim in paper.entry.get("claims", [])]
+    except (PlanError, BadRecord) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    folder = options.output or Path("figures", options.scale, options.paper)
+    for name, text in (("verdicts.md", render.as_markdown(paper, verdicts)), ("verdicts.json", as_json(paper, verdicts))):
+        with atomic(folder / name) as temporary:
+            temporary.write_text(text)
+    print(f"wrote {folder / 'verdicts.md'}, {folder / 'verdicts.json'}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+"""The numbers that a check compares: one per seed, paired, from the records of cells and studies under one reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from workflow import metrics
+from workflow.metrics import Array, Run, Store
+from workflow.plan import DEFAULT, Cell, Paper
+
+Check = Mapping[str, Any]
+Seeds = dict[int, float]
+Pairs = list[tuple[Array, Array]]
+Reduction = Callable[..., Any]
+SUMMARIES: Mapping[str, Reduction] = {"mean": np.nanmean, "median": np.nanmedian, "max": np.nanmax, "min": np.nanmin}
+ACROSS: Mapping[str, Reduction] = {"max": np.max, "min": np.min, "mean": np.mean}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a check may read: the records of a paper, under one reading."""
+
+    paper: Paper
+    store: Store
+    reading: str = DEFAULT
+
+    def series(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> tuple[tuple[int, ...], Array]:
+        """Seeds and metric over evaluations, (n,) and (n, T)."""
+        cell = self.place(check, problem, curve, variant)
+        if "relative_to" in check:
+            values = self.store.relative(cell, check["metric"], self.paper.cell(problem, check["relative_to"]))
+        else:
+            values = self.store.values(cell, check["metric"])
+        return self.store.seeds(cell), values
+
+    def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
+        return metrics.place(self.paper, problem, curve, reading=self.reading, variant=variant or check.get("variant", DEFAULT))
+
+    def rows(self, check: Check) -> Iterator[tuple[int, Callable[[str], Array]]]:
+        """For each seed of a study, how to get a column of the selected rows."""
+        study = self.paper.study(check["study"])
+        for position, seed in enumerate(self.store.seeds(study)):
+
+            def column(name: str, position: int = position) -> Array:
+                chosen = np.ones(self.store.values(study, name).shape[1], dtype=bool)
+                for key, value in check.get("rows", {}).items():
+                    chosen &= np.isclose(self.store.values(study, key)[position], value)
+                return self.store.values(study, name)[position][chosen]
+
+            yield seed, column
+
+
+def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
+    """Every run whose records a check reads. Raises PlanError where none is planned."""
+    if "study" in check:
+        return [paper.study(check["study"])]
+    curves = [curve for side in ("left", "right", "curves") for curve in named(paper, check, side)]
+    runs: list[Run] = []
+    for problem in problems_of(paper, check):
+        for curve, variant in product(curves, variants_of(paper, check)):
+            runs.append(metrics.place(paper, problem, curve, reading=reading, variant=variant))
+        if "relative_to" in check:
+            runs.append(paper.cell(problem, check["relative_to"]))
+    return runs
+
+
+def named(paper: Paper, check: Check, side: str) -> list[str]:
+    """The curves that a check names on one side, those that this scale has."""
+    return metrics.in_scale(paper, check[side]) if isinstance(check.get(side), list) else []
+
+
+def problems_of(paper: Paper, check: Check) -> list[str]:
+    return list(check.get("problems", paper.entry["problems"]))
+
+
+def variants_of(paper: Paper, check: Check) -> list[str]:
+    """The variants that a check looks at and that this scale has."""
+    named = check.get("variants", [check.get("variant", DEFAULT)])
+    named = list(paper.entry.get("variants", {})) if named == "all" else named
+    return [variant for variant in named if not metrics.is_cut(paper, variant)]
+
+
+def scalars(evidence: Evidence, check: Check, problem: str, curve: str, best: float = np.nan) -> Seeds:
+    """One number per seed: a metric at a point or summarised over a run, then across variants."""
+    parts = []
+    for variant in variants_of(evidence.paper, check):
+        seeds, values = evidence.series(check, problem, curve, variant)
+        parts.append(dict(zip(seeds, _summary(values, check), strict=True)))
+    if "across" not in check:
+        return parts[0]
+    common = set.intersection(*map(set, parts))
+    return {seed: _across([part[seed] for part in parts], check, best) for seed in sorted(common)}
+
+
+def _summary(values: Array, check: Check) -> Array:
+    at = check.get("at", "end")
+    if at == "end":
+        return values[:, -1]
+    if isinstance(at, int):
+        return values[:, min(at, values.shape[1]) - 1]
+    if at == "mean" and check.get("metric") == "batch_size":  # the mean over batches, not over evaluations
+        return np.isfinite(values).sum(axis=1) / np.nansum(1 / values, axis=1)
+    return np.asarray(SUMMARIES[at](values, axis=1), dtype=np.float64)
+
+
+def _across(values: Sequence[float], check: Check, best: float) -> float:
+    """A seed's numbers over the variants as one; `width` counts those within a factor of the best of all curves."""
+    how = check["across"]
+    if how == "width":
+        return float(sum(value <= check["within"] * best for value in values))
+    if how == "ratio":
+        return max(values) / min(values)
+    return float(ACROSS[how](values))
+
+
+def _best(evidence: Evidence, check: Check, problem: str) -> float:
+    """The smallest mean over seeds that any of a check's curves reaches at any of its variants."""
+    plain = {key: value for key, value in check.items() if key not in ("across", "variants")}
+    means = [
+        np.mean(list(scalars(evidence, {**plain, "variant": variant}, problem, curve).values()))
+        for side in ("left", "right")
+        for curve in named(evidence.paper, check, side)
+        for variant in variants_of(evidence.paper, check)
+    ]
+    return float(min(means))
+
+
+def sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Array, Array]]:
+    """(what, left, right) with one paired number per common seed, for each pair of a check's two sides."""
+    if "study" in check:
+        pairs = [[_study_term(column, check[side], check) for side in ("left", "right")] for _, column in evidence.rows(check)]
+        left, right = np.array(pairs).T
+        yield f"{check['left']} and {check['right']} of {check['study']}", left, right
+        return
+    if not variants_of(evidence.paper, check):
+        return
+    for problem in problems_of(evidence.paper, check):
+        best = _best(evidence, check, problem) if check.get("across") == "width" else np.nan
+        rights = named(evidence.paper, check, "right") if isinstance(check["right"], list) else [check["right"]]
+        for left_name, right_name in product(named(evidence.paper, check, "left"), rights):
+            left = scalars(evidence, check, problem, left_name, best)
+            if isinstance(right_name, str):
+                right = scalars(evidence, check, problem, right_name, best)
+            else:
+                right = dict.fromkeys(left, float(right_name))
+            common = sorted(set(left) & set(right))
+            what = f"{left_name} and {right_name} on {problem}"
+            yield what, np.array([left[seed] for seed in common]), np.array([right[seed] for seed in common])
+
+
+def _study_term(column: Callable[[str], Array], term: str | float, check: Check) -> float:
+    if not isinstance(term, str):
+        return float(term)
+    return float(_summary(column(term)[None], check)[0])
+
+
+def bound_sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
+    if "study" in check:
+        pairs = [(_column(column, check["left"]), _column(column, check["right"])) for _, column in evidence.rows(check)]
+        yield f"{check['left']} and {check['right']} of {check['study']}", pairs
+        return
+    for problem in problems_of(evidence.paper, check):
+        for left_name, right_name in product(named(evidence.paper, check, "left"), named(evidence.paper, check, "right")):
+            sides = [dict(zip(*evidence.series(check, problem, name), strict=True)) for name in (left_name, right_name)]
+            length = min(len(row) for side in sides for row in side.values())
+            common = sorted(set(sides[0]) & set(sides[1]))
+            yield f"{left_name} and {right_name} on {problem}", [(sides[0][s][:length], sides[1][s][:length]) for s in common]
+
+
+def _column(column: Callable[[str], Array], term: str | float) -> Array:
+    return column(term) if isinstance(term, str) else np.array([float(term)])
+
+
+def curves(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
+    """(what, [(x, y) per seed]) for each curve, or for a column of a study."""
+    if "study" in check:
+        x = check.get("x")
+        pairs = [(column(x) if x else np.empty(0), column(check["column"])) for _, column in evidence.rows(check)]
+        yield f"{check['column']} of {check['study']}", pairs
+        return
+    for problem, curve in product(problems_of(evidence.paper, check), named(evidence.paper, check, "curves")):
+        _, values = evidence.series(check, problem, curve)
+        chosen = metrics.thin(values.shape[1], log=check["test"] == "exponent")
+        chosen = chosen if check["test"] != "band" else np.arange(values.shape[1])
+        x = np.asarray(chosen + 1.0, dtype=np.float64)
+        yield f"{curve} on {problem}", [(x, row[chosen]) for row in values]
+
+
+def along(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
+    """What `monotone` looks at: evaluations, or the variants in their order."""
+    if check.get("along") != "variants":
+        for what, seeds in curves(evidence, check):
+            yield what, [(x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in seeds]
+        return
+    variants = variants_of(evidence.paper, check)
+    for problem, curve in product(problems_of(evidence.paper, check), named(evidence.paper, check, "curves")):
+        parts = [scalars(evidence, {**check, "variants": [variant]}, problem, curve) for variant in variants]
+        common = sorted(set.intersection(*map(set, parts))) if parts else []
+        x = np.arange(len(parts), dtype=np.float64)
+        yield f"{curve} on {problem}", [(x, np.array([part[seed] for part in parts])) for seed in common]

@@ -1,0 +1,120 @@
+"""verdicts.md: the ledger of a paper for people, and Markdown tables."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workflow.plan import Paper
+
+if TYPE_CHECKING:
+    from workflow.checks import Comparison
+    from workflow.claims import Verdict
+
+RULES = """\
+Paired over seeds; one-sided paired t with Holm's correction over the comparisons of a claim decides at 5 %, from five seeds
+on; the exact sign-flip p stands beside it. *reproduced*: every comparison significant. *direction only*: every mean on the
+claimed side. *not reproduced*: some mean on the other side. *undecided*: the reasons say why; `observed` is what the
+numbers would say if they could decide. Intervals are 95 % t intervals of the effect."""
+
+
+DEVIATION = ("paper", "code", "default", "reading", "why")
+SUMMARY = ("claim", "where", "statement", "verdict", "weakest comparison: effect [95 %]", "p (Holm)", "p (sign flip)", "seeds",
+           "comparisons", "other readings")  # fmt: skip
+
+
+def as_markdown(paper: Paper, verdicts: Sequence[Verdict]) -> str:
+    """The whole ledger: verdicts, comparisons, errata, assumptions, deviations, readings."""
+    head = paper.entry["paper"]
+    readings = [{"id": name, **reading} for name, reading in paper.entry.get("readings", {}).items()]
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    parts = [
+        f"# Verdicts on {head['key']}, scale {paper.scale}",
+        f"{head.get('title', '')} ({head.get('venue', '')})",
+        ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())) or "no claims",
+        RULES,
+        _summary(verdicts),
+        *(_details(paper, verdict) for verdict in verdicts),
+        _registered("Errata found in the paper", paper.entry.get("errata", []), ("where", "says", "instead", "evidence")),
+        _registered("Assumptions", paper.entry.get("assumptions", []), ("what", "alternatives", "why", "reading")),
+        _registered("Where paper and public code disagree", paper.entry.get("deviations", []), DEVIATION),
+        _registered("Readings", readings, ("says",)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def in_full(verdict: Verdict) -> str:
+    """The verdict with its reasons and what was observed."""
+    if not verdict.reasons:
+        return verdict.verdict
+    return f"{verdict.verdict}: {'; '.join(verdict.reasons)} (observed: {verdict.observed})"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; pipes in cells are escaped."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(
+        "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in line) + " |" for line in lines
+    )
+
+
+def number(value: float) -> str:
+    return f"{value:.3g}" if math.isfinite(value) else "-"
+
+
+def _summary(verdicts: Sequence[Verdict]) -> str:
+    rows = []
+    for verdict in verdicts:
+        others = "; ".join(f"{name}: {short}" for name, short in verdict.readings.items())
+        weakest, p, p_flip = _weakest(verdict)
+        link, many = f"[{verdict.id}](#{verdict.id.lower()})", str(len(verdict.comparisons))
+        judged = f"**{in_full(verdict)}**"
+        rows.append([link, verdict.where, verdict.says, judged, weakest, p, p_flip, str(verdict.seeds), many, others or "-"])
+    return table(SUMMARY, rows) if rows else ""
+
+
+def _weakest(verdict: Verdict) -> tuple[str, str, str]:
+    """The comparison with the largest p, those on the wrong side first."""
+    if not verdict.comparisons:
+        return "-", "-", "-"
+    pairs = zip(verdict.comparisons, verdict.p_holm, strict=True)
+    comparison, p = max(pairs, key=lambda pair: (not pair[0].holds, pair[1] if math.isfinite(pair[1]) else 2, pair[0].p))
+    return f"{comparison.what}: {_effect(comparison)}", number(p), number(comparison.p_flip)
+
+
+def _effect(comparison: Comparison) -> str:
+    return f"{comparison.kind} {number(comparison.effect)} [{number(comparison.low)}, {number(comparison.high)}]"
+
+
+def _details(paper: Paper, verdict: Verdict) -> str:
+    rows = [
+        [
+            comparison.what,
+            _effect(comparison),
+            "yes" if comparison.holds else "no",
+            number(p),
+            number(comparison.p_flip),
+            str(comparison.n),
+        ]
+        for comparison, p in zip(verdict.comparisons, verdict.p_holm, strict=True)
+    ]
+    commands = "\n".join([*verdict.rerun, f"python -m workflow.claims {paper.name} --scale {paper.scale}"])
+    parts = [
+        f"## {verdict.id}",
+        f"{verdict.where}: {verdict.says}\n\n**{in_full(verdict)}**" + (f" · data: {verdict.data}" if verdict.data else ""),
+        verdict.note,
+        table(["comparison", "effect [95 %]", "claimed side", "p (Holm)", "p (sign flip)", "seeds"], rows) if rows else "",
+        f"<details><summary>run it again</summary>\n\n```\n{commands}\n```\n\n</details>",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _registered(title: str, entries: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
+    rows = [[entry["id"], *(_words(entry.get(key, "-")) for key in keys)] for entry in entries]
+    return f"## {title}\n\n{table(['id', *keys], rows)}" if rows else ""
+
+
+def _words(value: Any) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value).strip()

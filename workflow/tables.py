@@ -1,0 +1,183 @@
+"""Write one table of a paper: `python -m workflow.tables PAPER TABLE [--scale S] [-o DIR]` makes TABLE.csv and TABLE.md."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workflow import render
+from workflow.metrics import NotRun, Run, Store, batch_sizes, parser
+from workflow.panels import under_readings
+from workflow.plan import Cell, Paper, PlanError, load
+from workflow.record import BadRecord, atomic
+from workflow.statistics import interval
+
+Row = dict[str, Any]
+
+
+def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
+    """One table as rows. Raises PlanError, BadRecords."""
+    entry = entry_of(paper, name)
+    if entry["kind"] == "parameters":
+        return pd.DataFrame(_parameters(paper, entry))
+    if entry["kind"] == "study":
+        return _study(paper, store, entry)
+    rows = [_diagnostics(paper, store, entry, problem, cell) for problem, cell in _cells(paper, entry)]
+    return pd.DataFrame([row for row in rows if row])
+
+
+def runs_of(paper: Paper, name: str) -> list[Run]:
+    """Every run whose records a table reads."""
+    entry = entry_of(paper, name)
+    if entry["kind"] == "parameters":
+        return []
+    if entry["kind"] == "study":
+        return [paper.study(entry["study"])]
+    bases = [paper.cell(problem, entry["relative_to"]) for problem in entry["problems"]] if "relative_to" in entry else []
+    return [*(cell for _, cell in _cells(paper, entry)), *bases]
+
+
+def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
+    entries = {entry["id"]: entry for entry in paper.entry.get("tables", [])}
+    if name not in entries:
+        raise PlanError(f"papers/{paper.name}.yaml: unknown table {name!r}; known: {', '.join(entries) or 'none'}")
+    return entries[name]
+
+
+def as_markdown(paper: Paper, name: str, table: pd.DataFrame) -> str:
+    entry = entry_of(paper, name)
+    rows = [
+        [render.number(cell) if isinstance(cell, float) else str(cell) for cell in row] for row in table.itertuples(index=False)
+    ]
+    where = f" ({entry['where']})" if "where" in entry else ""
+    return (
+        f"# {entry.get('title', name)}{where}\n\n{paper.name}, scale {paper.scale}\n\n{render.table(list(table.columns), rows)}\n"
+    )
+
+
+def _cells(paper: Paper, entry: Mapping[str, Any]) -> list[tuple[str, Cell]]:
+    """(problem, cell) for each curve under each planned reading."""
+    return [
+        (problem, cell)
+        for problem in entry["problems"]
+        for _, cell in under_readings(paper, problem, entry["curves"], entry.get("readings", ["default"]))
+    ]
+
+
+def _parameters(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
+    """A parameter of each algorithm on each problem, budget and repetitions, as published: at scale `paper`."""
+    published = load(paper.name, "paper")
+    problems = entry.get("problems", list(paper.entry["problems"]))
+    rows = []
+    for algorithm in entry["algorithms"]:
+        cells = {problem: published.cell(problem, algorithm) for problem in problems}
+        values = {
+            f"{entry['parameter']} ({problem})": cell.algorithm_entry.get(entry["parameter"], "-")
+            for problem, cell in cells.items()
+        }
+        budgets = "; ".join(sorted({str(cell.budget) for cell in cells.values()}))
+        repetitions = "; ".join(sorted({str(len(cell.seeds)) for cell in cells.values()}))
+        rows.append(
+            {"algorithm": algorithm, **values, "evaluations": budgets, "repetitions": repetitions, "band": "95 % t interval"}
+        )
+    return rows
+
+
+def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], problem: str, cell: Cell) -> Row:
+    """How one cell ended: regret, arms, batches, dictionary, seconds; empty where a partial report has no record."""
+    try:
+        seeds = store.seeds(cell)
+    except NotRun:
+        return {}
+    if "relative_to" in entry:
+        regret = store.relative(cell, "cumulative_regret", paper.cell(problem, entry["relative_to"]))[:, -1]
+    else:
+        regret = store.values(cell, "cumulative_regret")[:, -1]
+    low, high = interval(regret)
+    arm, votes = _recommended(store, cell)
+    size = np.concatenate([batch_sizes(store.record(cell, seed)) for seed in seeds])
+    seconds = store.values(cell, "seconds")
+    return {
+        "problem": cell.problem_name,
+        "algorithm": cell.algorithm,
+        "reading": cell.algorithm_reading or "default",
+        "seeds": len(seeds),
+        "evaluations": cell.budget,
+        "regret ratio" if "relative_to" in entry else "regret": float(regret.mean()),
+        "low": float(low),
+        "high": float(high),
+        "share stuck": float(store.values(cell, "stuck").mean()),
+        "recommended most": arm,
+        "by seeds": votes,
+        "its regret": _regret_of(store, cell, arm),
+        "mean batch": float(size.mean()) if len(size) else np.nan,
+        "median batch": float(np.median(size)) if len(size) else np.nan,
+        "largest batch": float(size.max()) if len(size) else np.nan,
+        "batches": float(store.values(cell, "batches")[:, -1].mean()),
+        "dictionary": _last(store.values(cell, "report.dictionary")),
+        "distinct arms": _last(store.values(cell, "report.distinct_arms")),
+        "seconds per 1000 evaluations": float(seconds[:, -1].mean()) * 1000 / seconds.shape[1],
+        "data": store.data(cell),
+    }
+
+
+def _recommended(store: Store, cell: Cell) -> tuple[str, int]:
+    """The arm that most seeds recommend at the end, and how many do; the first of equals."""
+    arms = Counter(str(store.record(cell, seed).header["recommendation"]["query"]) for seed in store.seeds(cell))
+    return arms.most_common(1)[0]
+
+
+def _regret_of(store: Store, cell: Cell, arm: str) -> float:
+    for seed in store.seeds(cell):
+        header = store.record(cell, seed).header
+        if str(header["recommendation"]["query"]) == arm:
+            return float(header["best"] - header["recommendation"]["true"])
+    return float("nan")
+
+
+def _last(values: np.ndarray) -> float:
+    return float(values[:, -1].mean())
+
+
+def _study(paper: Paper, store: Store, entry: Mapping[str, Any]) -> pd.DataFrame:
+    """Means over the seeds of a study's columns, grouped."""
+    study = paper.study(entry["study"])
+    wanted = dict.fromkeys([*entry["by"], *entry["columns"], *entry.get("rows", {})])
+    frames = [
+        pd.DataFrame({name: store.values(study, name)[position] for name in wanted}).assign(seed=seed)
+        for position, seed in enumerate(store.seeds(study))
+    ]
+    table = pd.concat(frames)
+    for name, value in entry.get("rows", {}).items():
+        table = table[np.isclose(table[name], value)]
+    grouped = table.groupby(entry["by"])
+    return grouped[entry["columns"]].mean().assign(seeds=grouped["seed"].nunique()).reset_index()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parser("tables", __doc__, "table").parse_args(arguments)
+    try:
+        paper = load(options.paper, options.scale, seeds=options.seeds)
+        store = Store(paper, partial=options.partial)
+        store.check(runs_of(paper, options.table))
+        table = build(paper, store, options.table)
+    except (PlanError, BadRecord, NotRun) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    folder = options.output or Path("figures", options.scale, options.paper)
+    with atomic(folder / f"{options.table}.csv") as temporary:
+        table.to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
+    with atomic(folder / f"{options.table}.md") as temporary:
+        temporary.write_text(as_markdown(paper, options.table, table))
+    print(f"wrote {folder / options.table}.csv, {folder / options.table}.md", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
