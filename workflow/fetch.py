@@ -222,7 +222,7 @@ def _raw(path: Path, accepted: Mapping[str, int]) -> bytes:
     except Rejected as reason:
         aside = path.with_name(f"{path.name}.{_sha256(content)[:8]}.corrupt")
         with _writing(aside), suppress(FileNotFoundError):  # another process may have done it
-            os.replace(path, aside)
+            path.replace(aside)
         raise Rejected(f"{reason}; set aside as {aside.name}") from None
 
 

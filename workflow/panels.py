@@ -21,7 +21,7 @@ BANDS = {"ci95": "mean and 95 % t interval", "iqr": "median and quartiles", "non
 
 @dataclass(frozen=True)
 class Line:
-    """One drawn curve: centre and band over x, from n seeds; `fitted` marks an extrapolation."""
+    """One drawn curve: centre and band over x, from n seeds; `fitted` (as t^2.9) marks an extrapolation."""
 
     label: str
     look: Look
@@ -30,7 +30,7 @@ class Line:
     low: NDArray
     high: NDArray
     n: int
-    fitted: bool = False
+    fitted: str = ""
     hollow: bool = False
 
 
@@ -205,8 +205,9 @@ def _extrapolated(lines: Iterable[Line], *, start: int, to: int) -> list[Line]:
         constant, exponent = power_law(line.x[tail], line.centre[tail])
         x = np.geomspace(line.x[-1], longest, 50)
         none = np.full(len(x), np.nan)
-        label = f"{line.label}: fitted $t^{{{exponent:.2f}}}$"
-        fitted.append(Line(label, line.look, x, constant * x**exponent, none, none, line.n, fitted=True))
+        label = f"{line.label}: fitted $t^x$"
+        law = f"t^{exponent:.2f}"
+        fitted.append(Line(label, line.look, x, constant * x**exponent, none, none, line.n, fitted=law))
     return fitted
 
 
@@ -253,7 +254,7 @@ def drawn(panels: Sequence[Panel]) -> pd.DataFrame:
     for number, panel in enumerate(panels, 1):
         where = f"{number} {panel.title}".strip()
         for line in panel.lines:
-            kind = "fitted" if line.fitted else "measured"
+            kind = f"fitted {line.fitted}" if line.fitted else "measured"
             frames.append(pd.DataFrame({
                 "panel": where, "curve": line.label, "kind": kind, "x": line.x, "centre": line.centre, "low": line.low,
                 "high": line.high, "seeds": line.n, "data": panel.data,

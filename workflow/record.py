@@ -74,15 +74,14 @@ def read(path: Path) -> Record:
         table = pq.read_table(path)
     except FileNotFoundError:
         raise BadRecord(f"{path}: expected a record, found no file: run the workflow again to make it") from None
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         raise BadRecord(
             f"{path}: expected a record, found a file that is no readable parquet ({error}): "
             "it is half-written or foreign; move it away and run again"
         ) from None
-    metadata = table.schema.metadata or {}
-    if KEY not in metadata:
-        raise BadRecord(f"{path}: expected a record, found a parquet file without our header: move it away, run again")
-    header = json.loads(metadata[KEY])
+    header = _header(table.schema)
+    if not {"trace_sha256", "rows"} <= header.keys():
+        raise BadRecord(f"{path}: expected a record, found a parquet file without a readable header: move it away, run again")
     columns = {name: _to_numpy(table.column(name)) for name in table.column_names}
     found = trace_hash(columns)
     if found != header["trace_sha256"] or len(table) != header["rows"]:
@@ -96,10 +95,18 @@ def read(path: Path) -> Record:
 def read_header(path: Path) -> dict[str, Any]:
     """The JSON header alone, without reading or verifying the rows; {} if there is none."""
     try:
-        metadata = pq.read_schema(path).metadata or {}
-    except (pa.ArrowInvalid, OSError):
+        return _header(pq.read_schema(path))
+    except (pa.ArrowException, OSError):
         return {}
-    return json.loads(metadata[KEY]) if KEY in metadata else {}
+
+
+def _header(schema: pa.Schema) -> dict[str, Any]:
+    """The JSON header in a schema; {} where it is missing or damaged."""
+    try:
+        found = json.loads((schema.metadata or {}).get(KEY, b"{}"))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 class atomic:

@@ -308,6 +308,17 @@ def test_uncertainty_sampling_leaves_no_variance_above_1_over_p(smooth, gram, de
         tell(optimizer, batch, f)
 
 
+def test_uncertainty_sampling_takes_as_many_batches_as_the_room_needs(smooth):
+    points, f = smooth(2)
+    whole, parts = (new(BBKB, points, **{**BATCH, **FULL, "parallelism": 3}) for _ in range(2))
+    for optimizer in (whole, parts):
+        tell(optimizer, np.array([7]), f)
+    initial = whole.ask(EVERYTHING, NOTHING)
+    while len(parts.y) <= len(initial):
+        tell(parts, parts.ask(5, NOTHING), f)
+    assert_array_equal(parts.x[1 : 1 + len(initial)], initial)
+
+
 # Asynchronous Thompson sampling
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,9 @@ SHA = "0" * 64
 Curve = Callable[[int], Mapping[str, Any]]
 
 
-def cell(problem: str, algorithm: str, seeds: int, budget: int, *, scale: str = "paper", variant: str = "", reading: str = "") -> Cell:
+def cell(
+    problem: str, algorithm: str, seeds: int, budget: int, *, scale: str = "paper", variant: str = "", reading: str = ""
+) -> Cell:
     return Cell(
         paper="toy", scale=scale, problem=problem, algorithm=algorithm, seeds=tuple(range(seeds)), budget=budget,
         problem_entry={"is": "tables.abalone", "data": "abalone", "init": {"n": 1}},
@@ -54,7 +55,9 @@ class Toy:
     def add(self, algorithm: str, true: Curve, *, problem: str = "p", seeds: int | None = None, budget: int | None = None,
             variant: str = "", reading: str = "") -> Cell:  # fmt: skip
         """Records whose columns `true(seed)` gives: at least `true`, the values of the arms pulled (the optimum is 1)."""
-        made = cell(problem, algorithm, seeds or self.seeds, budget or self.budget, scale=self.scale, variant=variant, reading=reading)
+        made = cell(
+            problem, algorithm, seeds or self.seeds, budget or self.budget, scale=self.scale, variant=variant, reading=reading
+        )
         self.cells[problem, made.curve] = made
         for seed in made.seeds:
             self.write(made, seed, dict(true(seed)))
@@ -64,11 +67,12 @@ class Toy:
         """One record; `changes` overwrite its header."""
         values = np.broadcast_to(np.asarray(columns.pop("true"), dtype=float), (made.budget,)).copy()
         index = np.arange(made.budget)
-        full = {"evaluation": index, "batch": index, "query": index, "y": values, "true": values, "seconds": np.zeros(made.budget),
-                "timing.ask": np.full(made.budget, 1e-3), "timing.tell": np.zeros(made.budget), **columns}  # fmt: skip
+        none = np.zeros(made.budget)
+        full = {"evaluation": index, "batch": index, "query": index, "y": values, "true": values, "seconds": none,
+                "timing.ask": none + 1e-3, "timing.tell": none, **columns}  # fmt: skip
         header = {
-            "paper": "toy", "scale": self.scale, "problem": made.problem_name, "curve": made.curve, "seed": number, "status": "complete",
-            "digest": with_data(made.digest, SHA), "best": 1.0, "data": self.data,
+            "paper": "toy", "scale": self.scale, "problem": made.problem_name, "curve": made.curve, "seed": number,
+            "status": "complete", "digest": with_data(made.digest, SHA), "best": 1.0, "data": self.data,
             "recommendation": {"query": int(np.argmax(values)), "true": float(values[-1])}, **changes,
         }  # fmt: skip
         record.write(self.root / made.record(number), header, full)
@@ -81,7 +85,13 @@ class Toy:
         )  # fmt: skip
         self.studies[name] = made
         for seed in made.seeds:
-            header = {"paper": "toy", "seed": seed, "digest": with_data(made.digest, SHA), "status": "complete", "data": self.data}
+            header = {
+                "paper": "toy",
+                "seed": seed,
+                "digest": with_data(made.digest, SHA),
+                "status": "complete",
+                "data": self.data,
+            }
             record.write(self.root / made.record(seed), header, {k: np.asarray(v, dtype=float) for k, v in columns(seed).items()})
         return made
 
@@ -94,9 +104,7 @@ class Toy:
 
 
 def noisy(level: float, spread: float = 0.01, key: int = 0) -> Curve:
-    """Curves at a mean value, independent over seeds: `true` of every evaluation is level plus one normal draw."""
-    return lambda seed: {"true": level + spread * np.random.default_rng([key, seed]).standard_normal()}
-
-
-def other_budget(made: Cell, budget: int) -> Cell:
-    return replace(made, budget=budget)
+    """A value per seed, the same at every evaluation; over ten seeds its mean is `level` and its deviation `spread`."""
+    draws = np.random.default_rng(key).standard_normal(10)
+    draws = (draws - draws.mean()) / draws.std(ddof=1)
+    return lambda seed: {"true": level + spread * draws[seed]}

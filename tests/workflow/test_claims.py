@@ -82,8 +82,8 @@ def test_holm_makes_many_weak_comparisons_direction_only(tmp_path):
     draws -= draws.mean(axis=1, keepdims=True)
     draws /= draws.std(axis=1, ddof=1, keepdims=True)
     toy.add("A", lambda seed: {"true": 0.9})
+    level = 0.9 - 0.06 / np.sqrt(10) * 2.0  # t = 2.0 with 9 degrees of freedom: p = 0.038
     for row, name in enumerate(("B", "C", "D", "E")):
-        level = 0.9 - 0.06 / np.sqrt(10) * 2.0  # t = 2.0 with 9 degrees of freedom: p = 0.038
         toy.add(name, lambda seed, row=row: {"true": level + 0.06 * draws[row, seed]})
     assert judged(toy).verdict == REPRODUCED
     assert judged(toy, {**LESS, "right": ["B", "C", "D", "E"]}).verdict == DIRECTION
@@ -139,20 +139,22 @@ def test_a_hypothesis_on_an_unknown_parameter_is_a_mistake(tmp_path):
         judged(pair(tmp_path, 0.9, 0.5), requires=[{"curve": "A", "problem": "p", "parameter": "qbra", "at_least": 1}])
 
 
-@pytest.mark.parametrize(
-    ("b", "spread", "verdict"), [(0.505, 0.005, REPRODUCED), (0.505, 0.1, DIRECTION), (0.7, 0.005, NOT)]
-)
+@pytest.mark.parametrize(("b", "spread", "verdict"), [(0.505, 0.005, REPRODUCED), (0.505, 0.25, DIRECTION), (0.7, 0.005, NOT)])
 def test_equivalence_needs_evidence(tmp_path, b, spread, verdict):
     toy = pair(tmp_path, 0.5, b, spread)
     assert judged(toy, {**LESS, "test": "equivalent", "tolerance": 0.1}).verdict == verdict
 
 
-@pytest.mark.parametrize(("bound", "verdict"), [({"at_most": 1.8}, REPRODUCED), ({"at_most": 1.2}, NOT), ({"at_least": 1.2}, REPRODUCED)])
+@pytest.mark.parametrize(
+    ("bound", "verdict"), [({"at_most": 1.8}, REPRODUCED), ({"at_most": 1.2}, NOT), ({"at_least": 1.2}, REPRODUCED)]
+)
 def test_exponent_over_a_window(tmp_path, bound, verdict):
     toy = Toy(tmp_path, budget=200)
     t = np.arange(1, 201)
     toy.add("A", lambda seed: {"true": 1 - np.diff(t**1.5, prepend=0) * (1 + 0.05 * np.random.default_rng(seed).random())})
-    found = judged(toy, {"test": "exponent", "metric": "cumulative_regret", "problems": ["p"], "curves": ["A"], "from": 20, **bound})
+    found = judged(
+        toy, {"test": "exponent", "metric": "cumulative_regret", "problems": ["p"], "curves": ["A"], "from": 20, **bound}
+    )
     assert found.verdict == verdict
     assert found.comparisons[0].effect == pytest.approx(1.5, abs=0.01)
 
@@ -219,13 +221,29 @@ def test_spreads_within_a_factor_three_are_undecided(tmp_path, ratio, expected):
 def test_published_value(tmp_path, value, verdict):
     toy = Toy(tmp_path)
     toy.add("A", noisy(0.9, 0.02 if value != 6.5 else 0.05))
-    check = {"test": "published", "metric": "cumulative_regret", "problems": ["p"], "curves": ["A"], "value": value, "tolerance": 0.2}
+    check = {
+        "test": "published",
+        "metric": "cumulative_regret",
+        "problems": ["p"],
+        "curves": ["A"],
+        "value": value,
+        "tolerance": 0.2,
+    }
     assert judged(toy, check).verdict == verdict
 
 
 def study(root, low=0.5):
     toy = Toy(root)
-    toy.study("s", lambda seed: {"q": [1, 1, 2, 2], "t": [1, 10, 1, 10], "ratio": [0.1, 0.2, low, 2.0], "size": [1, 2, 3, 40], "met": [0, 0, 1, 1]})
+    toy.study(
+        "s",
+        lambda seed: {
+            "q": [1, 1, 2, 2],
+            "t": [1, 10, 1, 10],
+            "ratio": [0.1, 0.2, low, 2.0],
+            "size": [1, 2, 3, 40],
+            "met": [0, 0, 1, 1],
+        },
+    )
     return toy
 
 
@@ -257,7 +275,10 @@ def test_study_columns_compare_slope_and_order(tmp_path):
     assert judged(toy, {"test": "more", "study": "s", "left": "size", "right": "t", "at": "end", **rows}).verdict == REPRODUCED
     slope = {"test": "exponent", "study": "s", "column": "size", "x": "t", "from": 1, "at_least": 1, **rows}
     assert judged(toy, slope).comparisons[0].effect == pytest.approx(np.log10(40 / 3))
-    assert judged(toy, {"test": "monotone", "study": "s", "column": "size", "x": "t", "direction": "increasing", **rows}).verdict == REPRODUCED
+    assert (
+        judged(toy, {"test": "monotone", "study": "s", "column": "size", "x": "t", "direction": "increasing", **rows}).verdict
+        == REPRODUCED
+    )
 
 
 def test_regret_bound_at_every_step(tmp_path):
@@ -300,7 +321,12 @@ def test_ledger_is_stable_and_names_everything(tmp_path):
     verdicts = [judged(toy)]
     text = render.as_markdown(toy.paper, verdicts)
     assert text == render.as_markdown(toy.paper, [judged(toy)])
-    for words in ("undecided: scale quick", "observed: reproduced", "a \\| b", "python -m workflow.run toy p A 0-9 --scale quick"):
+    for words in (
+        "undecided: scale quick",
+        "observed: reproduced",
+        "a \\| b",
+        "python -m workflow.run toy p A 0-9 --scale quick",
+    ):
         assert words in text
     data = json.loads(claims.as_json(toy.paper, verdicts))
     assert data["claims"][0]["comparisons"][0]["p_holm"] < 1e-6

@@ -91,7 +91,7 @@ def test_every_refused_record_is_named(toy):
     for path, words in [
         ("A/0.parquet", "found no file"),
         ("A/1.parquet", "found ffffffffffff: it is stale"),
-        ("B/0.parquet", "found status 'cutoff'"),
+        ("B/0.parquet", "found 'cutoff' after 6 rows"),
         ("B/1.parquet", "a copy of another record"),
         ("C/0.parquet", "no readable parquet"),
         ("C/1.parquet", "expected 6 evaluations, found 3"),
@@ -112,7 +112,7 @@ def test_a_missing_table_is_refused_with_directions(tmp_path):
     toy = Toy(tmp_path)
     cell = toy.add("A", noisy(0.5))
     (tmp_path / "data/prepared/abalone.parquet").unlink()
-    with pytest.raises(BadRecords, match="python -m workflow.fetch abalone"):
+    with pytest.raises(BadRecords, match=r"workflow\.fetch abalone"):
         toy.store().check([cell])
 
 

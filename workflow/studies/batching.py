@@ -22,7 +22,7 @@ from workflow.studies.lemma3 import after
 from workflow.studies.paired import Columns, Model, best, first_arm, noise, ratio_range, table, tidy
 
 Row = dict[str, float]
-LONGER = 4                         # the two rules are followed to this many times BBKB's batch, then cut
+LONGER = 4  # the two rules are followed to this many times BBKB's batch, then cut
 
 
 def run(
@@ -55,7 +55,7 @@ def _follow(seed: int, problem: Problem, bbkb: BBKB, T: int) -> Iterator[Row]:
         bbkb.tell(query, evaluation.seen)
         regret += float((best(problem) - evaluation.true.y).sum())
         if bbkb.parallelism and t == 1 and run.posterior.variance.max() > 1 / bbkb.parallelism:
-            query = bbkb.ask(T - t, query_none(problem))                             # Alg. 3
+            query = bbkb.ask(T - t, query_none(problem))  # Alg. 3
             run.pull(query)
             uncertain = len(query)
             continue
@@ -77,9 +77,9 @@ def _sketched_side(bbkb: BBKB, query: Indices, draft: Draft) -> Row:
     return {
         "dictionary": len(fb.dictionary),
         "fall_over_lemma1": float((fb.variance / after(fb, query)).max()) / drift,
-        "fall_at_last": float((fb.variance / after(fb, query[:-1])).max()) if q > 1 else 1.0,    # what the UCBs of l. 4 suffered
+        "fall_at_last": float((fb.variance / after(fb, query[:-1])).max()) if q > 1 else 1.0,  # what the UCBs of l. 4 suffered
         "recomputed": draft.recomputed / (draft.pulled * len(bbkb.kernel)),
-        "size_over_least": q / least if least > 0 else nan,                          # App. A.5
+        "size_over_least": q / least if least > 0 else nan,  # App. A.5
     }
 
 
@@ -143,5 +143,5 @@ class _Rules:
         self.pulled += 1
         self.sum_size += int(self.sum <= self.C)
         self.product_size += int(self.product <= self.C)
-        self.sum += start                                                            # Lemma 1 on sigma_fb
-        self.product *= 1 + now                                                      # Prop. 2 on sigma_{s-1}
+        self.sum += start  # Lemma 1 on sigma_fb
+        self.product *= 1 + now  # Prop. 2 on sigma_{s-1}

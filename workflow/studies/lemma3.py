@@ -19,7 +19,7 @@ from problems.api import Problem
 from workflow.seeds import rng
 from workflow.studies.paired import Columns, tidy
 
-ROUNDING = 1e-9                    # a ratio this close above its bound is rounding, no violation
+ROUNDING = 1e-9  # a ratio this close above its bound is rounding, no violation
 
 
 def run(
@@ -53,9 +53,9 @@ def run(
 
 def _ratios_over_bounds(fb: SketchedPosterior, chosen: np.ndarray) -> dict[str, float]:
     """The worst ratio over each bound after a batch of arms `chosen` (q,) on the frozen dictionary."""
-    variance = fb.variance                                                           # (A,)
+    variance = fb.variance  # (A,)
     ratio = variance / after(fb, chosen)
-    printed = np.array([fb.covariance(arm) for arm in chosen])                       # (q, A)
+    printed = np.array([fb.covariance(arm) for arm in chosen])  # (q, A)
     proved = np.array([fb.sketched_covariance(arm) for arm in chosen])
     return {
         "lemma1_worst": float((ratio / (1 + variance[chosen].sum())).max()),
@@ -71,9 +71,9 @@ def after(fb: SketchedPosterior, chosen: np.ndarray) -> Array:
     """
     if len(fb.dictionary) == 0:
         return fb.variance
-    b = fb.features(np.arange(len(fb.variance))) / np.sqrt(fb.g + fb.lam)            # (A, r)
+    b = fb.features(np.arange(len(fb.variance))) / np.sqrt(fb.g + fb.lam)  # (A, r)
     B = b[chosen]
-    root = solve_triangular(safe_cholesky(np.eye(b.shape[1]) + B.T @ B), b.T, lower=True)    # (r, A)
+    root = solve_triangular(safe_cholesky(np.eye(b.shape[1]) + B.T @ B), b.T, lower=True)  # (r, A)
     kept: Array = fb.variance - (b * b).sum(axis=1) + (root * root).sum(axis=0)
     return kept
 

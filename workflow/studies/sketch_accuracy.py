@@ -39,7 +39,7 @@ def run(
     }
     grid = log_grid(T, per_decade)
     alpha = (1 + epsilon) / (1 - epsilon)
-    needed = 6 * alpha * log(4 * T / delta) / epsilon**2                             # Thm. 1
+    needed = 6 * alpha * log(4 * T / delta) / epsilon**2  # Thm. 1
     reference = {lam: _gp_ucb_regret(seed, problem, T, model) for lam, model in models.items()}
     rows: list[Row] = []
     for lam, qbar in settings:
@@ -48,7 +48,7 @@ def run(
         fixed = {"lam": float(lam), "qbar": float(qbar), "qbar_needed": needed, "hypothesis_met": int(qbar >= needed)}
         for row in _follow(seed, problem, bkb, T, grid, alpha):
             t, d_eff = int(row["t"]), row["effective_dimension"]
-            growth = d_eff * max(log(t), 0.0)                                        # kappa = 1
+            growth = d_eff * max(log(t), 0.0)  # kappa = 1
             regret_bound = 2 * (2 * alpha) ** 1.5 * sqrt(t) * (xi * growth + xi * log(1 / delta) + sqrt(lam * growth) * norm)
             bounds = {"dictionary_bound": 3 * (1 + 1 / lam) * alpha * qbar * d_eff, "regret_bound": regret_bound}
             rows.append({**fixed, **row, **bounds, "gpucb_regret": float(reference[lam][t - 1])})

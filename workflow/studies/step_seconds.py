@@ -21,9 +21,9 @@ from workflow.loop import evaluate, query_none
 from workflow.seeds import rng
 from workflow.studies.paired import Columns, Model, first_arm, log_grid, noise, table, tidy
 
-METHODS = ("BKB", "Global-BBKB", "GP-UCB-textbook", "GP-UCB")     # the codes of column `method`
+METHODS = ("BKB", "Global-BBKB", "GP-UCB-textbook", "GP-UCB")  # the codes of column `method`
 TEXTBOOK = METHODS.index("GP-UCB-textbook")
-OVER_T, OVER_A = 0, 1                                             # the codes of column `sweep`
+OVER_T, OVER_A = 0, 1  # the codes of column `sweep`
 Row = dict[str, float]
 Maker = Callable[[Arms, np.random.Generator], Optimizer]
 
@@ -73,7 +73,7 @@ def _timed(seed: int, problem: Problem, subset: Indices, maker: Maker, grid: lis
     T = grid[-1]
     domain = Arms(table(problem).points[subset])
     optimizer = maker(domain, rng(seed, "study", "step_seconds", len(subset)))
-    seconds, dictionary, distinct = np.zeros(T), np.zeros(T), np.zeros(T)            # of each step
+    seconds, dictionary, distinct = np.zeros(T), np.zeros(T), np.zeros(T)  # of each step
     query, t, asked = first_arm(seed, domain), 0, 0.0
     while t < T:
         seen = evaluate(problem, subset[query], noise(seed), first=t).seen
@@ -88,7 +88,11 @@ def _timed(seed: int, problem: Problem, subset: Indices, maker: Maker, grid: lis
         query = optimizer.ask(max(T - t, 1), query_none(problem))
         asked = time.perf_counter() - began
     return [
-        {"t": end, "dictionary": int(dictionary[end - 1]), "distinct": int(distinct[end - 1]),
-         "timing.seconds": float(seconds[start:end].mean())}
+        {
+            "t": end,
+            "dictionary": int(dictionary[end - 1]),
+            "distinct": int(distinct[end - 1]),
+            "timing.seconds": float(seconds[start:end].mean()),
+        }
         for start, end in zip([1, *grid[:-1]], grid, strict=True)
     ]

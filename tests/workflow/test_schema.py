@@ -1,0 +1,109 @@
+"""Mistakes that people make in papers/*.yaml, and whether the schema says what is wrong and where."""
+
+import copy
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from workflow import claims, panels, plan, resolve, tables
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "workflow" / "schema.json").read_text())
+SCALES = ("smoke", "quick", "paper")
+
+
+@pytest.fixture(scope="module")
+def bbkb():
+    return yaml.load((ROOT / "papers" / "bbkb.yaml").read_text(), Loader=yaml.SafeLoader)
+
+
+def complaints(entry):
+    return [f"{error.json_path}: {error.message}" for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(entry)]
+
+
+def put(entry, path, value):
+    """A copy of the entry with a value at a path; a path that ends in None appends."""
+    changed = copy.deepcopy(entry)
+    target = changed
+    for key in path[:-1]:
+        target = target[key]
+    if path[-1] is None:
+        target.append(value)
+    else:
+        target[path[-1]] = value
+    return changed
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "place", "message"),
+    [
+        (("scales", "quick", "bugdet"), 10, "$.scales.quick", "'bugdet' was unexpected"),
+        (("seeds",), "ten", "$.seeds", "'ten' is not of type 'integer'"),
+        (("problems", "abalone", "room"), 0, "$.problems.abalone.room", "0 is not valid"),
+        (("problems", "abalone"), {"is": "tables.abalone"}, "$.problems.abalone", "'budget' is a required property"),
+        (("algorithms", "BKB", "is"), "bkb", "$.algorithms.BKB.is", "'bkb' does not match"),
+        (("runs", None), {"algorithm": ["BKB"]}, "$.runs", "'algorithm' was unexpected"),
+        (("runs", None), {"algorithms": []}, "$.runs", "non-empty"),
+        (("readings", "new"), {"algorithms": {}}, "$.readings.new", "'says' is a required property"),
+        (("variants", "a+b"), {"bandwidth": 5}, "$.variants", "does not match"),
+        (("figures", 0, "metric"), "regret", "$.figures[0].metric", "'regret' does not match"),
+        (("figures", 0, "panels"), [], "$.figures[0].panels", "non-empty"),
+        (("figures", 0, "band"), "sd", "$.figures[0].band", "'sd' is not one of ['ci95', 'iqr', 'none']"),
+        (("claims", None), {**CLAIM, "check": {"test": "lesser"}}, ".check.test", "'lesser' is not one of ['less', 'more'"),
+        (("claims", None), {**CLAIM, "check": {"test": "less", "left": ["BKB"]}}, ".check", "'right' is a required property"),
+        (("claims", None), {**CLAIM, "check": {"test": "band", "left": ["BKB"]}}, ".check", "'left' is not one of ['test'"),
+        (("claims", None), {**CLAIM, "check": {"test": "band", "tolerence": 1}}, ".check", "'tolerence' was unexpected"),
+        (
+            ("claims", None),
+            {"id": "c", "says": "something long enough", "check": {"test": "band"}},
+            "$.claims",
+            "'where' is a required",
+        ),
+        (("claims", 0, "scale"), "all", "$.claims[0].scale", "'any' was expected"),
+        (("claims", 0, "requires"), [{"curve": "BKB", "qbar": 158}], "$.claims[0].requires[0]", "'qbar' was unexpected"),
+        (("assumptions", None), {"id": "x", "what": "y"}, "$.assumptions", "'why' is a required property"),
+        (("deviations", 0, "default"), "ours", "$.deviations[0].default", "'ours' is not one of ['paper', 'code']"),
+        (("claim",), [], "$", "'claim' was unexpected"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(bbkb, path, value, place, message):
+    found = complaints(put(bbkb, path, value))
+    assert any(place in line.split(": ")[0] and message in line for line in found), found
+
+
+@pytest.mark.parametrize("name", plan.papers())
+def test_the_papers_follow_the_schema_and_name_only_runs_that_are_planned(name):
+    for scale in SCALES:
+        paper = plan.load(name, scale)
+        claims.runs(paper)
+        for figure in paper.entry.get("figures", []):
+            panels.runs_of(paper, figure["id"])
+        for table in paper.entry.get("tables", []):
+            tables.runs_of(paper, table["id"])
+
+
+@pytest.mark.parametrize("name", plan.papers())
+def test_ids_are_unique_and_names_are_known(name):
+    entry = plan.load(name, "paper").entry
+    for section in ("figures", "tables", "claims", "assumptions", "deviations", "errata", "studies"):
+        ids = [item["id"] for item in entry.get(section, [])]
+        assert len(ids) == len(set(ids))
+    for item in [*entry.get("assumptions", []), *entry.get("deviations", [])]:
+        for reading in filter(None, item.get("reading", "").split(", ")):
+            assert reading in entry["readings"]
+
+
+def test_every_paper_and_key_is_in_the_bibliography():
+    text = (ROOT / "papers" / "references.bib").read_text()
+    for name in plan.papers():
+        assert f"{{{resolve.read(name)['paper']['key']}," in text
