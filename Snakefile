@@ -8,6 +8,7 @@ min_version("9.0")
 
 SCALE = str(config.get("scale", "quick"))
 PAPERS = chosen_papers(str(config.get("papers", "")))
+SEEDS = f"--seeds {config['seeds']}" if "seeds" in config else ""
 PLAN = {name: load(name, SCALE, seeds=str(config.get("seeds", ""))) for name in PAPERS}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workflow import metrics
+from workflow import metrics, selection
 from workflow.metrics import Array, Run, Store
 from workflow.plan import DEFAULT, Cell, Paper
 
@@ -39,7 +39,7 @@ class Evidence:
         return self.store.seeds(cell), values
 
     def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
-        return metrics.place(self.paper, problem, curve, reading=self.reading, variant=variant or check.get("variant", DEFAULT))
+        return selection.place(self.paper, problem, curve, reading=self.reading, variant=variant or check.get("variant", DEFAULT))
 
     def rows(self, check: Check) -> Iterator[tuple[int, Callable[[str], Array]]]:
         """For each seed of a study, how to get a column of the selected rows."""
@@ -63,7 +63,7 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
     runs: list[Run] = []
     for problem in problems_of(paper, check):
         for curve, variant in product(curves, variants_of(paper, check)):
-            runs.append(metrics.place(paper, problem, curve, reading=reading, variant=variant))
+            runs.append(selection.place(paper, problem, curve, reading=reading, variant=variant))
         if "relative_to" in check:
             runs.append(paper.cell(problem, check["relative_to"]))
     return runs
@@ -71,7 +71,7 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
 
 def named(paper: Paper, check: Check, side: str) -> list[str]:
     """The curves that a check names on one side, those that this scale has."""
-    return metrics.in_scale(paper, check[side]) if isinstance(check.get(side), list) else []
+    return selection.in_scale(paper, check[side]) if isinstance(check.get(side), list) else []
 
 
 def problems_of(paper: Paper, check: Check) -> list[str]:
@@ -82,7 +82,7 @@ def variants_of(paper: Paper, check: Check) -> list[str]:
     """The variants that a check looks at and that this scale has."""
     named = check.get("variants", [check.get("variant", DEFAULT)])
     named = list(paper.entry.get("variants", {})) if named == "all" else named
-    return [variant for variant in named if not metrics.is_cut(paper, variant)]
+    return [variant for variant in named if not selection.is_cut(paper, variant)]
 
 
 def scalars(evidence: Evidence, check: Check, problem: str, curve: str, best: float = np.nan) -> Seeds:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from workflow import fetch, record
 from workflow.digest import with_data
-from workflow.plan import DEFAULT, Cell, Paper, PlanError, Study
+from workflow.plan import Cell, Paper, PlanError, Study
 from workflow.record import Record
 
 Array = NDArray[np.float64]
@@ -259,46 +259,12 @@ def _admit(found: Record, path: Path, run: Run, seed: int, expected: str) -> Non
         raise record.BadRecord(f"{path}: expected {run.budget} evaluations, found {found.rows}; {again}")
 
 
-def place(paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, variant: str = DEFAULT) -> Cell:
-    """The cell of a curve on a problem under a reading and a variant that its own name leaves open.
-
-    A reading reaches only who has a parameter that it changes; everyone else keeps the default run.
-    """
-    algorithm, name = curve.split("@")[0].split("+")[0], curve
-    known = paper.entry.get("readings", {})
-    if reading and reading not in known:
-        raise PlanError(f"papers/{paper.name}.yaml: unknown reading {reading!r}; known: {', '.join(known)}")
-    if reading and "@" not in curve and _reached(paper, reading, "algorithms", algorithm):
-        head, plus, tail = curve.partition("+")
-        name = f"{head}@{reading}{plus}{tail}"
-    if reading and _reached(paper, reading, "problems", problem):
-        problem = f"{problem}@{reading}"
-    return paper.cell(problem, f"{name}+{variant}" if variant and "+" not in name else name)
-
-
-def is_cut(paper: Paper, variant: str) -> bool:
-    """Whether this scale leaves out a variant."""
-    kept = paper.entry["scales"][paper.scale].get("variants")
-    return variant != DEFAULT and kept is not None and variant not in kept
-
-
-def in_scale(paper: Paper, curves: Iterable[str]) -> list[str]:
-    """The curves whose own variant this scale has."""
-    return [curve for curve in curves if not is_cut(paper, curve.partition("+")[2])]
-
-
 def thin(length: int, *, log: bool = False) -> NDArray[np.int64]:
     """At most GRID of the indices 0 .. length-1, the first and the last among them, evenly or log-spaced."""
     if length <= GRID:
         return np.arange(length)
     points = np.geomspace(1, length, GRID) - 1 if log else np.linspace(0, length - 1, GRID)
     return np.unique(np.rint(points).astype(np.int64))
-
-
-def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:
-    """Whether a reading changes a parameter that this algorithm or problem has."""
-    changes = paper.entry["readings"][reading].get(kind, {})
-    return bool(changes.get(key)) or bool(set(changes.get("*", {})) & set(paper.entry[kind].get(key, {})))
 
 
 def parser(prog: str, about: str | None, what: str = "") -> argparse.ArgumentParser:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from workflow import metrics
 from workflow.metrics import Array, NotRun, Store
-from workflow.plan import DEFAULT, Cell, Paper, PlanError
+from workflow.plan import Paper
+from workflow.selection import panel_options, places
 from workflow.statistics import interval, power_law
 from workflow.style import Look, column_look, look
 
@@ -63,67 +64,7 @@ class Panel:
 
 def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
     """The panels of a figure that this scale has. Raises PlanError, BadRecords."""
-    return [_panel(paper, store, options) for options in _options(paper, name)]
-
-
-def runs_of(paper: Paper, name: str) -> list[metrics.Run]:
-    """Every run whose records a figure reads."""
-    runs: list[metrics.Run] = []
-    for panel in _options(paper, name):
-        if "study" in panel:
-            runs.append(paper.study(panel["study"]))
-            continue
-        runs += [cell for _, cell in _places(paper, panel)]
-        if "relative_to" in panel:
-            runs.append(paper.cell(panel["problem"], panel["relative_to"]))
-    return runs
-
-
-def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
-    entries = {entry["id"]: entry for entry in paper.entry.get("figures", [])}
-    if name not in entries:
-        raise PlanError(f"papers/{paper.name}.yaml: unknown figure {name!r}; known: {', '.join(entries) or 'none'}")
-    return entries[name]
-
-
-def _options(paper: Paper, name: str) -> list[dict[str, Any]]:
-    """The keys of each panel over those of its figure; panels whose variant this scale leaves out are left out."""
-    entry = entry_of(paper, name)
-    shared = {key: value for key, value in entry.items() if key not in ("title", "where", "note", "panels")}
-    merged = [{**shared, **panel} for panel in entry["panels"]]
-    kept = [panel for panel in merged if not metrics.is_cut(paper, panel.get("variant", DEFAULT))]
-    if not kept:
-        raise PlanError(f"figure {name}: scale {paper.scale} leaves out the variants of all its panels")
-    return kept
-
-
-def _places(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:
-    """Label and cell of each curve of a panel."""
-    if "problem" not in panel or "metric" not in panel or "curves" not in panel:
-        raise PlanError(f"figure {panel['id']}: a panel needs `problem`, `metric` and `curves` (or `study`, `x` and `y`)")
-    reading, variant = panel.get("reading", DEFAULT), panel.get("variant", DEFAULT)
-    if panel.get("kind") == "dots":
-        return under_readings(paper, panel["problem"], panel["curves"], panel.get("readings", ["default"]))
-    drawn = [
-        (curve, metrics.place(paper, panel["problem"], curve, reading=reading, variant=variant))
-        for curve in metrics.in_scale(paper, panel["curves"])
-    ]
-    return drawn + [(curve, paper.cell(panel["problem"], curve)) for curve in panel.get("controls", [])]
-
-
-def under_readings(paper: Paper, problem: str, curves: Iterable[str], readings: Iterable[str]) -> list[tuple[str, Cell]]:
-    """Label and cell of each curve under each reading that is planned for it, the same run only once."""
-    found: dict[str, tuple[str, Cell]] = {}
-    for curve in metrics.in_scale(paper, curves):
-        for reading in readings:
-            try:
-                cell = metrics.place(paper, problem, curve, reading=DEFAULT if reading == "default" else reading)
-            except PlanError:
-                if reading == "default" or reading not in paper.entry.get("readings", {}):
-                    raise
-                continue
-            found.setdefault(cell.name, (cell.curve, cell))
-    return list(found.values())
+    return [_panel(paper, store, options) for options in panel_options(paper, name)]
 
 
 def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
@@ -135,7 +76,7 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     dots: list[Dots] = []
     seeds, lengths, data = set[int](), set[int](), set[str]()
     base = paper.cell(panel["problem"], panel["relative_to"]) if "relative_to" in panel else None
-    for label, cell in _places(paper, panel):
+    for label, cell in places(paper, panel):
         try:
             values = store.relative(cell, panel["metric"], base) if base else store.values(cell, panel["metric"])
         except NotRun:

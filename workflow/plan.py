@@ -191,11 +191,6 @@ class Paper:
         seeds = {seed for cell in self.cells if cell.problem_name == problem for seed in cell.seeds}
         return str(self.first_cell(problem).initial_folder / f"seeds-{seed_range(seeds)}.json")
 
-    @property
-    def drawn_figures(self) -> list[Mapping[str, Any]]:
-        """The figures of which this scale makes at least one panel."""
-        return list(self.entry.get("figures", []))
-
     def first_cell(self, problem: str) -> Cell:
         """Some cell on `problem[@reading]`: all of them share instance and initial design."""
         for cell in self.cells:

@@ -24,9 +24,11 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from workflow.metrics import OPTIMAL, Store, parser
-from workflow.panels import BANDS, Dots, Line, Panel, drawn, entry_of, panels_of, runs_of
+from workflow.panels import BANDS, Dots, Line, Panel, drawn, panels_of
 from workflow.plan import Paper, PlanError, load
 from workflow.record import BadRecord, atomic
+from workflow.selection import figure as figure_entry
+from workflow.selection import figure_runs
 
 RC: dict[Any, Any] = {
     "font.size": 9, "axes.titlesize": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
@@ -53,7 +55,7 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
 
 def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
     """Everything a reader must know who sees the picture alone."""
-    entry = entry_of(paper, name)
+    entry = figure_entry(paper, name)
     seeds = {n for panel in panels for n in panel.seeds}
     lengths = {n for panel in panels for n in panel.lengths}
     substitutes = sorted({panel.data.removeprefix("substitute: ") for panel in panels if panel.data.startswith("substitute")})
@@ -180,7 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         paper = load(options.paper, options.scale, seeds=options.seeds)
         store = Store(paper, partial=options.partial)
-        store.check(runs_of(paper, options.figure))
+        store.check(figure_runs(paper, options.figure))
         paths = draw(paper, store, options.figure, options.output or Path("figures", options.scale, options.paper))
     except (PlanError, BadRecord) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -13,9 +13,9 @@ import pandas as pd
 
 from workflow import render
 from workflow.metrics import NotRun, Run, Store, batch_sizes, parser
-from workflow.panels import under_readings
 from workflow.plan import Cell, Paper, PlanError, load
 from workflow.record import BadRecord, atomic
+from workflow.selection import under_readings
 from workflow.statistics import interval
 
 Row = dict[str, Any]

@@ -17,7 +17,22 @@ FLOORS = [  # of algorithms/parts; an import goes to the same floor or down
     ("bounds", "acquisition", "trust_region", "maximise", "factor_graph"),
 ]
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
-READERS = ("workflow.metrics", "workflow.claims", "workflow.plots", "workflow.tables")
+READERS = tuple(
+    f"workflow.{name}"
+    for name in (
+        "metrics",
+        "selection",
+        "statistics",
+        "evidence",
+        "checks",
+        "claims",
+        "render",
+        "panels",
+        "plots",
+        "style",
+        "tables",
+    )
+)
 HEAVY = {"torch", "gpytorch", "botorch", "linear_operator", "jax", "numpyro"}
 VAGUE = {"utils", "common", "base", "misc", "helpers"}
 

@@ -22,7 +22,11 @@ algorithms:
   GP-UCB: {is: gp_ucb.GPUCB, bandwidth: 5, lam: 1.0e-4, xi: 0.01, norm: 1, delta: 1/T, beta: theorem, posterior: distinct-arms}
   uniform: {is: random_search.RandomSearch}
 runs: [{}]
-claims: []
+figures:
+  - {id: regret, title: Regret, metric: cumulative_regret, curves: [BKB, GP-UCB, uniform], panels: [{problem: abalone, title: A}]}
+claims:
+  - {id: better, where: nowhere, says: BKB beats uniform search,
+     check: {test: less, metric: cumulative_regret, left: [BKB], right: [uniform]}}
 """
 
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow import metrics, statistics
+from workflow import metrics, selection, statistics
 from workflow.metrics import BadRecords, NotRun
 from workflow.plan import PlanError
 
@@ -136,10 +136,10 @@ def test_a_reading_reaches_only_whom_it_changes(toy):
     toy.entry["algorithms"]["B"] = {"is": "random_search.RandomSearch"}
     for name, reading in (("A", ""), ("A", "code"), ("B", "")):
         toy.add(name, noisy(0.5), reading=reading)
-    assert metrics.place(toy.paper, "p", "A", reading="code").curve == "A@code"
-    assert metrics.place(toy.paper, "p", "B", reading="code").curve == "B"
+    assert selection.place(toy.paper, "p", "A", reading="code").curve == "A@code"
+    assert selection.place(toy.paper, "p", "B", reading="code").curve == "B"
     with pytest.raises(PlanError, match="unknown reading 'cod'; known: code"):
-        metrics.place(toy.paper, "p", "A", reading="cod")
+        selection.place(toy.paper, "p", "A", reading="cod")
 
 
 def test_interval_covers_the_mean():

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from workflow import claims, panels, plan, resolve, tables
+from workflow import claims, plan, resolve, selection, tables
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "workflow" / "schema.json").read_text())
@@ -87,7 +87,7 @@ def test_the_papers_follow_the_schema_and_name_only_runs_that_are_planned(name):
         paper = plan.load(name, scale)
         claims.runs(paper)
         for figure in paper.entry.get("figures", []):
-            panels.runs_of(paper, figure["id"])
+            selection.figure_runs(paper, figure["id"])
         for table in paper.entry.get("tables", []):
             tables.runs_of(paper, table["id"])
 

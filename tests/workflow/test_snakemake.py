@@ -50,8 +50,9 @@ def test_everything_is_made_and_labelled(finished):
     assert len(records) == 2 * 4  # three algorithms and the initial design
     assert all(record.read(path) for path in records)
     assert record.read_header(records[0])["data"].startswith("substitute")
-    verdicts = json.loads((finished / "figures" / "smoke" / "mini" / "verdicts.json").read_text())
-    assert verdicts
+    drawn = finished / "figures" / "smoke" / "mini"
+    assert all((drawn / f"regret.{kind}").stat().st_size > 0 for kind in ("pdf", "png", "csv"))
+    assert "substitute" in json.dumps(json.loads((drawn / "verdicts.json").read_text()))
 
 
 def test_a_second_run_does_nothing(copy):
@@ -118,6 +119,7 @@ def test_finished_records_survive_an_interrupted_job(copy):
     folder = copy / "results" / "smoke" / "mini" / "abalone" / "BKB"
     (folder / "seeds-0-1.json").unlink()
     (folder / "1.parquet").unlink()
+    shutil.rmtree(copy / "figures")
     before = (folder / "0.parquet").stat().st_mtime_ns
     assert checkout.snakemake(copy).returncode == 0
     assert (folder / "0.parquet").stat().st_mtime_ns == before
