@@ -74,8 +74,8 @@ def stuck(found: Record) -> Array:
 
 
 def seconds(found: Record) -> Array:
-    """Seconds of the algorithm so far (ask and tell); evaluations cost nothing here."""
-    return np.cumsum(found.columns["timing.ask"] + found.columns["timing.tell"])
+    """CPU seconds of the algorithm so far (its construction, ask and tell); evaluations cost nothing here."""
+    return found.header.get("setup_seconds", 0.0) + np.cumsum(found.columns["timing.ask"] + found.columns["timing.tell"])
 
 
 def step_seconds(found: Record) -> Array:

@@ -17,7 +17,13 @@ from workflow.selection import panel_options, places
 from workflow.statistics import interval, power_law
 from workflow.style import Look, column_look, look
 
-BANDS = {"ci95": "mean and 95 % t interval", "iqr": "median and quartiles", "none": "mean"}
+ABSCISSA = "(x)"
+BANDS = {
+    "ci95": "mean and 95 % t interval",
+    "ci95-log": "geometric mean and 95 % t interval",
+    "iqr": "median and quartiles",
+    "none": "mean",
+}
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,11 @@ def _line(label: str, style: Look, values: Array, panel: Mapping[str, Any], holl
 def _band(values: Array, band: str) -> tuple[Array, Array, Array]:
     """Centre, lower and upper edge over the first axis; edges are NaN where there is no band."""
     none = np.full(values.shape[1], np.nan)
+    if band == "ci95-log":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(values > 0, np.log(values), np.nan)
+        centre, low, high = (np.exp(edge) for edge in _band(logs, "ci95"))
+        return centre, low, high
     empty = ~np.isfinite(values).any(axis=0)
     filled = np.where(empty, 0.0, values)
     if band == "iqr":
@@ -166,13 +177,17 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         data = store.data(study)
     except NotRun:
         return Panel(panel.get("title", ""), panel["x"], "", panel, missing=[study.id])
+    table[ABSCISSA] = table[panel["x"]]  # a copy, since a column may be drawn against itself
     for name, value in panel.get("rows", {}).items():
         table = table[np.isclose(table[name], value)]
-    groups = [("", table)] if split is None else [(f"{split} = {value:g}", rows) for value, rows in table.groupby(split)]
+    names = panel.get("names", {})
+    groups = [("", table)] if split is None else [
+        (names.get(f"{value:g}", f"{split} = {value:g}"), rows) for value, rows in table.groupby(split)
+    ]  # fmt: skip
     lines: list[Line] = []
     for column in columns:
         for label, rows in groups:
-            seeds = rows.pivot_table(index="seed", columns=panel["x"], values=column)
+            seeds = rows.pivot_table(index="seed", columns=ABSCISSA, values=column)
             centre, low, high = _band(seeds.to_numpy(), panel.get("band", "ci95"))
             words = ", ".join(filter(None, [column.replace("_", " ") if len(columns) > 1 or not label else "", label]))
             lines.append(Line(words, column_look(len(lines)), seeds.columns.to_numpy(float), centre, low, high, len(seeds)))

@@ -57,7 +57,10 @@ def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
     if (kept := _existing(path, digest)) is not None:
         return kept
     checkpoint = path.with_suffix(".checkpoint")
-    progress = _resume(checkpoint, digest) or loop.start(_optimizer(cell, seed, problem), *initial_design(cell, seed, problem))
+    setup = time.process_time()
+    optimizer = _optimizer(cell, seed, problem)
+    setup = time.process_time() - setup
+    progress = _resume(checkpoint, digest) or loop.start(optimizer, *initial_design(cell, seed, problem))
     began = saved = time.monotonic()
     cost = 0.0
     while progress.rows < cell.budget and time.monotonic() - began < limits.seconds:
@@ -66,9 +69,9 @@ def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
             cost = _save(checkpoint, digest, progress)
             saved = time.monotonic()
     status = "complete" if progress.rows >= cell.budget else "cutoff"
-    found = record.write(
-        path, _header(cell, seed, problem, digest, progress, status, time.process_time() - cpu), _clipped(progress, cell.budget)
-    )
+    header = _header(cell, seed, problem, digest, progress, status)
+    header |= {"setup_seconds": setup, "cpu_seconds": time.process_time() - cpu}
+    found = record.write(path, header, _clipped(progress, cell.budget))
     checkpoint.unlink(missing_ok=True)
     log.info("%s seed %d: %d evaluations, %s", cell.name, seed, min(progress.rows, cell.budget), status)
     return found
@@ -172,9 +175,7 @@ def _clipped(progress: loop.Progress, budget: int) -> record.Columns:
     return {name: values[:budget] for name, values in progress.columns().items()}
 
 
-def _header(
-    cell: Cell, seed: int, problem: Problem, digest: str, progress: loop.Progress, status: str, cpu_seconds: float
-) -> dict[str, Any]:
+def _header(cell: Cell, seed: int, problem: Problem, digest: str, progress: loop.Progress, status: str) -> dict[str, Any]:
     final = progress.optimizer.recommend()
     true = problem.evaluate(final, rng(seed, "recommendation", cell.problem)).true.y[0]
     return {
@@ -195,7 +196,6 @@ def _header(
         "display": vars(problem.display),
         "data": problem.data,
         "data_sha256": problem.data_sha256,
-        "cpu_seconds": cpu_seconds,
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "recommendation": {"query": final[0].tolist(), "true": float(true)},
         "provenance": record.provenance(),

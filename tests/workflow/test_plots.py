@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow import panels, plots, style, tables
+from workflow import panels, plots, selection, style, tables
 from workflow.plan import PlanError
 
 FIGURE = {
@@ -106,7 +106,7 @@ def test_controls_keep_their_default_run(toy):
     toy.entry["figures"] = [
         {"id": "f", "metric": "seconds", "variant": "b-1", "curves": ["A"], "controls": ["B"], "panels": [{"problem": "p"}]}
     ]
-    assert [run.name for run in panels.runs_of(toy.paper, "f")] == ["toy/p/A+b-1", "toy/p/B"]
+    assert [run.name for run in selection.figure_runs(toy.paper, "f")] == ["toy/p/A+b-1", "toy/p/B"]
 
 
 def test_a_study_gives_a_line_per_column_and_split(toy):
@@ -130,7 +130,7 @@ def test_dots_show_every_seed_under_every_planned_reading(toy, tmp_path):
 
 def test_an_unknown_figure_names_the_known(toy):
     with pytest.raises(PlanError, match="unknown figure 'g'; known: f"):
-        panels.runs_of(toy.paper, "g")
+        selection.figure_runs(toy.paper, "g")
 
 
 def test_a_partial_figure_says_what_is_missing(toy):
