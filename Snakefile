@@ -23,6 +23,7 @@ wildcard_constraints:
     table="|".join(names_of(PLAN, "tables")),
 
 
+include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/run.smk"
 include: "workflow/rules/report.smk"
@@ -36,4 +37,6 @@ rule all:
 
 onsuccess:
     for name in PAPERS:
-        print(f"{name}: figures, tables and verdicts at scale {SCALE}: figures/{SCALE}/{name}/ (start with verdicts.md)")
+        print(
+            f"{name}: figures, tables and verdicts at scale {SCALE}: figures/{SCALE}/{name}/ (start with verdicts.md)"
+        )

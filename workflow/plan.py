@@ -232,7 +232,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
             # A variant that equals the default is the same computation: it is run once and known by both names.
             key = (cell.problem, cell.algorithm, cell.digest)
             most = max((cell, cells.get(key, cell)), key=lambda candidate: len(candidate.seeds))
-            cells[key] = replace(cells.get(key, cell), seeds=wanted or most.seeds)
+            cells[key] = replace(cells.get(key, cell), seeds=_cut(most.seeds, wanted))
             names[cell.problem_name, cell.curve] = key
     aliases = {place: cells[key] for place, key in names.items()}
     studies = {line["id"]: _study(name, scale, entry, line, wanted, root) for line in entry.get("studies", [])}
@@ -303,6 +303,11 @@ def _cell(
     )
 
 
+def _cut(seeds: tuple[int, ...], wanted: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The planned seeds that are wanted by hand; at least the first, so that no curve is lost."""
+    return tuple(seed for seed in seeds if wanted is None or seed in wanted) or seeds[:1]
+
+
 def _study(name: str, scale: str, entry: Mapping, line: Mapping, wanted: tuple[int, ...] | None, root: Path) -> Study:
     """Resolve one `studies:` line; a scale's budget cuts its number of evaluations T."""
     cut, where = entry["scales"][scale], f"papers/{name}.yaml, study {line['id']}"
@@ -320,7 +325,7 @@ def _study(name: str, scale: str, entry: Mapping, line: Mapping, wanted: tuple[i
         paper=name,
         scale=scale,
         id=line["id"],
-        seeds=wanted or tuple(range(seeds)),
+        seeds=_cut(tuple(range(seeds)), wanted),
         problem=line["problem"],
         function=line["is"],
         problem_entry=entry["problems"][line["problem"]],

@@ -266,16 +266,16 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        plan = load(options.paper, options.scale, seeds=options.seeds)
+        plan = load(options.paper, options.scale)
         seeds = parse_seeds(options.seeds)
         if options.output and len(seeds) > 1:
             raise PlanError(f"-o names the record of one seed, got seeds {options.seeds}")
         if options.curve == "initial":
-            hashes = run_initial(plan.first_cell(options.problem))
+            hashes = run_initial(replace(plan.first_cell(options.problem), seeds=seeds))
         elif options.problem == "studies":
-            hashes = run_study(plan.study(options.curve))
+            hashes = run_study(replace(plan.study(options.curve), seeds=seeds))
         else:
-            cell = _shortened(plan.cell(options.problem, options.curve), options)
+            cell = _shortened(replace(plan.cell(options.problem, options.curve), seeds=seeds), options)
             hashes = run_cell(cell, output=options.output, limits=Limits(options.seconds, options.checkpoint_every))
     except (PlanError, record.BadRecord, fetch.DataUnavailable) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -88,7 +88,9 @@ def test_the_published_horizon_survives_a_cut_budget():
 
 
 def test_seeds_by_hand():
-    assert load("bbkb", "smoke", seeds="2-4").cell("abalone", "BKB").seeds == (2, 3, 4)
+    cut = load("bbkb", "paper", seeds="2-4")
+    assert cut.cell("abalone", "BKB").seeds == (2, 3, 4)
+    assert cut.cell("abalone", "GP-UCB-textbook").seeds == (0,)
     assert parse_seeds("7") == (7,)
     for wrong in ("", "a", "3-1", "1,2"):
         with pytest.raises(PlanError, match="expected"):

@@ -24,13 +24,13 @@ rule fetch_or_substitute:
         "data/prepared/or-substitute/{name}.parquet",
     log:
         "logs/fetch/{name}-or-substitute.log",
-    params:
-        mirror=os.environ.get("NOREGRET_DATA", ""),
     conda:
         "../../envs/core.yaml"
     threads: 1
     resources:
         mem_mb=500,
         runtime=10,
+    params:
+        mirror=os.environ.get("NOREGRET_DATA", ""),
     shell:
         "python -m workflow.fetch {wildcards.name} --substitutes allowed -o {output} 2>&1 | tee {log} >&2"

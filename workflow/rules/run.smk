@@ -2,23 +2,6 @@
 # the records themselves are kept whatever becomes of the job, and a job that is run again makes only what is missing.
 
 
-def cell(wildcards):
-    return PLAN[wildcards.paper].cell(wildcards.problem, wildcards.curve)
-
-
-def study(wildcards):
-    return PLAN[wildcards.paper].study(wildcards.study)
-
-
-def first(wildcards):
-    return PLAN[wildcards.paper].first_cell(wildcards.problem)
-
-
-def data_of(found):
-    folder = "data/prepared/" if SCALE == "paper" else "data/prepared/or-substitute/"
-    return [f"{folder}{found.problem_entry['data']}.parquet"] if "data" in found.problem_entry else []
-
-
 rule initial:
     input:
         lambda wildcards: data_of(first(wildcards)),
@@ -26,14 +9,14 @@ rule initial:
         "results/{scale}/{paper}/{problem}/initial/seeds-{seeds}.json",
     log:
         "logs/{scale}/{paper}/{problem}/initial/{seeds}.log",
-    params:
-        code=lambda wildcards: first(wildcards).initial_digest,
     conda:
         "../../envs/core.yaml"
     threads: 1
     resources:
         mem_mb=500,
         runtime=10,
+    params:
+        code=lambda wildcards: first(wildcards).initial_digest,
     shell:
         "python -m workflow.run {wildcards.paper} {wildcards.problem} initial {wildcards.seeds}"
         " --scale {wildcards.scale} --marker {output} 2> {log}"
@@ -46,14 +29,14 @@ rule study:
         "results/{scale}/{paper}/studies/{study}/seeds-{seeds}.json",
     log:
         "logs/{scale}/{paper}/studies/{study}/{seeds}.log",
-    params:
-        code=lambda wildcards: study(wildcards).digest,
     conda:
         "../../envs/core.yaml"
     threads: 1
     resources:
         mem_mb=1500,
         runtime=lambda wildcards: study(wildcards).minutes,
+    params:
+        code=lambda wildcards: study(wildcards).digest,
     shell:
         "python -m workflow.run {wildcards.paper} studies {wildcards.study} {wildcards.seeds}"
         " --scale {wildcards.scale} --marker {output} 2> {log}"
@@ -67,14 +50,14 @@ rule run:
         "results/{scale}/{paper}/{problem}/{curve}/seeds-{seeds}.json",
     log:
         "logs/{scale}/{paper}/{problem}/{curve}/{seeds}.log",
-    params:
-        code=lambda wildcards: cell(wildcards).digest,
     conda:
         "../../envs/core.yaml"
     threads: 1
     resources:
         mem_mb=lambda wildcards: cell(wildcards).memory_mb,
         runtime=lambda wildcards: cell(wildcards).minutes,
+    params:
+        code=lambda wildcards: cell(wildcards).digest,
     shell:
         "python -m workflow.run {wildcards.paper} {wildcards.problem} {wildcards.curve:q} {wildcards.seeds}"
         " --scale {wildcards.scale} --marker {output:q} 2> {log:q}"

@@ -1,0 +1,56 @@
+# What the rules look up in the plan; everything clever is in workflow/*.py.
+from workflow import digest
+from workflow.selection import figure, figure_runs
+
+
+def cell(wildcards):
+    return PLAN[wildcards.paper].cell(wildcards.problem, wildcards.curve)
+
+
+def study(wildcards):
+    return PLAN[wildcards.paper].study(wildcards.study)
+
+
+def first(wildcards):
+    return PLAN[wildcards.paper].first_cell(wildcards.problem)
+
+
+def data_of(found):
+    folder = "data/prepared/" if SCALE == "paper" else "data/prepared/or-substitute/"
+    return (
+        [f"{folder}{found.problem_entry['data']}.parquet"]
+        if "data" in found.problem_entry
+        else []
+    )
+
+
+def drawn_by(wildcards):
+    runs = {
+        run.name: run for run in figure_runs(PLAN[wildcards.paper], wildcards.figure)
+    }
+    return [marker for run in runs.values() for marker in run.markers]
+
+
+def all_markers(wildcards):
+    return PLAN[wildcards.paper].markers
+
+
+def report_files(plan):
+    folder = f"figures/{SCALE}/{plan.name}"
+    figures = [
+        f"{folder}/{entry['id']}.{kind}"
+        for entry in plan.entry.get("figures", [])
+        for kind in ("pdf", "png", "csv")
+    ]
+    tables = [
+        f"{folder}/{entry['id']}.{kind}"
+        for entry in plan.entry.get("tables", [])
+        for kind in ("csv", "md")
+    ]
+    return figures + tables + [f"{folder}/verdicts.md", f"{folder}/verdicts.json"]
+
+
+def code_of(module, entry):
+    return lambda wildcards: digest.digest(
+        [f"workflow.{module}"], entry(PLAN[wildcards.paper], wildcards)
+    )
