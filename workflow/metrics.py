@@ -22,6 +22,7 @@ from workflow.record import Record
 
 Array = NDArray[np.float64]
 Run = Cell | Study
+SHOWN = 12  # refused records that a message names
 GRID = 400  # points of a drawn curve
 OPTIMAL = 1e-12  # a value this close to the optimum is the optimum
 
@@ -164,7 +165,8 @@ class Store:
                 if not bad:
                     self._seeds[run.name] = good
         if refused:
-            lines = "\n".join(f"  {line}" for line in refused)
+            more = [f"... and {len(refused) - SHOWN} more"] if len(refused) > SHOWN else []
+            lines = "\n".join(f"  {line}" for line in [*refused[:SHOWN], *more])
             raise BadRecords(f"{self.paper.name} at scale {self.paper.scale}: {len(refused)} records are refused:\n{lines}")
 
     def seeds(self, run: Run) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,14 @@ class Panel:
 
 def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
     """The panels of a figure that this scale has. Raises PlanError, BadRecords."""
-    return [_panel(paper, store, options) for options in panel_options(paper, name)]
+    panels = [_panel(paper, store, options) for options in panel_options(paper, name)]
+    order = list(dict.fromkeys(line.label for panel in panels if "study" in panel.options for line in panel.lines))
+    return [
+        replace(panel, lines=[replace(line, look=column_look(order.index(line.label))) for line in panel.lines])
+        if "study" in panel.options
+        else panel
+        for panel in panels
+    ]
 
 
 def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:

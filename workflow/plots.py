@@ -90,7 +90,8 @@ def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
     height = 0.9 + 0.24 * max(len(panel.dots) for panel in panels) if dotted else 2.9
     width = 4.1 * across if across > 1 else 5.6
     legend = _legend(panels)
-    columns = max(1, min(len(legend), int(width // 1.75)))
+    longest = max((len(str(handle.get_label())) for handle in legend), default=0)
+    columns = max(1, min(len(legend), int(width / (0.75 + 0.065 * longest))))  # inches at font size 8
     note = textwrap.wrap(small_print, int(width * 22))
     note_height = 0.1 + 0.125 * len(note)
     low = note_height + 0.2 * -(-len(legend) // columns) + 0.04

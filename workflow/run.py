@@ -57,8 +57,9 @@ def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
     if (kept := _existing(path, digest)) is not None:
         return kept
     checkpoint = path.with_suffix(".checkpoint")
+    kind = algorithms.load(cell.algorithm_entry["is"])
     setup = time.process_time()
-    optimizer = _optimizer(cell, seed, problem)
+    optimizer = kind(problem.domain, rng(seed, "optimizer", cell.problem, cell.algorithm), **own_parameters(cell.algorithm_entry))
     setup = time.process_time() - setup
     progress = _resume(checkpoint, digest) or loop.start(optimizer, *initial_design(cell, seed, problem))
     began = saved = time.monotonic()
@@ -158,11 +159,6 @@ def _draw_design(cell: Cell, seed: int, problem: Problem) -> np.ndarray:
     if isinstance(problem.domain, Arms):
         return draw.integers(len(problem.domain), size=init["n"])
     return draw.random((init["n"], problem.domain.d))
-
-
-def _optimizer(cell: Cell, seed: int, problem: Problem) -> algorithms.api.Optimizer:
-    kind = algorithms.load(cell.algorithm_entry["is"])
-    return kind(problem.domain, rng(seed, "optimizer", cell.problem, cell.algorithm), **own_parameters(cell.algorithm_entry))
 
 
 def _room(cell: Cell) -> int:
