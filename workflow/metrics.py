@@ -156,7 +156,7 @@ class Store:
         self._read = lru_cache(maxsize=64)(record.read)
 
     def check(self, runs: Iterable[Run]) -> None:
-        """Verify all records of these runs. Raises BadRecords, which names every one that is refused."""
+        """Verify all records of these runs. Raises BadRecords, which names them."""
         refused: list[str] = []
         for run in {run.name: run for run in runs}.values():
             if run.name not in self._seeds:

@@ -150,7 +150,8 @@ def _band(values: Array, band: str) -> tuple[Array, Array, Array]:
     else:
         centre = np.nanmean(filled, axis=0)
         low, high = interval(filled) if band == "ci95" else (none, none)
-    return tuple(np.where(empty, np.nan, edge) for edge in (centre, low, high))  # type: ignore[return-value]
+    centre, low, high = (np.where(empty, np.nan, edge) for edge in (centre, low, high))
+    return centre, low, high
 
 
 def _extrapolated(lines: Iterable[Line], *, start: int, to: int) -> list[Line]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,8 +27,42 @@ DEFAULT = ""  # the reading and the variant of a cell that has none
 RUNNER = ("workflow.loop", "workflow.seeds")
 
 
+class Seeded(ABC):
+    """What has one record for each of its seeds: where they lie, and what a job that makes some of them asks for."""
+
+    seeds: tuple[int, ...]
+
+    @property
+    @abstractmethod
+    def folder(self) -> Path:
+        """Where the records lie."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> Cost:
+        """Seconds and MiB of one seed."""
+
+    def record(self, seed: int) -> Path:
+        return self.folder / f"{seed}.parquet"
+
+    @property
+    def markers(self) -> list[str]:
+        """The lists of finished records that Snakemake tracks, one for each job's seeds."""
+        return costs.markers(self.folder, self.seeds, self.cost.seconds)
+
+    @property
+    def minutes(self) -> int:
+        """A generous time limit for one job, for a cluster."""
+        return costs.minutes(self.seeds, self.cost.seconds)
+
+    @property
+    def memory_mb(self) -> int:
+        """A generous memory limit for one job, for a cluster."""
+        return 500 + round(1.5 * self.cost.mib)
+
+
 @dataclass(frozen=True)
-class Cell:
+class Cell(Seeded):
     """One algorithm x problem x reading x variant, all seeds; everything that decides its trace is in here."""
 
     paper: str
@@ -65,28 +100,10 @@ class Cell:
     def name(self) -> str:
         return f"{self.paper}/{self.problem_name}/{self.curve}"
 
-    def record(self, seed: int) -> Path:
-        return self.folder / f"{seed}.parquet"
-
     @property
     def cost(self) -> Cost:
         """Seconds and MiB of one seed."""
         return costs.estimate(self.paper, self.problem, self.curve, self.algorithm, self.budget / self.problem_entry["budget"])
-
-    @property
-    def markers(self) -> list[str]:
-        """The lists of finished records that Snakemake tracks, one for each job's seeds."""
-        return costs.markers(self.folder, self.seeds, self.cost.seconds)
-
-    @property
-    def minutes(self) -> int:
-        """A generous time limit for one job of this cell, for a cluster."""
-        return costs.minutes(self.seeds, self.cost.seconds)
-
-    @property
-    def memory_mb(self) -> int:
-        """A generous memory limit for one job of this cell, for a cluster."""
-        return 500 + round(1.5 * self.cost.mib)
 
     @cached_property
     def digest(self) -> str:
@@ -105,7 +122,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Seeded):
     """A theory check that is no ask/tell run: one function of workflow/studies on one problem, all its seeds."""
 
     paper: str
@@ -125,23 +142,10 @@ class Study:
     def folder(self) -> Path:
         return Path("results", self.scale, self.paper, "studies", self.id)
 
-    def record(self, seed: int) -> Path:
-        return self.folder / f"{seed}.parquet"
-
     @property
     def cost(self) -> Cost:
         """Seconds and MiB of one seed."""
         return costs.estimate(self.paper, "studies", self.id, self.id, 1.0 if self.scale == "paper" else 0.1)
-
-    @property
-    def markers(self) -> list[str]:
-        """The lists of finished records that Snakemake tracks, one for each job's seeds."""
-        return costs.markers(self.folder, self.seeds, self.cost.seconds)
-
-    @property
-    def minutes(self) -> int:
-        """A generous time limit for one job of this study, for a cluster."""
-        return costs.minutes(self.seeds, self.cost.seconds)
 
     @cached_property
     def digest(self) -> str:

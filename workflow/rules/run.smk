@@ -33,7 +33,7 @@ rule study:
         "../../envs/core.yaml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=lambda wildcards: study(wildcards).memory_mb,
         runtime=lambda wildcards: study(wildcards).minutes,
     params:
         code=lambda wildcards: study(wildcards).digest,
