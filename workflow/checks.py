@@ -52,8 +52,9 @@ def _ordered(evidence: Evidence, check: Check) -> Iterator[Comparison]:
             low, high = np.exp(interval(distance))
             effect, kind, test = float(np.exp(distance.mean())), "ratio", below_zero(sign * (distance - np.log(factor)))
         else:
-            low, high = interval(left - right)
-            effect, kind, test = float((left - right).mean()), "difference", below_zero(sign * (left - factor * right))
+            distance = left - factor * right
+            low, high = interval(distance)
+            effect, kind, test = float(distance.mean()), "difference", below_zero(sign * distance)
         yield Comparison(words, kind, effect, float(low), float(high), test.mean < 0, test.p, test.p_flip, test.n)
 
 
@@ -131,7 +132,7 @@ def _band(evidence: Evidence, check: Check) -> Iterator[Comparison]:
     """Whether a column or a metric stays within constants; low and high are the extremes seen."""
     least, most = check.get("at_least", -np.inf), check.get("at_most", np.inf)
     for what, seeds in curves(evidence, check):
-        rows = [y[np.isfinite(y)] for _, y in seeds]
+        rows = [y[~np.isnan(y)] for _, y in seeds]  # an infinite value is a violation, only NaN is no number
         yield _kept([(row >= least) & (row <= most) for row in rows], check, what, rows)
 
 
@@ -140,10 +141,12 @@ def _bound(evidence: Evidence, check: Check) -> Iterator[Comparison]:
     factor, plus = check.get("factor", 1.0), check.get("plus", 0.0)
     for what, pairs in bound_sides(evidence, check):
         words = what.replace(" and ", " <= " + (f"{factor:g} x " if factor != 1 else ""), 1)
+        bounds = [(left, factor * right + plus) for left, right in pairs]
+        seen = [~(np.isnan(left) | np.isnan(bound)) for left, bound in bounds]
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = [left / (factor * right + plus) for left, right in pairs]
-        rows = [ratio[np.isfinite(ratio)] for ratio in ratios]
-        yield _kept([row <= 1 for row in rows], check, words, rows)
+            ratios = [(left / bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
+        inside = [(left <= bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
+        yield _kept(inside, check, words, ratios)
 
 
 def _kept(inside: Sequence[Array], check: Check, what: str, rows: Sequence[Array]) -> Comparison:
@@ -151,7 +154,8 @@ def _kept(inside: Sequence[Array], check: Check, what: str, rows: Sequence[Array
     wanted = check.get("share", 1.0)
     hits = sum(bool(len(seen)) and bool(seen.mean() >= wanted) for seen in inside)
     every = np.concatenate([*rows, np.empty(0)])
-    extremes = (float(every.min()), float(every.max())) if len(every) else (float("nan"), float("nan"))
+    numbers = every[~np.isnan(every)]  # 0 <= 0 is kept and has no ratio
+    extremes = (float(numbers.min()), float(numbers.max())) if len(numbers) else (float("nan"), float("nan"))
     p = 0.0 if hits == len(inside) else 1.0
     kept = float(np.concatenate(inside).mean()) if len(every) else float("nan")
     words = f"{what}: {hits} of {len(inside)} seeds"

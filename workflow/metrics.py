@@ -130,6 +130,8 @@ REPORTED = {
     "dictionary": ("dictionary size", "arms"),
     "distinct_arms": ("distinct arms pulled", "arms"),
     "resparsifications": ("resparsifications so far", ""),
+    "alpha": ("width of the confidence bound", "alpha"),
+    "beta": ("width of the confidence bound", "beta"),
 }
 
 

@@ -39,7 +39,7 @@ def as_markdown(paper: Paper, verdicts: Sequence[Verdict]) -> str:
         *(_details(paper, verdict) for verdict in verdicts),
         _registered("Errata found in the paper", paper.entry.get("errata", []), ("where", "says", "instead", "evidence")),
         _registered("Assumptions", paper.entry.get("assumptions", []), ("what", "alternatives", "why", "reading")),
-        _registered("Where paper and public code disagree", paper.entry.get("deviations", []), DEVIATION),
+        _registered("Where text, proof and public code differ", paper.entry.get("deviations", []), DEVIATION),
         _registered("Readings", readings, ("says",)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

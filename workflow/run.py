@@ -51,7 +51,6 @@ def run_cell(cell: Cell, *, output: Path | None = None, limits: Limits = Limits(
 
 def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
     """Make one record unless it is there, complete and current; returns its trace hash."""
-    cpu = time.process_time()
     problem = build_problem(cell, seed)
     digest = with_data(cell.digest, problem.data_sha256)
     if (kept := _existing(path, digest)) is not None:
@@ -71,9 +70,14 @@ def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
             saved = time.monotonic()
     status = "complete" if progress.rows >= cell.budget else "cutoff"
     header = _header(cell, seed, problem, digest, progress, status)
-    header |= {"setup_seconds": setup, "cpu_seconds": time.process_time() - cpu}
-    found = record.write(path, header, _clipped(progress, cell.budget))
-    checkpoint.unlink(missing_ok=True)
+    columns = _clipped(progress, cell.budget)
+    spent = setup + sum(float(columns[f"timing.{part}"].sum()) for part in ("ask", "tell", "evaluate"))
+    header |= {"setup_seconds": setup, "cpu_seconds": spent, "peak_mib": _peak_mib()}
+    found = record.write(path, header, columns)
+    if status == "complete":
+        checkpoint.unlink(missing_ok=True)
+    else:
+        _save(checkpoint, digest, progress)
     log.info("%s seed %d: %d evaluations, %s", cell.name, seed, min(progress.rows, cell.budget), status)
     return found
 
@@ -129,7 +133,10 @@ def run_study(study: Study) -> dict[int, str]:
             header = {"paper": study.paper, "scale": study.scale, "study": study.id, "problem": study.problem, "seed": seed,
                       "parameters": dict(study.parameters), "digest": digest, "status": "complete", "data": problem.data,
                       "data_sha256": problem.data_sha256, "provenance": record.provenance()}  # fmt: skip
-            kept = record.write(path, header, run(seed, problem, **study.parameters))
+            began = time.process_time()
+            columns = run(seed, problem, **study.parameters)
+            header |= {"cpu_seconds": time.process_time() - began, "peak_mib": _peak_mib()}
+            kept = record.write(path, header, columns)
             log.info("%s seed %d: complete", study.name, seed)
         hashes[seed] = kept
     return hashes
@@ -192,19 +199,22 @@ def _header(cell: Cell, seed: int, problem: Problem, digest: str, progress: loop
         "display": vars(problem.display),
         "data": problem.data,
         "data_sha256": problem.data_sha256,
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "recommendation": {"query": final[0].tolist(), "true": float(true)},
         "provenance": record.provenance(),
     }
 
 
+def _peak_mib() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
 def _existing(path: Path, digest: str) -> str | None:
-    """The trace hash of a record that may be kept; a stale one is set aside, anything else refused."""
+    """The trace hash of a record that may be kept; a cut one is continued, a stale one set aside, anything else refused."""
     if not path.exists():
         return None
     found = record.read(path)
-    if found.header.get("digest") == digest and found.header.get("status", "complete") == "complete":
-        return str(found.header["trace_sha256"])
+    if found.header.get("digest") == digest:
+        return str(found.header["trace_sha256"]) if found.header.get("status", "complete") == "complete" else None
     aside = path.with_name(f"{path.name}.{found.header['trace_sha256'][:8]}")  # equal names hold equal traces
     log.warning("%s was made by other code, parameters or data: kept as %s, made anew", path, aside.name)
     path.replace(aside)
@@ -276,7 +286,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (PlanError, record.BadRecord, fetch.DataUnavailable) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if options.marker:
+    if options.marker and options.seconds == Limits.seconds:  # a run that may have been cut is not finished
         with record.atomic(options.marker) as temporary:
             temporary.write_text(json.dumps({"seeds": seed_range(seeds), "trace_sha256": hashes}, indent=1) + "\n")
     return 0

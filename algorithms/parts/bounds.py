@@ -37,7 +37,7 @@ class Confidence:
         return self.xi * sqrt(information + log(1 / self.delta)) + sqrt(self.lam) * self.norm
 
     def exact(self, information: float, drift: float = 1.0) -> float:
-        """For an exact posterior: BKB Thm. 2 as epsilon -> 0, times the drift C that a batch may accumulate.
+        """For an exact posterior: BKB Thm. 2 as epsilon -> 0 with ln det(K_t/lambda + I) itself, times a batch's drift C.
 
         The code's convention has C inside the root, as it does for its own batch method.
         """

@@ -261,6 +261,14 @@ def test_band_and_bound_of_a_study(tmp_path):
     assert judged(toy, {**bound, "right": 40}).verdict == REPRODUCED
 
 
+def test_an_infinite_violation_is_a_violation(tmp_path):
+    toy = Toy(tmp_path)
+    toy.study("s", lambda seed: {"t": [1, 2, 3], "ratio": [1.0, np.inf, np.nan], "left": [1, 5, 0], "right": [2, 0, 0]})
+    assert judged(toy, {"test": "band", "study": "s", "column": "ratio", "at_most": 3}).verdict == NOT
+    assert judged(toy, {"test": "bound", "study": "s", "left": "left", "right": "right"}).verdict == NOT
+    assert judged(toy, {"test": "bound", "study": "s", "left": "right", "right": 2}).verdict == REPRODUCED
+
+
 def test_hypothesis_as_a_column_of_a_study(tmp_path):
     toy = study(tmp_path)
     band = {"test": "band", "study": "s", "column": "ratio", "at_most": 3}

@@ -127,7 +127,11 @@ def test_a_time_limit_ends_after_a_whole_step_with_an_exact_prefix(prepared, tmp
     assert run(prepared, "BKB", "0", "--scale", "smoke", "--seconds", "0", "-o", str(cut)).returncode == 0
     short = record.read(cut)
     assert short.header["status"] == "cutoff"
+    assert short.rows < 30
     np.testing.assert_array_equal(short.columns["query"], record.read(whole).columns["query"][: short.rows])
+    again = run(prepared, "BKB", "0", "--scale", "smoke", "-o", str(cut))
+    assert "continues after evaluation 1" in again.stderr
+    assert trace(cut) == trace(whole)
 
 
 @pytest.mark.parametrize(
