@@ -39,6 +39,7 @@ class Line:
     n: int
     fitted: str = ""
     hollow: bool = False
+    law: str = ""  # a power law fitted to it, in words
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,14 @@ def _band(values: Array, band: str) -> tuple[Array, Array, Array]:
     return centre, low, high
 
 
+def _law(panel: Mapping[str, Any], x: Array, y: Array) -> str:
+    """The power law through the part of a curve that the panel's `fit` names; nothing where it names none."""
+    if "fit" not in panel:
+        return ""
+    tail = x >= panel["fit"]["from"]
+    return f"{panel['x']}^{power_law(x[tail], y[tail])[1]:.2f}"
+
+
 def _extrapolated(lines: Iterable[Line], *, start: int, to: int) -> list[Line]:
     """Power laws through the measured tails, from where a measurement ends up to the longest of the panel."""
     longest = min(to, max((line.x[-1] for line in lines), default=0))
@@ -198,7 +207,9 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
             seeds = rows.pivot_table(index="seed", columns=ABSCISSA, values=column)
             centre, low, high = _band(seeds.to_numpy(), panel.get("band", "ci95"))
             words = ", ".join(filter(None, [column.replace("_", " ") if len(columns) > 1 or not label else "", label]))
-            lines.append(Line(words, column_look(len(lines)), seeds.columns.to_numpy(float), centre, low, high, len(seeds)))
+            x = seeds.columns.to_numpy(float)
+            law = _law(panel, x, centre)
+            lines.append(Line(words, column_look(len(lines)), x, centre, low, high, len(seeds), law=law))
     ylabel = panel.get("ylabel", columns[0].replace("_", " ") if len(columns) == 1 else "")
     xlabel = panel.get("xlabel", panel["x"])
     return Panel(panel.get("title", ""), xlabel, ylabel, panel, data, lines, seeds=frozenset([table["seed"].nunique()]))

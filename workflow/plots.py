@@ -139,7 +139,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         ax.plot(line.x, line.centre, markevery=(first, step), **_looks(line))
         if np.isfinite(line.low).any():
             ax.fill_between(line.x, line.low, line.high, color=line.look.colour, alpha=0.13, linewidth=0)
-    if laws := [f"{line.label.partition(':')[0]}: {line.fitted}" for line in panel.lines if line.fitted]:
+    if laws := [f"{line.label.partition(':')[0]}: {line.fitted or line.law}" for line in panel.lines if line.fitted or line.law]:
         ax.text(
             0.02, 0.99, "\n".join(["fitted", *laws]), transform=ax.transAxes, ha="left", va="top", fontsize=7, color="#444444"
         )
