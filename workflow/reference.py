@@ -1,6 +1,6 @@
 """Commit what a scale has drawn: `python -m workflow.reference SCALE [PAPERS]`, called by `make reference` only.
 
-Copies pictures, tables, curves and verdicts to figures/reference/<paper>/ and writes the table of verdicts in README.md.
+Copies pictures, tables and verdicts to figures/reference/<paper>/ and writes the table of verdicts in README.md.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from workflow.plan import PlanError, chosen_papers
 
-KINDS = (".png", ".csv", ".md", ".json")
+KINDS = (".png", ".md", ".json")
 ORDER = ("reproduced", "direction only", "not reproduced", "undecided")
 BEGIN, END = "<!-- verdicts -->", "<!-- /verdicts -->"
 

@@ -25,7 +25,7 @@ def drawn(tmp_path, monkeypatch):
 def test_pictures_tables_and_counts_are_committed(drawn):
     assert reference.main(["paper", "bbkb"]) == 0
     kept = drawn / "figures" / "reference" / "bbkb"
-    assert {path.name for path in kept.iterdir()} == {"verdicts.json", "verdicts.md", "fig1.png", "fig1.csv"}
+    assert {path.name for path in kept.iterdir()} == {"verdicts.json", "verdicts.md", "fig1.png"}
     readme = (drawn / "README.md").read_text()
     assert "| [bbkb](figures/reference/bbkb/verdicts.md) | paper | 2 | 0 | 0 | 1 |" in readme
     assert readme.startswith("# Title")
