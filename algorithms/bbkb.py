@@ -1,4 +1,4 @@
-"""BBKB: batch budgeted kernelised bandits (calandriello2020bbkb, Alg. 1, Lemmas 1 and 3, App. A.3 and A.5).
+"""BBKB: batch budgeted kernelised bandits (calandriello2020bbkb, Alg. 1, Lemmas 1 and 3, Sec. 4, App. A.3 and A.5).
 
 Paper -> here:  lambda -> lam,  q-bar -> qbar,  C-tilde -> C,  F -> norm,  sigma~^2_fb -> posterior.variance
 
@@ -13,10 +13,11 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Arms, Array, Indices, Observation, Optimizer
-from algorithms.parts.arms import ExactPosterior, GaussianTable, Pulls, SketchedPosterior, include
+from algorithms.parts.arms import ExactPosterior, GaussianTable, Pulls, SketchedPosterior, bless, include
 from algorithms.parts.bounds import THEOREM, Confidence
 
 GLOBAL, GLOBAL_LOCAL, GLOBAL_LOCAL_APPENDIX = RULES = ("global", "global-local", "global-local-appendix")
+RESPARSIFY, BLESS = STARTS = ("resparsify", "bless")
 
 
 class BBKB(Optimizer):
@@ -28,16 +29,18 @@ class BBKB(Optimizer):
     def __init__(
         self, domain: Arms, rng: np.random.Generator, *,
         bandwidth: float, lam: float, xi: float, norm: float, delta: float, qbar: float, C: float, rule: str, beta: str,
-        inclusion: str, parallelism: int,
+        inclusion: str, parallelism: int, start: str,
     ) -> None:  # fmt: skip
         super().__init__(domain, rng)
-        if rule not in RULES:
-            raise ValueError(f"rule: expected {' or '.join(RULES)}, got {rule!r}")
+        for name, value, known in (("rule", rule, RULES), ("start", start, STARTS)):
+            if value not in known:
+                raise ValueError(f"{name}: expected {' or '.join(known)}, got {value!r}")
         self.confidence = Confidence(xi, delta, lam, norm, beta)
         self.qbar = qbar
         self.C = C
         self.rule = rule
         self.inclusion = inclusion
+        self.start = start  # how the initial design gets its dictionary (Sec. 4)
         self.parallelism = parallelism
         self.sampling = parallelism > 0  # still lowering variances for a minimum batch size (App. A.5)
         self.kernel = GaussianTable(domain.points, bandwidth)
@@ -86,17 +89,28 @@ class BBKB(Optimizer):
         """Resparsify with the variances at the batch start (l. 11-16), then rebuild the sketch (l. 17-18)."""
         super().tell(query, obs)
         self.pulls.add(query, obs.y)
-        scale = 3.0 if self.confidence.beta == THEOREM else 1.0
-        self.information += float(np.log1p(scale * self.posterior.variance[query]).sum())
-        p = self.qbar * self.posterior.variance[self.pulls.arms]
-        included = include(p, self.pulls.n, self.inclusion, self.rng)
+        before = self.posterior.variance
+        if self.start == BLESS and self.resparsifications == 0:
+            sampled = bless(self.kernel, self.x, self.confidence.lam, self.qbar, self.rng)
+            included = np.isin(self.pulls.arms, self.x[sampled])
+        else:
+            included = include(self.qbar * before[self.pulls.arms], self.pulls.n, self.inclusion, self.rng)
         self.posterior = SketchedPosterior.fit(self.kernel, self.confidence.lam, self.pulls, included)
-        if self.confidence.beta != THEOREM and self.resparsifications == 0:
-            # REFERENCE CODE: the sum starts at BKB's value for the initial design, which is 0 for a single arm.
-            total = float(self.pulls.n @ self.posterior.variance[self.pulls.arms])
-            self.information = total * float(np.log(len(self.y)))
+        self.information = self._informed(before[query])
         self.resparsifications += 1
         self.sampling = self.sampling and bool(self._uncertainty_sampling(room=1))
+
+    def _informed(self, variance: Array) -> float:
+        """The information after a batch whose arms had these variances at its start."""
+        if self.resparsifications == 0:
+            if self.confidence.beta != THEOREM:
+                # REFERENCE CODE: the sum starts at BKB's value for the initial design, which is 0 for a single arm.
+                total = float(self.pulls.n @ self.posterior.variance[self.pulls.arms])
+                return total * float(np.log(len(self.y)))
+            if self.start == BLESS:  # the block was no batch of ours: the sketch's own log-determinant, with Thm. 2's 3
+                return float(np.log1p(3.0 * self.posterior.g / self.confidence.lam).sum())
+        scale = 3.0 if self.confidence.beta == THEOREM else 1.0
+        return self.information + float(np.log1p(scale * variance).sum())
 
     def recommend(self) -> Indices:
         """The arm with the largest posterior mean."""

@@ -4,7 +4,8 @@ import workflow  # noqa: F401  before NumPy: it pins BLAS to one thread
 
 # isort: split
 import importlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,7 +17,13 @@ from algorithms.api import Arms, Box, Observation
 CONFIDENCE = {"xi": 0.1, "norm": 1.0, "delta": 0.01, "beta": "theorem"}
 TABLE = {"bandwidth": 0.3, "lam": 0.01}
 SKETCH = {"qbar": 2.0, "inclusion": "per-pull"}
-BATCH = {**TABLE, **CONFIDENCE, **SKETCH, "C": 2.0, "rule": "global", "parallelism": 0}
+BATCH = {**TABLE, **CONFIDENCE, **SKETCH, "C": 2.0, "rule": "global", "parallelism": 0, "start": "resparsify"}
+
+
+def nearest(points, arm):
+    """The four other arms nearest to one, or the arm itself where it is alone."""
+    order = np.argsort(np.linalg.norm(points - points[arm], axis=1), kind="stable")
+    return order[order != arm][:4] if len(points) > 1 else order
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,8 @@ class Case:
     box: bool = False
 
     def build(self, domain, rng):
+        if isinstance(domain, Arms) and domain.neighbours is None:
+            domain = replace(domain, neighbours=partial(nearest, domain.points))
         module, _, kind = self.name.partition(".")
         return getattr(importlib.import_module(f"algorithms.{module}"), kind)(domain, rng, **self.parameters)
 
@@ -56,6 +65,10 @@ CASES = [
     Case("bbkb.BBKB", "appendix", {**BATCH, "rule": "global-local-appendix", "C": 1.2}),
     Case("bbkb.BBKB", "code", {**BATCH, "beta": "reference-code", "inclusion": "per-arm"}),
     Case("bbkb.BBKB", "uncertainty", {**BATCH, "parallelism": 4}),
+    Case("bbkb.BBKB", "bless", {**BATCH, "start": "bless"}),
+    Case("bbkb.BBKB", "bless-code", {**BATCH, "start": "bless", "beta": "reference-code", "inclusion": "per-arm"}),
+    Case("regularized_evolution.RegularizedEvolution", "with", {"population": 8, "tournament": 3, "replacement": "with"}),
+    Case("regularized_evolution.RegularizedEvolution", "without", {"population": 8, "tournament": 8, "replacement": "without"}),
 ]
 
 

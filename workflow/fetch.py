@@ -146,6 +146,11 @@ def prepared_path(name: str, *, root: Path, substitutes: bool) -> Path:
     return root / "data" / "prepared" / ("or-substitute" if substitutes else "") / f"{name}.parquet"
 
 
+def substitutes_allowed(scale: str) -> bool:
+    """Whether a run at this scale may be made of a labelled substitute: at paper scale only if it is asked for."""
+    return scale != "paper" or os.environ.get("NOREGRET_SUBSTITUTES", "") == "allowed"
+
+
 def provenance(path: Path) -> dict[str, str | dict[str, str]]:
     """What a prepared file says about itself: name, data, content_sha256, source, licence, citation, features."""
     try:

@@ -19,17 +19,22 @@ from numpy.typing import NDArray
 from algorithms.api import Arms, Box, Observation, Optimizer
 from problems.api import Evaluation, Problem
 
-UNLIMITED = 1 << 30
 Noise = Callable[[int], np.random.Generator]
 
 
 @dataclass
 class Progress:
-    """A run under way: the optimizer and the rows that it has made so far, one block of columns a batch."""
+    """A run under way: the optimizer and the rows that it has made so far, one block of columns a batch.
+
+    `given` evaluations were told before the first row: they are outside budget and rows, and telling them took
+    `given_seconds` of CPU time.
+    """
 
     optimizer: Optimizer
     blocks: list[dict[str, NDArray]] = field(default_factory=list)
     rows: int = 0
+    given: int = 0
+    given_seconds: float = 0.0
 
     def columns(self) -> dict[str, NDArray]:
         """All rows so far; a diagnostic that a batch did not report is NaN there."""
@@ -37,27 +42,31 @@ class Progress:
         return {name: np.concatenate([_column(block, name) for block in self.blocks]) for name in names}
 
 
-def start(optimizer: Optimizer, query: NDArray, evaluation: Evaluation) -> Progress:
-    """Tell the shared initial design, in one `tell`, before the first `ask`."""
-    progress = Progress(optimizer)
-    _append(progress, query, evaluation, {}, seconds=_tell(optimizer, query, evaluation.seen))
-    return progress
+def start(progress: Progress, query: NDArray, evaluation: Evaluation) -> None:
+    """Tell the shared initial design, in one `tell`, before the first `ask`; its evaluations are the first rows."""
+    append(progress, query, evaluation, {}, seconds=tell(progress.optimizer, query, evaluation.seen))
+
+
+def start_from_data(progress: Progress, query: NDArray, evaluation: Evaluation) -> None:
+    """Tell an initial design that existed before, in one `tell`: it counts neither in the budget nor in the rows."""
+    progress.given = len(query)
+    progress.given_seconds = tell(progress.optimizer, query, evaluation.seen)["tell"]
 
 
 def step(problem: Problem, progress: Progress, *, budget: int, room: int, noise: Noise) -> None:
     """One batch: ask for at most `room` queries, truncate to the budget, evaluate, tell."""
     optimizer = progress.optimizer
-    diagnostics = {f"report.{name}": value for name, value in optimizer.report().items()}
+    diagnostics = report(optimizer)
     began = time.process_time()
     query = optimizer.ask(room, query_none(problem))
     asked = time.process_time() - began
     check_query(problem, query, room, type(optimizer).__name__)
     query = query[: budget - progress.rows]
     began = time.perf_counter()
-    evaluation = evaluate(problem, query, noise, first=progress.rows)
+    evaluation = evaluate(problem, query, noise, first=progress.given + progress.rows)
     evaluated = time.perf_counter() - began
-    told = _tell(optimizer, query, evaluation.seen)
-    _append(progress, query, evaluation, diagnostics, seconds={**told, "ask": asked, "evaluate": evaluated})
+    told = tell(optimizer, query, evaluation.seen)
+    append(progress, query, evaluation, diagnostics, seconds={**told, "ask": asked, "evaluate": evaluated})
 
 
 def evaluate(problem: Problem, query: NDArray, noise: Noise, *, first: int) -> Evaluation:
@@ -96,20 +105,26 @@ def check_query(problem: Problem, query: NDArray, room: int, who: str) -> None:
         raise ValueError(f"{who}.ask: expected queries inside {type(domain).__name__}, got {query!r:.200}")
 
 
-def _tell(optimizer: Optimizer, query: NDArray, seen: Observation) -> dict[str, float]:
+def report(optimizer: Optimizer) -> dict[str, float]:
+    """The optimizer's diagnostics under the names of their columns."""
+    return {f"report.{name}": value for name, value in optimizer.report().items()}
+
+
+def tell(optimizer: Optimizer, query: NDArray, seen: Observation) -> dict[str, float]:
+    """Tell, and say how many CPU seconds that took."""
     began = time.process_time()
     optimizer.tell(query, seen)
     return {"tell": time.process_time() - began}
 
 
-def _append(
+def append(
     progress: Progress, query: NDArray, evaluation: Evaluation, diagnostics: dict[str, float], *, seconds: dict[str, float]
 ) -> None:
-    """One block of columns; the seconds of a batch stand in its first row."""
+    """One block of columns; the seconds of a batch stand in its first row. Batch 0 is an initial design."""
     q = len(query)
     block: dict[str, NDArray] = {
         "evaluation": np.arange(progress.rows, progress.rows + q),
-        "batch": np.full(q, len(progress.blocks)),
+        "batch": np.full(q, len(progress.blocks) + (progress.given > 0)),
         "query": query,
         "y": evaluation.seen.y,
         "true": evaluation.true.y,

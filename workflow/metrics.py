@@ -236,7 +236,7 @@ class Store:
         name = run.problem_entry.get("data")
         if name is None:
             return ""
-        path = fetch.prepared_path(name, root=self.root, substitutes=run.scale != "paper")
+        path = fetch.prepared_path(name, root=self.root, substitutes=fetch.substitutes_allowed(run.scale))
         if not path.exists():
             raise fetch.DataUnavailable(f"{path}: expected the prepared table, found none: run `python -m workflow.fetch {name}`")
         return str(fetch.provenance(path)["content_sha256"])

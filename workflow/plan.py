@@ -25,6 +25,7 @@ __all__ = ["Cell", "Paper", "PlanError", "Study", "chosen_papers", "load", "name
 ROOT = resolve.ROOT
 DEFAULT = ""  # the reading and the variant of a cell that has none
 RUNNER = ("workflow.loop", "workflow.seeds")
+UNLIMITED = 1 << 30  # of parallel evaluations
 
 
 class Seeded(ABC):
@@ -105,10 +106,22 @@ class Cell(Seeded):
         """Seconds and MiB of one seed."""
         return costs.estimate(self.paper, self.problem, self.curve, self.algorithm, self.budget / self.problem_entry["budget"])
 
+    @property
+    def room(self) -> int:
+        """How many evaluations may run at once: the algorithm's own number of workers, else the problem's."""
+        room = self.algorithm_entry.get("room", self.problem_entry["room"])
+        return UNLIMITED if room == "unlimited" else int(room)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether free workers are given something to do at once, instead of batch by batch."""
+        return bool(self.algorithm_entry.get("execution", self.problem_entry.get("execution")) == "async")
+
     @cached_property
     def digest(self) -> str:
         """Of the code that this run reaches and its resolved parameters; a record with another digest is stale."""
-        modules = [*RUNNER, *(f"{package}.{entry['is'].split('.')[0]}" for package, entry in
+        engine = ["workflow.async_loop"] if self.is_async else []
+        modules = [*RUNNER, *engine, *(f"{package}.{entry['is'].split('.')[0]}" for package, entry in
                               (("problems", self.problem_entry), ("algorithms", self.algorithm_entry)))]  # fmt: skip
         return code.digest(
             modules, {"problem": dict(self.problem_entry), "algorithm": dict(self.algorithm_entry), "budget": self.budget}
@@ -232,6 +245,9 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
     cells: dict[tuple[str, ...], Cell] = {}
     names: dict[tuple[str, str], tuple[str, ...]] = {}
     for selection in entry["runs"]:
+        resolve.chosen("scale", selection.get("scales", []), entry["scales"], name)
+        if scale not in selection.get("scales", [scale]):
+            continue
         for cell in _select(name, scale, entry, selection, root):
             # A variant that equals the default is the same computation: it is run once and known by both names.
             key = (cell.problem, cell.algorithm, cell.digest)
@@ -287,8 +303,10 @@ def _cell(
     reading_overrides = resolve.overrides(changes.get("algorithms", {}), algorithm, known[1])
     variant_overrides = {k: v for k, v in entry.get("variants", {}).get(variant, {}).items() if k in known[1]}
     raw = {**entry["algorithms"][algorithm], **reading_overrides, **variant_overrides}
+    raw = resolve.with_given(raw, problem_entry.get("given", {}), problem, entry["problems"], known[1])
     algorithm_entry = {key: resolve.value_for(value, problem, entry["problems"], published, where) for key, value in raw.items()}
     resolve.check(algorithm_entry, known, set(), where)
+    resolve.check_execution(algorithm_entry, problem_entry, where)
 
     budgets = [published, *(source["budget"] for source in (cut, selection, algorithm_entry) if "budget" in source)]
     seeds = [entry["seeds"], *(source["seeds"] for source in (cut, selection, algorithm_entry) if "seeds" in source)]

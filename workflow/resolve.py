@@ -17,7 +17,7 @@ import yaml
 from workflow import digest as code
 
 ROOT = Path(__file__).resolve().parents[1]
-RESERVED = {"is", "data", "budget", "seeds", "room", "init", "execution"}  # keys of an entry that are no parameter
+RESERVED = {"is", "data", "budget", "seeds", "room", "init", "execution", "given"}  # keys of an entry that are no parameter
 
 
 class PlanError(ValueError):
@@ -81,6 +81,28 @@ def value_for(value: Any, problem: str, problems: Mapping, published: int, where
             raise PlanError(f"{where}: expected a value for problem {problem!r}, got {value}")
         value = value[problem]
     return {"T": published, "1/T": 1 / published}.get(value, value) if isinstance(value, str) else value
+
+
+def with_given(
+    raw: Mapping[str, Any], given: Mapping[str, str], problem: str, problems: Mapping, known: set[str]
+) -> dict[str, Any]:
+    """An algorithm's entry with what the problem gives to whoever has such a parameter and no own value for this problem."""
+
+    def lacks(name: str) -> bool:
+        value = raw.get(name)
+        return name not in raw or (isinstance(value, dict) and bool(set(value) & set(problems)) and problem not in value)
+
+    return {**raw, **{name: {"given": what} for name, what in given.items() if name in known and lacks(name)}}
+
+
+def check_execution(algorithm: Mapping[str, Any], problem: Mapping[str, Any], where: str) -> None:
+    """Refuse an unknown way of execution, and workers without a number."""
+    execution = algorithm.get("execution", problem.get("execution", "batch"))
+    room = algorithm.get("room", problem["room"])
+    if execution not in ("batch", "async"):
+        raise PlanError(f"{where}: expected execution batch or async, got {execution!r}")
+    if execution == "async" and room == "unlimited":
+        raise PlanError(f"{where}: expected a number of workers as `room` of execution async, got unlimited")
 
 
 def parameters(target: str, package: str, where: str, root: Path) -> tuple[set[str], set[str]]:

@@ -23,17 +23,15 @@ from typing import Any
 import numpy as np
 
 import algorithms
-import problems
-from algorithms.api import Arms, Observation
+from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
-from workflow import fetch, loop, record
+from workflow import async_loop, fetch, loop, record
 from workflow.digest import with_data
+from workflow.instance import build_problem, initial_design, parameters_of
 from workflow.plan import Cell, PlanError, Study, load, parse_seeds, seed_range
-from workflow.resolve import own_parameters
 from workflow.seeds import rng
 
 log = logging.getLogger("noregret.run")
-ROOT = Path()  # results/ and data/ lie in the working directory
 
 
 @dataclass(frozen=True)
@@ -57,22 +55,25 @@ def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
         return kept
     checkpoint = path.with_suffix(".checkpoint")
     kind = algorithms.load(cell.algorithm_entry["is"])
+    parameters = parameters_of(cell, problem)
     setup = time.process_time()
-    optimizer = kind(problem.domain, rng(seed, "optimizer", cell.problem, cell.algorithm), **own_parameters(cell.algorithm_entry))
+    optimizer = kind(problem.domain, rng(seed, "optimizer", cell.problem, cell.algorithm), **parameters)
     setup = time.process_time() - setup
-    progress = _resume(checkpoint, digest) or loop.start(optimizer, *initial_design(cell, seed, problem))
+    progress = _resume(checkpoint, digest) or _started(cell, optimizer, *initial_design(cell, seed, problem))
     began = saved = time.monotonic()
     cost = 0.0
     while progress.rows < cell.budget and time.monotonic() - began < limits.seconds:
-        loop.step(problem, progress, budget=cell.budget, room=_room(cell), noise=lambda i: rng(seed, "noise", cell.problem, i))
+        _step(cell, seed, problem, progress)
         if time.monotonic() - saved > max(limits.checkpoint_every, 20 * cost):
             cost = _save(checkpoint, digest, progress)
             saved = time.monotonic()
     status = "complete" if progress.rows >= cell.budget else "cutoff"
     header = _header(cell, seed, problem, digest, progress, status)
     columns = _clipped(progress, cell.budget)
+    setup += progress.given_seconds
     spent = setup + sum(float(columns[f"timing.{part}"].sum()) for part in ("ask", "tell", "evaluate"))
-    header |= {"setup_seconds": setup, "cpu_seconds": spent, "peak_mib": _peak_mib()}
+    header |= {"algorithm_parameters": {**cell.algorithm_entry, **parameters}}
+    header |= {"setup_seconds": setup, "given_seconds": progress.given_seconds, "cpu_seconds": spent, "peak_mib": _peak_mib()}
     found = record.write(path, header, columns)
     if status == "complete":
         checkpoint.unlink(missing_ok=True)
@@ -82,29 +83,28 @@ def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
     return found
 
 
-def build_problem(cell: Cell | Study, seed: int) -> Problem:
-    """The problem instance of a seed; the same for every algorithm."""
-    parameters = own_parameters(cell.problem_entry)
-    if "data" in cell.problem_entry:
-        parameters["data"] = data_path(cell)
-    return problems.load(cell.problem_entry["is"])(rng(seed, "instance", cell.problem), **parameters)
+def _started(cell: Cell, optimizer: Optimizer, query: np.ndarray, evaluation: Evaluation) -> loop.Progress:
+    """The progress of a run that was told its initial design."""
+    progress = async_loop.Progress(optimizer) if cell.is_async else loop.Progress(optimizer)
+    if not cell.problem_entry["init"].get("counted", True):
+        loop.start_from_data(progress, query, evaluation)
+    elif isinstance(progress, async_loop.Progress):
+        async_loop.start(progress, query, evaluation)
+    else:
+        loop.start(progress, query, evaluation)
+    return progress
 
 
-def data_path(cell: Cell | Study) -> Path:
-    """The prepared table of a cell's problem, fetched now if no workflow has; substitutes never at paper scale."""
-    name, allowed = cell.problem_entry["data"], cell.scale != "paper"
-    path = fetch.prepared_path(name, root=ROOT, substitutes=allowed)
-    return path if path.exists() else fetch.prepare(name, root=ROOT, substitutes=allowed)
+def _step(cell: Cell, seed: int, problem: Problem, progress: loop.Progress) -> None:
+    """One batch, or one event where workers do not wait for one another."""
 
+    def noise(i: int) -> np.random.Generator:
+        return rng(seed, "noise", cell.problem, i)
 
-def initial_design(cell: Cell, seed: int, problem: Problem) -> tuple[np.ndarray, Evaluation]:
-    """The design that all algorithms share, read from its own record or evaluated now (the numbers are the same)."""
-    path = cell.initial_folder / f"{seed}.parquet"
-    digest = with_data(cell.initial_digest, problem.data_sha256)
-    if path.exists() and record.read_header(path).get("digest") == digest:
-        return _evaluation(record.read(path))
-    query = _draw_design(cell, seed, problem)
-    return query, loop.evaluate(problem, query, lambda i: rng(seed, "noise", cell.problem, i), first=0)
+    if isinstance(progress, async_loop.Progress):
+        async_loop.step(problem, progress, room=cell.room, noise=noise)
+    else:
+        loop.step(problem, progress, budget=cell.budget, room=cell.room, noise=noise)
 
 
 def run_initial(cell: Cell) -> dict[int, str]:
@@ -153,26 +153,6 @@ def _write_initial(cell: Cell, seed: int, problem: Problem, digest: str, path: P
     return record.write(path, {"problem": cell.problem_name, "seed": seed, "digest": digest}, columns)
 
 
-def _evaluation(found: record.Record) -> tuple[np.ndarray, Evaluation]:
-    """An initial design back from its record."""
-    columns, none = found.columns, np.empty((found.rows, 0))
-    seen = Observation(columns["y"], columns.get("g", none), columns.get("factor_values", none))
-    true = Observation(columns["true"], columns.get("true_g", none), columns.get("true_factor_values", none))
-    return columns["query"], Evaluation(seen, true, columns["seconds"])
-
-
-def _draw_design(cell: Cell, seed: int, problem: Problem) -> np.ndarray:
-    init, draw = cell.problem_entry["init"], rng(seed, "init", cell.problem)
-    if isinstance(problem.domain, Arms):
-        return draw.integers(len(problem.domain), size=init["n"])
-    return draw.random((init["n"], problem.domain.d))
-
-
-def _room(cell: Cell) -> int:
-    room = cell.problem_entry["room"]
-    return loop.UNLIMITED if room == "unlimited" else int(room)
-
-
 def _clipped(progress: loop.Progress, budget: int) -> record.Columns:
     """The rows within the budget: an initial design may be longer than a very small one."""
     return {name: values[:budget] for name, values in progress.columns().items()}
@@ -191,7 +171,6 @@ def _header(cell: Cell, seed: int, problem: Problem, digest: str, progress: loop
         "budget": cell.budget,
         "initial": cell.problem_entry["init"]["n"],
         "problem_parameters": dict(cell.problem_entry),
-        "algorithm_parameters": dict(cell.algorithm_entry),
         "digest": digest,
         "status": status,
         "best": problem.best,

@@ -225,6 +225,18 @@ def test_constraints_and_factor_values_are_kept_in_order():
         ("gp_ucb.GPUCB", {"posterior": "sparse"}, "posterior: expected distinct-arms or textbook, got 'sparse'"),
         ("gp_bucb.GPBUCB", {"rule": "mean"}, "rule: expected product or sum, got 'mean'"),
         ("bbkb.BBKB", {"rule": "local"}, "rule: expected global or global-local or global-local-appendix, got 'local'"),
+        ("bbkb.BBKB", {"start": "uniform"}, "start: expected resparsify or bless, got 'uniform'"),
+        (
+            "regularized_evolution.RegularizedEvolution",
+            {"replacement": "no"},
+            "replacement: expected with or without, got 'no'",
+        ),
+        (
+            "regularized_evolution.RegularizedEvolution",
+            {"tournament": 9},
+            "expected 1 <= tournament <= population, got tournament 9, population 8",
+        ),
+        ("regularized_evolution.RegularizedEvolution", {}, "mutates an arm into a neighbour, and this problem's arms have none"),
         ("bkb.BKB", {"beta": "big"}, "beta: expected theorem or reference-code, got 'big'"),
         ("bkb.BKB", {"bandwidth": 0.0}, "bandwidth: expected a positive number, got 0.0"),
     ],

@@ -24,7 +24,7 @@ CONFIDENCE = {"bandwidth": BANDWIDTH, "lam": LAM, "xi": 0.1, "norm": 1.0, "delta
 EXACT = {**CONFIDENCE, "posterior": "distinct-arms"}
 SKETCH = {**CONFIDENCE, "qbar": 2.0, "inclusion": "per-pull"}
 FULL = {**SKETCH, "qbar": 1e9}  # every pulled arm enters the dictionary
-BATCH = {**SKETCH, "C": 2.0, "rule": "global", "parallelism": 0}
+BATCH = {**SKETCH, "C": 2.0, "rule": "global", "parallelism": 0, "start": "resparsify"}
 NOTHING = np.empty(0, dtype=np.int64)
 
 

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_info
 from algorithms.api import Arms, Box, Observation, Optimizer
 from problems.api import Evaluation, Problem
 from workflow import loop, record
+from workflow.plan import UNLIMITED
 from workflow.seeds import rng
 
 
@@ -58,16 +59,18 @@ def toy(smooth):
 
 def started(problem, optimizer, query=(7,)):
     query = np.array(query)
-    return loop.start(optimizer, query, loop.evaluate(problem, query, noise, first=0))
+    progress = loop.Progress(optimizer)
+    loop.start(progress, query, loop.evaluate(problem, query, noise, first=0))
+    return progress
 
 
-def finished(problem, progress, budget, room=loop.UNLIMITED):
+def finished(problem, progress, budget, room=UNLIMITED):
     while progress.rows < budget:
         loop.step(problem, progress, budget=budget, room=room, noise=noise)
     return progress
 
 
-def script(problem, width, budget, room=loop.UNLIMITED):
+def script(problem, width, budget, room=UNLIMITED):
     return finished(problem, started(problem, Script(problem.domain, rng(0), width=width)), budget, room)
 
 
@@ -182,7 +185,7 @@ def test_a_step_pickled_and_continued_gives_the_identical_trace(arms_case, toy):
     assert one == other
 
 
-@pytest.mark.parametrize("room", [1, loop.UNLIMITED])
+@pytest.mark.parametrize("room", [1, UNLIMITED])
 def test_a_shorter_run_is_a_bit_exact_prefix_of_a_longer_one(arms_case, toy, room):
     def columns(budget):
         optimizer = arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label))

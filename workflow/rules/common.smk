@@ -1,5 +1,8 @@
 # What the rules look up in the plan; everything clever is in workflow/*.py.
+from pathlib import Path
+
 from workflow import digest
+from workflow.fetch import prepared_path, substitutes_allowed
 from workflow.selection import figure, figure_runs
 
 
@@ -16,12 +19,14 @@ def first(wildcards):
 
 
 def data_of(found):
-    folder = "data/prepared/" if SCALE == "paper" else "data/prepared/or-substitute/"
-    return (
-        [f"{folder}{found.problem_entry['data']}.parquet"]
-        if "data" in found.problem_entry
-        else []
+    if "data" not in found.problem_entry:
+        return []
+    path = prepared_path(
+        found.problem_entry["data"],
+        root=Path(),
+        substitutes=substitutes_allowed(SCALE),
     )
+    return [str(path)]
 
 
 def drawn_by(wildcards):

@@ -13,7 +13,7 @@ from math import log, nan
 import numpy as np
 
 from algorithms.api import Indices
-from algorithms.bbkb import BBKB, Draft
+from algorithms.bbkb import BBKB, RESPARSIFY, Draft
 from algorithms.parts.arms import ExactPosterior
 from problems.api import Problem
 from workflow.loop import evaluate, query_none
@@ -38,7 +38,17 @@ def run(
     for lam, qbar in settings:
         stream = rng(seed, "study", "batching", rule, inclusion, parallelism, str(float(lam)), str(float(qbar)))
         model: Model = {"bandwidth": bandwidth, "lam": lam, "xi": xi, "norm": norm, "delta": delta, "beta": beta}
-        bbkb = BBKB(table(problem), stream, qbar=qbar, C=C, rule=rule, inclusion=inclusion, parallelism=parallelism, **model)
+        bbkb = BBKB(
+            table(problem),
+            stream,
+            qbar=qbar,
+            C=C,
+            rule=rule,
+            inclusion=inclusion,
+            parallelism=parallelism,
+            start=RESPARSIFY,
+            **model,
+        )
         met = int(lam >= 1 and qbar >= 8 * log(4 * T / delta))
         fixed = {"lam": float(lam), "qbar": float(qbar), "hypothesis_met": met}
         rows += [fixed | row for row in _follow(seed, problem, bbkb, T)]

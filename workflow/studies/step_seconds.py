@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from algorithms.api import Arms, Indices, Optimizer
-from algorithms.bbkb import BBKB, GLOBAL
+from algorithms.bbkb import BBKB, GLOBAL, RESPARSIFY
 from algorithms.bkb import BKB
 from algorithms.gp_ucb import GPUCB
 from problems.api import Problem
@@ -42,7 +42,7 @@ def run(
     model: Model = {"bandwidth": bandwidth, "lam": lam, "xi": xi, "norm": norm, "delta": delta, "beta": beta}
     makers: tuple[Maker, ...] = (
         lambda d, r: BKB(d, r, epsilon=epsilon, qbar=qbar, inclusion=inclusion, **model),
-        lambda d, r: BBKB(d, r, C=C, rule=GLOBAL, parallelism=0, qbar=qbar, inclusion=inclusion, **model),
+        lambda d, r: BBKB(d, r, C=C, rule=GLOBAL, parallelism=0, start=RESPARSIFY, qbar=qbar, inclusion=inclusion, **model),
         lambda d, r: GPUCB(d, r, posterior="textbook", **model),
         lambda d, r: GPUCB(d, r, posterior="distinct-arms", **model),
     )

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
+from algorithms.parts.arms.bless import bless
 from algorithms.parts.arms.exact import ExactPosterior
 from algorithms.parts.arms.kernel import GaussianTable
 from algorithms.parts.arms.pulls import Pulls
 from algorithms.parts.arms.sketch import SketchedPosterior, include
 from algorithms.parts.arms.textbook import TextbookPosterior
 
-__all__ = ["EXACT", "ExactPosterior", "GaussianTable", "Pulls", "SketchedPosterior", "TextbookPosterior", "chosen", "include"]
+__all__ = [
+    "EXACT", "ExactPosterior", "GaussianTable", "Pulls", "SketchedPosterior", "TextbookPosterior", "bless", "chosen", "include",
+]  # fmt: skip
 
 EXACT: Mapping[str, type[ExactPosterior] | type[TextbookPosterior]] = {
     "distinct-arms": ExactPosterior,

@@ -9,6 +9,7 @@ import numpy as np
 from algorithms.api import Array, Indices
 
 FIRST_ROWS = 64
+MOST_BYTES = 400 << 20  # of remembered columns, unless somebody needs half of that at once
 
 
 class GaussianTable:
@@ -60,8 +61,14 @@ class GaussianTable:
     def _placed(self, arms: Sequence[int] | Indices) -> Indices:
         """Rows of the buffer for some arms; those not asked for before are computed."""
         wanted = np.asarray(arms, dtype=np.int64)
-        for arm in wanted[self._place[wanted] < 0]:
-            self._remember(int(arm))
+        new = wanted[self._place[wanted] < 0]
+        most = MOST_BYTES // (8 * len(self))  # columns
+        if len(new) and self._used + len(new) > most and len(wanted) <= most // 2:
+            self._forget()  # dictionaries drawn anew among thousands of arms would fill the memory
+            new = wanted
+        for arm in new:
+            if self._place[arm] < 0:
+                self._remember(int(arm))
         return self._place[wanted]
 
     def _remember(self, arm: int) -> None:

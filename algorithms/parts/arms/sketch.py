@@ -49,9 +49,9 @@ class SketchedPosterior:
         """The posterior after some pulls; `included` (u,) says which of the distinct arms make the dictionary."""
         if not included.any():
             return cls.prior(kernel, lam)
-        K = kernel.among(pulls.arms, pulls.arms)  # (u, u)
-        W = inverse_root(K[np.ix_(included, included)])  # (m, r)
-        Z = K[:, included] @ W  # (u, r)
+        K = kernel.among(pulls.arms[included], pulls.arms)  # (m, u)
+        W = inverse_root(K[:, included])  # (m, r)
+        Z = K.T @ W  # (u, r)
         g, E = np.linalg.eigh((Z * pulls.n[:, None]).T @ Z)
         g = np.maximum(g, 0.0)
         support, T = _spread(pulls.arms, included, W @ E)

@@ -1,0 +1,75 @@
+"""What a run starts from: the problem instance of its seed, the optimizer's parameters, the shared initial design."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import problems
+from algorithms.api import Arms, Observation
+from problems.api import Evaluation, Problem
+from workflow import fetch, loop, record
+from workflow.digest import with_data
+from workflow.plan import Cell, PlanError, Study
+from workflow.resolve import own_parameters
+from workflow.seeds import rng
+
+ROOT = Path()  # results/ and data/ lie in the working directory
+
+
+def build_problem(cell: Cell | Study, seed: int) -> Problem:
+    """The problem instance of a seed; the same for every algorithm."""
+    parameters = own_parameters(cell.problem_entry)
+    if "data" in cell.problem_entry:
+        parameters["data"] = data_path(cell)
+    return problems.load(cell.problem_entry["is"])(rng(seed, "instance", cell.problem), **parameters)
+
+
+def data_path(cell: Cell | Study) -> Path:
+    """The prepared table of a cell's problem, fetched now if no workflow has; substitutes never at paper scale."""
+    name, allowed = cell.problem_entry["data"], fetch.substitutes_allowed(cell.scale)
+    path = fetch.prepared_path(name, root=ROOT, substitutes=allowed)
+    return path if path.exists() else fetch.prepare(name, root=ROOT, substitutes=allowed)
+
+
+def initial_design(cell: Cell, seed: int, problem: Problem) -> tuple[np.ndarray, Evaluation]:
+    """The design that all algorithms share, read from its own record or evaluated now (the numbers are the same)."""
+    path = cell.initial_folder / f"{seed}.parquet"
+    digest = with_data(cell.initial_digest, problem.data_sha256)
+    if path.exists() and record.read_header(path).get("digest") == digest:
+        return evaluation_of(record.read(path))
+    query = draw_design(cell, seed, problem)
+    return query, loop.evaluate(problem, query, lambda i: rng(seed, "noise", cell.problem, i), first=0)
+
+
+def parameters_of(cell: Cell, problem: Problem) -> dict[str, Any]:
+    """The optimizer's parameters, with what the problem reveals in the place of its name. Raises PlanError."""
+    parameters = own_parameters(cell.algorithm_entry)
+    for name, value in parameters.items():
+        if isinstance(value, dict) and set(value) == {"given"}:
+            if value["given"] not in problem.reveals:
+                known = ", ".join(problem.reveals) or "nothing"
+                raise PlanError(
+                    f"{cell.name}: {name} is given by {value['given']!r}, which the problem does not reveal; known: {known}"
+                )
+            parameters[name] = problem.reveals[value["given"]]
+    return parameters
+
+
+def evaluation_of(found: record.Record) -> tuple[np.ndarray, Evaluation]:
+    """An initial design back from its record."""
+    columns, none = found.columns, np.empty((found.rows, 0))
+    seen = Observation(columns["y"], columns.get("g", none), columns.get("factor_values", none))
+    true = Observation(columns["true"], columns.get("true_g", none), columns.get("true_factor_values", none))
+    return columns["query"], Evaluation(seen, true, columns["seconds"])
+
+
+def draw_design(cell: Cell, seed: int, problem: Problem) -> np.ndarray:
+    init, draw = cell.problem_entry["init"], rng(seed, "init", cell.problem)
+    if isinstance(problem.domain, Arms):
+        if init["design"] == "uniform-distinct":
+            return draw.choice(len(problem.domain), size=init["n"], replace=False)
+        return draw.integers(len(problem.domain), size=init["n"])
+    return draw.random((init["n"], problem.domain.d))
