@@ -80,13 +80,19 @@ def read(path: Path) -> Cells:
         adjacency, conv = _block(table, "adjacency"), _block(table, "conv")
         validation, test, seconds = measured = tuple(_block(table, name) for name in MEASURED)
         edits = tuple(np.array(reached, dtype=np.int64) for reached in table.column("edits").to_pylist())
+        status, checksum = metadata["data"], metadata["content_sha256"]
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected the prepared table of NAS-Bench-101, cannot read it ({error}): {remedy}") from None
     for name, values in zip(MEASURED, measured, strict=True):
         if not np.isfinite(values).all():
             row, repeat = np.argwhere(~np.isfinite(values))[0]
             raise ValueError(f"expected finite numbers, got {name} = {values[row, repeat]} in row {row} of {path}: {remedy}")
-    return Cells(adjacency, conv, validation, test, seconds, edits, metadata["data"], metadata["content_sha256"])
+    astray = [row for row, reached in enumerate(edits) if len(reached) and not 0 <= reached.min() <= reached.max() < len(edits)]
+    if astray:
+        raise ValueError(
+            f"expected edits that lead to rows 0..{len(edits) - 1}, got others in row {astray[0]} of {path}: {remedy}"
+        )
+    return Cells(adjacency, conv, validation, test, seconds, edits, status, checksum)
 
 
 def _block(table: pa.Table, name: str) -> Array:

@@ -75,10 +75,18 @@ def _begin(problem: Problem, progress: Progress, *, free: int, noise: Noise) -> 
         began = time.perf_counter()
         evaluation = loop.evaluate(problem, one, noise, first=progress.given + progress.begun)
         asked["evaluate"] = time.perf_counter() - began
-        finished = progress.now + float(evaluation.seconds[0])
+        finished = progress.now + _duration(evaluation, progress.begun)
         progress.running.append(Running(finished, progress.begun, progress.now, one, evaluation, diagnostics, asked))
         progress.begun += 1
         asked = {}
+
+
+def _duration(evaluation: Evaluation, index: int) -> float:
+    """Simulated seconds of one evaluation. Raises ArithmeticError where they would break the order of events."""
+    seconds = float(evaluation.seconds[0])
+    if not 0 <= seconds < np.inf:
+        raise ArithmeticError(f"evaluation {index}: expected finite seconds >= 0, got {seconds}: look at the problem there")
+    return seconds
 
 
 def _stamp(progress: Progress, started: NDArray, finished: NDArray) -> None:

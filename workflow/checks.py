@@ -59,9 +59,9 @@ def _ordered(evidence: Evidence, check: Check) -> Iterator[Comparison]:
 
 
 def _equivalent(evidence: Evidence, check: Check) -> Iterator[Comparison]:
-    """Two one-sided tests that the means differ by less than a share of the right one."""
+    """Two one-sided tests that the means differ by less than a share of the right one, or than an absolute tolerance."""
     for what, left, right in sides(evidence, check):
-        tolerance = check["tolerance"] * abs(float(right.mean()))
+        tolerance = check["absolute"] if "absolute" in check else check["tolerance"] * abs(float(right.mean()))
         words = what.replace(" and ", " = ", 1) + f" within {tolerance:.3g}"
         yield _comparison(
             words, "difference", within(left - right, tolerance), holds=abs(float((left - right).mean())) < tolerance

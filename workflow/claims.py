@@ -176,7 +176,10 @@ def _meets(value: Any, key: str, bound: Any) -> bool:
 def _parameter(cell: Cell, name: str) -> Any:
     if name not in cell.algorithm_entry:
         raise PlanError(f"{cell.name}: no parameter {name!r} to check a hypothesis on; known: {', '.join(cell.algorithm_entry)}")
-    return cell.algorithm_entry[name]
+    value = cell.algorithm_entry[name]
+    if isinstance(value, dict):
+        raise PlanError(f"{cell.name}: {name} is given by the problem, so that no hypothesis can be checked on it before a run")
+    return value
 
 
 def _command(run: Run) -> str:

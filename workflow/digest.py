@@ -102,6 +102,14 @@ def domains_of(name: str, *, root: Path = ROOT) -> set[str]:
     raise LookupError(f"expected `domains = (...)` in class {wanted} of algorithms/{module}.py, found none")
 
 
+def reveals_of(name: str, *, root: Path = ROOT) -> set[str]:
+    """What the problems of a file reveal: the keys of every dict literal that it passes as `reveals=`."""
+    path = _file(root, f"problems.{name.partition('.')[0]}")
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)] if path else []
+    given = [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "reveals"]
+    return {str(ast.literal_eval(key)) for value in given if isinstance(value, ast.Dict) for key in value.keys if key}
+
+
 def _keywords(function: ast.FunctionDef) -> tuple[set[str], set[str]]:
     arguments = function.args
     names = {argument.arg for argument in arguments.kwonlyargs}

@@ -33,7 +33,7 @@ class Evidence:
         """Seeds and metric over evaluations, (n,) and (n, T)."""
         cell = self.place(check, problem, curve, variant)
         if "relative_to" in check:
-            values = self.store.relative(cell, check["metric"], self.paper.cell(problem, check["relative_to"]))
+            values = self.store.relative(cell, check["metric"], self.paper.cell(cell.problem_name, check["relative_to"]))
         else:
             values = self.store.values(cell, check["metric"])
         return self.store.seeds(cell), values
@@ -59,14 +59,18 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
     """Every run whose records a check reads. Raises PlanError where none is planned."""
     if "study" in check:
         return [paper.study(check["study"])]
-    curves = [curve for side in ("left", "right", "curves") for curve in named(paper, check, side)]
     runs: list[Run] = []
-    for problem in problems_of(paper, check):
-        for curve, variant in product(curves, variants_of(paper, check)):
-            runs.append(selection.place(paper, problem, curve, reading=reading, variant=variant))
-        if "relative_to" in check:
-            runs.append(paper.cell(problem, check["relative_to"]))
+    for problem, side in product(problems_of(paper, check), ("left", "right", "curves")):
+        where = opposite(check, problem) if side == "right" else problem
+        for curve, variant in product(named(paper, check, side), variants_of(paper, check)):
+            cell = selection.place(paper, where, curve, reading=reading, variant=variant)
+            runs += [cell, *base_of(paper, check, cell)]
     return runs
+
+
+def base_of(paper: Paper, check: Check, cell: Cell) -> list[Cell]:
+    """The run that a check divides by, on the very problem of a cell."""
+    return [paper.cell(cell.problem_name, check["relative_to"])] if "relative_to" in check else []
 
 
 def named(paper: Paper, check: Check, side: str) -> list[str]:
@@ -76,6 +80,11 @@ def named(paper: Paper, check: Check, side: str) -> list[str]:
 
 def problems_of(paper: Paper, check: Check) -> list[str]:
     return list(check.get("problems", paper.entry["problems"]))
+
+
+def opposite(check: Check, problem: str) -> str:
+    """The problem on which the right side of a check is read: the same one, unless the check compares two problems."""
+    return str(check.get("against", problem))
 
 
 def variants_of(paper: Paper, check: Check) -> list[str]:
@@ -145,11 +154,13 @@ def sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Array, Array]
         for left_name, right_name in product(named(evidence.paper, check, "left"), rights):
             left = scalars(evidence, check, problem, left_name, best)
             if isinstance(right_name, str):
-                right = scalars(evidence, check, problem, right_name, best)
+                right = scalars(evidence, check, opposite(check, problem), right_name, best)
             else:
                 right = dict.fromkeys(left, float(right_name))
             common = sorted(set(left) & set(right))
             what = f"{left_name} and {right_name} on {problem}"
+            if "against" in check:
+                what = f"{left_name} on {problem} and {right_name} on {check['against']}"
             yield what, np.array([left[seed] for seed in common]), np.array([right[seed] for seed in common])
 
 
@@ -187,7 +198,7 @@ def curves(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
         _, values = evidence.series(check, problem, curve)
         chosen = metrics.thin(values.shape[1], log=check["test"] == "exponent")
         chosen = chosen if check["test"] != "band" else np.arange(values.shape[1])
-        x = np.asarray(chosen + 1.0, dtype=np.float64)
+        x = np.asarray(chosen + 1.0 + check.get("known", 0), dtype=np.float64)
         yield f"{curve} on {problem}", [(x, row[chosen]) for row in values]
 
 

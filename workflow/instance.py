@@ -70,6 +70,10 @@ def draw_design(cell: Cell, seed: int, problem: Problem) -> np.ndarray:
     init, draw = cell.problem_entry["init"], rng(seed, "init", cell.problem)
     if isinstance(problem.domain, Arms):
         if init["design"] == "uniform-distinct":
+            if init["n"] > len(problem.domain):
+                raise PlanError(
+                    f"{cell.name}: expected at most {len(problem.domain)} distinct arms in `init`, got n = {init['n']}"
+                )
             return draw.choice(len(problem.domain), size=init["n"], replace=False)
         return draw.integers(len(problem.domain), size=init["n"])
     return draw.random((init["n"], problem.domain.d))

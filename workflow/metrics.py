@@ -83,8 +83,27 @@ def step_seconds(found: Record) -> Array:
     """Seconds of the algorithm per evaluation, those of a batch spread evenly over it."""
     spent = found.columns["timing.ask"] + found.columns["timing.tell"]
     batch = found.columns["batch"].astype(np.int64)
-    size = np.bincount(batch)
-    return (np.bincount(batch, weights=spent) / size)[batch]
+    return np.bincount(batch, weights=spent)[batch] / np.bincount(batch)[batch]
+
+
+def experiment_seconds(found: Record) -> Array:
+    """Simulated seconds until an evaluation is known: a batch costs its slowest member, batches follow one another."""
+    if "finished" in found.columns:  # workers that do not wait for one another
+        return found.columns["finished"].astype(np.float64)
+    batch = found.columns["batch"].astype(np.int64)
+    slowest = np.zeros(batch[-1] + 1)
+    np.maximum.at(slowest, batch, found.columns["seconds"])
+    return np.cumsum(slowest)[batch]
+
+
+def total_seconds(found: Record) -> Array:
+    """Time of the experiments and of the algorithm, which never overlap here."""
+    return experiment_seconds(found) + seconds(found)
+
+
+def given_seconds(found: Record) -> Array:
+    """CPU seconds of learning from the evaluations that existed before the run."""
+    return np.array([found.header.get("given_seconds", 0.0)])
 
 
 def batch_size(found: Record) -> Array:
@@ -123,6 +142,9 @@ METRICS: Mapping[str, Metric] = {
     "stuck": Metric("recommendation not optimal", "share of seeds", stuck),
     "seconds": Metric("time of the algorithm", "s", seconds),
     "step_seconds": Metric("time of the algorithm per evaluation", "s", step_seconds),
+    "experiment_seconds": Metric("time of the experiments", "simulated s", experiment_seconds),
+    "total_seconds": Metric("time of algorithm and experiments", "s", total_seconds),
+    "given_seconds": Metric("time to learn from existing data", "s", given_seconds),
     "batch_size": Metric("batch size", "evaluations", batch_size),
     "batches": Metric("batches so far", "", batches),
 }

@@ -89,10 +89,12 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     lines: list[Line] = []
     dots: list[Dots] = []
     seeds, lengths, data = set[int](), set[int](), set[str]()
-    base = paper.cell(panel["problem"], panel["relative_to"]) if "relative_to" in panel else None
     for label, cell in places(paper, panel):
         try:
-            values = store.relative(cell, panel["metric"], base) if base else store.values(cell, panel["metric"])
+            if "relative_to" in panel:
+                values = store.relative(cell, panel["metric"], paper.cell(cell.problem_name, panel["relative_to"]))
+            else:
+                values = store.values(cell, panel["metric"])
         except NotRun:
             missing.append(label)
             continue
@@ -106,7 +108,7 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
             lines.append(_line(label, style, values, panel, hollow))
     if "extrapolate" in panel:
         lines += _extrapolated(lines, start=panel["extrapolate"]["from"], to=panel["extrapolate"]["to"])
-    ratio = f"{shown.label} / that of {panel['relative_to']}" if base else shown.axis
+    ratio = f"{shown.label} / that of {panel['relative_to']}" if "relative_to" in panel else shown.axis
     dotted = panel.get("kind") == "dots"
     return Panel(
         title=panel.get("title", ""),

@@ -298,6 +298,7 @@ def _cell(
     overrides = resolve.overrides(changes.get("problems", {}), problem, known[1])
     problem_entry = {**base, **overrides}
     resolve.check(problem_entry, known, {"data"}, f"papers/{name}.yaml, problem {problem}")
+    resolve.check_given(problem_entry, f"papers/{name}.yaml, problem {problem}", root)
 
     known = resolve.parameters(entry["algorithms"][algorithm]["is"], "algorithms", where, root)
     reading_overrides = resolve.overrides(changes.get("algorithms", {}), algorithm, known[1])

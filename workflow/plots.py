@@ -60,7 +60,8 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
     lengths = {n for panel in panels for n in panel.lengths}
     substitutes = sorted({panel.data.removeprefix("substitute: ") for panel in panels if panel.data.startswith("substitute")})
     real = any(panel.data == "real" for panel in panels)
-    shown = "one dot a seed" if entry.get("kind") == "dots" else BANDS[entry.get("band", "ci95")]
+    bands = dict.fromkeys(BANDS[panel.options.get("band", "ci95")] for panel in panels)
+    shown = "one dot a seed" if entry.get("kind") == "dots" else " or ".join(bands)
     reading = entry.get("reading", "see labels" if "readings" in entry else "default")
     missing = sorted({label for panel in panels for label in panel.missing})
     parts = [
@@ -84,7 +85,7 @@ def _span(numbers: set[int]) -> str:
 
 def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
     """All panels, one legend below them, the small print in the lower left corner."""
-    across = min(len(panels), 2 if len(panels) <= 4 else 3)
+    across = min(len(panels), 2 if len(panels) in (2, 4) else 3)
     down = -(-len(panels) // across)
     dotted = any(panel.dots for panel in panels)
     height = 0.9 + 0.24 * max(len(panel.dots) for panel in panels) if dotted else 2.9

@@ -95,6 +95,17 @@ def with_given(
     return {**raw, **{name: {"given": what} for name, what in given.items() if name in known and lacks(name)}}
 
 
+def check_given(problem: Mapping[str, Any], where: str, root: Path) -> None:
+    """Refuse a `given:` that names what the problem does not reveal."""
+    if "given" not in problem:
+        return
+    known = code.reveals_of(problem["is"], root=root)
+    if unknown := sorted(set(problem["given"].values()) - known):
+        raise PlanError(
+            f"{where}: `given` names {', '.join(unknown)}; {problem['is']} reveals {', '.join(sorted(known)) or 'nothing'}"
+        )
+
+
 def check_execution(algorithm: Mapping[str, Any], problem: Mapping[str, Any], where: str) -> None:
     """Refuse an unknown way of execution, and workers without a number."""
     execution = algorithm.get("execution", problem.get("execution", "batch"))

@@ -46,9 +46,10 @@ def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
         if "study" in panel:
             runs.append(paper.study(panel["study"]))
             continue
-        runs += [cell for _, cell in places(paper, panel)]
+        cells = [cell for _, cell in places(paper, panel)]
+        runs += cells
         if "relative_to" in panel:
-            runs.append(paper.cell(panel["problem"], panel["relative_to"]))
+            runs += [paper.cell(cell.problem_name, panel["relative_to"]) for cell in cells]
     return runs
 
 

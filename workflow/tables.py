@@ -39,8 +39,9 @@ def runs_of(paper: Paper, name: str) -> list[Run]:
         return []
     if entry["kind"] == "study":
         return [paper.study(entry["study"])]
-    bases = [paper.cell(problem, entry["relative_to"]) for problem in entry["problems"]] if "relative_to" in entry else []
-    return [*(cell for _, cell in _cells(paper, entry)), *bases]
+    cells = [cell for _, cell in _cells(paper, entry)]
+    bases = [paper.cell(cell.problem_name, entry["relative_to"]) for cell in cells] if "relative_to" in entry else []
+    return [*cells, *bases]
 
 
 def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
@@ -96,7 +97,7 @@ def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], problem: 
     except NotRun:
         return {}
     if "relative_to" in entry:
-        regret = store.relative(cell, "cumulative_regret", paper.cell(problem, entry["relative_to"]))[:, -1]
+        regret = store.relative(cell, "cumulative_regret", paper.cell(cell.problem_name, entry["relative_to"]))[:, -1]
     else:
         regret = store.values(cell, "cumulative_regret")[:, -1]
     low, high = interval(regret)

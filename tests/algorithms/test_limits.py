@@ -16,7 +16,7 @@ from algorithms.bkb import BKB
 from algorithms.eps_greedy import EpsGreedy
 from algorithms.gp_bucb import GPBUCB
 from algorithms.gp_ucb import GPUCB
-from algorithms.parts.arms import GaussianTable, SketchedPosterior
+from algorithms.parts.arms import GaussianTable, SketchedPosterior, bless, include
 from algorithms.random_search import RandomSearch
 
 LAM, BANDWIDTH, EVERYTHING = 0.01, 0.3, 10**6
@@ -319,6 +319,120 @@ def test_uncertainty_sampling_takes_as_many_batches_as_the_room_needs(smooth):
     while len(parts.y) <= len(initial):
         tell(parts, parts.ask(5, NOTHING), f)
     assert_array_equal(parts.x[1 : 1 + len(initial)], initial)
+
+
+# BLESS for an initial design of many arms
+
+
+def block(kind=BBKB, t=120, **parameters):
+    """An optimizer that was told t pulls of 60 arms in one block, some of them again and again."""
+
+    def build(smooth):
+        points, f = smooth(3)
+        optimizer = new(kind, points, **parameters)
+        tell(optimizer, np.random.default_rng(4).integers(60, size=t), f)
+        return optimizer, f
+
+    return build
+
+
+def test_the_first_block_draws_the_dictionary_of_bless_and_later_ones_that_of_algorithm_1(smooth, monkeypatch):
+    drawn = []
+
+    def spy(name, real):
+        return lambda *arguments: drawn.append((name, arguments)) or real(*arguments)
+
+    monkeypatch.setattr("algorithms.bbkb.bless", spy("bless", bless))
+    monkeypatch.setattr("algorithms.bbkb.include", spy("include", include))
+    optimizer, f = block(**{**BATCH, "start": "bless"})(smooth)
+    before = optimizer.posterior.variance
+    for _ in range(3):
+        tell(optimizer, optimizer.ask(EVERYTHING, NOTHING), f)
+    assert [name for name, _ in drawn] == ["bless", "include", "include", "include"]
+    kernel, x, lam, qbar, rng = drawn[0][1]
+    assert kernel is optimizer.kernel and rng is optimizer.rng
+    assert_array_equal(x, optimizer.x[:120])
+    assert (lam, qbar) == (LAM, 2.0)
+    probability, n, rule, _ = drawn[1][1]
+    arms = optimizer.pulls.arms[: len(n)]
+    assert_allclose(probability, 2.0 * before[arms])  # Alg. 1 l. 13: the variances after the block
+    assert rule == "per-pull"
+    assert optimizer.resparsifications == 4
+
+
+@pytest.mark.parametrize("beta", ["theorem", "reference-code"])
+def test_the_dictionary_of_a_block_is_made_of_the_arms_whose_pulls_bless_drew(smooth, beta):
+    optimizer, _ = block(**{**BATCH, "start": "bless", "beta": beta})(smooth)
+    sampled = bless(GaussianTable(optimizer.domain.points, BANDWIDTH), optimizer.x, LAM, 2.0, np.random.default_rng(0))
+    assert_array_equal(np.sort(optimizer.posterior.dictionary), np.unique(optimizer.x[sampled]))
+    assert 0 < len(optimizer.posterior.dictionary) < len(optimizer.pulls.arms)
+
+
+@pytest.mark.parametrize("qbar", [2.0, 1e9])
+def test_after_a_block_the_information_is_the_log_determinant_of_the_sketch(smooth, gram, literal, qbar):
+    optimizer, f = block(**{**BATCH, "start": "bless", "C": 3.0, "qbar": qbar})(smooth)
+    x, K = optimizer.x, gram(optimizer.domain.points, BANDWIDTH)
+    Z = literal(K, LAM, optimizer.posterior.dictionary, x, optimizer.y).z[:, x].T  # (t, m)
+    information = np.linalg.slogdet(np.eye(120) + 3 * Z @ Z.T / LAM)[1]
+    assert optimizer.information == pytest.approx(information, rel=1e-6)
+    assert optimizer.alpha == pytest.approx(3 * (0.2 * math.sqrt(information + math.log(100)) + 2.4142136 * 0.1), rel=1e-6)
+    if qbar == 1e9:  # every pulled arm enters: that of the kernel matrix itself
+        assert information == pytest.approx(np.linalg.slogdet(np.eye(120) + 3 * K[np.ix_(x, x)] / LAM)[1], rel=1e-6)
+    before, query = optimizer.posterior.variance, np.array([3, 3, 50])
+    tell(optimizer, query, f)
+    assert optimizer.information == pytest.approx(information + np.log1p(3 * before[query]).sum(), rel=1e-6)  # Thm. 2
+
+
+def test_without_bless_the_information_of_a_block_is_that_of_a_batch_on_the_prior(smooth):
+    optimizer, _ = block(**BATCH)(smooth)
+    assert optimizer.information == pytest.approx(120 * math.log1p(3 / LAM))
+    blessed, _ = block(**{**BATCH, "start": "bless"})(smooth)
+    assert blessed.information < 0.3 * optimizer.information  # what BLESS is for
+
+
+def test_the_width_of_the_authors_code_knows_no_start(smooth):
+    """Of the same dictionary: the sum of the variances at the pulls times ln t, then sums of ln(1 + variance)."""
+    options = {**BATCH, **FULL, "beta": "reference-code", "inclusion": "per-arm"}
+    plain, blessed = (block(**{**options, "start": start})(smooth) for start in ("resparsify", "bless"))
+    for optimizer, f in (plain, blessed):
+        total = optimizer.posterior.variance[optimizer.x].sum() * math.log(120)
+        assert optimizer.information == pytest.approx(total, rel=1e-9)
+        assert optimizer.alpha == pytest.approx(0.1 * math.sqrt(2 * total + math.log(100)) + 0.1, rel=1e-9)
+        before = optimizer.posterior.variance
+        tell(optimizer, np.array([3, 3, 50]), f)
+        assert optimizer.information == pytest.approx(total + np.log1p(before[[3, 3, 50]]).sum(), rel=1e-9)
+    assert plain[0].alpha == pytest.approx(blessed[0].alpha, rel=1e-12)
+
+
+def test_from_a_single_arm_both_starts_are_the_same(smooth):
+    """Its information ln(1 + 3/lambda) is both the log-determinant and the sum; its pull enters for sure."""
+    points, f = smooth(6)
+    plain, blessed = (new(BBKB, points, **{**BATCH, **FULL, "start": start}) for start in ("resparsify", "bless"))
+    for optimizer in (plain, blessed):
+        tell(optimizer, np.array([7]), f)
+        assert optimizer.information == pytest.approx(math.log1p(3 / LAM), rel=1e-12)
+        assert_array_equal(optimizer.posterior.dictionary, [7])
+    for optimizer in (plain, blessed):
+        optimizer.rng = np.random.default_rng(1)
+    for _ in range(5):
+        batch = plain.ask(EVERYTHING, NOTHING)
+        assert_array_equal(blessed.ask(EVERYTHING, NOTHING), batch)
+        for optimizer in (plain, blessed):
+            tell(optimizer, batch, f)
+
+
+def test_without_bless_a_first_arm_is_counted_as_a_batch_of_its_own(smooth):
+    """Alg. 1 from its first line: the prior variance 1/lambda in sum and inclusion."""
+    points, f = smooth(6)
+    optimizer = new(BBKB, points, **{**BATCH, "lam": 1.0, "qbar": 0.25})
+    tell(optimizer, np.array([7]), f)
+    assert optimizer.information == pytest.approx(math.log(4))
+    entered = []
+    for seed in range(400):
+        once = BBKB(Arms(points), np.random.default_rng(seed), **{**BATCH, "lam": 1.0, "qbar": 0.25})
+        tell(once, np.array([7]), f)
+        entered.append(len(once.posterior.dictionary))
+    assert abs(np.mean(entered) - 0.25) < 4.5 * math.sqrt(0.25 * 0.75 / 400)
 
 
 # Asynchronous Thompson sampling

@@ -1,12 +1,13 @@
 """Verdicts on synthetic curves with known answers."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow import claims, render
+from workflow import claims, evidence, render
 from workflow.claims import DIRECTION, NOT, REPRODUCED, UNDECIDED
 from workflow.plan import PlanError
 from workflow.statistics import below_zero
@@ -143,6 +144,90 @@ def test_a_hypothesis_on_an_unknown_parameter_is_a_mistake(tmp_path):
 def test_equivalence_needs_evidence(tmp_path, b, spread, verdict):
     toy = pair(tmp_path, 0.5, b, spread)
     assert judged(toy, {**LESS, "test": "equivalent", "tolerance": 0.1}).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("absolute", "verdict"),
+    [(0.5, REPRODUCED), (0.305, DIRECTION), (0.2, NOT)],  # the means differ by 0.3, with an interval of 0.014 around
+)
+@pytest.mark.parametrize("level", [1.0, 0.5])
+def test_equivalence_within_an_absolute_tolerance(tmp_path, level, absolute, verdict):
+    """60 evaluations at a difference of 0.005; at level 1 the right mean is 0, of which no share is a tolerance."""
+    toy = Toy(tmp_path)
+    draws = np.random.default_rng(0).standard_normal(10)
+    draws = 0.02 * (draws - draws.mean()) / draws.std(ddof=1) / 60
+    toy.add("A", lambda seed: {"true": level - 0.005 + draws[seed]})
+    toy.add("B", lambda seed: {"true": level})
+    found = judged(toy, {**LESS, "test": "equivalent", "absolute": absolute})
+    assert found.verdict == verdict
+    assert found.comparisons[0].effect == pytest.approx(0.3)
+    assert found.comparisons[0].what == f"A = B on p within {absolute:.3g}"
+    if level == 1.0:
+        assert judged(toy, {**LESS, "test": "equivalent", "tolerance": 0.5}).verdict == NOT
+
+
+def two_problems(root):
+    """A is better than B on p, worse than it on q, and A on q is better than both on p."""
+    toy = Toy(root)
+    toy.entry["problems"]["q"] = toy.entry["problems"]["p"]
+    for problem, a, b in (("p", 0.5, 0.3), ("q", 0.9, 0.95)):
+        toy.add("A", noisy(a, 0.01, 1), problem=problem)
+        toy.add("B", noisy(b, 0.01, 2), problem=problem)
+    return toy
+
+
+def test_a_check_may_read_its_right_side_on_another_problem(tmp_path):
+    toy = two_problems(tmp_path)
+    across = {**LESS, "against": "q"}
+    assert judged(toy).verdict == judged(toy, {**across, "test": "more"}).verdict == REPRODUCED
+    found = judged(toy, across)
+    assert found.verdict == NOT
+    assert found.comparisons[0].what == "A on p < B on q"
+    assert found.comparisons[0].effect == pytest.approx(60 * 0.45, abs=1.5)
+    same = judged(toy, {**across, "right": ["A"], "test": "more"})
+    assert (same.verdict, same.comparisons[0].what) == (REPRODUCED, "A on p > A on q")
+
+
+def test_a_check_across_problems_reads_each_side_where_it_stands(tmp_path):
+    toy = two_problems(tmp_path)
+    found = evidence.runs_of(toy.paper, {**LESS, "against": "q"})
+    assert {run.name for run in found} == {"toy/p/A", "toy/q/B"}
+    plain = evidence.runs_of(toy.paper, {**LESS, "problems": ["p", "q"]})
+    assert {run.name for run in plain} == {"toy/p/A", "toy/p/B", "toy/q/A", "toy/q/B"}
+    toy.add("uniform", noisy(0.1))
+    toy.add("uniform", noisy(0.2), problem="q")
+    divided = evidence.runs_of(toy.paper, {**LESS, "against": "q", "relative_to": "uniform"})
+    assert {run.name for run in divided} == {"toy/p/A", "toy/q/B", "toy/p/uniform", "toy/q/uniform"}
+    ratios = {**LESS, "against": "q", "relative_to": "uniform", "compare": "ratio"}
+    assert judged(toy, ratios).comparisons[0].effect == pytest.approx((0.5 / 0.9) / (0.05 / 0.8), rel=0.1)
+    del toy.cells["p", "B"]  # nothing reads it
+    assert judged(toy, {**LESS, "against": "q"}).comparisons[0].n == 10
+
+
+def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(tmp_path):
+    toy = Toy(tmp_path)
+    toy.entry["readings"]["raw"] = {"says": "as they are", "problems": {"p": {"features": "raw"}}}
+    toy.add("A", lambda seed: {"true": 0.9})
+    toy.add("uniform", lambda seed: {"true": 0.5})
+    for name, level in (("A", 0.6), ("uniform", 0.2)):
+        made = replace(toy.cells["p", name], problem_reading="raw")
+        toy.cells[made.problem_name, made.curve] = made
+        for seed in made.seeds:
+            toy.write(made, seed, {"true": level})
+    check = {
+        "test": "less",
+        "metric": "cumulative_regret",
+        "relative_to": "uniform",
+        "problems": ["p"],
+        "left": ["A"],
+        "right": 0.3,
+    }
+    for reading, ratio, names in (("", 0.1 / 0.5, ("p/A", "p/uniform")), ("raw", 0.4 / 0.8, ("p@raw/A", "p@raw/uniform"))):
+        _, values = evidence.Evidence(toy.paper, toy.store(), reading).series(check, "p", "A")
+        assert values == pytest.approx(np.full((10, 60), ratio))
+        assert {run.name for run in evidence.runs_of(toy.paper, check, reading)} == {f"toy/{name}" for name in names}
+    found = judged(toy, check, readings=["raw"])
+    assert (found.verdict, found.readings) == (REPRODUCED, {"raw": NOT})
 
 
 @pytest.mark.parametrize(

@@ -1,28 +1,37 @@
-"""The data layer against a local server: every way a file can be missing, late or wrong."""
+"""The data layer against a local server: every way a file can be missing, late or wrong, and what stands in."""
 
 import hashlib
+import importlib.util
 import io
 import os
 import socket
+import sys
 import tarfile
-import threading
 import time
+import tracemalloc
+import types
 import zipfile
-from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
 from numpy.testing import assert_array_equal
 
-from workflow import fetch
+from workflow import delimited, download, fetch
 from workflow.fetch import DataUnavailable
+from workflow.prepared import Prepared
+
+spec = importlib.util.spec_from_file_location("webserver", Path(__file__).with_name("webserver.py"))
+webserver = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(webserver)
+Answer, closed_port = webserver.Answer, webserver.closed_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 REAL_MIRROR = os.environ.get("NOREGRET_DATA", "")
+DELIMITED = ["abalone", "cadata", "breast_cancer", "wdbc", "australian", "diabetes"]
 RAW = b"M,0.5,7\nF,0.25,9\n?,1,1\nI,0.125,11\n"
 WRONG = b"<html>please log in to this network, it is longer than the file</html>"
 VALUES = np.array([[1, 0.5, 7], [2, 0.25, 9], [3, 0.125, 11]])
@@ -33,48 +42,18 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-class Server:
-    """Serves `routes`: path -> list of (status, body, announced length); the last answer repeats. Counts in `hits`."""
-
-    def __init__(self) -> None:
-        self.routes: dict[str, list[tuple[int, bytes, int]]] = {}
-        self.hits: Counter[str] = Counter()
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                answers = server.routes.get(self.path, [(404, b"", 0)])
-                status, body, length = answers[min(server.hits[self.path], len(answers) - 1)]
-                server.hits[self.path] += 1
-                self.send_response(status)
-                self.send_header("Content-Length", str(length))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-        threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-
-    def serve(self, path: str, *bodies: bytes) -> str:
-        self.routes[path] = [(200, body, len(body)) for body in bodies]
-        return self.url + path
-
-
 @pytest.fixture
 def server():
-    running = Server()
+    running = webserver.Server()
     yield running
-    running.http.shutdown()
-    running.http.server_close()
+    running.close()
 
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    monkeypatch.setattr(fetch, "WAITS", (0.01, 0.01))
-    monkeypatch.delenv("NOREGRET_DATA", raising=False)
+    monkeypatch.setattr(download, "WAITS", (0.01, 0.01))
+    for name in ("NOREGRET_DATA", "NOREGRET_SUBSTITUTES"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("no_proxy", "*")
 
 
@@ -125,14 +104,12 @@ def refusal(root: Path) -> str:
     return str(caught.value)
 
 
+def raw_files(root: Path) -> list[str]:
+    return sorted(path.name for path in (root / "data" / "raw").rglob("*") if path.is_file())
+
+
 def values(path: Path) -> np.ndarray:
     return np.column_stack([column.to_numpy() for column in pq.read_table(path).columns])
-
-
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 # where a file may come from
@@ -258,27 +235,37 @@ def test_wrong_bytes_are_asked_for_once(root, server):
     server.hits.clear()
     assert f"got sha256 {sha256(WRONG)} ({len(WRONG)} bytes)" in refusal(root)
     assert server.hits["/toy.data"] == 1
-    assert not (root / "data" / "raw").exists()
+    assert raw_files(root) == []
 
 
 @pytest.mark.parametrize(
-    "trouble", [(503, b"", 0), (200, RAW[:9], len(RAW)), (200, RAW[:9], 9)], ids=["503", "truncated", "short"]
+    "trouble", [Answer(status=503), Answer(RAW, sends=9), Answer(RAW[:9])], ids=["503", "truncated", "short"]
 )
 def test_transient_trouble_is_tried_again(root, server, trouble):
-    write_manifest(root, source(f"{server.url}/toy.data"))
-    server.routes["/toy.data"] = [trouble]
+    attempts = 4 if trouble.sends else 3  # the first bytes of a broken transfer count as progress
+    write_manifest(root, source(server.serve("/toy.data", trouble)))
     refusal(root)
-    assert server.hits["/toy.data"] == 3
-    assert not (root / "data" / "raw").exists()
-    server.routes["/toy.data"] = [trouble] * 5 + [(200, RAW, len(RAW))]
+    assert server.hits["/toy.data"] == attempts
+    assert raw_files(root) == (["toy.data.part", "toy.data.part.json"] if trouble.sends else [])
+    server.serve("/toy.data", trouble, trouble, RAW)
     assert_array_equal(values(fetch.prepare("toy", root=root, substitutes=False)), VALUES)
-    assert server.hits["/toy.data"] == 6
+    assert server.hits["/toy.data"] == 3
+    assert raw_files(root) == ["toy.data", "toy.data.source"]
+
+
+def test_a_download_that_gave_up_is_continued_and_the_refusal_says_so(root, server):
+    write_manifest(root, source(server.serve("/toy.data", Answer(RAW, sends=9), Answer(status=404))))
+    assert "toy.data.part keeps the 9 bytes that came: another try goes on there" in refusal(root)
+    server.serve("/toy.data", Answer(RAW, ranges=True))
+    assert_array_equal(values(fetch.prepare("toy", root=root, substitutes=False)), VALUES)
+    assert server.asked[-1]["Range"] == "bytes=9-"
 
 
 def test_a_transfer_that_trickles_ends(root, server, monkeypatch):
-    monkeypatch.setattr(fetch, "DEADLINE", -1.0)
+    monkeypatch.setattr(download, "WINDOW", 0.0)
+    monkeypatch.setattr(download, "RATE", 1e12)
     write_manifest(root, source(server.serve("/toy.data", RAW)))
-    assert "not complete after" in refusal(root)
+    assert "too slow: expected at least" in refusal(root)
 
 
 def test_a_refused_connection_is_found_out_once_per_host_and_soon(root, monkeypatch):
@@ -294,13 +281,13 @@ def test_a_refused_connection_is_found_out_once_per_host_and_soon(root, monkeypa
 
 
 def test_a_network_that_swallows_everything_does_not_hold_up_the_substitute(root, monkeypatch):
-    monkeypatch.setattr(fetch, "CONNECT", 0.1)
+    monkeypatch.setattr(download, "CONNECT", 0.1)
 
     def swallow(*_: object, **__: object) -> socket.socket:
         time.sleep(1)
         raise TimeoutError("timed out")
 
-    monkeypatch.setattr(fetch.socket, "create_connection", swallow)
+    monkeypatch.setattr(download.socket, "create_connection", swallow)
     write_manifest(root, source(f"http://127.0.0.1:{closed_port()}/a"))
     start = time.monotonic()
     fetch.prepare("toy", root=root, substitutes=True)
@@ -324,7 +311,8 @@ def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirror, server,
         f"{server.url}/toy.data: expected sha256 {sha256(RAW)}",
         "set NOREGRET_DATA to a directory (or URL of one) that contains toy/toy.data",
         "put the file at data/raw/toy/toy.data",
-        "--substitutes allowed",
+        "NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values stay undecided.",
+        "`python -m workflow.fetch toy --substitutes allowed`",
     ):
         assert expected in message
 
@@ -408,36 +396,171 @@ def test_the_same_bytes_come_out_twice(root, tmp_path):
     assert first.read_bytes() == again.read_bytes()
 
 
+def test_what_scikit_learn_ships_counts_as_real_only_where_it_is_the_very_table(root):
+    entries = yaml.safe_load((REPOSITORY / "data" / "manifest.yaml").read_text())
+    shipped = {name: {**entries[name], "sources": []} for name in ("wdbc", "breast_cancer")}
+    (root / "data" / "manifest.yaml").write_text(yaml.safe_dump(shipped, sort_keys=False))
+    header = fetch.provenance(fetch.prepare("wdbc", root=root, substitutes=False))
+    assert (header["data"], header["source"]) == ("real", "scikit-learn load_breast_cancer")
+    with pytest.raises(DataUnavailable, match=r"no verified copy of breast_cancer/breast-cancer-wisconsin\.data"):
+        fetch.prepare("breast_cancer", root=root, substitutes=False)
+
+
 @pytest.mark.parametrize(
-    ("name", "low", "high", "step"), [("abalone", 1, 29, 1), ("cadata", 14999, 500001, 100), ("australian", 0, 1, 1)]
+    ("scale", "said", "allowed"),
+    [("smoke", "", True), ("quick", "refused", True), ("paper", "", False), ("paper", "allowed", True)],
 )
-def test_synthetic_tables_have_size_and_range_of_the_real_ones(name, low, high, step):
-    dataset = fetch.read_manifest(REPOSITORY)[name]
-    table = fetch.MAKERS[dataset.substitute.made_by](dataset)
-    features, target = table.values[:, :-1], table.values[:, -1]
-    assert table.values.shape == (dataset.rows, len(dataset.features) + 1)
-    assert np.isfinite(table.values).all() and (features.std(axis=0) > 0.1).all()
-    assert low <= target.min() and target.max() <= high
-    assert (np.isin(target, [low, high]) | (target % step == 0)).all()
-    centred = np.column_stack([features - features.mean(axis=0), np.ones(len(features))])
-    residual = target - centred @ np.linalg.lstsq(centred, target, rcond=None)[0]
-    assert 0.1 < 1 - residual.var() / target.var() < 0.9  # something to learn, and not all of it linear
+def test_at_paper_scale_substitutes_are_asked_for(monkeypatch, scale, said, allowed):
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", said)
+    assert fetch.substitutes_allowed(scale) is allowed
 
 
-def test_the_table_that_scikit_learn_ships_is_the_real_wdbc():
-    dataset = fetch.read_manifest(REPOSITORY)["wdbc"]
-    table = fetch._without_file(dataset, [], substitutes=False)
-    assert (table.data, table.source) == ("real", "scikit-learn load_breast_cancer")
+def test_substitutes_that_are_asked_for_in_other_words_are_an_error(monkeypatch):
+    assert not fetch.substitutes_allowed("paper")
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", "yes")
+    with pytest.raises(DataUnavailable, match="NOREGRET_SUBSTITUTES: expected allowed or nothing, got 'yes'"):
+        fetch.substitutes_allowed("paper")
 
 
-@pytest.mark.parametrize(("name", "shape"), [("breast_cancer", (569, 31)), ("diabetes", (442, 11))])
-def test_shipped_stand_ins_of_other_data_are_substitutes(name, shape):
-    dataset = fetch.read_manifest(REPOSITORY)[name]
-    table = fetch._without_file(dataset, [], substitutes=True)
-    assert table.data.startswith("substitute: ") and str(shape[0]) in table.data
-    assert table.values.shape == shape and set(table.values[:, -1]) == {0, 1}
-    with pytest.raises(DataUnavailable):
-        fetch._without_file(dataset, [], substitutes=False)
+# other formats
+
+
+TINY = pa.table({"word": ["a", "b"], "number": pa.array([1, 2], pa.int32())})
+
+
+@pytest.fixture
+def tiny(root, monkeypatch):
+    """A data set of a format `tiny`, whose module keeps in `seen` what it was given; substitutes claim to be real."""
+
+    def parse(dataset, raw):
+        if raw.read_bytes() != RAW:
+            raise DataUnavailable("parse met another file")
+        return Prepared(TINY, "1" * 64, "", features={"word": "a word"})
+
+    def substitute(dataset, calibration):
+        module.seen.append(calibration.read_bytes() if calibration else None)
+        return Prepared(TINY.slice(0, 1), "2" * 64, "made", features={"word": "a word"})
+
+    module = types.SimpleNamespace(seen=[], parse=parse, substitute=substitute)
+    monkeypatch.setitem(sys.modules, "tiny_format", module)
+    monkeypatch.setitem(fetch.FORMATS, "tiny", "tiny_format")
+    write_tiny(root)
+    return module
+
+
+def write_tiny(root: Path, **changes: object) -> None:
+    entry = {
+        "title": "two words",
+        "format": "tiny",
+        "licence": "CC0",
+        "citation": "nobody",
+        "mirror": {"path": "toy/toy.data", "sha256": sha256(RAW), "bytes": len(RAW)},
+        "calibration": {"path": "more/shape.csv", "sha256": sha256(b"shape"), "bytes": 5},
+        "sources": [],
+        "substitute": {"made_by": "tiny", "says": "one word"},
+    }
+    kept = {name: value for name, value in {**entry, **changes}.items() if value is not None}
+    (root / "data" / "manifest.yaml").write_text(yaml.safe_dump({"toy": kept}, sort_keys=False))
+
+
+def test_another_format_has_its_own_columns_and_the_same_header(root, mirror, monkeypatch, tiny):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    path = fetch.prepare("toy", root=root, substitutes=True)
+    table = pq.read_table(path)
+    assert table.to_pydict() == TINY.to_pydict() and table.schema.types == TINY.schema.types
+    assert fetch.provenance(path) == {
+        "name": "toy",
+        "data": "real",
+        "content_sha256": "1" * 64,
+        "source": "mirror",
+        "licence": "CC0",
+        "citation": "nobody",
+        "features": {"word": "a word"},
+    }
+    assert tiny.seen == []
+
+
+def test_what_is_made_is_a_substitute_even_if_its_maker_says_otherwise(root, tiny):
+    header = fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))
+    assert (header["data"], header["source"]) == ("substitute: one word", "made")
+    assert header["licence"] == "not that of toy: see source"
+    assert tiny.seen == [None]
+
+
+def test_a_maker_may_label_its_substitute_itself(root, tiny):
+    tiny.substitute = lambda *_: Prepared(TINY, "2" * 64, "made", "substitute: two words")
+    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "substitute: two words"
+
+
+def test_where_substitutes_are_refused_none_is_made(root, tiny):
+    assert "no verified copy of toy/toy.data" in refusal(root)
+    assert tiny.seen == []
+
+
+@pytest.mark.parametrize("kind", ["directory", "url"])
+def test_a_calibration_file_comes_from_a_mirror_and_is_kept(root, mirror, server, monkeypatch, tiny, kind):
+    (mirror / "toy" / "toy.data").unlink()
+    (mirror / "more").mkdir()
+    (mirror / "more" / "shape.csv").write_bytes(b"shape")
+    server.serve("/files/more/shape.csv", b"shape")
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror) if kind == "directory" else f"{server.url}/files")
+    fetch.prepare("toy", root=root, substitutes=True)
+    monkeypatch.delenv("NOREGRET_DATA")
+    fetch.prepare("toy", root=root, substitutes=True)
+    assert tiny.seen == [b"shape", b"shape"]
+    assert raw_files(root) == ["shape.csv", "shape.csv.source"]
+
+
+def test_a_wrong_calibration_file_is_reported_and_not_used(root, mirror, monkeypatch, tiny, capsys):
+    (mirror / "toy" / "toy.data").unlink()
+    (mirror / "more").mkdir()
+    (mirror / "more" / "shape.csv").write_bytes(b"other")
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    fetch.prepare("toy", root=root, substitutes=True)
+    assert tiny.seen == [None]
+    assert f"more/shape.csv: expected sha256 {sha256(b'shape')}" in capsys.readouterr().err
+
+
+def test_a_verified_file_that_cannot_be_parsed_is_an_error_in_both_modes(root, mirror, monkeypatch, tiny):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    (mirror / "toy" / "toy.data").write_bytes(WRONG)
+    write_tiny(root, mirror={"path": "toy/toy.data", "sha256": sha256(WRONG), "bytes": len(WRONG)})
+    for substitutes in (True, False):
+        with pytest.raises(DataUnavailable, match="parse met another file"):
+            fetch.prepare("toy", root=root, substitutes=substitutes)
+    assert tiny.seen == []
+
+
+def test_a_large_mirror_file_is_copied_in_constant_memory(root, mirror, monkeypatch, tiny):
+    big = bytes(32 << 20)
+    (mirror / "toy" / "toy.data").write_bytes(big)
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    write_tiny(root, mirror={"path": "toy/toy.data", "sha256": sha256(big), "bytes": len(big)})
+    tiny.parse = lambda dataset, raw: Prepared(TINY, "1" * 64, "")
+    tracemalloc.start()
+    try:
+        fetch.prepare("toy", root=root, substitutes=False)
+        fetch.prepare("toy", root=root, substitutes=False)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (root / "data" / "raw" / "toy" / "toy.data").stat().st_size == 32 << 20
+    assert peak < 4 << 20
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"format": "smoke signals"}, "expected a format among delimited, nasbench101, tiny, got 'smoke signals'"),
+        ({"format": None, "calibration": None}, "expected the fields rows, separator, columns, target, content_sha256, got none"),
+        ({"licence": None}, "expected the fields licence, got none"),
+        ({"colour": "blue"}, "got colour: correct the entry"),
+    ],
+)
+def test_an_entry_that_lacks_something_is_named(root, tiny, changes, reason):
+    write_tiny(root, **changes)
+    message = refusal(root)
+    assert "toy" in message and reason in message
 
 
 # the command line, the manifest, real data
@@ -477,20 +600,25 @@ def test_provenance_of_a_foreign_file_is_refused(tmp_path):
 
 def test_the_manifest_is_complete_and_consistent():
     datasets = fetch.read_manifest(REPOSITORY)
-    assert list(datasets) == ["abalone", "cadata", "breast_cancer", "wdbc", "australian", "diabetes"]
+    assert list(datasets) == [*DELIMITED, "nasbench101"]
     for name, dataset in datasets.items():
-        assert dataset.mirror.path.startswith(f"{name}/")
-        assert dataset.substitute.made_by in fetch.MAKERS
-        assert dataset.target in dataset.columns and dataset.sources
-        checksums = [dataset.content_sha256, *dataset.accepted, *(source.sha256 for source in dataset.sources)]
+        assert dataset.mirror.path.startswith(f"{name}/") and dataset.sources
+        assert dataset.format == ("delimited" if name in DELIMITED else name) and dataset.format in fetch.FORMATS
+        checksums = [*dataset.accepted, *(source.sha256 for source in dataset.sources)]
         assert all(len(checksum) == 64 and int(checksum, 16) for checksum in checksums)
         for one in dataset.sources:
             assert one.url.startswith("https://") and one.stated_by
             assert not one.member or one.member["sha256"] in dataset.accepted
+    for name in DELIMITED:
+        dataset = datasets[name]
+        assert dataset.substitute.made_by in delimited.MAKERS
+        assert dataset.target in dataset.columns and len(dataset.content_sha256) == 64
+    calibration = datasets["nasbench101"].calibration
+    assert calibration.path == "nasbench101_partial/partial_6v_2ops.csv" and len(calibration.sha256) == 64
 
 
 @pytest.mark.skipif(not REAL_MIRROR, reason="needs the real data: set NOREGRET_DATA to a mirror of data/manifest.yaml")
-@pytest.mark.parametrize("name", ["abalone", "cadata", "breast_cancer", "wdbc", "australian", "diabetes"])
+@pytest.mark.parametrize("name", DELIMITED)
 def test_real_data_have_the_expected_content(tmp_path, name, monkeypatch):
     monkeypatch.setenv("NOREGRET_DATA", REAL_MIRROR)
     (tmp_path / "data").mkdir()

@@ -117,6 +117,64 @@ def test_rows_say_what_was_seen_what_was_true_and_what_the_optimizer_reported(to
         assert_array_equal(columns[name][[2, 3, 5, 6]], 0)  # the seconds of a batch stand in its first row
 
 
+def known(problem, optimizer, query):
+    """A run that was told evaluations which existed before it."""
+    progress = loop.Progress(optimizer)
+    loop.start_from_data(progress, np.array(query), loop.evaluate(problem, np.array(query), noise, first=0))
+    return progress
+
+
+def test_existing_data_count_neither_in_the_rows_nor_in_the_budget(toy):
+    progress = finished(toy, known(toy, Script(toy.domain, rng(0), width=3), [30, 31, 30, 32, 33]), budget=8)
+    columns = progress.columns()
+    assert progress.optimizer.told == [5, 3, 3, 2]
+    assert (progress.given, progress.rows, len(columns["y"])) == (5, 8, 8)
+    assert_array_equal(columns["evaluation"], np.arange(8))
+    assert_array_equal(columns["batch"], [1, 1, 1, 2, 2, 2, 3, 3])
+    assert_array_equal(columns["query"], np.arange(5, 13))
+    assert_array_equal(columns["report.known"], [5, 5, 5, 8, 8, 8, 11, 11])
+    assert_array_equal(columns["y"], [toy.evaluate(np.array([i]), noise(i)).seen.y[0] for i in range(5, 13)])
+
+
+@pytest.mark.parametrize("room", [1, 4])
+def test_existing_data_and_a_counted_design_differ_only_in_what_counts(arms_case, toy, room):
+    query, columns = [3, 9, 3, 27, 38], []
+    for start, budget in ((known, 15), (started, 20)):
+        optimizer = arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label))
+        columns.append(finished(toy, start(toy, optimizer, query), budget, room).columns())
+    data, counted = columns
+    assert_array_equal(data.pop("evaluation"), counted.pop("evaluation")[5:] - 5)
+    assert set(data) == set(counted)
+    assert record.trace_hash(data) == record.trace_hash({name: values[5:] for name, values in counted.items()})
+
+
+def test_the_seconds_of_learning_from_existing_data_stand_beside_the_rows(toy, monkeypatch):
+    clock = [0.0]
+
+    class Slow(Script):
+        def tell(self, query, obs):
+            clock[0] += 2.0 * len(query)
+            super().tell(query, obs)
+
+    monkeypatch.setattr(loop.time, "process_time", lambda: clock[0])
+    progress = finished(toy, known(toy, Slow(toy.domain, rng(0), width=3), [30, 31, 32, 33, 34]), budget=6)
+    assert progress.given_seconds == 10.0
+    assert_array_equal(progress.columns()["timing.tell"], [6, 0, 0, 6, 0, 0])
+    assert started(toy, Slow(toy.domain, rng(0), width=3)).given_seconds == 0.0
+
+
+def test_a_non_finite_objective_after_existing_data_is_counted_with_them(toy):
+    def evaluate(query, draw):
+        found = toy.evaluate(query, draw)
+        found.seen.y[query == 13] = np.nan
+        return found
+
+    progress = known(toy, Script(toy.domain, rng(0), width=5), [30, 31, 32])
+    with pytest.raises(ArithmeticError, match="evaluation 13: expected a finite objective at query 13"):
+        finished(Problem(toy.domain, evaluate), progress, budget=30)
+    assert progress.rows == 10
+
+
 def test_constraints_are_recorded(toy):
     def evaluate(query, draw):
         found = toy.evaluate(query, draw)

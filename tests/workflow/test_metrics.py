@@ -14,6 +14,7 @@ from workflow.plan import PlanError
 RUN = {
     "true": [0.5, 0.25, 1.0, 0.75, 0.75, 1.0],
     "batch": np.array([0, 1, 2, 2, 2, 3]),
+    "seconds": np.array([3.0, 2, 1, 5, 2, 4]),
     "timing.ask": np.array([0, 1.0, 6.0, 0, 0, 2.0]),
     "report.dictionary": np.array([np.nan, 1, 2, 2, 2, 4]),
 }
@@ -34,6 +35,9 @@ def toy(tmp_path):
         ("stuck", [0]),
         ("seconds", [0, 1, 7, 7, 7, 9]),
         ("step_seconds", [0, 1, 2, 2, 2, 2]),
+        ("experiment_seconds", [3, 5, 10, 10, 10, 14]),  # a batch costs its slowest member
+        ("total_seconds", [3, 6, 17, 17, 17, 23]),
+        ("given_seconds", [0]),
         ("batch_size", [np.nan, 1, 3, 3, 3, np.nan]),
         ("batches", [0, 1, 2, 2, 2, 3]),
         ("report.dictionary", [np.nan, 1, 2, 2, 2, 4]),
@@ -43,6 +47,44 @@ def toy(tmp_path):
 def test_metric_of_a_run_by_hand(toy, name, expected):
     cell = toy.add("A", lambda seed: RUN)
     assert_allclose(toy.store().values(cell, name), [expected, expected])
+
+
+AFTER_DATA = {**RUN, "batch": np.array([1, 1, 2, 3, 3, 4])}  # batch 0 was there before the run
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("seconds", [2.5, 3.5, 9.5, 9.5, 9.5, 11.5]),  # the construction, which includes learning from the data, then the rows
+        ("given_seconds", [2.0]),
+        ("experiment_seconds", [3, 3, 4, 9, 9, 13]),
+        ("total_seconds", [5.5, 6.5, 13.5, 18.5, 18.5, 24.5]),
+        ("step_seconds", [0.5, 0.5, 6, 0, 0, 2]),
+        ("batch_size", [2, 2, 1, 2, 2, np.nan]),
+        ("batches", [1, 1, 2, 3, 3, 4]),
+        ("cumulative_regret", [0.5, 1.25, 1.25, 1.5, 1.75, 1.75]),
+    ],
+)
+def test_metric_of_a_run_after_existing_data_by_hand(toy, name, expected):
+    cell = toy.add("A", lambda seed: AFTER_DATA)
+    for seed in cell.seeds:
+        toy.write(cell, seed, dict(AFTER_DATA), setup_seconds=2.5, given_seconds=2.0)
+    with np.errstate(all="raise"):  # there is no batch 0 to divide by
+        assert_allclose(toy.store().values(cell, name), [expected, expected])
+
+
+def test_complete_batches_after_existing_data_leave_out_the_last(toy):
+    cell = toy.add("A", lambda seed: AFTER_DATA)
+    assert_allclose(metrics.batch_sizes(toy.store().record(cell, 0)), [2, 1, 2])
+
+
+def test_workers_that_do_not_wait_take_until_their_evaluation_ends(toy):
+    """The seconds of an evaluation are no matter: those of all workers run at once."""
+    finished = np.array([1.0, 1.5, 1.5, 2.5, 4.0, 4.25])
+    events = {**RUN, "batch": np.arange(6), "started": np.zeros(6), "finished": finished}
+    cell = toy.add("A", lambda seed: events)
+    assert_allclose(toy.store().values(cell, "experiment_seconds"), [finished, finished])
+    assert_allclose(toy.store().values(cell, "total_seconds")[0], np.add(finished, [0, 1, 7, 7, 7, 9]))
 
 
 def test_complete_batches_leave_out_the_design_and_the_last(toy):

@@ -1,5 +1,6 @@
 """Every mistake in a paper's YAML is a sentence before any job starts."""
 
+import copy
 import re
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflow.plan import PlanError, load, main, parse_seeds
+from workflow.plan import UNLIMITED, PlanError, load, main, parse_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -95,6 +96,168 @@ def test_seeds_by_hand():
     for wrong in ("", "a", "3-1", "1,2"):
         with pytest.raises(PlanError, match="expected"):
             parse_seeds(wrong)
+
+
+TABLE = {"is": "tables.abalone", "data": "abalone", "noise": 0.01, "features": "raw", "target": "raw", "budget": 50}
+GREEDY = {"is": "eps_greedy.EpsGreedy", "epsilon": 0.1, "model": "empirical-mean"}
+MINI = {
+    "paper": {"key": "mini2026"},
+    "scales": {"quick": {"budget": 20}, "paper": {}},
+    "seeds": 3,
+    "problems": {
+        "plain": {**TABLE, "room": "unlimited", "init": {"design": "uniform", "n": 1}},
+        "giving": {
+            "is": "nasbench.cells", "data": "nasbench101", "features": "per-half", "scored_by": "test", "budget": 50, "room": 4,
+            "given": {"bandwidth": "noise", "lam": "noise_variance"},
+            "init": {"design": "uniform-distinct", "n": 9, "counted": False},
+        },
+    },
+    "algorithms": {
+        "greedy": {**GREEDY, "bandwidth": {"plain": 5}, "lam": 0.5},
+        "own": {**GREEDY, "bandwidth": {"plain": 5, "giving": 7}, "lam": {"plain": 0.5}},
+        "uniform": {"is": "random_search.RandomSearch"},
+    },
+    "readings": {"wide": {"says": "a bandwidth of 99", "algorithms": {"*": {"bandwidth": 99}}}},
+    "variants": {"narrow": {"lam": 0.25}},
+    "runs": [
+        {},
+        {"readings": ["wide"], "algorithms": ["greedy", "own"]},
+        {"variants": ["narrow"], "algorithms": ["greedy", "own"]},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def mini(root):
+    """mini(change, scale) -> the plan of a small paper that somebody changed."""
+
+    def planned(change=lambda entry: None, scale="paper"):
+        entry = copy.deepcopy(MINI)
+        change(entry)
+        (root / "papers" / "mini.yaml").write_text(yaml.safe_dump(entry, sort_keys=False))
+        return load("mini", scale, root=root)
+
+    return planned
+
+
+def test_a_problem_gives_its_parameters_to_who_has_them_and_no_own_value_there(mini):
+    plan = mini()
+    greedy, own = (plan.cell("giving", name).algorithm_entry for name in ("greedy", "own"))
+    assert (greedy["bandwidth"], greedy["lam"]) == ({"given": "noise"}, 0.5)  # one value for all problems is an own value
+    assert (own["bandwidth"], own["lam"]) == (7, {"given": "noise_variance"})
+    assert set(plan.cell("giving", "uniform").algorithm_entry) == {"is"}
+    assert plan.cell("plain", "greedy").algorithm_entry["bandwidth"] == 5
+
+
+def test_readings_and_variants_win_over_what_is_given(mini):
+    plan = mini()
+    assert plan.cell("giving", "greedy@wide").algorithm_entry["bandwidth"] == 99
+    assert plan.cell("giving", "own@wide").algorithm_entry["lam"] == {"given": "noise_variance"}  # the reading leaves it alone
+    assert plan.cell("giving", "own+narrow").algorithm_entry["lam"] == 0.25
+
+
+def test_a_parameter_that_nobody_gives_is_missed(mini):
+    with pytest.raises(PlanError, match=r"own on giving: expected a value for problem 'giving', got \{'plain': 0\.5\}"):
+        mini(lambda entry: entry["problems"]["giving"]["given"].pop("lam"))
+    with pytest.raises(PlanError, match=r"greedy on plain: missing parameter lam of eps_greedy\.EpsGreedy"):
+        mini(lambda entry: entry["algorithms"]["greedy"].pop("lam"))
+
+
+@pytest.mark.parametrize(
+    ("problem", "given", "message"),
+    [
+        ("giving", {"lam": "nois", "xi": "sd"}, r"`given` names nois, sd; nasbench\.cells reveals noise, noise_variance"),
+        ("plain", {"lam": "noise"}, r"`given` names noise; tables\.abalone reveals nothing"),
+    ],
+)
+def test_a_problem_cannot_give_what_it_does_not_reveal(mini, problem, given, message):
+    with pytest.raises(PlanError, match=rf"papers/mini\.yaml, problem {problem}: {message}"):
+        mini(lambda entry: entry["problems"][problem].update(given=given))
+    mini(lambda entry: entry["problems"]["giving"].update(given={"bandwidth": "noise", "lam": "noise", "nobody": "noise"}))
+
+
+def test_what_is_given_is_part_of_the_digest(mini):
+    first = mini().cell("giving", "own").digest
+    assert mini().cell("giving", "own").digest == first
+    other = mini(lambda entry: entry["problems"]["giving"]["given"].update(lam="noise"))
+    assert other.cell("giving", "own").digest != first
+
+
+@pytest.mark.parametrize(
+    ("problem", "algorithm", "room", "is_async"),
+    [
+        ({}, {}, 4, False),
+        ({}, {"room": 9}, 9, False),
+        ({}, {"room": "unlimited"}, UNLIMITED, False),
+        ({}, {"execution": "async"}, 4, True),
+        ({}, {"execution": "async", "room": 30}, 30, True),
+        ({}, {"execution": {"plain": "batch", "giving": "async"}, "room": {"plain": "unlimited", "giving": 2}}, 2, True),
+        ({"execution": "async"}, {}, 4, True),
+        ({"execution": "async"}, {"execution": "batch", "room": "unlimited"}, UNLIMITED, False),
+    ],
+)
+def test_the_algorithms_own_workers_and_way_of_execution_win_over_the_problems(mini, problem, algorithm, room, is_async):
+    def change(entry):
+        entry["problems"]["giving"].update(problem)
+        entry["algorithms"]["own"].update(algorithm)
+        entry["runs"][0] = {"problems": ["giving"]}
+        if not isinstance(algorithm.get("execution"), dict):
+            entry["runs"][1:] = []
+
+    cell = mini(change).cell("giving", "own")
+    assert (cell.room, cell.is_async) == (room, is_async)
+
+
+def test_only_asynchronous_runs_depend_on_the_code_of_their_loop(mini, monkeypatch):
+    """Every module that a digest covers is asked for by name."""
+    covered = []
+    monkeypatch.setattr("workflow.plan.code.digest", lambda modules, entry: covered.append(modules) or "0" * 64)
+    mini(lambda entry: entry["algorithms"]["uniform"].update(execution={"plain": "batch", "giving": "async"}))
+    with_loop = ["workflow.async_loop" in modules for modules in covered]
+    assert sum(with_loop) == 1 < len(with_loop)
+    assert all("workflow.loop" in modules for modules in covered)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda entry: entry["algorithms"]["uniform"].update(execution="async"),
+         "uniform on plain: expected a number of workers as `room` of execution async, got unlimited"),
+        (lambda entry: entry["algorithms"]["uniform"].update(execution="async", room={"plain": 3, "giving": "unlimited"}),
+         "uniform on giving: expected a number of workers"),
+        (lambda entry: entry["problems"]["plain"].update(execution="async"), "greedy on plain: expected a number of workers"),
+        (lambda entry: entry["algorithms"]["uniform"].update(execution="parallel"),
+         "uniform on plain: expected execution batch or async, got 'parallel'"),
+        (lambda entry: entry["algorithms"]["uniform"].update(execution={"plain": "batch"}),
+         "uniform on giving: expected a value for problem 'giving'"),
+        (lambda entry: entry["problems"]["plain"].update(execution="parallel"), r"plain\.execution: 'parallel' is not one of"),
+        (lambda entry: entry["problems"]["plain"]["init"].update(design="random"), r"init\.design: 'random' is not one of"),
+        (lambda entry: entry["problems"]["giving"]["given"].update(lam=0.1), r"given\.lam: 0\.1 is not of type 'string'"),
+        (lambda entry: entry["runs"].append({"scales": ["large"]}), "unknown scale 'large' in `runs`; known: quick, paper"),
+    ],
+)  # fmt: skip
+def test_a_mistake_about_workers_designs_and_scales_is_named(mini, change, message):
+    with pytest.raises(PlanError, match=message):
+        mini(change)
+
+
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_an_unknown_scale_of_a_run_is_named_at_every_scale(mini, scale):
+    with pytest.raises(PlanError, match="unknown scale 'smoke' in `runs`"):
+        mini(lambda entry: entry["runs"].append({"scales": ["paper", "smoke"]}), scale)
+
+
+def test_a_run_of_one_scale_is_left_out_at_the_others(mini):
+    def change(entry):
+        entry["runs"][1]["scales"] = ["paper"]
+        entry["runs"][2]["scales"] = ["quick", "paper"]
+
+    whole, paper, quick = mini(), mini(change, "paper"), mini(change, "quick")
+    assert [cell.name for cell in paper.cells] == [cell.name for cell in whole.cells]
+    left_out = {cell.name for cell in paper.cells} - {cell.name for cell in quick.cells}
+    assert left_out == {f"mini/{problem}/{name}@wide" for problem in ("plain", "giving") for name in ("greedy", "own")}
+    with pytest.raises(PlanError, match="no run makes the curve 'greedy@wide' on 'plain' at scale quick"):
+        quick.cell("plain", "greedy@wide")
 
 
 def test_the_table_of_runs_names_core_hours(capsys):

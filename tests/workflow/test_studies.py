@@ -8,7 +8,7 @@ from algorithms.api import Arms, Box, Observation
 from algorithms.parts.arms import ExactPosterior, GaussianTable, Pulls, SketchedPosterior
 from problems.api import Evaluation, Problem
 from workflow.seeds import rng
-from workflow.studies import batching, lemma3, sketch_accuracy, step_seconds
+from workflow.studies import batching, lemma3, search_space, sketch_accuracy, step_seconds
 from workflow.studies.paired import log_grid, table, tidy
 
 MODEL = {"bandwidth": 1.0, "xi": 0.1, "norm": 1.0, "delta": 0.01, "beta": "theorem", "inclusion": "per-pull"}
@@ -204,3 +204,78 @@ def test_the_exact_posterior_alongside_is_conditioned_on_every_pull():
     exact.add(int(rng(0, "study", "init").integers(120, size=1)[0]), 0.0)
     assert_allclose(found["effective_dimension"][0], exact.effective_dimension())
     assert (np.diff(found["effective_dimension"]) > 0).all()
+
+
+EDITS = [[1, 1, 2], [0], [0, 1, 1], [4], [], [3, 4, 3, 4]]  # 0-1-2 and 3-4-5, some both ways, some edits twice
+
+
+def architectures(edits=EDITS):
+    """Six arms on a line of which two are alike; nobody evaluates them."""
+    points = np.array([[0.0], [1.0], [3.0], [3.0], [4.0], [7.0]])[: len(edits)]
+    reached = [np.array(arms, dtype=np.int64) for arms in edits]
+    return Problem(Arms(points, neighbours=reached.__getitem__), lambda query, draw: pytest.fail("evaluated"))
+
+
+def test_a_search_space_is_counted_and_its_edits_joined():
+    found = search_space.run(0, architectures(), bandwidths=[2.0, 10.0])
+    once = {
+        "candidates": 6,
+        "features": 1,
+        "distinct_features": 5,
+        "neighbours_min": 0,
+        "neighbours_mean": (2 + 1 + 2 + 1 + 0 + 2) / 6,  # an arm that two edits reach is one neighbour
+        "neighbours_max": 2,
+        "components": 2,
+    }
+    for name, value in once.items():
+        assert_allclose(found[name], [value, value], err_msg=name)
+    assert_array_equal(found["bandwidth"], [2, 10])
+    assert_allclose(found["kernel_min"], np.exp([-49 / 8, -49 / 200]))
+    assert set(found) == {*once, "bandwidth", "kernel_min"}
+
+
+@pytest.mark.parametrize(
+    ("edits", "parts"),
+    [
+        ([[], [], []], 3),
+        ([[1], [2], []], 1),  # each edit is read in both directions
+        ([[], [0], [0]], 1),
+        ([[0], [1], [2]], 3),
+        ([[1], [0], [], [2], [], [4]], 3),
+        ([[1] * 256, []], 1),
+    ],
+)
+def test_components_are_the_parts_of_an_undirected_graph(edits, parts):
+    assert search_space.run(0, architectures(edits), bandwidths=[1.0])["components"] == [parts]
+
+
+def test_components_are_those_of_a_slow_flood():
+    draw = np.random.default_rng(0)
+    for edges in (5, 20, 40):
+        edits = [[] for _ in range(40)]
+        for start, end in draw.integers(40, size=(edges, 2)):
+            edits[start].append(end)
+        parts = [{arm} for arm in range(40)]
+        for start, reached in enumerate(edits):
+            for end in reached:
+                joined = [part for part in parts if start in part or end in part]
+                parts = [part for part in parts if part not in joined] + [set.union(*joined)]
+        assert search_space.components([np.array(reached, dtype=np.int64) for reached in edits]) == len(parts)
+
+
+def test_a_search_space_depends_on_no_seed_and_needs_neighbours():
+    one, other = (search_space.run(seed, architectures(), bandwidths=[2.0]) for seed in (0, 1))
+    for name in one:
+        assert_array_equal(one[name], other[name])
+    assert {column.dtype.str for column in one.values()} <= {"<f8", "<i8"}
+    with pytest.raises(ValueError, match="expected arms with neighbours, got none"):
+        search_space.run(0, problem(), bandwidths=[2.0])
+
+
+def test_the_smallest_kernel_value_of_a_large_table_is_nearly_that_of_all_pairs():
+    points = np.random.default_rng(0).random((1000, 2))
+    large = Problem(Arms(points, neighbours=lambda arm: np.array([(arm + 1) % 1000])), problem().evaluate)
+    found = search_space.run(0, large, bandwidths=[1.0])
+    distances = ((points[:, None] - points[None]) ** 2).sum(axis=-1)
+    assert np.exp(-distances.max() / 2) <= found["kernel_min"][0] < 1.2 * np.exp(-distances.max() / 2)
+    assert found["components"] == [1]

@@ -1,7 +1,7 @@
 import os
 
 # Both rules take NOREGRET_DATA (a mirror) before the canonical URLs. Naming another mirror fetches anew, so that a
-# substitute gives way to the real data as soon as they can be had.
+# substitute gives way to the real data as soon as they can be had. Time and memory are those of the largest file (0.5 GB).
 
 
 rule fetch:
@@ -13,8 +13,8 @@ rule fetch:
         "../../envs/core.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=1000,
+        runtime=120,
     shell:
         "python -m workflow.fetch {wildcards.name} -o {output} 2>&1 | tee {log} >&2"
 
@@ -28,8 +28,8 @@ rule fetch_or_substitute:
         "../../envs/core.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=1000,
+        runtime=120,
     params:
         mirror=os.environ.get("NOREGRET_DATA", ""),
     shell:

@@ -72,3 +72,69 @@ def test_a_pickle_leaves_the_memo_out_and_answers_the_same(smooth):
 def test_a_bandwidth_that_is_not_positive_is_refused(bandwidth):
     with pytest.raises(ValueError, match=r"bandwidth: expected a positive number, got"):
         GaussianTable(np.zeros((2, 1)), bandwidth)
+
+
+MOST = 20  # columns that the memo of 60 arms may hold in the tests below
+
+
+@pytest.fixture
+def narrow(smooth, monkeypatch):
+    """A kernel whose memo holds 20 columns, and all its values."""
+    points, _ = smooth(0)
+    monkeypatch.setattr("algorithms.parts.arms.kernel.MOST_BYTES", MOST * 8 * 60)
+    kernel = GaussianTable(points, 0.5)
+    return kernel, np.array([kernel.compute(arm) for arm in range(60)])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_forgetting_columns_changes_no_answer_and_bounds_the_memo(narrow, seed):
+    kernel, K = narrow
+    draw, forgot, before = np.random.default_rng(seed), 0, 0
+    for _ in range(200):
+        arms, others = draw.integers(60, size=draw.integers(0, MOST // 2 + 1)), draw.integers(60, size=7)
+        if draw.random() < 0.5:
+            assert_array_equal(kernel.columns(arms), K[arms])
+        else:
+            assert_array_equal(kernel.among(arms, others), K[np.ix_(arms, others)])
+        used = np.count_nonzero(kernel._place >= 0)
+        forgot, before = forgot + (used < before), used
+        assert used <= MOST
+        assert len(kernel._buffer) <= max(2 * MOST, FIRST_ROWS)
+    assert forgot > 5
+
+
+def test_columns_given_out_before_the_memo_was_forgotten_keep_their_values(narrow):
+    kernel, K = narrow
+    view, column = kernel.columns(np.arange(10)), kernel.column(3)
+    for first in (10, 20, 30, 40, 50):
+        kernel.columns(np.arange(first, first + 10))
+    assert kernel._place[3] < 0
+    assert_array_equal(view, K[:10])
+    assert_array_equal(column, K[3])
+    assert_array_equal(kernel.column(3), K[3])
+
+
+def test_who_needs_more_than_half_of_the_memo_at_once_keeps_it_all(narrow):
+    """Growing dictionaries are remembered whatever they cost: computing them again each time would cost more."""
+    (kernel, K), computed = narrow, []
+    compute = kernel.compute
+    kernel.compute = lambda arm: computed.append(arm) or compute(arm)
+    for size in range(MOST // 2 + 1, 60, 7):
+        assert_array_equal(kernel.columns(np.arange(size)), K[:size])
+        assert_array_equal(computed, np.arange(size))  # each of them once
+
+
+def test_a_memo_too_small_for_anything_still_answers(narrow, monkeypatch):
+    kernel, K = narrow
+    for most in (0, 1, 8 * 60, 8 * 60 * 2):
+        monkeypatch.setattr("algorithms.parts.arms.kernel.MOST_BYTES", most)
+        for arms in ([5], [5, 6, 5], [], [59, 0, 7, 7]):
+            assert_array_equal(kernel.columns(arms), K[arms].reshape(len(arms), 60))
+
+
+def test_remembered_columns_are_not_forgotten_while_nothing_new_is_asked_for(narrow):
+    kernel, K = narrow
+    kernel.columns(np.arange(MOST))
+    kernel.compute = lambda arm: pytest.fail("computed again")
+    for arms in (np.arange(5), np.arange(15, 20), np.array([3, 3])):
+        assert_array_equal(kernel.columns(arms), K[arms])

@@ -1,0 +1,253 @@
+"""Architectures as arms: features by hand, one of three trainings at a time, files that are not what they should be."""
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+from problems import load, nasbench
+
+ROOT = Path(__file__).resolve().parents[2]
+OPTIONS = {"features": "per-half", "scored_by": "validation"}
+# Upper triangles row by row, (0,1) first and (4,5) last: those two edges are in every cell.
+ADJACENCY = np.array(
+    [
+        [1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 1],  # a chain: 3 edges that vary
+        [1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0, 1],  # 7
+        [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],  # none
+        [1, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 1],  # 4
+    ]
+)
+CONV = np.array([[1, 1, 1, 1], [0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 1, 0]])
+VALIDATION = np.array([[0.90, 0.91, 0.98], [0.93, 0.93, 0.93], [0.10, 0.50, 0.60], [0.91, 0.94, 0.97]])
+TEST = np.array([[0.99, 0.80, 0.80], [0.95, 0.96, 0.97], [0.11, 0.52, 0.63], [0.93, 0.94, 0.95]])
+SECONDS = np.array([[100.0, 200.0, 300.0], [11.0, 12.0, 13.0], [7.0, 8.0, 9.0], [1000.0, 2000.0, 3000.0]])
+EDITS = [[1, 3, 3], [0], [], [0, 2]]
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def blocks(values: np.ndarray, kind: pa.DataType) -> pa.Array:
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel(), kind), values.shape[1])
+
+
+def prepared(folder: Path, data: str = "real", header: object = None, **changes: object) -> Path:
+    """A table as the preparation writes it, but its numbers lie plainly in the file."""
+    columns = {
+        "module_hash": pa.array([f"{i:032x}" for i in range(4)]),
+        "adjacency": blocks(ADJACENCY, pa.int8()),
+        "conv": blocks(CONV, pa.int8()),
+        "validation_accuracy": blocks(VALIDATION, pa.float64()),
+        "test_accuracy": blocks(TEST, pa.float64()),
+        "training_seconds": blocks(SECONDS, pa.float64()),
+        "trainable_parameters": pa.array([4, 3, 2, 1], pa.int64()),
+        "edits": pa.array(EDITS, pa.list_(pa.int32())),
+        **changes,
+    }
+    columns = {name: column for name, column in columns.items() if column is not None}
+    provenance = {"data": data, "content_sha256": "ab" * 32} if header is None else header
+    table = pa.table(columns).replace_schema_metadata({b"noregret": json.dumps(provenance)})
+    path = folder / "nasbench101.parquet"
+    pq.write_table(table, path, write_page_checksum=True, use_dictionary=False, compression="none")
+    return path
+
+
+def problem(path: Path, **changes: object):
+    return nasbench.cells(rng(), data=path, **{**OPTIONS, **changes})
+
+
+def test_features_are_the_edges_that_vary_and_the_operations(tmp_path):
+    points = problem(prepared(tmp_path)).domain.points
+    assert points.shape == (4, 17) and points.dtype == np.float64
+    present = np.hstack([ADJACENCY[:, 1:14], CONV])
+    assert_array_equal(points > 0, present == 1)
+    assert len(np.unique(points, axis=0)) == 4
+
+
+def test_per_half_the_largest_norm_is_1_and_proportions_stay(tmp_path):
+    points = problem(prepared(tmp_path)).domain.points
+    edges, operations = points[:, :13], points[:, 13:]
+    # By hand: 3, 7, 0 and 4 edges over the root of 7; 4, 0, 1 and 2 convolutions over the root of 4.
+    assert_allclose(np.linalg.norm(edges, axis=1), np.sqrt([3 / 7, 1, 0, 4 / 7]), rtol=1e-15)
+    assert_allclose(np.linalg.norm(operations, axis=1), [1, 0, 0.5, np.sqrt(0.5)], rtol=1e-15)
+    assert_allclose(np.unique(edges), [0, 1 / np.sqrt(7)], rtol=1e-15)
+    assert_allclose(np.unique(operations), [0, 0.5], rtol=1e-15)
+
+
+def test_per_row_every_half_that_is_not_zero_has_norm_1(tmp_path):
+    points = problem(prepared(tmp_path), features="per-row").domain.points
+    assert_allclose(np.linalg.norm(points[:, :13], axis=1), [1, 1, 0, 1], rtol=1e-15)
+    assert_allclose(np.linalg.norm(points[:, 13:], axis=1), [1, 0, 1, 1], rtol=1e-15)
+    assert_allclose(points[3][points[3] > 0], [0.5] * 4 + [np.sqrt(0.5)] * 2, rtol=1e-15)
+
+
+@pytest.mark.parametrize("features", ["per-half", "per-row"])
+def test_what_is_in_every_cell_is_no_feature(tmp_path, features):
+    changed = ADJACENCY.copy()
+    changed[:, [0, 14]] = 0
+    one = problem(prepared(tmp_path), features=features).domain.points
+    other = problem(prepared(tmp_path, adjacency=blocks(changed, pa.int8())), features=features).domain.points
+    assert_array_equal(one, other)
+
+
+def test_a_reward_is_one_of_three_trainings_with_the_seconds_of_the_same(tmp_path):
+    found = problem(prepared(tmp_path))
+    query = np.tile(np.arange(4), 3000)
+    evaluation = found.evaluate(query, rng(1))
+    training = np.argmax(SECONDS[query] == evaluation.seconds[:, None], axis=1)  # no two trainings of a cell took as long
+    assert_array_equal(evaluation.seconds, SECONDS[query, training])
+    assert_array_equal(evaluation.seen.y, VALIDATION[query, training])
+    for arm in range(4):
+        assert stats.chisquare(np.bincount(training[query == arm], minlength=3)).pvalue > 1e-4
+    assert evaluation.seen.g.shape == evaluation.true.factor_values.shape == (12000, 0)
+
+
+def test_a_training_is_drawn_by_the_generator_of_its_evaluation(tmp_path):
+    found = problem(prepared(tmp_path))
+    one, same = (found.evaluate(np.array([3, 3, 0, 3]), rng(7)) for _ in range(2))
+    assert_array_equal(one.seen.y, same.seen.y)
+    several = {found.evaluate(np.array([3]), rng(seed)).seconds[0] for seed in range(40)}
+    assert several == {1000.0, 2000.0, 3000.0}
+
+
+@pytest.mark.parametrize(
+    ("scored_by", "means", "best", "best_at"),
+    # By hand; the best single training is one of cell 0 on both sides.
+    [("validation", [0.93, 0.93, 0.4, 0.94], 0.94, 3), ("test", [2.59 / 3, 0.96, 0.42, 0.94], 0.96, 1)],
+)
+def test_the_true_value_is_a_mean_over_the_trainings(tmp_path, scored_by, means, best, best_at):
+    found = problem(prepared(tmp_path), scored_by=scored_by)
+    evaluation = found.evaluate(np.array([2, 0, 1, 3, 2]), rng())
+    assert_allclose(evaluation.true.y, np.array(means)[[2, 0, 1, 3, 2]], rtol=1e-14)
+    assert (found.best, found.best_kind) == (pytest.approx(best, rel=1e-14), "exact")
+    assert_array_equal(found.best_at, [best_at])
+    assert_array_equal(found.evaluate(found.best_at, rng()).true.y, [found.best])
+    assert found.display.label == f"{scored_by} accuracy"
+
+
+def test_what_is_seen_is_a_validation_whatever_scores_it(tmp_path):
+    path = prepared(tmp_path)
+    one, other = (problem(path, scored_by=name).evaluate(np.arange(4), rng(3)) for name in ("validation", "test"))
+    assert_array_equal(one.seen.y, other.seen.y)
+    assert (one.true.y != other.true.y).any()
+
+
+@pytest.mark.parametrize("scored_by", ["validation", "test"])
+def test_the_revealed_noise_is_the_pooled_standard_deviation_of_the_validations(tmp_path, scored_by):
+    reveals = problem(prepared(tmp_path), scored_by=scored_by).reveals
+    # By hand, squared deviations x 1e4 with two degrees of freedom: (9+4+25)/2, 0, (900+100+400)/2, (9+0+9)/2.
+    assert reveals["noise_variance"] == pytest.approx((19 + 0 + 700 + 9) * 1e-4 / 4, rel=1e-12)
+    assert reveals["noise"] == pytest.approx(np.sqrt(reveals["noise_variance"]), rel=1e-15)
+    assert set(reveals) == {"noise", "noise_variance"}
+    assert all(type(value) is float for value in reveals.values())  # they go into a JSON header
+
+
+def test_neighbours_are_the_cells_that_one_edit_reaches(tmp_path):
+    neighbours = problem(prepared(tmp_path)).domain.neighbours
+    for arm, reached in enumerate(EDITS):
+        assert_array_equal(neighbours(arm), reached)
+        assert neighbours(arm).dtype == np.int64
+    assert_array_equal(neighbours(np.int64(3)), [0, 2])
+
+
+def test_a_domain_survives_a_checkpoint(tmp_path):
+    domain = problem(prepared(tmp_path)).domain
+    twin = pickle.loads(pickle.dumps(domain))
+    assert_array_equal(twin.points, domain.points)
+    assert_array_equal(twin.neighbours(0), EDITS[0])
+
+
+def test_the_instance_does_not_matter(tmp_path):
+    path = prepared(tmp_path)
+    one, other = (nasbench.cells(rng(seed), data=path, **OPTIONS) for seed in (0, 1))
+    assert_array_equal(one.domain.points, other.domain.points)
+    assert one.best == other.best
+
+
+def test_evaluating_does_not_change_the_table(tmp_path):
+    found = problem(prepared(tmp_path))
+    first = found.evaluate(np.arange(4), rng())
+    kept = [first.seen.y.copy(), first.true.y.copy(), first.seconds.copy()]
+    first.seen.y[:], first.true.y[:], first.seconds[:] = 7, 7, 7
+    again = found.evaluate(np.arange(4), rng())
+    for values, expected in zip((again.seen.y, again.true.y, again.seconds), kept, strict=True):
+        assert_array_equal(values, expected)
+
+
+def test_provenance_travels_with_the_problem(tmp_path):
+    found = problem(prepared(tmp_path, data="substitute: synthetic accuracies"))
+    assert (found.data, found.data_sha256) == ("substitute: synthetic accuracies", "ab" * 32)
+    assert load("nasbench.cells") is nasbench.cells
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"features": "z-scored"}, "expected features to be per-half or per-row, got 'z-scored'"),
+        ({"scored_by": "train"}, "expected scored_by to be validation or test, got 'train'"),
+    ],
+)
+def test_wrong_options_are_named(tmp_path, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        problem(prepared(tmp_path), **wrong)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("column", ["validation_accuracy", "test_accuracy", "training_seconds"])
+def test_a_number_that_is_not_finite_is_located(tmp_path, column, bad):
+    values = VALIDATION.copy()
+    values[2, 1] = values[3, 0] = bad
+    path = prepared(tmp_path, **{column: blocks(values, pa.float64())})
+    with pytest.raises(ValueError, match=rf"got {column} = {bad} in row 2 .*run `python -m workflow.fetch nasbench101`"):
+        problem(path)
+
+
+def test_a_missing_or_foreign_file_names_the_command_that_makes_it(tmp_path):
+    remedy = r"cannot read it .*delete .*nasbench101\.parquet and run `python -m workflow\.fetch nasbench101`"
+    with pytest.raises(ValueError, match=remedy):
+        problem(tmp_path / "nasbench101.parquet")
+    pq.write_table(pa.table({"target": [1.0]}), tmp_path / "nasbench101.parquet")
+    with pytest.raises(ValueError, match=remedy):
+        problem(tmp_path / "nasbench101.parquet")
+    (tmp_path / "nasbench101.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(ValueError, match=remedy):
+        problem(tmp_path / "nasbench101.parquet")
+
+
+@pytest.mark.parametrize("column", ["adjacency", "conv", "validation_accuracy", "test_accuracy", "training_seconds", "edits"])
+def test_a_missing_column_is_named(tmp_path, column):
+    with pytest.raises(ValueError, match=rf"cannot read it .*{column}.*workflow\.fetch"):
+        problem(prepared(tmp_path, **{column: None}))
+
+
+@pytest.mark.parametrize("header", [{"data": "real"}, {"content_sha256": "ab"}, {}, [], "real"], ids=str)
+def test_provenance_that_says_too_little_is_refused_with_directions(tmp_path, header):
+    with pytest.raises(ValueError, match=r"workflow\.fetch nasbench101"):
+        problem(prepared(tmp_path, header=header))
+
+
+def test_a_flipped_bit_or_a_cut_is_noticed(tmp_path):
+    path = prepared(tmp_path)
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[whole.index(VALIDATION.tobytes())] ^= 1
+    for damaged in (bytes(flipped), whole[:-9]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="cannot read it"):
+            problem(path)
+
+
+def test_importing_it_is_cheap():
+    code = "import sys, problems.nasbench; print(*{'pandas', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -1,0 +1,288 @@
+"""From records to the table: what is kept, what is computed, and that nothing wrong passes."""
+
+import base64
+import hashlib
+import json
+import re
+import struct
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+
+import workflow.nasbench
+from benchmarks.nasbench import START, framed, kept, metrics, others, row
+from workflow.nasbench import cells, rows, table
+from workflow.prepared import DataUnavailable
+
+NAMES = ("validation_accuracy", "test_accuracy", "training_seconds")
+HALF, END = (54.0, 850.0, 0.8, 0.8, 0.8), (108.0, 1700.5, 1.0, 0.92, 0.91)
+
+
+def numbers(repeat, i):
+    """Validation accuracy, test accuracy and seconds of one training, as no other has them."""
+    return 0.9 + 0.01 * repeat + 0.0001 * i, 0.8 + 0.01 * repeat + 0.0001 * i, 1000.0 + 100 * repeat + i
+
+
+@pytest.fixture(scope="module")
+def few():
+    """A cell and four that an edit of it reaches."""
+    every = cells.every()
+    return cells.Cells.of(every.codes[[40, *sorted(set(every.edits[40]))[:4]]])
+
+
+@pytest.fixture(scope="module")
+def two(few):
+    return cells.Cells.of(few.codes[:2])
+
+
+def trainings(chosen, repeats=3):
+    return [kept(chosen, i, *numbers(repeat, i)) for repeat in range(repeats) for i in range(len(chosen.hashes))]
+
+
+def write(path, contents):
+    path.write_bytes(b"".join(framed(data) for data in contents))
+    return path
+
+
+def block(made, name):
+    return np.array(made[name].to_pylist())
+
+
+def offsets(contents):
+    return np.cumsum([0, *(len(data) + 16 for data in contents)]).tolist()
+
+
+def changed(chosen, **items):
+    """A training of cell 0 in which some of the five items, or of the measurements, are others."""
+    name, epochs, adjacency, operations, encoded = json.loads(kept(chosen, 0, *numbers(0, 0)))
+    encoded = base64.b64encode(items["measured"]).decode() if "measured" in items else items.get("encoded", encoded)
+    content = [items.get("name", name), items.get("epochs", epochs), items.get("adjacency", adjacency)]
+    return json.dumps([*content, items.get("operations", operations), encoded]).encode()
+
+
+def test_documented_trainings_are_written_and_read():
+    start = (0.0, 0.0, 0.1, 0.1, 0.1)
+    half = (54.0, 883.4580078125, 0.8282251358032227, 0.7776442170143127, 0.7740384340286255)
+    end = (108.0, 1769.1279296875, 1.0, 0.9241786599159241, 0.9211738705635071)
+    names = ["input", "conv3x3-bn-relu", "maxpool3x3", "conv3x3-bn-relu", "conv3x3-bn-relu", "conv1x1-bn-relu", "output"]
+    digits = "0100110001000000010010000010000001000000010000000"
+    data = row("00005c142e6f48ac74fdcf73e3439874", digits, names, metrics([start, half, end], 8_555_530))
+    # The documented record, byte for byte, whose measurements nasbench's own descriptor wrote.
+    assert hashlib.sha256(framed(data)).hexdigest() == "1fddc88760efbd222cb50825cd370c02d0bef0b42673775f2b92109e7b43b422"
+    _, epochs, adjacency, operations, encoded = rows.items(data)
+    assert (epochs, adjacency, operations.split(",")) == (108, digits, names)
+    assert rows.final(encoded) == (8_555_530, (0.9241786599159241, 0.9211738705635071, 1769.1279296875))
+    assert rows.read(data) is None  # 7 vertices and a 1x1 convolution
+
+
+def test_a_table_of_few_cells_among_others_in_any_order(tmp_path, few):
+    draw = np.random.default_rng(3)
+    rest = others(draw)
+    left_out = [next(rest) for _ in range(200)]
+    small = row("ab" * 16, "0" * 25, ("input", cells.CONV, cells.CONV, cells.POOL, "output"), b"")
+    seven = row("cd" * 16, "0" * 49, ("input", *[cells.CONV] * 5, "output"), b"")
+    mine = trainings(few)
+    contents = [*mine, *left_out, small, seven]
+    order = draw.permutation(len(contents))
+    made = table.read(write(tmp_path / "f", [contents[k] for k in order]), few)
+    made.validate(full=True)
+    assert made.schema == table.SCHEMA
+    assert made["module_hash"].to_pylist() == list(few.hashes)
+    assert_array_equal(block(made, "adjacency"), few.adjacency)
+    assert_array_equal(block(made, "conv"), few.conv)
+    assert_array_equal(made["trainable_parameters"], few.parameters)
+    assert [tuple(reached) for reached in made["edits"].to_pylist()] == list(few.edits)
+    in_file = [(k % 5, k // 5) for k in order if k < 15]  # cell, and which of its trainings, in the order of the file
+    for i in range(5):
+        expected = [numbers(repeat, i) for cell, repeat in in_file if cell == i]
+        for column, values in zip(NAMES, zip(*expected, strict=True), strict=True):
+            assert made[column][i].as_py() == list(values)
+
+
+def test_the_schema_is_what_others_rely_on():
+    assert table.SCHEMA.names == list(table.MEANING)
+    assert [str(kind) for kind in table.SCHEMA.types] == [
+        "string",
+        *(f"fixed_size_list<item: int8>[{size}]" for size in (15, 4)),
+        *["fixed_size_list<item: double>[3]"] * 3,
+        "int64",
+        "list<item: int32>",
+    ]
+
+
+def test_the_representative_of_the_file_is_kept_and_decides_the_edits(tmp_path, few):
+    members = [np.flatnonzero(cells.canonical() == code) for code in few.codes]
+    i = next(i for i, same in enumerate(members) if len(same) > 1)
+    codes = few.codes.copy()
+    codes[i] = members[i][-1]
+    other = replace(few, codes=codes)  # as the file has it: hashes and parameters stay
+    made = table.read(write(tmp_path / "f", trainings(other)), few)
+    assert_array_equal(block(made, "adjacency"), cells.Cells.of(codes).adjacency)
+    assert [tuple(reached) for reached in made["edits"].to_pylist()] == list(cells.edits(codes))
+    mixed = [kept(few, i, *numbers(0, i)), kept(other, i, *numbers(1, i))]
+    with pytest.raises(DataUnavailable, match=f"byte {len(mixed[0]) + 16}: expected the matrix and operations of the repeats"):
+        table.read(write(tmp_path / "f", mixed), few)
+
+
+def without(number):
+    """The last evaluation without one of its fields."""
+    fields = b"".join(struct.pack("<Bd", n << 3 | 1, value) for n, value in enumerate(END, start=1) if n != number)
+    return metrics([START, HALF], 1) + b"\x0a" + bytes([len(fields)]) + fields
+
+
+def last(**values):
+    names = ("epoch", "seconds", "train", "validation", "test")
+    end = [values.get(name, value) for name, value in zip(names, END, strict=True)]
+    return lambda few: {"measured": metrics([START, HALF, end], int(few.parameters[0]))}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda few: {"epochs": 36}, "expected 108 epochs, got 36"),
+        (lambda few: {"epochs": "108"}, r"expected \[hash, epochs, adjacency, operations, measurements\]"),
+        (lambda few: {"epochs": True}, r"expected \[hash, epochs"),
+        (lambda few: {"name": None}, r"expected \[hash, epochs"),
+        (lambda few: {"name": "ab" * 16}, f"of its graph, got {'ab' * 16}"),
+        (lambda few: {"name": few.hashes[1]}, "of its graph, got"),
+        (lambda few: {"adjacency": "2" * 36}, "expected a strictly upper triangular matrix"),
+        (lambda few: {"adjacency": "0" * 36}, "expected one of the 5 cells, got another"),
+        (lambda few: {"operations": ",".join(["input"] * 6)}, "expected input, 4 of"),
+        (lambda few: {"encoded": "no base64!"}, "expected measurements as base64 of protobuf"),
+        (lambda few: {"encoded": "Ci0J"}, "expected measurements as base64 of protobuf"),
+        (lambda few: {"measured": b""}, "expected 3 evaluations"),
+        (lambda few: {"measured": metrics([START, END], 1)}, "expected 3 evaluations .* got 2"),
+        (lambda few: {"measured": metrics([START, HALF, HALF, END], 1)}, "expected 3 evaluations .* got 4"),
+        (lambda few: {"measured": without(2)}, "got none of training_time"),
+        (lambda few: {"measured": without(4)}, "got none of validation_accuracy"),
+        (lambda few: {"measured": without(5)}, "got none of test_accuracy"),
+        (lambda few: {"measured": metrics([START, HALF, END], 1)}, "trainable_parameters, got 1"),
+        (last(validation=1.5), r"expected validation_accuracy in \[0,1\], got 1.5"),
+        (last(validation=float("nan")), "expected validation_accuracy in .* got nan"),
+        (last(test=-0.1), "expected test_accuracy in .* got -0.1"),
+        (last(test=float("inf")), "expected test_accuracy in .* got inf"),
+        (last(seconds=0.0), "expected training_time > 0 s, got 0.0"),
+        (last(seconds=-3.0), "expected training_time > 0 s, got -3.0"),
+        (last(seconds=float("inf")), "expected training_time > 0 s, got inf"),
+        (last(seconds=float("nan")), "expected training_time > 0 s, got nan"),
+    ],
+)
+def test_a_wrong_record_stops_the_parse_at_its_byte(tmp_path, few, change, message):
+    good = trainings(few)
+    path = write(tmp_path / "f.tfrecord", [good[0], changed(few, **change(few)), *good[1:]])
+    with pytest.raises(DataUnavailable, match=message) as caught:
+        table.read(path, few)
+    assert re.search(rf"f\.tfrecord: the record at byte {len(good[0]) + 16}: .*: delete the file and fetch", str(caught.value))
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'["a", 108]', b"{}", b"\xff\xfe", b"[1,2,3,4,5]"])
+def test_a_record_that_is_no_row_stops_the_parse(tmp_path, few, data):
+    with pytest.raises(DataUnavailable, match="at byte 0: expected"):
+        table.read(write(tmp_path / "f", [data, *trainings(few)]), few)
+
+
+def test_parameters_must_be_there(tmp_path, few):
+    bare = metrics([START, HALF, END], 0)
+    cut = bare[: -(1 + 8 + 2)]  # without trainable_parameters and total_time
+    with pytest.raises(DataUnavailable, match="got none of trainable_parameters"):
+        table.read(write(tmp_path / "f", [changed(few, measured=cut)]), few)
+
+
+def test_unknown_fields_and_another_order_of_fields_do_no_harm(few):
+    fields = [struct.pack("<Bd", n << 3 | 1, value) for n, value in enumerate(END, start=1)]
+    path, unknown = b"\x32\x00", b"\x78\x05" + b"\x7a\x02ab" + b"\x7d" + bytes(4)  # checkpoint_path; fields 15 of three kinds
+    end = b"".join(reversed(fields)) + path + unknown
+    count = metrics([], int(few.parameters[0]))
+    measured = unknown + count + metrics([START, HALF], 7)[: 2 * 47] + b"\x0a" + bytes([len(end)]) + end
+    found = rows.read(changed(few, measured=measured))
+    assert (found.validation_accuracy, found.test_accuracy, found.training_seconds) == (0.92, 0.91, 1700.5)
+    assert found.trainable_parameters == few.parameters[0]
+
+
+def test_too_few_and_too_many_repeats(tmp_path, few):
+    good = trainings(few)
+    with pytest.raises(DataUnavailable, match=f"byte {offsets(good)[-1]}: expected 3 repeats of {few.hashes[0]}, got one more"):
+        table.read(write(tmp_path / "f", [*good, good[0]]), few)
+    message = rf"byte {offsets(good[:-1])[-1]}: expected 3 repeats of 5 cells, got the end with fewer for 1 of them, such as 2 of"
+    with pytest.raises(DataUnavailable, match=f"{message} {few.hashes[-1]}"):
+        table.read(write(tmp_path / "f", good[:-1]), few)
+    with pytest.raises(DataUnavailable, match="fewer for 5 of them"):
+        table.read(write(tmp_path / "f", []), few)
+
+
+def test_a_missing_cell_and_a_foreign_one(tmp_path, few, two):
+    with pytest.raises(DataUnavailable, match="expected 3 repeats of 5 cells, got the end with fewer for 3"):
+        table.read(write(tmp_path / "f", trainings(two)), few)
+    with pytest.raises(DataUnavailable, match="expected one of the 2 cells, got another"):
+        table.read(write(tmp_path / "f", trainings(few)), two)
+
+
+def test_no_cut_ever_gives_a_table(tmp_path, two):
+    contents = trainings(two)
+    path = write(tmp_path / "f", contents)
+    whole, starts = path.read_bytes(), offsets(contents)
+    assert len(table.read(path, two)) == 2
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        at = max(start for start in starts if start <= length)
+        with pytest.raises(DataUnavailable, match=f"the record at byte {at}: expected"):
+            table.read(path, two)
+
+
+def test_no_flipped_bit_ever_gives_a_table(tmp_path, two):
+    contents = trainings(two)
+    path = write(tmp_path / "f", contents)
+    whole, starts = path.read_bytes(), offsets(contents)
+    for bit in np.random.default_rng(0).choice(8 * len(whole), 1500, replace=False).tolist():
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        at = max(start for start in starts if start <= bit // 8)
+        with pytest.raises(DataUnavailable, match=f"the record at byte {at}: expected"):
+            table.read(path, two)
+
+
+def test_the_content_hash_is_over_names_and_little_endian_values(few):
+    three = np.arange(15.0).reshape(5, 3)
+    made = table.assemble(few, three, three + 1, three + 2)
+    total = hashlib.sha256(b"module_hash\n" + "".join(f"{name}\n" for name in few.hashes).encode())
+    total.update(b"adjacency\n" + few.adjacency.astype("i1").tobytes() + b"conv\n" + few.conv.astype("i1").tobytes())
+    for name, values in zip(NAMES, (three, three + 1, three + 2), strict=True):
+        total.update(f"{name}\n".encode() + values.astype("<f8").tobytes())
+    total.update(b"trainable_parameters\n" + few.parameters.astype("<i8").tobytes())
+    lengths, flat = [len(reached) for reached in few.edits], [j for reached in few.edits for j in reached]
+    total.update(b"edits\n" + np.array(lengths, "<i4").tobytes() + np.array(flat, "<i4").tobytes())
+    assert table.content_sha256(made) == total.hexdigest()
+    split = pa.concat_tables([made.slice(0, 2), made.slice(2)])  # chunks and offsets do not matter
+    assert table.content_sha256(split) == total.hexdigest()
+
+
+def test_every_value_counts_in_the_content_hash(few):
+    three = np.arange(15.0).reshape(5, 3)
+    plain = table.content_sha256(table.assemble(few, three, three, three))
+    moved = three.copy()
+    moved[4, 2] = np.nextafter(moved[4, 2], 99)
+    changes = [(moved, three, three), (three, moved, three), (three, three, moved)]
+    found = {table.content_sha256(table.assemble(few, *values)) for values in changes}
+    other = table.assemble(replace(few, edits=((), *few.edits[1:])), three, three, three)
+    assert len(found | {plain, table.content_sha256(other)}) == 5
+
+
+def test_the_whole_set_is_parsed(tmp_path):
+    every = cells.every()
+    rest = others(np.random.default_rng(0))
+    path = tmp_path / "nasbench_only108.tfrecord"
+    with path.open("wb") as file:
+        for i in np.random.default_rng(1).permutation(np.repeat(np.arange(12416), 3)).tolist():
+            file.write(framed(kept(every, i, 0.9 + i / 1e6, 0.89 + i / 1e6, 1000.0 + i)))
+            if i % 50 == 0:
+                file.write(framed(next(rest)))
+    made = workflow.nasbench.parse(None, path)
+    assert (made.data, made.source, len(made.table)) == ("real", path.name, 12416)
+    assert set(made.features) == set(made.table.column_names)
+    assert made.content_sha256 == table.content_sha256(made.table)
+    assert_array_equal(block(made.table, "training_seconds"), np.repeat(1000.0 + np.arange(12416)[:, None], 3, axis=1))
+    assert [tuple(reached) for reached in made.table["edits"].to_pylist()] == list(every.edits)

@@ -1,0 +1,125 @@
+"""What a run starts from: parameters that the problem reveals, designs drawn by the rule, and a design read back."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from algorithms.api import Arms, Box, Observation
+from problems.api import Evaluation, Problem
+from workflow import instance, loop, record
+from workflow.digest import with_data
+from workflow.plan import Cell, PlanError
+from workflow.seeds import rng
+
+REVEALS = {"noise": 0.25, "noise_variance": 0.0625}
+
+
+def cell(algorithm=None, design="uniform", n=5):
+    """A cell whose parameters the plan has already resolved."""
+    return Cell(
+        paper="toy", scale="paper", problem="p", algorithm="a", seeds=(0,), budget=10,
+        problem_entry={"is": "tables.abalone", "room": 1, "init": {"design": design, "n": n}},
+        algorithm_entry={"is": "bkb.BKB", **(algorithm or {})},
+    )  # fmt: skip
+
+
+def problem(arms=20, reveals=REVEALS):
+    """Arms whose noise and whose seconds depend on the stream that they are evaluated with."""
+
+    def evaluate(query, draw):
+        return Evaluation(
+            Observation.of(query + draw.standard_normal(len(query))), Observation.of(1.0 * query), draw.random(len(query))
+        )
+
+    return Problem(Arms(np.zeros((arms, 1))), evaluate, reveals=reveals, data_sha256="ab")
+
+
+def test_what_the_problem_reveals_stands_in_the_place_of_its_name():
+    parameters = {"lam": {"given": "noise_variance"}, "xi": {"given": "noise"}, "qbar": 2}
+    chosen = cell({**parameters, "room": 3, "execution": "async"})
+    assert instance.parameters_of(chosen, problem()) == {"lam": 0.0625, "xi": 0.25, "qbar": 2}
+    assert chosen.algorithm_entry["lam"] == {"given": "noise_variance"}  # a digest knows no numbers of the problem
+    other = problem(reveals={"noise": 1.0, "noise_variance": 1.0})
+    assert instance.parameters_of(chosen, other) == {"lam": 1.0, "xi": 1.0, "qbar": 2}
+
+
+def test_what_is_not_given_stays_as_it_is():
+    parameters = {"lam": 0.5, "shape": {"given": "noise", "more": 1}, "rule": "given"}
+    assert instance.parameters_of(cell(parameters), problem()) == parameters
+
+
+@pytest.mark.parametrize(
+    ("reveals", "known"), [(REVEALS, "noise, noise_variance$"), ({}, "nothing$")], ids=["something", "nothing"]
+)
+def test_a_name_that_the_problem_does_not_reveal_is_refused_with_what_it_does(reveals, known):
+    message = rf"toy/p/a: lam is given by 'variance', which the problem does not reveal; known: {known}"
+    with pytest.raises(PlanError, match=message):
+        instance.parameters_of(cell({"lam": {"given": "variance"}}), problem(reveals=reveals))
+
+
+def designs(design, n, seeds=1500, arms=20):
+    return np.array([instance.draw_design(cell(design=design, n=n), seed, problem(arms)) for seed in range(seeds)])
+
+
+def test_a_distinct_design_repeats_no_arm_and_every_arm_is_as_likely_in_every_place():
+    drawn = designs("uniform-distinct", 8)
+    assert drawn.shape == (1500, 8)
+    assert all(len(set(row)) == 8 for row in drawn.tolist())
+    inside = np.bincount(drawn.ravel(), minlength=20)
+    assert (abs(inside - 600) < 4.5 * np.sqrt(1500 * 0.4 * 0.6)).all()  # an arm is in 8 of 20 designs
+    for place in (0, 7):
+        counts = np.bincount(drawn[:, place], minlength=20)
+        assert (abs(counts - 75) < 4.5 * np.sqrt(75 * 0.95)).all()
+    assert_array_equal(np.sort(designs("uniform-distinct", 20, seeds=1)[0]), np.arange(20))
+
+
+def test_a_uniform_design_may_repeat_arms():
+    drawn = designs("uniform", 8)
+    distinct = np.mean([len(set(row)) for row in drawn.tolist()])
+    assert distinct == pytest.approx(20 * (1 - 0.95**8), abs=0.15)  # 6.73 of 8
+    counts = np.bincount(drawn.ravel(), minlength=20)
+    assert (abs(counts - 600) < 4.5 * np.sqrt(600 * 0.95)).all()
+
+
+def test_a_design_on_a_box_fills_the_unit_cube():
+    drawn = instance.draw_design(cell(n=400), 0, Problem(Box(3), problem().evaluate))
+    assert drawn.shape == (400, 3)
+    assert (abs(drawn.mean(axis=0) - 0.5) < 4.5 / np.sqrt(12 * 400)).all()
+    assert drawn.min() >= 0 and drawn.max() < 1
+
+
+def test_a_design_is_that_of_its_seed_and_problem_alone():
+    one, other = (instance.draw_design(cell(algorithm, n=8), 3, problem()) for algorithm in (None, {"qbar": 7}))
+    assert_array_equal(one, other)
+    assert not np.array_equal(one, instance.draw_design(cell(n=8), 4, problem()))
+
+
+@pytest.mark.parametrize("design", ["uniform", "uniform-distinct"])
+def test_the_design_is_evaluated_with_the_first_streams_of_noise(tmp_path, monkeypatch, design):
+    monkeypatch.chdir(tmp_path)
+    query, evaluation = instance.initial_design(cell(design=design), 2, problem())
+    assert_array_equal(query, instance.draw_design(cell(design=design), 2, problem()))
+    for i in range(5):
+        draw = rng(2, "noise", "p", i)
+        assert evaluation.seen.y[i] == query[i] + draw.standard_normal()
+        assert evaluation.seconds[i] == draw.random()
+    assert_array_equal(evaluation.true.y, query)
+
+
+def test_a_design_is_read_from_its_record_and_from_no_stale_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chosen = cell()
+    query = np.array([3, 3, 1, 0, 2])
+    columns = {"query": query, "y": query + 0.5, "true": 1.0 * query, "seconds": query + 7.0}
+    path = chosen.initial_folder / "2.parquet"
+    record.write(path, {"digest": with_data(chosen.initial_digest, "ab")}, columns)
+    found, evaluation = instance.initial_design(chosen, 2, problem())
+    assert_array_equal(found, query)
+    assert_array_equal(evaluation.seen.y, query + 0.5)
+    assert_array_equal(evaluation.true.y, query)
+    assert_array_equal(evaluation.seconds, query + 7.0)
+    assert evaluation.seen.g.shape == evaluation.true.factor_values.shape == (5, 0)
+    record.write(path, {"digest": with_data(chosen.initial_digest, "cd")}, columns)  # of other data
+    again, fresh = instance.initial_design(chosen, 2, problem())
+    assert_array_equal(again, instance.draw_design(chosen, 2, problem()))
+    assert_array_equal(fresh.seen.y, loop.evaluate(problem(), again, lambda i: rng(2, "noise", "p", i), first=0).seen.y)

@@ -1,0 +1,104 @@
+"""A local web server with the manners, good and bad, of real ones: for tests of downloads."""
+
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A body, and what goes wrong: `sends` bytes and then a dropped connection, or a pause after each of small pieces."""
+
+    body: bytes = b""
+    status: int = 200
+    announced: int | None = None
+    etag: str = ""
+    ranges: bool = False  # honours Range, and If-Range by the ETag
+    heeds_if_range: bool = True
+    refuses: int = 0  # the status for a request with a Range
+    says: str = ""  # status 206 with this Content-Range and the whole body, for a request with a Range
+    sends: int | None = None
+    pause: float = 0.0
+
+    def reply(self, headers: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body for a request with these headers."""
+        told = {"ETag": self.etag} if self.etag else {}
+        wanted, condition = headers.get("Range", ""), headers.get("If-Range")
+        if wanted and self.refuses:
+            return self.refuses, told, b""
+        if wanted and self.says:
+            return 206, {**told, "Content-Range": self.says}, self.body
+        if wanted and self.ranges and (condition in (None, self.etag) or not self.heeds_if_range):
+            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            if start >= len(self.body):
+                return 416, told, b""
+            told["Content-Range"] = f"bytes {start}-{len(self.body) - 1}/{len(self.body)}"
+            return 206, told, self.body[start:]
+        return self.status, told, self.body
+
+
+class Server:
+    """Serves `routes`: path -> answers, of which the last one repeats. Keeps count: `hits`, `sent` bytes, `asked` headers."""
+
+    def __init__(self) -> None:
+        self.routes: dict[str, list[Answer]] = {}
+        self.hits: Counter[str] = Counter()
+        self.sent = 0
+        self.asked: list[Mapping[str, str]] = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                server.answer(self)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.http.block_on_close = False
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        answers = self.routes.get(handler.path, [Answer(status=404)])
+        answer = answers[min(self.hits[handler.path], len(answers) - 1)]
+        self.hits[handler.path] += 1
+        self.asked.append(handler.headers)
+        status, told, body = answer.reply(handler.headers)
+        handler.send_response(status)
+        told["Content-Length"] = str(len(body) if answer.announced is None else answer.announced)
+        for name, value in told.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        whole = memoryview(body)[: answer.sends]
+        size = 50 if answer.pause else max(len(whole), 1)
+        try:
+            for start in range(0, len(whole), size):
+                handler.wfile.write(whole[start : start + size])
+                self.sent += len(whole[start : start + size])
+                time.sleep(answer.pause)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def serve(self, path: str, *answers: Answer | bytes) -> str:
+        """Answer requests for `path` so from now on; the URL."""
+        self.routes[path] = [Answer(one) if isinstance(one, bytes) else one for one in answers]
+        self.hits[path] = 0
+        return self.url + path
+
+    def close(self) -> None:
+        self.http.shutdown()
+        self.http.server_close()
+
+
+def closed_port() -> int:
+    """A port on which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
