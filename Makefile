@@ -34,5 +34,9 @@ check: env                     ## formatter, linter, type checker, snakefmt, sna
 reference: env                 ## copy the figures, tables and verdicts of a scale to the committed figures/reference
 	$(BIN)/python -m workflow.reference $(SCALE) $(PAPERS)
 
-help:                          ## list the targets
+help:                          ## list the targets and what they take from the environment
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
+	@echo
+	@echo "NOREGRET_DATA=DIR|URL           a mirror of the data, asked before the canonical URLs (data/README.md)"
+	@echo "NOREGRET_SUBSTITUTES=allowed    labelled substitutes at paper scale, too, where data cannot be had"
+	@echo "NOREGRET_SUBSTITUTES=preferred  no downloads: labelled substitutes for all data that are not on this machine"

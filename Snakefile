@@ -1,5 +1,6 @@
 # Five Bayesian-optimization papers: fetch the data, run every cell of the plan, draw and judge.
 # snakemake --cores N [--config scale=smoke|quick|paper papers=bbkb,bkb seeds=0-4]
+# Environment: NOREGRET_DATA=DIR|URL, a mirror; NOREGRET_SUBSTITUTES=allowed|preferred, labelled substitutes (data/README.md).
 from snakemake.utils import min_version
 
 from workflow.plan import chosen_papers, load, names_of

@@ -80,7 +80,7 @@ def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
     except NotRun as error:
         comparisons, missing, data, seeds = [], str(error), [], 0
     corrected = holm([comparison.p for comparison in comparisons]) if comparisons else np.empty(0)
-    observed = "not run" if missing else _observed(comparisons, corrected)
+    observed = "not run" if missing else _observed(claim, comparisons, corrected)
     reasons = [missing] if missing else _reasons(evidence, claim, comparisons, data, seeds)
     return Verdict(
         id=claim["id"],
@@ -110,14 +110,14 @@ def _in_short(paper: Paper, store: Store, claim: Claim, reading: str) -> str:
     return f"{verdict.verdict} (observed: {verdict.observed})" if verdict.reasons else verdict.verdict
 
 
-def _observed(comparisons: Sequence[Comparison], corrected: np.ndarray) -> str:
+def _observed(claim: Claim, comparisons: Sequence[Comparison], corrected: np.ndarray) -> str:
     """What the numbers say, whether or not they may decide."""
     if not comparisons:
         return "nothing to compare"
     if any(not math.isfinite(comparison.effect) for comparison in comparisons):
         return "no number"
     if all(comparison.holds for comparison in comparisons):
-        significant = np.isfinite(corrected).all() and (corrected <= LEVEL).all()
+        significant = claim.get("deterministic") or (np.isfinite(corrected).all() and (corrected <= LEVEL).all())
         return REPRODUCED if significant and not any(comparison.undecided for comparison in comparisons) else DIRECTION
     return NOT
 
@@ -134,7 +134,7 @@ def _reasons(evidence: Evidence, claim: Claim, comparisons: Sequence[Comparison]
         reasons.append(f"scale {paper.scale}")
     if not comparisons:
         reasons.append("nothing to compare at this scale")
-    elif seeds < ENOUGH:
+    elif seeds < ENOUGH and not claim.get("deterministic"):
         reasons.append(f"{seeds} seed{'s' if seeds > 1 else ''}, {ENOUGH} are needed")
     if any(not math.isfinite(comparison.effect) for comparison in comparisons):
         reasons.append("a comparison has no number at this budget")

@@ -90,7 +90,7 @@ def _receive(url: str, part: Part, accepted: Mapping[str, int]) -> None:
 def _append(url: str, part: Part, accepted: Mapping[str, int]) -> None:
     """Ask once for what is missing and append what comes. Raises Rejected if that is not all of it."""
     held = part.held(url)
-    say(f"downloading {url}" + (f", from byte {held} on" if held else ""))
+    say(f"downloading {_size(max(accepted.values()))} from {url}" + (f", from byte {held} on" if held else ""))
     with _answer(url, held, str(part.note.get("validator", ""))) as response:
         announced = _agree(response, url, part, held)
         progress = _Progress(part.size, announced or max(accepted.values()))
@@ -162,6 +162,13 @@ def _chunks(response: http.client.HTTPResponse) -> Iterator[bytes]:
             if arrived < RATE * seconds:
                 raise Rejected(f"too slow: expected at least {RATE:g} bytes a second, got {arrived} in {seconds:.1f} s")
             since, arrived = time.monotonic(), 0
+
+
+def _size(count: int) -> str:
+    """A number of bytes for people."""
+    if not count:
+        return "a file of unknown size"
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count} bytes"
 
 
 class _Progress:

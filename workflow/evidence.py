@@ -64,7 +64,7 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
         where = opposite(check, problem) if side == "right" else problem
         for curve, variant in product(named(paper, check, side), variants_of(paper, check)):
             cell = selection.place(paper, where, curve, reading=reading, variant=variant)
-            runs += [cell, *base_of(paper, check, cell)]
+            runs += [*selection.companions(paper, cell), *base_of(paper, check, cell)]
     return runs
 
 

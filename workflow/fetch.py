@@ -1,7 +1,8 @@
 """Data: a verified raw file, the mirror NOREGRET_DATA or a canonical URL -> data/prepared/<name>.parquet.
 
 data/manifest.yaml says what every file must be. A table that cannot be had is an error with directions, or, where
-substitutes are allowed, a labelled substitute in data/prepared/or-substitute/.
+substitutes are allowed, a labelled substitute in data/prepared/or-substitute/. NOREGRET_SUBSTITUTES=preferred: no server
+is asked, and what is not on this machine is substituted.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import importlib
 import json
 import os
+import shutil
 import sys
 import tarfile
 import tempfile
@@ -30,7 +32,7 @@ import pyarrow.parquet as pq
 from workflow.download import CHUNK, download
 from workflow.manifest import Dataset, File, Source, read_manifest
 from workflow.part import Rejected, check, file_sha256, say, writing
-from workflow.prepared import DataUnavailable, Prepared
+from workflow.prepared import DataUnavailable, Prepared, downloads_allowed, prepared_path
 from workflow.record import KEY, atomic
 
 FORMATS = {"delimited": "workflow.delimited", "nasbench101": "workflow.nasbench"}  # each has parse and substitute
@@ -42,21 +44,6 @@ def prepare(name: str, *, root: Path, substitutes: bool) -> Path:
     target = prepared_path(name, root=root, substitutes=substitutes)
     _prepare(name, target, root=root, substitutes=substitutes)
     return target
-
-
-def prepared_path(name: str, *, root: Path, substitutes: bool) -> Path:
-    """Where the prepared table lies: what may be a substitute never takes the place of the real one."""
-    return root / "data" / "prepared" / ("or-substitute" if substitutes else "") / f"{name}.parquet"
-
-
-def substitutes_allowed(scale: str) -> bool:
-    """Whether a run may use substitutes: at paper scale only if NOREGRET_SUBSTITUTES says so. Raises DataUnavailable."""
-    if scale != "paper":
-        return True
-    said = os.environ.get("NOREGRET_SUBSTITUTES", "")
-    if said not in ("", "allowed"):
-        raise DataUnavailable(f"NOREGRET_SUBSTITUTES: expected allowed or nothing, got {said!r}: correct or unset it")
-    return said == "allowed"
 
 
 def provenance(path: Path) -> dict[str, str | dict[str, str]]:
@@ -80,11 +67,32 @@ def _prepare(name: str, target: Path, *, root: Path, substitutes: bool) -> None:
         raise DataUnavailable(
             f"{name}: expected a format among {', '.join(FORMATS)}, got {dataset.format!r}: correct the manifest"
         )
+    real = prepared_path(name, root=root, substitutes=False)
+    if substitutes and _is_real(real, dataset):
+        with writing(target), atomic(target) as temporary:
+            shutil.copyfile(real, temporary)
+        return say(f"{name}: real (a copy of {real}) -> {target}")
     tried: list[str] = []
     raw = _find(name, dataset.mirror, dataset.accepted, dataset.sources, root, tried)
     prepared = _parsed(dataset, *raw) if raw else _without_file(dataset, root, tried, substitutes)
     _write(prepared, dataset, target)
-    say(f"{name}: {prepared.data} ({prepared.source}) -> {target}")
+    return say(f"{name}: {prepared.data} ({prepared.source}) -> {target}")
+
+
+def _is_real(path: Path, dataset: Dataset) -> bool:
+    """Whether the real table was prepared before and is whole, with the content that the manifest states; if not, says so."""
+    if not path.exists():
+        return False
+    try:
+        header = provenance(path)
+        pq.read_table(path, page_checksum_verification=True)
+    except (DataUnavailable, pa.ArrowException, OSError) as error:
+        say(f"{dataset.name}: {path} is not used: {error}")
+        return False
+    wanted = {"name": dataset.name, "data": "real", "content_sha256": dataset.content_sha256 or header.get("content_sha256")}
+    if other := [key for key, value in wanted.items() if header.get(key) != value]:
+        say(f"{dataset.name}: {path} is not used: expected {other[0]} {wanted[other[0]]}, got {header.get(other[0])}")
+    return not other
 
 
 def _parsed(dataset: Dataset, raw: Path, source: str) -> Prepared:
@@ -159,6 +167,7 @@ def _from_mirror(mirror: str, wanted: File, path: Path, accepted: Mapping[str, i
         raise Rejected("not set", usual=True)
     scheme = mirror.partition("://")[0] if "://" in mirror else ""
     if scheme in ("http", "https"):
+        _may_ask()
         return download(f"{mirror.rstrip('/')}/{wanted.path}", path, accepted)
     if scheme not in ("", "file"):
         raise Rejected(f"expected a directory or a http, https or file URL, got {scheme}://")
@@ -173,7 +182,14 @@ def _from_mirror(mirror: str, wanted: File, path: Path, accepted: Mapping[str, i
     return None
 
 
+def _may_ask() -> None:
+    """Raises Rejected where no server may be asked."""
+    if not downloads_allowed():
+        raise Rejected("not asked, since NOREGRET_SUBSTITUTES=preferred", usual=True)
+
+
 def _from_url(source: Source, path: Path) -> None:
+    _may_ask()
     if not source.member:
         return download(source.url, path, {source.sha256: source.bytes})
     with writing(path):
@@ -244,6 +260,7 @@ def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:
             f"or put the file at data/raw/{path}.",
             "Without it, the smoke and quick scales run on a labelled substitute; NOREGRET_SUBSTITUTES=allowed does so at "
             "paper scale, and its claims about values stay undecided.",
+            "NOREGRET_SUBSTITUTES=preferred does so at every scale and downloads nothing.",
             f"`python -m workflow.fetch {dataset.name} --substitutes allowed` makes that substitute now.",
         ]
     )
@@ -270,7 +287,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Prepare the named data sets of the checkout in the current directory; 1 if one of them cannot be had."""
     parser = argparse.ArgumentParser(prog="python -m workflow.fetch", description=__doc__)
     parser.add_argument("names", nargs="+", metavar="NAME", help="data sets of data/manifest.yaml")
-    parser.add_argument("--substitutes", choices=["allowed", "refused"], default="refused")
+    parser.add_argument(
+        "--substitutes",
+        choices=["allowed", "refused"],
+        default="refused",
+        help="what to do where a table cannot be had (default: %(default)s); allowed, it goes to data/prepared/or-substitute/",
+    )
     parser.add_argument("-o", metavar="PATH", type=Path, help="where the table goes (one NAME only)")
     options = parser.parse_args(arguments)
     if options.o and len(options.names) > 1:

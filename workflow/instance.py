@@ -13,6 +13,7 @@ from problems.api import Evaluation, Problem
 from workflow import fetch, loop, record
 from workflow.digest import with_data
 from workflow.plan import Cell, PlanError, Study
+from workflow.prepared import prepared_path, substitutes_allowed
 from workflow.resolve import own_parameters
 from workflow.seeds import rng
 
@@ -21,16 +22,16 @@ ROOT = Path()  # results/ and data/ lie in the working directory
 
 def build_problem(cell: Cell | Study, seed: int) -> Problem:
     """The problem instance of a seed; the same for every algorithm."""
-    parameters = own_parameters(cell.problem_entry)
+    parameters = {name: seed if value == "seed" else value for name, value in own_parameters(cell.problem_entry).items()}
     if "data" in cell.problem_entry:
         parameters["data"] = data_path(cell)
     return problems.load(cell.problem_entry["is"])(rng(seed, "instance", cell.problem), **parameters)
 
 
 def data_path(cell: Cell | Study) -> Path:
-    """The prepared table of a cell's problem, fetched now if no workflow has; substitutes never at paper scale."""
-    name, allowed = cell.problem_entry["data"], fetch.substitutes_allowed(cell.scale)
-    path = fetch.prepared_path(name, root=ROOT, substitutes=allowed)
+    """The prepared table of a cell's problem, fetched now if no workflow has."""
+    name, allowed = cell.problem_entry["data"], substitutes_allowed(cell.scale)
+    path = prepared_path(name, root=ROOT, substitutes=allowed)
     return path if path.exists() else fetch.prepare(name, root=ROOT, substitutes=allowed)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from workflow import fetch, record
 from workflow.digest import with_data
 from workflow.plan import Cell, Paper, PlanError, Study
+from workflow.prepared import DataUnavailable, prepared_path, substitutes_allowed
 from workflow.record import Record
+from workflow.selection import companions
 
 Array = NDArray[np.float64]
 Run = Cell | Study
@@ -56,6 +58,13 @@ def cumulative_regret(found: Record) -> Array:
 def simple_regret(found: Record) -> Array:
     """The optimum minus the best true value evaluated so far."""
     return found.header["best"] - np.maximum.accumulate(found.columns["true"])
+
+
+def mean_regret(found: Record) -> Array:
+    """Mean regret of the evaluations so far after the initial design: what one of them drawn uniformly is expected to cost."""
+    regret, later = found.header["best"] - found.columns["true"], found.columns["batch"] > 0
+    with np.errstate(invalid="ignore"):
+        return np.cumsum(regret * later) / np.cumsum(later)  # NaN within the design
 
 
 def final_regret(found: Record) -> Array:
@@ -137,6 +146,7 @@ def reported(name: str) -> Callable[[Record], Array]:
 METRICS: Mapping[str, Metric] = {
     "cumulative_regret": Metric("cumulative regret", "unit of y", cumulative_regret),
     "simple_regret": Metric("simple regret", "unit of y", simple_regret),
+    "mean_regret": Metric("mean regret after the initial design", "unit of y", mean_regret),
     "final_regret": Metric("mean regret of the last tenth", "unit of y", final_regret),
     "recommendation_regret": Metric("regret of the recommended arm", "unit of y", recommendation_regret),
     "stuck": Metric("recommendation not optimal", "share of seeds", stuck),
@@ -177,6 +187,7 @@ class Store:
         self.paper, self.root, self.partial = paper, root, partial
         self._seeds: dict[str, tuple[int, ...]] = {}
         self._values: dict[tuple[str, str], Array] = {}
+        self._best: dict[str, float] = {}
         self._read = lru_cache(maxsize=64)(record.read)
 
     def check(self, runs: Iterable[Run]) -> None:
@@ -201,7 +212,11 @@ class Store:
         return self._seeds[run.name]
 
     def record(self, run: Run, seed: int) -> Record:
-        return self._read(self.root / run.record(seed))
+        """A record; where its problem's optimum is the best value seen, with that as `best`."""
+        found = self._read(self.root / run.record(seed))
+        if isinstance(run, Cell) and run.problem_entry.get("optimum") == "best-seen":
+            return replace(found, header={**found.header, "best": self._best_seen(run), "best_kind": "best-seen"})
+        return found
 
     def values(self, run: Run, name: str) -> Array:
         """A metric of a cell or a column of a study, one row per seed; longer seeds are cut to the shortest."""
@@ -225,6 +240,16 @@ class Store:
         """`real`, `none` or `substitute: ...`: what the records of a run were made of."""
         return str(self.record(run, self.seeds(run)[0]).header.get("data", "none"))
 
+    def _best_seen(self, cell: Cell) -> float:
+        """The greatest true value in any record on the problem of a cell, all algorithms, readings and seeds."""
+        if cell.problem_name not in self._best:
+            cells = companions(self.paper, cell)
+            self.check(cells)
+            everywhere = [(other, seed) for other in cells for seed in self._seeds[other.name]]
+            values = [self._read(self.root / other.record(seed)).columns["true"].max() for other, seed in everywhere]
+            self._best[cell.problem_name] = float(max(values))
+        return self._best[cell.problem_name]
+
     def _row(self, run: Run, seed: int, name: str) -> Array:
         found = self.record(run, seed)
         if isinstance(run, Cell):
@@ -239,7 +264,7 @@ class Store:
             return (), [f"{run.name}: expected distinct seeds, got {run.seeds}"]
         try:
             expected = with_data(run.digest, self._data_sha256(run))
-        except fetch.DataUnavailable as error:
+        except DataUnavailable as error:
             return (), [f"{run.name}: {error}"]
         good, bad = [], []
         for seed in run.seeds:
@@ -258,9 +283,13 @@ class Store:
         name = run.problem_entry.get("data")
         if name is None:
             return ""
-        path = fetch.prepared_path(name, root=self.root, substitutes=fetch.substitutes_allowed(run.scale))
+        allowed = substitutes_allowed(run.scale)
+        path = prepared_path(name, root=self.root, substitutes=allowed)
         if not path.exists():
-            raise fetch.DataUnavailable(f"{path}: expected the prepared table, found none: run `python -m workflow.fetch {name}`")
+            remedy = f"run `python -m workflow.fetch {name}{' --substitutes allowed' if allowed else ''}`"
+            if not allowed:
+                remedy += ", or set NOREGRET_SUBSTITUTES=allowed (or preferred) if the runs were made with it"
+            raise DataUnavailable(f"{path}: expected the prepared table, found none: {remedy}")
         return str(fetch.provenance(path)["content_sha256"])
 
 

@@ -14,13 +14,15 @@ from workflow import metrics
 from workflow.metrics import Array, NotRun, Store
 from workflow.plan import Paper
 from workflow.selection import panel_options, places
-from workflow.statistics import interval, power_law
+from workflow.statistics import interval, power_law, wald
 from workflow.style import Look, column_look, look
 
 ABSCISSA = "(x)"
+EDGES = {"ci95": interval, "wald": wald}
 BANDS = {
     "ci95": "mean and 95 % t interval",
     "ci95-log": "geometric mean and 95 % t interval",
+    "wald": "mean and 1.96 standard errors",
     "iqr": "median and quartiles",
     "none": "mean",
 }
@@ -101,7 +103,8 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         seeds.add(len(values))
         lengths.add(cell.budget)
         data.add(store.data(cell))
-        style, hollow = look(cell.algorithm, _position(paper, label)), bool(cell.algorithm_reading) and "reading" not in panel
+        position = _position(paper, label, panel["curves"])
+        style, hollow = look(cell.algorithm, position), bool(cell.algorithm_reading) and "reading" not in panel
         if panel.get("kind") == "dots":
             dots.append(Dots(label, style, store.seeds(cell), values[:, -1], hollow))
         else:
@@ -124,10 +127,14 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     )
 
 
-def _position(paper: Paper, label: str) -> int:
-    """Which variant a curve's own name names, counted from 1; 0 for none."""
-    variant = label.partition("+")[2]
-    return 1 + list(paper.entry["variants"]).index(variant) if variant else 0
+def _position(paper: Paper, label: str, curves: Iterable[str]) -> int:
+    """Which variant a curve's own name names, or which reading where several share the panel, from 1; 0 for neither."""
+    head, _, variant = label.partition("+")
+    if variant:
+        return 1 + list(paper.entry["variants"]).index(variant)
+    algorithm, _, reading = head.partition("@")
+    several = len({curve for curve in curves if curve.startswith(f"{algorithm}@")}) > 1
+    return 1 + list(paper.entry["readings"]).index(reading) if reading and several else 0
 
 
 def _line(label: str, style: Look, values: Array, panel: Mapping[str, Any], hollow: bool) -> Line:
@@ -152,7 +159,7 @@ def _band(values: Array, band: str) -> tuple[Array, Array, Array]:
         low, centre, high = np.nanquantile(filled, [0.25, 0.5, 0.75], axis=0)
     else:
         centre = np.nanmean(filled, axis=0)
-        low, high = interval(filled) if band == "ci95" else (none, none)
+        low, high = EDGES[band](filled) if band in EDGES else (none, none)
     centre, low, high = (np.where(empty, np.nan, edge) for edge in (centre, low, high))
     return centre, low, high
 

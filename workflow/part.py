@@ -106,10 +106,11 @@ class Part:
             raise
 
     def move(self, target: Path) -> None:
+        """Put the file in its place. Whenever this is cut off, the note or the file in its place is there."""
         with writing(target):
             os.fsync(self._file.fileno())
-            self._note.unlink(missing_ok=True)
             self.path.replace(target)
+            self._note.unlink(missing_ok=True)  # left behind, it describes a part of no bytes, which is begun anew
 
     def tidy(self) -> None:
         """Leave nothing beside the target unless bytes are worth keeping."""

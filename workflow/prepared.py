@@ -1,11 +1,19 @@
-"""What a raw file becomes, whatever its format: a table with provenance, real or a labelled substitute."""
+"""What a raw file becomes, whatever its format: a table with provenance, real or a labelled substitute, and its place.
+
+Snakemake's rules ask for that place in every process, so this imports no numerical library.
+"""
 
 from __future__ import annotations
 
+import filecmp
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class DataUnavailable(RuntimeError):
@@ -24,3 +32,35 @@ class Prepared:
     source: str
     data: str = "real"
     features: Mapping[str, str] = field(default_factory=dict)
+
+
+def prepared_path(name: str, *, root: Path, substitutes: bool) -> Path:
+    """Where the prepared table lies: what may be a substitute never takes the place of the real one.
+
+    The place depends on no file, so that every job of a run, and its report, name the same one.
+    """
+    return root / "data" / "prepared" / ("or-substitute" if substitutes else "") / f"{name}.parquet"
+
+
+def superseded(name: str, *, root: Path) -> bool:
+    """Whether there is a real table, and what may be a substitute is not a copy of it."""
+    real, other = (prepared_path(name, root=root, substitutes=substitutes) for substitutes in (False, True))
+    return real.exists() and other.exists() and not filecmp.cmp(real, other, shallow=False)
+
+
+def substitutes_allowed(scale: str) -> bool:
+    """Whether a run may use substitutes: at paper scale only if NOREGRET_SUBSTITUTES says so. Raises DataUnavailable."""
+    return bool(_wish()) or scale != "paper"
+
+
+def downloads_allowed() -> bool:
+    """Whether a server may be asked: not if substitutes are preferred. Raises DataUnavailable."""
+    return _wish() != "preferred"
+
+
+def _wish() -> str:
+    """What the environment says of substitutes: nothing, allowed or preferred."""
+    said = os.environ.get("NOREGRET_SUBSTITUTES", "")
+    if said not in ("", "allowed", "preferred"):
+        raise DataUnavailable(f"NOREGRET_SUBSTITUTES: expected allowed, preferred or nothing, got {said!r}: correct or unset it")
+    return said

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 KEY = b"noregret"
 LIBRARIES = ("numpy", "scipy", "pyarrow")
+OPTIONAL = {"torch": "torch", "gpytorch": "gpytorch", "scikit-learn": "sklearn"}  # their modules; named if a run loads them
 Columns = dict[str, NDArray]
 
 
@@ -136,11 +137,15 @@ def provenance() -> dict[str, Any]:
     """Where and with what a record was made: versions, machine, threads, commit."""
     return {
         "python": sys.version.split()[0],
-        "libraries": {name: version(name) for name in LIBRARIES},
+        "libraries": {name: version(name) for name in (*LIBRARIES, *_loaded())},
         "machine": f"{platform.system()} {platform.machine()}, {_cpu()}, {os.cpu_count()} cores",
         "threads": 1,
         "commit": _commit(),
     }
+
+
+def _loaded() -> list[str]:
+    return [name for name, module in OPTIONAL.items() if module in sys.modules]
 
 
 def _cpu() -> str:

@@ -17,7 +17,17 @@ import yaml
 from workflow import digest as code
 
 ROOT = Path(__file__).resolve().parents[1]
-RESERVED = {"is", "data", "budget", "seeds", "room", "init", "execution", "given"}  # keys of an entry that are no parameter
+RESERVED = {
+    "is",
+    "data",
+    "budget",
+    "seeds",
+    "room",
+    "init",
+    "execution",
+    "given",
+    "optimum",
+}  # keys of an entry that are no parameter
 
 
 class PlanError(ValueError):

@@ -39,6 +39,13 @@ def in_scale(paper: Paper, curves: Iterable[str]) -> list[str]:
     return [curve for curve in curves if not is_cut(paper, curve.partition("+")[2])]
 
 
+def companions(paper: Paper, cell: Cell) -> list[Cell]:
+    """The cells that decide what regret is on the problem of a cell: all of them where the optimum is the best value seen."""
+    if cell.problem_entry.get("optimum") != "best-seen":
+        return [cell]
+    return [cell, *(other for other in paper.cells if other.problem_name == cell.problem_name and other.name != cell.name)]
+
+
 def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
     """Every run whose records a figure reads."""
     runs: list[Cell | Study] = []
@@ -47,7 +54,7 @@ def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
             runs.append(paper.study(panel["study"]))
             continue
         cells = [cell for _, cell in places(paper, panel)]
-        runs += cells
+        runs += [companion for cell in cells for companion in companions(paper, cell)]
         if "relative_to" in panel:
             runs += [paper.cell(cell.problem_name, panel["relative_to"]) for cell in cells]
     return runs

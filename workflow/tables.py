@@ -15,7 +15,7 @@ from workflow import render
 from workflow.metrics import NotRun, Run, Store, batch_sizes, parser
 from workflow.plan import Cell, Paper, PlanError, load
 from workflow.record import BadRecord, atomic
-from workflow.selection import under_readings
+from workflow.selection import companions, under_readings
 from workflow.statistics import interval
 
 Row = dict[str, Any]
@@ -41,7 +41,7 @@ def runs_of(paper: Paper, name: str) -> list[Run]:
         return [paper.study(entry["study"])]
     cells = [cell for _, cell in _cells(paper, entry)]
     bases = [paper.cell(cell.problem_name, entry["relative_to"]) for cell in cells] if "relative_to" in entry else []
-    return [*cells, *bases]
+    return [companion for cell in [*cells, *bases] for companion in companions(paper, cell)]
 
 
 def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:

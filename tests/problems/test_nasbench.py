@@ -16,7 +16,7 @@ from scipy import stats
 from problems import load, nasbench
 
 ROOT = Path(__file__).resolve().parents[2]
-OPTIONS = {"features": "per-half", "scored_by": "validation"}
+OPTIONS = {"features": "per-half", "scored_by": "validation", "spread": "pooled"}
 # Upper triangles row by row, (0,1) first and (4,5) last: those two edges are in every cell.
 ADJACENCY = np.array(
     [
@@ -152,6 +152,21 @@ def test_the_revealed_noise_is_the_pooled_standard_deviation_of_the_validations(
     assert all(type(value) is float for value in reveals.values())  # they go into a JSON header
 
 
+def test_the_typical_noise_is_not_widened_by_a_failed_training(tmp_path):
+    draw = rng()
+    normal = 0.9 + 0.004 * draw.standard_normal((4, 3))
+    path = prepared(tmp_path, validation_accuracy=blocks(normal, pa.float64()))
+    reveals = problem(path, spread="typical").reveals
+    median = np.median(normal.var(axis=1, ddof=1))
+    assert reveals["noise_variance"] == pytest.approx(median / np.log(2), rel=1e-12)
+    # The factor makes the median unbiased for Gaussian trainings, three of each cell.
+    many = 0.004 * draw.standard_normal((100_000, 3))
+    assert np.sqrt(nasbench.SPREADS["typical"](many.var(axis=1, ddof=1))) == pytest.approx(0.004, rel=0.01)
+    many[:500] -= np.array([0.8, 0.0, 0.0])
+    assert np.sqrt(nasbench.SPREADS["typical"](many.var(axis=1, ddof=1))) == pytest.approx(0.004, rel=0.02)
+    assert np.sqrt(nasbench.SPREADS["pooled"](many.var(axis=1, ddof=1))) > 0.03
+
+
 def test_neighbours_are_the_cells_that_one_edit_reaches(tmp_path):
     neighbours = problem(prepared(tmp_path)).domain.neighbours
     for arm, reached in enumerate(EDITS):
@@ -195,6 +210,7 @@ def test_provenance_travels_with_the_problem(tmp_path):
     [
         ({"features": "z-scored"}, "expected features to be per-half or per-row, got 'z-scored'"),
         ({"scored_by": "train"}, "expected scored_by to be validation or test, got 'train'"),
+        ({"spread": "median"}, "expected spread to be pooled or typical, got 'median'"),
     ],
 )
 def test_wrong_options_are_named(tmp_path, wrong, message):
@@ -208,12 +224,12 @@ def test_a_number_that_is_not_finite_is_located(tmp_path, column, bad):
     values = VALIDATION.copy()
     values[2, 1] = values[3, 0] = bad
     path = prepared(tmp_path, **{column: blocks(values, pa.float64())})
-    with pytest.raises(ValueError, match=rf"got {column} = {bad} in row 2 .*run `python -m workflow.fetch nasbench101`"):
+    with pytest.raises(ValueError, match=rf"got {column} = {bad} in row 2 .*run the workflow again"):
         problem(path)
 
 
-def test_a_missing_or_foreign_file_names_the_command_that_makes_it(tmp_path):
-    remedy = r"cannot read it .*delete .*nasbench101\.parquet and run `python -m workflow\.fetch nasbench101`"
+def test_a_missing_or_foreign_file_says_how_it_is_made_again(tmp_path):
+    remedy = r"cannot read it .*delete .*nasbench101\.parquet and run the workflow again"
     with pytest.raises(ValueError, match=remedy):
         problem(tmp_path / "nasbench101.parquet")
     pq.write_table(pa.table({"target": [1.0]}), tmp_path / "nasbench101.parquet")
@@ -226,13 +242,13 @@ def test_a_missing_or_foreign_file_names_the_command_that_makes_it(tmp_path):
 
 @pytest.mark.parametrize("column", ["adjacency", "conv", "validation_accuracy", "test_accuracy", "training_seconds", "edits"])
 def test_a_missing_column_is_named(tmp_path, column):
-    with pytest.raises(ValueError, match=rf"cannot read it .*{column}.*workflow\.fetch"):
+    with pytest.raises(ValueError, match=rf"cannot read it .*{column}.*run the workflow again"):
         problem(prepared(tmp_path, **{column: None}))
 
 
 @pytest.mark.parametrize("header", [{"data": "real"}, {"content_sha256": "ab"}, {}, [], "real"], ids=str)
 def test_provenance_that_says_too_little_is_refused_with_directions(tmp_path, header):
-    with pytest.raises(ValueError, match=r"workflow\.fetch nasbench101"):
+    with pytest.raises(ValueError, match=r"run the workflow again"):
         problem(prepared(tmp_path, header=header))
 
 

@@ -346,6 +346,15 @@ def test_band_and_bound_of_a_study(tmp_path):
     assert judged(toy, {**bound, "right": 40}).verdict == REPRODUCED
 
 
+def test_one_seed_decides_where_nothing_is_drawn(tmp_path):
+    toy = Toy(tmp_path)
+    toy.study("s", lambda seed: {"count": [12]}, seeds=1)
+    check = {"test": "band", "study": "s", "column": "count", "at_least": 12, "at_most": 12}
+    assert judged(toy, check).verdict == UNDECIDED
+    assert judged(toy, check, deterministic=True).verdict == REPRODUCED
+    assert judged(toy, {**check, "at_least": 13, "at_most": 13}, deterministic=True).verdict == NOT
+
+
 def test_an_infinite_violation_is_a_violation(tmp_path):
     toy = Toy(tmp_path)
     toy.study("s", lambda seed: {"t": [1, 2, 3], "ratio": [1.0, np.inf, np.nan], "left": [1, 5, 0], "right": [2, 0, 0]})

@@ -285,6 +285,41 @@ def test_a_complete_part_needs_no_server(server, target):
     assert target.read_bytes() == BODY and server.hits["/file"] == 0 and left(target) == {"file.bin"}
 
 
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_kill_around_the_move_loses_neither_the_file_nor_what_is_known_of_its_part(server, target, monkeypatch, when):
+    replace = Path.replace
+
+    def killed(path, place):
+        if when == "after":
+            replace(path, place)
+        raise Killed
+
+    url = server.serve("/file", Answer(BODY, ranges=True, etag='"a"'))
+    monkeypatch.setattr(Path, "replace", killed)
+    with pytest.raises(Killed):
+        download(url, target, accept(BODY))
+    monkeypatch.undo()
+    note = json.loads(part(target).with_name("file.bin.part.json").read_text())
+    assert note == {"url": url, "validator": '"a"', "size": len(BODY)}
+    assert left(target) == {"file.bin.part.json", "file.bin.part" if when == "before" else "file.bin"}
+    download(url, target, accept(BODY))
+    assert target.read_bytes() == BODY and left(target) == {"file.bin"}
+    assert server.hits["/file"] == 1
+
+
+def test_a_note_that_a_kill_left_behind_does_no_harm_to_another_file(server, target):
+    target.parent.mkdir()
+    note = {"url": server.serve("/file", Answer(BODY, ranges=True)), "validator": '"a"', "size": 3}
+    part(target).with_name("file.bin.part.json").write_text(json.dumps(note))
+    download(note["url"], target, accept(BODY))
+    assert target.read_bytes() == BODY and left(target) == {"file.bin"}
+    assert server.asked[-1]["Range"] is None and server.asked[-1]["If-Range"] is None
+
+
 # two at once, and what people read
 
 
@@ -342,7 +377,25 @@ def test_who_waited_for_a_wrong_file_begins_anew(server, target):
 def test_a_small_file_is_one_line(server, target, capsys):
     url = server.serve("/file", BODY)
     download(url, target, accept(BODY))
-    assert capsys.readouterr().err == f"fetch: downloading {url}\n"
+    assert capsys.readouterr().err == f"fetch: downloading 1.0 MB from {url}\n"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(522_767_376, "522.8 MB"), (1_000_000, "1.0 MB"), (191_873, "191873 bytes"), (0, "a file of unknown size")],
+)
+def test_the_size_is_said_before_anything_is_asked(server, target, capsys, count, text):
+    url = f"{server.url}/gone"
+    with pytest.raises(Rejected, match="404"):
+        download(url, target, {"0" * 64: count})
+    assert capsys.readouterr().err == f"fetch: downloading {text} from {url}\n"
+
+
+def test_what_is_gone_on_with_is_said(server, target, capsys):
+    url = broken_off(server, target, Answer(BODY, sends=600_000), 600_000)
+    capsys.readouterr()
+    download(server.serve("/file", Answer(BODY, ranges=True)), target, accept(BODY))
+    assert capsys.readouterr().err == f"fetch: downloading 1.0 MB from {url}, from byte 600000 on\n"
 
 
 def test_a_long_transfer_says_how_far_it_is(server, target, capsys, monkeypatch):

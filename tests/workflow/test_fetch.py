@@ -4,7 +4,10 @@ import hashlib
 import importlib.util
 import io
 import os
+import re
+import shutil
 import socket
+import subprocess
 import sys
 import tarfile
 import time
@@ -22,7 +25,7 @@ from numpy.testing import assert_array_equal
 
 from workflow import delimited, download, fetch
 from workflow.fetch import DataUnavailable
-from workflow.prepared import Prepared
+from workflow.prepared import Prepared, substitutes_allowed, superseded
 
 spec = importlib.util.spec_from_file_location("webserver", Path(__file__).with_name("webserver.py"))
 webserver = importlib.util.module_from_spec(spec)
@@ -312,6 +315,7 @@ def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirror, server,
         "set NOREGRET_DATA to a directory (or URL of one) that contains toy/toy.data",
         "put the file at data/raw/toy/toy.data",
         "NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values stay undecided.",
+        "NOREGRET_SUBSTITUTES=preferred does so at every scale and downloads nothing.",
         "`python -m workflow.fetch toy --substitutes allowed`",
     ):
         assert expected in message
@@ -406,20 +410,124 @@ def test_what_scikit_learn_ships_counts_as_real_only_where_it_is_the_very_table(
         fetch.prepare("breast_cancer", root=root, substitutes=False)
 
 
-@pytest.mark.parametrize(
-    ("scale", "said", "allowed"),
-    [("smoke", "", True), ("quick", "refused", True), ("paper", "", False), ("paper", "allowed", True)],
-)
-def test_at_paper_scale_substitutes_are_asked_for(monkeypatch, scale, said, allowed):
+@pytest.mark.parametrize("said", ["", "allowed", "preferred"])
+@pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
+def test_at_paper_scale_substitutes_are_asked_for(monkeypatch, scale, said):
     monkeypatch.setenv("NOREGRET_SUBSTITUTES", said)
-    assert fetch.substitutes_allowed(scale) is allowed
+    assert substitutes_allowed(scale) is (scale != "paper" or said != "")
 
 
-def test_substitutes_that_are_asked_for_in_other_words_are_an_error(monkeypatch):
-    assert not fetch.substitutes_allowed("paper")
+@pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
+def test_substitutes_that_are_asked_for_in_other_words_are_an_error(root, monkeypatch, capsys, scale):
     monkeypatch.setenv("NOREGRET_SUBSTITUTES", "yes")
-    with pytest.raises(DataUnavailable, match="NOREGRET_SUBSTITUTES: expected allowed or nothing, got 'yes'"):
-        fetch.substitutes_allowed("paper")
+    message = "NOREGRET_SUBSTITUTES: expected allowed, preferred or nothing, got 'yes': correct or unset it"
+    with pytest.raises(DataUnavailable, match=message):
+        substitutes_allowed(scale)
+    monkeypatch.chdir(root)
+    write_manifest(root, source("http://127.0.0.1:9/toy.data"))
+    assert fetch.main(["toy"]) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["url", "mirror", "archive"])
+def test_where_substitutes_are_preferred_no_server_is_asked(root, server, monkeypatch, kind):
+    url = server.serve("/files/toy/toy.data", RAW)
+    member = {"member": {"path": "toy.data", "sha256": sha256(RAW)}} if kind == "archive" else {}
+    if kind == "mirror":
+        monkeypatch.setenv("NOREGRET_DATA", f"{server.url}/files")
+    else:
+        write_manifest(root, {**source(url), **member})
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", "preferred")
+    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "substitute: a toy"
+    assert f"{'toy/toy.data' if kind == 'mirror' else url}: not asked, since NOREGRET_SUBSTITUTES=preferred" in refusal(root)
+    assert not server.hits["/files/toy/toy.data"] and not (root / "data" / "raw").exists()
+    if kind != "archive":
+        monkeypatch.setenv("NOREGRET_SUBSTITUTES", "allowed")
+        assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "real"
+
+
+@pytest.mark.parametrize("place", ["raw", "mirror", "file URL"])
+def test_where_substitutes_are_preferred_a_file_of_this_machine_is_real(root, mirror, monkeypatch, place):
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", "preferred")
+    if place == "raw":
+        (mirror / "toy").rename(root / "data" / "toy")
+        (root / "data" / "raw").mkdir()
+        (root / "data" / "toy").rename(root / "data" / "raw" / "toy")
+    else:
+        monkeypatch.setenv("NOREGRET_DATA", str(mirror) if place == "mirror" else mirror.as_uri())
+    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "real"
+
+
+def test_where_substitutes_are_preferred_what_ships_with_scikit_learn_is_real(root, monkeypatch):
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", "preferred")
+    (root / "data" / "manifest.yaml").write_bytes((REPOSITORY / "data" / "manifest.yaml").read_bytes())
+    assert fetch.provenance(fetch.prepare("wdbc", root=root, substitutes=True))["data"] == "real"
+    assert fetch.provenance(fetch.prepare("abalone", root=root, substitutes=True))["data"].startswith("substitute: ")
+
+
+def test_a_real_table_that_was_prepared_before_is_copied(root, mirror, server, monkeypatch):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    real = fetch.prepare("toy", root=root, substitutes=False)
+    monkeypatch.delenv("NOREGRET_DATA")
+    shutil.rmtree(root / "data" / "raw")
+    write_manifest(root, source(server.serve("/toy.data", RAW)))
+    for said in ("", "preferred"):
+        monkeypatch.setenv("NOREGRET_SUBSTITUTES", said)
+        path = fetch.prepare("toy", root=root, substitutes=True)
+        assert path.parent.name == "or-substitute" and path.read_bytes() == real.read_bytes()
+    assert server.hits["/toy.data"] == 0
+
+
+@pytest.mark.parametrize("harm", ["cut", "flipped", "foreign", "of other content", "a substitute"])
+def test_a_table_prepared_before_that_is_not_the_real_one_is_reported_and_not_used(root, mirror, monkeypatch, capsys, harm):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    real = fetch.prepare("toy", root=root, substitutes=False)
+    monkeypatch.delenv("NOREGRET_DATA")
+    shutil.rmtree(root / "data" / "raw")
+    content = bytearray(real.read_bytes())
+    content[content.index(np.float64(0.125).tobytes())] ^= 1
+    if harm == "cut":
+        real.write_bytes(content[:-20])
+    elif harm == "flipped":
+        real.write_bytes(content)
+    elif harm == "foreign":
+        pq.write_table(pa.table({"x": [1]}), real)
+    elif harm == "of other content":
+        write_manifest(root, content="0" * 64)
+    else:
+        real.unlink()
+        fetch.prepare("toy", root=root, substitutes=True).replace(real)
+    capsys.readouterr()
+    before = real.read_bytes()
+    made = fetch.prepare("toy", root=root, substitutes=True)
+    said = capsys.readouterr().err
+    assert fetch.provenance(made)["data"] == "substitute: a toy"
+    assert f"toy: {real} is not used: " in said
+    assert real.read_bytes() == before
+
+
+def test_a_substitute_is_superseded_by_a_real_table_alone(root, mirror, monkeypatch):
+    fetch.prepare("toy", root=root, substitutes=True)
+    assert not superseded("toy", root=root)
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    real = fetch.prepare("toy", root=root, substitutes=False)
+    assert superseded("toy", root=root)
+    fetch.prepare("toy", root=root, substitutes=True)
+    assert not superseded("toy", root=root)
+    real.unlink()
+    assert not superseded("toy", root=root)
+
+
+def test_the_rules_import_no_numerical_library():
+    """Each job is a process that reads the rules anew."""
+    rules = [REPOSITORY / "Snakefile", *sorted((REPOSITORY / "workflow" / "rules").glob("*.smk"))]
+    statement = r"^(?:from workflow\S* )?import (?:\([^)]*\)|.+)"
+    lines = [found for path in rules for found in re.findall(statement, path.read_text(), flags=re.MULTILINE)]
+    assert any("workflow.prepared" in line for line in lines)
+    heavy = "*{'numpy', 'pandas', 'pyarrow', 'scipy', 'sklearn'} & set(sys.modules)"
+    code = "\n".join([*lines, f"import sys; print({heavy})"])
+    found = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == ""
 
 
 # other formats

@@ -34,6 +34,15 @@ def problem(arms=20, reveals=REVEALS):
     return Problem(Arms(np.zeros((arms, 1))), evaluate, reveals=reveals, data_sha256="ab")
 
 
+def test_a_problem_may_ask_for_the_number_of_the_repetition(monkeypatch):
+    made = cell()
+    made.problem_entry["fold"], made.problem_entry["split"] = "seed", "contiguous"
+    monkeypatch.setattr(instance.problems, "load", lambda name: lambda draw, **parameters: parameters)
+    assert [instance.build_problem(made, seed) for seed in (0, 3)] == [
+        {"fold": 0, "split": "contiguous"}, {"fold": 3, "split": "contiguous"},
+    ]  # fmt: skip
+
+
 def test_what_the_problem_reveals_stands_in_the_place_of_its_name():
     parameters = {"lam": {"given": "noise_variance"}, "xi": {"given": "noise"}, "qbar": 2}
     chosen = cell({**parameters, "room": 3, "execution": "async"})

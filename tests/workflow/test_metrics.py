@@ -7,9 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow import metrics, selection, statistics
+from workflow import metrics, record, selection, statistics
 from workflow.metrics import BadRecords, NotRun
 from workflow.plan import PlanError
+from workflow.selection import figure_runs
 
 RUN = {
     "true": [0.5, 0.25, 1.0, 0.75, 0.75, 1.0],
@@ -30,6 +31,7 @@ def toy(tmp_path):
     [
         ("cumulative_regret", [0.5, 1.25, 1.25, 1.5, 1.75, 1.75]),
         ("simple_regret", [0.5, 0.5, 0, 0, 0, 0]),
+        ("mean_regret", [np.nan, 0.75, 0.375, 1 / 3, 0.3125, 0.25]),  # batch 0 is the initial design
         ("final_regret", [0]),
         ("recommendation_regret", [0]),
         ("stuck", [0]),
@@ -90,6 +92,20 @@ def test_workers_that_do_not_wait_take_until_their_evaluation_ends(toy):
 def test_complete_batches_leave_out_the_design_and_the_last(toy):
     cell = toy.add("A", lambda seed: RUN)
     assert_allclose(metrics.batch_sizes(toy.store().record(cell, 0)), [1, 3])
+
+
+def test_an_unknown_optimum_is_the_best_value_of_all_runs_on_the_problem(tmp_path):
+    toy = Toy(tmp_path, budget=3, seeds=2)
+    one = toy.add("A", lambda seed: {"true": [0.2, 0.5 + seed / 10, 0.1]}, problem="open")
+    toy.add("B", lambda seed: {"true": [0.2, 0.3, 0.9]}, problem="open", seeds=1)  # it decides, whatever is drawn
+    for seed in one.seeds:
+        header, columns = record.read(toy.root / one.record(seed)).header, record.read(toy.root / one.record(seed)).columns
+        record.write(toy.root / one.record(seed), {**header, "best": None}, columns)
+    store = toy.store()
+    assert_allclose(store.values(one, "simple_regret"), [[0.7, 0.4, 0.4], [0.7, 0.3, 0.3]])
+    assert store.record(one, 0).header["best_kind"] == "best-seen"
+    toy.entry["figures"] = [{"id": "f", "panels": [{"problem": "open", "metric": "simple_regret", "curves": ["A"]}]}]
+    assert {cell.name for cell in figure_runs(toy.paper, "f")} == {"toy/open/A", "toy/open/B"}
 
 
 def test_ratio_divides_by_the_mean_over_seeds(toy):
@@ -189,6 +205,13 @@ def test_interval_covers_the_mean():
     for n in (3, 10):
         low, high = statistics.interval(rng.standard_normal((n, 4000)))
         assert abs(np.mean((low < 0) & (high > 0)) - 0.95) < 0.012
+
+
+def test_a_wald_band_of_five_covers_less_than_it_says():
+    low, high = statistics.wald(np.random.default_rng(0).standard_normal((5, 4000)))
+    assert abs(np.mean((low < 0) & (high > 0)) - 0.8784) < 0.015  # P(|t| < 1.96) with 4 degrees of freedom
+    low, high = statistics.wald([[1.0], [2.0], [3.0]])
+    assert_allclose([low[0], high[0]], [2 - 1.96 / np.sqrt(3), 2 + 1.96 / np.sqrt(3)])
 
 
 def test_sign_flip_has_the_smallest_p_of_n_seeds():

@@ -107,8 +107,8 @@ MINI = {
     "problems": {
         "plain": {**TABLE, "room": "unlimited", "init": {"design": "uniform", "n": 1}},
         "giving": {
-            "is": "nasbench.cells", "data": "nasbench101", "features": "per-half", "scored_by": "test", "budget": 50, "room": 4,
-            "given": {"bandwidth": "noise", "lam": "noise_variance"},
+            "is": "nasbench.cells", "data": "nasbench101", "features": "per-half", "scored_by": "test", "spread": "pooled",
+            "budget": 50, "room": 4, "given": {"bandwidth": "noise", "lam": "noise_variance"},
             "init": {"design": "uniform-distinct", "n": 9, "counted": False},
         },
     },

@@ -150,6 +150,21 @@ def test_looks_are_fixed_distinct_and_readable_in_grey():
     assert len({style.look("BKB", n) for n in range(5)}) == 5
 
 
+def test_several_readings_of_an_algorithm_in_a_panel_look_different(toy):
+    toy.entry["readings"]["other"] = {"says": "another", "algorithms": {"A": {"beta": "other"}}}
+    for reading in ("code", "other"):
+        toy.add("A", noisy(0.4), reading=reading)
+    curves = ["A", "A@code", "A@other"]
+    toy.entry["figures"] = [{"id": "f", "metric": "simple_regret", "panels": [{"problem": "p", "curves": curves}]}]
+    lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
+    assert len({(line.look.marker, line.look.dash) for line in lines}) == 3
+    assert [line.hollow for line in lines] == [False, True, True]
+    toy.entry["figures"][0]["panels"][0]["curves"] = ["A", "A@other"]
+    assert (
+        len({line.look for line in panels.panels_of(toy.paper, toy.store(), "f")[0].lines}) == 1
+    )  # hollow markers tell them apart
+
+
 def test_tables_are_stable_and_count_what_happened(toy, tmp_path):
     toy.add("C", lambda seed: {"true": 1.0 if seed else 0.5, "batch": np.repeat([0, 1, 2, 3], [1, 9, 30, 20])})
     toy.entry["tables"] = [

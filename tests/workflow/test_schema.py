@@ -58,7 +58,7 @@ CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
         (("variants", "a+b"), {"bandwidth": 5}, "$.variants", "does not match"),
         (("figures", 0, "metric"), "regret", "$.figures[0].metric", "'regret' does not match"),
         (("figures", 0, "panels"), [], "$.figures[0].panels", "non-empty"),
-        (("figures", 0, "band"), "sd", "$.figures[0].band", "'sd' is not one of ['ci95', 'ci95-log', 'iqr', 'none']"),
+        (("figures", 0, "band"), "sd", "$.figures[0].band", "'sd' is not one of ['ci95', 'ci95-log', 'wald', 'iqr', 'none']"),
         (("claims", None), {**CLAIM, "check": {"test": "lesser"}}, ".check.test", "'lesser' is not one of ['less', 'more'"),
         (("claims", None), {**CLAIM, "check": {"test": "less", "left": ["BKB"]}}, ".check", "'right' is a required property"),
         (("claims", None), {**CLAIM, "check": {"test": "band", "left": ["BKB"]}}, ".check", "'left' is not one of ['test'"),

@@ -1,6 +1,7 @@
 """One record of NAS-Bench-101: a JSON list of hash, epochs, adjacency, operations and measurements, the last in protobuf.
 
-The descriptor below names only the fields that are read; protobuf skips all others.
+The measurements are base64 in the layout of MIME: a line break after every 76 characters and at the end. Text without line
+breaks is read, too. The descriptor below names only the fields that are read; protobuf skips all others.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def final(metrics: str) -> tuple[int, tuple[float, float, float]]:
     """Trainable parameters, and validation accuracy, test accuracy, seconds at the end of a training."""
     decoded = METRICS()
     try:
-        decoded.ParseFromString(base64.b64decode(metrics, validate=True))
+        decoded.ParseFromString(base64.b64decode(metrics.replace("\n", ""), validate=True))
     except (ValueError, message.DecodeError) as error:
         raise ValueError(f"expected measurements as base64 of protobuf, got {metrics[:40]!r}... ({error})") from None
     if len(decoded.evaluation_data) != 3:

@@ -185,7 +185,8 @@ def effects(cells: Cells, name: str, given: Array) -> Array:
     said = present @ _rng("words", name).standard_normal(present.shape[1])
     shared = _standard(said - given @ np.linalg.lstsq(given, said, rcond=None)[0])
     own = _standard(_rng("cells", name).standard_normal(len(said)))
-    return np.sqrt(WORDS) * shared + np.sqrt(1 - WORDS) * own
+    mixed: Array = np.sqrt(WORDS) * shared + np.sqrt(1 - WORDS) * own
+    return mixed
 
 
 def words(cells: Cells) -> Array:

@@ -37,7 +37,10 @@ def masked_crc(data: bytes) -> int:
 
 def damage(path: Path, offset: int, found: str) -> DataUnavailable:
     """The error for the record that begins at a byte offset; `found` says what was expected and what was got."""
-    return DataUnavailable(f"{path}: the record at byte {offset}: {found}: delete the file and fetch it again")
+    remedy = (
+        "if its sha256 is not the one in data/manifest.yaml, delete the file and fetch it again; if it is, please report this"
+    )
+    return DataUnavailable(f"{path}: the record at byte {offset}: {found}: {remedy}")
 
 
 def _record(file: BinaryIO, path: Path, offset: int, size: int) -> bytes:

@@ -2,7 +2,12 @@
 from pathlib import Path
 
 from workflow import digest
-from workflow.fetch import prepared_path, substitutes_allowed
+from workflow.prepared import (
+    downloads_allowed,
+    prepared_path,
+    substitutes_allowed,
+    superseded,
+)
 from workflow.selection import figure, figure_runs
 
 

@@ -1,7 +1,10 @@
 import os
 
-# Both rules take NOREGRET_DATA (a mirror) before the canonical URLs. Naming another mirror fetches anew, so that a
-# substitute gives way to the real data as soon as they can be had. Time and memory are those of the largest file (0.5 GB).
+# Both rules take a verified raw file, then NOREGRET_DATA (a mirror), then the canonical URLs; NOREGRET_SUBSTITUTES=preferred
+# leaves out every server. What may be a substitute has a place of its own, whichever files exist, so that all jobs of a
+# workflow read the same table; a real one that was prepared before is copied there. It is made anew when another mirror is
+# named, downloads are allowed again or the real table has come, so that a substitute gives way to the real data as soon as
+# they can be had. Time and memory are those of the largest file (0.5 GB).
 
 
 rule fetch:
@@ -32,5 +35,7 @@ rule fetch_or_substitute:
         runtime=120,
     params:
         mirror=os.environ.get("NOREGRET_DATA", ""),
+        downloads=downloads_allowed(),
+        superseded=lambda wildcards: superseded(wildcards.name, root=Path()),
     shell:
         "python -m workflow.fetch {wildcards.name} --substitutes allowed -o {output} 2>&1 | tee {log} >&2"

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import itertools
 import json
 import re
 import struct
@@ -13,11 +14,21 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import workflow.nasbench
-from benchmarks.nasbench import START, framed, kept, metrics, others, row
+from benchmarks.nasbench import BYTES, OPERATIONS, START, framed, kept, metrics, others, row
 from workflow.nasbench import cells, rows, table
+from workflow.nasbench.tfrecord import records
 from workflow.prepared import DataUnavailable
 
 NAMES = ("validation_accuracy", "test_accuracy", "training_seconds")
+REAL = (  # a record of the full file, trained for 4 epochs, as quoted in sile/nasbench-rs, src/dataset.rs
+    b'["00005c142e6f48ac74fdcf73e3439874", 4, "0100110001000000010010000010000001000000010000000", "input,conv3x3-bn-relu,'
+    b'maxpool3x3,conv3x3-bn-relu,conv3x3-bn-relu,conv1x1-bn-relu,output", "'
+    rb"Ci0JAAAAAAAAAAARAAAAAAAAAAAZAAAAoKqquT8hAAAAYJAGuT8pAAAAAGmQuT8KLQkAAAAAAAAA\n"
+    rb"QBEAAADAdJNGQBkAAABgkAa6PyEAAAAg3/K6PykAAACAy7e6PwotCQAAAAAAABBAEQAAACDbeVZA\n"
+    rb"GQAAAEAaZNY/IQAAAGBVVdY/KQAAAODybdY/EIqYigQZAABAhznbeUA=\n"
+    b'"]'
+)
+CLASSES = {2: 1, 3: 6, 4: 84, 5: 2441, 6: 62010, 7: 359082}  # cells by vertices, three operations: 423,624
 HALF, END = (54.0, 850.0, 0.8, 0.8, 0.8), (108.0, 1700.5, 1.0, 0.92, 0.91)
 
 
@@ -58,9 +69,44 @@ def offsets(contents):
 def changed(chosen, **items):
     """A training of cell 0 in which some of the five items, or of the measurements, are others."""
     name, epochs, adjacency, operations, encoded = json.loads(kept(chosen, 0, *numbers(0, 0)))
-    encoded = base64.b64encode(items["measured"]).decode() if "measured" in items else items.get("encoded", encoded)
+    encoded = base64.encodebytes(items["measured"]).decode() if "measured" in items else items.get("encoded", encoded)
     content = [items.get("name", name), items.get("epochs", epochs), items.get("adjacency", adjacency)]
     return json.dumps([*content, items.get("operations", operations), encoded]).encode()
+
+
+def encoded(chosen):
+    """The measurements of a training of cell 0."""
+    return json.loads(kept(chosen, 0, *numbers(0, 0)))[4]
+
+
+def test_a_published_record_is_read(tmp_path):
+    (tmp_path / "f").write_bytes(struct.pack("<Q", 401) + b"\x98\x25\xed\x9b" + REAL + b"\x68\x16\x69\x03")
+    assert list(records(tmp_path / "f")) == [(0, REAL)]
+    name, epochs, adjacency, operations, encoded = rows.items(REAL)
+    parameters, results = rows.final(encoded)
+    edges, names = [[int(digit) for digit in adjacency[7 * x : 7 * x + 7]] for x in range(7)], operations.split(",")
+    assert (name, parameters) == (cells.module_hash(edges, names), cells.parameter_count(edges, names))
+    assert results == (np.float32(3484 / 9984), np.float32(3499 / 9984), np.float32(89.904))
+    # Taken apart by hand, and put together again as the generated records are, it is the same byte for byte.
+    measured = base64.b64decode(encoded)
+    evaluations = [[value for (value,) in struct.iter_unpack("<xd", measured[at : at + 45])] for at in (2, 49, 96)]
+    assert [values[0] for values in evaluations] == [0, 2, 4]
+    assert (evaluations[2][3], evaluations[2][4], evaluations[2][1]) == results
+    assert metrics(evaluations, parameters)[:-8] == measured[:-8]  # all but the total time
+    assert row(name, adjacency, names, measured, epochs=epochs) == REAL
+
+
+@pytest.mark.parametrize(("epochs", "size"), [((108,), BYTES), ((4, 12, 36, 108), 2_085_986_016)])
+def test_generated_records_make_files_of_the_published_sizes(epochs, size):
+    """Classes are as many with one operation as with another, so that cells of one operation have the mean length."""
+    assert sum(CLASSES.values()) == 423_624
+    measured, found = metrics([START, HALF, END], 8_555_530), 0
+    for vertices, count in CLASSES.items():
+        for operation, number in itertools.product(OPERATIONS, epochs):
+            names = ("input", *[operation] * (vertices - 2), "output")
+            data = row("ab" * 16, "0" * vertices**2, names, measured, number)
+            found += count * len(framed(data))  # each is a third of the three repeats
+    assert found == size
 
 
 def test_documented_trainings_are_written_and_read():
@@ -69,13 +115,23 @@ def test_documented_trainings_are_written_and_read():
     end = (108.0, 1769.1279296875, 1.0, 0.9241786599159241, 0.9211738705635071)
     names = ["input", "conv3x3-bn-relu", "maxpool3x3", "conv3x3-bn-relu", "conv3x3-bn-relu", "conv1x1-bn-relu", "output"]
     digits = "0100110001000000010010000010000001000000010000000"
-    data = row("00005c142e6f48ac74fdcf73e3439874", digits, names, metrics([start, half, end], 8_555_530))
-    # The documented record, byte for byte, whose measurements nasbench's own descriptor wrote.
-    assert hashlib.sha256(framed(data)).hexdigest() == "1fddc88760efbd222cb50825cd370c02d0bef0b42673775f2b92109e7b43b422"
-    _, epochs, adjacency, operations, encoded = rows.items(data)
-    assert (epochs, adjacency, operations.split(",")) == (108, digits, names)
-    assert rows.final(encoded) == (8_555_530, (0.9241786599159241, 0.9211738705635071, 1769.1279296875))
-    assert rows.read(data) is None  # 7 vertices and a 1x1 convolution
+    broken = row("00005c142e6f48ac74fdcf73e3439874", digits, names, metrics([start, half, end], 8_555_530))
+    flat = broken.replace(rb"\n", b"")
+    # But for the line breaks the documented record, byte for byte, whose measurements nasbench's own descriptor wrote.
+    assert hashlib.sha256(framed(flat)).hexdigest() == "1fddc88760efbd222cb50825cd370c02d0bef0b42673775f2b92109e7b43b422"
+    for data in (broken, flat):
+        _, epochs, adjacency, operations, encoded = rows.items(data)
+        assert (epochs, adjacency, operations.split(",")) == (108, digits, names)
+        assert encoded.count("\n") == (3 if data is broken else 0)
+        assert rows.final(encoded) == (8_555_530, (0.9241786599159241, 0.9211738705635071, 1769.1279296875))
+        assert rows.read(data) is None  # 7 vertices and a 1x1 convolution
+
+
+def test_a_table_from_records_without_line_breaks_is_the_same(tmp_path, two):
+    broken = trainings(two)
+    flat = [data.replace(rb"\n", b"") for data in broken]
+    assert flat != broken
+    assert table.read(write(tmp_path / "f", flat), two).equals(table.read(write(tmp_path / "g", broken), two))
 
 
 def test_a_table_of_few_cells_among_others_in_any_order(tmp_path, few):
@@ -118,13 +174,25 @@ def test_the_representative_of_the_file_is_kept_and_decides_the_edits(tmp_path, 
     i = next(i for i, same in enumerate(members) if len(same) > 1)
     codes = few.codes.copy()
     codes[i] = members[i][-1]
-    other = replace(few, codes=codes)  # as the file has it: hashes and parameters stay
+    other = replace(few, codes=codes)  # as the file has it: hashes stay, and here parameters, too
     made = table.read(write(tmp_path / "f", trainings(other)), few)
     assert_array_equal(block(made, "adjacency"), cells.Cells.of(codes).adjacency)
     assert [tuple(reached) for reached in made["edits"].to_pylist()] == list(cells.edits(codes))
     mixed = [kept(few, i, *numbers(0, i)), kept(other, i, *numbers(1, i))]
     with pytest.raises(DataUnavailable, match=f"byte {len(mixed[0]) + 16}: expected the matrix and operations of the repeats"):
         table.read(write(tmp_path / "f", mixed), few)
+
+
+def test_parameters_are_those_of_the_representative_in_the_file(tmp_path):
+    # 1, 2 and 4 feed the output, with 86, 85 and 85 of 256 channels; the only pool is 2, or 1.
+    one, other = (cells.Cells.of(np.array([code])) for code in (368820, 368824))
+    assert one.hashes == other.hashes and one.parameters != other.parameters
+    for file, expected in ((one, other), (other, one), (one, one)):
+        made = table.read(write(tmp_path / "f", trainings(file)), expected)
+        assert_array_equal(made["trainable_parameters"], file.parameters)
+    wrong = trainings(replace(other, parameters=one.parameters))
+    with pytest.raises(DataUnavailable, match=f"expected {other.parameters[0]} trainable_parameters, got {one.parameters[0]}"):
+        table.read(write(tmp_path / "f", wrong), one)
 
 
 def without(number):
@@ -153,6 +221,9 @@ def last(**values):
         (lambda few: {"operations": ",".join(["input"] * 6)}, "expected input, 4 of"),
         (lambda few: {"encoded": "no base64!"}, "expected measurements as base64 of protobuf"),
         (lambda few: {"encoded": "Ci0J"}, "expected measurements as base64 of protobuf"),
+        (lambda few: {"encoded": encoded(few).replace("A", "!", 1)}, "expected measurements as base64 of protobuf"),
+        (lambda few: {"encoded": encoded(few).replace("\n", " ")}, "expected measurements as base64 of protobuf"),
+        (lambda few: {"encoded": encoded(few)[1:]}, "expected measurements as base64 of protobuf"),
         (lambda few: {"measured": b""}, "expected 3 evaluations"),
         (lambda few: {"measured": metrics([START, END], 1)}, "expected 3 evaluations .* got 2"),
         (lambda few: {"measured": metrics([START, HALF, HALF, END], 1)}, "expected 3 evaluations .* got 4"),
@@ -175,7 +246,7 @@ def test_a_wrong_record_stops_the_parse_at_its_byte(tmp_path, few, change, messa
     path = write(tmp_path / "f.tfrecord", [good[0], changed(few, **change(few)), *good[1:]])
     with pytest.raises(DataUnavailable, match=message) as caught:
         table.read(path, few)
-    assert re.search(rf"f\.tfrecord: the record at byte {len(good[0]) + 16}: .*: delete the file and fetch", str(caught.value))
+    assert re.search(rf"f\.tfrecord: the record at byte {len(good[0]) + 16}: .*: if its sha256 is not the one", str(caught.value))
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'["a", 108]', b"{}", b"\xff\xfe", b"[1,2,3,4,5]"])

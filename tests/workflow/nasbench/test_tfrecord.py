@@ -11,7 +11,7 @@ from workflow.nasbench.tfrecord import LONGEST, masked_crc, records
 from workflow.prepared import DataUnavailable
 
 RECORDS = [b"one", b"", b"three" * 20, bytes(range(256)), b"x"]
-KNOWN = bytes.fromhex(  # one record in the layout of nasbench_only108.tfrecord
+KNOWN = bytes.fromhex(  # one record in the layout of nasbench_only108.tfrecord, but without line breaks in the measurements
     "8d0100000000000039dff0895b223030303035633134326536663438616337346664636637336533343339383734222c203130382c20223031303031"
     "3130303031303030303030303130303130303030303130303030303031303030303030303130303030303030222c2022696e7075742c636f6e763378"
     "332d626e2d72656c752c6d6178706f6f6c3378332c636f6e763378332d626e2d72656c752c636f6e763378332d626e2d72656c752c636f6e76317831"
@@ -63,8 +63,10 @@ def test_a_cut_anywhere_but_between_records_is_noticed(tmp_path):
             assert len(list(records(path))) == starts.index(length)
             continue
         last = max(start for start in starts if start < length)
-        with pytest.raises(DataUnavailable, match=rf"record at byte {last}: expected .*, got .*: delete the file and fetch it"):
+        with pytest.raises(DataUnavailable, match=rf"record at byte {last}: expected .*, got ") as caught:
             list(records(path))
+        assert ": if its sha256 is not the one in data/manifest.yaml, delete the file and fetch it again" in str(caught.value)
+        assert str(caught.value).endswith("; if it is, please report this")
 
 
 def test_every_flipped_bit_is_noticed_where_it_is(tmp_path):
