@@ -10,11 +10,12 @@ CONFIG := scale=$(SCALE) $(if $(PAPERS),papers=$(PAPERS)) $(if $(SEEDS),seeds=$(
 
 env: .venv/.made               ## make the virtual environment .venv from the pinned lock
 
-.venv/.made: envs/requirements.lock pyproject.toml
+.venv/.made: envs/requirements.lock envs/requirements-torch-cpu.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "expected Python >= 3.11, got $$($(PYTHON) --version): run make PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --require-hashes -r envs/requirements.lock
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r envs/requirements.lock
+	$(BIN)/python -m pip install --quiet -r envs/requirements-torch-cpu.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 

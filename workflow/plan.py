@@ -381,15 +381,17 @@ def _table(plan: Paper, *, cells: bool) -> list[str]:
         rows.setdefault((cell.problem_name, cell.curve if cells else cell.algorithm), []).append(cell)
     for study in plan.studies.values():
         rows.setdefault(("studies", study.id), []).append(study)
-    lines = [f"{plan.name} at scale {plan.scale}", f"{'problem':<10} {'what':<38} {'cells':>5} {'runs':>5} {'core-hours':>11}"]
+    wide = max(10, *(len(problem) for problem, _ in rows))
+    heads = f"{'problem':<{wide}} {'what':<38} {'cells':>5} {'runs':>5} {'core-hours':>11}"
+    lines = [f"{plan.name} at scale {plan.scale}", heads]
     for (problem, name), group in rows.items():
         hours = sum(len(part.seeds) * part.cost.seconds for part in group) / 3600
         mark = "measured" if all(part.cost.measured for part in group) else "estimated"
         runs = sum(len(part.seeds) for part in group)
-        lines.append(f"{problem:<10} {name:<38} {len(group):>5} {runs:>5} {hours:>11.3f} {mark}")
+        lines.append(f"{problem:<{wide}} {name:<38} {len(group):>5} {runs:>5} {hours:>11.3f} {mark}")
     everything = [part for group in rows.values() for part in group]
     total = sum(len(part.seeds) * part.cost.seconds for part in everything) / 3600
-    lines.append(f"{'sum':<49} {len(everything):>5} {sum(len(part.seeds) for part in everything):>5} {total:>11.3f}")
+    lines.append(f"{'sum':<{wide + 39}} {len(everything):>5} {sum(len(part.seeds) for part in everything):>5} {total:>11.3f}")
     return lines
 
 

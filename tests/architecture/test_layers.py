@@ -12,7 +12,7 @@ FILES = {
     for path in sorted((ROOT / package).rglob("*.py"))
 }
 FLOORS = [  # of algorithms/parts; an import goes to the same floor or down
-    ("linalg", "sampling", "transforms"),
+    ("linalg", "cholesky", "choice", "sampling", "transforms"),
     ("arms", "kernels", "gp", "fitting", "additive", "decomposition"),
     ("bounds", "acquisition", "trust_region", "maximise", "factor_graph"),
 ]

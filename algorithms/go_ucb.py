@@ -1,0 +1,243 @@
+"""GO-UCB: global optimization with a parametric function approximation (liu2023goucb, Sec. 4 and App. D.1, Alg. 1).
+
+The model is a network with one hidden layer of sigmoids, f_x(w) = w2' sigmoid(W1 x + b1) + b2, whose d_w parameters lie in
+one vector w = (W1 row by row, b1, w2, b2). It acts on x in the box of the paper, [low, high]^d, not on the unit cube.
+Phase I is what is told first, in one block; rounds t = 1..T of Phase II follow. The sums of eqs. (3) and (5) run over these
+rounds alone (there is no x_0), so that Sigma_1 = lambda I and w^_1 = w^_0.
+Paper -> here:  grad f_{x_i}(w^_i) -> g,  w^_0 -> w0,  w^_t -> w,  Sigma_t -> Sigma,  F -> norm,  lambda -> lam,  T -> horizon
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from math import log, sqrt
+
+import numpy as np
+from scipy.linalg import cho_solve
+from scipy.special import expit
+
+from algorithms.api import Array, Box, Observation, Optimizer
+from algorithms.parts.linalg import safe_cholesky
+
+BEST, UNIFORM, ZEROS, UNIT_CUBE = STARTS = ("best-observed", "uniform", "zeros", "unit-cube")
+ONCE, EVERY_ROUND = ORACLES = ("once", "every-round")
+PAPER, STANDARDISED = UNITS = ("paper", "standardised")
+
+
+class GOUCB(Optimizer):
+    """Fits a network to uniform points, then climbs jointly over points and parameters within a ball (Alg. 1)."""
+
+    domains = (Box,)
+    domain: Box
+
+    def __init__(
+        self, domain: Box, rng: np.random.Generator, *,
+        hidden: int, low: float, high: float, horizon: int, norm: float, method: str, oracle: str, units: str,
+        oracle_rate: float, oracle_steps: int, start: str, starts: int, ascent_rate: float, ascent_steps: int,
+    ) -> None:  # fmt: skip
+        super().__init__(domain, rng)
+        options = {"method": (method, METHODS), "oracle": (oracle, ORACLES), "units": (units, UNITS), "start": (start, STARTS)}
+        for name, (value, known) in options.items():
+            if value not in known:
+                raise ValueError(f"{name}: expected {' or '.join(known)}, got {value!r}")
+        if not low < high:
+            raise ValueError(f"expected low < high, got [{low}, {high}]")
+        if horizon < 2:
+            raise ValueError(f"horizon: expected T >= 2, for lambda = sqrt(T) log^2 T must be positive; got {horizon}")
+        self.network = Network(domain.d, hidden)
+        self.low, self.high = (low, high) if units == PAPER else (-1.0, 1.0)  # the box that the network acts on
+        self.horizon = horizon
+        self.norm = norm
+        self.lam = sqrt(horizon) * log(horizon) ** 2  # App. D.1
+        self.method = METHODS[method]
+        self.oracle = oracle
+        self.units = units
+        self.oracle_rate, self.oracle_steps = oracle_rate, oracle_steps
+        self.start, self.starts = start, starts
+        self.ascent_rate, self.ascent_steps = ascent_rate, ascent_steps
+        self.shift, self.scale = 0.0, 1.0  # of y, where it is standardised
+        self.initial = self.network.initial(rng)
+        self.w0 = self.w = self.initial
+        self.phase_one = 0  # evaluations in Phase I
+        self.Sigma: Array = self.lam * np.eye(self.network.size)
+        self.moment: Array = np.zeros(self.network.size)  # Sigma w^ of eq. (5)
+
+    def ask(self, room: int, pending: Array) -> Array:
+        """The end of one ascent over x and w from each start; the best of them (l. 5 of Phase II)."""
+        if len(self.y) == 0:
+            return self.rng.random((1, self.domain.d))
+        ball = Ball(self.w, self.Sigma, self.beta)  # l. 4
+        x, w = self._starts(), np.tile(self.w, (self.starts, 1))
+        climb_x, climb_w = self.method(self.ascent_rate), self.method(self.ascent_rate)
+        for _ in range(self.ascent_steps):
+            along_x, along_w = self.network.gradients(x, w)
+            x = np.minimum(np.maximum(x + climb_x.step(along_x), self.low), self.high)
+            w = ball.project(w + climb_w.step(along_w))
+        best = int(np.argmax(self.network(x, w)))
+        return np.clip((x[[best]] - self.low) / (self.high - self.low), 0.0, 1.0)
+
+    def tell(self, query: Array, obs: Observation) -> None:
+        """Phase I: the regression oracle fits w^_0. Phase II: Sigma_t and w^_t move on, one evaluation at a time."""
+        super().tell(query, obs)
+        if self.phase_one == 0:
+            self.phase_one = len(query)
+            self.w0 = self.w = self._consult()  # l. 5 of Phase I
+            self.moment = self.lam * self.w0
+            return
+        for x, y in zip(self._to_paper(query), self._standard(obs.y), strict=True):
+            f, g = self.network(x[None], self.w[None])[0], self.network.gradients(x[None], self.w[None])[1][0]
+            self.Sigma += np.outer(g, g)  # eq. (3)
+            self.moment += g * (g @ self.w + y - f)
+            if self.oracle == ONCE:
+                self.w = cho_solve((safe_cholesky(self.Sigma), True), self.moment)  # eq. (5)
+        if self.oracle == EVERY_ROUND:
+            self.w = self._consult()
+
+    def recommend(self) -> Array:
+        """A uniform one of the queries of Phase II (output of Alg. 1); before there is one, the best observed."""
+        if len(self.y) == self.phase_one:
+            return super().recommend()
+        return deepcopy(self.rng).choice(self.x[self.phase_one :], size=1)  # the run's own generator stays where it is
+
+    def report(self) -> dict[str, float]:
+        """beta of the next round, how far the oracle and the rounds have moved the parameters, and d_w."""
+        return {
+            "beta": self.beta,
+            "oracle_moved": float(np.abs(self.w0 - self.initial).max()),
+            "rounds_moved": float(np.abs(self.w - self.w0).max()),
+            "parameters": self.network.size,
+        }
+
+    @property
+    def beta(self) -> float:
+        """d_w^3 F^4 t/T, squared radius of the ball in round t (App. D.1)."""
+        t = len(self.y) - self.phase_one + 1
+        return self.network.size**3 * self.norm**4 * t / self.horizon
+
+    def _consult(self) -> Array:
+        """Regression oracle, eq. (2): full-batch descent on the mean squared error of all data so far."""
+        if self.units == STANDARDISED:
+            self.shift, self.scale = float(self.y.mean()), float(self.y.std()) or 1.0
+        x, y = self._to_paper(self.x), self._standard(self.y)
+        w, descend = self.initial, self.method(self.oracle_rate)
+        for _ in range(self.oracle_steps):
+            every = np.broadcast_to(w, (len(x), len(w)))
+            error = self.network(x, every) - y
+            w = w - descend.step(2 * (error @ self.network.gradients(x, every)[1]) / len(x))
+        if not np.isfinite(w).all():
+            raise ArithmeticError(f"the regression oracle diverged at rate {self.oracle_rate:g}: choose a smaller oracle_rate")
+        return w
+
+    def _starts(self) -> Array:
+        """Where the ascents begin, (starts, d) in the units of the network. The paper does not say."""
+        shape = (self.starts, self.domain.d)
+        if self.start == UNIFORM:
+            return self.rng.uniform(self.low, self.high, shape)
+        if self.start == ZEROS:
+            return np.zeros(shape)
+        if self.start == UNIT_CUBE:
+            return self.rng.random(shape)
+        best = np.argsort(-self.y, kind="stable")[: self.starts]
+        others = self.rng.uniform(self.low, self.high, (self.starts - len(best), self.domain.d))
+        return np.vstack([self._to_paper(self.x[best]), others])
+
+    def _standard(self, y: Array) -> Array:
+        return (y - self.shift) / self.scale
+
+    def _to_paper(self, u: Array) -> Array:
+        """From the unit cube to the box of the network."""
+        return self.low + (self.high - self.low) * u
+
+
+class Ball:
+    """Parameters within sqrt(beta) of the centre w^_t in the norm of Sigma_t, eq. (6)."""
+
+    def __init__(self, centre: Array, Sigma: Array, beta: float) -> None:
+        self.centre, self.Sigma, self.beta = centre, Sigma, beta
+        self.surely = beta / float(np.linalg.norm(Sigma))  # |away|^2 below this is inside: Frobenius bounds the spectral norm
+
+    def project(self, w: Array) -> Array:
+        """The nearest point of the ball, in the norm of Sigma_t, to each of w (s, d_w)."""
+        away = w - self.centre
+        if np.vdot(away, away) <= self.surely:
+            return w
+        distance = np.einsum("ij,ij->i", away @ self.Sigma, away)  # squared, (s,)
+        shrink = np.sqrt(self.beta / np.maximum(distance, self.beta))
+        return np.where((shrink < 1.0)[:, None], self.centre + away * shrink[:, None], w)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Two linear layers with sigmoids between them: `hidden` units over d inputs."""
+
+    d: int
+    hidden: int
+
+    @property
+    def size(self) -> int:
+        """d_w = hidden (d + 2) + 1."""
+        return self.hidden * (self.d + 2) + 1
+
+    def initial(self, rng: np.random.Generator) -> Array:
+        """Weights and biases uniform within 1/sqrt(number of inputs) of zero, layer by layer, (d_w,)."""
+        first, second = 1 / sqrt(self.d), 1 / sqrt(self.hidden)
+        inner = self.hidden * (self.d + 1)
+        return np.concatenate([rng.uniform(-first, first, inner), rng.uniform(-second, second, self.hidden + 1)])
+
+    def __call__(self, x: Array, w: Array) -> Array:
+        """Value of each of s networks w (s, d_w) at its own point x (s, d), shape (s,)."""
+        W1, b1, w2, b2 = self._layers(w)
+        value: Array = np.einsum("sh,sh->s", w2, _activations(x, W1, b1)) + b2
+        return value
+
+    def gradients(self, x: Array, w: Array) -> tuple[Array, Array]:
+        """Gradients over x (s, d) and over w (s, d_w)."""
+        W1, b1, w2, _ = self._layers(w)
+        a = _activations(x, W1, b1)  # (s, h)
+        back = w2 * a * (1 - a)  # (s, h)
+        over_w = np.empty((len(x), self.size))
+        over_W1, over_b1, over_w2, over_b2 = self._layers(over_w)
+        np.multiply(back[:, :, None], x[:, None, :], out=over_W1)
+        over_b1[:], over_w2[:], over_b2[:] = back, a, 1.0
+        return np.einsum("sh,shd->sd", back, W1), over_w
+
+    def _layers(self, w: Array) -> tuple[Array, Array, Array, Array]:
+        """Views of W1 (s, h, d), b1 (s, h), w2 (s, h), b2 (s,)."""
+        h, inner = self.hidden, self.hidden * self.d
+        W1 = w[:, :inner].reshape(len(w), h, self.d)
+        return W1, w[:, inner : inner + h], w[:, inner + h : inner + 2 * h], w[:, -1]
+
+
+def _activations(x: Array, W1: Array, b1: Array) -> Array:
+    activations: Array = expit(np.einsum("shd,sd->sh", W1, x) + b1)
+    return activations
+
+
+class Gradient:
+    """Steps of a fixed rate along the gradient."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def step(self, gradient: Array) -> Array:
+        """What to add to climb (or to take away to descend)."""
+        return self.rate * gradient
+
+
+class Adam:
+    """Adam's steps with its usual constants (kingma2015adam)."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate, self.t = rate, 0
+        self.first = self.second = np.zeros(1)
+
+    def step(self, gradient: Array) -> Array:
+        """What to add to climb (or to take away to descend)."""
+        self.t += 1
+        self.first = 0.9 * self.first + 0.1 * gradient
+        self.second = 0.999 * self.second + 0.001 * gradient**2
+        return self.rate * (self.first / (1 - 0.9**self.t)) / (np.sqrt(self.second / (1 - 0.999**self.t)) + 1e-8)
+
+
+METHODS: dict[str, type[Gradient] | type[Adam]] = {"gradient": Gradient, "adam": Adam}

@@ -1,0 +1,83 @@
+"""What a point promises, from its posterior mean (q,) and variance (q,), both tensors: once differentiable, larger is better.
+
+Improvement is over `best`, feasibility is g <= 0. Logarithms stay finite and keep their slope however small the promise:
+below NEAR they go through Phi/phi, which erfcx gives without underflow, and the expected improvement below FAR through its
+asymptotic series.
+"""
+
+from __future__ import annotations
+
+from math import log, pi, sqrt
+
+import torch
+from torch import Tensor
+from torch.autograd.function import BackwardCFunction, FunctionCtx, once_differentiable
+
+NEAR, FAR = -1.0, -100.0  # standard deviations; at FAR both forms are good to 1e-12
+
+
+def ucb(mean: Tensor, variance: Tensor, beta: float) -> Tensor:
+    """mean + sqrt(beta) sigma (srinivas2010gpucb)."""
+    return mean + sqrt(beta) * variance.sqrt()
+
+
+def log_ei(mean: Tensor, variance: Tensor, best: float) -> Tensor:
+    """ln E max(f - best, 0) (jones1998ego; why the logarithm: ament2023logei)."""
+    sigma = variance.sqrt()
+    return sigma.log() + _log_gain((mean - best) / sigma)
+
+
+def log_pi(mean: Tensor, variance: Tensor, best: float) -> Tensor:
+    """ln P(f > best)."""
+    return _log_tail((mean - best) / variance.sqrt())
+
+
+def log_feasibility(mean: Tensor, variance: Tensor) -> Tensor:
+    """ln P(g <= 0)."""
+    return _log_tail(-mean / variance.sqrt())
+
+
+def _log_tail(z: Tensor) -> Tensor:
+    """ln Phi(z), with slope phi/Phi."""
+    with torch.no_grad():
+        high, low = z.clamp(min=NEAR), z.clamp(max=NEAR)
+        near, ratio = torch.special.log_ndtr(high), _ratio(low)
+        value = torch.where(z > NEAR, near, _log_density(low) + ratio.log())
+        slope = torch.where(z > NEAR, (_log_density(high) - near).exp(), 1 / ratio)
+    return _Known.apply(z, value, slope)
+
+
+def _log_gain(z: Tensor) -> Tensor:
+    """ln (phi(z) + z Phi(z)), the expected improvement in standard deviations, with slope Phi/(phi + z Phi)."""
+    with torch.no_grad():
+        high, low, far = z.clamp(min=NEAR), z.clamp(FAR, NEAR), z.clamp(max=FAR)
+        Phi, ratio, w = torch.special.ndtr(high), _ratio(low), far**-2
+        near, middle = _log_density(high).exp() + high * Phi, 1 + low * ratio  # the latter divided by phi
+        series = _log_density(far) + (w * (1 + w * (-3 + w * (15 - 105 * w)))).log()
+        value = torch.where(z > NEAR, near.log(), torch.where(z > FAR, _log_density(low) + middle.log(), series))
+        slope = torch.where(z > NEAR, Phi / near, torch.where(z > FAR, ratio / middle, -far - (2 - 6 * w) / far))
+    return _Known.apply(z, value, slope)
+
+
+def _ratio(z: Tensor) -> Tensor:
+    """Phi(z)/phi(z) for z < 0."""
+    return sqrt(pi / 2) * torch.special.erfcx(z / -sqrt(2))
+
+
+def _log_density(z: Tensor) -> Tensor:
+    return -0.5 * z * z - log(2 * pi) / 2
+
+
+class _Known(torch.autograd.Function):
+    """A function of z whose value and slope are known."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, z: Tensor, value: Tensor, slope: Tensor) -> Tensor:
+        ctx.save_for_backward(slope)
+        return value
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: BackwardCFunction, gradient: Tensor) -> tuple[Tensor, None, None]:
+        (slope,) = ctx.saved_tensors
+        return gradient * slope, None, None

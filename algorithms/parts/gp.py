@@ -1,0 +1,141 @@
+"""Gaussian-process regression through one Cholesky factor: the evidence with its gradient, and a frozen posterior.
+
+Everything is a float64 tensor; means and variances are those of the latent f, without noise (rasmussen2006gaussian, Alg. 2.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, pi
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import BackwardCFunction, FunctionCtx, once_differentiable
+
+from algorithms.api import Array
+from algorithms.parts.cholesky import append, residual_cholesky, safe_cholesky
+from algorithms.parts.kernels import Model
+
+ROUNDING = 1e-14  # of the prior variance: what is left of it below this is rounding
+
+
+def log_evidence(model: Model, X: Tensor, y: Tensor) -> Tensor:
+    """ln p(y | X) of y (n,) at X (n, d), differentiable over the parameters of the model."""
+    return _GaussianLogDensity.apply(y - model.mean(X), model.covariance(X, X), model.noise)
+
+
+class _GaussianLogDensity(torch.autograd.Function):
+    """ln N(r; 0, K + noise I) of r (n,), with the gradient over K that the factor of the value already holds."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, r: Tensor, K: Tensor, noise: Tensor) -> Tensor:
+        L = _factor(K, noise)
+        alpha = torch.cholesky_solve(r[:, None], L)[:, 0]
+        ctx.save_for_backward(L, alpha)
+        return _log_density(r, L, alpha)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: BackwardCFunction, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        L, alpha = tuple(ctx.saved_tensors)
+        over_K = torch.cholesky_inverse(L).neg_().addr_(alpha, alpha).mul_(0.5 * gradient)  # (alpha alpha' - K^-1)/2
+        return -gradient * alpha, over_K, over_K.trace()[None]
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """f given y (n,) at X (n, d): L (n, n) factors K + noise I, alpha (n,) = (K + noise I)^-1 (y - mean)."""
+
+    model: Model
+    X: Tensor
+    y: Tensor
+    L: Tensor
+    alpha: Tensor
+
+    @classmethod
+    def of(cls, model: Model, X: Tensor, y: Tensor) -> Posterior:
+        """Condition a model on data: O(n^3)."""
+        return cls._solved(model, X, y, _factor(model.covariance(X, X), model.noise))
+
+    def extend(self, X: Tensor, y: Tensor) -> Posterior:
+        """Condition on q more rows under the same parameters: O(n^2 q)."""
+        cross, corner = self.model.covariance(self.X, X), _noisy(self.model.covariance(X, X), self.model.noise)
+        return self._solved(self.model, torch.cat([self.X, X]), torch.cat([self.y, y]), append(self.L, cross, corner))
+
+    @classmethod
+    def _solved(cls, model: Model, X: Tensor, y: Tensor, L: Tensor) -> Posterior:
+        return cls(model, X, y, L, torch.cholesky_solve((y - model.mean(X))[:, None], L)[:, 0])
+
+    def __call__(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and variance at X (q, d), each (q,), differentiable over X."""
+        gain, explained = _Moments.apply(self.model.covariance(self.X, X), self.L, self.alpha)
+        prior = self.model.variance(X)
+        return self.model.mean(X) + gain, torch.maximum(prior - explained, ROUNDING * prior)
+
+    def mean(self, X: Tensor) -> Tensor:
+        """Mean at X (q, d), shape (q,): no solve, so cheaper than both."""
+        return self.model.mean(X) + self.alpha @ self.model.covariance(self.X, X)
+
+    def variance(self, X: Tensor) -> Tensor:
+        """Variance at X (q, d), shape (q,); never below rounding."""
+        return self(X)[1]
+
+    def covariance(self, X: Tensor) -> Tensor:
+        """Joint covariance at X (q, d), shape (q, q)."""
+        V = self._explained(X)
+        return torch.addmm(self.model.covariance(X, X), V.T, V, alpha=-1.0)
+
+    def sample(self, X: Tensor, rng: np.random.Generator, *, count: int) -> Array:
+        """Joint draws (count, q) of f at X (q, d)."""
+        L = residual_cholesky(self.model.covariance(X, X), self._explained(X))
+        normal = torch.from_numpy(rng.standard_normal((count, len(X))))
+        return (self.mean(X) + normal @ L.T).numpy()
+
+    def slopes(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Gradients of mean and variance over X (q, d), each (q, d)."""
+        X = X.detach().requires_grad_()
+        mean, variance = self(X)
+        (over_mean,) = torch.autograd.grad(mean.sum(), X, retain_graph=True)
+        (over_variance,) = torch.autograd.grad(variance.sum(), X)
+        return over_mean, over_variance
+
+    @property
+    def log_evidence(self) -> float:
+        """ln p(y | X)."""
+        return float(_log_density(self.y - self.model.mean(self.X), self.L, self.alpha))
+
+    def _explained(self, X: Tensor) -> Tensor:
+        """L^-1 k(X_n, X), shape (n, q)."""
+        return torch.linalg.solve_triangular(self.L, self.model.covariance(self.X, X), upper=False)
+
+
+class _Moments(torch.autograd.Function):
+    """alpha' k and the diagonal of k' (L L')^-1 k for k (n, q), each (q,)."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, k: Tensor, L: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
+        V = torch.linalg.solve_triangular(L, k, upper=False)
+        ctx.save_for_backward(L, alpha, V)
+        return alpha @ k, (V * V).sum(0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: BackwardCFunction, over_mean: Tensor, over_variance: Tensor) -> tuple[Tensor, None, None]:
+        L, alpha, V = tuple(ctx.saved_tensors)
+        over_k = torch.linalg.solve_triangular(L.T, V, upper=True).mul_(2 * over_variance)
+        return over_k.addr_(alpha, over_mean), None, None
+
+
+def _log_density(r: Tensor, L: Tensor, alpha: Tensor) -> Tensor:
+    return -0.5 * (r @ alpha) - L.diagonal().log().sum() - 0.5 * len(r) * log(2 * pi)
+
+
+def _noisy(K: Tensor, noise: Tensor) -> Tensor:
+    K = K.clone()
+    K.diagonal().add_(noise)
+    return K
+
+
+def _factor(K: Tensor, noise: Tensor) -> Tensor:
+    return safe_cholesky(_noisy(K, noise))

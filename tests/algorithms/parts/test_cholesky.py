@@ -1,0 +1,72 @@
+"""Cholesky factors of tensors: by hand, by bordering, and at the edge of positive definiteness."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import LinAlgError
+
+from algorithms.parts.cholesky import LADDER, append, residual_cholesky, safe_cholesky
+
+
+def gram(n, extra=10, seed=0):
+    A = torch.from_numpy(np.random.default_rng(seed).standard_normal((n, n + extra)))
+    return A @ A.T
+
+
+def test_a_factor_by_hand():
+    K = torch.tensor([[4.0, 2.0], [2.0, 3.0]], dtype=torch.float64)
+    assert_allclose(safe_cholesky(K), [[2.0, 0.0], [1.0, np.sqrt(2.0)]], rtol=1e-15)
+
+
+def test_a_matrix_that_needs_no_jitter_gets_none_and_is_left_alone():
+    K = gram(30)
+    kept = K.clone()
+    assert_array_equal(safe_cholesky(K), torch.linalg.cholesky(K))
+    assert_array_equal(K, kept)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_a_singular_matrix_gets_the_lowest_rung_that_helps_in_units_of_its_diagonal(scale):
+    K = scale * torch.ones((5, 5), dtype=torch.float64)
+    assert torch.linalg.cholesky_ex(K)[1] != 0
+    L = safe_cholesky(K)
+    assert_allclose(L @ L.T, K + scale * LADDER[1] * torch.eye(5), rtol=1e-12)
+
+
+def test_bordering_gives_the_factor_of_the_whole():
+    K = gram(40)
+    L = append(safe_cholesky(K[:31, :31]), K[:31, 31:], K[31:, 31:])
+    assert_allclose(L, safe_cholesky(K), rtol=1e-10, atol=1e-10)
+    V = torch.linalg.solve_triangular(L[:31, :31], K[:31, 31:], upper=False)
+    assert_array_equal(residual_cholesky(K[31:, 31:], V), L[31:, 31:])
+
+
+def test_a_repeated_row_is_appended_with_jitter_in_units_of_the_prior():
+    K = gram(6)
+    again = K[:, [2]]
+    L = append(safe_cholesky(K), again, K[2:3, 2:3])
+    assert 0 <= L[-1, -1] ** 2 <= 2 * LADDER[1] * K[2, 2]
+    assert_allclose((L @ L.T)[:6, 6], again[:, 0], rtol=1e-10)
+
+
+def test_two_thousand_rows_in_close_pairs():
+    x = torch.from_numpy(np.random.default_rng(0).random((1000, 2)))
+    x = torch.cat([x, x + 1e-9])
+    K = torch.exp(-((x[:, None] - x) ** 2).sum(-1) / 2)
+    L = safe_cholesky(K)
+    assert torch.isfinite(L).all()
+    assert (L @ L.T - K).abs().max() <= 1e-6
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_non_finite_matrix_is_refused_with_its_size(bad):
+    K = torch.eye(3, dtype=torch.float64)
+    K[1, 0] = K[0, 1] = bad
+    with pytest.raises(LinAlgError, match=r"K \(3x3\) holds a non-finite value: look for"):
+        safe_cholesky(K)
+
+
+def test_an_indefinite_matrix_is_refused_with_its_size():
+    with pytest.raises(LinAlgError, match=r"K \(2x2\) is not positive definite with a jitter of 1e-06 .*: look for an"):
+        safe_cholesky(torch.tensor([[1.0, 2.0], [2.0, 1.0]], dtype=torch.float64))

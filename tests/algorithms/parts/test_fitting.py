@@ -1,0 +1,177 @@
+"""Fitted parameters against the libraries whose fits they replace, and what a fit leaves alone."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from botorch.fit import fit_gpytorch_mll
+from botorch.models import SingleTaskGP
+from botorch.models.utils.gpytorch_modules import (
+    get_gaussian_likelihood_with_gamma_prior,
+    get_matern_kernel_with_gamma_prior,
+)
+from gpytorch.constraints import GreaterThan
+from gpytorch.kernels import RBFKernel, ScaleKernel
+from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ZeroMean
+from gpytorch.mlls import ExactMarginalLogLikelihood
+from numpy.testing import assert_allclose, assert_array_equal
+from skopt.utils import cook_estimator
+
+from algorithms.parts.fitting import LBFGS, SURROGATES, Adam, Target, fit
+from algorithms.parts.gp import log_evidence
+from algorithms.parts.kernels import Model, bounded, gamma_priors, scikit_optimize
+
+RANGES = {"lengthscale": (0.05, 2.0, 4.0), "outputscale": (0.05, 1.0, 20.0), "noise": (1e-6, 1e-3, 1.0)}
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def data(n, d, seed=0):
+    draw = rng(seed)
+    x = draw.random((n, d))
+    y = np.sin(5 * x[:, 0]) + (x**2).sum(1) + 0.05 * draw.standard_normal(n)
+    return x, (y - y.mean()) / y.std()
+
+
+def tensors(n, d, seed=0):
+    return tuple(torch.from_numpy(part) for part in data(n, d, seed))
+
+
+def density(model, X, y):
+    return (log_evidence(model, X, y) + model.log_prior()).item()
+
+
+@pytest.mark.parametrize(("n", "d"), [(8, 2), (30, 5), (40, 20)])
+def test_the_posterior_density_is_no_lower_than_botorchs(n, d):
+    x, y = data(n, d)
+    fitted = SURROGATES["gamma-priors"].learn(x, y, rng())
+    X, u = torch.from_numpy(x), torch.from_numpy(fitted.units(y))
+    theirs = SingleTaskGP(
+        X, u[:, None], covar_module=get_matern_kernel_with_gamma_prior(d),
+        likelihood=get_gaussian_likelihood_with_gamma_prior(), outcome_transform=None,
+    )  # fmt: skip
+    mll = fit_gpytorch_mll(ExactMarginalLogLikelihood(theirs.likelihood, theirs))
+    theirs.train()
+    assert density(fitted.posterior.model, X, u) >= n * mll(theirs(X), u).item() - 1e-3
+
+
+@pytest.mark.parametrize(("n", "d"), [(8, 2), (30, 5)])
+def test_the_evidence_is_no_lower_than_scikit_optimizes(n, d):
+    x, y = data(n, d)
+    theirs = cook_estimator("GP", space=[(0.0, 1.0)] * d, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # parameters at their bounds
+        theirs.fit(x, 3 * y + 7)
+    fitted = SURROGATES["scikit-optimize"].learn(x, 3 * y + 7, rng())
+    assert fitted.posterior.log_evidence >= theirs.log_marginal_likelihood_value_ - 1e-3
+    assert (fitted.units.centre, fitted.units.spread) == (theirs.y_train_mean_, theirs.y_train_std_)
+
+
+@pytest.mark.parametrize("method", [LBFGS(), LBFGS(steps=5), Adam(0.1, 30)])
+def test_a_fit_climbs_and_leaves_its_argument_alone(method):
+    model, (X, y) = gamma_priors(3), tensors(25, 3)
+    before = {name: parameter.clone() for name, parameter in model.named_parameters()}
+    fitted = fit(model, X, y, method, rng())
+    assert density(fitted, X, y) > density(model, X, y) + 1
+    for name, parameter in model.named_parameters():
+        assert_array_equal(parameter, before[name])
+        assert not parameter.requires_grad and not fitted.get_parameter(name).requires_grad
+
+
+def test_a_maximum_is_flat():
+    model, (X, y) = gamma_priors(2), tensors(40, 2)
+    target = Target(fit(model, X, y, LBFGS(), rng()), X, y)
+    assert np.abs(target.loss(target.read())[1]).max() < 1e-4
+
+
+@pytest.mark.parametrize("build", [gamma_priors, scikit_optimize])
+def test_the_gradient_is_that_of_central_differences(build):
+    X, y = tensors(12, 2)
+    target = Target(build(2), X, y)
+    theta = target.read() + 0.1
+    slope = target.loss(theta)[1]
+    for i, step in enumerate(1e-6 * np.eye(len(theta))):
+        assert_allclose(slope[i], (target.loss(theta + step)[0] - target.loss(theta - step)[0]) / 2e-6, rtol=1e-6, atol=1e-8)
+
+
+def test_a_warm_start_is_near_the_end():
+    X, y = tensors(41, 3)
+    cold = fit(gamma_priors(3), X[:40], y[:40], LBFGS(), rng())
+    warm = fit(cold, X, y, LBFGS(steps=3), rng())
+    assert density(warm, X, y) > density(fit(gamma_priors(3), X, y, LBFGS(steps=3), rng()), X, y)
+    assert density(warm, X, y) >= density(fit(gamma_priors(3), X, y, LBFGS(), rng()), X, y) - 0.05
+
+
+def test_restarts_find_what_one_start_misses():
+    X, y = tensors(12, 2, seed=5)
+    ends = [density(fit(scikit_optimize(2), X, y, LBFGS(restarts=k), rng(3)), X, y) for k in (0, 4)]
+    assert ends[1] >= ends[0]
+    target = Target(bounded(2, **RANGES), X, y)
+    drawn = np.array([target.draw(rng(seed)) for seed in range(50)])
+    assert (drawn >= target.low).all() and (drawn <= target.high).all()
+    assert_array_equal(drawn[:, ~target.positive], 0.0)  # the mean has no bounds
+    assert np.ptp(drawn[:, target.positive], axis=0).min() > 2
+
+
+def test_what_is_known_stays():
+    X, y = tensors(25, 3)
+    likelihood = GaussianLikelihood(noise_constraint=GreaterThan(0.0, transform=None, initial_value=0.25)).requires_grad_(False)
+    model = Model(
+        ZeroMean(),
+        ScaleKernel(
+            RBFKernel(lengthscale_constraint=GreaterThan(0.0, transform=None)),
+            outputscale_constraint=GreaterThan(0.0, transform=None, initial_value=1.0),
+        ),
+        likelihood,
+    )
+    model.kernel.base_kernel.raw_lengthscale.fill_(1.0)
+    fitted = fit(model, X, y, LBFGS(), rng())
+    assert fitted.noise == model.noise == 0.25
+    assert fitted.kernel.outputscale != 1.0 and fitted.kernel.base_kernel.lengthscale != 1.0
+
+
+def test_a_model_that_is_known_is_not_fitted():
+    kernel = ScaleKernel(RBFKernel()).requires_grad_(False)
+    model = Model(ZeroMean(), kernel, GaussianLikelihood().requires_grad_(False))
+    assert model.free == ()
+    with pytest.raises(ValueError, match="expected a model with free parameters, got one whose parameters are all known"):
+        fit(model, *tensors(5, 2), LBFGS(), rng())
+
+
+def test_a_parameter_behind_a_softplus_is_refused():
+    model = Model(ZeroMean(), RBFKernel(), GaussianLikelihood())
+    with pytest.raises(ValueError, match="raw_lengthscale: expected a constraint without a transform"):
+        fit(model, *tensors(5, 2), LBFGS(), rng())
+
+
+@pytest.mark.parametrize("method", [LBFGS(restarts=2), Adam(0.5, 40)])
+def test_parameters_stay_between_their_bounds(method):
+    X, y = tensors(10, 2)
+    y = torch.where(torch.arange(10) == 3, 5.0, 0.0).double()  # one spike: everything runs to a bound
+    fitted = fit(bounded(2, **RANGES), X, y, method, rng())
+    for value, (low, _, high) in (
+        (fitted.kernel.base_kernel.lengthscale, RANGES["lengthscale"]),
+        (fitted.kernel.outputscale, RANGES["outputscale"]),
+        (fitted.noise, RANGES["noise"]),
+    ):
+        assert (value >= low * (1 - 1e-6)).all() and (value <= high * (1 + 1e-6)).all()  # bounds are of single precision
+
+
+@pytest.mark.parametrize("build", [gamma_priors, scikit_optimize])
+@pytest.mark.parametrize("y", [[0.0], [0.0, 0.0, 0.0], [1.0, -1.0, 0.0]])
+def test_little_or_constant_data_are_survived(build, y):
+    X = torch.full((len(y), 2), 0.5, dtype=torch.float64)
+    fitted = fit(build(2), X, torch.tensor(y, dtype=torch.float64), LBFGS(restarts=2 * (build is scikit_optimize)), rng())
+    assert all(torch.isfinite(parameter).all() for parameter in fitted.parameters())
+
+
+def test_what_is_not_finite_is_refused():
+    X, y = tensors(10, 2)
+    with pytest.raises(ArithmeticError, match="expected finite data, got inf or nan: look at what the problem returned"):
+        fit(gamma_priors(2), X, torch.full_like(y, np.nan), LBFGS(), rng())
+    with pytest.raises(ArithmeticError, match=r"evidence nan at the parameters .*: standardise y, or narrow"):
+        fit(gamma_priors(2), X, y * 1e200, LBFGS(steps=1), rng())

@@ -1,0 +1,183 @@
+"""Evidence and posterior against SciPy, scikit-learn, GPyTorch, central differences and conditioning from scratch."""
+
+import pickle
+
+import gpytorch
+import numpy as np
+import pytest
+import torch
+from gpytorch.mlls import ExactMarginalLogLikelihood
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import stats
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+from algorithms.parts.gp import Posterior, log_evidence
+from algorithms.parts.kernels import bounded, gamma_priors
+
+NOISE, SCALE, MEAN = 0.03, 1.7, 0.4
+
+
+def known(d, noise=NOISE):
+    """A model with parameters that nothing has fitted."""
+    model = gamma_priors(d)
+    model.kernel.base_kernel.lengthscale = torch.linspace(0.3, 0.9, d, dtype=torch.float64)[None]
+    model.kernel.outputscale = torch.tensor(SCALE, dtype=torch.float64)
+    model.mean.constant = torch.tensor(MEAN, dtype=torch.float64)
+    model.likelihood.noise_covar.raw_noise.fill_(noise)
+    return model
+
+
+def data(n, d, seed=0):
+    draw = np.random.default_rng(seed)
+    return torch.from_numpy(draw.random((n, d))), torch.from_numpy(draw.standard_normal(n))
+
+
+class Exact(gpytorch.models.ExactGP):
+    """The same model as GPyTorch has it, sharing the modules."""
+
+    def __init__(self, model, X, y):
+        super().__init__(X, y, model.likelihood)
+        self.mean_module, self.covar_module = model.mean, model.kernel
+
+    def forward(self, X):
+        return gpytorch.distributions.MultivariateNormal(self.mean_module(X), self.covar_module(X))
+
+
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (12, 3), (60, 20)])
+def test_the_evidence_is_a_gaussian_density(n, d):
+    model, (X, y) = known(d), data(n, d)
+    K = model.covariance(X, X).numpy() + NOISE * np.eye(n)
+    expected = stats.multivariate_normal(np.full(n, MEAN), K).logpdf(y.numpy())
+    assert_allclose(log_evidence(model, X, y), expected, rtol=1e-10)
+    assert_allclose(Posterior.of(model, X, y).log_evidence, expected, rtol=1e-10)
+
+
+def test_the_gradient_of_the_evidence_is_gpytorchs():
+    (X, y), slopes = data(40, 3), []
+    for ours in (True, False):
+        model = known(3).requires_grad_()
+        if ours:
+            value = log_evidence(model, X, y)
+        else:
+            exact = Exact(model, X, y).train()
+            priors = model.log_prior()  # which GPyTorch adds to the evidence
+            value = 40 * ExactMarginalLogLikelihood(model.likelihood, exact)(exact(X), y) - priors
+        slopes.append([value.detach(), *torch.autograd.grad(value, [model.get_parameter(name) for name in model.free])])
+    for our, their in zip(*slopes, strict=True):
+        assert_allclose(our, their, rtol=1e-8)
+
+
+def test_the_gradient_of_the_evidence_is_that_of_central_differences():
+    model, (X, y) = known(2).requires_grad_(), data(15, 2)
+    for name in model.free:
+        parameter = model.get_parameter(name)
+        (slope,) = torch.autograd.grad(log_evidence(model, X, y), parameter)
+        for i in range(parameter.numel()):
+            ends = []
+            for step in (1e-6, -1e-6):
+                with torch.no_grad():
+                    parameter.view(-1)[i] += step
+                    ends.append(log_evidence(model, X, y).item())
+                    parameter.view(-1)[i] -= step
+            assert_allclose(slope.view(-1)[i], (ends[0] - ends[1]) / 2e-6, rtol=1e-6, atol=1e-7)
+
+
+def test_the_posterior_is_gpytorchs():
+    model, (X, y), Z = known(3), data(40, 3), data(25, 3, seed=1)[0]
+    exact = Exact(model, X, y).eval()
+    with gpytorch.settings.fast_pred_var(False), gpytorch.settings.cholesky_jitter(double_value=0.0):
+        theirs = exact(Z)
+        posterior = Posterior.of(model, X, y)
+        mean, variance = posterior(Z)
+        assert_allclose(mean, theirs.mean.detach(), atol=1e-8)
+        assert_allclose(variance, theirs.variance.detach(), atol=1e-8)
+        assert_allclose(posterior.covariance(Z), theirs.covariance_matrix.detach(), atol=1e-8)
+    assert_allclose(posterior.mean(Z), mean, atol=1e-14)
+    assert_allclose(posterior.variance(Z), posterior.covariance(Z).diagonal(), atol=1e-12)
+
+
+def test_the_posterior_is_scikit_learns():
+    model, (X, y), Z = known(3), data(40, 3), data(25, 3, seed=1)[0]
+    lengthscale = model.kernel.base_kernel.lengthscale[0].numpy()
+    kernel = ConstantKernel(SCALE) * Matern(lengthscale, nu=2.5) + WhiteKernel(NOISE)
+    theirs = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(X.numpy(), y.numpy() - MEAN)
+    mean, covariance = theirs.predict(Z.numpy(), return_cov=True)
+    posterior = Posterior.of(model, X, y)
+    assert_allclose(posterior.mean(Z), mean + MEAN, atol=1e-8)
+    assert_allclose(posterior.covariance(Z), covariance - NOISE * np.eye(25), atol=1e-8)  # theirs is that of y
+    assert_allclose(posterior.log_evidence, theirs.log_marginal_likelihood(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("blocks", [(1,), (5, 1, 9), (20,)])
+def test_extending_by_blocks_is_conditioning_from_scratch(blocks):
+    model, (X, y), Z = known(3), data(50, 3), data(25, 3, seed=1)[0]
+    n = 50 - sum(blocks)
+    posterior = Posterior.of(model, X[:n], y[:n])
+    for q in blocks:
+        posterior, n = posterior.extend(X[n : n + q], y[n : n + q]), n + q
+    scratch = Posterior.of(model, X, y)
+    assert_allclose(posterior.L, scratch.L, atol=1e-10)
+    for ours, expected in zip(posterior(Z), scratch(Z), strict=True):
+        assert_allclose(ours, expected, atol=1e-10)
+    assert_allclose(posterior.log_evidence, scratch.log_evidence, rtol=1e-10)
+
+
+def test_extending_leaves_the_posterior_as_it_was():
+    model, (X, y) = known(2), data(10, 2)
+    posterior = Posterior.of(model, X[:8], y[:8])
+    before = pickle.dumps(posterior)
+    posterior.extend(X[8:], y[8:])
+    assert pickle.dumps(posterior) == before
+
+
+def test_slopes_are_those_of_central_differences():
+    posterior, Z = Posterior.of(known(3), *data(30, 3)), data(6, 3, seed=1)[0]
+    slopes = posterior.slopes(Z)
+    for k, of in enumerate((posterior.mean, posterior.variance)):
+        for i in range(3):
+            step = 1e-6 * torch.eye(3, dtype=torch.float64)[i]
+            assert_allclose(slopes[k][:, i], (of(Z + step) - of(Z - step)) / 2e-6, rtol=1e-5, atol=1e-8)
+
+
+def test_draws_have_the_joint_mean_and_covariance():
+    posterior, Z = Posterior.of(known(2), *data(12, 2)), data(5, 2, seed=1)[0]
+    draws = posterior.sample(Z, np.random.default_rng(0), count=40_000)
+    assert draws.shape == (40_000, 5)
+    spread = posterior.covariance(Z).diagonal().max().item()
+    assert_allclose(draws.mean(0), posterior.mean(Z), atol=5 * np.sqrt(spread / 40_000))  # five standard errors
+    assert_allclose(np.cov(draws.T), posterior.covariance(Z), atol=5 * spread * np.sqrt(2 / 40_000))
+    assert_allclose(draws[:3], posterior.sample(Z, np.random.default_rng(0), count=3), atol=0)
+
+
+def test_draws_at_data_and_at_repeated_points_pass_through_what_is_known():
+    (X, y) = data(8, 2)
+    posterior = Posterior.of(known(2, noise=1e-8), X, y)
+    draws = posterior.sample(torch.cat([X, X[:2], X[:2] + 1e-9]), np.random.default_rng(0), count=20)
+    assert_allclose(draws, np.tile(torch.cat([y, y[:2], y[:2]]), (20, 1)), atol=1e-3)  # noise 1e-4, and jitter
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 1000), n=st.integers(1, 20), d=st.integers(1, 4), noise=st.sampled_from([1e-6, 1e-2, 1.0]))
+def test_an_observation_never_adds_variance_and_the_order_of_rows_does_not_matter(seed, n, d, noise):
+    model, (X, y), Z = known(d, noise), data(n + 1, d, seed), data(15, d, seed + 1)[0]
+    before, after = Posterior.of(model, X[:n], y[:n]), Posterior.of(model, X, y)
+    assert (after.variance(Z) <= before.variance(Z) + 1e-9).all()
+    turned = Posterior.of(model, X.flip(0), y.flip(0))
+    for ours, expected in zip(turned(Z), after(Z), strict=True):
+        assert_allclose(ours, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("n", [20, 2000])
+def test_rows_that_nearly_repeat_are_survived(n):
+    X, y = data(n // 2, 3)
+    X, y = torch.cat([X, X + 1e-10]), torch.cat([y, y])
+    ranges = {"lengthscale": (0.1, 1.0, 4.0), "outputscale": (0.1, 1.0, 2.0), "noise": (0.0, 1e-12, 1.0)}
+    posterior = Posterior.of(bounded(3, **ranges), X, y)
+    mean, variance = posterior(X[:50])
+    assert torch.isfinite(mean).all() and (variance > 0).all() and (variance < 1e-3).all()
+    assert_allclose(mean, y[:50], atol=0.3)
+    again = posterior.extend(X[:5], y[:5])
+    assert torch.isfinite(again.mean(X[:50])).all() and np.isfinite(again.log_evidence)

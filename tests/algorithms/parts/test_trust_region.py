@@ -1,0 +1,74 @@
+"""The counting rules of trust regions, and candidates that keep most of the centre."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from algorithms.parts.trust_region import TrustRegion, perturbed
+
+RULES = {"longest": 1.6, "shortest": 0.5**7, "growth": 2.0, "shrinkage": 0.5, "success_tolerance": 3, "failure_tolerance": 2}
+
+
+def region(length=0.8, **changes):
+    return TrustRegion(length, **{**RULES, **changes})
+
+
+def after(found, outcomes):
+    for outcome in outcomes:
+        found = found.succeeded() if outcome == "+" else found.failed()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "length"),
+    [("", 0.8), ("++", 0.8), ("+++", 1.6), ("++++++", 1.6), ("-", 0.8), ("--", 0.4), ("----", 0.2), ("-+-+-", 0.8),
+     ("++-++", 0.8), ("--+++", 0.8), ("+++--", 0.8)],
+)  # fmt: skip
+def test_successes_and_failures_in_a_row_count(outcomes, length):
+    assert after(region(), outcomes).length == length
+
+
+def test_counts_start_anew_when_the_length_changes_and_values_never_do():
+    first = region()
+    grown = after(first, "+++")
+    assert (grown.successes, grown.failures) == (0, 0)
+    assert (first.length, first.successes) == (0.8, 0)
+    assert after(first, "+").successes == 1 and after(first, "+-").successes == 0
+
+
+def test_it_is_spent_below_its_shortest_length_and_not_at_it():
+    found = after(region(0.5**6), "--")
+    assert found.length == 0.5**7 and not found.spent
+    assert after(found, "--").spent
+
+
+def test_bounds_follow_the_length_scales_at_constant_volume_and_end_at_the_faces():
+    low, high = region(0.1).bounds(np.array([0.5, 0.5, 0.5]), np.array([0.2, 0.4, 0.8]))
+    assert_allclose(high - low, [0.05, 0.1, 0.2])
+    assert_allclose((low + high) / 2, 0.5)
+    assert_allclose(region(0.1).bounds(np.array([0.5, 0.5]), np.array([7.0, 7.0])), [[0.45, 0.45], [0.55, 0.55]])
+    low, high = region(0.8).bounds(np.array([0.1, 1.0]), np.ones(2))
+    assert_allclose([low, high], [[0.0, 0.6], [0.5, 1.0]])
+
+
+@pytest.mark.parametrize("wrong", [{"growth": 1.0}, {"shrinkage": 1.0}, {"shortest": 2.0}, {"shortest": 0.0}])
+def test_rules_that_cannot_work_are_refused(wrong):
+    with pytest.raises(ValueError, match="expected 0 < shortest <= longest and growth > 1 > shrinkage > 0"):
+        region(**wrong)
+
+
+def test_candidates_differ_from_the_centre_in_some_coordinates_and_in_one_at_least():
+    rng, centre = np.random.default_rng(0), np.full(10, 2.0)
+    others = rng.random((4000, 10))
+    points = perturbed(rng, centre, others, 0.3)
+    moved = points != centre
+    assert_array_equal(points[moved], others[moved])
+    assert moved.any(1).all()
+    assert_allclose(moved.mean(), 0.3 + 0.7**10 / 10, atol=0.01)
+    assert_array_equal(perturbed(rng, centre, others, 1.0), others)
+
+
+def test_the_forced_coordinate_may_be_any():
+    moved = perturbed(np.random.default_rng(0), np.full(5, 2.0), np.zeros((1000, 5)), 0.0) == 0
+    assert_array_equal(moved.sum(1), 1)
+    assert moved.sum(0).min() > 150

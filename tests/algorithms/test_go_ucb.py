@@ -1,0 +1,489 @@
+"""GO-UCB against central differences, PyTorch, a generic least-squares solver, and what its printed constants do."""
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from scipy.special import expit
+
+from algorithms.api import Box, Observation
+from algorithms.go_ucb import GOUCB, Adam, Ball, Network
+from problems.synthetic import unit_network
+
+PRINTED = {"hidden": 25, "low": -5.0, "high": 5.0, "horizon": 64, "norm": 1.0, "method": "gradient", "oracle": "once",
+           "units": "paper", "oracle_rate": 1e-11, "oracle_steps": 2000, "start": "best-observed", "starts": 1,
+           "ascent_rate": 1e-4, "ascent_steps": 2000}  # fmt: skip
+SMALL = {**PRINTED, "hidden": 3, "horizon": 10, "oracle_steps": 20, "ascent_steps": 20}
+NOTHING = np.empty((0, 1))
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def new(d=2, seed=0, **changes):
+    return GOUCB(Box(d), rng(seed), **{**SMALL, **changes})
+
+
+def bowl(u, scale=30.0):
+    """-scale |x - 1|^2 / 10 on [-5,5]^d, of points (n, d) of the unit cube."""
+    return -scale * ((10 * u - 6) ** 2).sum(axis=1) / 10
+
+
+def tell(optimizer, query, f=bowl):
+    optimizer.tell(query, Observation.of(f(query)))
+    return optimizer
+
+
+def started(d=2, n=6, seed=0, f=bowl, **changes):
+    """An optimizer after Phase I: n uniform points."""
+    return tell(new(d, seed, **changes), rng(100 + seed).random((n, d)), f)
+
+
+def central(f, at, step=1e-6):
+    """Central differences of f at a vector."""
+    return np.array([(f(at + step * e) - f(at - step * e)) / (2 * step) for e in np.eye(len(at))])
+
+
+@pytest.fixture
+def some(network=Network(4, 5)):
+    """A network, 3 points and 3 vectors of parameters."""
+    return network, 3 * rng(1).standard_normal((3, 4)), rng(2).standard_normal((3, network.size))
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch")
+
+
+@pytest.fixture
+def twin(torch):
+    """twin(d, hidden, w) -> the same network made of PyTorch's layers, in double precision."""
+
+    def build(d, hidden, w):
+        layers = torch.nn.Sequential(torch.nn.Linear(d, hidden), torch.nn.Sigmoid(), torch.nn.Linear(hidden, 1)).double()
+        torch.nn.utils.vector_to_parameters(torch.tensor(w), layers.parameters())
+        return layers
+
+    return build
+
+
+# the network
+
+
+@pytest.mark.parametrize(("d", "size"), [(20, 551), (7, 226), (8, 251), (11, 326)])
+def test_it_has_the_published_number_of_parameters(d, size):
+    assert Network(d, 25).size == size
+    assert len(Network(d, 25).initial(rng())) == size
+    assert new(d, hidden=25).report()["parameters"] == size
+
+
+def test_all_ones_make_the_papers_f1():
+    x = 5 * rng().uniform(-1, 1, (6, 20))
+    network = Network(20, 25)
+    assert_allclose(network(x, np.ones((6, network.size))), 25 / (1 + np.exp(-x.sum(axis=1) - 1)) + 1, rtol=1e-12)
+
+
+def test_gradients_are_those_of_central_differences(some):
+    network, x, w = some
+    over_x, over_w = network.gradients(x, w)
+    for i in range(3):
+        assert_allclose(over_x[i], central(lambda p, i=i: network(p[None], w[[i]])[0], x[i]), atol=1e-8)
+        assert_allclose(over_w[i], central(lambda p, i=i: network(x[[i]], p[None])[0], w[i]), atol=1e-8)
+
+
+def test_values_and_gradients_are_those_of_pytorch(some, torch, twin):
+    network, x, w = some
+    over_x, over_w = network.gradients(x, w)
+    for i in range(3):
+        layers, point = twin(4, 5, w[i]), torch.tensor(x[i], requires_grad=True)
+        value = layers(point)[0]
+        value.backward()
+        assert_allclose(network(x, w)[i], value.item(), rtol=1e-12)
+        assert_allclose(over_x[i], point.grad, rtol=1e-11)
+        assert_allclose(over_w[i], torch.cat([p.grad.ravel() for p in layers.parameters()]), rtol=1e-11)
+
+
+def test_saturated_units_overflow_nowhere():
+    network = Network(1, 1)
+    x, w = np.array([[1.0], [1.0]]), np.array([[1e4, 0, 2, 1], [-1e4, 0, 2, 1]])
+    assert_array_equal(network(x, w), [3, 1])
+    assert_array_equal(network.gradients(x, w)[0], [[0], [0]])
+
+
+def test_parameters_start_like_pytorchs_layers():
+    """Uniform within one over the root of the number of inputs, which differs between the layers."""
+    w = np.array([Network(16, 25).initial(rng(seed)) for seed in range(200)])
+    for part, bound in ((w[:, : 25 * 17], 1 / 4), (w[:, 25 * 17 :], 1 / 5)):
+        assert stats.kstest(part.ravel(), stats.uniform(-bound, 2 * bound).cdf).pvalue > 1e-3
+
+
+def test_adam_is_pytorchs(torch):
+    w = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64, requires_grad=True)
+    theirs, ours, here = torch.optim.Adam([w], lr=0.1), Adam(0.1), w.detach().numpy().copy()
+    for t in range(30):
+        gradient = np.array([here[0] - 3, here[1] * t, np.sin(here[2])])
+        w.grad = torch.tensor(gradient)
+        theirs.step()
+        here = here - ours.step(gradient)
+        assert_allclose(here, w.detach(), rtol=1e-12)
+
+
+# Phase I: the regression oracle
+
+
+@pytest.mark.parametrize(("method", "optim", "rate"), [("gradient", "SGD", 1e-3), ("adam", "Adam", 1e-2)])
+def test_the_oracle_is_pytorchs_descent_on_the_mean_squared_error(torch, twin, method, optim, rate):
+    optimizer = started(d=4, n=7, method=method, oracle_rate=rate, oracle_steps=60)
+    layers = twin(4, 3, optimizer.initial)
+    x, y = torch.tensor(10 * optimizer.x - 5), torch.tensor(optimizer.y)
+    descent = getattr(torch.optim, optim)(layers.parameters(), lr=rate)
+    for _ in range(60):
+        descent.zero_grad()
+        torch.nn.functional.mse_loss(layers(x)[:, 0], y).backward()
+        descent.step()
+    expected = torch.nn.utils.parameters_to_vector(layers.parameters()).detach()
+    assert_allclose(optimizer.w0, expected, rtol=1e-9)
+    assert optimizer.report()["oracle_moved"] > 0.1
+    assert_array_equal(optimizer.w, optimizer.w0)
+
+
+def test_the_printed_rate_leaves_the_parameters_where_they_were_drawn():
+    optimizer = started(d=20, n=8, **{**PRINTED, "ascent_steps": 1})
+    assert 0 < optimizer.report()["oracle_moved"] < 1e-4
+    assert optimizer.report()["rounds_moved"] == 0
+
+
+def test_an_oracle_that_diverges_says_so():
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(ArithmeticError, match="oracle diverged at rate 1e\\+06: choose a smaller oracle_rate"),
+    ):
+        started(oracle_rate=1e6, oracle_steps=500)
+
+
+# Phase II: eqs. (3), (5), (6)
+
+
+@pytest.mark.parametrize(("T", "lam"), [(25, 51.8), (64, 138.4)])
+def test_the_regularisation_is_the_published_one(T, lam):
+    optimizer = new(horizon=T)
+    assert_allclose(optimizer.lam, lam, atol=0.05)
+    assert_allclose(optimizer.lam, sqrt(T) * log(T) * log(T))
+
+
+def test_beta_grows_with_the_rounds_of_phase_two():
+    optimizer = started(n=6, norm=1.5)  # hidden 3, d = 2: d_w = 13
+    assert_allclose(optimizer.beta, 13**3 * 1.5**4 / 10)
+    tell(optimizer, rng(5).random((9, 2)))
+    assert_allclose(optimizer.report()["beta"], 13**3 * 1.5**4)
+
+
+def rounds(optimizer, T, d=2):
+    """What T told evaluations saw, one at a time: w^_i, gradient by central differences, f_{x_i}(w^_i), y_i."""
+    seen, sigmas = [], [optimizer.Sigma.copy()]
+    for i, u in enumerate(rng(7).random((T, d))):
+        w = optimizer.w
+
+        def f(w, x=10 * u - 5):
+            return optimizer.network(x[None], w[None])[0]
+
+        tell(optimizer, u[None])
+        seen.append((w, central(f, w), f(w), optimizer.y[6 + i]))
+        sigmas.append(optimizer.Sigma.copy())
+    return seen, sigmas
+
+
+def test_sigma_gains_one_outer_product_a_round_and_nothing_from_phase_one():
+    optimizer = started()
+    assert_array_equal(optimizer.Sigma, optimizer.lam * np.eye(13))
+    seen, sigmas = rounds(optimizer, 8)
+    for (_, g, _, _), before, after in zip(seen, sigmas, sigmas[1:], strict=False):
+        assert_allclose(after - before, np.outer(g, g), atol=1e-6 * (g @ g))
+        assert np.linalg.matrix_rank(after - before, tol=1e-9 * (g @ g)) == 1
+
+
+def test_the_closed_form_minimises_the_printed_objective():
+    """Eq. (4) is a sum of squares: lambda |w - w^_0|^2 and one row for each round."""
+    optimizer = started()
+    seen, _ = rounds(optimizer, 8)
+    rows = np.vstack([sqrt(optimizer.lam) * np.eye(13), *[g for _, g, _, _ in seen]])
+    targets = np.concatenate([sqrt(optimizer.lam) * optimizer.w0, [w @ g - f + y for w, g, f, y in seen]])
+    w, *_ = np.linalg.lstsq(rows, targets)
+    assert_allclose(optimizer.w, w, atol=1e-6)
+    assert optimizer.report()["rounds_moved"] > 0.5
+
+
+def test_a_block_of_phase_two_is_learnt_one_by_one():
+    together, apart = started(), started()
+    query = rng(3).random((5, 2))
+    tell(together, query)
+    for u in query:
+        tell(apart, u[None])
+    assert_array_equal(together.w, apart.w)
+    assert_array_equal(together.Sigma, apart.Sigma)
+
+
+@pytest.fixture
+def ball():
+    """A ball in 6 dimensions whose axes differ by a factor of some 30."""
+    root = rng(3).standard_normal((6, 6)) * np.array([0.1, 0.3, 1, 1, 3, 3])
+    return Ball(rng(4).standard_normal(6), root.T @ root + 0.01 * np.eye(6), beta=2.0)
+
+
+def norms(ball, w):
+    """Squared distances from the centre, in the norm of Sigma, slowly."""
+    return np.array([(row - ball.centre) @ ball.Sigma @ (row - ball.centre) for row in w])
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.1, 0.3, 0.5, 1.0, 3.0, 1e3])
+def test_what_is_inside_the_ball_stays_and_what_is_outside_comes_to_its_edge(ball, size):
+    w = ball.centre + size * rng(5).standard_normal((40, 6))
+    projected, before = ball.project(w), norms(ball, w)
+    assert_array_equal(projected[before <= 2 - 1e-9], w[before <= 2 - 1e-9])
+    assert_allclose(norms(ball, projected), np.minimum(before, 2.0), rtol=1e-9)
+
+
+def test_the_edge_is_reached_at_the_nearest_point_in_the_norm_of_sigma(ball):
+    w = ball.centre + 3 * rng(5).standard_normal((1, 6))
+    nearest = ball.project(w)
+    edge = ball.centre + rng(6).standard_normal((5000, 6))
+    edge = ball.centre + (edge - ball.centre) * np.sqrt(2 / norms(ball, edge))[:, None]
+    away = Ball(w[0], ball.Sigma, ball.beta)
+    assert norms(ball, w)[0] > 2
+    assert norms(away, nearest)[0] <= norms(away, edge).min()
+
+
+def test_ones_lie_in_every_ball_of_f1():
+    """Lemma 5.3 at w* = 1 holds trivially: d_w^3 t/T is far beyond any distance that occurs."""
+
+    def f1(u):
+        return 25 * expit((10 * u - 5).sum(axis=1) + 1) + 1
+
+    optimizer = started(d=20, n=5, f=f1, **{**PRINTED, "horizon": 25, "ascent_steps": 5, "oracle_steps": 5})
+    for _ in range(25):
+        away = optimizer.w - 1
+        assert away @ optimizer.Sigma @ away < 0.1 * optimizer.beta
+        tell(optimizer, optimizer.ask(1, NOTHING), f1)
+
+
+# the ascent
+
+
+@pytest.mark.parametrize(("method", "optim", "rate"), [("gradient", "SGD", 0.05), ("adam", "Adam", 0.6)])
+def test_the_ascent_is_pytorchs_over_points_and_parameters(torch, twin, method, optim, rate):
+    """The ball is out of reach; coordinates are cut off at the box; the best end of three is asked for."""
+    optimizer = started(d=4, norm=100.0, method=method, start="uniform", starts=3, ascent_rate=rate, ascent_steps=40)
+    tell(optimizer, rng(3).random((2, 4)))
+    before = optimizer.rng.bit_generator.state
+    asked = optimizer.ask(1, NOTHING)
+    optimizer.rng.bit_generator.state = before
+    ends = []
+    for start in optimizer.rng.uniform(-5, 5, (3, 4)):
+        layers, x = twin(4, 3, optimizer.w), torch.tensor(start, requires_grad=True)
+        ascent = getattr(torch.optim, optim)([x, *layers.parameters()], lr=rate, maximize=True)
+        for _ in range(40):
+            ascent.zero_grad()
+            layers(x)[0].backward()
+            ascent.step()
+            x.data.clamp_(-5, 5)
+        ends.append((layers(x).item(), x.detach().numpy()))
+    best = max(ends, key=lambda end: end[0])[1]
+    assert_allclose(10 * asked[0] - 5, best, rtol=1e-9)
+    assert (np.abs(best) == 5).any() == (method == "adam")
+
+
+def test_a_ball_without_room_leaves_an_ascent_over_points_alone():
+    optimizer = started(norm=1e-6, start="zeros", ascent_rate=0.02, ascent_steps=200)
+    tell(optimizer, rng(3).random((2, 2)))
+    x, w = np.zeros((1, 2)), optimizer.w[None]
+    for _ in range(200):
+        x = np.clip(x + 0.02 * optimizer.network.gradients(x, w)[0], -5, 5)
+    assert np.abs(x).max() > 0.1
+    assert_allclose(10 * optimizer.ask(1, NOTHING) - 5, x, rtol=1e-6)
+
+
+def test_a_ball_that_binds_shortens_the_ascent():
+    far, near = (started(norm=norm, start="zeros", ascent_rate=0.1, ascent_steps=100) for norm in (10.0, 0.1))
+    assert_array_equal(far.w, near.w)
+    moved = [np.abs(10 * optimizer.ask(1, NOTHING) - 5).max() for optimizer in (far, near)]
+    assert moved[0] > 1.05 * moved[1] > 0
+
+
+@pytest.mark.parametrize(
+    ("start", "starts", "expected"),
+    [("zeros", 1, [0.5, 0.5]), ("best-observed", 1, [0.6, 0.55])],
+)
+def test_where_the_ascent_starts(start, starts, expected):
+    optimizer = tell(new(start=start, starts=starts, ascent_steps=0), np.array([[0.1, 0.2], [0.6, 0.55], [0.9, 0.6]]))
+    assert_allclose(optimizer.ask(1, NOTHING), [expected], atol=1e-12)
+
+
+@pytest.mark.parametrize(("start", "low", "high"), [("uniform", 0, 1), ("unit-cube", 0.5, 0.6)])
+def test_random_starts_are_uniform(start, low, high):
+    optimizer = started(start=start, ascent_steps=0)
+    asked = np.concatenate([optimizer.ask(1, NOTHING) for _ in range(500)])
+    assert stats.kstest(asked.ravel(), stats.uniform(low, high - low).cdf).pvalue > 1e-3
+
+
+def test_more_starts_than_points_are_filled_up_with_uniform_ones():
+    optimizer = tell(new(start="best-observed", starts=200, ascent_steps=0), np.full((2, 2), 0.5))
+    starts = optimizer._starts()
+    assert_array_equal(starts[:2], np.zeros((2, 2)))
+    assert stats.kstest(starts[2:].ravel(), stats.uniform(-5, 10).cdf).pvalue > 1e-3
+
+
+def test_without_any_data_it_asks_for_a_uniform_point_and_one_at_a_time():
+    optimizer = new()
+    assert stats.kstest(np.concatenate([optimizer.ask(9, NOTHING) for _ in range(300)]).ravel(), "uniform").pvalue > 1e-3
+    assert optimizer.ask(1000, NOTHING).shape == (1, 2)
+    assert tell(optimizer, optimizer.ask(1000, NOTHING)).ask(1000, NOTHING).shape == (1, 2)
+
+
+# what the printed constants do
+
+
+def test_printed_constants_repeat_the_best_initial_point():
+    """One ascent moves no coordinate by 0.01 of a box 10 wide; ten of them stay within 0.1."""
+    optimizer = started(d=20, n=8, **PRINTED)
+    best = optimizer.x[np.argmax(optimizer.y)]
+    for t in range(10):
+        query = optimizer.ask(1, NOTHING)
+        assert 0 < 10 * np.abs(query - best).max() < (0.01 if t == 0 else 0.1)
+        tell(optimizer, query)
+
+
+def test_printed_constants_from_a_uniform_start_are_random_search():
+    optimizer = started(d=20, n=8, **{**PRINTED, "start": "uniform", "ascent_steps": 500})
+    asked = []
+    for _ in range(10):
+        before = optimizer.rng.bit_generator.state
+        query = optimizer.ask(1, NOTHING)
+        optimizer.rng.bit_generator.state = before
+        drawn = optimizer.rng.uniform(-5, 5, (1, 20))
+        assert np.abs(10 * query - 5 - drawn).max() < 0.5
+        asked.append(query)
+        tell(optimizer, query)
+    assert stats.kstest(np.concatenate(asked).ravel(), "uniform").pvalue > 1e-3
+
+
+@pytest.mark.slow
+def test_repeating_the_best_initial_point_beats_random_search_on_f1():
+    """Its home problem, where 0.3 of all points lie on the plateau of the optimum."""
+    problem, wins = unit_network(rng(), d=20, low=-5, high=5, hidden=25, noise=0.01), 0
+
+    def f1(u):
+        return problem.evaluate(u, rng()).true.y
+
+    for seed in range(10):
+        optimizer = started(d=20, n=5, seed=seed, f=f1, **{**PRINTED, "horizon": 25, "ascent_steps": 200})
+        for _ in range(25):
+            tell(optimizer, optimizer.ask(1, NOTHING), f1)
+        wins += optimizer.y[5:].sum() > f1(rng(200 + seed).random((25, 20))).sum()
+    assert stats.binomtest(wins, 10, alternative="greater").pvalue < 0.05, f"better in {wins} of 10 seeds"
+
+
+def test_the_ball_never_binds_at_the_printed_constants(monkeypatch):
+    """sqrt(beta) is thousands; w moves by less than 10 on its way."""
+    farthest = []
+    project = Ball.project
+
+    def watched(ball, w):
+        farthest.append(np.linalg.norm(w - ball.centre) ** 2 / ball.surely)
+        return project(ball, w)
+
+    monkeypatch.setattr(Ball, "project", watched)
+    optimizer = started(d=20, n=8, **{**PRINTED, "ascent_steps": 500})
+    for _ in range(4):
+        tell(optimizer, optimizer.ask(1, NOTHING))
+    assert len(farthest) == 2000 and max(farthest) < 0.1
+
+
+# readings
+
+
+def test_standardised_values_do_not_know_their_unit():
+    """The queries are those of y and of 1000 y - 7, but for rounding."""
+    options = {"units": "standardised", "method": "adam", "oracle_rate": 0.01, "ascent_rate": 0.01, "starts": 4}
+    plain = started(**options)
+    scaled = started(f=lambda u: 1000 * bowl(u) - 7, **options)
+    for _ in range(4):
+        query = plain.ask(1, NOTHING)
+        assert_allclose(scaled.ask(1, NOTHING), query, atol=1e-8)
+        tell(plain, query)
+        tell(scaled, query, lambda u: 1000 * bowl(u) - 7)
+    phase_one = plain.y[:6]
+    assert (plain.shift, plain.scale) == (phase_one.mean(), phase_one.std())
+
+
+def test_standardised_points_lie_within_one():
+    optimizer = started(units="standardised", start="uniform", ascent_steps=0, starts=300)
+    starts = optimizer._starts()
+    assert stats.kstest(starts.ravel(), stats.uniform(-1, 2).cdf).pvalue > 1e-3
+    assert_allclose(optimizer._to_paper(np.array([[0.0, 0.25]])), [[-1, -0.5]])
+
+
+def test_constant_values_are_standardised_to_zero():
+    optimizer = started(f=lambda u: np.full(len(u), 5.0), units="standardised", oracle_rate=0.1, oracle_steps=300)
+    x = optimizer._to_paper(optimizer.x)
+    assert np.abs(optimizer.network(x, np.tile(optimizer.w, (6, 1)))).max() < 0.05
+
+
+def test_an_oracle_of_every_round_is_that_of_all_data():
+    options = {"units": "standardised", "method": "adam", "oracle_rate": 0.01}
+    later = tell(started(oracle="every-round", **options), rng(3).random((4, 2)))
+    at_once = tell(new(**options), later.x)
+    assert_array_equal(later.w, at_once.w)
+    assert (later.shift, later.scale) == (at_once.shift, at_once.scale)
+    assert not np.array_equal(later.w, later.w0)
+    assert later.Sigma.trace() > 13 * later.lam
+    assert_allclose(later.beta, 13**3 * 5 / 10)
+
+
+# the output
+
+
+def test_it_returns_a_uniform_one_of_the_queries_of_phase_two():
+    phase_two = rng(8).random((4, 2))
+    found = []
+    for seed in range(400):
+        optimizer = tell(tell(new(seed=seed, oracle_steps=1), np.full((3, 2), 0.6)), phase_two)
+        generator = optimizer.rng.bit_generator.state
+        answer = optimizer.recommend()
+        assert_array_equal(answer, optimizer.recommend())
+        assert optimizer.rng.bit_generator.state == generator
+        found.append(int(np.flatnonzero((phase_two == answer).all(axis=1))[0]))
+    assert stats.chisquare(np.bincount(found, minlength=4)).pvalue > 1e-3
+
+
+def test_before_phase_two_it_returns_the_best_point():
+    optimizer = started()
+    assert_array_equal(optimizer.recommend(), optimizer.x[[np.argmax(optimizer.y)]])
+
+
+def test_one_seed_gives_identical_queries_at_the_published_size():
+    traces = []
+    for _ in range(2):
+        optimizer = started(d=20, n=8, **{**PRINTED, "ascent_steps": 50})
+        for _ in range(3):
+            tell(optimizer, optimizer.ask(1, NOTHING))
+        traces.append(optimizer.x)
+    assert_array_equal(*traces)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"method": "newton"}, "method: expected gradient or adam, got 'newton'"),
+        ({"oracle": "never"}, "oracle: expected once or every-round, got 'never'"),
+        ({"units": "inches"}, "units: expected paper or standardised, got 'inches'"),
+        ({"start": "best"}, "start: expected best-observed or uniform or zeros or unit-cube, got 'best'"),
+        ({"low": 5.0}, r"expected low < high, got \[5.0, 5.0\]"),
+        ({"horizon": 1}, "horizon: expected T >= 2"),
+    ],
+)
+def test_a_parameter_without_a_meaning_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        new(**wrong)

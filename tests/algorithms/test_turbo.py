@@ -1,0 +1,148 @@
+"""TuRBO's bookkeeping, its candidates and its draws."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binomtest
+
+from algorithms.api import Box, Observation
+from algorithms.turbo import TuRBO, distinct_best
+
+TUTORIAL = {"batch": 1, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "success_tolerance": 10, "patience": 4,
+            "improvement": 1e-3, "candidates_per_dim": 200, "fewest_candidates": 200, "most_candidates": 5000,
+            "perturbed_dims": 20, "draws": "latent", "restart_per_dim": 2, "standard": "sample",
+            "lengthscale": [0.005, 2.0025, 4.0], "outputscale": [1e-3, 0.693, 1e3], "noise": [1e-8, 5e-4, 1e-3],
+            "fit": "l-bfgs", "fit_steps": 50, "fit_rate": 0.0}  # fmt: skip
+
+
+def new(d=2, seed=0, **changes):
+    return TuRBO(Box(d), np.random.default_rng(seed), **{**TUTORIAL, **changes})
+
+
+def told(optimizer, y, x=None):
+    y = np.array(y, dtype=float)
+    x = np.random.default_rng(len(optimizer.y)).random((len(y), optimizer.domain.d)) if x is None else x
+    optimizer.tell(x, Observation.of(y))
+    return optimizer
+
+
+def bowl(x):
+    return -((x - 0.3) ** 2).sum(1)
+
+
+def test_the_initial_design_is_no_success_and_no_failure():
+    optimizer = told(new(), [1.0, 5.0, 2.0])
+    assert optimizer.region == optimizer.initial
+
+
+@pytest.mark.parametrize(
+    ("y", "successes", "failures"),
+    [([6.0], 1, 0), ([5.0], 0, 1), ([5.004], 0, 1), ([5.006], 1, 0), ([1.0, 9.0], 1, 0), ([1.0, 2.0], 0, 1)],
+)
+def test_a_batch_counts_once_and_must_improve_by_a_share_of_the_best(y, successes, failures):
+    region = told(told(new(), [1.0, 5.0, 2.0]), y).region
+    assert (region.successes, region.failures) == (successes, failures)
+
+
+def test_the_share_is_of_the_magnitude_where_the_best_is_negative():
+    assert told(told(new(), [-5.0]), [-4.996]).region.failures == 1
+    assert told(told(new(), [-5.0]), [-4.994]).region.successes == 1
+
+
+@pytest.mark.parametrize(("d", "batch", "tolerance"), [(2, 1, 4), (20, 1, 20), (20, 3, 7), (2, 8, 1), (100, 50, 2)])
+def test_patience_grows_with_the_dimension_and_shrinks_with_the_batch(d, batch, tolerance):
+    assert new(d, batch=batch).initial.failure_tolerance == tolerance
+
+
+def test_a_spent_region_restarts_with_a_fresh_design_and_forgets():
+    optimizer = told(new(length=0.01, patience=1), [1.0, 2.0])  # the second shrink is below 2^-7
+    while not optimizer.restarts:
+        told(optimizer, [0.0])
+    assert optimizer.report() == {"length": 0.01, "restarts": 1}
+    spent = len(optimizer.y)
+    design = optimizer.design.copy()
+    assert design.shape == (4, 2)
+    for k in range(4):
+        query = optimizer.ask(1, optimizer.x[:0])
+        assert_array_equal(query, design[[k]])
+        told(optimizer, [-100.0 - k], query)  # worse than anything, and yet no failure
+        assert optimizer.region == optimizer.initial
+    assert_array_equal(optimizer.fitted.posterior.X, optimizer.x[spent:])
+    centre = optimizer.x[spent]  # the best of this region, not of all
+    assert (np.abs(optimizer.ask(1, optimizer.x[:0]) - centre) <= 0.02).all()
+    assert told(optimizer, [-50.0]).region.successes == 1
+    assert_array_equal(optimizer.recommend(), optimizer.x[[1]])
+
+
+def test_a_design_is_handed_out_in_batches_and_may_be_told_in_part():
+    optimizer = new(batch=3, restart_per_dim=4)
+    told(optimizer, [1.0])
+    optimizer.design = np.random.default_rng(0).random((8, 2))
+    design = optimizer.design.copy()
+    for low, high in ((0, 3), (2, 5), (4, 7), (6, 8)):
+        query = optimizer.ask(10, optimizer.x[:0])
+        assert_array_equal(query, design[low:high])
+        told(optimizer, bowl(query[:2]), query[:2])
+    assert len(optimizer.design) == 0 and optimizer.ask(10, optimizer.x[:0]).shape == (3, 2)
+
+
+def test_queries_lie_in_the_region_around_the_best_and_move_few_coordinates():
+    x = np.random.default_rng(0).random((60, 40))
+    optimizer = told(new(40, length=0.1, candidates_per_dim=5, perturbed_dims=2), bowl(x), x)
+    centre = x[np.argmax(optimizer.y)]
+    lengthscales = optimizer.fitted.posterior.model.kernel.base_kernel.lengthscale[0].numpy()
+    low, high = optimizer.region.bounds(centre, lengthscales)
+    moved = []
+    for _ in range(20):
+        (query,) = optimizer.ask(1, optimizer.x[:0])
+        assert ((query >= low) & (query <= high)).all()
+        moved.append((query != centre).sum())
+    assert min(moved) >= 1 and 1 <= np.mean(moved) <= 5
+
+
+def test_a_batch_has_distinct_points():
+    assert_array_equal(distinct_best(np.array([[1.0, 5.0, 4.0], [0.0, 9.0, 8.0], [7.0, 1.0, 2.0]])), [1, 2, 0])
+    assert_array_equal(distinct_best(np.zeros((5, 2))), [0, 1])
+    x = np.random.default_rng(0).random((10, 2))
+    queries = told(new(batch=20), bowl(x), x).ask(20, x[:0])
+    assert queries.shape == (20, 2) and len(np.unique(queries, axis=0)) == 20
+
+
+def test_draws_follow_the_posterior():
+    """Where two far points are the only candidates, the better one is picked as often as it is the better one."""
+    x = np.array([[0.1], [0.5], [0.9]])
+    optimizer = told(new(1, candidates_per_dim=1, fewest_candidates=2, most_candidates=2), [0.0, 1.0, 0.1], x)
+    posterior = optimizer.fitted.posterior
+    Z = torch.tensor([[0.3], [0.65]], dtype=torch.float64)
+    draws = posterior.sample(Z, np.random.default_rng(1), count=4000)
+    first = (distinct_best(draws[k : k + 1])[0] == 0 for k in range(4000))
+    (a, b), K = posterior.mean(Z).numpy(), posterior.covariance(Z).numpy()
+    from_normal = 0.5 * (1 + torch.erf(torch.tensor((a - b) / np.sqrt(2 * (K[0, 0] + K[1, 1] - 2 * K[0, 1]))))).item()
+    assert_allclose(np.mean(list(first)), from_normal, atol=0.03)
+
+
+def test_draws_of_observations_are_wider():
+    x = np.random.default_rng(0).random((10, 2))
+    latent, observed = (told(new(draws=draws, noise=[0.9, 1.0, 1.1]), bowl(x), x) for draws in ("latent", "observed"))
+    assert not np.array_equal(latent.ask(1, x[:0]), observed.ask(1, x[:0]))
+
+
+@pytest.mark.parametrize(("name", "message"), [("draws", "latent or observed"), ("standard", "population or sample or median"),
+                                               ("fit", "l-bfgs or adam")])  # fmt: skip
+def test_names_without_a_meaning_are_refused(name, message):
+    with pytest.raises(ValueError, match=f"{name}: expected {message}, got 'none'"):
+        new(**{name: "none"})
+
+
+@pytest.mark.slow
+def test_it_is_better_than_random_search_in_most_seeds():
+    wins = 0
+    for seed in range(8):
+        x = np.random.default_rng(seed).random((8, 6))
+        optimizer = told(new(6, seed, success_tolerance=3), bowl(x), x)
+        for _ in range(22):
+            query = optimizer.ask(1, optimizer.x[:0])
+            told(optimizer, bowl(query), query)
+        wins += optimizer.y.max() > bowl(np.random.default_rng(100 + seed).random((30, 6))).max()
+    assert binomtest(wins, 8, alternative="greater").pvalue < 0.05, f"better in {wins} of 8 seeds"

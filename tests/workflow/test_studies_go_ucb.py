@@ -1,0 +1,59 @@
+"""The two studies of GO-UCB: the drawn loss keeps its bounds and is far from convex; a ball is measured round by round."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from algorithms.api import Arms
+from algorithms.go_ucb import GOUCB, Network
+from problems import synthetic
+from problems.api import Problem
+from workflow.studies import confidence_ball, growth_condition
+
+SHAPE = {"centre": 0.5, "mu": 40, "tau": 2, "gamma": 0.5, "waves": 16, "height": 0.6, "points": 1001}
+BOX = {"low": -5, "high": 5}
+METHOD = {
+    "is": "go_ucb.GOUCB", "hidden": 3, "horizon": 9, "norm": 1, "units": "paper", "method": "gradient", "oracle": "once",
+    "oracle_rate": 1e-11, "oracle_steps": 5, "start": "best-observed", "starts": 1, "ascent_rate": 1e-4, "ascent_steps": 5, **BOX,
+}  # fmt: skip
+
+
+def f1(noise=0.0):
+    return synthetic.unit_network(np.random.default_rng(0), d=2, hidden=3, noise=noise, **BOX)
+
+
+def test_the_loss_keeps_its_bounds_with_many_minima_and_is_convex_near_the_best_one():
+    found = growth_condition.run(0, f1(), **SHAPE)
+    assert (found["loss"] >= found["lower_bound"]).all()
+    assert_allclose(found["lower_bound"], np.minimum(found["strong_convexity"], found["growth"]))
+    best = int(np.argmin(found["loss"]))
+    assert (found["w"][best], found["loss"][best]) == (0.5, 0.0)
+    bends = np.diff(found["loss"], 2)
+    lower = (found["loss"][1:-1] < found["loss"][:-2]) & (found["loss"][1:-1] < found["loss"][2:])
+    assert lower.sum() > 10
+    assert (bends[best - 10 : best + 9] >= 40 * 1e-6 * 0.99).all()  # second derivative at least mu there
+    assert (bends < 0).any()
+
+
+def test_a_ball_is_measured_from_its_centre_before_every_round():
+    found = confidence_ball.run(0, f1(), n=3, T=4, parameter=1, optimizer=METHOD)
+    size = Network(2, 3).size
+    assert found["t"].tolist() == [1, 2, 3, 4]
+    assert_allclose(found["beta"], size**3 * found["t"] / 9)  # App. D.1 with F = 1
+    lam = np.sqrt(9) * np.log(9) ** 2
+    assert found["distance"][0] == pytest.approx(lam * found["euclidean"][0], rel=1e-12)  # Sigma_1 = lambda I
+    assert (found["distance"][1:] > lam * found["euclidean"][1:]).all()
+    again = confidence_ball.run(0, f1(), n=3, T=4, parameter=1, optimizer=METHOD)
+    assert all((again[name] == found[name]).all() for name in found)
+
+
+def test_the_truth_at_the_centre_has_no_distance():
+    built = {name: value for name, value in METHOD.items() if name != "is"}
+    method = GOUCB(f1().domain, np.random.default_rng(0), **built)
+    assert confidence_ball.distances(method, method.w) == {"distance": 0.0, "euclidean": 0.0}
+
+
+def test_a_table_has_no_network():
+    table = Problem(Arms(np.zeros((2, 1))), lambda query, rng: None)
+    with pytest.raises(TypeError, match="expected a problem on a Box, got Arms"):
+        confidence_ball.run(0, table, n=1, T=1, parameter=1, optimizer=METHOD)
