@@ -24,7 +24,6 @@ NETWORK = {"hidden": 4, "low": -5.0, "high": 5.0, "horizon": 20, "norm": 1.0, "m
 TRAINED = {"method": "adam", "units": "standardised", "oracle_rate": 1e-2, "ascent_rate": 1e-2, "starts": 3}
 GP = {"xi": 0.01, "raw": 32, "starts": 2, "steps": 8}
 GAMMA = {**GP, "surrogate": "gamma-priors", "repetitions": "repeat"}
-SKOPT = {**GP, "surrogate": "scikit-optimize", "repetitions": "replace"}
 TURBO = {"batch": 1, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "success_tolerance": 3, "patience": 2,
          "improvement": 1e-3, "candidates_per_dim": 50, "fewest_candidates": 0, "most_candidates": 100, "perturbed_dims": 20,
          "draws": "latent", "restart_per_dim": 2, "standard": "sample", "lengthscale": [0.005, 2.0, 4.0],
@@ -92,7 +91,7 @@ CASES = [
     Case("go_ucb.GOUCB", "trained", {**NETWORK, **TRAINED}, box=True),
     Case("go_ucb.GOUCB", "retrained", {**NETWORK, **TRAINED, "oracle": "every-round"}, box=True),
     Case("gp_ei.GPEI", "gamma", GAMMA, box=True),
-    Case("gp_pi.GPPI", "skopt", SKOPT, box=True),
+    Case("gp_pi.GPPI", "gamma-replace", {**GAMMA, "repetitions": "replace"}, box=True),
     Case("gp_ucb_box.GPUCBBox", "gamma", bound(GAMMA), box=True),
     Case("turbo.TuRBO", "tutorial", TURBO, box=True),
     Case("turbo.TuRBO", "code", {**TURBO, **TURBO_CODE}, box=True),

@@ -146,6 +146,17 @@ def test_a_repetition_is_replaced_where_the_library_does():
         assert (again == "repeat") == np.array_equal(optimizer.ask(1, optimizer.x[:0]), asked)
 
 
+@pytest.mark.parametrize("scale", [0.0, 1e-8, 1e8, -1e8])
+def test_constant_huge_and_tiny_values_are_survived_without_priors(scale):
+    search = {"raw": 32, "starts": 2, "steps": 8, "repetitions": "replace", "xi": XI}
+    optimizer, query = GPEI(Box(2), np.random.default_rng(0), surrogate="scikit-optimize", **search), np.full((1, 2), 0.25)
+    for _ in range(5):
+        optimizer.tell(query, Observation.of(scale * wavy(query) if scale else np.full(1, 5.0)))
+        query = optimizer.ask(1, optimizer.x[:0])
+        assert ((query >= 0) & (query <= 1)).all()
+        assert all(np.isfinite(value) for value in optimizer.report().values())
+
+
 def test_before_any_observation_the_query_is_uniform():
     optimizer = GPEI(Box(4), np.random.default_rng(3), surrogate="gamma-priors", xi=0.0, repetitions="repeat", **SEARCH)
     assert optimizer.report() == {}
