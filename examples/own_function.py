@@ -3,10 +3,10 @@
 import numpy as np
 
 from algorithms.api import Box, Observation
-from algorithms.gp_ei import GPEI
+from algorithms.gp_acquisition import GPAcquisition
 
-settings = {"surrogate": "gamma-priors", "xi": 0.0, "raw": 100, "starts": 4, "steps": 50, "repetitions": "repeat"}
-optimizer = GPEI(Box(2), np.random.default_rng(0), **settings)
+settings = {"raw": 100, "starts": 4, "steps": 50, "repetitions": "repeat", "surrogate": "gamma-priors"}
+optimizer = GPAcquisition(Box(2), np.random.default_rng(0), acquisition="ei", exploration=0.0, **settings)
 for _ in range(20):
     point = optimizer.ask(room=1, pending=optimizer.x[:0])  # (1, 2); no other evaluation is under way
     x, y = (10 * point - 5).T

@@ -22,7 +22,7 @@ NETWORK = {"hidden": 4, "low": -5.0, "high": 5.0, "horizon": 20, "norm": 1.0, "m
            "units": "paper", "oracle_rate": 1e-11, "oracle_steps": 10, "start": "best-observed", "starts": 1,
            "ascent_rate": 1e-4, "ascent_steps": 10}  # fmt: skip
 TRAINED = {"method": "adam", "units": "standardised", "oracle_rate": 1e-2, "ascent_rate": 1e-2, "starts": 3}
-GP = {"xi": 0.01, "raw": 32, "starts": 2, "steps": 8}
+GP = {"exploration": 0.01, "raw": 32, "starts": 2, "steps": 8}
 GAMMA = {**GP, "surrogate": "gamma-priors", "repetitions": "repeat"}
 TURBO = {"batch": 1, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "success_tolerance": 3, "patience": 2,
          "improvement": 1e-3, "candidates_per_dim": 50, "fewest_candidates": 0, "most_candidates": 100, "perturbed_dims": 20,
@@ -30,11 +30,6 @@ TURBO = {"batch": 1, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "success
          "outputscale": [1e-3, 0.7, 1e3], "noise": [1e-8, 5e-4, 1e-3], "fit": "l-bfgs", "fit_steps": 50,
          "fit_rate": 0.0}  # fmt: skip
 TURBO_CODE = {"batch": 3, "draws": "observed", "standard": "median", "fit": "adam", "fit_steps": 10, "fit_rate": 0.1}
-
-
-def bound(parameters):
-    """The same with a beta in place of xi."""
-    return {"beta": 3.8416, **{name: value for name, value in parameters.items() if name != "xi"}}
 
 
 def nearest(points, arm):
@@ -90,9 +85,9 @@ CASES = [
     Case("go_ucb.GOUCB", "uniform", {**NETWORK, "start": "uniform"}, box=True),
     Case("go_ucb.GOUCB", "trained", {**NETWORK, **TRAINED}, box=True),
     Case("go_ucb.GOUCB", "retrained", {**NETWORK, **TRAINED, "oracle": "every-round"}, box=True),
-    Case("gp_ei.GPEI", "gamma", GAMMA, box=True),
-    Case("gp_pi.GPPI", "gamma-replace", {**GAMMA, "repetitions": "replace"}, box=True),
-    Case("gp_ucb_box.GPUCBBox", "gamma", bound(GAMMA), box=True),
+    Case("gp_acquisition.GPAcquisition", "ei", {**GAMMA, "acquisition": "ei"}, box=True),
+    Case("gp_acquisition.GPAcquisition", "pi", {**GAMMA, "acquisition": "pi", "repetitions": "replace"}, box=True),
+    Case("gp_acquisition.GPAcquisition", "ucb", {**GAMMA, "acquisition": "ucb", "exploration": 3.8416}, box=True),
     Case("turbo.TuRBO", "tutorial", TURBO, box=True),
     Case("turbo.TuRBO", "code", {**TURBO, **TURBO_CODE}, box=True),
 ]

@@ -21,16 +21,17 @@ from skopt.learning import GaussianProcessRegressor
 from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern
 
 from algorithms.api import Box, Observation
-from algorithms.gp_ei import GPEI
-from algorithms.gp_pi import GPPI
-from algorithms.gp_ucb_box import GPUCBBox
+from algorithms.gp_acquisition import GPAcquisition
 from algorithms.parts.acquisition import log_ei, log_pi, ucb
 
 XI, BETA = 0.01, 1.96**2
+EI = partial(GPAcquisition, acquisition="ei")
+PI = partial(GPAcquisition, acquisition="pi")
+UCB = partial(GPAcquisition, acquisition="ucb", exploration=BETA)
 KINDS = {
-    "EI": (partial(GPEI, xi=XI), log_ei, LogExpectedImprovement, partial(gaussian_ei, xi=XI)),
-    "PI": (partial(GPPI, xi=XI), log_pi, LogProbabilityOfImprovement, partial(gaussian_pi, xi=XI)),
-    "LCB": (partial(GPUCBBox, beta=BETA), ucb, UpperConfidenceBound, partial(gaussian_lcb, kappa=1.96)),
+    "EI": (partial(EI, exploration=XI), log_ei, LogExpectedImprovement, partial(gaussian_ei, xi=XI)),
+    "PI": (partial(PI, exploration=XI), log_pi, LogProbabilityOfImprovement, partial(gaussian_pi, xi=XI)),
+    "LCB": (UCB, ucb, UpperConfidenceBound, partial(gaussian_lcb, kappa=1.96)),
 }
 SEARCH = {"raw": 256, "starts": 5, "steps": 100}
 
@@ -116,7 +117,7 @@ def test_posterior_promise_and_maximum_are_scikit_optimizes(kind):
 def test_without_a_margin_the_scale_of_y_is_no_matter(surrogate):
     queries = []
     for scale, shift in ((1.0, 0.0), (1e3, -5e3)):
-        optimizer = GPUCBBox(Box(2), np.random.default_rng(0), surrogate=surrogate, beta=BETA, repetitions="repeat", **SEARCH)
+        optimizer = UCB(Box(2), np.random.default_rng(0), surrogate=surrogate, repetitions="repeat", **SEARCH)
         x = np.random.default_rng(1).random((12, 2))
         optimizer.tell(x, Observation.of(scale * wavy(x) + shift))
         queries.append(optimizer.ask(1, optimizer.x[:0]))
@@ -148,8 +149,8 @@ def test_a_repetition_is_replaced_where_the_library_does():
 
 @pytest.mark.parametrize("scale", [0.0, 1e-8, 1e8, -1e8])
 def test_constant_huge_and_tiny_values_are_survived_without_priors(scale):
-    search = {"raw": 32, "starts": 2, "steps": 8, "repetitions": "replace", "xi": XI}
-    optimizer, query = GPEI(Box(2), np.random.default_rng(0), surrogate="scikit-optimize", **search), np.full((1, 2), 0.25)
+    search = {"raw": 32, "starts": 2, "steps": 8, "repetitions": "replace", "exploration": XI}
+    optimizer, query = EI(Box(2), np.random.default_rng(0), surrogate="scikit-optimize", **search), np.full((1, 2), 0.25)
     for _ in range(5):
         optimizer.tell(query, Observation.of(scale * wavy(query) if scale else np.full(1, 5.0)))
         query = optimizer.ask(1, optimizer.x[:0])
@@ -158,14 +159,16 @@ def test_constant_huge_and_tiny_values_are_survived_without_priors(scale):
 
 
 def test_before_any_observation_the_query_is_uniform():
-    optimizer = GPEI(Box(4), np.random.default_rng(3), surrogate="gamma-priors", xi=0.0, repetitions="repeat", **SEARCH)
+    optimizer = EI(Box(4), np.random.default_rng(3), surrogate="gamma-priors", exploration=0.0, repetitions="repeat", **SEARCH)
     assert optimizer.report() == {}
     assert_array_equal(optimizer.ask(5, optimizer.x), np.random.default_rng(3).random((1, 4)))
 
 
 def test_names_without_a_meaning_are_refused():
-    good = {"surrogate": "gamma-priors", "xi": 0.0, "repetitions": "repeat", **SEARCH}
+    good = {"surrogate": "gamma-priors", "exploration": 0.0, "repetitions": "repeat", **SEARCH}
     with pytest.raises(ValueError, match="surrogate: expected gamma-priors or scikit-optimize, got 'skopt'"):
-        GPEI(Box(2), np.random.default_rng(0), **{**good, "surrogate": "skopt"})
+        EI(Box(2), np.random.default_rng(0), **{**good, "surrogate": "skopt"})
     with pytest.raises(ValueError, match="repetitions: expected repeat or replace, got 'never'"):
-        GPEI(Box(2), np.random.default_rng(0), **{**good, "repetitions": "never"})
+        EI(Box(2), np.random.default_rng(0), **{**good, "repetitions": "never"})
+    with pytest.raises(ValueError, match="acquisition: expected ei or pi or ucb, got 'kg'"):
+        EI(Box(2), np.random.default_rng(0), **{**good, "acquisition": "kg"})

@@ -1,7 +1,8 @@
-"""GP-EI: the point of largest expected improvement over the best value seen (jones1998ego).
+"""GP-EI, GP-PI and GP-UCB on a box: one query at a time where an acquisition function is largest.
 
-Papers run it as a baseline with a library's defaults: whose regression and whose settings are parameters.
-Library -> here:  num_restarts, n_restarts_optimizer -> starts,  raw_samples, n_points -> raw,  maxiter -> steps
+Expected improvement (jones1998ego), probability of improvement (kushner1964multipeak), upper confidence bound
+(srinivas2010gpucb). Papers run them as baselines with a library's defaults: whose regression and settings are parameters.
+Library -> here:  xi, or beta = kappa^2 -> exploration,  num_restarts -> starts,  raw_samples, n_points -> raw,  maxiter -> steps
 """
 
 from __future__ import annotations
@@ -10,38 +11,46 @@ import numpy as np
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.acquisition import log_ei
+from algorithms.parts.acquisition import log_ei, log_pi, ucb
 from algorithms.parts.choice import chosen
 from algorithms.parts.fitting import SURROGATES, Fitted
 from algorithms.parts.maximise import cube, maximise
 from algorithms.parts.sampling import REPETITIONS
 
+ACQUISITIONS = {"ei": log_ei, "pi": log_pi, "ucb": ucb}
 
-class GPEI(Optimizer):
-    """Maximises ln EI under a regression that it refits to every observation; one query at a time, whatever is pending."""
+
+class GPAcquisition(Optimizer):
+    """Maximises ln EI, ln PI or UCB under a regression that it refits to every observation, whatever is pending.
+
+    `exploration` is xi for the improvements, what a value must exceed the best one by in the units of y, and beta for the bound.
+    """
 
     domains = (Box,)
     domain: Box
 
     def __init__(
         self, domain: Box, rng: np.random.Generator, *,
-        surrogate: str, xi: float, raw: int, starts: int, steps: int, repetitions: str,
+        surrogate: str, acquisition: str, exploration: float, raw: int, starts: int, steps: int, repetitions: str,
     ) -> None:  # fmt: skip
         super().__init__(domain, rng)
         self.surrogate = chosen(SURROGATES, surrogate, "surrogate")
+        self.acquisition = chosen(ACQUISITIONS, acquisition, "acquisition")
         self.repetition = chosen(REPETITIONS, repetitions, "repetitions")
-        self.xi = xi
+        self.exploration = exploration
         self.search = {"raw": raw, "starts": starts, "steps": steps}
         self.fitted: Fitted | None = None
 
     def ask(self, room: int, pending: Array) -> Array:
-        """The largest ln EI over the best value seen plus xi, in the units of y."""
+        """Where the acquisition function is largest."""
         if self.fitted is None:
             return self.rng.random((1, self.domain.d))
-        posterior, best = self.fitted.posterior, float(self.fitted.units(self.y.max() + self.xi))
+        posterior, aim = self.fitted.posterior, self.exploration
+        if self.acquisition is not ucb:
+            aim = float(self.fitted.units(self.y.max() + self.exploration))
 
         def promise(X: Tensor) -> Tensor:
-            return log_ei(*posterior(X), best)
+            return self.acquisition(*posterior(X), aim)
 
         x, _ = maximise(promise, cube(self.domain.d), self.rng, **self.search)
         return self.repetition(self.rng, x, self.x)[None]
