@@ -262,6 +262,8 @@ class Store:
         """The good seeds of a run and a sentence for each record that is refused."""
         if len(set(run.seeds)) != len(run.seeds):
             return (), [f"{run.name}: expected distinct seeds, got {run.seeds}"]
+        if self.partial and not any((self.root / run.record(seed)).exists() for seed in run.seeds):
+            return (), []
         try:
             expected = with_data(run.digest, self._data_sha256(run))
         except DataUnavailable as error:

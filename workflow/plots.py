@@ -62,7 +62,8 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
     real = any(panel.data == "real" for panel in panels)
     bands = dict.fromkeys(BANDS[panel.options.get("band", "ci95")] for panel in panels)
     shown = "one dot a seed" if entry.get("kind") == "dots" else " or ".join(bands)
-    reading = entry.get("reading", "see labels" if "readings" in entry else "default")
+    several = "readings" in entry or any("@" in label for panel in panels for label in panel.options.get("curves", []))
+    reading = entry.get("reading", "see labels" if several else "default")
     missing = sorted({label for panel in panels for label in panel.missing})
     parts = [
         f"{paper.name} {name}",

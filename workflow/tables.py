@@ -94,14 +94,13 @@ def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], problem: 
     """How one cell ended: regret, arms, batches, dictionary, seconds; empty where a partial report has no record."""
     try:
         seeds = store.seeds(cell)
+        if "relative_to" in entry:
+            regret = store.relative(cell, "cumulative_regret", paper.cell(cell.problem_name, entry["relative_to"]))[:, -1]
+        else:
+            regret = store.values(cell, "cumulative_regret")[:, -1]
     except NotRun:
         return {}
-    if "relative_to" in entry:
-        regret = store.relative(cell, "cumulative_regret", paper.cell(cell.problem_name, entry["relative_to"]))[:, -1]
-    else:
-        regret = store.values(cell, "cumulative_regret")[:, -1]
     low, high = interval(regret)
-    arm, votes = _recommended(store, cell)
     size = np.concatenate([batch_sizes(store.record(cell, seed)) for seed in seeds])
     seconds = store.values(cell, "seconds")
     return {
@@ -113,6 +112,17 @@ def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], problem: 
         "regret ratio" if "relative_to" in entry else "regret": float(regret.mean()),
         "low": float(low),
         "high": float(high),
+        **(_of_arms(store, cell, size) if store.record(cell, seeds[0]).columns["query"].ndim == 1 else _on_a_box(store, cell)),
+        **{name.replace("_", " "): _last(store.values(cell, f"report.{name}")) for name in entry.get("reports", [])},
+        "seconds per 1000 evaluations": float(seconds[:, -1].mean()) * 1000 / seconds.shape[1],
+        "data": store.data(cell),
+    }
+
+
+def _of_arms(store: Store, cell: Cell, size: np.ndarray) -> Row:
+    """Which arm was recommended, how large the batches were, what the sketch kept."""
+    arm, votes = _recommended(store, cell)
+    return {
         "share stuck": float(store.values(cell, "stuck").mean()),
         "recommended most": arm,
         "by seeds": votes,
@@ -123,9 +133,21 @@ def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], problem: 
         "batches": float(store.values(cell, "batches")[:, -1].mean()),
         "dictionary": _last(store.values(cell, "report.dictionary")),
         "distinct arms": _last(store.values(cell, "report.distinct_arms")),
-        "seconds per 1000 evaluations": float(seconds[:, -1].mean()) * 1000 / seconds.shape[1],
-        "data": store.data(cell),
     }
+
+
+def _on_a_box(store: Store, cell: Cell) -> Row:
+    """Regret of what was recommended, and how far a query after the initial design ever was from all before it, side length 1."""
+    return {
+        "recommendation regret": _last(store.values(cell, "recommendation_regret")),
+        "farthest new query": max(_farthest(store.record(cell, seed).columns) for seed in store.seeds(cell)),
+    }
+
+
+def _farthest(columns: Mapping[str, np.ndarray]) -> float:
+    """The largest distance, by its largest coordinate, of a query to the nearest earlier one; NaN without own queries."""
+    query, own = columns["query"], np.flatnonzero(columns["batch"] > 0)
+    return max((float(np.abs(query[:i] - query[i]).max(axis=1).min()) for i in own if i), default=np.nan)
 
 
 def _recommended(store: Store, cell: Cell) -> tuple[str, int]:

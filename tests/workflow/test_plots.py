@@ -180,3 +180,27 @@ def test_tables_are_stable_and_count_what_happened(toy, tmp_path):
         toy.paper, "d", tables.build(toy.paper, toy.store(), "d")
     )
     assert tables.build(toy.paper, toy.store(), "s")["low"].tolist() == [1, 3]
+
+
+def test_a_table_of_runs_on_a_box_names_no_arm_but_what_is_reported(toy):
+    points = np.array([[0.5, 0.5], [0.1, 0.1], [0.1, 0.4], [0.1, 0.38], [0.9, 0.1], [0.9, 0.1]])
+    toy.budget = 6
+    batch, depth = np.array([0, 0, 1, 2, 3, 4]), np.arange(6.0)
+    made = toy.add("B", lambda seed: {"true": 0.75, "batch": batch, "report.depth": depth, "query": points}, problem="box")
+    toy.entry["tables"] = [{"id": "d", "kind": "diagnostics", "problems": ["box"], "curves": ["B"], "reports": ["depth"]}]
+    row = tables.build(toy.paper, toy.store(), "d").iloc[0]
+    assert "recommended most" not in row
+    assert row["recommendation regret"] == 0.25
+    assert row["farthest new query"] == pytest.approx(0.4)  # of the fifth from the first, by its largest coordinate
+    assert row["depth"] == 5
+    toy.entry["tables"][0]["relative_to"] = "uniform"
+    toy.add("uniform", noisy(0.5), problem="box")
+    for seed in made.seeds:
+        (toy.root / toy.cells["box", "uniform"].record(seed)).unlink()
+    assert tables.build(toy.paper, toy.store(partial=True), "d").empty  # nothing to divide by
+
+
+def test_curves_that_name_a_reading_are_called_so(toy):
+    toy.add("A", noisy(0.4), reading="code")
+    toy.entry["figures"] = [{**FIGURE, "curves": ["A", "A@code"]}]
+    assert "reading: see labels" in words(toy)[0]
