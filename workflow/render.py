@@ -61,7 +61,13 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def number(value: float) -> str:
-    return f"{value:.3g}" if math.isfinite(value) else "-"
+    """Three significant digits; whole numbers below a million in full, more digits where three would make it 1."""
+    if not math.isfinite(value):
+        return "-"
+    if value == round(value) and abs(value) < 1e6:
+        return str(round(value))
+    short = f"{value:.3g}"
+    return f"{value:.6g}" if short in ("1", "-1") else short
 
 
 def _summary(verdicts: Sequence[Verdict]) -> str:

@@ -433,3 +433,11 @@ def test_ledger_is_stable_and_names_everything(tmp_path):
     data = json.loads(claims.as_json(toy.paper, verdicts))
     assert data["claims"][0]["comparisons"][0]["p_holm"] < 1e-6
     assert data["errata"][0]["id"] == "lemma-3"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(12416.0, "12416"), (0.99988, "0.99988"), (-1.0, "-1"), (0.0012345, "0.00123"), (1.5e6, "1.5e+06"), (np.nan, "-")],
+)
+def test_numbers_are_short_but_not_misleading(value, shown):
+    assert render.number(value) == shown
