@@ -133,8 +133,8 @@ def _position(paper: Paper, label: str, curves: Iterable[str]) -> int:
     if variant:
         return 1 + list(paper.entry["variants"]).index(variant)
     algorithm, _, reading = head.partition("@")
-    several = len({curve for curve in curves if curve.startswith(f"{algorithm}@")}) > 1
-    return 1 + list(paper.entry["readings"]).index(reading) if reading and several else 0
+    named = [curve for curve in curves if curve.startswith(f"{algorithm}@")]
+    return 1 + named.index(label) if reading and len(named) > 1 else 0
 
 
 def _line(label: str, style: Look, values: Array, panel: Mapping[str, Any], hollow: bool) -> Line:
