@@ -7,7 +7,7 @@ A parameter is stored as the value that it stands for, without a softplus in bet
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
+from math import log, sqrt
 
 import gpytorch
 import torch
@@ -34,8 +34,7 @@ class Matern52(MaternKernel):
             return x1.new_ones(x1.shape[:-1])
         if diag or x1.dim() > 2:
             return super().forward(x1, x2, diag=diag, **parameters)
-        centre = x1.detach().mean(0)  # small numbers lose fewer digits in squared distances
-        return _Matern52.apply((x1 - centre) / self.lengthscale, (x2 - centre) / self.lengthscale)
+        return _Matern52.apply(x1 / self.lengthscale, x2 / self.lengthscale)
 
 
 class _Matern52(torch.autograd.Function):
@@ -43,8 +42,9 @@ class _Matern52(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: FunctionCtx, A: Tensor, B: Tensor) -> Tensor:
-        square = torch.addmm((A * A).sum(1)[:, None], A, B.T, alpha=-2.0).add_((B * B).sum(1)).clamp_(min=0.0)  # |a - b|^2
-        r = square.mul(5.0).sqrt_()
+        # From differences: |a|^2 + |b|^2 - 2 a'b loses every digit where a tiny length-scale divides coordinates that agree.
+        distance = torch.cdist(A, B, compute_mode="donot_use_mm_for_euclid_dist")
+        square, r = distance.square(), distance.mul_(sqrt(5))
         decay = r.neg().exp_()
         linear = r.add_(1.0).mul_(decay)  # (1 + r) exp(-r)
         ctx.save_for_backward(A, B, linear)

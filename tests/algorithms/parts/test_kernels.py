@@ -69,6 +69,17 @@ def test_the_slopes_of_matern_are_finite_and_zero_where_points_coincide():
     assert_allclose(slope, 0.0, atol=1e-14)
 
 
+def test_a_tiny_length_scale_does_not_separate_points_that_share_the_coordinate():
+    """Queries on the faces of the box share coordinates exactly; a search over length-scales looks at very small ones."""
+    draw = np.random.default_rng(0)
+    X = np.column_stack([np.repeat([0.0, 1.0], 15), draw.random((30, 3))])
+    kernel = Matern52(ard_num_dims=4)
+    kernel.lengthscale = torch.tensor([[1e-8, 0.5, 0.5, 0.5]], dtype=torch.float64)
+    K = kernel.double()(torch.from_numpy(X), torch.from_numpy(X)).to_dense().detach().numpy()
+    expected = Matern([0.5] * 3, nu=2.5)(X[:, 1:]) * (X[:, :1] == X[:, 0])
+    assert_allclose(K, expected, atol=1e-12)
+
+
 def test_matern_works_inside_other_kernels():
     kernel = AdditiveKernel(*[ScaleKernel(Matern52(active_dims=[i])) for i in (0, 2)]).double()
     same = AdditiveKernel(*[ScaleKernel(MaternKernel(nu=2.5, active_dims=[i])) for i in (0, 2)]).double()
