@@ -75,7 +75,7 @@ def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
     evidence = Evidence(paper, store, reading)
     try:
         comparisons, missing = compare(evidence, check), ""
-        data = sorted({store.data(run) for run in wanted})
+        data = sorted({store.data(run) for run in wanted if store.has(run)})
         seeds = min((comparison.n for comparison in comparisons), default=0)
     except NotRun as error:
         comparisons, missing, data, seeds = [], str(error), [], 0

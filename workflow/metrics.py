@@ -211,6 +211,11 @@ class Store:
             raise NotRun(f"{run.name}: not run at scale {self.paper.scale}")
         return self._seeds[run.name]
 
+    def has(self, run: Run) -> bool:
+        """Whether a run has records: in a partial report those that only decide an optimum may be missing."""
+        self.check([run])
+        return bool(self._seeds[run.name])
+
     def record(self, run: Run, seed: int) -> Record:
         """A record; where its problem's optimum is the best value seen, with that as `best`."""
         found = self._read(self.root / run.record(seed))

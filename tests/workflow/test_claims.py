@@ -441,3 +441,14 @@ def test_ledger_is_stable_and_names_everything(tmp_path):
 )
 def test_numbers_are_short_but_not_misleading(value, shown):
     assert render.number(value) == shown
+
+
+def test_a_partial_report_does_without_runs_that_only_decide_an_optimum(tmp_path):
+    toy = Toy(tmp_path)
+    for name, level in (("A", 0.9), ("B", 0.5)):
+        toy.add(name, noisy(level, 0.01, 1), problem="open")
+    unfinished = toy.add("C", noisy(0.7, 0.01, 2), problem="open")
+    for seed in unfinished.seeds:
+        (toy.root / unfinished.record(seed)).unlink()
+    check = {**LESS, "problems": ["open"]}
+    assert claims.judge(toy.paper, toy.store(partial=True), claim(check)).verdict == REPRODUCED
