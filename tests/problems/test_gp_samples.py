@@ -1,0 +1,246 @@
+"""Functions drawn from Gaussian processes: their covariance, the published length-scales, derivatives, optima by brute force."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
+from sklearn.gaussian_process.kernels import RBF
+
+from problems import gp_samples, load
+from workflow.digest import reveals_of
+
+ROOT = Path(__file__).resolve().parents[2]
+PUBLISHED = {"d": 25, "constraints": 2, "offset": 0.5, "features": 2000, "noise": 0.1, "lengthscales": "official-code"}
+SMALL = {**PUBLISHED, "d": 3, "features": 200}
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def problem(seed=0, **changes):
+    return load("gp_samples.within_model")(rng(seed), **{**SMALL, **changes})
+
+
+def functions(seed=0, **changes):
+    """The functions behind `problem`."""
+    p = {**SMALL, **changes}
+    instance = rng(seed)
+    scales = gp_samples.draw_lengthscales(instance, p["lengthscales"], 1 + p["constraints"], p["d"])
+    return gp_samples.draw_functions(instance, scales, p["d"], p["features"])
+
+
+def best(found, seed=0, offset=0.5):
+    return gp_samples.best_feasible(found, offset, rng(seed), uniform=1000, starts=10)
+
+
+# what is drawn
+
+
+def test_the_covariance_over_many_draws_is_the_kernel():
+    """4,000 pairs of functions; the error of a covariance of two variables of variance 1 is at most sqrt(2/4000) = 0.022."""
+    X, scales = rng(1).random((6, 3)), np.array([[0.3, 0.6, 1.5], [0.8, 0.8, 0.8]])
+    drawn = gp_samples.draw_functions(rng(2), np.repeat(scales, 4000, axis=0), 3, 20).values(X)  # (6, 8000)
+    for values, scale in zip((drawn[:, :4000], drawn[:, 4000:]), scales, strict=True):
+        assert_allclose(values.mean(axis=1), 0, atol=4 / np.sqrt(4000))
+        assert_allclose(values @ values.T / 4000, RBF(scale)(X), atol=0.1)
+    across = drawn[:, :4000] @ drawn[:, 4000:].T / 4000
+    assert_allclose(across, 0, atol=4 / np.sqrt(4000))  # functions of one instance are independent
+
+
+def test_2000_features_are_nearly_gaussian():
+    """Given its features a function is Gaussian: their inner products are the kernel up to 1/sqrt(2000)."""
+    X, found = rng(3).random((6, 25)), functions(4, d=25, features=2000)
+    scale = problem(4, d=25, features=2000).reveals["kernels"][0]["lengthscale"][0]
+    features = np.sqrt(2 / 2000) * np.cos(X @ found.frequencies[0].T + found.phases[0])
+    assert_allclose(features @ features.T, RBF(scale)(X), atol=0.1)
+    assert_allclose(found.values(X)[:, 0], features @ found.weights[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["official-code", "gibo"])
+def test_the_revealed_kernels_are_those_of_what_is_shown(rule):
+    """The quadratic form of y, g_1, g_2 in the inverse of the revealed kernel is n on average; with another kernel it is not."""
+    forms, others, n = [], [], 8
+    for seed in range(300):
+        found = problem(seed, lengthscales=rule, d=2)
+        X = rng(1000 + seed).random((n, 2))
+        true = found.evaluate(X, rng()).true
+        for values, kernel in zip(np.column_stack([true.y, true.g]).T, found.reveals["kernels"], strict=True):
+            for scale, into in ((1.0, forms), (1.3, others)):
+                K = kernel["outputscale"] * RBF(scale * np.array(kernel["lengthscale"]))(X) + 1e-9 * np.eye(n)
+                into.append((values - kernel["mean"]) @ np.linalg.solve(K, values - kernel["mean"]))
+    error = np.std(forms) / np.sqrt(len(forms))
+    assert abs(np.mean(forms) - n) < 4 * error
+    assert np.mean(others) - n > 8 * error
+
+
+@pytest.mark.parametrize(
+    ("rule", "d", "low", "high"),
+    [
+        ("official-code", 25, 1.040, 1.931),
+        ("official-code", 50, 1.473, 2.736),
+        ("official-code", 100, 2.085, 3.872),
+        ("gibo", 25, 0.522, 0.970),
+        ("gibo", 50, 0.740, 1.374),
+        ("gibo", 100, 1.048, 1.946),
+    ],
+)
+def test_the_published_ranges_of_length_scales(rule, d, low, high):
+    drawn = gp_samples.draw_lengthscales(rng(5), rule, 4000, d)
+    assert drawn.shape == (4000, 1 if rule == "official-code" else d)
+    assert_allclose([drawn.min(), drawn.max()], [low, high], atol=2e-3)
+    assert drawn.mean() == pytest.approx((low + high) / 2, abs=0.02)  # uniform in between
+
+
+def test_the_scale_of_gibo_at_its_own_base():
+    """At d = 2 it is 0.1; half the length-scale lies within 30 % of it."""
+    drawn = gp_samples.draw_lengthscales(rng(6), "gibo", 5000, 2)
+    assert_allclose([drawn.min(), drawn.max()], [0.14, 0.26], atol=1e-3)
+
+
+def test_an_instance_is_drawn_once_and_for_all():
+    X = rng(7).random((5, 3))
+    one, same, other = problem(0), problem(0), problem(1)
+    assert_array_equal(one.evaluate(X, rng()).true.y, same.evaluate(X, rng(9)).true.y)
+    assert one.reveals["kernels"] == same.reveals["kernels"]
+    assert np.abs(one.evaluate(X, rng()).true.y - other.evaluate(X, rng()).true.y).min() > 1e-6
+
+
+def test_what_is_shown_is_minus_f_and_c_plus_the_offset():
+    X, found = rng(8).random((7, 3)), functions(2)
+    true = problem(2, offset=0.75).evaluate(X, rng()).true
+    values = found.values(X)
+    assert_allclose(true.y, -values[:, 0], rtol=1e-14)
+    assert_allclose(true.g, values[:, 1:] + 0.75, rtol=1e-13)
+    alone = problem(2, constraints=0).evaluate(X, rng()).true
+    assert alone.g.shape == (7, 0)
+
+
+@pytest.mark.parametrize(("rule", "numbers"), [("official-code", 1), ("gibo", 25)])
+def test_the_kernels_are_plain_numbers(rule, numbers):
+    found = problem(3, d=25, lengthscales=rule)
+    kernels = found.reveals["kernels"]
+    assert json.loads(json.dumps(kernels)) == kernels
+    assert [(len(kernel["lengthscale"]), kernel["outputscale"]) for kernel in kernels] == [(numbers, 1.0)] * 3
+    assert [kernel["mean"] for kernel in kernels] == [0.0, 0.5, 0.5]
+    drawn = gp_samples.draw_lengthscales(rng(3), rule, 3, 25)
+    assert_array_equal([kernel["lengthscale"] for kernel in kernels], drawn)
+    assert reveals_of("gp_samples.within_model") == {"kernels"}
+
+
+def test_the_problem_says_what_it_is():
+    found = load("gp_samples.within_model")(rng(), **PUBLISHED)
+    assert (found.domain.d, found.best, found.best_kind, found.data, found.display.sign) == (25, None, "best-known", "none", -1)
+
+
+def test_about_a_tenth_of_a_cube_is_feasible():
+    """Two independent standard normals below -1/2, on average over instances."""
+    shares = []
+    for seed in range(300):
+        g = problem(seed, d=4, lengthscales="gibo").evaluate(rng(seed + 1).random((60, 4)), rng()).true.g
+        shares.append((g <= 0).all(axis=1).mean())
+    assert abs(np.mean(shares) - norm.cdf(-0.5) ** 2) < 4 * np.std(shares) / np.sqrt(300)
+
+
+# values, derivatives, noise
+
+
+def test_one_feature_by_hand():
+    found = gp_samples.Functions(np.array([[[1.0, 2.0]]]), np.array([[0.5]]), np.array([[3.0]]))
+    x = np.array([0.25, -1.0])
+    assert_allclose(found.values(x[None]), [[np.sqrt(2) * 3 * np.cos(-1.25)]], rtol=1e-14)
+    assert_allclose(found.gradients(x), [[-np.sqrt(2) * 3 * np.sin(-1.25) * 1, -np.sqrt(2) * 3 * np.sin(-1.25) * 2]], rtol=1e-14)
+
+
+@pytest.mark.parametrize("rule", ["official-code", "gibo"])
+def test_gradients_are_difference_quotients(rule):
+    found, x, step = functions(4, d=25, lengthscales=rule), rng(9).random(25), 1e-5
+    quotients = [(found.values((x + step * e)[None]) - found.values((x - step * e)[None]))[0] / (2 * step) for e in np.eye(25)]
+    assert_allclose(found.gradients(x), np.transpose(quotients), atol=1e-8)
+
+
+def test_many_points_at_once_are_as_one_by_one():
+    found, X = problem(5, d=25, features=2000), rng(10).random((9, 25))
+    whole = found.evaluate(X, rng()).true
+    parts = [found.evaluate(x[None], rng()).true for x in X]
+    assert_allclose(whole.y, np.concatenate([part.y for part in parts]), rtol=0, atol=1e-12)
+    assert_allclose(whole.g, np.concatenate([part.g for part in parts]), rtol=0, atol=1e-12)
+
+
+def test_noise_is_gaussian_in_objective_and_constraints_and_only_in_what_is_seen():
+    evaluation = problem(noise=0.25).evaluate(np.full((4000, 3), 0.3), rng(11))
+    noise = np.column_stack([evaluation.seen.y - evaluation.true.y, evaluation.seen.g - evaluation.true.g])
+    assert_allclose(noise, 0.25 * rng(11).standard_normal((4000, 3)), atol=1e-12)
+    assert np.ptp(evaluation.true.y) < 1e-12 and evaluation.seen.factor_values.shape == (4000, 0)
+    assert_array_equal(evaluation.seconds, np.zeros(4000))
+    silent = problem(noise=0.0).evaluate(np.full((2, 3), 0.3), rng(11))
+    assert_array_equal(silent.seen.g, silent.true.g)
+
+
+# optima
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_feasible_point_is_that_of_a_grid(seed):
+    """d = 2, length-scales of about 0.4: 401 x 401 points, none of which may be better by more than the margin explains."""
+    found = functions(seed, d=2)
+    axis = np.linspace(0, 1, 401)
+    grid = gp_samples.shown(found.values(np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)), 0.5)
+    feasible = (grid[:, 1:] <= 0).all(axis=1)
+    y, x = best(found, seed)
+    reached = gp_samples.shown(found.values(x[None]), 0.5)[0]
+    assert_allclose(reached[0], y, rtol=1e-12)
+    assert (reached[1:] <= 0).all() and (x >= 0).all() and (x <= 1).all()
+    assert grid[feasible, 0].max() - 2e-4 < y < grid[feasible, 0].max() + 0.05
+
+
+@pytest.mark.parametrize("d", [25, 100])
+def test_in_high_dimensions_it_beats_random_points_by_far_and_cannot_be_climbed(d):
+    found = functions(1, d=d, features=2000)
+    y, x = best(found)
+    X = np.vstack([rng(12).random((3000, d)), np.clip(x + 0.01 * rng(13).standard_normal((3000, d)), 0, 1)])
+    seen = gp_samples.shown(found.values(X), 0.5)
+    feasible = (seen[:, 1:] <= 0).all(axis=1)
+    assert seen[feasible, 0].max() < y
+    assert seen[:3000][feasible[:3000], 0].max(initial=-np.inf) < y - 2  # standard deviations of the prior
+    again = best(found)
+    assert again[0] == y
+    assert_array_equal(again[1], x)
+
+
+def test_without_constraints_it_is_a_plain_maximum():
+    found = functions(3, d=2, constraints=0)
+    axis = np.linspace(0, 1, 401)
+    grid = -found.values(np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2))[:, 0]
+    assert_allclose(best(found)[0], grid.max(), atol=2e-4)
+
+
+def test_where_nothing_is_feasible_there_is_no_best_point():
+    assert best(functions(), offset=50.0) is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"d": 0}, "got d = 0, features = 200, constraints = 2"),
+        ({"features": 0}, "got d = 3, features = 0, constraints = 2"),
+        ({"constraints": -1}, "expected d >= 1, features >= 1 and constraints >= 0, got d = 3"),
+        ({"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
+        ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
+        ({"lengthscales": "fixed"}, "expected lengthscales to be official-code or gibo, got 'fixed'"),
+    ],
+)
+def test_wrong_options_are_named(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        problem(**wrong)
+
+
+def test_importing_it_is_cheap():
+    code = "import sys, problems.gp_samples; print(*{'pandas', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

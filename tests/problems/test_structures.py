@@ -1,0 +1,425 @@
+"""Two structures: published designs, equilibrium and energy, an independent beam model, optima found again, what is refused."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+from problems import load, structures
+
+ROOT = Path(__file__).resolve().parents[2]
+GROUPS = [1, 4, 4, 2, 2, 4, 4, 4]  # bars of the classical problem that share an area
+TRUSS = {"load": "official", "alpha": 20.0, "noise": 0.1}
+BEAM = {"displacement": "correct", "noise": 0.1}
+OPTIONS = {"truss25": TRUSS, "cantilever": BEAM}
+READINGS = [("truss25", {"load": "official", "alpha": 10.0}), ("cantilever", {"displacement": "official-code"})]
+READINGS += [("truss25", {"load": name}) for name in ("official", "S", "M1", "M2")] + [("cantilever", {})]
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def problem(name, **changes):
+    return load(f"structures.{name}")(rng(), **{**OPTIONS[name], **changes})
+
+
+def true(found, query):
+    return found.evaluate(np.atleast_2d(query), rng()).true
+
+
+def truss(under):
+    return structures.assemble(
+        structures.NODES, structures.BARS, structures.SUPPORTS, structures.LOADS[under], structures.MODULUS
+    )
+
+
+def at(design, bounds=structures.AREAS):
+    """The query of designs (n, d) in in^2 or in."""
+    return (np.atleast_2d(design) - bounds[0]) / (bounds[1] - bounds[0])
+
+
+def sides(w, h):
+    """Designs of the beam (1, 50) from widths and heights."""
+    return np.column_stack(np.broadcast_arrays(w, h, np.empty(25))[:2]).reshape(1, 50)
+
+
+# the truss
+
+
+def test_lengths_by_group():
+    lengths = [75, 130.503831, 106.800047, 75, 75, 181.142209, 181.142209, 133.463478]  # in
+    assert_allclose(truss("S").lengths, np.repeat(lengths, GROUPS), rtol=1e-8)
+    assert len({frozenset(bar) for bar in structures.BARS}) == 25
+
+
+@pytest.mark.parametrize(
+    ("areas", "under", "weight", "stress", "displacement", "strength", "deflection"),
+    [
+        (np.ones(25), "S", 330.7207099932, 15814.247226, 0.777620979863, -0.5670557973, 1.2551480115),
+        (np.ones(25), "M1", 330.7207099932, 18743.736762, 0.760344330749, -0.4792670478, 1.2070697326),
+        (np.ones(25), "M2", 330.7207099932, 13890.263768, 0.777194101036, -0.6066490111, 1.2552119334),
+        (np.full(25, 2.0), "S", 661.4414199864, 7907.123613, 0.388810489931, -0.7308764712, 0.1448984672),
+        (0.2 * np.arange(1, 26), "S", 929.2306259104, 11060.098562, 0.355179550177, -0.6939307018, 0.0233235563),
+        (0.2 * np.arange(1, 26), "M1", 929.2306259104, 18015.925085, 0.589658903674, -0.5009052882, 0.6885053197),
+        # the design of 484.85 lb by camp2004design, just feasible under the load of the discrete problem
+        (
+            np.repeat([0.1, 0.3, 3.4, 0.1, 2.1, 1.0, 0.5, 3.4], GROUPS),
+            "S",
+            484.8541793147,
+            6122.556766,
+            0.349776488688,
+            -0.7435463267,
+            0.0312953494,
+        ),
+    ],
+)
+def test_responses_that_were_computed_elsewhere(areas, under, weight, stress, displacement, strength, deflection):
+    stresses, displacements = truss(under).respond(areas[None])
+    assert_allclose([np.abs(stresses).max(), np.abs(displacements).max()], [stress, displacement], rtol=1e-9)
+    found = true(problem("truss25", load=under), at(areas))
+    assert_allclose(found.y, [-weight / 100], rtol=1e-12)
+    assert_allclose(found.g, [[strength, deflection]], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("groups", "weight", "torsion", "bending"),
+    [  # published designs of the continuous problem; the last is known to violate its limit slightly
+        ([0.01, 1.97, 3.016, 0.01, 0.01, 0.694, 1.681, 2.643], 545.23828, 0.34996, 0.34997),
+        ([0.01, 2.0712, 2.957, 0.01, 0.01, 0.6891, 1.6209, 2.6768], 545.09533, 0.34998, 0.34998),
+        ([0.047, 2.022, 2.95, 0.01, 0.014, 0.688, 1.657, 2.663], 544.36474, 0.35070, 0.35071),
+    ],
+)
+def test_published_designs_of_the_problem_with_two_loads(groups, weight, torsion, bending):
+    areas = np.repeat(groups, GROUPS)[None]
+    assert_allclose(structures.DENSITY * areas @ truss("M1").lengths, [weight], atol=6e-6)
+    for under, greatest in (("M1", torsion), ("M2", bending)):
+        assert_allclose(np.abs(truss(under).respond(areas)[1]).max(), greatest, atol=6e-6)
+
+
+@pytest.mark.parametrize("under", structures.LOADS)
+def test_every_node_is_in_equilibrium_and_the_work_is_stored(under):
+    """Bar forces are added up node by node from the coordinates; no matrix of the solver is used."""
+    found, areas = truss(under), rng(1).uniform(*structures.AREAS, (5, 25))
+    stresses, displacements = found.respond(areas)
+    for A, s, u in zip(areas, stresses, displacements, strict=True):
+        rest = {node: np.array(structures.LOADS[under].get(node, np.zeros(3))) for node in range(1, 11)}
+        work = 0.0
+        for force, (a, b) in zip(s * A, structures.BARS, strict=True):
+            along = np.subtract(structures.NODES[b], structures.NODES[a])
+            rest[a] += force * along / np.linalg.norm(along)
+            rest[b] -= force * along / np.linalg.norm(along)
+        for node in range(1, 7):
+            assert_allclose(rest[node], 0, atol=1e-8)  # lb
+            work += np.dot(structures.LOADS[under].get(node, np.zeros(3)), u[3 * node - 3 : 3 * node]) / 2
+        assert_allclose(
+            sum(rest[node] for node in structures.SUPPORTS), np.sum(list(structures.LOADS[under].values()), 0), atol=1e-8
+        )
+        assert_allclose((s**2 * A * found.lengths).sum() / (2 * structures.MODULUS), work, rtol=1e-11)
+
+
+def test_three_bars_along_the_axes_by_hand():
+    """u = F L/(E A) along each, stress F/A: a node at the origin held by bars of 1, 2 and 4 in."""
+    nodes = {0: (0.0, 0.0, 0.0), 1: (1.0, 0.0, 0.0), 2: (0.0, 2.0, 0.0), 3: (0.0, 0.0, 4.0)}
+    found = structures.assemble(nodes, [(0, 1), (2, 0), (0, 3)], [1, 2, 3], {0: (10.0, -20.0, 30.0), 1: (5.0, 0.0, 0.0)}, 100.0)
+    stresses, displacements = found.respond(np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))
+    assert_allclose(displacements, [[0.1, -0.2, 0.4], [0.05, -0.1, 0.2]], rtol=1e-14)
+    assert_allclose(stresses, [[-10, 10, -10], [-5, 5, -5]], rtol=1e-14)
+
+
+def test_the_response_is_inversely_proportional_to_the_areas():
+    found, areas = truss("M2"), rng(2).uniform(0.1, 1.0, (4, 25))
+    for single, thrice in zip(found.respond(areas), found.respond(3 * areas), strict=True):
+        assert_allclose(single, 3 * thrice, rtol=1e-10)
+
+
+def test_what_does_not_stand_is_refused():
+    bars = [bar for bar in structures.BARS if 1 not in bar]
+    with pytest.raises(ValueError, match="hold all 18 free coordinates, got a mechanism of rank 15: add bars or supports"):
+        structures.assemble(structures.NODES, bars, structures.SUPPORTS, structures.LOADS["S"], structures.MODULUS)
+    for area in (0.0, -0.5, np.nan):
+        with pytest.raises(ValueError, match=f"expected positive areas, got {area} in"):
+            truss("S").respond(np.where(np.arange(25) == 3, area, 1.0)[None])
+
+
+def test_no_corner_of_the_box_is_singular():
+    """Areas that differ by a factor of 500: the stiffness stays well-conditioned, and the residual small."""
+    corners = rng(3).integers(0, 2, (200, 25)) * 4.99 + 0.01
+    found = truss("official")
+    K = np.tensordot(corners, found.stiffness, 1)
+    assert np.linalg.cond(K).max() < 1e6
+    u = found.respond(corners)[1]
+    assert_allclose(np.einsum("nij,nj->ni", K, u), np.tile(found.load, (200, 1)), atol=1e-5)
+
+
+# the beam
+
+
+def test_a_constant_section_bends_as_in_the_textbook():
+    """w = 1, h = 3: P L^3/(3 E I) and 6 P L/(w h^2) at the clamp."""
+    stresses, tip = structures.bend(sides(1.0, 3.0))
+    assert_allclose(tip, [500 * 100**3 / (3 * 2.9e7 * 27 / 12)], rtol=1e-13)
+    assert_allclose(stresses[0], 6 * 500 * (100 - 4 * np.arange(25)) / 9, rtol=1e-13)
+    found = true(problem("cantilever"), at(sides(1.0, 3.0), structures.SIDES))
+    assert_allclose(found.y, [-3], rtol=1e-13)
+    assert_allclose(found.g, [[-0.1306492680, 0.0217113665]], atol=1e-9)
+    slipped = true(problem("cantilever", displacement="official-code"), at(sides(1.0, 3.0), structures.SIDES))
+    assert_allclose(slipped.g, [[-0.1306492680, -2.0217113665]], atol=1e-9)
+
+
+def finite_elements(w, h):
+    """Stresses at the clamp-side ends and tip deflection of one beam by 25 Hermite elements, clamped at the first node."""
+    E, P, size = 2.9e7, 500.0, 4.0
+    K, inertia = np.zeros((52, 52)), w * h**3 / 12
+    element = np.array(
+        [
+            [12, 6 * size, -12, 6 * size],
+            [6 * size, 4 * size**2, -6 * size, 2 * size**2],
+            [-12, -6 * size, 12, -6 * size],
+            [6 * size, 2 * size**2, -6 * size, 4 * size**2],
+        ]
+    )
+    for i in range(25):
+        K[2 * i : 2 * i + 4, 2 * i : 2 * i + 4] += E * inertia[i] / size**3 * element
+    u = np.zeros(52)
+    u[2:] = np.linalg.solve(K[2:, 2:], P * (np.arange(50) == 48))
+    moments = [E * inertia[i] / size**3 * element[1] @ u[2 * i : 2 * i + 4] for i in range(25)]
+    return np.abs(moments) * h / 2 / inertia, u[50]
+
+
+def test_the_beam_agrees_with_finite_elements():
+    x = rng(4).uniform(*structures.SIDES, (20, 50))
+    stresses, tips = structures.bend(x)
+    for design, s, tip in zip(x, stresses, tips, strict=True):
+        expected, deflection = finite_elements(design[::2], design[1::2])
+        assert_allclose(tip, deflection, rtol=1e-7)
+        assert_allclose(s, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("displacement", ["correct", "official-code"])
+def test_no_beam_is_smaller_than_the_optimum(displacement):
+    """Weak duality: in logarithms everything is convex, so that the least Lagrangian bounds every feasible volume below."""
+    found = problem("cantilever", displacement=displacement)
+    active = 2 if displacement == "correct" else 1
+
+    def lagrangian(z, multipliers):
+        """-y + multipliers . g at logarithms z (50,) of the sides, from the formulas, with its gradient."""
+        w, h = np.exp(z[::2]), np.exp(z[1::2])
+        ends = 100 - 4 * np.arange(26)
+        volumes, share = 4 * w * h / 100, 500 * (ends[:-1] ** 3 - ends[1:] ** 3) * 12 / (3 * 2.9e7 * w * h**3) / 2.5
+        stress = 6 * 500 * ends[:-1] / (w * h**2) / 40000
+        weights = np.exp(20 * (stress - stress.max()))
+        g = np.array([stress.max() + np.log(weights.sum()) / 20 - 1, share.sum() - 1])[:active]
+        gradient = np.zeros((3, 50))
+        gradient[0, ::2] = gradient[0, 1::2] = volumes
+        gradient[1, ::2] = -weights / weights.sum() * stress
+        gradient[1, 1::2] = 2 * gradient[1, ::2]
+        gradient[2, ::2], gradient[2, 1::2] = -share, -3 * share
+        return volumes.sum() + multipliers @ g, gradient[0] + multipliers @ gradient[1 : 1 + active], gradient[1 : 1 + active]
+
+    low, high = np.log(structures.SIDES)
+    z = np.log(0.5 + 4.5 * found.best_at[0])
+    value, slope, constraints = lagrangian(z, np.zeros(active))
+    assert_allclose(value, -found.best, rtol=1e-12)
+    multipliers = np.linalg.lstsq(constraints[:, 1::2].T, -slope[1::2])[0]  # the heights are free, the widths at their bound
+    assert (multipliers > 0).all()
+    least = minimize(
+        lambda z: lagrangian(z, multipliers)[:2],
+        rng(5).uniform(low, high, 50),
+        jac=True,
+        bounds=[(low, high)] * 50,
+        options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 5000},
+    )
+    assert found.best_kind == "exact"
+    assert_allclose(least.fun, -found.best, rtol=0, atol=1e-6)
+
+
+# both
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "best"),
+    [  # 100 lb, 100 in^3
+        ("truss25", {}, 2.538),
+        ("truss25", {"alpha": 10.0}, 2.550),
+        ("truss25", {"load": "S"}, 4.51085),
+        ("truss25", {"load": "M1"}, 3.73042),
+        ("truss25", {"load": "M2"}, 4.64322),
+        ("cantilever", {}, 1.60254029),
+        ("cantilever", {"displacement": "official-code"}, 1.446),
+    ],
+)
+def test_the_optimum_is_attained_and_feasible(name, changes, best):
+    found = problem(name, **changes)
+    assert found.best_at.shape == (1, found.domain.d)
+    assert (found.best_at >= 0).all() and (found.best_at <= 1).all()
+    reached = true(found, found.best_at)
+    assert_allclose(reached.y, [found.best], rtol=1e-12)
+    assert -1e-4 < reached.g.max() <= 0  # on the border
+    assert_allclose(-found.best, best, atol=5e-4)
+
+
+@pytest.mark.parametrize(("name", "changes"), READINGS)
+def test_no_feasible_point_around_is_better(name, changes):
+    found = problem(name, **changes)
+    size = rng(7).choice([1e-4, 1e-3, 1e-2], (20000, 1))
+    query = np.clip(found.best_at + size * rng(6).standard_normal((20000, found.domain.d)), 0, 1)
+    reached = true(found, np.vstack([query, rng(8).random((20000, found.domain.d))]))
+    feasible = (reached.g <= 0).all(axis=1)
+    assert feasible.sum() > 100
+    assert reached.y[feasible].max() < found.best
+
+
+def test_where_no_optimum_is_stored_none_is_claimed():
+    found = problem("truss25", load="M1", alpha=10.0)
+    assert found.best is None and found.best_at is None
+
+
+def slopes(areas, found, alpha):
+    """g (2,) or, without alpha, (43,) at areas (25,), and its Jacobian by the adjoint of the stiffness."""
+    K = np.tensordot(areas, found.stiffness, 1)
+    stresses, u = (value[0] for value in found.respond(areas[None]))
+    moved = -np.linalg.solve(K, (found.stiffness @ u).T)  # (18, 25)
+    parts = [(stresses, structures.MODULUS / found.lengths[:, None] * (found.elongation @ moved), structures.STRENGTH)]
+    parts += [(u, moved, structures.DEFLECTION)]
+    values = [np.abs(value) / limit - 1 for value, _, limit in parts]
+    jacobians = [np.sign(value)[:, None] * slope / limit for value, slope, limit in parts]
+    if alpha is None:
+        return np.concatenate(values), np.vstack(jacobians)
+    shares = [np.exp(alpha * (value - value.max())) for value in values]
+    smooth = [structures.smooth_maximum(value[None], alpha)[0] for value in values]
+    return np.array(smooth), np.array([share @ J / share.sum() for share, J in zip(shares, jacobians, strict=True)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("under", "exact", "at10", "at20"),
+    [("official", 253.1, 255.0, 253.8), ("S", 435.411, 468.7, 451.085), ("M1", 359.788, 395.5, 373.042),
+     ("M2", 448.198, 482.3, 464.322)],
+)  # fmt: skip
+def test_sequential_quadratic_programming_finds_the_lightest_trusses_again(under, exact, at10, at20):
+    """Weights in lb; from six uniform designs, the best of which must be the stored one."""
+    found = truss(under)
+    for alpha, weight in ((None, exact), (10.0, at10), (20.0, at20)):
+        ends = []
+        for start in rng(9).uniform(0.5, 4.9, (6, 25)):
+            result = minimize(
+                lambda x: (found.lengths @ x / 1000, found.lengths / 1000),
+                start,
+                jac=True,
+                method="SLSQP",
+                bounds=[structures.AREAS] * 25,
+                constraints={"type": "ineq", "fun": lambda x, a=alpha: -slopes(x, found, a)[0],
+                             "jac": lambda x, a=alpha: -slopes(x, found, a)[1]},
+                options={"ftol": 1e-13, "maxiter": 2000},
+            )  # fmt: skip
+            if slopes(result.x, found, alpha)[0].max() < 1e-7:
+                ends.append(result.fun)
+        assert_allclose(100 * min(ends), weight, atol=0.06)
+        if alpha is not None and (stored := problem("truss25", load=under, alpha=alpha).best) is not None:
+            assert_allclose(min(ends), -stored, atol=2e-5)
+
+
+def test_the_adjoint_gradient_is_the_difference_quotient():
+    found, areas = truss("S"), rng(10).uniform(0.5, 3.0, 25)
+    for alpha in (None, 20.0):
+        jacobian = slopes(areas, found, alpha)[1]
+        for i in (0, 7, 24):
+            step = 1e-6 * (np.arange(25) == i)
+            quotient = (slopes(areas + step, found, alpha)[0] - slopes(areas - step, found, alpha)[0]) / 2e-6
+            assert_allclose(jacobian[:, i], quotient, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "n", "share", "mean"),
+    [  # of uniform designs, and their mean in 100 lb or 100 in^3
+        ("truss25", {}, 20000, 0.631, 8.284),
+        ("truss25", {"load": "S"}, 20000, 0.134, 8.284),
+        ("truss25", {"load": "M1"}, 20000, 0.120, 8.284),
+        ("truss25", {"load": "M2"}, 20000, 0.125, 8.284),
+        ("cantilever", {}, 100000, 0.0066, 7.5625),
+        ("cantilever", {"displacement": "official-code"}, 100000, 0.0069, 7.5625),
+    ],
+)
+def test_the_share_of_feasible_designs(name, changes, n, share, mean):
+    """Mean volume 25 * 4 * 2.75^2, mean weight 2.505 * 0.1 sum of lengths; four standard errors."""
+    found = problem(name, **changes)
+    seen = true(found, rng(11).random((n, found.domain.d)))
+    feasible = (seen.g <= 0).all(axis=1).mean()
+    assert abs(feasible - share) < 4 * np.sqrt(share * (1 - share) / n) + 5e-4 * share
+    assert abs(-seen.y.mean() - mean) < 4 * seen.y.std() / np.sqrt(n) + 1e-3
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_many_designs_at_once_are_as_one_by_one(name):
+    found, query = problem(name), np.vstack([rng(12).random((30, 25 if name == "truss25" else 50)), problem(name).best_at])
+    whole = true(found, query)
+    one = [true(found, x) for x in query]
+    assert_allclose(whole.y, np.concatenate([part.y for part in one]), rtol=1e-13)
+    assert_allclose(whole.g, np.concatenate([part.g for part in one]), rtol=0, atol=1e-10)
+
+
+def test_a_query_runs_through_the_bounds_in_proportion():
+    length = truss("S").lengths.sum()
+    for u, area in ((0.0, 0.01), (0.5, 2.505), (1.0, 5.0)):
+        assert_allclose(true(problem("truss25"), np.full(25, u)).y, [-0.1 * length * area / 100], rtol=1e-12)
+    query = np.where(np.arange(50) % 2 == 0, 0.0, 1.0)  # widths least, heights greatest
+    found = true(problem("cantilever"), query)
+    assert_allclose(found.y, [-100 * 0.5 * 5 / 100], rtol=1e-12)
+    assert_allclose(found.g[0, 1], 500 * 100**3 / (3 * 2.9e7 * 0.5 * 125 / 12) / 2.5 - 1, rtol=1e-12)
+
+
+def test_the_smooth_maximum_by_hand():
+    assert_allclose(
+        structures.smooth_maximum(np.array([[0.0, 0.0], [-1.0, -0.9]]), 20.0), [np.log(2) / 20, -0.9 + np.log1p(np.exp(-2)) / 20]
+    )
+    values = rng(13).standard_normal((50, 25)) * 100
+    excess = structures.smooth_maximum(values, 20.0) - values.max(axis=1)
+    assert excess.min() > -1e-12 and excess.max() < np.log(25) / 20
+    assert_allclose(structures.smooth_maximum(np.full((1, 18), 3.0), 20.0), [3 + np.log(18) / 20], rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_noise_is_gaussian_in_objective_and_constraints_and_only_in_what_is_seen(name):
+    found = problem(name, noise=0.25)
+    evaluation = found.evaluate(np.full((4000, found.domain.d), 0.3), rng(14))
+    noise = np.column_stack([evaluation.seen.y - evaluation.true.y, evaluation.seen.g - evaluation.true.g])
+    assert_allclose(noise, 0.25 * rng(14).standard_normal((4000, 3)), atol=1e-12)
+    assert_allclose(np.cov(noise.T), 0.25**2 * np.eye(3), atol=5e-3)
+    assert np.ptp(evaluation.true.y) < 1e-12 and evaluation.seen.factor_values.shape == (4000, 0)
+    assert_array_equal(evaluation.seconds, np.zeros(4000))
+    silent = problem(name, noise=0.0).evaluate(np.full((3, found.domain.d), 0.3), rng(14))
+    assert_array_equal(silent.seen.g, silent.true.g)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_instance_does_not_matter(name):
+    one, other = (load(f"structures.{name}")(rng(seed), **OPTIONS[name]) for seed in (0, 1))
+    query = rng(15).random((3, one.domain.d))
+    assert_array_equal(true(one, query).g, true(other, query).g)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "message"),
+    [
+        ("truss25", {"load": "Case 1"}, "expected load to be official or S or M1 or M2, got 'Case 1'"),
+        ("truss25", {"alpha": 0.0}, "expected a finite alpha > 0, got 0.0"),
+        ("truss25", {"alpha": float("nan")}, "expected a finite alpha > 0, got nan"),
+        ("truss25", {"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
+        ("cantilever", {"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
+        ("cantilever", {"displacement": "wrong"}, "expected displacement to be correct or official-code, got 'wrong'"),
+    ],
+)
+def test_wrong_options_are_named(name, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        problem(name, **wrong)
+
+
+def test_importing_it_is_cheap():
+    code = "import sys, problems.structures; print(*{'pandas', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
