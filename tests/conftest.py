@@ -29,6 +29,27 @@ TURBO = {"batch": 1, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "success
          "draws": "latent", "restart_per_dim": 2, "standard": "sample", "lengthscale": [0.005, 2.0, 4.0],
          "outputscale": [1e-3, 0.7, 1e3], "noise": [1e-8, 5e-4, 1e-3], "fit": "l-bfgs", "fit_steps": 50,
          "fit_rate": 0.0}  # fmt: skip
+LCBO = {"kernels": "fit", "noise": 0.01, "noise_units": "models", "standard": "sample", "memory_per_dim": 4,
+        "repeated": "separate", "schedule": "fixed", "repeats": 2, "exploration": 3, "exploration_per_dim": 0, "batch": "joint",
+        "condition": "data", "measure": "posterior-trace", "temperature": 1.0, "delta": 0.1, "starts": 2, "steps": 4,
+        "rate": 0.01, "constraints": "inequality", "direction": "normalised", "step": 0.1, "step_power": 0.0, "penalty": 10.0,
+        "penalty_power": 0.25, "lengthscale": [3.0, 3.0, 1.0], "outputscale": [2.0, 1.0, 0.693], "fit_every": 2,
+        "between_fits": "keep", "fit_steps": 3, "fit_rate": 0.1}  # fmt: skip
+LCBO_CODE = {"repeated": "averaged", "batch": "greedy", "condition": "data-and-repeats", "measure": "less-prior-trace",
+             "rate": 0.05, "between_fits": "forget"}  # fmt: skip
+LCBO_THEORY = {"standard": "raw", "schedule": "theory", "repeats": 1, "exploration": 0, "exploration_per_dim": 1,
+               "direction": "plain", "step": 0.01, "step_power": -0.5, "penalty": 1.0,
+               "memory_per_dim": float("inf")}  # fmt: skip
+RBF_FITS = {"kernels": "fit", "noise": 0.01, "standard": "sample", "lengthscale": [3.0, 3.0, 1.0],
+            "outputscale": [2.0, 1.0, 0.693], "fit_every": 5, "fit_steps": 5}  # fmt: skip
+CEI = {**RBF_FITS, "raw": 16, "starts": 2, "steps": 4, "rate": 0.01}
+EPBO = {**CEI, "beta": 2.0, "width": "multiplier", "penalty": 10.0}
+REGION = {**RBF_FITS, "batch_per_dim": 0.5, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "fewest_successes": 3,
+          "dims_per_success": 10, "patience": 0, "improvement": 1e-3, "candidates": 50, "draws": "paths",
+          "features": 64}  # fmt: skip
+SCBO = {**REGION, "perturbed_dims": 20, "sides": "equal", "y_as": "observed", "g_as": "observed"}
+SCBO_PAPER = {"batch_per_dim": 1.5, "sides": "lengthscales", "draws": "factor", "y_as": "copula", "g_as": "bilog"}
+HDSAFEBO = {**REGION, "standstill": "nothing", "beta": 2.0, "interval": 2.0, "sigma": "observed"}
 TURBO_CODE = {"batch": 3, "draws": "observed", "standard": "median", "fit": "adam", "fit_steps": 10, "fit_rate": 0.1}
 
 
@@ -46,6 +67,7 @@ class Case:
     label: str
     parameters: dict = field(default_factory=dict)
     box: bool = False
+    constrained: bool = False
 
     def build(self, domain, rng):
         if isinstance(domain, Arms) and domain.neighbours is None:
@@ -55,8 +77,8 @@ class Case:
 
 
 CASES = [
-    Case("random_search.RandomSearch", "arms"),
-    Case("random_search.RandomSearch", "box", box=True),
+    Case("random_search.RandomSearch", "arms", constrained=True),
+    Case("random_search.RandomSearch", "box", box=True, constrained=True),
     Case("eps_greedy.EpsGreedy", "empirical", {**TABLE, "epsilon": 0.2, "model": "empirical-mean"}),
     Case("eps_greedy.EpsGreedy", "gp", {**TABLE, "epsilon": 0.2, "model": "gaussian-process"}),
     Case("gp_ucb.GPUCB", "distinct", {**TABLE, **CONFIDENCE, "posterior": "distinct-arms"}),
@@ -90,12 +112,24 @@ CASES = [
     Case("gp_acquisition.GPAcquisition", "ucb", {**GAMMA, "acquisition": "ucb", "exploration": 3.8416}, box=True),
     Case("turbo.TuRBO", "tutorial", TURBO, box=True),
     Case("turbo.TuRBO", "code", {**TURBO, **TURBO_CODE}, box=True),
+    Case("lcbo.LCBO", "joint", LCBO, box=True, constrained=True),
+    Case("lcbo.LCBO", "code", {**LCBO, **LCBO_CODE}, box=True, constrained=True),
+    Case("lcbo.LCBO", "growing", {**LCBO, "schedule": "growing"}, box=True, constrained=True),
+    Case("lcbo.LCBO", "theory", {**LCBO, **LCBO_THEORY}, box=True, constrained=True),
+    Case("cei.CEI", "fit", CEI, box=True, constrained=True),
+    Case("epbo.EPBO", "fit", EPBO, box=True, constrained=True),
+    Case("epbo.EPBO", "root", {**EPBO, "width": "root", "standard": "raw"}, box=True, constrained=True),
+    Case("scbo.SCBO", "table", SCBO, box=True, constrained=True),
+    Case("scbo.SCBO", "paper", {**SCBO, **SCBO_PAPER}, box=True, constrained=True),
+    Case("hdsafebo.HDsafeBO", "code", HDSAFEBO, box=True, constrained=True),
+    Case("hdsafebo.HDsafeBO", "strict", {**HDSAFEBO, "standstill": "failure", "interval": 1.0}, box=True, constrained=True),
 ]
 
 
 def pytest_generate_tests(metafunc):
-    """`case` runs over every optimizer, `arms_case` over those on arms."""
-    for argument, chosen in (("case", CASES), ("arms_case", [case for case in CASES if not case.box])):
+    """`case` runs over every optimizer, `arms_case` over those on arms, `constrained_case` over those that heed constraints."""
+    on_arms, constrained = [case for case in CASES if not case.box], [case for case in CASES if case.constrained]
+    for argument, chosen in (("case", CASES), ("arms_case", on_arms), ("constrained_case", constrained)):
         if argument in metafunc.fixturenames:
             metafunc.parametrize(argument, chosen, ids=lambda case: f"{case.name.partition('.')[2]}-{case.label}")
 

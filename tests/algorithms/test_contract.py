@@ -46,6 +46,7 @@ def test_every_algorithm_file_is_tested(cases):
     for case in cases:
         assert algorithms.load(case.name).__name__ == case.name.partition(".")[2]
         assert (Box if case.box else Arms) in algorithms.load(case.name).domains
+        assert case.constrained == algorithms.load(case.name).constrained
 
 
 def test_an_unknown_class_is_refused():
@@ -194,6 +195,33 @@ def test_it_takes_a_prefix_of_what_it_asked_for(case, begin, play):
     for asked in play(optimizer, f, steps=5, room=4):
         assert inside(asked, optimizer.domain)
     assert len(optimizer.x) > told
+
+
+@pytest.mark.parametrize("slack", [-1.0, 0.0, 2.0], ids=["met nowhere", "met somewhere", "met everywhere"])
+def test_it_takes_constraints(constrained_case, smooth, slack):
+    domain = Box(2) if constrained_case.box else Arms(smooth(1)[0])
+    optimizer = constrained_case.build(domain, np.random.default_rng(0))
+
+    def evaluate(query):
+        points = query if constrained_case.box else domain.points[query]
+        g = np.column_stack([points[:, 0] - 0.5, 0.25 - points[:, 1] ** 2]) - slack
+        return Observation(-((points - 0.4) ** 2).sum(1), g, np.empty((len(query), 0)))
+
+    first = np.random.default_rng(1).random((6, 2)) if constrained_case.box else np.arange(6)
+    optimizer.tell(first, evaluate(first))
+    for _ in range(10):
+        before = state(optimizer)
+        query = optimizer.ask(3, optimizer.x[:0])
+        assert state(optimizer) == before
+        assert inside(query, domain)
+        optimizer.tell(query, evaluate(query))
+    assert optimizer.g.shape == (len(optimizer.x), 2)
+    assert all(np.isfinite(value) for value in optimizer.report().values())
+    assert inside(optimizer.recommend(), domain)
+    if (optimizer.g <= 0).all(axis=1).any():
+        assert (evaluate(optimizer.recommend()).g <= 0).all()
+    twin = pickle.loads(pickle.dumps(optimizer))
+    assert_array_equal(optimizer.ask(3, optimizer.x[:0]), twin.ask(3, optimizer.x[:0]))
 
 
 def test_constraints_and_factor_values_are_kept_in_order():

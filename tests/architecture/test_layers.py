@@ -12,9 +12,9 @@ FILES = {
     for path in sorted((ROOT / package).rglob("*.py"))
 }
 FLOORS = [  # of algorithms/parts; an import goes to the same floor or down
-    ("linalg", "cholesky", "choice", "sampling", "transforms"),
-    ("arms", "kernels", "gp", "fitting", "additive", "decomposition"),
-    ("bounds", "acquisition", "trust_region", "maximise", "factor_graph"),
+    ("linalg", "cholesky", "choice", "sampling", "transforms", "feasibility"),
+    ("arms", "kernels", "rbf", "gp", "fitting", "gradient_information", "outputs", "pathwise", "additive", "decomposition"),
+    ("bounds", "acquisition", "trust_region", "maximise", "adam", "factor_graph"),
 ]
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 READERS = tuple(

@@ -1,0 +1,82 @@
+"""EPBO: an exact penalty on optimistic constraints (lu2022epbo), as a baseline of jing2026lcbo (Table 1, App. D).
+
+The paper minimises LCB_f + rho_k sum_i max(0, LCB_i) with rho_k = 10 ln(k+1); here f = -y, so that UCB_y takes the place of
+-LCB_f. Violations are in the units of the models.
+Paper -> here:  beta -> width, the number of standard deviations,  rho_k -> penalty ln(k+1),  k -> k, 1 at the first query
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from math import log, sqrt
+
+import numpy as np
+from torch import Tensor
+
+from algorithms.api import Array, Box, Observation, Optimizer
+from algorithms.parts.adam import maximise_by_adam
+from algorithms.parts.choice import chosen
+from algorithms.parts.feasibility import best
+from algorithms.parts.outputs import Kernel, Models, Outputs, zero
+
+WIDTHS = {"multiplier": float, "root": sqrt}  # what beta says about the number of standard deviations
+
+
+class EPBO(Optimizer):
+    """One query at a time where the bound on y is largest, less what the bounds on g violate."""
+
+    domains = (Box,)
+    domain: Box
+    constrained = True
+
+    def __init__(
+        self, domain: Box, rng: np.random.Generator, *,
+        beta: float, width: str, penalty: float, raw: int, starts: int, steps: int, rate: float,
+        kernels: str | Sequence[Kernel], noise: float, standard: str, lengthscale: Sequence[float],
+        outputscale: Sequence[float], fit_every: int, fit_steps: int,
+    ) -> None:  # fmt: skip
+        super().__init__(domain, rng)
+        self.width = chosen(WIDTHS, width, "width")(beta)
+        self.penalty = penalty
+        self.maximise = partial(maximise_by_adam, raw=raw, starts=starts, steps=steps, rate=rate)
+        self.outputs = Outputs.named(
+            kernels=kernels, standard=standard, noise=noise, lengthscale=lengthscale, outputscale=outputscale,
+            fit_every=fit_every, fit_steps=fit_steps,
+        )  # fmt: skip
+        self.models: Models = ()
+        self.k = 0
+
+    def ask(self, room: int, pending: Array) -> Array:
+        """Where the acquisition function is largest."""
+        if not self.models:
+            return self.rng.random((1, self.domain.d))
+        x, _ = self.maximise(self.promise, self.domain.d, self.rng)
+        return x[None]
+
+    def promise(self, X: Tensor) -> Tensor:
+        """UCB_y - rho_k sum_i max(0, LCB_i) at X (q, d), shape (q,)."""
+        mean, variance = self.models[0].posterior(X)
+        total = mean + self.width * variance.sqrt()
+        for fitted in self.models[1:]:
+            mean, variance = fitted.posterior(X)
+            total = total - self._rho * (mean - zero(fitted) - self.width * variance.sqrt()).relu()
+        return total
+
+    def tell(self, query: Array, obs: Observation) -> None:
+        """Grow the models, and refit them where it is time."""
+        super().tell(query, obs)
+        self.models = self.outputs.learn(self.models, self.x, np.column_stack([self.y, self.g]), self.rng, told=self.k)
+        self.k += 1
+
+    def recommend(self) -> Array:
+        """The best observed feasible query; where none is, the one with the least violation."""
+        return self.x[best(self.y, self.g)][None]
+
+    def report(self) -> dict[str, float]:
+        """rho_k."""
+        return {"penalty": self._rho}
+
+    @property
+    def _rho(self) -> float:
+        return self.penalty * log(self.k + 1)

@@ -1,0 +1,286 @@
+"""LCBO: local constrained Bayesian optimization (jing2026lcbo, Alg. 1, Sec. 6.1 and App. D).
+
+The paper minimises f = -y under c = 0. Of an inequality g <= 0 only max(g, 0) counts: that is its slack variable minimised out,
+min_{s >= 0} (g + s)^2 = max(g, 0)^2. Where an iteration evaluates does not depend on what it will see, so that `tell` plans all
+of it, Z = [Z_1, Z_2], as soon as the one before is over. `ask` hands out what is left of Z_1, then what is left of Z_2, never
+both at once: `report` says which comes next.
+Paper -> here:  x_k -> iterate,  Z -> plan,  b^(1) -> repeats,  b^(2) -> exploration,  eta_k -> step k^step_power,
+rho_k -> penalty k^penalty_power,  N_m -> memory,  f, c_1, ..., c_m -> y, g_1, ..., g_m: M = 1 + m models
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor, log
+
+import numpy as np
+import torch
+
+from algorithms.api import Array, Box, Indices, Observation, Optimizer
+from algorithms.parts.choice import chosen
+from algorithms.parts.feasibility import best
+from algorithms.parts.fitting import Adam, fit
+from algorithms.parts.gradient_information import Design, GradientInformation, Kernels
+from algorithms.parts.outputs import FIT, UNITS, Kernel, raw
+from algorithms.parts.rbf import isotropic
+
+INITIAL, REPEAT, EXPLORATION = 0, 1, 2  # roles in report()
+FLAT = 1e-6  # a gradient no longer than this has no direction (the authors' public code)
+
+
+class LCBO(Optimizer):
+    """Learns the gradients at its iterate from evaluations around it, then steps down the penalised posterior mean (Alg. 1).
+
+    `kernels` are known (one for y, one for each g) or "fit": then `lengthscale` is the concentration and rate of a Gamma prior
+    and the first value, `outputscale` the mean and standard deviation of a normal prior and the first value. `noise` is a
+    variance. The prior means of known kernels count in raw units only.
+    """
+
+    domains = (Box,)
+    domain: Box
+    constrained = True
+
+    def __init__(
+        self, domain: Box, rng: np.random.Generator, *,
+        kernels: str | Sequence[Kernel], noise: float, noise_units: str, standard: str, memory_per_dim: float, repeated: str,
+        schedule: str, repeats: int, exploration: int, exploration_per_dim: float,
+        batch: str, condition: str, measure: str, temperature: float, delta: float, starts: int, steps: int, rate: float,
+        constraints: str, direction: str, step: float, step_power: float, penalty: float, penalty_power: float,
+        lengthscale: Sequence[float], outputscale: Sequence[float], fit_every: int, between_fits: str,
+        fit_steps: int, fit_rate: float,
+    ) -> None:  # fmt: skip
+        super().__init__(domain, rng)
+        if isinstance(kernels, str) and kernels != FIT:
+            raise ValueError(f"kernels: expected {FIT} or a list with one kernel for y and one for each g, got {kernels!r}")
+        sizes = repeats, ceil(exploration + exploration_per_dim * domain.d)
+        for what, value in (("noise", noise), ("memory_per_dim", memory_per_dim), ("repeats + exploration", sum(sizes))):
+            if not value > 0:
+                raise ValueError(f"{what}: expected a positive number, got {value}")
+        self.known: Sequence[Kernel] = () if isinstance(kernels, str) else kernels
+        self.noise, self.noise_is_observed = noise, chosen(NOISE_UNITS, noise_units, "noise_units")
+        self.standard = chosen(UNITS, standard, "standard")
+        self.memory = memory_per_dim * domain.d
+        self.averaged = chosen(REPEATED, repeated, "repeated")
+        self.schedule, self.sizes = chosen(SCHEDULES, schedule, "schedule"), sizes
+        self.joint = chosen(BATCHES, batch, "batch")
+        self.counts_repeats = chosen(CONDITIONS, condition, "condition")
+        self.prior_share = chosen(MEASURES, measure, "measure")
+        self.temperature, self.delta = temperature, delta
+        self.starts, self.steps, self.rate = starts, steps, rate
+        self.violation = chosen(CONSTRAINTS, constraints, "constraints")
+        self.direction = chosen(DIRECTIONS, direction, "direction")
+        self.step, self.step_power = step, step_power
+        self.penalty, self.penalty_power = penalty, penalty_power
+        self.lengthscale, self.outputscale = tuple(lengthscale), tuple(outputscale)
+        self.fit_every, self.method = fit_every, Adam(fit_rate, fit_steps)
+        self.forgets = chosen(BETWEEN_FITS, between_fits, "between_fits")
+        self.k = 0
+        self.iterate: Array = np.empty(domain.d)
+        self.plan: Array = np.empty((0, domain.d))
+        self.repeats = 0  # the first rows of the plan
+        self.began = 0  # evaluations before this plan
+        self.records: Indices = np.empty(0, dtype=np.int64)  # the first evaluation of each datum
+        self.kernels = Kernels(np.empty((0, domain.d)), np.empty(0), np.empty(0))
+        self.trace = self.slope = 0.0
+
+    def ask(self, room: int, pending: Array) -> Array:
+        """What is left of Z_1, else of Z_2; a uniform query where there are no data yet."""
+        if self.k == 0:
+            return self.rng.random((1, self.domain.d))
+        done = len(self.y) - self.began
+        end = self.repeats if done < self.repeats else len(self.plan)
+        return self.plan[done : min(end, done + room)].copy()
+
+    def tell(self, query: Array, obs: Observation) -> None:
+        """Once the plan is evaluated, step, refit where it is time, and plan anew. The best of what is told first is x_1."""
+        told = len(self.y)
+        super().tell(query, obs)
+        new = np.arange(told, len(self.y))
+        merged = self.averaged & (new > self.began) & (new < self.began + self.repeats)
+        self.records = np.concatenate([self.records, new[~merged]])
+        if len(self.y) < self.began + len(self.plan):
+            return
+        if self.k == 0:
+            self.kernels = self._first_kernels()
+        seen = self._seen()
+        self.kernels = replace(self.kernels, noise=seen.noise)
+        design = Design.of(self.kernels, seen.X)
+        self.iterate = self._step(design, seen) if self.k else self._best()
+        self.k += 1
+        kernels = self._next_kernels(seen)
+        if kernels is not self.kernels:
+            self.kernels, design = kernels, Design.of(kernels, seen.X)
+        self._plan(design.at(self.iterate))
+
+    def recommend(self) -> Array:
+        """The best observed feasible query; where none is, the one with the least violation."""
+        return self._best()[None]
+
+    def report(self) -> dict[str, float]:
+        """Role and iteration of the next query, rho_k, eq. (12) at this plan's Z_2, and the length of the last gradient."""
+        role = REPEAT if len(self.y) - self.began < self.repeats else EXPLORATION
+        return {
+            "role": role if self.k else INITIAL,
+            "iteration": self.k,
+            "penalty": self._rho,
+            "trace": self.trace,
+            "slope": self.slope,
+        }
+
+    def _plan(self, information: GradientInformation) -> None:
+        """Lines 5 to 7. What is added to the data meanwhile pushes nothing out of the window of N_m."""
+        b1, b2 = self.schedule(self.k, *self.sizes)
+        blocks = [np.tile(self.iterate, (b1, 1))]
+        if self.counts_repeats:  # REFERENCE CODE: eq. (13) conditions on D_{k-1} and Z_2 alone
+            information = information.extend(blocks[0][: 1 if self.averaged else b1])
+        for size in [b2] if self.joint else [1] * b2:
+            blocks.append(self._most_informative(information, size))
+            information = information.extend(blocks[-1])
+        self.plan, self.repeats, self.began = np.vstack(blocks), b1, len(self.y)
+        self.trace = float(information.trace.max())
+
+    def _most_informative(self, information: GradientInformation, b: int) -> Array:
+        """The b points (b, d) near the iterate that minimise eq. (12), its maximum smoothed: Adam from several starts."""
+        low, high = np.clip(self.iterate - self.delta, 0.0, 1.0), np.clip(self.iterate + self.delta, 0.0, 1.0)
+        starts = self.rng.uniform(low, high, (self.starts, b, self.domain.d))
+        starts[0, :1] = self.iterate
+        trace = information.trace - self.prior_share * self.kernels.slope_variance
+
+        def alpha(Z: Array) -> tuple[Array, Array]:
+            reduction, slopes = information.reduction(Z)
+            value, weights = smooth_maximum(trace[:, None] - reduction, self.temperature)
+            return value, -np.einsum("ms,msbd->sbd", weights, slopes)
+
+        ends = descend(alpha, starts, low, high, steps=self.steps, rate=self.rate)
+        return ends[np.argmin(alpha(ends)[0])]
+
+    def _step(self, design: Design, seen: Seen) -> Array:
+        """x_{k+1}, lines 10 and 11."""
+        means, slopes = design.at(self.iterate).means(seen.values)
+        violation = self.violation(means - seen.zeros)[1:]
+        gradient = self._rho * violation @ slopes[1:] - slopes[0]  # eq. (14)
+        self.slope = float(np.linalg.norm(gradient))
+        eta = self.step * self.k**self.step_power
+        return np.clip(self.iterate - eta * self.direction(gradient), 0.0, 1.0)
+
+    @property
+    def _rho(self) -> float:
+        return float(self.penalty * max(self.k, 1) ** self.penalty_power)
+
+    def _best(self) -> Array:
+        """The best feasible point so far; where none is, the one with the least sum of violations."""
+        return self.x[best(self.y, np.abs(self.violation(self.g)))]
+
+    def _seen(self) -> Seen:
+        """The N_m most recent data in the units of the models."""
+        rows = self.records[floor(max(0.0, len(self.records) - self.memory)) :]
+        totals = np.add.reduceat(np.column_stack([self.y, self.g]), rows)
+        values = totals / np.diff(rows, append=len(self.y))[:, None]
+        units = [self.standard(column) for column in values.T]
+        centres, spreads = np.array([unit.centre for unit in units]), np.array([unit.spread for unit in units])
+        means = np.zeros(len(units))
+        if self.known and self.standard is raw:
+            means = np.array([kernel["mean"] for kernel in self.known], dtype=np.float64)
+        noise = self.noise / spreads**2 if self.noise_is_observed else np.full(len(units), self.noise)
+        return Seen(self.x[rows], (values - centres) / spreads - means, -centres / spreads - means, noise)
+
+    def _first_kernels(self) -> Kernels:
+        """The known kernels, or those before any fit, but for their noise."""
+        M, d = 1 + self.g.shape[1], self.domain.d
+        if not self.known:
+            return Kernels(np.full((M, d), self.lengthscale[-1]), np.full(M, self.outputscale[-1]), np.empty(M))
+        if len(self.known) != M:
+            raise ValueError(f"kernels: expected {M}, one for y and one for each of {M - 1} constraints, got {len(self.known)}")
+        lengthscales = [np.broadcast_to(np.asarray(kernel["lengthscale"], dtype=np.float64), d) for kernel in self.known]
+        outputscales = np.array([kernel["outputscale"] for kernel in self.known], dtype=np.float64)
+        return Kernels(np.array(lengthscales), outputscales, np.empty(M))
+
+    def _next_kernels(self, seen: Seen) -> Kernels:
+        """The kernels of iteration k, fitted in the first one after every `fit_every`."""
+        if self.known:
+            return self.kernels
+        last = replace(self._first_kernels(), noise=seen.noise) if self.forgets else self.kernels
+        if self.k == 1 or (self.k - 1) % self.fit_every:
+            return last
+        scales = []
+        for i, values in enumerate(seen.values.T):
+            model = isotropic(
+                lengthscale=last.lengthscale[i, 0], outputscale=last.outputscale[i], noise=seen.noise[i],
+                gamma=self.lengthscale[:2], normal=self.outputscale[:2],
+            )  # fmt: skip
+            kernel = fit(model, torch.from_numpy(seen.X), torch.from_numpy(values), self.method, self.rng).kernel
+            scales.append((kernel.base_kernel.lengthscale.item(), kernel.outputscale.item()))
+        lengthscales, outputscales = np.array(scales).T
+        return Kernels(np.tile(lengthscales[:, None], (1, self.domain.d)), outputscales, seen.noise)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What the models learn from, each in its own units: n data of M functions."""
+
+    X: Array  # (n, d)
+    values: Array  # (n, M), less the prior means
+    zeros: Array  # (M,), where zero lies among them
+    noise: Array  # (M,), variances
+
+
+def fixed(k: int, repeats: int, exploration: int) -> tuple[int, int]:
+    """b^(1) and b^(2) that stay."""
+    return repeats, exploration
+
+
+def growing(k: int, repeats: int, exploration: int) -> tuple[int, int]:
+    """App. B.1, where repeats = 1 and exploration = 5."""
+    return floor(log(k + 1) + repeats), floor(0.5 * k + exploration)
+
+
+def theory(k: int, repeats: int, exploration: int) -> tuple[int, int]:
+    """Corollary 5.6, where repeats = 1 and exploration = d."""
+    return k * repeats, k**2 * exploration
+
+
+def smooth_maximum(values: Array, temperature: float) -> tuple[Array, Array]:
+    """t ln sum_i exp(v_i / t) over the rows of values (M, s), shape (s,), and its derivatives (M, s)."""
+    largest = values.max(0)
+    weights = np.exp((values - largest) / temperature)
+    total = weights.sum(0)
+    return largest + temperature * np.log(total), weights / total
+
+
+def descend(f: Callable[[Array], tuple[Array, Array]], x: Array, low: Array, high: Array, *, steps: int, rate: float) -> Array:
+    """The ends of Adam's descents (kingma2015adam) within a box, each from its own row of x; f gives values and slopes."""
+    first = second = np.zeros(1)
+    for t in range(1, steps + 1):
+        slope = f(x)[1]
+        first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
+        x = x - rate * (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
+        x = np.minimum(np.maximum(x, low), high)
+    return x
+
+
+def positive(g: Array) -> Array:
+    """What violates g <= 0."""
+    return np.maximum(g, 0.0)
+
+
+def itself(g: Array) -> Array:
+    """What violates g = 0."""
+    return g
+
+
+def normalised(gradient: Array) -> Array:
+    """Its direction; zeros where it has none."""
+    norm = np.linalg.norm(gradient)
+    return gradient / norm if norm > FLAT else np.zeros_like(gradient)
+
+
+NOISE_UNITS = {"models": False, "observed": True}  # of the variance `noise`
+SCHEDULES = {"fixed": fixed, "growing": growing, "theory": theory}
+CONSTRAINTS = {"inequality": positive, "equality": itself}
+DIRECTIONS = {"normalised": normalised, "plain": itself}
+MEASURES = {"posterior-trace": 0.0, "less-prior-trace": 1.0}  # share of the prior trace that is left out
+BATCHES = {"joint": True, "greedy": False}
+REPEATED = {"separate": False, "averaged": True}
+CONDITIONS = {"data": False, "data-and-repeats": True}
+BETWEEN_FITS = {"keep": False, "forget": True}

@@ -1,0 +1,52 @@
+"""Maximum of a function of points in the unit cube by Adam (kingma2015adam): score many candidates, climb from the best few.
+
+Adam's moments and steps are those of single coordinates, so that climbs in lockstep are as independent as climbs one by one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from algorithms.api import Array
+from algorithms.parts.maximise import Function
+from algorithms.parts.sampling import sobol
+
+FIRST, SECOND, TINY = 0.9, 0.999, 1e-8  # decay of both moments and what keeps a quotient finite, as that paper has them
+
+
+def maximise_by_adam(
+    f: Function, d: int, rng: np.random.Generator, *, raw: int, starts: int, steps: int, rate: float
+) -> tuple[Array, float]:
+    """The best end (d,) of all climbs and its value, from the best `starts` of `raw` Sobol candidates."""
+    candidates = sobol(rng, raw, d)
+    values = _values(f, candidates)
+    finite = np.flatnonzero(np.isfinite(values))
+    if len(finite) == 0:
+        raise ArithmeticError(f"the function is finite at none of {raw} candidates: look at the model behind it")
+    ends = ascend(f, candidates[finite[np.argsort(-values[finite], kind="stable")[:starts]]], steps=steps, rate=rate)
+    values = _values(f, ends)
+    return ends[np.nanargmax(values)], float(np.nanmax(values))
+
+
+def ascend(f: Function, x: Array, *, steps: int, rate: float) -> Array:
+    """Where so many steps end that begin at x (s, d) and stay in the unit cube, (s, d)."""
+    first, second = np.zeros_like(x), np.zeros_like(x)
+    for t in range(1, steps + 1):
+        slope = _slopes(f, x)
+        first, second = FIRST * first + (1 - FIRST) * slope, SECOND * second + (1 - SECOND) * slope**2
+        step = first / (1 - FIRST**t) / (np.sqrt(second / (1 - SECOND**t)) + TINY)
+        x = np.clip(x + rate * step, 0.0, 1.0)
+    return x
+
+
+def _slopes(f: Function, x: Array) -> Array:
+    X = torch.from_numpy(x).requires_grad_()
+    values = f(X)
+    (slopes,) = torch.autograd.grad(values, X, torch.ones_like(values))
+    return slopes.numpy()
+
+
+def _values(f: Function, x: Array) -> Array:
+    with torch.no_grad():
+        return f(torch.from_numpy(x)).numpy()

@@ -1,0 +1,41 @@
+"""An RBF kernel with priors on its parameters, to be fitted under noise that is known (gardner2018gpytorch)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from gpytorch.constraints import GreaterThan
+from gpytorch.kernels import RBFKernel, ScaleKernel
+from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ZeroMean
+from gpytorch.priors import GammaPrior, NormalPrior
+
+from algorithms.parts.kernels import Model
+
+
+def isotropic(*, lengthscale: float, outputscale: float, noise: float, gamma: Sequence[float], normal: Sequence[float]) -> Model:
+    """a exp(-|x - x'|^2/(2 l^2)) and mean zero, from first values of l and a; `noise` is a variance and stays.
+
+    Prior of l: Gamma of this concentration and rate. Prior of a: normal of this mean and standard deviation.
+    """
+    rbf = RBFKernel(lengthscale_prior=GammaPrior(*_double(gamma)), lengthscale_constraint=_positive())
+    kernel = ScaleKernel(rbf, outputscale_prior=NormalPrior(*_double(normal)), outputscale_constraint=_positive())
+    model = Model(ZeroMean(), kernel, _known_noise())
+    rbf.lengthscale, kernel.outputscale, model.likelihood.noise = _double([lengthscale]), _double(outputscale), _double([noise])
+    return model
+
+
+def _known_noise() -> GaussianLikelihood:
+    likelihood = GaussianLikelihood(noise_constraint=_positive())
+    likelihood.requires_grad_(False)
+    return likelihood
+
+
+def _positive() -> GreaterThan:
+    return GreaterThan(0.0, transform=None, initial_value=1.0)
+
+
+def _double(numbers: float | Sequence[float]) -> torch.Tensor:
+    """Not rounded to single precision, as GPyTorch's initial values are."""
+    return torch.tensor(numbers, dtype=torch.float64)

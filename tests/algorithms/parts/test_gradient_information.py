@@ -1,0 +1,241 @@
+"""Gradients of Gaussian processes against dense conditioning, automatic differentiation and values by hand."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process.kernels import RBF
+from torch.func import hessian, jacrev
+
+from algorithms.parts.gradient_information import Design, Kernels
+
+
+def kernels(seed=0, M=3, d=4, noise=0.01, isotropic=False):
+    draw = np.random.default_rng(seed)
+    lengthscale = draw.uniform(0.5, 2.0, (M, 1 if isotropic else d)) * np.sqrt(d / 4)
+    return Kernels(np.broadcast_to(lengthscale, (M, d)), draw.uniform(0.5, 2.0, M), noise * np.arange(1, M + 1))
+
+
+def case(n, d, seed=0, duplicated=False, **changes):
+    """Kernels, n inputs and a point."""
+    draw = np.random.default_rng(100 + seed)
+    X = draw.random((n, d))
+    if duplicated:
+        X[n // 2 :] = X[: n - n // 2]
+    return kernels(seed, d=d, **changes), X, draw.random(d)
+
+
+def covariance(l, a, A, B):  # noqa: E741
+    """One kernel, with the differences written out."""
+    return a * np.exp(-0.5 * (((A[:, None, :] - B[None, :, :]) / l) ** 2).sum(2))
+
+
+def dense(k, X, x):
+    """The traces (M,) of the gradients' covariances at x given X (n, d), each by a full factorisation."""
+    traces = []
+    for l, a, noise in zip(k.lengthscale, k.outputscale, k.noise, strict=True):  # noqa: E741
+        K = covariance(l, a, X, X) + noise * np.eye(len(X))
+        G = covariance(l, a, X, x[None]) * (X - x) / l**2
+        traces.append(a * (1 / l**2).sum() - np.trace(G.T @ np.linalg.solve(K, G)))
+    return np.array(traces)
+
+
+def scores(k, X, x, Z):
+    """tr(U' V^-1 U) (M,) of one batch Z (b, d) in torch, differentiable over Z."""
+    X, x, found = torch.from_numpy(X), torch.from_numpy(x), []
+    for l, a, noise in zip(torch.from_numpy(k.lengthscale.copy()), k.outputscale, k.noise, strict=True):  # noqa: E741
+
+        def cov(A, B, l=l, a=a):  # noqa: E741
+            return a * torch.exp(-0.5 * (((A[:, None] - B[None]) / l) ** 2).sum(2))
+
+        K = cov(X, X) + noise * torch.eye(len(X), dtype=torch.float64)
+        G = cov(X, x[None]) * (X - x) / l**2
+        U = cov(Z, x[None]) * (Z - x) / l**2 - cov(Z, X) @ torch.linalg.solve(K, G)
+        V = cov(Z, Z) + noise * torch.eye(len(Z), dtype=torch.float64) - cov(Z, X) @ torch.linalg.solve(K, cov(X, Z))
+        found.append((U * torch.linalg.solve(V, U)).sum())
+    return torch.stack(found)
+
+
+SIZES = pytest.mark.parametrize(
+    ("n", "d", "duplicated"), [(0, 3, False), (1, 1, False), (5, 3, False), (40, 12, True), (200, 100, False)]
+)
+
+
+def test_a_kernel_by_hand():
+    k = Kernels(np.array([[2.0, 0.5], [1.0, 1.0]]), np.array([3.0, 1.0]), np.full(2, 0.1))
+    A, B = np.array([[0.0, 0.0]]), np.array([[2.0, 0.5], [0.0, 1.0]])
+    assert_allclose(k(A, B)[:, 0], [[3 * np.exp(-1), 3 * np.exp(-2)], [np.exp(-2.125), np.exp(-0.5)]], rtol=1e-14)
+    assert_allclose(k.slope_variance, [3 * (0.25 + 4), 2.0], rtol=1e-14)
+
+
+def test_kernels_are_scikit_learns_and_never_above_their_variance():
+    k, X, _ = case(7, 4)
+    for K, l, a in zip(k(X, X), k.lengthscale, k.outputscale, strict=True):  # noqa: E741
+        assert_allclose(K, a * RBF(l)(X), rtol=1e-12)
+        assert K.max() <= a
+
+
+def test_two_values_around_a_point_by_hand():
+    """Values at +-h tell of the slope only by their difference: T = 1 - (2 h e^{-h^2/2})^2 / (2 (1 + s - e^{-2 h^2}))."""
+    h, noise = 0.3, 0.05
+    unit = Kernels(np.ones((1, 1)), np.ones(1), np.full(1, noise))
+    information = Design.of(unit, np.array([[0.5 - h], [0.5 + h]])).at(np.array([0.5]))
+    explained = (2 * h * np.exp(-(h**2) / 2)) ** 2 / (2 * (1 + noise - np.exp(-2 * h**2)))
+    assert_allclose(information.trace, [1 - explained], rtol=1e-12)
+    mean, slope = information.means(np.array([[-1.0], [1.0]]))
+    assert_allclose(mean, 0, atol=1e-15)
+    assert_allclose(slope, [[2 * h * np.exp(-(h**2) / 2) / (1 + noise - np.exp(-2 * h**2))]], rtol=1e-12)
+
+
+def test_a_value_at_the_point_tells_nothing_of_its_slope_but_anchors_others():
+    unit, x = Kernels(np.ones((1, 1)), np.ones(1), np.full(1, 0.01)), np.array([0.5])
+    assert_allclose(Design.of(unit, x[None]).at(x).trace, [1.0], rtol=1e-14)
+    beside = Design.of(unit, np.array([[0.6]])).at(x)
+    assert beside.extend(x[None]).trace < 0.95 * beside.trace
+
+
+@SIZES
+def test_the_trace_is_that_of_a_full_factorisation(n, d, duplicated):
+    k, X, x = case(n, d, duplicated=duplicated)
+    assert_allclose(Design.of(k, X).at(x).trace, dense(k, X, x), rtol=1e-8)
+
+
+def test_the_posterior_gradient_is_the_derivative_of_the_posterior():
+    """Mean and covariance of f | data are differentiated by torch."""
+    k, X, x = case(6, 3)
+    r = np.random.default_rng(0).standard_normal((6, 3))
+    information = Design.of(k, X).at(x)
+    mean, slope = information.means(r)
+    for i, (l, a) in enumerate(zip(k.lengthscale, k.outputscale, strict=True)):  # noqa: E741
+        H = torch.from_numpy(np.linalg.inv(covariance(l, a, X, X) + k.noise[i] * np.eye(6)))
+        scaled, scale = torch.from_numpy(X / l), torch.from_numpy(l.copy())
+
+        def row(z, scaled=scaled, scale=scale, a=a):
+            return a * torch.exp(-0.5 * ((z / scale - scaled) ** 2).sum(1))
+
+        def both(z, other, row=row, scale=scale, H=H, a=a):
+            return a * torch.exp(-0.5 * (((z - other) / scale) ** 2).sum()) - row(z) @ H @ row(other)
+
+        def posterior(z, row=row, H=H, values=torch.from_numpy(r[:, i].copy())):
+            return row(z) @ H @ values
+
+        at = torch.from_numpy(x)
+        assert_allclose(mean[i], posterior(at).item(), rtol=1e-9)
+        assert_allclose(slope[i], jacrev(posterior)(at).numpy(), rtol=1e-8, atol=1e-10)
+        cross = jacrev(jacrev(both, argnums=1), argnums=0)(at, at)
+        assert_allclose(information.trace[i], torch.trace(cross).item(), rtol=1e-8)
+
+
+@SIZES
+@pytest.mark.parametrize("b", [1, 3])
+def test_a_reduction_is_what_a_full_factorisation_loses(n, d, duplicated, b):
+    k, X, x = case(n, d, duplicated=duplicated)
+    Z = np.random.default_rng(3).random((4, b, d))
+    Z[0, 0] = x  # at the point itself
+    Z[1, :] = Z[1, 0]  # one point several times
+    if n:
+        Z[2, 0] = X[0]  # at a datum
+    information = Design.of(k, X).at(x)
+    reduction, _ = information.reduction(Z)
+    for batch, J in zip(Z, reduction.T, strict=True):
+        expected = dense(k, np.vstack([X, batch]), x)
+        assert_allclose(information.trace - J, expected, rtol=1e-8)
+        assert_allclose(information.extend(batch).trace, expected, rtol=1e-8)
+
+
+@SIZES
+@pytest.mark.parametrize("b", [1, 3])
+def test_slopes_of_reductions_are_autograds(n, d, duplicated, b):
+    k, X, x = case(n, d, duplicated=duplicated)
+    Z = x + np.random.default_rng(4).uniform(-0.3, 0.3, (2, b, d))
+    Z[1, 0] = x
+    reduction, slopes = Design.of(k, X).at(x).reduction(Z)
+    for s in range(2):
+        batch = torch.from_numpy(Z[s]).requires_grad_()
+        values = scores(k, X, x, batch)
+        assert_allclose(reduction[:, s], values.detach().numpy(), rtol=1e-8)
+        for i, value in enumerate(values):
+            (expected,) = torch.autograd.grad(value, batch, retain_graph=True)
+            assert_allclose(slopes[i, s], expected.numpy(), rtol=1e-7, atol=1e-9 * np.abs(expected.numpy()).max())
+
+
+def test_one_candidate_is_the_rank_one_form():
+    """u(z) = d/dx k(x,z) - P' k_z, v(z) = k(z,z) - k_z' K^-1 k_z + noise, J = |u|^2/v; its gradient as derived by hand."""
+    k, X, x = case(9, 4, M=1, isotropic=True)
+    l, a, z = k.lengthscale[0, 0], k.outputscale[0], np.random.default_rng(5).random(4)  # noqa: E741
+    K_inv = np.linalg.inv(covariance(l, a, X, X) + k.noise[0] * np.eye(9))
+    kx, kz = covariance(l, a, x[None], z[None])[0, 0], covariance(l, a, X, z[None])[:, 0]
+    P = K_inv @ (covariance(l, a, X, x[None]) * (X - x) / l**2)
+    r, c = z - x, K_inv @ kz
+    u, v = kx * r / l**2 - P.T @ kz, a - kz @ c + k.noise[0]
+    w = kz * (2 / v * P @ u - 2 * (u @ u) / v**2 * c)
+    gradient = 2 / v * kx / l**2 * (u - r * (r @ u) / l**2) - (X.T @ w - z * w.sum()) / l**2
+    reduction, slopes = Design.of(k, X).at(x).reduction(z[None, None])
+    assert_allclose(reduction, [[u @ u / v]], rtol=1e-9)
+    assert_allclose(slopes[0, 0, 0], gradient, rtol=1e-8)
+
+
+@SIZES
+def test_bordering_equals_factorising_anew(n, d, duplicated):
+    k, X, x = case(n, d, duplicated=duplicated)
+    Z = np.random.default_rng(6).random((4, d))
+    Z[1], Z[2] = x, Z[0]
+    r = np.random.default_rng(7).standard_normal((n + 4, 3))
+    block, anew = Design.of(k, X).at(x).extend(Z), Design.of(k, np.vstack([X, Z])).at(x)
+    single = Design.of(k, X).at(x)
+    for z in Z:
+        single = single.extend(z[None])
+    for grown in (block, single):
+        scale = np.abs(anew.H).max()
+        assert_allclose(grown.H, anew.H, rtol=0, atol=1e-9 * scale)
+        assert_allclose(grown.P, anew.P, rtol=0, atol=1e-9 * np.abs(anew.P).max())
+        assert_allclose(grown.trace, anew.trace, rtol=1e-8)
+        for value, expected in zip(grown.means(r), anew.means(r), strict=True):
+            assert_allclose(value, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+
+
+def test_a_block_is_a_sequence_of_single_candidates():
+    k, X, x = case(10, 5)
+    Z, total, information = np.random.default_rng(8).random((6, 5)), 0.0, Design.of(k, X).at(x)
+    whole = information.reduction(Z[None])[0][:, 0]
+    for z in Z:
+        total += information.reduction(z[None, None])[0][:, 0]
+        information = information.extend(z[None])
+    assert_allclose(total, whole, rtol=1e-9)
+
+
+def test_batches_do_not_meet_each_other():
+    k, X, x = case(8, 4)
+    information, Z = Design.of(k, X).at(x), np.random.default_rng(9).random((5, 3, 4))
+    together = information.reduction(Z)
+    for s in range(5):
+        for all_of_them, alone in zip(together, information.reduction(Z[s : s + 1]), strict=True):
+            assert_allclose(all_of_them[:, s], alone[:, 0], rtol=1e-10)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 12), st.integers(1, 5), st.integers(1, 4))
+def test_values_never_hurt_and_the_order_of_a_batch_does_not_matter(seed, n, d, b):
+    k, X, x = case(n, d, seed=seed)
+    Z = np.random.default_rng(seed).random((1, b, d))
+    information = Design.of(k, X).at(x)
+    reduction, slopes = information.reduction(Z)
+    assert (information.trace > -1e-9).all() and (information.trace <= k.slope_variance * (1 + 1e-12)).all()
+    assert (reduction >= -1e-12).all() and (information.trace[:, None] - reduction > -1e-9).all()
+    turned, turned_slopes = information.reduction(Z[:, ::-1])
+    assert_allclose(turned, reduction, rtol=1e-7, atol=1e-12)
+    assert_allclose(turned_slopes[:, :, ::-1], slopes, rtol=1e-5, atol=1e-7)
+
+
+def test_without_data_a_candidate_at_the_point_itself_has_no_slope():
+    """J is even in z - x then; its curvature is 2 a^2/l^4 / (a + noise)."""
+    k, _, x = case(0, 3, M=1)
+    information = Design.of(k, np.empty((0, 3))).at(x)
+    reduction, slopes = information.reduction(x[None, None])
+    assert_allclose(reduction, 0, atol=1e-15)
+    assert_allclose(slopes, 0, atol=1e-15)
+    H = hessian(lambda z: scores(k, np.empty((0, 3)), x, z[None])[0])(torch.from_numpy(x)).numpy()
+    expected = 2 * k.outputscale[0] ** 2 / k.lengthscale[0] ** 4 / (k.outputscale[0] + k.noise[0])
+    assert_allclose(H, np.diag(expected), rtol=1e-9, atol=1e-12)

@@ -1,0 +1,128 @@
+"""Constrained expected improvement: Monte Carlo, BoTorch, its limits, and the point it picks."""
+
+import numpy as np
+import pytest
+import torch
+from botorch.acquisition.analytic import LogConstrainedExpectedImprovement
+from botorch.models import ModelListGP, SingleTaskGP
+from numpy.testing import assert_allclose, assert_array_equal
+
+from algorithms.api import Box, Observation
+from algorithms.cei import CEI
+from algorithms.parts.acquisition import log_ei
+from algorithms.parts.outputs import zero
+
+FITTED = {"kernels": "fit", "noise": 0.01, "standard": "sample", "lengthscale": [3.0, 3.0, 1.0],
+          "outputscale": [2.0, 1.0, 0.693], "fit_every": 5, "fit_steps": 5}  # fmt: skip
+SEARCH = {"raw": 256, "starts": 10, "steps": 50, "rate": 0.01}
+KERNELS = [{"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0}, {"lengthscale": 0.5, "outputscale": 1.0, "mean": 0.5},
+           {"lengthscale": [0.4, 0.9], "outputscale": 2.0, "mean": 0.5}]  # fmt: skip
+KNOWN = {**FITTED, "kernels": KERNELS, "standard": "raw"}
+Z = torch.from_numpy(np.random.default_rng(9).random((6, 2)))
+
+
+def evaluate(x, slack=0.0):
+    g = np.column_stack([x[:, 0] - 0.5, np.sin(4 * x[:, 1])])
+    return Observation(2 + np.cos(5 * x).sum(1), g - slack, np.empty((len(x), 0)))
+
+
+def told(n=10, slack=0.3, m=2, seed=0, **changes):
+    optimizer = CEI(Box(2), np.random.default_rng(seed), **{**FITTED, **SEARCH, **changes})
+    x = np.random.default_rng(seed).random((n, 2))
+    obs = evaluate(x, slack)
+    optimizer.tell(x, Observation(obs.y, obs.g[:, :m], obs.factor_values))
+    return optimizer
+
+
+@pytest.mark.parametrize("parameters", [FITTED, KNOWN])
+def test_the_promise_is_the_mean_improvement_of_feasible_draws(parameters):
+    optimizer, rng, draws = told(6, **parameters), np.random.default_rng(1), 100_000
+    feasible = (optimizer.g <= 0).all(1)
+    assert 0 < feasible.sum() < 6
+    Z = torch.from_numpy(rng.random((300, 2)))
+    Z = Z[optimizer.promise(Z).argsort(descending=True)[:30:5]]
+    normal = rng.standard_normal((3, draws, 1))
+    y, *g = (
+        fitted.units.centre + fitted.units.spread * (mean + variance.sqrt() * torch.from_numpy(z)).numpy()
+        for fitted, z in zip(optimizer.models, normal, strict=True)
+        for mean, variance in [fitted.posterior(Z)]
+    )  # (draws, 6) each, in the units of the problem
+    gain = np.maximum(y - optimizer.y[feasible].max(), 0.0) * (np.array(g) <= 0).all(0)
+    error = gain.std(0) / np.sqrt(draws)
+    expected = np.exp(optimizer.promise(Z).numpy()) * optimizer.models[0].units.spread
+    assert (np.abs(gain.mean(0) - expected) < 4 * error + 1e-9).all()
+    assert expected.max() > 0.01
+
+
+def test_the_promise_is_botorchs():
+    optimizer = told()
+    models = [
+        SingleTaskGP(
+            p.X, p.y[:, None], covar_module=p.model.kernel, likelihood=p.model.likelihood, mean_module=p.model.mean,
+            outcome_transform=None,
+        ).eval()
+        for p in (fitted.posterior for fitted in optimizer.models)
+    ]  # fmt: skip
+    best = optimizer.models[0].units(optimizer.y[(optimizer.g <= 0).all(1)]).max()
+    bounds = {i: (None, zero(fitted)) for i, fitted in enumerate(optimizer.models) if i}
+    theirs = LogConstrainedExpectedImprovement(ModelListGP(*models), best_f=best, objective_index=0, constraints=bounds)
+    assert_allclose(optimizer.promise(Z), theirs(Z[:, None]).detach(), rtol=1e-6, atol=1e-8)
+
+
+def test_without_constraints_it_is_expected_improvement():
+    optimizer = told(m=0)
+    y = optimizer.models[0]
+    assert_array_equal(optimizer.promise(Z), log_ei(*y.posterior(Z), float(y.units(optimizer.y.max()))))
+
+
+def test_before_anything_feasible_is_seen_feasibility_alone_counts():
+    optimizer = told(slack=-2.0)
+    assert (optimizer.g > 0).all()
+    expected = sum(
+        torch.special.log_ndtr((zero(fitted) - mean) / variance.sqrt())
+        for fitted in optimizer.models[1:]
+        for mean, variance in [fitted.posterior(Z)]
+    )
+    assert_allclose(optimizer.promise(Z), expected, atol=1e-9)
+    other = told(slack=-2.0)
+    other.y[:] = 7.0  # whatever y is
+    assert_array_equal(other.promise(Z), optimizer.promise(Z))
+
+
+def test_only_feasible_values_are_to_be_improved_on():
+    optimizer = told()
+    before = optimizer.promise(Z)
+    optimizer.y[(optimizer.g > 0).any(1)] += 100.0  # the models have not learnt of it
+    assert_array_equal(optimizer.promise(Z), before)
+
+
+def test_the_query_is_as_good_as_any_on_a_grid():
+    optimizer = told()
+    axis = torch.linspace(0, 1, 41, dtype=torch.float64)
+    promised = optimizer.promise(torch.cartesian_prod(axis, axis))
+    query = optimizer.ask(1, optimizer.x[:0])
+    assert query.shape == (1, 2)
+    assert optimizer.promise(torch.from_numpy(query)).item() >= promised.max() - 0.01
+
+
+def test_it_recommends_the_best_feasible_point():
+    optimizer = told()
+    (x,) = optimizer.recommend()
+    obs = evaluate(optimizer.x, 0.3)
+    assert evaluate(x[None], 0.3).y == obs.y[(obs.g <= 0).all(1)].max()
+    optimizer = told(slack=-2.0)
+    assert_array_equal(optimizer.recommend()[0], optimizer.x[np.argmin(optimizer.g.clip(0).sum(1))])
+
+
+def test_it_finds_the_constrained_optimum():
+    """y falls in both coordinates and g keeps it from the corner: the optimum is (0.3, 0)."""
+    optimizer = CEI(Box(2), np.random.default_rng(0), **{**FITTED, **SEARCH, "raw": 64, "starts": 2})
+
+    def evaluate(x):
+        return Observation(-x.sum(1), 0.3 - x[:, :1], np.empty((len(x), 0)))
+
+    x = np.random.default_rng(0).random((4, 2))
+    for _ in range(12):
+        optimizer.tell(x, evaluate(x))
+        x = optimizer.ask(1, x[:0])
+    assert_allclose(optimizer.recommend()[0], [0.3, 0.0], atol=0.05)

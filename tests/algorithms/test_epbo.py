@@ -1,0 +1,107 @@
+"""The exact penalty: its value from dense conditioning, its schedule, both readings of beta, and the point it picks."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import RBF
+
+from algorithms.api import Box, Observation
+from algorithms.epbo import EPBO
+from algorithms.parts.acquisition import ucb
+
+KERNELS = [{"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0}, {"lengthscale": 0.5, "outputscale": 1.0, "mean": 0.5}]
+PARAMETERS = {"beta": 2.0, "width": "multiplier", "penalty": 10.0, "raw": 256, "starts": 10, "steps": 50, "rate": 0.01,
+              "kernels": KERNELS, "noise": 0.01, "standard": "raw", "lengthscale": [3.0, 3.0, 1.0],
+              "outputscale": [2.0, 1.0, 0.693], "fit_every": 5, "fit_steps": 5}  # fmt: skip
+FITTED = {"kernels": "fit", "standard": "sample"}
+Z = np.random.default_rng(9).random((40, 2))
+
+
+def evaluate(x):
+    return Observation(np.cos(5 * x).sum(1), np.sin(4 * x[:, 1:]) - 0.5, np.empty((len(x), 0)))
+
+
+def told(rounds=1, **changes):
+    optimizer = EPBO(Box(2), np.random.default_rng(0), **{**PARAMETERS, **changes})
+    for k in range(rounds):
+        x = np.random.default_rng(k).random((10 if k == 0 else 1, 2))
+        optimizer.tell(x, evaluate(x))
+    return optimizer
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+@pytest.mark.parametrize(("width", "sigmas"), [("multiplier", 2.0), ("root", np.sqrt(2.0))])
+def test_the_value_is_the_papers(rounds, width, sigmas):
+    """Table 1 minimises LCB_f + 10 ln(k+1) sum max(0, LCB_c) of f = -y."""
+    optimizer, bounds = told(rounds, width=width), []
+    obs = evaluate(optimizer.x)
+    for kernel, column in zip(KERNELS, np.column_stack([-obs.y, obs.g]).T, strict=True):
+        k = RBF(kernel["lengthscale"])
+        gain = k(Z, optimizer.x) @ np.linalg.inv(k(optimizer.x) + 0.01 * np.eye(len(optimizer.x)))
+        mean = kernel["mean"] + gain @ (column - kernel["mean"])
+        bounds.append(mean - sigmas * np.sqrt(1 - (gain * k(Z, optimizer.x)).sum(1)))
+    violated = np.maximum(bounds[1], 0)
+    assert 0 < (violated > 0).sum() < 40
+    expected = bounds[0] + 10 * np.log(rounds + 1) * violated
+    assert_allclose(optimizer.promise(torch.from_numpy(Z)), -expected, atol=1e-7)
+    assert optimizer.report() == {"penalty": pytest.approx(10 * np.log(rounds + 1))}
+
+
+def test_standardised_constraints_are_compared_with_where_zero_went():
+    """Moving g by a constant that its mean takes away changes nothing but the place of zero."""
+    values = []
+    for shift in (0.0, 0.25):
+        optimizer = EPBO(Box(2), np.random.default_rng(0), **{**PARAMETERS, "standard": "sample"})
+        x = np.random.default_rng(0).random((10, 2))
+        obs = evaluate(x)
+        optimizer.tell(x, Observation(obs.y, obs.g + shift, obs.factor_values))
+        g = optimizer.models[1]
+        mean, variance = g.posterior(torch.from_numpy(Z))
+        lower = (g.units.centre + g.units.spread * (mean - 2 * variance.sqrt())).numpy()  # of g itself
+        mean, variance = optimizer.models[0].posterior(torch.from_numpy(Z))
+        expected = (mean + 2 * variance.sqrt()).numpy() - 10 * np.log(2) * np.maximum(lower, 0) / g.units.spread
+        assert_allclose(optimizer.promise(torch.from_numpy(Z)), expected, atol=1e-9)
+        values.append(expected)
+    assert (values[1] <= values[0] + 1e-9).all() and (values[1] < values[0] - 0.1).any()
+
+
+def test_without_constraints_it_is_gp_ucb():
+    optimizer = EPBO(Box(2), np.random.default_rng(0), **{**PARAMETERS, **FITTED})
+    x = np.random.default_rng(0).random((10, 2))
+    optimizer.tell(x, Observation.of(evaluate(x).y))
+    expected = ucb(*optimizer.models[0].posterior(torch.from_numpy(Z)), 4.0)
+    assert_allclose(optimizer.promise(torch.from_numpy(Z)), expected, atol=1e-12)
+
+
+def test_the_query_is_as_good_as_any_on_a_grid():
+    optimizer = told(**FITTED)
+    axis = torch.linspace(0, 1, 41, dtype=torch.float64)
+    promised = optimizer.promise(torch.cartesian_prod(axis, axis))
+    query = optimizer.ask(1, optimizer.x[:0])
+    assert optimizer.promise(torch.from_numpy(query)).item() >= promised.max() - 0.02
+
+
+def test_it_recommends_the_best_feasible_point():
+    optimizer = told()
+    feasible = optimizer.x[(optimizer.g <= 0).all(1)]
+    assert_array_equal(optimizer.recommend()[0], feasible[np.argmax(evaluate(feasible).y)])
+
+
+def test_it_finds_the_constrained_optimum():
+    """y falls in both coordinates and g keeps it from the corner: the optimum is (0.3, 0)."""
+    optimizer = EPBO(Box(2), np.random.default_rng(0), **{**PARAMETERS, **FITTED, "raw": 64, "starts": 2})
+
+    def evaluate(x):
+        return Observation(-x.sum(1), 0.3 - x[:, :1], np.empty((len(x), 0)))
+
+    x = np.random.default_rng(0).random((4, 2))
+    for _ in range(16):
+        optimizer.tell(x, evaluate(x))
+        x = optimizer.ask(1, x[:0])
+    assert_allclose(optimizer.recommend()[0], [0.3, 0.0], atol=0.08)
+
+
+def test_a_width_without_a_meaning_is_refused():
+    with pytest.raises(ValueError, match="width: expected multiplier or root, got 'none'"):
+        told(width="none")

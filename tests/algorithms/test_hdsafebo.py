@@ -1,0 +1,175 @@
+"""HDsafeBO's optimistic safe set, the boxes in which it looks, and its bookkeeping."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import RBF
+
+from algorithms.api import Box, Observation
+from algorithms.hdsafebo import HDsafeBO
+
+KERNELS = [{"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0}, {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.5},
+           {"lengthscale": [0.4, 0.9], "outputscale": 2.0, "mean": 0.5}]  # fmt: skip
+KNOWN = {"kernels": KERNELS, "standard": "raw"}
+TABLE = {"batch_per_dim": 0.5, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "fewest_successes": 3, "dims_per_success": 10,
+         "patience": 0, "improvement": 1e-3, "standstill": "nothing", "candidates": 200, "beta": 2.0, "interval": 2.0,
+         "sigma": "observed", "draws": "paths", "features": 200, "kernels": "fit", "noise": 0.01, "standard": "sample",
+         "lengthscale": [3.0, 3.0, 1.0], "outputscale": [2.0, 1.0, 0.693], "fit_every": 5, "fit_steps": 5}  # fmt: skip
+
+
+def new(d=2, seed=0, **changes):
+    return HDsafeBO(Box(d), np.random.default_rng(seed), **{**TABLE, **changes})
+
+
+def told(optimizer, y, g, x=None):
+    y, n = np.array(y, dtype=float), len(y)
+    x = np.random.default_rng(len(optimizer.y)).random((n, optimizer.domain.d)) if x is None else x
+    g = np.array(g, dtype=float).reshape(n, -1)
+    optimizer.tell(x, Observation(y, g, np.empty((n, 0))))
+    return optimizer
+
+
+def bowl(x):
+    return -((x - 0.3) ** 2).sum(1)
+
+
+@pytest.mark.parametrize(("d", "batch", "successes"), [(2, 1, 3), (25, 13, 3), (50, 25, 5), (100, 50, 10), (102, 51, 11)])
+def test_batch_and_tolerances_are_table_1(d, batch, successes):
+    optimizer = new(d)
+    assert optimizer.batch == batch
+    assert (optimizer.initial.success_tolerance, optimizer.initial.failure_tolerance) == (successes, 2)
+
+
+@pytest.mark.parametrize("beta", [0.5, 2.0])
+@pytest.mark.parametrize("interval", [1.0, 2.0])
+@pytest.mark.parametrize(("sigma", "noise"), [("latent", 0.0), ("observed", 0.01)])
+def test_a_candidate_may_be_safe_where_every_lower_bound_says_so(beta, interval, sigma, noise):
+    x = np.random.default_rng(0).random((8, 2))
+    g = 4 * x - [1.5, 2.0]
+    optimizer = told(new(beta=beta, interval=interval, sigma=sigma, **KNOWN), bowl(x), g, x)
+    Z, safe = np.random.default_rng(1).random((500, 2)), []
+    for kernel, column in zip(KERNELS[1:], g.T, strict=True):
+        k, a, m = RBF(kernel["lengthscale"]), kernel["outputscale"], kernel["mean"]
+        gain = a * k(Z, x) @ np.linalg.inv(a * k(x) + 0.01 * np.eye(8))
+        deviation = np.sqrt(a - (gain * a * k(Z, x)).sum(1) + noise)
+        safe.append(m + gain @ (column - m) - beta * interval * deviation <= 0)
+    assert_array_equal(optimizer.may_be_safe(Z), safe[0] & safe[1])
+    assert 0 < (safe[0] & safe[1]).sum() < min(safe[0].sum(), safe[1].sum())
+
+
+def test_standardised_constraints_are_compared_with_where_zero_went():
+    x = np.random.default_rng(0).random((30, 2))
+    optimizer = told(new(beta=0.0), bowl(x), 100 * (x[:, 0] - 0.7), x)
+    Z = np.random.default_rng(1).random((200, 2))
+    clear = np.abs(Z[:, 0] - 0.7) > 0.1
+    assert_array_equal(optimizer.may_be_safe(Z)[clear], Z[clear, 0] < 0.7)
+
+
+def test_queries_lie_in_the_box_and_may_be_safe():
+    x = np.random.default_rng(0).random((20, 4))
+    g = 4 * (x[:, :2] - 0.5)
+    optimizer = told(new(4, batch_per_dim=3, length=0.6, beta=0.5), bowl(x), g, x)
+    safe = (g <= 0).all(1)
+    centre = x[safe][np.argmax(bowl(x[safe]))]
+    query = optimizer.ask(12, x[:0])
+    assert query.shape == (12, 4) and len(np.unique(query, axis=0)) == 12
+    assert optimizer.may_be_safe(query).all()
+    assert (np.abs(query - centre) <= 0.3 + 1e-12).all()
+    assert_array_equal(optimizer.recommend()[0], centre)
+    assert not optimizer.may_be_safe(np.random.default_rng(1).random((200, 4))).all()
+
+
+def test_while_nothing_is_safe_the_box_lies_around_the_least_violation():
+    x = np.random.default_rng(0).random((3, 4))
+    optimizer = told(new(4, length=0.1), [9.0, 1.0, 2.0], [[3.0, 0.0], [1.0, 1.0], [4.0, 4.0]], x)
+    assert (np.abs(optimizer.ask(2, x[:0]) - x[1]) <= 0.05 + 1e-12).all()
+
+
+def boxes(optimizer, room, monkeypatch, safe):
+    """The sides of the boxes in which an `ask` looked, where `safe` says which of its candidates may be safe."""
+    sides = []
+
+    def watched(points):
+        sides.append(np.ptp(points, axis=0).max())
+        return safe(points)
+
+    monkeypatch.setattr(optimizer, "may_be_safe", watched)
+    return optimizer.ask(room, optimizer.x[:0]), sides
+
+
+def test_the_box_is_halved_while_too_few_candidates_may_be_safe(monkeypatch):
+    centre = np.full((1, 3), 0.5)
+    optimizer = told(new(3, batch_per_dim=4, length=0.4, candidates=256), [0.0], [[-1.0]], centre)
+    near = lambda points: np.abs(points - 0.5).max(1) < 0.03  # noqa: E731
+    query, sides = boxes(optimizer, 12, monkeypatch, near)
+    assert_allclose(sides, [0.4, 0.2, 0.1], rtol=0.05)  # of 256 candidates about 1, 7, 55 are that near
+    assert query.shape == (12, 3) and near(query).all()
+    assert len(boxes(optimizer, 3, monkeypatch, near)[1]) == 2  # three would do
+    assert optimizer.region == optimizer.initial
+
+
+def test_where_no_box_has_enough_all_candidates_are_allowed(monkeypatch):
+    optimizer = told(new(3, batch_per_dim=4, length=0.4, shortest=0.04), [0.0], [[-1.0]], np.full((1, 3), 0.5))
+    query, sides = boxes(optimizer, 12, monkeypatch, lambda points: np.zeros(len(points), dtype=bool))
+    assert_allclose(sides, [0.4, 0.2, 0.1, 0.05], rtol=0.05)  # the next would be 0.025
+    assert query.shape == (12, 3)
+    assert (np.abs(query - 0.5) <= 0.025).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "g", "standstill", "successes", "failures"),
+    [
+        ([6.0, 1.0], [[-1.0], [-1.0]], "nothing", 1, 0),
+        ([6.0, 1.0], [[-1.0], [0.1]], "nothing", 0, 1),  # one is unsafe
+        ([6.0, 1.0], [[0.1], [0.1]], "failure", 0, 1),
+        ([5.004, 1.0], [[-1.0], [0.0]], "nothing", 0, 0),  # safe, and no better
+        ([5.004, 1.0], [[-1.0], [0.0]], "failure", 0, 1),
+    ],
+)
+def test_a_success_is_safe_and_better_and_a_failure_is_unsafe(y, g, standstill, successes, failures):
+    optimizer = told(new(standstill=standstill), [1.0, 5.0, 8.0], [[-1.0], [-1.0], [1.0]])
+    assert optimizer.region == optimizer.initial
+    region = told(optimizer, y, g).region
+    assert (region.successes, region.failures) == (successes, failures)
+
+
+def test_the_first_safe_batch_is_a_success():
+    optimizer = told(new(), [1.0, 5.0], [[1.0], [2.0]])
+    assert told(optimizer, [-9.0], [[0.0]]).region.successes == 1
+
+
+def test_of_several_constraints_all_must_hold():
+    optimizer = told(new(), [1.0, 5.0], [[-1.0, -1.0], [-1.0, 0.2]])
+    assert_array_equal(optimizer.recommend(), optimizer.x[[0]])
+    assert told(optimizer, [2.0], [[-1.0, 0.1]]).region.failures == 1
+    assert told(optimizer, [2.0], [[-1.0, -0.1]]).region.successes == 1
+
+
+def test_a_spent_region_starts_again_with_all_data():
+    optimizer = told(new(length=0.02), [1.0, 2.0], [[-1.0], [-1.0]])
+    while not optimizer.restarts:
+        told(optimizer, [3.0], [[1.0]])
+    assert optimizer.report() == {"length": 0.02, "restarts": 1}
+    assert len(optimizer.models[0].posterior.X) == 6
+
+
+def test_without_constraints_every_candidate_is_allowed(monkeypatch):
+    x = np.random.default_rng(0).random((5, 2))
+    optimizer = new(batch_per_dim=3, draws="factor")
+    optimizer.tell(x, Observation.of(bowl(x)))
+    assert optimizer.may_be_safe(x).all()
+    drawn, draw = [], optimizer.draw
+    monkeypatch.setattr(optimizer, "draw", lambda p, X, rng, **n: drawn.append((X.numpy(), draw(p, X, rng, **n))) or drawn[-1][1])
+    query = optimizer.ask(6, x[:0])
+    ((points, f),) = drawn
+    assert f.shape == (6, 200)
+    assert_array_equal(query[0], points[np.argmax(f[0])])
+    assert torch.equal(optimizer.models[0].posterior.X, torch.from_numpy(x))
+
+
+@pytest.mark.parametrize(("name", "message"), [("standstill", "nothing or failure"), ("sigma", "latent or observed"),
+                                               ("draws", "paths or factor")])  # fmt: skip
+def test_names_without_a_meaning_are_refused(name, message):
+    with pytest.raises(ValueError, match=f"{name}: expected {message}, got 'none'"):
+        new(**{name: "none"})

@@ -1,0 +1,206 @@
+"""SCBO's bookkeeping, its draws under constraints, and TuRBO as its limit."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
+
+from algorithms.api import Box, Observation
+from algorithms.parts.feasibility import distinct_best, violation
+from algorithms.scbo import SCBO, bilog, copula
+from algorithms.turbo import TuRBO
+
+TABLE = {"batch_per_dim": 0.5, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "fewest_successes": 3, "dims_per_success": 10,
+         "patience": 0, "improvement": 1e-3, "candidates": 200, "perturbed_dims": 20, "sides": "equal", "draws": "paths",
+         "features": 200, "y_as": "observed", "g_as": "observed", "kernels": "fit", "noise": 0.01, "standard": "sample",
+         "lengthscale": [3.0, 3.0, 1.0], "outputscale": [2.0, 1.0, 0.693], "fit_every": 5, "fit_steps": 5}  # fmt: skip
+TURBO = {"length": 0.8, "longest": 1.6, "shortest": 0.5**7, "patience": 0, "improvement": 1e-3, "perturbed_dims": 20,
+         "candidates_per_dim": 0, "fewest_candidates": 200, "most_candidates": 5000, "draws": "latent", "restart_per_dim": 2,
+         "standard": "sample", "lengthscale": [0.005, 2.0, 4.0], "outputscale": [1e-3, 0.7, 1e3], "noise": [1e-8, 5e-4, 1e-3],
+         "fit": "l-bfgs", "fit_steps": 5, "fit_rate": 0.0}  # fmt: skip
+
+
+def new(d=2, seed=0, **changes):
+    return SCBO(Box(d), np.random.default_rng(seed), **{**TABLE, **changes})
+
+
+def told(optimizer, y, g, x=None):
+    y, n = np.array(y, dtype=float), len(y)
+    x = np.random.default_rng(len(optimizer.y)).random((n, optimizer.domain.d)) if x is None else x
+    g = np.array(g, dtype=float).reshape(n, -1)
+    optimizer.tell(x, Observation(y, g, np.empty((n, 0))))
+    return optimizer
+
+
+def bowl(x):
+    return -((x - 0.3) ** 2).sum(1)
+
+
+@pytest.mark.parametrize(
+    ("d", "batch", "successes", "failures"),
+    [(2, 1, 3, 2), (25, 13, 3, 2), (30, 15, 3, 2), (50, 25, 5, 2), (70, 35, 7, 2), (100, 50, 10, 2), (102, 51, 11, 2)],
+)
+def test_batch_and_tolerances_are_table_1(d, batch, successes, failures):
+    optimizer = new(d)
+    assert optimizer.batch == batch == -(-d // 2)
+    assert (optimizer.initial.success_tolerance, optimizer.initial.failure_tolerance) == (successes, failures)
+    assert optimizer.probability == min(1, 20 / d)
+
+
+def test_without_constraints_a_step_is_turbos():
+    """The same draws at the same candidates: the same queries, the same successes, the same region, with no restart."""
+    ours = new(4, sides="lengthscales", draws="factor", fit_every=1)
+    theirs = TuRBO(Box(4), np.random.default_rng(0), **{**TURBO, "batch": 2, "success_tolerance": 3})
+    assert ours.initial == theirs.initial
+    query, lengths = np.random.default_rng(0).random((6, 4)), []
+    for step in range(14):
+        for optimizer in (ours, theirs):
+            optimizer.tell(query, Observation.of(bowl(query)))
+        (theirs.fitted,) = ours.models
+        assert ours.region == theirs.region
+        asked = []
+        for optimizer in (ours, theirs):
+            optimizer.rng = np.random.default_rng(step)
+            asked.append(optimizer.ask(2, optimizer.x[:0]))
+        assert_array_equal(*asked)
+        query = asked[0]
+        lengths.append(ours.region.length)
+    assert len(set(lengths)) > 2
+
+
+@pytest.mark.parametrize(
+    ("y", "g", "successes", "failures"),
+    [
+        ([6.0], [[-1.0]], 1, 0),
+        ([5.004], [[-1.0]], 0, 1),  # less than 0.1 % of the best
+        ([5.006], [[0.0]], 1, 0),
+        ([9.0], [[0.1]], 0, 1),  # better, but not feasible
+        ([9.0, 1.0], [[0.1], [-1.0]], 0, 1),
+        ([9.0, 6.0], [[0.1], [-1.0]], 1, 0),  # one batch, one count
+    ],
+)
+def test_a_success_is_a_better_feasible_point(y, g, successes, failures):
+    optimizer = told(new(), [1.0, 5.0, 8.0], [[-1.0], [-1.0], [1.0]])
+    assert optimizer.region == optimizer.initial
+    region = told(optimizer, y, g).region
+    assert (region.successes, region.failures) == (successes, failures)
+
+
+@pytest.mark.parametrize(
+    ("g", "successes", "failures"),
+    [([[0.4, 0.05]], 1, 0), ([[0.5, -3.0]], 0, 1), ([[-1.0, 0.0]], 1, 0), ([[0.3, 0.3], [0.2, 0.2]], 1, 0)],
+)
+def test_while_nothing_is_feasible_a_success_is_less_violation(g, successes, failures):
+    optimizer = told(new(), [1.0, 5.0], [[0.5, -9.0], [0.3, 0.3]])
+    region = told(optimizer, [-7.0] * len(g), g).region
+    assert (region.successes, region.failures) == (successes, failures)
+
+
+def test_the_centre_is_the_best_feasible_point_or_the_one_of_least_violation():
+    x = np.random.default_rng(0).random((3, 40))
+    for g, row in (([[1.0], [-1.0], [0.0]], 2), ([[1.0], [0.1], [0.2]], 1)):
+        optimizer = told(new(40, length=0.02, perturbed_dims=4), [5.0, 1.0, 2.0], g, x)
+        query = optimizer.ask(20, x[:0])
+        assert query.shape == (20, 40)
+        assert (np.abs(query - x[row]) <= 0.01 + 1e-12).all()
+        moved = (query != x[row]).sum(1)
+        assert moved.min() >= 1 and 1.5 <= moved.mean() <= 7
+        assert_array_equal(optimizer.recommend(), x[[row]])
+
+
+@pytest.mark.parametrize(
+    ("g", "g_as", "row"),
+    [
+        ([[9.0, 0.0], [3.0, 3.0]], "observed", 1),  # 9 > 6
+        ([[9.0, 0.0], [3.0, 3.0]], "bilog", 0),  # ln 10 < ln 4 + ln 4
+        ([[4.0, 0.0], [1.0, 1.2]], "bilog", 1),  # ln 5 > ln 2 + ln 2.2
+    ],
+)
+def test_violation_is_summed_in_the_units_in_which_g_is_modelled(g, g_as, row):
+    optimizer = told(new(g_as=g_as), [1.0, 1.0], g)
+    assert_array_equal(optimizer.recommend(), optimizer.x[[row]])
+
+
+@pytest.mark.parametrize("slack", [0.0, 3.0])
+def test_a_batch_holds_the_best_candidates_of_the_draws(slack, monkeypatch):
+    """The draws are seen as they are made: y first, then both g, in the units of the problem."""
+    x = np.random.default_rng(0).random((12, 3))
+    g = np.column_stack([x[:, 0] - 0.4, 10 * x[:, 1] - 5.0]) + slack
+    optimizer, seen = told(new(3, batch_per_dim=2), 100 + bowl(x), g, x), []
+    draw = optimizer.draw
+
+    def watched(posterior, X, rng, **parameters):
+        seen.append((X.numpy(), draw(posterior, X, rng, **parameters)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(optimizer, "draw", watched)
+    query = optimizer.ask(6, x[:0])
+    values = [
+        fitted.units.centre + fitted.units.spread * f for fitted, (_, f) in zip(optimizer.models, seen, strict=True)
+    ]  # (6, 200) each
+    v, picked = np.maximum(values[1], 0) + np.maximum(values[2], 0), []
+    for k in range(6):
+        left = [i for i in range(200) if i not in picked]
+        feasible = [i for i in left if v[k, i] == 0]
+        assert bool(feasible) == (slack == 0.0)
+        picked.append(max(feasible, key=lambda i: values[0][k, i]) if feasible else min(left, key=lambda i: v[k, i]))
+    assert_array_equal(query, seen[0][0][picked])
+    assert len(np.unique(query, axis=0)) == 6
+
+
+def test_paths_and_factor_pick_alike():
+    """How often each of a few candidates is picked does not depend on how the draws are made."""
+    kernels = [{"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0}] * 2
+    x, Z, shares = np.random.default_rng(0).random((3, 2)), np.random.default_rng(1).random((5, 2)), []
+    for draws in ("paths", "factor"):
+        optimizer = new(draws=draws, features=1000, kernels=kernels, standard="raw", candidates=5)
+        told(optimizer, bowl(x), x[:, 0] - 0.6, x)
+        y, g = optimizer.draws(torch.from_numpy(Z), count=3000)
+        picks = [distinct_best(y[[k]], violation(g[[k], :, None]))[0] for k in range(3000)]
+        shares.append(np.bincount(picks, minlength=5) / 3000)
+    assert_allclose(*shares, atol=0.06)
+    assert (shares[0] > 0.05).sum() > 2
+
+
+def test_a_spent_region_starts_again_around_the_same_centre_with_all_data():
+    optimizer = told(new(length=0.02), [1.0, 2.0], [[-1.0], [-1.0]])  # the second shrink is below 2^-7
+    while not optimizer.restarts:
+        told(optimizer, [0.0], [[-1.0]])
+    assert optimizer.report() == {"length": 0.02, "restarts": 1}
+    assert len(optimizer.y) == 6 and len(optimizer.models[0].posterior.X) == 6
+    assert (np.abs(optimizer.ask(1, optimizer.x[:0]) - optimizer.x[1]) <= 0.01).all()
+
+
+def test_the_warps():
+    assert_allclose(bilog(np.array([-np.e + 1, 0.0, np.e - 1, 99.0])), [-1.0, 0.0, 1.0, np.log(100)])
+    assert_allclose(copula(np.array([3.0, -1e9, 10.0])), norm.ppf([0.5, 1 / 6, 5 / 6]))
+    assert_allclose(copula(np.array([2.0, 2.0])), 0.0)
+    x = np.random.default_rng(0).random((5, 2))
+    plain, warped = (
+        told(new(y_as=a, g_as=b, standard="raw"), [1, 2, 3, 4, 5], np.arange(5) - 2.0, x)
+        for a, b in (("observed", "observed"), ("copula", "bilog"))
+    )
+    assert_allclose([m.posterior.y for m in plain.models], [[1, 2, 3, 4, 5], [-2, -1, 0, 1, 2]])
+    expected = [norm.ppf([0.1, 0.3, 0.5, 0.7, 0.9]), [-np.log(3), -np.log(2), 0, np.log(2), np.log(3)]]
+    assert_allclose([m.posterior.y for m in warped.models], expected, atol=1e-12)
+    assert_array_equal(warped.y, [1, 2, 3, 4, 5])
+
+
+def test_known_kernels_shape_the_region_and_are_used():
+    kernels = [
+        {"lengthscale": [0.2, 0.8], "outputscale": 1.0, "mean": 0.0},
+        {"lengthscale": 0.5, "outputscale": 1.0, "mean": 0.5},
+    ]
+    x = np.full((1, 2), 0.5)
+    for sides, spans in (("equal", [0.1, 0.1]), ("lengthscales", [0.05, 0.2])):
+        optimizer = told(new(kernels=kernels, standard="raw", sides=sides, length=0.1, batch_per_dim=20), [0.0], [[0.3]], x)
+        assert_allclose(np.ptp(optimizer.ask(40, x[:0]), axis=0), spans, rtol=0.2)
+        assert optimizer.models[0].posterior.model.free == ()
+
+
+@pytest.mark.parametrize(("name", "message"), [("sides", "equal or lengthscales"), ("draws", "paths or factor"),
+                                               ("y_as", "observed or copula"), ("g_as", "observed or bilog")])  # fmt: skip
+def test_names_without_a_meaning_are_refused(name, message):
+    with pytest.raises(ValueError, match=f"{name}: expected {message}, got 'none'"):
+        new(**{name: "none"})

@@ -1,0 +1,261 @@
+"""The running robot: rewards taken apart, MuJoCo driven without Gymnasium, the same bits again, episodes that end early.
+
+Trajectories are compared with others of the same process or machine only: contacts are chaotic, and another CPU may round
+otherwise.
+"""
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from problems import halfcheetah, load
+
+mujoco = pytest.importorskip("mujoco", reason="needs gymnasium, mujoco and imageio")
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def problem(**changes):
+    return load("halfcheetah.linear_policy")(rng(), **{"episodes": 1, "noise": 0.1, **changes})
+
+
+@pytest.fixture(scope="module")
+def env():
+    return halfcheetah.make()
+
+
+@pytest.fixture(scope="module")
+def normalisation(env):
+    return halfcheetah.normalise(env)
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """One episode an evaluation, without noise."""
+    return problem(noise=0.0)
+
+
+def moving(seed=3):
+    """A query whose policy acts a lot."""
+    return (rng(seed).random(102) < 0.5).astype(float)
+
+
+# the simulation
+
+
+def test_the_reward_is_velocity_minus_a_tenth_of_the_squared_action(env, normalisation):
+    policy = normalisation.policy(halfcheetah.weights(moving()))
+    observation, info = env.reset(seed=7)
+    start, rewards, energies = env.unwrapped.data.qpos[0], [], []
+    for _ in range(300):
+        action = policy(observation)
+        observation, reward, terminated, truncated, info = env.step(action)
+        rewards.append(reward)
+        energies.append(np.sum(np.square(action)))
+        assert_allclose(reward, info["x_velocity"] - 0.1 * energies[-1], rtol=0, atol=1e-12)
+        assert not terminated and not truncated
+    velocity, energy = halfcheetah.episode(env, policy, 7, 300)
+    assert_allclose(energy, sum(energies), rtol=1e-12)
+    assert_allclose(velocity, np.mean(np.array(rewards) + 0.1 * np.array(energies)), rtol=0, atol=1e-12)
+    assert_allclose(velocity, (env.unwrapped.data.qpos[0] - start) / (300 * 0.05), rtol=0, atol=1e-12)  # 50 ms a step
+
+
+def test_mujoco_alone_gives_the_same_bits(env, normalisation):
+    """No wrapper, no environment: the model file, five substeps a step, the state that a reset with a seed draws."""
+    model = env.unwrapped.model
+    assert (model.nq, model.nv, model.nu, model.opt.timestep) == (9, 9, 6, 0.01)
+    data = mujoco.MjData(model)
+    for seed, x in ((0, moving()), (400, rng(4).random(102))):
+        W = halfcheetah.weights(x)
+        mujoco.mj_resetData(model, data)
+        draw = rng(seed)
+        data.qpos[:] = env.unwrapped.init_qpos + draw.uniform(-0.1, 0.1, 9)
+        data.qvel[:] = env.unwrapped.init_qvel + 0.1 * draw.standard_normal(9)
+        mujoco.mj_forward(model, data)
+        velocity, energy = 0.0, 0.0
+        for _ in range(1000):
+            observation = np.concatenate([data.qpos[1:], data.qvel])
+            action = np.tanh(W @ ((observation - normalisation.mean) / normalisation.spread))
+            data.ctrl[:], before = action, data.qpos[0]
+            mujoco.mj_step(model, data, nstep=5)
+            velocity += (data.qpos[0] - before) / 0.05
+            energy += float(action @ action)
+        assert halfcheetah.episode(env, normalisation.policy(W), seed, 1000) == (velocity / 1000, energy)
+
+
+def test_random_actions_are_normalised(env, normalisation):
+    """Other random actions have about mean 0 and spread 1 in its units; the same ones come out at any time."""
+    again = halfcheetah.normalise(env)
+    assert_array_equal([again.mean, again.spread], [normalisation.mean, normalisation.spread])
+    env.action_space.seed(1)
+    seen = [env.reset(seed=1)[0]]
+    for _ in range(900):
+        seen.append(env.step(env.action_space.sample())[0])
+    z = (np.array(seen) - normalisation.mean) / normalisation.spread
+    assert np.abs(z.mean(axis=0)).max() < 0.6
+    assert z[:, 8:].std(axis=0).min() > 0.6 and z[:, 8:].std(axis=0).max() < 1.5
+    assert normalisation.spread[8:].min() > 0.5 and normalisation.spread[8:].max() < 9  # rad/s, m/s
+
+
+def test_a_query_is_a_matrix_row_by_row():
+    x = np.full(102, 0.5)
+    x[[0, 16, 17, 101]] = 0.0, 1.0, 0.75, 0.25
+    W = np.zeros((6, 17))
+    W[0, 0], W[0, 16], W[1, 0], W[5, 16] = -0.2, 0.2, 0.1, -0.1
+    assert_allclose(halfcheetah.weights(x), W, atol=1e-15)
+
+
+# the problem
+
+
+def test_it_is_the_mean_over_episodes_with_fixed_seeds(env, normalisation):
+    x = rng(5).random((2, 102))
+    true = problem(episodes=2).evaluate(x, rng()).true
+    for i in range(2):
+        policy = normalisation.policy(halfcheetah.weights(x[i]))
+        runs = np.array([halfcheetah.episode(env, policy, seed, 1000) for seed in (0, 100)])
+        assert true.y[i] == runs[:, 0].mean()
+        assert_allclose(true.g[i], [runs[:, 1].mean() / 1500 - 1], rtol=0, atol=1e-15)
+
+
+def test_a_policy_that_does_nothing_spends_nothing(alone):
+    true = alone.evaluate(np.full((1, 102), 0.5), rng()).true
+    assert_array_equal(true.g, [[-1.0]])
+    assert abs(true.y[0]) < 0.05
+
+
+def test_policies_differ_and_some_spend_too_much(alone):
+    true = alone.evaluate((rng(6).random((8, 102)) < 0.5).astype(float), rng()).true
+    assert np.ptp(true.y) > 0.1
+    assert -1 < true.g.min() < 0 < true.g.max() <= 3
+
+
+def test_the_order_of_evaluations_does_not_matter(alone):
+    x = np.vstack([moving(), rng(7).random(102)])
+    first, back = alone.evaluate(x, rng()).true, alone.evaluate(x[::-1], rng()).true
+    assert_array_equal(first.y, back.y[::-1])
+    assert_array_equal(first.g, back.g[::-1])
+
+
+def test_another_process_finds_the_same_bits(alone):
+    """The actions behind the normalisation included."""
+    code = (
+        "import numpy as np; from problems import halfcheetah as h\n"
+        "p = h.linear_policy(np.random.default_rng(1), episodes=1, noise=0.0)\n"
+        "e = p.evaluate((np.random.default_rng(3).random((1, 102)) < 0.5).astype(float), np.random.default_rng())\n"
+        "print(e.true.y[0].hex(), e.true.g[0, 0].hex())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    true = alone.evaluate(moving()[None], rng()).true
+    assert done.stdout.split() == [true.y[0].hex(), true.g[0, 0].hex()]
+    assert done.stderr == ""
+
+
+def test_noise_is_in_both_and_only_in_what_is_seen():
+    found, x = problem(noise=0.25), np.repeat(moving()[None], 5, axis=0)
+    evaluation = found.evaluate(x, rng(8))
+    noise = np.column_stack([evaluation.seen.y - evaluation.true.y, evaluation.seen.g - evaluation.true.g])
+    assert_allclose(noise, 0.25 * rng(8).standard_normal((5, 2)), atol=1e-12)
+    assert len(set(evaluation.true.y)) == 1
+    assert evaluation.seen.g.shape == (5, 1) and evaluation.seen.factor_values.shape == (5, 0)
+    assert_array_equal(evaluation.seconds, np.zeros(5))
+
+
+def test_the_problem_says_what_it_is(alone):
+    assert (alone.domain.d, alone.best, alone.best_kind, alone.data) == (102, None, "best-seen", "none")
+    assert (alone.display.label, alone.display.unit, alone.display.sign) == ("forward velocity", "m/s", 1)
+
+
+# episodes that end early
+
+
+class Short:
+    """An environment of velocity 1 in which something happens in one step."""
+
+    def __init__(self, at, observation=0.0, velocity=1.0, terminated=False):
+        self.at, self.happens = at, (np.full(17, observation), 0.0, terminated, False, {"x_velocity": velocity})
+
+    def reset(self, seed):
+        self.step_count = 0
+        return np.zeros(17), {}
+
+    def step(self, action):
+        self.step_count += 1
+        return self.happens if self.step_count == self.at else (np.zeros(17), 0.0, False, False, {"x_velocity": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("short", "velocity", "energy"),
+    [  # ten steps of energy 6/4; each one that is lacking costs 6
+        (Short(11), 1.0, 15.0),
+        (Short(4, terminated=True), 0.4, 4 * 1.5 + 6 * 6),
+        (Short(10, terminated=True), 1.0, 15.0),
+        (Short(4, observation=np.nan), 0.3, 3 * 1.5 + 7 * 6),
+        (Short(1, velocity=np.inf), 0.0, 60.0),
+        (Short(10, velocity=np.nan), 0.9, 9 * 1.5 + 6),
+    ],
+)
+def test_steps_that_are_lacking_cost_the_worst(short, velocity, energy):
+    found = halfcheetah.episode(short, lambda observation: np.full(6, 0.5), 0, 10)
+    assert_allclose(found, [velocity, energy], rtol=1e-14)
+
+
+def test_the_worst_is_what_the_actions_can_reach(env):
+    assert np.sum(env.action_space.high**2) == halfcheetah.WORST
+
+
+# pictures
+
+
+def test_the_skeleton_holds_together(env, normalisation):
+    policy = normalisation.policy(halfcheetah.weights(moving()))
+    frames = halfcheetah.skeleton(env, policy, 0, 200)
+    assert frames.shape == (200, 8, 2, 2)
+    lengths = np.linalg.norm(frames[:, :, 1] - frames[:, :, 0], axis=-1)
+    assert_allclose(lengths, np.tile([1.0, 0.3, 0.29, 0.3, 0.188, 0.266, 0.212, 0.14], (200, 1)), rtol=1e-9)
+    for limb, above in ((2, 0), (3, 2), (4, 3), (5, 0), (6, 5), (7, 6)):  # an end of each is at an end of the one above
+        gaps = np.linalg.norm(frames[:, limb, :, None] - frames[:, above, None], axis=-1).min(axis=(1, 2))
+        assert gaps.max() < 0.12
+    start = env.reset(seed=0)[0]
+    assert_allclose(frames[0, 0].mean(axis=0), [env.unwrapped.data.qpos[0], 0.7 + start[0]], atol=1e-12)
+    travelled = halfcheetah.episode(env, policy, 0, 199)[0] * 199 * 0.05
+    assert_allclose(frames[199, 0, :, 0].mean() - frames[0, 0, :, 0].mean(), travelled, atol=0.02)  # 10 ms at some m/s
+
+
+# the border
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"episodes": 0}, "expected episodes >= 1, got 0"),
+        ({"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
+        ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
+    ],
+)
+def test_wrong_options_are_named(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        problem(**wrong)
+
+
+def test_the_notice_of_a_later_version_is_silent_and_others_are_not():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        halfcheetah.make()
+        warnings.warn("still heard", DeprecationWarning, stacklevel=1)
+    assert [str(warning.message) for warning in caught] == ["still heard"]
+
+
+def test_importing_it_is_cheap():
+    code = "import sys, problems.halfcheetah; print(*{'gymnasium', 'mujoco', 'pandas', 'torch', 'workflow'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
