@@ -19,6 +19,7 @@ from scipy.special import expit
 
 from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.linalg import safe_cholesky
+from algorithms.parts.steps import Adam, Gradient
 
 BEST, UNIFORM, ZEROS, UNIT_CUBE = STARTS = ("best-observed", "uniform", "zeros", "unit-cube")
 ONCE, EVERY_ROUND = ORACLES = ("once", "every-round")
@@ -212,32 +213,6 @@ class Network:
 def _activations(x: Array, W1: Array, b1: Array) -> Array:
     activations: Array = expit(np.einsum("shd,sd->sh", W1, x) + b1)
     return activations
-
-
-class Gradient:
-    """Steps of a fixed rate along the gradient."""
-
-    def __init__(self, rate: float) -> None:
-        self.rate = rate
-
-    def step(self, gradient: Array) -> Array:
-        """What to add to climb (or to take away to descend)."""
-        return self.rate * gradient
-
-
-class Adam:
-    """Adam's steps with its usual constants (kingma2015adam)."""
-
-    def __init__(self, rate: float) -> None:
-        self.rate, self.t = rate, 0
-        self.first = self.second = np.zeros(1)
-
-    def step(self, gradient: Array) -> Array:
-        """What to add to climb (or to take away to descend)."""
-        self.t += 1
-        self.first = 0.9 * self.first + 0.1 * gradient
-        self.second = 0.999 * self.second + 0.001 * gradient**2
-        return self.rate * (self.first / (1 - 0.9**self.t)) / (np.sqrt(self.second / (1 - 0.999**self.t)) + 1e-8)
 
 
 METHODS: dict[str, type[Gradient] | type[Adam]] = {"gradient": Gradient, "adam": Adam}

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.api import Arms, Indices, Observation, Optimizer
-from algorithms.parts.arms import EXACT, GaussianTable, chosen
+from algorithms.parts.arms import EXACT, GaussianTable
 from algorithms.parts.bounds import Confidence
+from algorithms.parts.choice import chosen
 
 
 class GPUCB(Optimizer):

@@ -18,12 +18,13 @@ import numpy as np
 import torch
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
+from algorithms.parts import fitting
 from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import best
-from algorithms.parts.fitting import Adam, fit
 from algorithms.parts.gradient_information import Design, GradientInformation, Kernels
 from algorithms.parts.outputs import FIT, UNITS, Kernel, raw
 from algorithms.parts.rbf import isotropic
+from algorithms.parts.steps import Adam
 
 INITIAL, REPEAT, EXPLORATION = 0, 1, 2  # roles in report()
 FLAT = 1e-6  # a gradient no longer than this has no direction (the authors' public code)
@@ -73,7 +74,7 @@ class LCBO(Optimizer):
         self.step, self.step_power = step, step_power
         self.penalty, self.penalty_power = penalty, penalty_power
         self.lengthscale, self.outputscale = tuple(lengthscale), tuple(outputscale)
-        self.fit_every, self.method = fit_every, Adam(fit_rate, fit_steps)
+        self.fit_every, self.method = fit_every, fitting.Adam(fit_rate, fit_steps)
         self.forgets = chosen(BETWEEN_FITS, between_fits, "between_fits")
         self.k = 0
         self.iterate: Array = np.empty(domain.d)
@@ -209,7 +210,7 @@ class LCBO(Optimizer):
                 lengthscale=last.lengthscale[i, 0], outputscale=last.outputscale[i], noise=seen.noise[i],
                 gamma=self.lengthscale[:2], normal=self.outputscale[:2],
             )  # fmt: skip
-            kernel = fit(model, torch.from_numpy(seen.X), torch.from_numpy(values), self.method, self.rng).kernel
+            kernel = fitting.fit(model, torch.from_numpy(seen.X), torch.from_numpy(values), self.method, self.rng).kernel
             scales.append((kernel.base_kernel.lengthscale.item(), kernel.outputscale.item()))
         lengthscales, outputscales = np.array(scales).T
         return Kernels(np.tile(lengthscales[:, None], (1, self.domain.d)), outputscales, seen.noise)
@@ -250,12 +251,9 @@ def smooth_maximum(values: Array, temperature: float) -> tuple[Array, Array]:
 
 def descend(f: Callable[[Array], tuple[Array, Array]], x: Array, low: Array, high: Array, *, steps: int, rate: float) -> Array:
     """The ends of Adam's descents (kingma2015adam) within a box, each from its own row of x; f gives values and slopes."""
-    first = second = np.zeros(1)
-    for t in range(1, steps + 1):
-        slope = f(x)[1]
-        first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
-        x = x - rate * (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
-        x = np.minimum(np.maximum(x, low), high)
+    adam = Adam(rate)
+    for _ in range(steps):
+        x = np.minimum(np.maximum(x - adam.step(f(x)[1]), low), high)
     return x
 
 

@@ -38,6 +38,11 @@ class Evaluation:
     seconds: Array
 
 
+def constrained(values: Array) -> Observation:
+    """y, column 0 of values (q, 1 + m), and g, the others."""
+    return Observation(values[:, 0], values[:, 1:], np.empty((len(values), 0)))
+
+
 @dataclass(frozen=True)
 class Problem:
     """An objective with its domain. `best` is its (feasible) optimum, `best_kind` says how it is known.

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import NonlinearConstraint, minimize
 
-from algorithms.api import Array, Box, Observation
-from problems.api import Display, Evaluation, Problem
+from algorithms.api import Array, Box
+from problems.api import Display, Evaluation, Problem, constrained
 
 SPREAD = 0.3  # length-scales are uniform within 30 % of twice the scale that belongs to d
 TOLERANCE = 1e-6  # of the objective in best_feasible, the authors' public code
@@ -73,7 +73,7 @@ def within_model(
     def evaluate(query: NDArray[np.float64], rng: np.random.Generator) -> Evaluation:
         true = shown(functions.values(query), offset)  # (q, 1 + m)
         seen = true + noise * rng.standard_normal(true.shape)
-        return Evaluation(_observation(seen), _observation(true), np.zeros(len(query)))
+        return Evaluation(constrained(seen), constrained(true), np.zeros(len(query)))
 
     kernels = [
         {"lengthscale": lengthscale.tolist(), "outputscale": 1.0, "mean": float(offset) if i else 0.0}
@@ -152,11 +152,6 @@ def best_feasible(
         if (g(x) <= 0).all() and (best is None or y > best[0]):
             best = y, x
     return best
-
-
-def _observation(values: Array) -> Observation:
-    """y and g from the columns of `values` (q, 1 + m)."""
-    return Observation(values[:, 0], values[:, 1:], np.empty((len(values), 0)))
 
 
 def _gibo(d: int) -> float:

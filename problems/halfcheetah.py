@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.api import Array, Box, Observation
-from problems.api import Display, Evaluation, Problem
+from algorithms.api import Array, Box
+from problems.api import Display, Evaluation, Problem, constrained
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -69,7 +69,7 @@ def linear_policy(instance: np.random.Generator, *, episodes: int, noise: float)
     def evaluate(query: NDArray[np.float64], rng: np.random.Generator) -> Evaluation:
         true = np.array([value(x) for x in query]).reshape(-1, 2)  # (q, 2)
         seen = true + noise * rng.standard_normal(true.shape)
-        return Evaluation(_observation(seen), _observation(true), np.zeros(len(query)))
+        return Evaluation(constrained(seen), constrained(true), np.zeros(len(query)))
 
     return Problem(
         domain=Box(ACTIONS * OBSERVATIONS),
@@ -147,8 +147,3 @@ def skeleton(env: Env, policy: Policy, seed: int, horizon: int) -> Array:
         frames[step] = np.stack([centre - along, centre + along], axis=1)[:, :, [0, 2]]
         observation = env.step(policy(observation))[0]
     return frames
-
-
-def _observation(values: Array) -> Observation:
-    """y and g from the columns of `values` (q, 2)."""
-    return Observation(values[:, 0], values[:, 1:], np.empty((len(values), 0)))

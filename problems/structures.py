@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from algorithms.api import Array, Box, Observation
-from problems.api import Display, Evaluation, Problem
+from algorithms.api import Array, Box
+from problems.api import Display, Evaluation, Problem, constrained
 
 Vector = tuple[float, float, float]
 Forces = Mapping[int, Vector]  # on nodes, lb
@@ -216,7 +216,7 @@ def _problem(
 
     def evaluate(query: NDArray[np.float64], rng: np.random.Generator) -> Evaluation:
         true = values(low + (high - low) * query)  # (q, 3)
-        return Evaluation(_shown(true + noise * rng.standard_normal(true.shape)), _shown(true), np.zeros(len(query)))
+        return Evaluation(constrained(true + noise * rng.standard_normal(true.shape)), constrained(true), np.zeros(len(query)))
 
     known = best.size > 0
     return Problem(
@@ -227,8 +227,3 @@ def _problem(
         best_at=(best[None] - low) / (high - low) if known else None,
         display=display,
     )
-
-
-def _shown(values: Array) -> Observation:
-    """y and g from the columns of `values` (q, 1 + m)."""
-    return Observation(values[:, 0], values[:, 1:], np.empty((len(values), 0)))

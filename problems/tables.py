@@ -6,19 +6,16 @@ the schema. The noise and the rescaled targets are those of calandriello2020bbkb
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from algorithms.api import Arms, Array, Observation
 from problems.api import Display, Evaluation, Problem
+from problems.prepared import read
 
-KEY = b"noregret"  # the schema metadata that the preparation writes
 Scaling = Callable[[Array], Array]
 
 
@@ -42,7 +39,7 @@ def _table(data: Path, noise: float, features: str, target: str, display: Displa
         raise ValueError(f"expected a standard deviation noise >= 0, got {noise}: correct it in papers/*.yaml")
     _one_of("features", features, FEATURES)
     _one_of("target", target, TARGETS)
-    values, header = _read(data)  # (A, d+1)
+    values, header = read(data)  # (A, d+1)
     points = FEATURES[features](values[:, :-1])  # (A, d)
     y = TARGETS[target](values[:, -1])  # (A,)
     best = int(np.argmax(y))
@@ -66,24 +63,6 @@ def _table(data: Path, noise: float, features: str, target: str, display: Displa
 def _one_of(option: str, value: str, choices: Mapping[str, Scaling]) -> None:
     if value not in choices:
         raise ValueError(f"expected {option} to be {' or '.join(choices)}, got {value!r}: correct it in papers/*.yaml")
-
-
-def _read(path: Path) -> tuple[Array, dict[str, str]]:
-    """The rows (A, d+1), target last, and the provenance of a prepared table. Raises ValueError with directions."""
-    remedy = f"delete {path} and run `python -m workflow.fetch {Path(path).stem}`"
-    try:
-        table = pq.read_table(path, page_checksum_verification=True)
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"expected a prepared table, cannot read it ({error}): {remedy}") from None
-    metadata = table.schema.metadata or {}
-    if KEY not in metadata or table.column_names[-1] != "target":
-        raise ValueError(f"expected provenance and a last column target, got {table.column_names}: {remedy}")
-    values = np.column_stack([column.to_numpy() for column in table.columns])  # (A, d+1)
-    if not np.isfinite(values).all():
-        row, column = np.argwhere(~np.isfinite(values))[0]
-        found = f"{table.column_names[column]} = {values[row, column]} in row {row}"
-        raise ValueError(f"expected finite numbers, got {found} of {path} (rows count from 0): {remedy}")
-    return values, json.loads(metadata[KEY])
 
 
 def _raw(values: Array) -> Array:

@@ -10,7 +10,6 @@ its maximum: `best` is None, and the paper's f* is the best accuracy that any of
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,14 +17,12 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from algorithms.api import Array, Box, Indices, Observation
 from problems.api import Display, Evaluation, Problem
+from problems.prepared import read
 
-KEY = b"noregret"  # the schema metadata that the preparation writes
 LOW, HIGH = 0.0, 10.0  # the paper's box, in which a method with units of its own may live
 OPEN = 1e-6  # what values keep from the ends of an open interval, some of which scikit-learn refuses
 RANDOM_STATE = 0  # of every training; which one is not stated
@@ -140,7 +137,7 @@ def read_fold(path: Path, folds: int, fold: int, split: str, features: str) -> F
     for option, value, known in (("split", split, SPLITS), ("features", features, FEATURES)):
         if value not in known:
             raise ValueError(f"expected {option} to be {' or '.join(known)}, got {value!r}: correct it in papers/*.yaml")
-    values, header = _read(path)
+    values, header = read(path)
     X, y = values[:, :-1], values[:, -1]  # (A, d), (A,)
     sizes = [int((y == label).sum()) for label in (0, 1)]
     if sum(sizes) != len(y):
@@ -204,24 +201,6 @@ def _boosting(parameters: Mapping[str, Value]) -> Classifier:
     felt = {name: value for name, value in parameters.items() if name != "criterion"}
     boosting: Classifier = GradientBoostingClassifier(**felt, random_state=RANDOM_STATE)
     return boosting
-
-
-def _read(path: Path) -> tuple[Array, dict[str, str]]:
-    """The rows (A, d+1), target last, and the provenance of a prepared table. Raises ValueError with directions."""
-    remedy = f"delete {path} and run `python -m workflow.fetch {Path(path).stem}`"
-    try:
-        table = pq.read_table(path, page_checksum_verification=True)
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"expected a prepared table, cannot read it ({error}): {remedy}") from None
-    metadata = table.schema.metadata or {}
-    if KEY not in metadata or table.column_names[-1] != "target":
-        raise ValueError(f"expected provenance and a last column target, got {table.column_names}: {remedy}")
-    values = np.column_stack([column.to_numpy() for column in table.columns])  # (A, d+1)
-    if not np.isfinite(values).all():
-        row, column = np.argwhere(~np.isfinite(values))[0]
-        found = f"{table.column_names[column]} = {values[row, column]} in row {row}"
-        raise ValueError(f"expected finite numbers, got {found} of {path} (rows count from 0): {remedy}")
-    return values, json.loads(metadata[KEY])
 
 
 def _stratified(X: Array, y: Array, folds: int) -> list[tuple[Indices, Indices]]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
 from workflow import loop
 from workflow.loop import Noise
@@ -39,6 +40,13 @@ class Progress(loop.Progress):
     now: float = 0.0
     running: list[Running] = field(default_factory=list)
     begun: int = 0
+
+
+def started(optimizer: Optimizer, query: NDArray, evaluation: Evaluation, *, counted: bool) -> Progress:
+    """The progress of a run that was told its initial design, which is counted or existed before."""
+    progress = Progress(optimizer)
+    (start if counted else loop.start_from_data)(progress, query, evaluation)
+    return progress
 
 
 def start(progress: Progress, query: NDArray, evaluation: Evaluation) -> None:

@@ -8,24 +8,23 @@ from typing import Any
 import numpy as np
 
 import problems
-from algorithms.api import Arms, Observation
+from algorithms.api import Observation
 from problems.api import Evaluation, Problem
-from workflow import fetch, loop, record
+from workflow import designs, fetch, loop, record, seeds
 from workflow.digest import with_data
 from workflow.plan import Cell, PlanError, Study
 from workflow.prepared import prepared_path, substitutes_allowed
 from workflow.resolve import own_parameters
-from workflow.seeds import rng
 
 ROOT = Path()  # results/ and data/ lie in the working directory
 
 
 def build_problem(cell: Cell | Study, seed: int) -> Problem:
     """The problem instance of a seed; the same for every algorithm."""
-    parameters = {name: seed if value == "seed" else value for name, value in own_parameters(cell.problem_entry).items()}
+    parameters = seeds.with_seed(own_parameters(cell.problem_entry), seed)
     if "data" in cell.problem_entry:
         parameters["data"] = data_path(cell)
-    return problems.load(cell.problem_entry["is"])(rng(seed, "instance", cell.problem), **parameters)
+    return problems.load(cell.problem_entry["is"])(seeds.instance(seed, cell.problem), **parameters)
 
 
 def data_path(cell: Cell | Study) -> Path:
@@ -42,7 +41,7 @@ def initial_design(cell: Cell, seed: int, problem: Problem) -> tuple[np.ndarray,
     if path.exists() and record.read_header(path).get("digest") == digest:
         return evaluation_of(record.read(path))
     query = draw_design(cell, seed, problem)
-    return query, loop.evaluate(problem, query, lambda i: rng(seed, "noise", cell.problem, i), first=0)
+    return query, loop.evaluate(problem, query, lambda i: seeds.noise(seed, cell.problem, i), first=0)
 
 
 def parameters_of(cell: Cell, problem: Problem) -> dict[str, Any]:
@@ -68,13 +67,9 @@ def evaluation_of(found: record.Record) -> tuple[np.ndarray, Evaluation]:
 
 
 def draw_design(cell: Cell, seed: int, problem: Problem) -> np.ndarray:
-    init, draw = cell.problem_entry["init"], rng(seed, "init", cell.problem)
-    if isinstance(problem.domain, Arms):
-        if init["design"] == "uniform-distinct":
-            if init["n"] > len(problem.domain):
-                raise PlanError(
-                    f"{cell.name}: expected at most {len(problem.domain)} distinct arms in `init`, got n = {init['n']}"
-                )
-            return draw.choice(len(problem.domain), size=init["n"], replace=False)
-        return draw.integers(len(problem.domain), size=init["n"])
-    return draw.random((init["n"], problem.domain.d))
+    """The queries of the shared initial design. Raises PlanError where the problem is too small for it."""
+    init = cell.problem_entry["init"]
+    try:
+        return designs.draw(problem.domain, init["design"], init["n"], seeds.design(seed, cell.problem))
+    except ValueError as error:
+        raise PlanError(f"{cell.name}: {error}") from None

@@ -42,13 +42,23 @@ class Progress:
         return {name: np.concatenate([_column(block, name) for block in self.blocks]) for name in names}
 
 
+def started(optimizer: Optimizer, query: NDArray, evaluation: Evaluation, *, counted: bool) -> Progress:
+    """The progress of a run that was told its initial design, in one `tell`, before the first `ask`.
+
+    Its evaluations are the first rows where they are counted; else they existed before.
+    """
+    progress = Progress(optimizer)
+    (start if counted else start_from_data)(progress, query, evaluation)
+    return progress
+
+
 def start(progress: Progress, query: NDArray, evaluation: Evaluation) -> None:
-    """Tell the shared initial design, in one `tell`, before the first `ask`; its evaluations are the first rows."""
+    """Tell an initial design whose evaluations are the first rows."""
     append(progress, query, evaluation, {}, seconds=tell(progress.optimizer, query, evaluation.seen))
 
 
 def start_from_data(progress: Progress, query: NDArray, evaluation: Evaluation) -> None:
-    """Tell an initial design that existed before, in one `tell`: it counts neither in the budget nor in the rows."""
+    """Tell an initial design that existed before: it counts neither in the budget nor in the rows."""
     progress.given = len(query)
     progress.given_seconds = tell(progress.optimizer, query, evaluation.seen)["tell"]
 
@@ -77,13 +87,15 @@ def evaluate(problem: Problem, query: NDArray, noise: Noise, *, first: int) -> E
         _joined([part.true for part in parts]),
         np.concatenate([part.seconds for part in parts]),
     )
-    for values in (whole.seen.y, whole.true.y):
-        if not np.isfinite(values).all():
-            bad = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise ArithmeticError(
-                f"evaluation {first + bad}: expected a finite objective at query {query[bad]}, got {values[bad]}: "
-                "look at the problem's simulator or data at this query"
-            )
+    for what, shown in (("a finite objective", "y"), ("finite constraints", "g")):
+        for values in (getattr(whole.seen, shown), getattr(whole.true, shown)):
+            finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
+            if not finite.all():
+                bad = int(np.argmin(finite))
+                raise ArithmeticError(
+                    f"evaluation {first + bad}: expected {what} at query {query[bad]}, got {values[bad]}: "
+                    "look at the problem's simulator or data at this query"
+                )
     return whole
 
 

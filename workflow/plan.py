@@ -24,7 +24,7 @@ __all__ = ["Cell", "Paper", "PlanError", "Study", "chosen_papers", "load", "name
 
 ROOT = resolve.ROOT
 DEFAULT = ""  # the reading and the variant of a cell that has none
-RUNNER = ("workflow.loop", "workflow.seeds")
+RUNNER = ("workflow.loop", "workflow.seeds", "workflow.designs")
 UNLIMITED = 1 << 30  # of parallel evaluations
 
 
@@ -123,15 +123,14 @@ class Cell(Seeded):
         engine = ["workflow.async_loop"] if self.is_async else []
         modules = [*RUNNER, *engine, *(f"{package}.{entry['is'].split('.')[0]}" for package, entry in
                               (("problems", self.problem_entry), ("algorithms", self.algorithm_entry)))]  # fmt: skip
-        return code.digest(
-            modules, {"problem": dict(self.problem_entry), "algorithm": dict(self.algorithm_entry), "budget": self.budget}
-        )
+        chosen = {"algorithm": dict(self.algorithm_entry), "budget": self.budget}
+        return code.digest(modules, {**resolve.problem_identity(self.problem_entry), **chosen})
 
     @cached_property
     def initial_digest(self) -> str:
         """Of the problem and its initial design alone, which all algorithms share."""
         modules = [*RUNNER, f"problems.{self.problem_entry['is'].split('.')[0]}"]
-        return code.digest(modules, {"problem": dict(self.problem_entry)})
+        return code.digest(modules, resolve.problem_identity(self.problem_entry))
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,8 @@ class Study(Seeded):
             f"problems.{self.problem_entry['is'].split('.')[0]}",
             f"workflow.studies.{self.function.split('.')[0]}",
         ]
-        return code.digest(modules, {"problem": dict(self.problem_entry), "parameters": dict(self.parameters)})
+        chosen = {"parameters": dict(self.parameters)}
+        return code.digest(modules, {**resolve.problem_identity(self.problem_entry), **chosen})
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,13 @@ from numpy.typing import NDArray
 
 KEY = b"noregret"
 LIBRARIES = ("numpy", "scipy", "pyarrow")
-OPTIONAL = {"torch": "torch", "gpytorch": "gpytorch", "scikit-learn": "sklearn"}  # their modules; named if a run loads them
+OPTIONAL = {  # and their modules; named if a run loads them
+    "torch": "torch",
+    "gpytorch": "gpytorch",
+    "scikit-learn": "sklearn",
+    "gymnasium": "gymnasium",
+    "mujoco": "mujoco",
+}
 Columns = dict[str, NDArray]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ RESERVED = {
     "execution",
     "given",
     "optimum",
+    "libraries",
 }  # keys of an entry that are no parameter
 
 
@@ -76,6 +78,19 @@ def seed_range(seeds: Iterable[int]) -> str:
 def own_parameters(entry: Mapping[str, Any]) -> dict[str, Any]:
     """What an entry passes to its constructor."""
     return {key: value for key, value in entry.items() if key not in RESERVED}
+
+
+def problem_identity(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What a problem contributes to a digest: its entry, and the versions of the libraries that its values belong to."""
+    return {"problem": dict(entry), "libraries": {name: installed(name) for name in entry.get("libraries", [])}}
+
+
+def installed(library: str) -> str:
+    """The version of a library here; "none" where it is not installed."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "none"
 
 
 def overrides(changes: Mapping[str, Mapping], key: str, known: set[str]) -> dict[str, Any]:

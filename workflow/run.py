@@ -25,11 +25,10 @@ import numpy as np
 import algorithms
 from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
-from workflow import async_loop, fetch, loop, record
+from workflow import async_loop, fetch, loop, record, seeds
 from workflow.digest import with_data
 from workflow.instance import build_problem, initial_design, parameters_of
 from workflow.plan import Cell, PlanError, Study, load, parse_seeds, seed_range
-from workflow.seeds import rng
 
 log = logging.getLogger("noregret.run")
 
@@ -57,7 +56,7 @@ def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
     kind = algorithms.load(cell.algorithm_entry["is"])
     parameters = parameters_of(cell, problem)
     setup = time.process_time()
-    optimizer = kind(problem.domain, rng(seed, "optimizer", cell.problem, cell.algorithm), **parameters)
+    optimizer = kind(problem.domain, seeds.optimizer(seed, cell.problem, cell.algorithm), **parameters)
     setup = time.process_time() - setup
     progress = _resume(checkpoint, digest) or _started(cell, optimizer, *initial_design(cell, seed, problem))
     began = saved = time.monotonic()
@@ -85,21 +84,17 @@ def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
 
 def _started(cell: Cell, optimizer: Optimizer, query: np.ndarray, evaluation: Evaluation) -> loop.Progress:
     """The progress of a run that was told its initial design."""
-    progress = async_loop.Progress(optimizer) if cell.is_async else loop.Progress(optimizer)
-    if not cell.problem_entry["init"].get("counted", True):
-        loop.start_from_data(progress, query, evaluation)
-    elif isinstance(progress, async_loop.Progress):
-        async_loop.start(progress, query, evaluation)
-    else:
-        loop.start(progress, query, evaluation)
-    return progress
+    counted = cell.problem_entry["init"].get("counted", True)
+    if cell.is_async:
+        return async_loop.started(optimizer, query, evaluation, counted=counted)
+    return loop.started(optimizer, query, evaluation, counted=counted)
 
 
 def _step(cell: Cell, seed: int, problem: Problem, progress: loop.Progress) -> None:
     """One batch, or one event where workers do not wait for one another."""
 
     def noise(i: int) -> np.random.Generator:
-        return rng(seed, "noise", cell.problem, i)
+        return seeds.noise(seed, cell.problem, i)
 
     if isinstance(progress, async_loop.Progress):
         async_loop.step(problem, progress, room=cell.room, noise=noise)
@@ -160,7 +155,7 @@ def _clipped(progress: loop.Progress, budget: int) -> record.Columns:
 
 def _header(cell: Cell, seed: int, problem: Problem, digest: str, progress: loop.Progress, status: str) -> dict[str, Any]:
     final = progress.optimizer.recommend()
-    true = problem.evaluate(final, rng(seed, "recommendation", cell.problem)).true.y[0]
+    true = problem.evaluate(final, seeds.recommendation(seed, cell.problem)).true.y[0]
     return {
         "paper": cell.paper,
         "scale": cell.scale,

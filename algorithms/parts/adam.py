@@ -11,8 +11,7 @@ import torch
 from algorithms.api import Array
 from algorithms.parts.maximise import Function
 from algorithms.parts.sampling import sobol
-
-FIRST, SECOND, TINY = 0.9, 0.999, 1e-8  # decay of both moments and what keeps a quotient finite, as that paper has them
+from algorithms.parts.steps import Adam
 
 
 def maximise_by_adam(
@@ -31,12 +30,9 @@ def maximise_by_adam(
 
 def ascend(f: Function, x: Array, *, steps: int, rate: float) -> Array:
     """Where so many steps end that begin at x (s, d) and stay in the unit cube, (s, d)."""
-    first, second = np.zeros_like(x), np.zeros_like(x)
-    for t in range(1, steps + 1):
-        slope = _slopes(f, x)
-        first, second = FIRST * first + (1 - FIRST) * slope, SECOND * second + (1 - SECOND) * slope**2
-        step = first / (1 - FIRST**t) / (np.sqrt(second / (1 - SECOND**t)) + TINY)
-        x = np.clip(x + rate * step, 0.0, 1.0)
+    adam = Adam(rate)
+    for _ in range(steps):
+        x = np.clip(x + adam.step(_slopes(f, x)), 0.0, 1.0)
     return x
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import expit
 
 from algorithms.api import Box, Observation
-from algorithms.go_ucb import GOUCB, Adam, Ball, Network
+from algorithms.go_ucb import GOUCB, Ball, Network
 from problems.synthetic import unit_network
 
 PRINTED = {"hidden": 25, "low": -5.0, "high": 5.0, "horizon": 64, "norm": 1.0, "method": "gradient", "oracle": "once",
@@ -118,17 +118,6 @@ def test_parameters_start_like_pytorchs_layers():
     w = np.array([Network(16, 25).initial(rng(seed)) for seed in range(200)])
     for part, bound in ((w[:, : 25 * 17], 1 / 4), (w[:, 25 * 17 :], 1 / 5)):
         assert stats.kstest(part.ravel(), stats.uniform(-bound, 2 * bound).cdf).pvalue > 1e-3
-
-
-def test_adam_is_pytorchs(torch):
-    w = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64, requires_grad=True)
-    theirs, ours, here = torch.optim.Adam([w], lr=0.1), Adam(0.1), w.detach().numpy().copy()
-    for t in range(30):
-        gradient = np.array([here[0] - 3, here[1] * t, np.sin(here[2])])
-        w.grad = torch.tensor(gradient)
-        theirs.step()
-        here = here - ours.step(gradient)
-        assert_allclose(here, w.detach(), rtol=1e-12)
 
 
 # Phase I: the regression oracle

@@ -114,7 +114,7 @@ def test_wrong_options_are_named(tmp_path, wrong, message):
 def test_a_number_that_is_not_finite_is_located(tmp_path, bad):
     values = VALUES.copy()
     values[2, 1] = bad
-    with pytest.raises(ValueError, match=rf"got height = {bad} in row 2 .*run `python -m workflow.fetch toy`"):
+    with pytest.raises(ValueError, match=rf"got height = {bad} in row 2 .*or `python -m workflow.fetch toy`"):
         problem(prepared(tmp_path, values))
 
 
@@ -129,7 +129,7 @@ def test_tables_that_cannot_be_scaled_are_refused(tmp_path):
 
 
 def test_a_missing_or_foreign_file_names_the_command_that_makes_it(tmp_path):
-    with pytest.raises(ValueError, match=r"cannot read it .* run `python -m workflow.fetch toy`"):
+    with pytest.raises(ValueError, match=r"cannot read it .* or `python -m workflow.fetch toy`"):
         problem(tmp_path / "toy.parquet")
     with pytest.raises(ValueError, match="expected provenance and a last column target"):
         problem(prepared(tmp_path, last="rings"))

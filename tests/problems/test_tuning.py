@@ -300,9 +300,9 @@ def test_tables_that_do_not_fit_are_refused(tmp_path):
     ordered[:, -1] = np.arange(60) < 12
     with pytest.raises(ValueError, match=r"expected both classes outside fold 0 of .*: use a stratified split"):
         problem("random_forest", prepared(tmp_path, ordered), split="contiguous")
-    with pytest.raises(ValueError, match=r"got x0 = nan in row 7 .* run `python -m workflow.fetch toy`"):
+    with pytest.raises(ValueError, match=r"got x0 = nan in row 7 .* or `python -m workflow.fetch toy`"):
         problem("random_forest", prepared(tmp_path, np.where(np.arange(240).reshape(60, 4) == 28, np.nan, table)))
-    with pytest.raises(ValueError, match=r"cannot read it .* run `python -m workflow.fetch absent`"):
+    with pytest.raises(ValueError, match=r"cannot read it .* or `python -m workflow.fetch absent`"):
         problem("random_forest", tmp_path / "absent.parquet")
 
 

@@ -207,6 +207,20 @@ def test_a_non_finite_objective_is_refused_with_its_index_and_query(toy, bad, si
         started(problem, Script(toy.domain, rng(0), width=5), query=[13])
 
 
+@pytest.mark.parametrize("side", ["seen", "true"])
+def test_a_non_finite_constraint_is_refused_too(toy, side):
+    def evaluate(query, draw):
+        found = toy.evaluate(query, draw)
+        shown = {name: Observation(of.y, np.zeros((len(query), 2)), of.factor_values) for name, of in vars(found).items()
+                 if name != "seconds"}  # fmt: skip
+        shown[side].g[query == 13, 1] = np.nan
+        return Evaluation(**shown, seconds=found.seconds)
+
+    problem = Problem(toy.domain, evaluate)
+    with pytest.raises(ArithmeticError, match=r"evaluation 0: expected finite constraints at query 13, got \[ 0\. nan\]"):
+        started(problem, Script(toy.domain, rng(0), width=5), query=[13])
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

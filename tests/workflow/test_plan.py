@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from workflow import resolve
 from workflow.plan import UNLIMITED, PlanError, load, main, parse_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -181,6 +182,21 @@ def test_what_is_given_is_part_of_the_digest(mini):
     assert mini().cell("giving", "own").digest == first
     other = mini(lambda entry: entry["problems"]["giving"]["given"].update(lam="noise"))
     assert other.cell("giving", "own").digest != first
+
+
+def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_problem_names(mini, monkeypatch):
+    def named(entry):
+        entry["problems"]["plain"]["libraries"] = ["numpy"]
+
+    def digests():
+        cells = [mini(named).cell(problem, "greedy") for problem in ("plain", "giving")]
+        return [[cell.digest, cell.initial_digest] for cell in cells]
+
+    here = digests()
+    assert digests() == here
+    monkeypatch.setattr(resolve, "version", lambda library: "0.0.1")
+    (one, initial), giving = digests()
+    assert one != here[0][0] and initial != here[0][1] and giving == here[1]
 
 
 @pytest.mark.parametrize(
