@@ -59,7 +59,8 @@ def within_model(
     """Maximise y = -f under g_i = c_i + offset <= 0 with f and the c_i drawn from `instance`: g is (q, constraints).
 
     `lengthscales` is official-code (one for each function) or gibo (one for each function and coordinate). `kernels`, which is
-    revealed, says for y and for every g what it was drawn from: `lengthscale` (1 or d numbers), `outputscale`, `mean`.
+    revealed, says for y and for every g what it was drawn from: `lengthscale` (1 or d numbers), `outputscale`, `mean`. The
+    `functions` f, c_1, ..., c_m themselves and the `offset` are there for studies.
     The optimum is unknown, and an instance may have no feasible point: see `best_feasible`.
     """
     if min(d, features) < 1 or constraints < 0:
@@ -83,7 +84,7 @@ def within_model(
         domain=Box(d),
         evaluate=evaluate,
         best_kind="best-known",
-        reveals={"kernels": kernels},
+        reveals={"kernels": kernels, "functions": functions, "offset": offset},
         display=Display("objective", sign=-1),
     )
 

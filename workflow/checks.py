@@ -14,8 +14,9 @@ from scipy import stats
 
 from workflow.evidence import Check, Evidence, along, bound_sides, curves, named, problems_of, scalars, sides
 from workflow.metrics import Array
-from workflow.statistics import LEVEL, Test, below_zero, interval, power_law, share, within
+from workflow.statistics import LEVEL, Test, below_zero, interval, power_law, ranked_below_zero, share, within
 
+BY_RANK = "by rank"  # what a comparison's kind ends with where some values are infinite
 SPREADS = 3.0  # at 10 seeds a ratio of two equal spreads reaches this factor by accident
 
 
@@ -34,6 +35,11 @@ class Comparison:
     n: int
     undecided: str = ""
 
+    @property
+    def has_number(self) -> bool:
+        """Whether there is an effect; a median by rank may be infinite."""
+        return bool(np.isfinite(self.effect)) or (BY_RANK in self.kind and not np.isnan(self.effect))
+
 
 def compare(evidence: Evidence, check: Check) -> list[Comparison]:
     """All comparisons of a check; an empty list where this scale leaves nothing to compare."""
@@ -41,7 +47,10 @@ def compare(evidence: Evidence, check: Check) -> list[Comparison]:
 
 
 def _ordered(evidence: Evidence, check: Check) -> Iterator[Comparison]:
-    """`less`, `more`: left < factor * right, or > , paired over seeds; as a difference or as a ratio (in logarithms)."""
+    """`less`, `more`: left < factor * right, or > , paired over seeds; as a difference or as a ratio (in logarithms).
+
+    By rank where a side is infinite, as the best feasible value of a run is that has found none; two of them are equal.
+    """
     sign, factor = (1.0 if check["test"] == "less" else -1.0), check.get("factor", 1.0)
     mark = "<" if sign > 0 else ">"
     for what, left, right in sides(evidence, check):
@@ -51,11 +60,39 @@ def _ordered(evidence: Evidence, check: Check) -> Iterator[Comparison]:
                 distance = np.log(left) - np.log(right)
             low, high = np.exp(interval(distance))
             effect, kind, test = float(np.exp(distance.mean())), "ratio", below_zero(sign * (distance - np.log(factor)))
+        elif np.isinf(left).any() or np.isinf(right).any():
+            distance = _distance(left, factor * right)
+            test = ranked_below_zero(sign * distance)
+            least, most = sorted([sign * test.low, sign * test.high])
+            kind, effect = f"median difference {BY_RANK}", sign * test.mean
+            yield Comparison(words, kind, effect, least, most, test.mean < 0, test.p, test.p_flip, test.n)
+            continue
         else:
             distance = left - factor * right
             low, high = interval(distance)
             effect, kind, test = float(distance.mean()), "difference", below_zero(sign * distance)
         yield Comparison(words, kind, effect, float(low), float(high), test.mean < 0, test.p, test.p_flip, test.n)
+
+
+def _distance(left: Array, right: Array) -> Array:
+    """left - right, 0 where both are the same infinity."""
+    with np.errstate(invalid="ignore"):
+        return np.where(left == right, 0.0, left - right)
+
+
+def _passes(evidence: Evidence, check: Check) -> Iterator[Comparison]:
+    """From which evaluation on the left side is no worse than the right one at its end, against a bound; never is infinite."""
+    for what, pairs in bound_sides(evidence, check):
+        seen = np.array([_first(left <= right[-1]) for left, right in pairs])
+        test = ranked_below_zero(seen - check["at_most"] - 0.5)  # the bound itself keeps it
+        words = what.replace(" and ", " reaches the end of ", 1)
+        effect, low, high = (edge + check["at_most"] + 0.5 for edge in (test.mean, test.low, test.high))
+        yield Comparison(words, f"median evaluation {BY_RANK}", effect, low, high, test.mean < 0, test.p, test.p_flip, test.n)
+
+
+def _first(true: Array) -> float:
+    """The number, from 1, of the first entry that is true; infinite where none is."""
+    return float(np.argmax(true) + 1) if true.any() else float("inf")
 
 
 def _equivalent(evidence: Evidence, check: Check) -> Iterator[Comparison]:
@@ -182,6 +219,7 @@ def _comparison(what: str, kind: str, test: Test, *, holds: bool) -> Comparison:
 TESTS: Mapping[str, Callable[[Evidence, Check], Iterator[Comparison]]] = {
     "less": _ordered,
     "more": _ordered,
+    "passes": _passes,
     "equivalent": _equivalent,
     "published": _published,
     "spread": _spread,

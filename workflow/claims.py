@@ -114,7 +114,7 @@ def _observed(claim: Claim, comparisons: Sequence[Comparison], corrected: np.nda
     """What the numbers say, whether or not they may decide."""
     if not comparisons:
         return "nothing to compare"
-    if any(not math.isfinite(comparison.effect) for comparison in comparisons):
+    if any(not comparison.has_number for comparison in comparisons):
         return "no number"
     if all(comparison.holds for comparison in comparisons):
         significant = claim.get("deterministic") or (np.isfinite(corrected).all() and (corrected <= LEVEL).all())
@@ -136,7 +136,7 @@ def _reasons(evidence: Evidence, claim: Claim, comparisons: Sequence[Comparison]
         reasons.append("nothing to compare at this scale")
     elif seeds < ENOUGH and not claim.get("deterministic"):
         reasons.append(f"{seeds} seed{'s' if seeds > 1 else ''}, {ENOUGH} are needed")
-    if any(not math.isfinite(comparison.effect) for comparison in comparisons):
+    if any(not comparison.has_number for comparison in comparisons):
         reasons.append("a comparison has no number at this budget")
     return reasons + sorted({comparison.undecided for comparison in comparisons if comparison.undecided})
 

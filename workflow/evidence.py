@@ -60,7 +60,7 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
     if "study" in check:
         return [paper.study(check["study"])]
     runs: list[Run] = []
-    for problem, side in product(problems_of(paper, check), ("left", "right", "curves")):
+    for problem, side in product(problems_of(paper, check), ("left", "right", "curves", "minus")):
         where = opposite(check, problem) if side == "right" else problem
         for curve, variant in product(named(paper, check, side), variants_of(paper, check)):
             cell = selection.place(paper, where, curve, reading=reading, variant=variant)
@@ -152,16 +152,28 @@ def sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Array, Array]
         best = _best(evidence, check, problem) if check.get("across") == "width" else np.nan
         rights = named(evidence.paper, check, "right") if isinstance(check["right"], list) else [check["right"]]
         for left_name, right_name in product(named(evidence.paper, check, "left"), rights):
-            left = scalars(evidence, check, problem, left_name, best)
+            left = _ahead(evidence, check, problem, scalars(evidence, check, problem, left_name, best))
             if isinstance(right_name, str):
-                right = scalars(evidence, check, opposite(check, problem), right_name, best)
+                where = opposite(check, problem)
+                right = _ahead(evidence, check, where, scalars(evidence, check, where, right_name, best))
             else:
                 right = dict.fromkeys(left, float(right_name))
             common = sorted(set(left) & set(right))
+            if check.get("where_defined"):
+                common = [seed for seed in common if not np.isnan([left[seed], right[seed]]).all()]
             what = f"{left_name} and {right_name} on {problem}"
             if "against" in check:
                 what = f"{left_name} on {problem} and {right_name} on {check['against']}"
+            if "minus" in check:
+                what += f", less the best of {', '.join(named(evidence.paper, check, 'minus'))}"
             yield what, np.array([left[seed] for seed in common]), np.array([right[seed] for seed in common])
+
+
+def _ahead(evidence: Evidence, check: Check, problem: str, values: Seeds) -> Seeds:
+    """A seed's numbers less the smallest of the curves under `minus`, where a check names some."""
+    others = [scalars(evidence, check, problem, curve) for curve in named(evidence.paper, check, "minus")]
+    common = set(values).intersection(*others)
+    return {seed: values[seed] - min(other[seed] for other in others) for seed in sorted(common)} if others else values
 
 
 def _study_term(column: Callable[[str], Array], term: str | float, check: Check) -> float:

@@ -41,7 +41,8 @@ def initial_design(cell: Cell, seed: int, problem: Problem) -> tuple[np.ndarray,
     if path.exists() and record.read_header(path).get("digest") == digest:
         return evaluation_of(record.read(path))
     query = draw_design(cell, seed, problem)
-    return query, loop.evaluate(problem, query, lambda i: seeds.noise(seed, cell.problem, i), first=0)
+    evaluation = loop.evaluate(problem, query, lambda i: seeds.noise(seed, cell.problem, i), first=0)
+    return query, evaluation if cell.problem_entry["init"].get("noise", True) else designs.without_noise(evaluation)
 
 
 def parameters_of(cell: Cell, problem: Problem) -> dict[str, Any]:

@@ -44,6 +44,8 @@ class Metric:
     label: str
     unit: str
     of: Callable[[Record], Array]
+    over: str = "evaluations"
+    index: str = "t"
 
     @property
     def axis(self) -> str:
@@ -81,6 +83,55 @@ def recommendation_regret(found: Record) -> Array:
 def stuck(found: Record) -> Array:
     """1 where the recommendation at the end is not optimal; its mean over the seeds is a share."""
     return (recommendation_regret(found) > OPTIMAL).astype(np.float64)
+
+
+def feasible(found: Record) -> NDArray[np.bool_]:
+    """Whether each evaluation is feasible by its true values; without constraints all are."""
+    return np.all(found.columns.get("true_g", np.empty((found.rows, 0))) <= 0, axis=1)
+
+
+def best_feasible(found: Record) -> Array:
+    """The least true objective, as a paper minimises it, of the feasible evaluations so far; infinite before the first one."""
+    return np.minimum.accumulate(np.where(feasible(found), -found.columns["true"], np.inf))
+
+
+def best_feasible_iterate(found: Record) -> Array:
+    """As `best_feasible`, of the evaluations at iterates alone: the optimizer reports the role 1 of a query."""
+    iterates = feasible(found) & (reported("role")(found) == 1)
+    return np.minimum.accumulate(np.where(iterates, -found.columns["true"], np.inf))
+
+
+def best_feasible_by_iteration(found: Record) -> Array:
+    """`best_feasible` at the end of each iteration that the optimizer reports, one entry each."""
+    iteration = reported("iteration")(found)
+    last = np.flatnonzero(np.diff(iteration, append=np.inf) > 0)
+    return best_feasible(found)[last]
+
+
+def infeasible(found: Record) -> Array:
+    """1 while no evaluation so far is feasible; its mean over the seeds is a share."""
+    return np.isinf(best_feasible(found)).astype(np.float64)
+
+
+def feasible_evaluations(found: Record) -> Array:
+    """How many evaluations after the initial design are feasible so far."""
+    return np.cumsum(feasible(found) & (found.columns["batch"] > 0)).astype(np.float64)
+
+
+def search_for_feasible(found: Record) -> Array:
+    """Evaluations after the initial design up to the first feasible one; NaN where the design has one, infinite where none is."""
+    own = found.columns["batch"] > 0
+    hits = feasible(found)
+    if hits[~own].any():
+        return np.array([np.nan])
+    return np.array([float(np.argmax(hits[own]) + 1) if hits[own].any() else np.inf])
+
+
+def late_descent(found: Record) -> Array:
+    """By how much the last 30 % of the evaluations lower `best_feasible`; 0 where it stays infinite."""
+    best = best_feasible(found)
+    before, after = best[int(0.7 * found.rows) - 1], best[-1]
+    return np.array([0.0 if before == after else before - after])
 
 
 def seconds(found: Record) -> Array:
@@ -149,6 +200,13 @@ METRICS: Mapping[str, Metric] = {
     "mean_regret": Metric("mean regret after the initial design", "unit of y", mean_regret),
     "final_regret": Metric("mean regret of the last tenth", "unit of y", final_regret),
     "recommendation_regret": Metric("regret of the recommended arm", "unit of y", recommendation_regret),
+    "best_feasible": Metric("best feasible objective", "unit of f", best_feasible),
+    "best_feasible_iterate": Metric("best feasible objective at iterates", "unit of f", best_feasible_iterate),
+    "best_feasible_by_iteration": Metric("best feasible objective", "unit of f", best_feasible_by_iteration, "iterations", "k"),
+    "infeasible": Metric("nothing feasible found", "share of seeds", infeasible),
+    "feasible_evaluations": Metric("feasible evaluations after the initial design", "", feasible_evaluations),
+    "search_for_feasible": Metric("evaluations to the first feasible one", "", search_for_feasible),
+    "late_descent": Metric("descent over the last 30 % of the evaluations", "unit of f", late_descent),
     "stuck": Metric("recommendation not optimal", "share of seeds", stuck),
     "seconds": Metric("time of the algorithm", "s", seconds),
     "step_seconds": Metric("time of the algorithm per evaluation", "s", step_seconds),
@@ -245,13 +303,19 @@ class Store:
         """`real`, `none` or `substitute: ...`: what the records of a run were made of."""
         return str(self.record(run, self.seeds(run)[0]).header.get("data", "none"))
 
+    def versions(self, cell: Cell) -> list[str]:
+        """The libraries that a problem's values belong to, with the versions that its records were made with."""
+        libraries = self.record(cell, self.seeds(cell)[0]).header.get("provenance", {}).get("libraries", {})
+        return [f"{name} {libraries.get(name, 'unknown')}" for name in cell.problem_entry.get("libraries", [])]
+
     def _best_seen(self, cell: Cell) -> float:
-        """The greatest true value in any record on the problem of a cell, all algorithms, readings and seeds."""
+        """The greatest feasible true value in any record on the problem of a cell, all algorithms, readings and seeds."""
         if cell.problem_name not in self._best:
             cells = companions(self.paper, cell)
             self.check(cells)
             everywhere = [(other, seed) for other in cells for seed in self._seeds[other.name]]
-            values = [self._read(self.root / other.record(seed)).columns["true"].max() for other, seed in everywhere]
+            records = [self._read(self.root / other.record(seed)) for other, seed in everywhere]
+            values = [found.columns["true"][feasible(found)].max(initial=-np.inf) for found in records]
             self._best[cell.problem_name] = float(max(values))
         return self._best[cell.problem_name]
 

@@ -18,6 +18,7 @@ from workflow.statistics import interval, power_law, wald
 from workflow.style import Look, column_look, look
 
 ABSCISSA = "(x)"
+FAR = 1e300  # stands for infinity where numbers are interpolated
 EDGES = {"ci95": interval, "wald": wald}
 BANDS = {
     "ci95": "mean and 95 % t interval",
@@ -42,6 +43,7 @@ class Line:
     fitted: str = ""
     hollow: bool = False
     law: str = ""  # a power law fitted to it, in words
+    absent: int = 0  # of the n seeds end at no number
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Panel:
     seeds: frozenset[int] = field(default_factory=frozenset)  # how many, over the curves
     lengths: frozenset[int] = field(default_factory=frozenset)
     missing: Sequence[str] = ()
+    versions: frozenset[str] = field(default_factory=frozenset)  # of libraries that decide the values
 
 
 def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
@@ -90,7 +93,7 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     missing: list[str] = []
     lines: list[Line] = []
     dots: list[Dots] = []
-    seeds, lengths, data = set[int](), set[int](), set[str]()
+    seeds, lengths, data, versions = set[int](), set[int](), set[str](), set[str]()
     for label, cell in places(paper, panel):
         try:
             if "relative_to" in panel:
@@ -103,28 +106,46 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         seeds.add(len(values))
         lengths.add(cell.budget)
         data.add(store.data(cell))
+        versions.update(store.versions(cell))
         position = _position(paper, label, panel["curves"])
         style, hollow = look(cell.algorithm, position), bool(cell.algorithm_reading) and "reading" not in panel
         if panel.get("kind") == "dots":
             dots.append(Dots(label, style, store.seeds(cell), values[:, -1], hollow))
         else:
             lines.append(_line(label, style, values, panel, hollow))
+    if panel.get("shortest"):
+        end = min((line.x[-1] for line in lines), default=0.0)
+        lines = [_up_to(line, end) for line in lines]
     if "extrapolate" in panel:
         lines += _extrapolated(lines, start=panel["extrapolate"]["from"], to=panel["extrapolate"]["to"])
     ratio = f"{shown.label} / that of {panel['relative_to']}" if "relative_to" in panel else shown.axis
     dotted = panel.get("kind") == "dots"
     return Panel(
         title=panel.get("title", ""),
-        xlabel=panel.get("xlabel", ratio if dotted else "evaluations t"),
+        xlabel=panel.get("xlabel", ratio if dotted else f"{shown.over} {shown.index}"),
         ylabel=panel.get("ylabel", "" if dotted else ratio),
-        options=panel,
+        options={**panel, "lines": _levels(paper, store, panel)},
         data=_status(data),
         lines=lines,
         dots=dots,
         seeds=frozenset(seeds),
         lengths=frozenset(lengths),
         missing=missing,
+        versions=frozenset(versions),
     )
+
+
+def _levels(paper: Paper, store: Store, panel: Mapping[str, Any]) -> dict[str, float]:
+    """The horizontal lines of a panel: constants, or the median over seeds of a study's column where that was run."""
+    levels = {}
+    for label, level in panel.get("lines", {}).items():
+        if isinstance(level, Mapping):
+            try:
+                level = float(np.nanmedian(store.values(paper.study(level["study"]), level["column"])))
+            except NotRun:
+                continue
+        levels[label] = level
+    return levels
 
 
 def _position(paper: Paper, label: str, curves: Iterable[str]) -> int:
@@ -142,12 +163,24 @@ def _line(label: str, style: Look, values: Array, panel: Mapping[str, Any], holl
     values = values[:, : panel.get("to", values.shape[1])]
     chosen = metrics.thin(values.shape[1], log=panel.get("xscale") == "log")
     centre, low, high = _band(values[:, chosen], panel.get("band", "ci95"))
-    return Line(label, style, chosen + 1.0, centre, low, high, len(values), hollow=hollow)
+    absent = int(np.isinf(values[:, -1]).sum())
+    return Line(label, style, chosen + 1.0, centre, low, high, len(values), hollow=hollow, absent=absent)
+
+
+def _up_to(line: Line, end: float) -> Line:
+    """The part of a line with x <= end."""
+    kept = line.x <= end
+    return replace(line, x=line.x[kept], centre=line.centre[kept], low=line.low[kept], high=line.high[kept])
 
 
 def _band(values: Array, band: str) -> tuple[Array, Array, Array]:
     """Centre, lower and upper edge over the first axis; edges are NaN where there is no band."""
     none = np.full(values.shape[1], np.nan)
+    if band == "iqr" and np.isinf(values).any():  # between a number and infinity lies infinity
+        low, centre, high = np.quantile(np.where(np.isinf(values), FAR, values), [0.25, 0.5, 0.75], axis=0)
+        beyond = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+        low, centre, high = (np.where(edge > beyond, np.inf, edge) for edge in (low, centre, high))
+        return np.where(np.isinf(centre), np.nan, centre), low, high
     if band == "ci95-log":
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.where(values > 0, np.log(values), np.nan)
@@ -221,7 +254,8 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
             lines.append(Line(words, column_look(len(lines)), x, centre, low, high, len(seeds), law=law))
     ylabel = panel.get("ylabel", columns[0].replace("_", " ") if len(columns) == 1 else "")
     xlabel = panel.get("xlabel", panel["x"])
-    return Panel(panel.get("title", ""), xlabel, ylabel, panel, data, lines, seeds=frozenset([table["seed"].nunique()]))
+    options = {**panel, "lines": _levels(paper, store, panel)}
+    return Panel(panel.get("title", ""), xlabel, ylabel, options, data, lines, seeds=frozenset([table["seed"].nunique()]))
 
 
 def _status(data: Iterable[str]) -> str:

@@ -309,7 +309,11 @@ def _cell(
     resolve.check(algorithm_entry, known, set(), where)
     resolve.check_execution(algorithm_entry, problem_entry, where)
 
-    budgets = [published, *(source["budget"] for source in (cut, selection, algorithm_entry) if "budget" in source)]
+    budgets = [
+        published,
+        *_after_design(cut, problem_entry["init"]),
+        *(source["budget"] for source in (cut, selection, algorithm_entry) if "budget" in source),
+    ]
     seeds = [entry["seeds"], *(source["seeds"] for source in (cut, selection, algorithm_entry) if "seeds" in source)]
     return Cell(
         paper=name,
@@ -324,6 +328,11 @@ def _cell(
         algorithm_reading=reading if reading_overrides else DEFAULT,
         variant=variant,
     )
+
+
+def _after_design(cut: Mapping, init: Mapping) -> list[int]:
+    """The budget of a scale that cuts what follows the initial design, which grows with d on some problems."""
+    return [cut["after_init"] + init["n"] * init.get("counted", True)] if "after_init" in cut else []
 
 
 def _cut(seeds: tuple[int, ...], wanted: tuple[int, ...] | None) -> tuple[int, ...]:

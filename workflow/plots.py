@@ -75,6 +75,7 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
         "real data" if real else "",
         f"SUBSTITUTE: {'; '.join(substitutes)}" if substitutes else "",
         f"not run: {', '.join(missing)}" if missing else "",
+        ", ".join(sorted({version for panel in panels for version in panel.versions})),
         entry.get("note", ""),
     ]
     return " · ".join(filter(None, parts))
@@ -141,6 +142,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         ax.plot(line.x, line.centre, markevery=(first, step), **_looks(line))
         if np.isfinite(line.low).any():
             ax.fill_between(line.x, line.low, line.high, color=line.look.colour, alpha=0.13, linewidth=0)
+    _draw_open_bands(ax, panel.lines)
     if laws := [f"{line.label.partition(':')[0]}: {line.fitted or line.law}" for line in panel.lines if line.fitted or line.law]:
         ax.text(
             0.02, 0.99, "\n".join(["fitted", *laws]), transform=ax.transAxes, ha="left", va="top", fontsize=7, color="#444444"
@@ -163,6 +165,20 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         )  # fmt: skip
     if not panel.lines and not panel.dots:
         ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="#888888")
+
+
+def _draw_open_bands(ax: Axes, lines: Sequence[Line]) -> None:
+    """Bands without an upper edge, up to the top of what the curves span, and how many seeds end at no number."""
+    top = ax.get_ylim()[1]
+    for line in lines:
+        if (opened := np.isinf(line.high) & np.isfinite(line.low)).any():
+            ax.fill_between(
+                line.x, line.low, top, where=opened.tolist(), color=line.look.colour, alpha=0.13, linewidth=0
+            )  # fmt: skip
+            ax.set_ylim(top=top)
+    if absent := [f"{line.label} {line.absent} of {line.n}" for line in lines if line.absent]:
+        words = "\n".join(["seeds without a feasible point", *absent])
+        ax.text(0.98, 0.98, words, transform=ax.transAxes, ha="right", va="top", fontsize=7, color="#444444")
 
 
 def _draw_dots(ax: Axes, rows: Sequence[Dots]) -> None:

@@ -17,7 +17,8 @@ RULES = """\
 Paired over seeds; one-sided paired t with Holm's correction over the comparisons of a claim decides at 5 %, from five seeds
 on; the exact sign-flip p stands beside it. *reproduced*: every comparison significant. *direction only*: every mean on the
 claimed side. *not reproduced*: some mean on the other side. *undecided*: the reasons say why; `observed` is what the
-numbers would say if they could decide. Intervals are 95 % t intervals of the effect."""
+numbers would say if they could decide. Intervals are 95 % t intervals of the effect. *By rank*: where a run has found nothing
+feasible its value is infinite; then the exact signed-rank test decides, with the median and quartiles of the differences."""
 
 
 DEVIATION = ("paper", "code", "default", "reading", "why")
@@ -62,8 +63,10 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def number(value: float) -> str:
     """Three significant digits; whole numbers below a million in full, more digits where three would make it 1."""
-    if not math.isfinite(value):
+    if math.isnan(value):
         return "-"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
     if value == round(value) and abs(value) < 1e6:
         return str(round(value))
     short = f"{value:.3g}"

@@ -155,7 +155,7 @@ def _clipped(progress: loop.Progress, budget: int) -> record.Columns:
 
 def _header(cell: Cell, seed: int, problem: Problem, digest: str, progress: loop.Progress, status: str) -> dict[str, Any]:
     final = progress.optimizer.recommend()
-    true = problem.evaluate(final, seeds.recommendation(seed, cell.problem)).true.y[0]
+    shown = problem.evaluate(final, seeds.recommendation(seed, cell.problem)).true
     return {
         "paper": cell.paper,
         "scale": cell.scale,
@@ -173,7 +173,7 @@ def _header(cell: Cell, seed: int, problem: Problem, digest: str, progress: loop
         "display": vars(problem.display),
         "data": problem.data,
         "data_sha256": problem.data_sha256,
-        "recommendation": {"query": final[0].tolist(), "true": float(true)},
+        "recommendation": {"query": final[0].tolist(), "true": float(shown.y[0]), "true_g": shown.g[0].tolist()},
         "provenance": record.provenance(),
     }
 

@@ -50,6 +50,7 @@ def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
     """Every run whose records a figure reads."""
     runs: list[Cell | Study] = []
     for panel in panel_options(paper, name):
+        runs += [paper.study(level["study"]) for level in panel.get("lines", {}).values() if isinstance(level, Mapping)]
         if "study" in panel:
             runs.append(paper.study(panel["study"]))
             continue

@@ -56,6 +56,17 @@ def below_zero(values: ArrayLike) -> Test:
     return Test(len(seen), float(seen.mean()), float(low), float(high), t_test(seen), sign_flip(seen))
 
 
+def ranked_below_zero(values: ArrayLike) -> Test:
+    """Is a value likelier below zero than above? Wilcoxon's signed ranks, exact, for differences that may be infinite.
+
+    Infinite values share the largest ranks. The mean is replaced by the median, the interval by the quartiles.
+    """
+    seen = np.asarray(values, dtype=np.float64)
+    low, middle, high = np.quantile(seen, [0.25, 0.5, 0.75], method="inverted_cdf")
+    p = sign_flip(np.sign(seen) * stats.rankdata(np.abs(seen)))
+    return Test(len(seen), float(middle), float(low), float(high), p, p)
+
+
 def t_test(values: Array) -> float:
     """One-sided p of Student's t for a mean below zero; 1 or 0 where all values agree, NaN for a single one."""
     if len(values) < 2 or not np.isfinite(values).all():

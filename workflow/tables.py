@@ -26,8 +26,13 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
     entry = entry_of(paper, name)
     if entry["kind"] == "parameters":
         return pd.DataFrame(_parameters(paper, entry))
+    if entry["kind"] == "settings":
+        return pd.DataFrame(_settings(paper, entry))
     if entry["kind"] == "study":
         return _study(paper, store, entry)
+    if entry["kind"] == "feasible":
+        ends = [_feasible(store, problem, cell) for problem, cell in _cells(paper, entry)]
+        return pd.DataFrame([row for row in ends if row])
     rows = [_diagnostics(paper, store, entry, problem, cell) for problem, cell in _cells(paper, entry)]
     return pd.DataFrame([row for row in rows if row])
 
@@ -35,7 +40,7 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
 def runs_of(paper: Paper, name: str) -> list[Run]:
     """Every run whose records a table reads."""
     entry = entry_of(paper, name)
-    if entry["kind"] == "parameters":
+    if entry["kind"] in ("parameters", "settings"):
         return []
     if entry["kind"] == "study":
         return [paper.study(entry["study"])]
@@ -88,6 +93,47 @@ def _parameters(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
             {"algorithm": algorithm, **values, "evaluations": budgets, "repetitions": repetitions, "band": "95 % t interval"}
         )
     return rows
+
+
+def _settings(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
+    """Several parameters of each algorithm on each problem, as published: at scale `paper`."""
+    published = load(paper.name, "paper")
+    rows = []
+    for algorithm, names in entry["settings"].items():
+        cells = {problem: published.cell(problem, algorithm).algorithm_entry for problem in entry["problems"]}
+        rows += [
+            {"algorithm": algorithm, "parameter": name, **{problem: str(cell[name]) for problem, cell in cells.items()}}
+            for name in names
+        ]
+    return rows
+
+
+def _feasible(store: Store, problem: str, cell: Cell) -> Row:
+    """The best feasible value at the end of one cell's runs, and how they came by it; empty where there is no record."""
+    try:
+        best = store.values(cell, "best_feasible")[:, -1]
+    except NotRun:
+        return {}
+    low, middle, high = np.quantile(best, [0.25, 0.5, 0.75], method="inverted_cdf")
+    search = store.values(cell, "search_for_feasible")[:, -1]
+    searched = np.sort(search[~np.isnan(search)])
+    return {
+        "problem": cell.problem_name,
+        "algorithm": cell.algorithm,
+        "reading": cell.algorithm_reading or "default",
+        "seeds": len(best),
+        "evaluations": cell.budget,
+        "seeds with a feasible point": int(np.isfinite(best).sum()),
+        "median": float(middle),
+        "lower quartile": float(low),
+        "upper quartile": float(high),
+        "designs without a feasible point": len(searched),
+        "median search from there": float(searched[(len(searched) - 1) // 2]) if len(searched) else np.nan,
+        "feasible evaluations": _last(store.values(cell, "feasible_evaluations")),
+        "descent over the last 30 %": float(np.median(store.values(cell, "late_descent")[:, -1])),
+        "seconds per 1000 evaluations": float(store.values(cell, "seconds")[:, -1].mean()) * 1000 / cell.budget,
+        "data": store.data(cell),
+    }
 
 
 def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], problem: str, cell: Cell) -> Row:
