@@ -7,16 +7,18 @@ for, and the core-hours that the plan prints.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
-from workflow.resolve import ROOT, seed_range
+from workflow.resolve import ROOT
 
 JOB_SECONDS = 300  # seeds share a job up to about this long
+SHORT_SECONDS = 30  # cells on one problem share a job up to about this long
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,20 @@ def estimate(paper: str, problem: str, curve: str, algorithm: str, share: float)
     return Cost(max(value[0] for value in like) * share, max(value[1] for value in like), measured=False)
 
 
-def markers(folder: Path, seeds: tuple[int, ...], seconds: float) -> list[str]:
-    """One list of records a job: as many seeds together as take about five minutes."""
+def chunks(seeds: tuple[int, ...], seconds: float) -> list[tuple[int, ...]]:
+    """Seeds by job: as many together as take about five minutes."""
     many = max(1, int(JOB_SECONDS / max(seconds, 0.1)))
-    chunks = [seeds[start : start + many] for start in range(0, len(seeds), many)]
-    return [str(folder / f"seeds-{seed_range(chunk)}.json") for chunk in chunks]
+    return [seeds[start : start + many] for start in range(0, len(seeds), many)]
 
 
-def minutes(seeds: tuple[int, ...], seconds: float) -> int:
-    many = min(len(seeds), max(1, int(JOB_SECONDS / max(seconds, 0.1))))
-    return 10 + round(3 * many * seconds / 60)
+def packed(things: Sequence[T], seconds: Sequence[float]) -> list[list[T]]:
+    """Neighbours together as long as they take no more than a short run may: starting a process costs seconds, too."""
+    bins: list[list[T]] = []
+    room = 0.0
+    for thing, cost in zip(things, seconds, strict=True):
+        if not bins or cost > room:
+            bins.append([])
+            room = SHORT_SECONDS
+        bins[-1].append(thing)
+        room -= cost
+    return bins

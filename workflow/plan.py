@@ -25,6 +25,7 @@ __all__ = ["Cell", "Paper", "PlanError", "Study", "chosen_papers", "load", "name
 ROOT = resolve.ROOT
 DEFAULT = ""  # the reading and the variant of a cell that has none
 RUNNER = ("workflow.loop", "workflow.seeds", "workflow.designs")
+SHOWN = ("figures", "tables", "pictures")  # what a scale may leave out
 UNLIMITED = 1 << 30  # of parallel evaluations
 
 
@@ -43,23 +44,51 @@ class Seeded(ABC):
     def cost(self) -> Cost:
         """Seconds and MiB of one seed."""
 
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Of the plan's cell or study."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """Of the code that it reaches and its resolved parameters."""
+
     def record(self, seed: int) -> Path:
         return self.folder / f"{seed}.parquet"
 
     @property
-    def markers(self) -> list[str]:
-        """The lists of finished records that Snakemake tracks, one for each job's seeds."""
-        return costs.markers(self.folder, self.seeds, self.cost.seconds)
+    def seconds(self) -> float:
+        """All seeds."""
+        return len(self.seeds) * self.cost.seconds
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one process makes: some seeds of a study or of one cell, or short runs of several cells on one problem."""
+
+    parts: tuple[Seeded, ...]
+    seeds: tuple[int, ...]
+
+    @property
+    def marker(self) -> str:
+        """The list of finished records that Snakemake tracks."""
+        return str(self.parts[0].folder / f"seeds-{seed_range(self.seeds)}.json")
 
     @property
     def minutes(self) -> int:
-        """A generous time limit for one job, for a cluster."""
-        return costs.minutes(self.seeds, self.cost.seconds)
+        """A generous time limit, for a cluster."""
+        return 10 + round(3 * len(self.seeds) * sum(part.cost.seconds for part in self.parts) / 60)
 
     @property
     def memory_mb(self) -> int:
-        """A generous memory limit for one job, for a cluster."""
-        return 500 + round(1.5 * self.cost.mib)
+        """A generous memory limit, for a cluster."""
+        return 500 + round(1.5 * max(part.cost.mib for part in self.parts))
+
+    @property
+    def digest(self) -> str:
+        """Of all that it makes."""
+        return " ".join(part.digest for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -198,10 +227,23 @@ class Paper:
         """All cells and studies."""
         return [*self.cells, *self.studies.values()]
 
-    @property
-    def markers(self) -> list[str]:
-        """Everything that figures, tables and verdicts of this paper wait for."""
-        return [marker for part in self.parts for marker in part.markers]
+    @cached_property
+    def jobs(self) -> Mapping[str, Job]:
+        """Every job by its marker."""
+        alone: list[Seeded] = [part for part in self.parts if not _is_short(part)]
+        groups: dict[tuple[object, ...], list[Cell]] = {}
+        for cell in self.cells:
+            if _is_short(cell):
+                groups.setdefault((cell.problem_name, cell.seeds), []).append(cell)
+        bundles = [bundle for group in groups.values() for bundle in costs.packed(group, [cell.seconds for cell in group])]
+        jobs = [Job(tuple(bundle), bundle[0].seeds) for bundle in bundles]
+        jobs += [Job((part,), seeds) for part in alone for seeds in costs.chunks(part.seeds, part.cost.seconds)]
+        return {job.marker: job for job in jobs}
+
+    def markers(self, runs: Iterable[Seeded]) -> list[str]:
+        """The markers of the jobs that make some runs."""
+        wanted = {run.name for run in runs}
+        return [marker for marker, job in self.jobs.items() if wanted & {part.name for part in job.parts}]
 
     def initial_marker(self, problem: str) -> str:
         """The list of the initial designs of all seeds that any cell on this problem needs."""
@@ -223,6 +265,11 @@ class Paper:
         return self.studies[name]
 
 
+def _is_short(part: Seeded) -> bool:
+    """Whether a run is worth no process of its own."""
+    return isinstance(part, Cell) and part.seconds < costs.SHORT_SECONDS
+
+
 def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
     """The papers in "bbkb,bkb", or all of them. Raises PlanError."""
     chosen = [name.strip() for name in names.split(",") if name.strip()] or papers(root)
@@ -241,6 +288,8 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
     entry = resolve.read(name, root)
     if scale not in entry["scales"]:
         raise PlanError(f"papers/{name}.yaml: unknown scale {scale!r}; known: {', '.join(entry['scales'])}")
+    shown = {part: [line for line in entry.get(part, []) if scale in line.get("scales", [scale])] for part in SHOWN}
+    entry = {**entry, **{part: lines for part, lines in shown.items() if part in entry}}
     wanted = parse_seeds(seeds) if seeds else None
     cells: dict[tuple[str, ...], Cell] = {}
     names: dict[tuple[str, str], tuple[str, ...]] = {}

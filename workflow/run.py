@@ -1,4 +1,4 @@
-"""Run one cell of the plan: `python -m workflow.run PAPER PROBLEM CURVE SEEDS [-o FILE]`.
+"""Run cells of the plan: `python -m workflow.run PAPER PROBLEM CURVE SEEDS [-o FILE]`.
 
 A curve is `algorithm[@reading][+variant]`. Every seed is its own record, written atomically; a record that is
 complete and current is kept, a stale one is set aside, anything else in its place is refused. A long run leaves a
@@ -233,7 +233,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("paper")
     parser.add_argument("problem", help="as in the paper's YAML, with @READING where a reading changes the problem")
     parser.add_argument(
-        "curve", help="algorithm[@reading][+variant]; `initial` for the shared initial design; a study after `studies`"
+        "curve",
+        help="algorithm[@reading][+variant], or several with commas; `initial` for the shared initial design; "
+        "a study after `studies`",
     )
     parser.add_argument("seeds", help="one seed or a range such as 0-9")
     parser.add_argument("--scale", default="paper")
@@ -245,25 +247,34 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        plan = load(options.paper, options.scale)
-        seeds = parse_seeds(options.seeds)
-        if options.output and len(seeds) > 1:
-            raise PlanError(f"-o names the record of one seed, got seeds {options.seeds}")
-        if options.curve == "initial":
-            hashes = run_initial(replace(plan.first_cell(options.problem), seeds=seeds))
-        elif options.problem == "studies":
-            hashes = run_study(replace(plan.study(options.curve), seeds=seeds))
-        else:
-            cell = _shortened(replace(plan.cell(options.problem, options.curve), seeds=seeds), options)
-            hashes = run_cell(cell, output=options.output, limits=Limits(options.seconds, options.checkpoint_every))
-    except (PlanError, record.BadRecord, fetch.DataUnavailable) as error:
-        print(f"error: {error}", file=sys.stderr)
+    hashes: dict[str, dict[int, str]] = {}
+    failed = False
+    for curve in options.curve.split(","):
+        try:
+            hashes[curve] = _made(curve, options)
+        except (PlanError, record.BadRecord, fetch.DataUnavailable, ArithmeticError, np.linalg.LinAlgError) as error:
+            print(f"error: {error}", file=sys.stderr)
+            failed = True  # and the other curves are made all the same
+    if failed:
         return 1
     if options.marker and options.seconds == Limits.seconds:  # a run that may have been cut is not finished
         with record.atomic(options.marker) as temporary:
-            temporary.write_text(json.dumps({"seeds": seed_range(seeds), "trace_sha256": hashes}, indent=1) + "\n")
+            made = {"seeds": seed_range(parse_seeds(options.seeds)), "trace_sha256": hashes}
+            temporary.write_text(json.dumps(made, indent=1) + "\n")
     return 0
+
+
+def _made(curve: str, options: argparse.Namespace) -> dict[int, str]:
+    """The trace hashes, by seed, of what the command line names. Raises PlanError, BadRecord, DataUnavailable."""
+    plan, seeds = load(options.paper, options.scale), parse_seeds(options.seeds)
+    if options.output and (len(seeds) > 1 or "," in options.curve):
+        raise PlanError(f"-o names the record of one seed of one curve, got {options.curve} seeds {options.seeds}")
+    if curve == "initial":
+        return run_initial(replace(plan.first_cell(options.problem), seeds=seeds))
+    if options.problem == "studies":
+        return run_study(replace(plan.study(curve), seeds=seeds))
+    cell = _shortened(replace(plan.cell(options.problem, curve), seeds=seeds), options)
+    return run_cell(cell, output=options.output, limits=Limits(options.seconds, options.checkpoint_every))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """How seeds share jobs, and what is assumed of a cell that was never measured."""
 
-from pathlib import Path
-
 import pytest
 
 from workflow import costs
@@ -24,9 +22,14 @@ def test_an_unmeasured_cell_costs_what_the_dearest_of_its_algorithm_does():
     assert not costs.estimate("other", "p", "C", "C", 1.0).measured
 
 
-@pytest.mark.parametrize(
-    ("seconds", "jobs"), [(1.0, ["0-9"]), (100.0, ["0-2", "3-5", "6-8", "9"]), (1000.0, [str(seed) for seed in range(10)])]
-)
-def test_short_runs_share_a_job_and_long_ones_do_not(seconds, jobs):
-    assert costs.markers(Path("x"), tuple(range(10)), seconds) == [f"x/seeds-{job}.json" for job in jobs]
-    assert costs.minutes(tuple(range(10)), seconds) > seconds / 60
+@pytest.mark.parametrize(("seconds", "sizes"), [(1.0, [10]), (100.0, [3, 3, 3, 1]), (1000.0, [1] * 10)])
+def test_seeds_of_short_runs_share_a_job_and_those_of_long_ones_do_not(seconds, sizes):
+    chunks = costs.chunks(tuple(range(10)), seconds)
+    assert [len(chunk) for chunk in chunks] == sizes
+    assert [seed for chunk in chunks for seed in chunk] == list(range(10))
+
+
+def test_short_runs_are_packed_in_their_order_and_a_long_one_has_its_own_job():
+    assert costs.packed("abcdef", [10, 10, 10, 10, 40, 1]) == [["a", "b", "c"], ["d"], ["e"], ["f"]]
+    assert costs.packed("ab", [0.0, 30.0]) == [["a", "b"]]
+    assert costs.packed("", []) == []

@@ -11,8 +11,15 @@ from workflow.prepared import (
 from workflow.selection import figure, figure_runs
 
 
-def cell(wildcards):
-    return PLAN[wildcards.paper].cell(wildcards.problem, wildcards.curve)
+def asked(wildcards, *folder):
+    # The marker of a job lies with the first run that it makes.
+    place = Path("results", SCALE, wildcards.paper, *folder)
+    return PLAN[wildcards.paper].jobs[str(place / f"seeds-{wildcards.seeds}.json")]
+
+
+def curves(wildcards):
+    parts = asked(wildcards, wildcards.problem, wildcards.curve).parts
+    return ",".join(cell.curve for cell in parts)
 
 
 def study(wildcards):
@@ -35,14 +42,12 @@ def data_of(found):
 
 
 def drawn_by(wildcards):
-    runs = {
-        run.name: run for run in figure_runs(PLAN[wildcards.paper], wildcards.figure)
-    }
-    return [marker for run in runs.values() for marker in run.markers]
+    plan = PLAN[wildcards.paper]
+    return plan.markers(figure_runs(plan, wildcards.figure))
 
 
 def all_markers(wildcards):
-    return PLAN[wildcards.paper].markers
+    return list(PLAN[wildcards.paper].jobs)
 
 
 def report_files(plan):

@@ -1,5 +1,6 @@
-# A job makes the records of several seeds of one cell and then a small list of them, which is what Snakemake tracks:
-# the records themselves are kept whatever becomes of the job, and a job that is run again makes only what is missing.
+# A job makes the records of several seeds of one cell, or of several cells that take seconds, and then a small list of
+# them, which is what Snakemake tracks: the records themselves are kept whatever becomes of the job, and a job that is run
+# again makes only what is missing.
 
 
 rule initial:
@@ -33,8 +34,8 @@ rule study:
         "../../envs/core.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards: study(wildcards).memory_mb,
-        runtime=lambda wildcards: study(wildcards).minutes,
+        mem_mb=lambda wildcards: asked(wildcards, "studies", wildcards.study).memory_mb,
+        runtime=lambda wildcards: asked(wildcards, "studies", wildcards.study).minutes,
     params:
         code=lambda wildcards: study(wildcards).digest,
     shell:
@@ -44,7 +45,7 @@ rule study:
 
 rule run:
     input:
-        lambda wildcards: data_of(cell(wildcards)),
+        lambda wildcards: data_of(first(wildcards)),
         lambda wildcards: PLAN[wildcards.paper].initial_marker(wildcards.problem),
     output:
         "results/{scale}/{paper}/{problem}/{curve}/seeds-{seeds}.json",
@@ -54,10 +55,17 @@ rule run:
         "../../envs/core.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards: cell(wildcards).memory_mb,
-        runtime=lambda wildcards: cell(wildcards).minutes,
+        mem_mb=lambda wildcards: asked(
+            wildcards, wildcards.problem, wildcards.curve
+        ).memory_mb,
+        runtime=lambda wildcards: asked(
+            wildcards, wildcards.problem, wildcards.curve
+        ).minutes,
     params:
-        code=lambda wildcards: cell(wildcards).digest,
+        code=lambda wildcards: asked(
+            wildcards, wildcards.problem, wildcards.curve
+        ).digest,
+        curves=curves,
     shell:
-        "python -m workflow.run {wildcards.paper} {wildcards.problem} {wildcards.curve:q} {wildcards.seeds}"
+        "python -m workflow.run {wildcards.paper} {wildcards.problem} {params.curves:q} {wildcards.seeds}"
         " --scale {wildcards.scale} --marker {output:q} 2> {log:q}"
