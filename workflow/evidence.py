@@ -60,8 +60,9 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
     if "study" in check:
         return [paper.study(check["study"])]
     runs: list[Run] = []
-    for problem, side in product(problems_of(paper, check), ("left", "right", "curves", "minus")):
-        where = opposite(check, problem) if side == "right" else problem
+    for problem, side in product(problems_of(paper, check), ("left", "right", "curves", "minus", "opposite minus")):
+        where = opposite(check, problem) if side in ("right", "opposite minus") else problem
+        side = side.removeprefix("opposite ")
         for curve, variant in product(named(paper, check, side), variants_of(paper, check)):
             cell = selection.place(paper, where, curve, reading=reading, variant=variant)
             runs += [*selection.companions(paper, cell), *base_of(paper, check, cell)]
@@ -173,7 +174,10 @@ def _ahead(evidence: Evidence, check: Check, problem: str, values: Seeds) -> See
     """A seed's numbers less the smallest of the curves under `minus`, where a check names some."""
     others = [scalars(evidence, check, problem, curve) for curve in named(evidence.paper, check, "minus")]
     common = set(values).intersection(*others)
-    return {seed: values[seed] - min(other[seed] for other in others) for seed in sorted(common)} if others else values
+    if not others:
+        return values
+    leads = {seed: (values[seed], min(other[seed] for other in others)) for seed in sorted(common)}
+    return {seed: 0.0 if mine == best else mine - best for seed, (mine, best) in leads.items()}  # two infinities are equal
 
 
 def _study_term(column: Callable[[str], Array], term: str | float, check: Check) -> float:

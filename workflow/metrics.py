@@ -102,10 +102,10 @@ def best_feasible_iterate(found: Record) -> Array:
 
 
 def best_feasible_by_iteration(found: Record) -> Array:
-    """`best_feasible` at the end of each iteration that the optimizer reports, one entry each."""
+    """`best_feasible` at the end of each iteration that the optimizer reports, one entry each; NaN where it reports none."""
     iteration = reported("iteration")(found)
     last = np.flatnonzero(np.diff(iteration, append=np.inf) > 0)
-    return best_feasible(found)[last]
+    return best_feasible(found)[last] if len(last) else np.array([np.nan])
 
 
 def infeasible(found: Record) -> Array:
@@ -130,7 +130,7 @@ def search_for_feasible(found: Record) -> Array:
 def late_descent(found: Record) -> Array:
     """By how much the last 30 % of the evaluations lower `best_feasible`; 0 where it stays infinite."""
     best = best_feasible(found)
-    before, after = best[int(0.7 * found.rows) - 1], best[-1]
+    before, after = best[max(7 * found.rows // 10, 1) - 1], best[-1]
     return np.array([0.0 if before == after else before - after])
 
 

@@ -235,7 +235,8 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         ])  # fmt: skip
         data = store.data(study)
     except NotRun:
-        return Panel(panel.get("title", ""), panel["x"], "", panel, missing=[study.id])
+        options = {**panel, "lines": _levels(paper, store, panel)}
+        return Panel(panel.get("title", ""), panel["x"], "", options, missing=[study.id])
     table[ABSCISSA] = table[panel["x"]]  # a copy, since a column may be drawn against itself
     for name, value in panel.get("rows", {}).items():
         table = table[np.isclose(table[name], value)]

@@ -278,9 +278,10 @@ def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
     return chosen
 
 
-def names_of(plans: Mapping[str, Paper], section: str) -> list[str]:
-    """The ids of all figures or tables of some papers; a name that matches nothing where there are none."""
-    return sorted({line["id"] for plan in plans.values() for line in plan.entry.get(section, [])}) or ["-"]
+def names_of(plans: Mapping[str, Paper], section: str, *, moves: bool = False) -> list[str]:
+    """The ids of all figures, tables or pictures (that move, or do not) of some papers; one that matches nothing instead of none."""
+    lines = [line for plan in plans.values() for line in plan.entry.get(section, [])]
+    return sorted({line["id"] for line in lines if line.get("moves", False) == moves}) or ["-"]
 
 
 def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
@@ -288,6 +289,8 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
     entry = resolve.read(name, root)
     if scale not in entry["scales"]:
         raise PlanError(f"papers/{name}.yaml: unknown scale {scale!r}; known: {', '.join(entry['scales'])}")
+    for line in (line for part in SHOWN for line in entry.get(part, [])):
+        resolve.chosen("scale", line.get("scales", []), entry["scales"], name)
     shown = {part: [line for line in entry.get(part, []) if scale in line.get("scales", [scale])] for part in SHOWN}
     entry = {**entry, **{part: lines for part, lines in shown.items() if part in entry}}
     wanted = parse_seeds(seeds) if seeds else None
@@ -397,7 +400,8 @@ def _study(name: str, scale: str, entry: Mapping, line: Mapping, wanted: tuple[i
         required, names = code.parameters_of(line["is"], "workflow/studies", root=root)
     except LookupError as error:
         raise PlanError(f"{where}: `is: {line['is']}`: {error.args[0]}") from None
-    parameters = dict(line.get("parameters", {}))
+    resolve.chosen("scale", line.get("cuts", {}), entry["scales"], name)
+    parameters = {**line.get("parameters", {}), **line.get("cuts", {}).get(scale, {})}
     resolve.check({"is": line["is"], **parameters}, (required, names), set(), where)
     if "T" in parameters and "budget" in cut:
         parameters["T"] = min(parameters["T"], cut["budget"])

@@ -142,7 +142,6 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         ax.plot(line.x, line.centre, markevery=(first, step), **_looks(line))
         if np.isfinite(line.low).any():
             ax.fill_between(line.x, line.low, line.high, color=line.look.colour, alpha=0.13, linewidth=0)
-    _draw_open_bands(ax, panel.lines)
     if laws := [f"{line.label.partition(':')[0]}: {line.fitted or line.law}" for line in panel.lines if line.fitted or line.law]:
         ax.text(
             0.02, 0.99, "\n".join(["fitted", *laws]), transform=ax.transAxes, ha="left", va="top", fontsize=7, color="#444444"
@@ -154,6 +153,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         ax.annotate(
             label, (0.99, value), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7, color="#444444"
         )
+    _draw_open_bands(ax, panel.lines)
     ax.set(title=panel.title, xlabel=panel.xlabel, ylabel=textwrap.fill(panel.ylabel, 36))
     for limit, put in (("xlim", ax.set_xlim), ("ylim", ax.set_ylim)):
         if limit in options:

@@ -166,7 +166,7 @@ def check(entry: Mapping, known: tuple[set[str], set[str]], supplied: set[str], 
 def chosen(kind: str, names: Iterable[str], known: Mapping, paper: str) -> list[str]:
     for name in names:
         if name not in known:
-            raise PlanError(f"papers/{paper}.yaml: unknown {kind} {name!r} in `runs`; known: {', '.join(known)}")
+            raise PlanError(f"papers/{paper}.yaml: unknown {kind} {name!r}; known: {', '.join(known)}")
     return list(names)
 
 

@@ -108,6 +108,23 @@ def under_readings(paper: Paper, problem: str, curves: Iterable[str], readings: 
     return list(found.values())
 
 
+def picture(paper: Paper, name: str) -> Mapping[str, Any]:
+    """The line of a picture in the paper's YAML. Raises PlanError naming what is known."""
+    entries = {entry["id"]: entry for entry in paper.entry.get("pictures", [])}
+    if name not in entries:
+        raise PlanError(f"papers/{paper.name}.yaml: unknown picture {name!r}; known: {', '.join(entries) or 'none'}")
+    return entries[name]
+
+
+def picture_cells(paper: Paper, name: str) -> list[Cell]:
+    """Every cell whose records a picture compares, once each. Raises PlanError."""
+    entry = picture(paper, name)
+    cells = [paper.cell(entry["problem"], curve) for curve in in_scale(paper, entry["curves"])]
+    if not cells:
+        raise PlanError(f"picture {name}: scale {paper.scale} leaves out the variants of all its curves")
+    return list({cell.name: cell for cell in cells}.values())
+
+
 def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:
     """Whether a reading changes a parameter that this algorithm or problem has."""
     changes = paper.entry["readings"][reading].get(kind, {})

@@ -62,7 +62,9 @@ def ranked_below_zero(values: ArrayLike) -> Test:
     Infinite values share the largest ranks. The mean is replaced by the median, the interval by the quartiles.
     """
     seen = np.asarray(values, dtype=np.float64)
-    low, middle, high = np.quantile(seen, [0.25, 0.5, 0.75], method="inverted_cdf")
+    low, high = np.quantile(seen, [0.25, 0.75], method="inverted_cdf")
+    below, above = (np.quantile(seen, 0.5, method=method) for method in ("inverted_cdf", "higher"))
+    middle = 0.0 if below < 0 < above else max(below, above, key=lambda end: -abs(end))
     p = sign_flip(np.sign(seen) * stats.rankdata(np.abs(seen)))
     return Test(len(seen), float(middle), float(low), float(high), p, p)
 

@@ -101,6 +101,9 @@ def _settings(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
     rows = []
     for algorithm, names in entry["settings"].items():
         cells = {problem: published.cell(problem, algorithm).algorithm_entry for problem in entry["problems"]}
+        if unknown := [name for name in names if any(name not in cell for cell in cells.values())]:
+            known = ", ".join(set.intersection(*map(set, cells.values())) - {"is"})
+            raise PlanError(f"table {entry['id']}: {algorithm} has no parameter {', '.join(unknown)}; known: {known}")
         rows += [
             {"algorithm": algorithm, "parameter": name, **{problem: str(cell[name]) for problem, cell in cells.items()}}
             for name in names

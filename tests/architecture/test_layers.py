@@ -29,6 +29,7 @@ READERS = tuple(
         "render",
         "panels",
         "plots",
+        "picture",
         "style",
         "tables",
     )

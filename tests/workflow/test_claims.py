@@ -452,3 +452,311 @@ def test_a_partial_report_does_without_runs_that_only_decide_an_optimum(tmp_path
         (toy.root / unfinished.record(seed)).unlink()
     check = {**LESS, "problems": ["open"]}
     assert claims.judge(toy.paper, toy.store(partial=True), claim(check)).verdict == REPRODUCED
+
+
+INF, NAN = np.inf, np.nan
+BEST = {**LESS, "metric": "best_feasible"}
+
+
+def ends(toy, name, values, **options):
+    """Runs whose best feasible value is that of their seed, from the first evaluation on; infinite: nothing is feasible."""
+
+    def columns(seed):
+        found = np.isfinite(values[seed])
+        g = np.full((toy.budget, 1), -1.0 if found else 1.0)
+        return {"true": -float(values[seed]) if found else 0.0, "true_g": g}
+
+    return toy.add(name, columns, seeds=len(values), **options)
+
+
+def best(root, a, b):
+    toy = Toy(root, budget=4)
+    ends(toy, "A", a)
+    ends(toy, "B", b)
+    return toy
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "effect", "p", "verdict"),
+    [
+        ([1, 1, 1, 1, 1], [2, 3, INF, INF, INF], (-INF, -INF, -2), 1 / 32, REPRODUCED),
+        ([1, 1, 1, 1, 1], [2, 3, 4, 5, INF], (-4, -3, -2), 1 / 32, REPRODUCED),
+        ([1, 1, 1, 1, INF], [2, 3, 4, 5, 6], (-3, -2, -1), 10 / 32, DIRECTION),  # W+ = 5, median of -4 .. -1, inf
+        ([INF, INF, 1, INF, INF], [2, 3, INF, INF, INF], (0, 0, INF), 7 / 8, NOT),  # ranks 4, 4, -4; two equal infinities are 0
+        ([INF] * 5, [INF] * 5, (0, 0, 0), 1, NOT),
+        ([INF] * 5, [1, 2, 3, 4, 5], (INF, INF, INF), 1, NOT),
+    ],
+)
+def test_less_goes_by_rank_where_a_run_has_found_nothing_feasible(tmp_path, a, b, effect, p, verdict):
+    toy = best(tmp_path, a, b)
+    found = judged(toy, BEST)
+    comparison = found.comparisons[0]
+    assert comparison.kind == "median difference by rank"
+    assert (comparison.low, comparison.effect, comparison.high) == effect
+    assert comparison.p == comparison.p_flip == pytest.approx(p, rel=1e-12)
+    assert comparison.holds is (effect[1] < 0)
+    assert comparison.has_number
+    assert (found.verdict, found.observed, found.reasons) == (verdict, verdict, ())
+
+
+def test_more_by_rank_is_the_mirror_image(tmp_path):
+    a, b = [1, 1, 1, 1, INF], [2, 3, 4, 5, 7]
+    toy = best(tmp_path, b, a)
+    found = judged(toy, {**BEST, "test": "more"})
+    mirrored = found.comparisons[0]
+    assert (mirrored.low, mirrored.effect, mirrored.high) == (1, 2, 3)
+    assert (mirrored.p, mirrored.holds, found.verdict) == (10 / 32, True, DIRECTION)
+    assert mirrored.what == "A > B on p"
+    other = judged(toy, BEST).comparisons[0]
+    assert (other.low, other.effect, other.high, other.holds) == (1, 2, 3, False)
+    assert other.p == 25 / 32  # W+ = 10 of 15
+    toy = best(tmp_path / "all", [2, 3, 4, 5, INF], [1, 1, 1, 1, 1])
+    found = judged(toy, {**BEST, "test": "more"})
+    comparison = found.comparisons[0]
+    assert (comparison.low, comparison.effect, comparison.high, comparison.p) == (2, 3, 4, 1 / 32)
+    assert found.verdict == REPRODUCED
+
+
+def test_as_many_seeds_above_as_below_are_on_one_side_at_most(tmp_path):
+    toy = best(tmp_path, [1, 1, 1, 3, 3, INF], [2, 2, 2, 2, 2, 2])
+    sides = [judged(toy, {**BEST, "test": test}).comparisons[0].holds for test in ("less", "more")]
+    assert sum(sides) <= 1
+
+
+def test_an_infinite_median_has_a_number_and_is_written_as_such(tmp_path):
+    toy = best(tmp_path, [INF, INF, INF, INF, 2], [1] * 5)
+    found = judged(toy, {**BEST, "test": "more"})
+    assert (found.verdict, found.comparisons[0].effect) == (REPRODUCED, INF)
+    text = render.as_markdown(toy.paper, [found])
+    assert "median difference by rank ∞ [∞, ∞]" in text
+    assert "| A > B on p | median difference by rank ∞ [∞, ∞] | yes | 0.0312 | 0.0312 | 5 |" in text
+    less = judged(toy, {**BEST, "left": ["B"], "right": ["A"]})
+    assert "median difference by rank -∞ [-∞, -∞]" in render.as_markdown(toy.paper, [less])
+    data = json.loads(claims.as_json(toy.paper, [found]))["claims"][0]
+    assert (data["verdict"], data["comparisons"][0]["effect"]) == (REPRODUCED, None)
+
+
+@pytest.mark.parametrize(("value", "shown"), [(np.inf, "∞"), (-np.inf, "-∞"), (np.float64("inf"), "∞"), (np.nan, "-")])
+def test_infinite_numbers_are_shown(value, shown):
+    assert render.number(value) == shown
+
+
+def test_only_an_effect_by_rank_may_be_infinite():
+    plain = claims.Comparison("A < B", "difference", INF, NAN, NAN, True, 0.01, 0.01, 5)
+    assert not plain.has_number
+    ranked = replace(plain, kind="median difference by rank")
+    assert ranked.has_number
+    assert replace(ranked, effect=-INF).has_number and replace(ranked, effect=-1.0).has_number
+    assert not replace(ranked, effect=NAN).has_number
+
+
+def test_finite_values_are_compared_by_their_mean(tmp_path):
+    comparison = judged(best(tmp_path, [1, 2, 3, 4, 5], [2, 4, 6, 8, 100]), BEST).comparisons[0]
+    assert (comparison.kind, comparison.effect) == ("difference", (15 - 120) / 5)
+    assert comparison.p != comparison.p_flip == 1 / 32
+
+
+def test_by_rank_against_a_number_and_against_a_multiple(tmp_path):
+    toy = best(tmp_path, [1, 2, 3, 4, INF], [1, 1, 1, 1, INF])
+    against = judged(toy, {**BEST, "right": 4.5}).comparisons[0]
+    assert (against.low, against.effect, against.high, against.p) == (-2.5, -1.5, -0.5, 10 / 32)
+    multiple = judged(toy, {**BEST, "factor": 5}).comparisons[0]  # -4, -3, -2, -1 and two infinities
+    assert (multiple.low, multiple.effect, multiple.high) == (-3, -2, -1)
+    assert multiple.what == "A < 5 x B on p"
+    assert multiple.p == 1 / 16  # all four signs, whatever that of the zero
+
+
+def searching(toy, name, first, **options):
+    """Runs that find a feasible point at this evaluation after a design of two, never (infinite), or in the design (NaN)."""
+
+    def columns(seed):
+        rows = np.arange(toy.budget)
+        found = rows >= (0 if np.isnan(first[seed]) else 1 + first[seed])
+        return {"true": 0.5, "batch": np.maximum(rows - 1, 0), "true_g": np.where(found, -1.0, 1.0)[:, None]}
+
+    return toy.add(name, columns, seeds=len(first), **options)
+
+
+SEARCH = {**LESS, "metric": "search_for_feasible"}
+
+
+def test_seeds_without_a_number_are_left_out_where_a_check_says_so(tmp_path):
+    toy = Toy(tmp_path, budget=20)
+    searching(toy, "A", [NAN, 1, 2, 3, NAN, 4, 5])
+    searching(toy, "B", [NAN, 2, 4, 6, NAN, 8, INF])
+    plain = judged(toy, SEARCH)
+    assert (plain.verdict, plain.observed, plain.seeds) == (UNDECIDED, "no number", 7)
+    assert "a comparison has no number at this budget" in plain.reasons
+    found = judged(toy, {**SEARCH, "where_defined": True})
+    comparison = found.comparisons[0]
+    assert (comparison.n, comparison.low, comparison.effect, comparison.high) == (5, -4, -3, -2)
+    assert (comparison.p, found.verdict) == (1 / 32, REPRODUCED)
+
+
+def test_a_number_on_one_side_alone_leaves_no_seed_out(tmp_path):
+    toy = Toy(tmp_path, budget=20)
+    searching(toy, "A", [NAN, 1, 2, 3, 4, 5])
+    searching(toy, "B", [2, 3, 4, 5, 6, 7])
+    found = judged(toy, {**SEARCH, "where_defined": True})
+    assert (found.verdict, found.observed, found.seeds) == (UNDECIDED, "no number", 6)
+    against = judged(toy, {**SEARCH, "where_defined": True, "right": 9.0})  # a number has one in every seed
+    assert (against.observed, against.seeds) == ("no number", 6)
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value encountered")
+def test_seeds_that_are_left_out_do_not_help_to_decide(tmp_path):
+    toy = Toy(tmp_path, budget=20)
+    searching(toy, "A", [1, 1, 1, 1, NAN, NAN])
+    searching(toy, "B", [2, 3, 4, 5, NAN, NAN])
+    found = judged(toy, {**SEARCH, "where_defined": True})
+    assert (found.verdict, found.observed, found.seeds) == (UNDECIDED, REPRODUCED, 4)
+    assert "4 seeds, 5 are needed" in found.reasons
+    searching(toy, "A", [NAN] * 6)
+    searching(toy, "B", [NAN] * 6)
+    nowhere = judged(toy, {**SEARCH, "where_defined": True})
+    assert (nowhere.verdict, nowhere.observed, nowhere.seeds) == (UNDECIDED, "no number", 0)
+
+
+def leads(root):
+    """A's lead over the better one of C and D is 1, 3, 3, 10, 5 on p and 2 more on q, in this order of the seeds."""
+    toy = Toy(root, budget=4)
+    toy.entry["problems"]["q"] = toy.entry["problems"]["p"]
+    ends(toy, "A", [10, 20, 30, 40, 50])
+    ends(toy, "C", [9, 18, 27, 36, 45])
+    ends(toy, "D", [12, 17, 40, 30, 60])
+    ends(toy, "A", [3, 5, 5, 12, 7], problem="q")
+    ends(toy, "C", [0, 6, 0, 6, 0], problem="q")
+    ends(toy, "D", [6, 0, 6, 0, 6], problem="q")
+    return toy
+
+
+LEAD = {**BEST, "right": ["A"], "against": "q", "minus": ["C", "D"]}
+
+
+def test_a_lead_is_taken_seed_by_seed_from_the_best_of_the_others_on_each_problem(tmp_path):
+    toy = leads(tmp_path)
+    found = judged(toy, LEAD)
+    comparison = found.comparisons[0]
+    assert (comparison.low, comparison.effect, comparison.high) == pytest.approx((-2, -2, -2))  # each lead against its own
+    assert (found.verdict, comparison.n, comparison.p_flip) == (REPRODUCED, 5, 1 / 32)
+    assert comparison.what == "A on p < A on q, less the best of C, D"
+    one = judged(toy, {**LEAD, "minus": ["C"]}).comparisons[0]  # 1, 2, 3, 4, 5 and 3, -1, 5, 6, 7
+    assert one.effect == pytest.approx(3 - 4)
+    number = judged(toy, {**BEST, "right": 4.0, "minus": ["C", "D"]}).comparisons[0]  # a number is not diminished
+    assert number.effect == pytest.approx(22 / 5 - 4)
+    ((_, left, right),) = evidence.sides(evidence.Evidence(toy.paper, toy.store()), LEAD)
+    assert (left.tolist(), right.tolist()) == ([1, 3, 3, 10, 5], [3, 5, 5, 12, 7])
+
+
+def test_a_lead_needs_the_seed_of_every_curve(tmp_path):
+    toy = leads(tmp_path)
+    ends(toy, "D", [6, 0, 6], problem="q")
+    ((_, left, right),) = evidence.sides(evidence.Evidence(toy.paper, toy.store()), LEAD)
+    assert (left.tolist(), right.tolist()) == ([1, 3, 3], [3, 5, 5])
+
+
+def test_a_lead_over_others_that_have_found_nothing_is_infinite(tmp_path):
+    toy = Toy(tmp_path, budget=4)
+    ends(toy, "A", [1, 2, 3, 4, 5])
+    ends(toy, "B", [2, 3, 4, 5, 6])
+    ends(toy, "C", [INF, INF, 3, 3, 3])
+    comparison = judged(toy, {**BEST, "minus": ["C"]}).comparisons[0]
+    assert (comparison.kind, comparison.effect, comparison.p) == ("median difference by rank", -1, 1 / 8)  # two infinite leads
+
+
+def test_a_curve_that_has_found_nothing_leads_nobody_who_has_not_either(tmp_path):
+    """Two infinite values are equal, as those of two sides are."""
+    toy = Toy(tmp_path, budget=4)
+    ends(toy, "A", [INF, 2, 3, 4, 5])
+    ends(toy, "B", [INF, 3, 4, 5, 6])
+    ends(toy, "C", [INF, 3, 3, 3, 3])
+    comparison = judged(toy, {**BEST, "minus": ["C"]}).comparisons[0]
+    assert comparison.has_number
+    assert comparison.n == 5
+
+
+def test_a_lead_reads_the_curves_that_it_takes_off_on_both_problems(tmp_path):
+    toy = leads(tmp_path)
+    names = {run.name for run in evidence.runs_of(toy.paper, LEAD)}
+    assert names == {"toy/p/A", "toy/p/C", "toy/p/D", "toy/q/A", "toy/q/C", "toy/q/D"}
+    same = {run.name for run in evidence.runs_of(toy.paper, {**BEST, "right": ["D"], "minus": ["C"]})}
+    assert same == {"toy/p/A", "toy/p/C", "toy/p/D"}
+    del toy.cells["q", "C"]
+    toy.entry["claims"] = [claim(LEAD)]
+    with pytest.raises(PlanError, match="no run makes the curve 'C' on 'q'"):
+        claims.runs(toy.paper)
+
+
+def reaching(toy, name, when, end=1.0, **options):
+    """Runs whose best feasible value falls from 10 to `end` at this evaluation, or never (infinite)."""
+
+    def columns(seed):
+        return {"true": -np.where(np.arange(1, toy.budget + 1) >= when[seed], end, 10.0)}
+
+    return toy.add(name, columns, seeds=len(when), **options)
+
+
+PASSES = {"test": "passes", "metric": "best_feasible", "problems": ["p"], "left": ["A"], "right": ["B"], "at_most": 3}
+
+
+@pytest.mark.parametrize(
+    ("when", "effect", "p", "verdict"),
+    [
+        ([3, 3, 3, 3, 3], (3, 3, 3), 1 / 32, REPRODUCED),  # the bound itself keeps it
+        ([1, 2, 3, 3, 2], (2, 2, 3), 1 / 32, REPRODUCED),
+        ([4, 4, 4, 4, 4], (4, 4, 4), 1, NOT),
+        ([1, 2, 3, INF, INF], (2, 3, INF), 21 / 32, DIRECTION),  # W+ = 9 of the ranks 1, 2, 3, 4.5, 4.5
+        ([1, 2, INF, INF, INF], (2, INF, INF), 29 / 32, NOT),  # W+ = 12 of the ranks 1, 2, 4, 4, 4
+        ([INF] * 5, (INF, INF, INF), 1, NOT),
+    ],
+)
+def test_passes_asks_from_which_evaluation_on_one_is_as_good_as_another_at_its_end(tmp_path, when, effect, p, verdict):
+    toy = Toy(tmp_path, budget=6)
+    reaching(toy, "A", when)
+    reaching(toy, "B", [6] * 5)
+    found = judged(toy, PASSES)
+    comparison = found.comparisons[0]
+    assert (comparison.low, comparison.effect, comparison.high) == effect
+    assert comparison.p == comparison.p_flip == pytest.approx(p, rel=1e-12)
+    assert (found.verdict, found.reasons, comparison.n) == (verdict, (), 5)
+    assert (comparison.what, comparison.kind) == ("A reaches the end of B on p", "median evaluation by rank")
+    assert comparison.has_number
+    assert ("∞" in render.as_markdown(toy.paper, [found])) is (INF in effect)
+    assert {run.name for run in evidence.runs_of(toy.paper, PASSES)} == {"toy/p/A", "toy/p/B"}
+
+
+def test_passes_is_paired_and_counts_the_first_time(tmp_path):
+    toy = Toy(tmp_path, budget=6)
+    levels = [1.0, 2.0, 3.0, 4.0, 5.0]
+    toy.add("A", lambda seed: {"true": -np.array([9, 9, levels[seed], 9, 0, 0])}, seeds=5)
+    ends(toy, "B", levels)
+    assert judged(toy, PASSES).comparisons[0].effect == 3
+    ends(toy, "B", levels[::-1])  # seeds 3 and 4 get below the end of B at 0 alone
+    comparison = judged(toy, PASSES).comparisons[0]
+    assert (comparison.low, comparison.effect, comparison.high) == (3, 3, 5)
+    ends(toy, "B", [INF] * 5)  # nobody can be worse
+    assert judged(toy, PASSES).comparisons[0].effect == 1
+
+
+def test_a_metric_by_iteration_is_read_at_an_iteration(tmp_path):
+    toy = Toy(tmp_path, budget=5)
+    toy.add("A", lambda seed: {"true": [-9, -8, -7, -6, -5], "report.iteration": np.array([NAN, 1, 1, 2, 3])}, seeds=5)
+    toy.add("B", lambda seed: {"true": [-9, -7, -6, -5, -4], "report.iteration": np.array([NAN, 1, 2, 2, 3])}, seeds=5)
+    check = {**LESS, "test": "more", "metric": "best_feasible_by_iteration"}
+    for at, effect in ((1, 0), (2, 1), (3, 1), (40, 1), ("end", 1)):
+        assert judged(toy, {**check, "at": at}).comparisons[0].effect == effect
+
+
+def test_a_share_counts_runs_without_a_feasible_evaluation(tmp_path):
+    toy = Toy(tmp_path, budget=4)
+    ends(toy, "A", [INF] * 9 + [1.0])
+    check = {
+        "test": "share",
+        "metric": "infeasible",
+        "problems": ["p"],
+        "curves": ["A"],
+        "event": {"at_least": 1},
+        "at_least": 0.5,
+    }
+    found = judged(toy, check)
+    assert (found.verdict, found.comparisons[0].effect) == (REPRODUCED, 0.9)

@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 
 from algorithms.api import Arms, Box, Observation
 from problems.api import Evaluation, Problem
+from problems.api import constrained as as_constrained
 from workflow import instance, loop, record
 from workflow.digest import with_data
 from workflow.plan import Cell, PlanError
@@ -132,3 +133,50 @@ def test_a_design_is_read_from_its_record_and_from_no_stale_one(tmp_path, monkey
     again, fresh = instance.initial_design(chosen, 2, problem())
     assert_array_equal(again, instance.draw_design(chosen, 2, problem()))
     assert_array_equal(fresh.seen.y, loop.evaluate(problem(), again, lambda i: rng(2, "noise", "p", i), first=0).seen.y)
+
+
+def constrained(arms=20):
+    """Arms with two constraints; objective, constraints and seconds depend on the stream that they are evaluated with."""
+
+    def evaluate(query, draw):
+        values = np.stack([1.0 * query, query - 7.0, 3.0 - query], axis=1)
+        seen = values + draw.standard_normal(values.shape)
+        return Evaluation(as_constrained(seen), as_constrained(values), draw.random(len(query)))
+
+    return Problem(Arms(np.zeros((arms, 1))), evaluate, data_sha256="ab")
+
+
+def without_noise(design="uniform"):
+    made = cell(design=design)
+    made.problem_entry["init"]["noise"] = False
+    return made
+
+
+def test_a_design_without_noise_is_seen_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    query, exact = instance.initial_design(without_noise(), 2, constrained())
+    same, noisy = instance.initial_design(cell(), 2, constrained())
+    assert_array_equal(query, same)
+    assert_array_equal(exact.seen.y, query)
+    assert_array_equal(exact.seen.g, np.stack([query - 7.0, 3.0 - query], axis=1))
+    assert_array_equal(exact.true.y, noisy.true.y)
+    assert_array_equal(exact.true.g, noisy.true.g)
+    assert_array_equal(exact.seconds, noisy.seconds)  # its cost and the noise of what follows stay what they were
+    assert (exact.seen.y != noisy.seen.y).all() and (exact.seen.g != noisy.seen.g).all()
+
+
+def test_a_design_without_noise_is_no_other_run(tmp_path, monkeypatch):
+    """Its digests differ from those of the noisy one, so that neither reads the record of the other."""
+    monkeypatch.chdir(tmp_path)
+    exact, noisy = without_noise(), cell()
+    assert exact.initial_digest != noisy.initial_digest and exact.digest != noisy.digest
+    assert without_noise().initial_digest == exact.initial_digest and without_noise().digest == exact.digest
+    query, evaluation = instance.initial_design(noisy, 2, problem())
+    columns = {"query": query, "y": evaluation.seen.y, "true": evaluation.true.y, "seconds": evaluation.seconds}
+    path = noisy.initial_folder / "2.parquet"
+    record.write(path, {"digest": with_data(noisy.initial_digest, "ab")}, columns)
+    assert_array_equal(instance.initial_design(exact, 2, problem())[1].seen.y, query)
+    assert_array_equal(instance.initial_design(noisy, 2, problem())[1].seen.y, evaluation.seen.y)
+    record.write(path, {"digest": with_data(exact.initial_digest, "ab")}, {**columns, "y": columns["true"]})
+    assert_array_equal(instance.initial_design(exact, 2, problem())[1].seen.y, query)
+    assert_array_equal(instance.initial_design(noisy, 2, problem())[1].seen.y, evaluation.seen.y)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 from tests.workflow.synthetic import Toy, noisy
 from workflow import metrics, record, selection, statistics
@@ -230,3 +231,195 @@ def test_holm_by_hand():
 def test_power_law_recovers_its_exponent():
     x = np.arange(1.0, 50)
     assert_allclose(statistics.power_law(x, 3 * x**1.7), (3, 1.7), rtol=1e-12)
+
+
+NAN = np.nan
+CONSTRAINED = {  # two points of an initial design, two whole iterations and one that the budget cuts
+    "true": [-5, -1, -4, -3, -0.5, -3.5, -2, -1.5],
+    "true_g": np.array([[0.1, -1], [-1, 0.2], [0, -1], [-1, -1], [1, 1], [-1, -1], [-2, -2], [-1, 0]]),
+    "batch": np.array([0, 0, 1, 2, 3, 3, 4, 5]),
+    "report.role": np.array([NAN, NAN, 1, 2, 1, 1, 2, 1]),
+    "report.iteration": np.array([NAN, NAN, 1, 1, 2, 2, 2, 3]),
+}
+
+
+def constrained(root, *runs):
+    """A toy whose seeds have these columns, and its cell."""
+    toy = Toy(root, budget=len(runs[0]["batch"]), seeds=len(runs))
+    return toy, toy.add("A", lambda seed: runs[seed])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("best_feasible", [np.inf, np.inf, 4, 3, 3, 3, 2, 1.5]),  # a constraint of exactly 0 is kept
+        ("best_feasible_iterate", [np.inf, np.inf, 4, 4, 4, 3.5, 3.5, 1.5]),
+        ("best_feasible_by_iteration", [3, 2, 1.5]),
+        ("infeasible", [1, 1, 0, 0, 0, 0, 0, 0]),
+        ("feasible_evaluations", [0, 0, 1, 2, 2, 3, 4, 5]),
+        ("search_for_feasible", [1]),
+        ("late_descent", [1.5]),  # from the fifth of eight evaluations on
+    ],
+)
+def test_metric_of_a_constrained_run_by_hand(tmp_path, name, expected):
+    toy, cell = constrained(tmp_path, CONSTRAINED)
+    assert_allclose(toy.store().values(cell, name), [expected])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("best_feasible", [np.inf] * 8),
+        ("best_feasible_iterate", [np.inf] * 8),
+        ("best_feasible_by_iteration", [np.inf] * 3),
+        ("infeasible", [1] * 8),
+        ("feasible_evaluations", [0] * 8),
+        ("search_for_feasible", [np.inf]),
+        ("late_descent", [0]),
+    ],
+)
+def test_metric_of_a_run_without_a_feasible_evaluation(tmp_path, name, expected):
+    toy, cell = constrained(tmp_path, {**CONSTRAINED, "true_g": np.tile([-1, 1e-12], (8, 1))})
+    with np.errstate(all="raise"):
+        assert_allclose(toy.store().values(cell, name), [expected])
+
+
+def test_a_run_without_constraints_is_feasible_everywhere(toy):
+    cell = toy.add("A", lambda seed: RUN)
+    store = toy.store()
+    assert metrics.feasible(store.record(cell, 0)).tolist() == [True] * 6
+    assert_allclose(store.values(cell, "best_feasible")[0], [-0.5, -0.5, -1, -1, -1, -1])
+    assert np.isnan(store.values(cell, "search_for_feasible")).all()  # its design is feasible
+    assert_allclose(store.values(cell, "feasible_evaluations")[0], [0, 1, 2, 3, 4, 5])
+    assert np.isinf(store.values(cell, "best_feasible_iterate")).all()  # nothing is reported to be an iterate
+
+
+def test_iterations_end_within_batches_and_seeds_are_cut_to_the_fewest(tmp_path):
+    """An iteration may be several batches or a part of one; a seed with a single long one cuts the others to one."""
+    values = {"true": -np.arange(9.0, 0, -1), "true_g": np.full((9, 1), -1.0)}
+    one = {**values, "batch": np.array([0, 1, 1, 2, 2, 3, 4, 5, 5]), "report.iteration": np.array([NAN, 1, 1, 2, 2, 3, 4, 5, 5])}
+    two = {**values, "batch": np.repeat([0, 1], [1, 8]), "report.iteration": np.repeat([NAN, 1], [1, 8])}
+    toy, cell = constrained(tmp_path / "two", one, two)
+    assert_allclose(toy.store().values(cell, "best_feasible_by_iteration"), [[7], [1]])
+    toy, cell = constrained(tmp_path / "one", one, {**one, "report.iteration": np.array([1, 1, 1, 2, 2, 2, 3, 3, 3.0])})
+    assert_allclose(toy.store().values(cell, "best_feasible_by_iteration"), [[7, 5, 4], [7, 4, 1]])
+
+
+@pytest.mark.parametrize(
+    ("batch", "feasible", "expected"),
+    [
+        ([0, 0, 1, 2, 3], [0, 1, 1, 1, 1], NAN),
+        ([0, 0, 1, 2, 3], [1, 0, 0, 0, 0], NAN),
+        ([0, 0, 1, 2, 3], [0, 0, 1, 0, 0], 1),
+        ([0, 0, 1, 1, 1], [0, 0, 0, 0, 1], 3),
+        ([0, 0, 1, 2, 3], [0, 0, 0, 0, 0], np.inf),
+        ([1, 1, 2, 3, 4], [0, 1, 0, 0, 0], 2),  # the design existed before and is in no row
+        ([0, 0, 0, 0, 0], [0, 0, 0, 0, 0], np.inf),
+        ([0, 0, 0, 0, 0], [0, 0, 0, 0, 1], NAN),
+    ],
+)
+def test_search_for_a_feasible_point_begins_after_the_design(tmp_path, batch, feasible, expected):
+    g = np.where(np.array(feasible)[:, None] == 1, -1.0, 1.0)
+    toy, cell = constrained(tmp_path, {"true": -1.0, "true_g": g, "batch": np.array(batch)})
+    assert_allclose(toy.store().values(cell, "search_for_feasible"), [[expected]])
+
+
+@pytest.mark.parametrize(
+    ("first", "drops", "expected"),
+    [
+        (0, {}, 0),
+        (0, {7: 2.0}, 0),  # the seventh evaluation is not among the last 30 % of ten
+        (0, {8: 2.0}, 2),
+        (0, {3: 1.0, 8: 2.0, 10: 0.5}, 2.5),
+        (6, {9: 1.0}, 1),
+        (7, {}, np.inf),  # from nothing feasible to something
+        (9, {}, np.inf),
+        (10, {}, 0),  # nothing feasible at all
+    ],
+)
+def test_late_descent_is_that_of_the_last_three_tenths(tmp_path, first, drops, expected):
+    """Feasible after the `first` evaluations, at 10 less the drops so far, each at an evaluation that counts from 1."""
+    level = 10 - np.array([sum(size for at, size in drops.items() if at <= t) for t in range(1, 11)])
+    g = np.where(np.arange(10) < first, 1.0, -1.0)[:, None]
+    toy, cell = constrained(tmp_path, {"true": -level, "true_g": g, "batch": np.arange(10)})
+    assert_allclose(toy.store().values(cell, "late_descent"), [[expected]])
+
+
+@pytest.mark.parametrize("rows", [90, 120, 170, 1000])
+def test_late_descent_leaves_out_seven_tenths_exactly(tmp_path, rows):
+    """All descent is at the last evaluation of the first 70 %; 0.7 * 90 is a little less than 63."""
+    level = np.where(np.arange(1, rows + 1) < 7 * rows // 10, 2.0, 1.0)
+    toy, cell = constrained(tmp_path, {"true": -level, "batch": np.arange(rows)})
+    assert_allclose(toy.store().values(cell, "late_descent"), [[0]])
+
+
+def test_the_best_value_seen_is_a_feasible_one(tmp_path):
+    toy = Toy(tmp_path, budget=3, seeds=2)
+    one = toy.add("A", lambda seed: {"true": [0.2, 0.5, 0.9], "true_g": np.array([[0.0], [-1], [1]])}, problem="open")
+    assert_allclose(toy.store().values(one, "simple_regret"), [[0.3, 0, -0.4]] * 2)
+    toy.add("B", lambda seed: {"true": [0.8, 0.6, 0.7 + seed / 100], "true_g": np.array([[1.0], [-1], [-1]])}, problem="open")
+    store = toy.store()
+    assert store.record(one, 0).header["best"] == pytest.approx(0.71)
+    assert store.record(one, 0).header["best_kind"] == "best-seen"
+
+
+def test_a_record_names_the_versions_of_the_libraries_that_its_problem_belongs_to(toy):
+    cell = toy.add("A", noisy(0.5))
+    assert toy.store().versions(cell) == []
+    named = replace(cell, problem_entry={**cell.problem_entry, "libraries": ["mujoco", "numpy", "gymnasium"]})
+    toy.cells["p", "A"] = named
+    for seed in named.seeds:
+        toy.write(named, seed, {"true": 0.5}, provenance={"libraries": {"numpy": "2.0.1", "mujoco": "3.3.7", "scipy": "1"}})
+    assert toy.store().versions(named) == ["mujoco 3.3.7", "numpy 2.0.1", "gymnasium unknown"]
+
+
+@pytest.mark.parametrize(
+    ("values", "p"),
+    [
+        ([-1, -2, -3, -4, -5], 1 / 32),
+        ([-1, -2, -3, -4, 5], 10 / 32),  # W+ = 5: the subsets of 1 .. 5 with a sum of at most 5
+        ([1, 2, 3, 4, 5], 1),
+        ([-1, -1, 2], 5 / 8),  # ranks 1.5, 1.5, 3
+        ([0, -1, -2], 1 / 4),  # a zero keeps its rank and is on no side
+        ([0, 0, 0], 1),
+        ([-np.inf] * 5, 1 / 32),
+        ([-np.inf, -np.inf, 1, -2], 1 / 8),  # ranks 3.5, 3.5, 1, 2
+        ([-np.inf, np.inf, -1, -2], 6 / 16),  # W+ = 3.5: {}, 1, 2, 1 + 2 and each 3.5
+        ([np.inf, -1, -2, -3, -4], 10 / 32),
+        ([-1, -2, NAN], NAN),
+    ],
+)
+def test_signed_ranks_by_hand(values, p):
+    found = statistics.ranked_below_zero(values)
+    assert found.n == len(values)
+    assert found.p == pytest.approx(p, rel=1e-12, nan_ok=True)
+    assert found.p_flip == pytest.approx(p, rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("n", [5, 8, 10, 13])
+def test_signed_ranks_agree_with_scipy_and_know_infinity_as_the_largest(n):
+    values = np.random.default_rng(n).standard_normal(n) - 0.4
+    expected = stats.wilcoxon(values, alternative="less", method="exact").pvalue
+    assert statistics.ranked_below_zero(values).p == pytest.approx(expected, rel=1e-12)
+    assert statistics.ranked_below_zero(1e6 * values**3).p == pytest.approx(expected, rel=1e-12)
+    largest = np.argmax(np.abs(values))
+    values[largest] = np.sign(values[largest]) * np.inf
+    assert statistics.ranked_below_zero(values).p == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "quartiles"),
+    [
+        ([2, -np.inf, -1, np.inf, -3], (-3, -1, 2)),
+        ([-np.inf, -np.inf, -np.inf, 1, 2], (-np.inf, -np.inf, 1)),
+        ([np.inf, np.inf, np.inf, 1, -np.inf], (1, np.inf, np.inf)),
+        ([np.inf] * 3, (np.inf,) * 3),
+        ([4.0], (4, 4, 4)),
+        ([1, 2, np.inf, np.inf], (1, 2, np.inf)),  # one of the values, never between a number and infinity
+        ([1, NAN, np.inf], (NAN,) * 3),
+    ],
+)
+def test_median_and_quartiles_of_values_that_may_be_infinite(values, quartiles):
+    with np.errstate(all="raise"):
+        found = statistics.ranked_below_zero(values)
+    assert (found.low, found.mean, found.high) == pytest.approx(quartiles, nan_ok=True)

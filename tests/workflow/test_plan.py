@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflow import resolve
-from workflow.plan import UNLIMITED, PlanError, load, main, parse_seeds
+from workflow import resolve, selection, tables
+from workflow.plan import UNLIMITED, PlanError, load, main, names_of, parse_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,8 +43,8 @@ def spoiled(root, change):
         (lambda entry: entry["algorithms"]["BKB"]["bandwidth"].pop("cadata"), "expected a value for problem 'cadata'"),
         (lambda entry: entry["problems"]["abalone"].update({"is": "tables.abalon"}), "no abalon in problems/tables.py"),
         (lambda entry: entry["problems"]["abalone"].pop("data"), "reads a data set: add a line `data: NAME`"),
-        (lambda entry: entry["runs"].append({"algorithms": ["BKBB"]}), "unknown algorithm 'BKBB' in `runs`; known: Global-BBKB"),
-        (lambda entry: entry["runs"].append({"readings": ["mine"]}), "unknown reading 'mine' in `runs`; known: reference-code"),
+        (lambda entry: entry["runs"].append({"algorithms": ["BKBB"]}), "unknown algorithm 'BKBB'; known: Global-BBKB"),
+        (lambda entry: entry["runs"].append({"readings": ["mine"]}), "unknown reading 'mine'; known: reference-code"),
         (lambda entry: entry["runs"].append({"problem": ["abalone"]}), "does not follow workflow/schema.json(.|\n)*problem"),
         (lambda entry: entry.pop("seeds"), "does not follow workflow/schema.json(.|\n)*seeds"),
     ],
@@ -249,7 +249,7 @@ def test_only_asynchronous_runs_depend_on_the_code_of_their_loop(mini, monkeypat
         (lambda entry: entry["problems"]["plain"].update(execution="parallel"), r"plain\.execution: 'parallel' is not one of"),
         (lambda entry: entry["problems"]["plain"]["init"].update(design="random"), r"init\.design: 'random' is not one of"),
         (lambda entry: entry["problems"]["giving"]["given"].update(lam=0.1), r"given\.lam: 0\.1 is not of type 'string'"),
-        (lambda entry: entry["runs"].append({"scales": ["large"]}), "unknown scale 'large' in `runs`; known: quick, paper"),
+        (lambda entry: entry["runs"].append({"scales": ["large"]}), "unknown scale 'large'; known: quick, paper"),
     ],
 )  # fmt: skip
 def test_a_mistake_about_workers_designs_and_scales_is_named(mini, change, message):
@@ -259,7 +259,7 @@ def test_a_mistake_about_workers_designs_and_scales_is_named(mini, change, messa
 
 @pytest.mark.parametrize("scale", ["quick", "paper"])
 def test_an_unknown_scale_of_a_run_is_named_at_every_scale(mini, scale):
-    with pytest.raises(PlanError, match="unknown scale 'smoke' in `runs`"):
+    with pytest.raises(PlanError, match="unknown scale 'smoke'"):
         mini(lambda entry: entry["runs"].append({"scales": ["paper", "smoke"]}), scale)
 
 
@@ -274,6 +274,106 @@ def test_a_run_of_one_scale_is_left_out_at_the_others(mini):
     assert left_out == {f"mini/{problem}/{name}@wide" for problem in ("plain", "giving") for name in ("greedy", "own")}
     with pytest.raises(PlanError, match="no run makes the curve 'greedy@wide' on 'plain' at scale quick"):
         quick.cell("plain", "greedy@wide")
+
+
+@pytest.mark.parametrize(
+    ("cut", "plain", "giving"),
+    [
+        ({"after_init": 4}, 7 + 4, 4),  # the design of `giving` is outside the budget
+        ({"after_init": 1}, 8, 1),
+        ({"after_init": 49}, 50, 49),
+        ({"after_init": 1000}, 50, 50),  # a scale never adds to what is published
+        ({"after_init": 4, "budget": 6}, 6, 4),
+        ({"after_init": 4, "budget": 20}, 11, 4),
+        ({}, 50, 50),
+    ],
+)
+def test_a_scale_may_cut_what_follows_the_design(mini, cut, plain, giving):
+    def change(entry):
+        entry["scales"]["quick"] = cut
+        entry["problems"]["plain"]["init"]["n"] = 7
+
+    plan = mini(change, "quick")
+    assert [plan.cell(problem, "greedy").budget for problem in ("plain", "giving")] == [plain, giving]
+    assert mini(change).cell("plain", "greedy").budget == 50
+
+
+def test_a_cut_after_the_design_follows_the_design_of_a_reading_and_the_smallest_budget(mini):
+    def change(entry):
+        entry["scales"]["quick"] = {"after_init": 4}
+        entry["readings"]["long"] = {
+            "says": "a design of 20 points",
+            "problems": {"plain": {"init": {"design": "uniform", "n": 20}}},
+        }
+        entry["readings"]["counted"] = {
+            "says": "9 points within the budget",
+            "problems": {"giving": {"init": {"design": "uniform-distinct", "n": 9, "counted": True}}},
+        }
+        entry["runs"] += [{"readings": ["long"], "problems": ["plain"], "algorithms": ["uniform"]}]
+        entry["runs"] += [{"readings": ["counted"], "problems": ["giving"], "algorithms": ["uniform"]}]
+        entry["algorithms"]["own"]["budget"] = 3
+
+    plan = mini(change, "quick")
+    assert plan.cell("plain", "uniform").budget == 5
+    assert plan.cell("plain@long", "uniform").budget == 24
+    assert (plan.cell("giving", "uniform").budget, plan.cell("giving@counted", "uniform").budget) == (4, 13)
+    assert plan.cell("plain", "own").budget == 3
+
+
+def test_a_design_without_noise_is_another_problem(mini):
+    def change(entry):
+        exact = {"init": {"design": "uniform", "n": 1, "noise": False}}
+        entry["readings"]["exact"] = {"says": "existing data without noise", "problems": {"plain": exact}}
+        entry["runs"].append({"readings": ["exact"], "problems": ["plain"], "algorithms": ["uniform"]})
+
+    plan = mini(change)
+    noisy, exact = plan.cell("plain", "uniform"), plan.cell("plain@exact", "uniform")
+    assert noisy.digest != exact.digest and noisy.initial_digest != exact.initial_digest
+    assert noisy.initial_folder != exact.initial_folder
+    assert (noisy.budget, noisy.seeds) == (exact.budget, exact.seeds)
+
+
+def shown(entry):
+    """Two figures and two tables, of all scales and of `paper` alone."""
+    figure = {"metric": "seconds", "curves": ["uniform"], "panels": [{"problem": "plain"}]}
+    table = {"kind": "feasible", "problems": ["plain"], "curves": ["uniform"]}
+    entry["figures"] = [{"id": "every", **figure}, {"id": "large", "scales": ["paper"], **figure}]
+    entry["tables"] = [{"id": "small", "scales": ["quick"], **table}, {"id": "always", "scales": ["quick", "paper"], **table}]
+
+
+def test_figures_and_tables_of_other_scales_are_left_out(mini):
+    ids = {}
+    for scale in ("quick", "paper"):
+        plan = mini(shown, scale)
+        ids[scale] = [[line["id"] for line in plan.entry[section]] for section in ("figures", "tables")]
+        assert [names_of({"mini": plan}, section) for section in ("figures", "tables")] == [sorted(part) for part in ids[scale]]
+    assert ids == {"quick": [["every"], ["small", "always"]], "paper": [["every", "large"], ["always"]]}
+    with pytest.raises(PlanError, match="unknown figure 'large'; known: every"):
+        selection.figure_runs(mini(shown, "quick"), "large")
+    with pytest.raises(PlanError, match="unknown table 'small'; known: always"):
+        tables.runs_of(mini(shown), "small")
+
+
+def test_a_scale_may_leave_out_all_figures(mini):
+    def change(entry):
+        shown(entry)
+        entry["figures"] = entry["figures"][1:]
+
+    plan = mini(change, "quick")
+    assert plan.entry["figures"] == []
+    assert names_of({"mini": plan}, "figures") == ["-"]
+    assert "figures" not in mini().entry
+
+
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+@pytest.mark.parametrize("section", ["figures", "tables"])
+def test_an_unknown_scale_of_a_figure_or_table_is_named_at_every_scale(mini, section, scale):
+    def change(entry):
+        shown(entry)
+        entry[section][1]["scales"] = ["paper", "smoke"]
+
+    with pytest.raises(PlanError, match="unknown scale 'smoke'"):
+        mini(change, scale)
 
 
 def test_the_table_of_runs_names_core_hours(capsys):

@@ -150,3 +150,65 @@ def test_a_wrong_command_line_is_a_sentence(prepared, arguments, message):
     assert found.returncode == 1
     assert message in found.stderr
     assert "Traceback" not in found.stderr
+
+
+TRUSS = """
+paper: {key: tiny, title: A tiny constrained paper, venue: nowhere}
+scales: {smoke: {seeds: 1, after_init: 4}, paper: {}}
+seeds: 1
+problems:
+  truss: {is: structures.truss25, load: official, alpha: 20, noise: 0.1, budget: 50, room: unlimited,
+          init: {design: uniform, n: 3}}
+algorithms:
+  uniform: {is: random_search.RandomSearch}
+readings:
+  exact: {says: existing data without noise, problems: {truss: {init: {design: uniform, n: 3, noise: false}}}}
+runs: [{}, {readings: [exact]}]
+"""
+
+
+@pytest.fixture(scope="module")
+def made(prepared, tmp_path_factory):
+    """made(problem) -> the record of a short run on a problem with two constraints."""
+    (prepared / "papers" / "tiny.yaml").write_text(TRUSS)
+    folder, records = tmp_path_factory.mktemp("truss"), {}
+
+    def run_on(problem):
+        if problem not in records:
+            path = folder / f"{problem}.parquet"
+            found = checkout.run(prepared, "workflow.run", "tiny", problem, "uniform", "0", "--scale", "smoke", "-o", str(path))
+            assert found.returncode == 0, found.stderr
+            records[problem] = record.read(path)
+        return records[problem]
+
+    return run_on
+
+
+def test_a_recommendation_comes_with_its_true_constraints(made, prepared, tmp_path):
+    found = made("truss")
+    recommended = found.header["recommendation"]
+    (row,) = np.flatnonzero((found.columns["query"] == recommended["query"]).all(axis=1))  # random search returns a query
+    assert recommended["true_g"] == found.columns["true_g"][row].tolist()
+    assert recommended["true"] == found.columns["true"][row]
+    assert len(recommended["true_g"]) == 2 and (found.columns["g"][row] != recommended["true_g"]).all()
+    assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(tmp_path / "free")).returncode == 0
+    assert record.read(tmp_path / "free").header["recommendation"]["true_g"] == []
+
+
+def test_a_design_without_noise_is_told_as_it_is_and_what_follows_is_not(made, prepared):
+    noisy, exact = made("truss"), made("truss@exact")
+    assert noisy.rows == exact.rows == 3 + 4
+    assert noisy.header["digest"] != exact.header["digest"]
+    design = exact.columns["batch"] == 0
+    assert design.tolist() == [True] * 3 + [False] * 4
+    for seen, true in (("y", "true"), ("g", "true_g")):
+        same = exact.columns[seen] == exact.columns[true]
+        assert same[design].all() and not same[~design].any()
+        assert not (noisy.columns[seen] == noisy.columns[true]).any()
+        np.testing.assert_array_equal(exact.columns[true], noisy.columns[true])
+        np.testing.assert_array_equal(exact.columns[seen][~design], noisy.columns[seen][~design])  # the streams are the same
+    shared = checkout.run(prepared, "workflow.run", "tiny", "truss@exact", "initial", "0", "--scale", "smoke")
+    assert shared.returncode == 0, shared.stderr
+    initial = record.read(prepared / "results" / "smoke" / "tiny" / "truss@exact" / "initial" / "0.parquet").columns
+    for name in ("query", "y", "true", "g", "true_g"):
+        np.testing.assert_array_equal(initial[name], exact.columns[name][design])

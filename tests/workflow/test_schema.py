@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from workflow import claims, plan, resolve, selection, tables
+from workflow import claims, metrics, plan, resolve, selection, tables
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "workflow" / "schema.json").read_text())
@@ -79,6 +79,80 @@ CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
 def test_a_mistake_is_named_with_its_place(bbkb, path, value, place, message):
     found = complaints(put(bbkb, path, value))
     assert any(place in line.split(": ")[0] and message in line for line in found), found
+
+
+ORDERED = {"test": "less", "metric": "best_feasible", "left": ["BKB"], "right": ["GP-UCB"]}
+PASSES = {**ORDERED, "test": "passes", "at_most": 300}
+LINE = {"study": "s", "column": "best"}
+FEASIBLE = {"id": "t", "kind": "feasible", "problems": ["abalone"], "curves": ["BKB"], "readings": ["default"]}
+
+
+def without(mapping, key):
+    return {name: value for name, value in mapping.items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "place", "message"),
+    [
+        (("scales", "quick", "after_init"), 0, "$.scales.quick.after_init", "0 is less than the minimum of 1"),
+        (("problems", "abalone", "init", "noise"), True, "$.problems.abalone.init.noise", "False was expected"),
+        (("figures", 0, "shortest"), False, "$.figures[0].shortest", "True was expected"),
+        (("figures", 0, "panels", 0, "shortest"), 3, "$.figures[0].panels[0].shortest", "True was expected"),
+        (("figures", 0, "lines"), {"best": "2.5"}, "$.figures[0].lines.best", "'2.5' is not valid under any"),
+        (("figures", 0, "lines"), {"best": {"study": "s"}}, "$.figures[0].lines.best", "is not valid under any"),
+        (("figures", 0, "panels", 0, "lines"), {"best": {**LINE, "at": 1}}, ".panels[0].lines.best", "is not valid under any"),
+        (("figures", 0, "scales"), [], "$.figures[0].scales", "non-empty"),
+        (("figures", 0, "scales"), "paper", "$.figures[0].scales", "'paper' is not of type 'array'"),
+        (("tables", None), {**FEASIBLE, "kind": "feasable"}, ".kind", "'feasable' is not one of"),
+        (("tables", None), {"id": "t", "kind": "settings", "settings": {"BKB": []}}, ".settings.BKB", "non-empty"),
+        (("tables", None), {"id": "t", "kind": "settings", "settings": ["BKB"]}, ".settings", "is not of type 'object'"),
+        (("tables", None), {**FEASIBLE, "scale": ["paper"]}, "$.tables", "'scale' was unexpected"),
+        (("claims", None), {**CLAIM, "check": without(PASSES, "at_most")}, ".check", "'at_most' is a required property"),
+        (("claims", None), {**CLAIM, "check": without(PASSES, "metric")}, ".check", "'metric' is a required property"),
+        (("claims", None), {**CLAIM, "check": {**PASSES, "factor": 2}}, ".check", "'factor' is not one of"),
+        (("claims", None), {**CLAIM, "check": {**PASSES, "minus": ["BKB"]}}, ".check", "'minus' is not one of"),
+        (("claims", None), {**CLAIM, "check": {**ORDERED, "at_most": 300}}, ".check", "'at_most' is not one of"),
+        (("claims", None), {**CLAIM, "check": {**ORDERED, "minus": []}}, ".check.minus", "non-empty"),
+        (("claims", None), {**CLAIM, "check": {**ORDERED, "where_defined": False}}, ".where_defined", "True was expected"),
+        (
+            ("claims", None),
+            {**CLAIM, "check": {**ORDERED, "test": "spread", "where_defined": True}},
+            ".check",
+            "'where_defined' is not one of",
+        ),
+        (("claims", None), {**CLAIM, "check": {**ORDERED, "metric": "best_infeasible"}}, ".metric", "does not match"),
+    ],
+)
+def test_a_mistake_about_constrained_runs_is_named_with_its_place(bbkb, path, value, place, message):
+    if path[0] == "tables":
+        bbkb = {**bbkb, "tables": bbkb.get("tables", [])}
+    found = complaints(put(bbkb, path, value))
+    assert any(place in line.split(": ")[0] and message in line for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("scales", "quick", "after_init"), 1),
+        (("problems", "abalone", "init", "noise"), False),
+        (("figures", 0, "shortest"), True),
+        (("figures", 0, "lines"), {"best known": LINE, "optimum": 2.5}),
+        (("figures", 0, "panels", 0, "lines"), {"best known": LINE}),
+        (("figures", 0, "scales"), ["paper"]),
+        (("tables",), [{**FEASIBLE, "scales": ["paper"]}, {"id": "s", "kind": "settings", "settings": {"BKB": ["qbar", "xi"]}}]),
+        (("claims", None), {**CLAIM, "check": PASSES}),
+        (("claims", None), {**CLAIM, "check": {**ORDERED, "minus": ["uniform"], "against": "cadata", "problems": ["abalone"]}}),
+        (("claims", None), {**CLAIM, "check": {**ORDERED, "test": "more", "minus": ["uniform"], "where_defined": True}}),
+    ],
+)
+def test_what_constrained_runs_need_follows_the_schema(bbkb, path, value):
+    assert complaints(put(bbkb, path, value)) == []
+
+
+@pytest.mark.parametrize("name", [*metrics.METRICS, "report.length"])
+def test_every_metric_may_be_drawn_and_claimed(bbkb, name):
+    drawn = put(bbkb, ("figures", 0, "metric"), name)
+    assert complaints(put(drawn, ("claims", None), {**CLAIM, "check": {**ORDERED, "metric": name}})) == []
 
 
 @pytest.mark.parametrize("name", plan.papers())

@@ -8,7 +8,7 @@ from workflow.prepared import (
     substitutes_allowed,
     superseded,
 )
-from workflow.selection import figure, figure_runs
+from workflow.selection import figure, figure_runs, picture, picture_cells
 
 
 def asked(wildcards, *folder):
@@ -46,6 +46,17 @@ def drawn_by(wildcards):
     return plan.markers(figure_runs(plan, wildcards.figure))
 
 
+def pictured(wildcards):
+    plan = PLAN[wildcards.paper]
+    return plan.markers(picture_cells(plan, wildcards.picture))
+
+
+def picture_code(wildcards):
+    line = picture(PLAN[wildcards.paper], wildcards.picture)
+    drawer = f"workflow.pictures.{line['is'].partition('.')[0]}"
+    return digest.digest(["workflow.picture", drawer], {"entry": line})
+
+
 def all_markers(wildcards):
     return list(PLAN[wildcards.paper].jobs)
 
@@ -62,7 +73,13 @@ def report_files(plan):
         for entry in plan.entry.get("tables", [])
         for kind in ("csv", "md")
     ]
-    return figures + tables + [f"{folder}/verdicts.md", f"{folder}/verdicts.json"]
+    pictures = [
+        f"{folder}/{entry['id']}.{kind}"
+        for entry in plan.entry.get("pictures", [])
+        for kind in ("png", "gif")
+        if kind == "png" or entry.get("moves")
+    ]
+    return figures + tables + pictures + [f"{folder}/verdicts.md", f"{folder}/verdicts.json"]
 
 
 def code_of(module, entry):

@@ -24,6 +24,35 @@ rule figure:
         "python -m workflow.plots {wildcards.paper} {wildcards.figure} --scale {wildcards.scale} {params.seeds} 2> {log}"
 
 
+rule picture:
+    input:
+        pictured,
+    output:
+        "figures/{scale}/{paper}/{picture}.png",
+    wildcard_constraints:
+        picture="|".join(names_of(PLAN, "pictures")),
+    log:
+        "logs/{scale}/{paper}/pictures/{picture}.log",
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=15,
+    params:
+        seeds=SEEDS,
+        code=picture_code,
+    shell:
+        "python -m workflow.picture {wildcards.paper} {wildcards.picture} --scale {wildcards.scale} {params.seeds} 2> {log}"
+
+
+use rule picture as moving_picture with:
+    output:
+        multiext("figures/{scale}/{paper}/{picture}", ".png", ".gif"),
+    wildcard_constraints:
+        picture="|".join(names_of(PLAN, "pictures", moves=True)),
+
+
 rule table:
     input:
         all_markers,
