@@ -279,7 +279,7 @@ def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
 
 
 def names_of(plans: Mapping[str, Paper], section: str, *, moves: bool = False) -> list[str]:
-    """The ids of all figures, tables or pictures (that move, or do not) of some papers; one that matches nothing instead of none."""
+    """The ids of all figures, tables or pictures (that move, or do not) of some papers; if none, one that matches nothing."""
     lines = [line for plan in plans.values() for line in plan.entry.get(section, [])]
     return sorted({line["id"] for line in lines if line.get("moves", False) == moves}) or ["-"]
 
