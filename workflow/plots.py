@@ -22,6 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from workflow.metrics import OPTIMAL, Store, parser
 from workflow.panels import BANDS, Dots, Line, Panel, drawn, panels_of
@@ -30,6 +31,7 @@ from workflow.record import BadRecord, atomic
 from workflow.selection import figure as figure_entry
 from workflow.selection import figure_runs
 
+SHORT = 200.0  # the ratio of the ends of a short logarithmic axis
 RC: dict[Any, Any] = {
     "font.size": 9, "axes.titlesize": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
     "grid.color": "#E6E6E6", "grid.linewidth": 0.6, "lines.linewidth": 1.4, "lines.markersize": 4.5, "legend.frameon": False,
@@ -158,6 +160,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     for limit, put in (("xlim", ax.set_xlim), ("ylim", ax.set_ylim)):
         if limit in options:
             put(*options[limit])
+    _label_logs(ax)
     if panel.data.startswith("substitute"):
         ax.text(
             0.5, 0.5, "SUBSTITUTE DATA", transform=ax.transAxes, rotation=24, ha="center", va="center", fontsize=19,
@@ -165,6 +168,17 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         )  # fmt: skip
     if not panel.lines and not panel.dots:
         ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="#888888")
+
+
+def _label_logs(ax: Axes) -> None:
+    """On logarithmic axes label whole decades alone; on short ones 1, 2 and 5 of each, as plain numbers."""
+    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        if axis.get_scale() != "log":
+            continue
+        axis.set_minor_formatter(NullFormatter())
+        if low > 0 and high / low < SHORT:
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _draw_open_bands(ax: Axes, lines: Sequence[Line]) -> None:
