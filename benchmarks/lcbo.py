@@ -1,63 +1,96 @@
-"""Seconds of one LCBO iteration: `python -m benchmarks.lcbo [--iterations 20]`.
+"""Seconds of LCBO's iterations and of its baselines' batches: `python -m benchmarks.lcbo [--iterations 20]`.
 
-The size is that of the paper's synthetic tasks: an objective and two constraints, data of the last 2d evaluations, 2 repeats and
-5 explorations, 50 steps of Adam. An iteration is the step, the plan of the next one, and handing it out. Seconds are CPU seconds
-on one thread over a number of iterations; refits, once in five, show in the mean.
+The functions are those of the paper's synthetic tasks, an objective and two constraints; the parameters are those of
+papers/lcbo.yaml. An iteration of LCBO is the step, the plan of the next one, and handing it out; a batch of a baseline is an ask
+and a tell after n evaluations, five of them in a row, so that one of them fits where fits are due. Seconds are CPU seconds on one
+thread; refits, once in five, show in the mean.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
 from workflow import record
+from workflow.plan import load
+from workflow.resolve import own_parameters
 from workflow.seeds import rng
 
 # isort: split
 import numpy as np
 
-from algorithms.api import Box
+import algorithms
+from algorithms.api import Optimizer
 from algorithms.lcbo import LCBO
+from problems.api import Problem
 from problems.gp_samples import within_model
 
-TABLE_1: dict[str, Any] = {
-    "noise": 0.01, "noise_units": "models", "memory_per_dim": 2, "repeated": "separate", "schedule": "fixed", "repeats": 2,
-    "exploration": 5, "exploration_per_dim": 0, "condition": "data", "measure": "posterior-trace", "temperature": 1.0,
-    "delta": 0.1, "steps": 50, "constraints": "inequality", "direction": "normalised", "step": 0.25, "step_power": 0.0,
-    "penalty": 10.0, "penalty_power": 0.25, "lengthscale": [3.0, 3.0, 1.0], "outputscale": [2.0, 1.0, 0.693], "fit_every": 5,
-    "between_fits": "keep", "fit_steps": 50, "fit_rate": 0.1,
-}  # fmt: skip
-SIDES: dict[str, dict[str, Any]] = {
-    "joint, 10 starts": {"batch": "joint", "starts": 10, "rate": 0.01, "standard": "raw"},
-    "greedy, 10 starts": {"batch": "greedy", "starts": 10, "rate": 0.01, "standard": "raw"},
-    "greedy, 5 starts": {"batch": "greedy", "starts": 5, "rate": 0.05, "standard": "raw"},
-    "joint, 10 starts, fit": {"batch": "joint", "starts": 10, "rate": 0.01, "standard": "sample", "kernels": "fit"},
+SIDES: Mapping[str, Mapping[str, Any]] = {
+    "joint, 10 starts": {},
+    "greedy, 10 starts": {"batch": "greedy"},
+    "greedy, 5 starts": {"batch": "greedy", "starts": 5, "rate": 0.05},
+    "joint, 10 starts, fit": {"kernels": "fit", "standard": "sample"},
 }
 
 
-def seconds(d: int, side: dict[str, Any], iterations: int) -> list[float]:
-    """CPU seconds of each iteration after the window is full."""
-    problem = within_model(
+def functions(d: int) -> Problem:
+    """An instance of the synthetic task."""
+    return within_model(
         rng(0, "instance", d), d=d, constraints=2, offset=0.5, features=500, noise=0.1, lengthscales="official-code"
     )
-    optimizer = LCBO(Box(d), rng(0, "optimizer"), **{**TABLE_1, "kernels": problem.reveals["kernels"], **side})
-    query = rng(0, "init").random((2 * d, d))
+
+
+def built(problem: Problem, cell: str, changes: Mapping[str, Any]) -> Optimizer:
+    """The optimizer of a cell, PROBLEM/CURVE, at published size."""
+    entry = load("lcbo", "paper").cell(*cell.split("/")).algorithm_entry
+    parameters = {**own_parameters(entry), **changes}
+    if parameters["kernels"] != "fit":
+        parameters["kernels"] = problem.reveals["kernels"]
+    return algorithms.load(entry["is"])(problem.domain, rng(0, "optimizer"), **parameters)
+
+
+def told(optimizer: Optimizer, problem: Problem, n: int) -> None:
+    """n uniform evaluations, in one block."""
+    query = rng(0, "init").random((n, problem.domain.d))
     optimizer.tell(query, problem.evaluate(query, rng(0, "noise")).seen)
+
+
+def turn(optimizer: Optimizer, problem: Problem) -> float:
+    """CPU seconds of one ask and the tell of what it asked for."""
+    began = time.process_time()
+    query = optimizer.ask(1000, np.empty((0, problem.domain.d)))
+    spent = time.process_time() - began
+    seen = problem.evaluate(query, rng(0, "noise", len(optimizer.y))).seen
+    began = time.process_time()
+    optimizer.tell(query, seen)
+    return spent + time.process_time() - began
+
+
+def iterations_of_lcbo(d: int, changes: Mapping[str, Any], iterations: int) -> list[float]:
+    """CPU seconds of each iteration after the window is full."""
+    problem = functions(d)
+    optimizer = built(problem, "syn-25/LCBO", changes)
+    if not isinstance(optimizer, LCBO):
+        raise TypeError(f"expected LCBO, got {type(optimizer).__name__}")
+    told(optimizer, problem, 2 * d)
     spent = []
     for k in range(1, 1 + iterations):
         total = 0.0
         while optimizer.k == k:
-            began = time.process_time()
-            query = optimizer.ask(1000, np.empty((0, d)))
-            total += time.process_time() - began
-            seen = problem.evaluate(query, rng(0, "noise", k, len(query))).seen
-            began = time.process_time()
-            optimizer.tell(query, seen)
-            total += time.process_time() - began
+            total += turn(optimizer, problem)
         spent.append(total)
     return spent
+
+
+def batches(curve: str, d: int, n: int) -> list[float]:
+    """CPU seconds of five batches of a baseline after n evaluations, its kernels fitted."""
+    problem = functions(d)
+    optimizer = built(problem, f"halfcheetah/{curve}", {})
+    told(optimizer, problem, n)
+    return [turn(optimizer, problem) for _ in range(5)]
 
 
 def main() -> None:
@@ -65,13 +98,20 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=20)
     iterations = parser.parse_args().iterations
     for side in SIDES.values():
-        seconds(2, side, 6)  # torch loads parts of itself with the first fit
+        iterations_of_lcbo(2, side, 6)  # torch loads parts of itself with the first fit
     print(f"machine: {record.provenance()['machine']}, one thread")
-    print(f"{'d':>5}  {'Z_2':<24}{'median s':>10}{'least s':>10}{'mean s':>10}")
+    row = "{:>5} {:>5}  {:<28}{:>10}{:>10}{:>10}".format
+    print(row("d", "n", "", "median s", "least s", "mean s"))
     for d in (25, 50, 100):
         for name, side in SIDES.items():
-            spent = seconds(d, side, iterations)
-            print(f"{d:>5}  {name:<24}{median(spent):>10.4f}{min(spent):>10.4f}{sum(spent) / len(spent):>10.4f}", flush=True)
+            print(row(d, 2 * d, f"LCBO, {name}", *summary(iterations_of_lcbo(d, side, iterations))), flush=True)
+    for curve in ("CEI", "EPBO", "SCBO", "HDsafeBO"):
+        for n in (500, 1000):
+            print(row(100, n, curve, *summary(batches(curve, 100, n))), flush=True)
+
+
+def summary(spent: list[float]) -> tuple[str, str, str]:
+    return f"{median(spent):.4f}", f"{min(spent):.4f}", f"{sum(spent) / len(spent):.4f}"
 
 
 if __name__ == "__main__":
