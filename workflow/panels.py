@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from workflow import metrics
 from workflow.metrics import Array, NotRun, Store
-from workflow.plan import Paper
+from workflow.plan import Cell, Paper
 from workflow.selection import panel_options, places
 from workflow.statistics import interval, power_law, wald
-from workflow.style import Look, column_look, look
+from workflow.style import Look, column_look, look, own_look
 
 ABSCISSA = "(x)"
+CONTROLS = ("random-search", "uniform")  # grey wherever they are
 FAR = 1e300  # stands for infinity where numbers are interpolated
 EDGES = {"ci95": interval, "wald": wald}
 BANDS = {
@@ -107,8 +108,7 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         lengths.add(cell.budget)
         data.add(store.data(cell))
         versions.update(store.versions(cell))
-        position = _position(paper, label, panel["curves"])
-        style, hollow = look(cell.algorithm, position), bool(cell.algorithm_reading) and "reading" not in panel
+        style, hollow = _style(paper, label, cell, panel), bool(cell.algorithm_reading) and "reading" not in panel
         if panel.get("kind") == "dots":
             dots.append(Dots(label, style, store.seeds(cell), values[:, -1], hollow))
         else:
@@ -146,6 +146,19 @@ def _levels(paper: Paper, store: Store, panel: Mapping[str, Any]) -> dict[str, f
                 continue
         levels[label] = level
     return levels
+
+
+def _style(paper: Paper, label: str, cell: Cell, panel: Mapping[str, Any]) -> Look:
+    """An algorithm keeps its look; only where a panel compares several curves of one alone do hues tell them apart."""
+    mine = [curve for curve in panel["curves"] if _algorithm(curve) == cell.algorithm]
+    others = {_algorithm(curve) for curve in panel["curves"]} - {cell.algorithm, *CONTROLS}
+    if panel.get("kind") != "dots" and len(mine) > 2 and not others and label in mine:
+        return own_look(cell.algorithm, mine.index(label))
+    return look(cell.algorithm, _position(paper, label, panel["curves"]))
+
+
+def _algorithm(curve: str) -> str:
+    return curve.split("@")[0].split("+")[0]
 
 
 def _position(paper: Paper, label: str, curves: Iterable[str]) -> int:

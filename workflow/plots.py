@@ -66,7 +66,6 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
     shown = "one dot a seed" if entry.get("kind") == "dots" else " or ".join(bands)
     several = "readings" in entry or any("@" in label for panel in panels for label in panel.options.get("curves", []))
     reading = entry.get("reading", "see labels" if several else "default")
-    missing = sorted({label for panel in panels for label in panel.missing})
     parts = [
         f"{paper.name} {name}",
         f"scale {paper.scale}",
@@ -76,11 +75,21 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
         shown,
         "real data" if real else "",
         f"SUBSTITUTE: {'; '.join(substitutes)}" if substitutes else "",
-        f"not run: {', '.join(missing)}" if missing else "",
+        _not_run(panels),
         ", ".join(sorted({version for panel in panels for version in panel.versions})),
         entry.get("note", ""),
     ]
     return " · ".join(filter(None, parts))
+
+
+def _not_run(panels: Sequence[Panel]) -> str:
+    """Which curves are missing: everywhere, or in which panels."""
+    everywhere = set.intersection(*(set(panel.missing) for panel in panels)) if panels else set()
+    parts = [", ".join(sorted(everywhere))] if everywhere else []
+    for number, panel in enumerate(panels, 1):
+        if here := sorted(set(panel.missing) - everywhere):
+            parts.append(f"{', '.join(here)} ({panel.title or f'panel {number}'})")
+    return f"not run: {'; '.join(parts)}" if parts else ""
 
 
 def _span(numbers: set[int]) -> str:

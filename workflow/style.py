@@ -71,6 +71,15 @@ def look(algorithm: str, variant: int = 0) -> Look:
     )
 
 
+def own_look(algorithm: str, position: int) -> Look:
+    """The look of the n-th curve of an algorithm, from 0, in a panel that shows no other one: hues are free there."""
+    first = look(algorithm)
+    others = [colour for colour in COLOURS if colour not in (first.colour, GREY)]
+    if not position:
+        return first
+    return Look(others[(position - 1) % len(others)], MARKERS[position % len(MARKERS)], DASHES[position % len(DASHES)])
+
+
 def _derived(algorithm: str) -> Look:
     drawn = int.from_bytes(hashlib.sha256(algorithm.encode()).digest()[:6], "big")
     colour, rest = drawn % len(COLOURS), drawn // len(COLOURS)

@@ -159,7 +159,8 @@ def test_several_readings_of_an_algorithm_in_a_panel_look_different(toy):
     curves = ["A", "A@code", "A@other"]
     toy.entry["figures"] = [{"id": "f", "metric": "simple_regret", "panels": [{"problem": "p", "curves": curves}]}]
     lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
-    assert len({(line.look.marker, line.look.dash) for line in lines}) == 3
+    assert len({(line.look.marker, line.look.dash) for line in lines}) == len({line.look.colour for line in lines}) == 3
+    assert lines[0].look == style.look("A")
     assert [line.hollow for line in lines] == [False, True, True]
     toy.entry["figures"][0]["panels"][0]["curves"] = ["A", "A@other"]
     assert (
