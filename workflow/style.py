@@ -74,10 +74,12 @@ def look(algorithm: str, variant: int = 0) -> Look:
 def own_look(algorithm: str, position: int) -> Look:
     """The look of the n-th curve of an algorithm, from 0, in a panel that shows no other one: hues are free there."""
     first = look(algorithm)
-    others = [colour for colour in COLOURS if colour not in (first.colour, GREY)]
     if not position:
         return first
-    return Look(others[(position - 1) % len(others)], MARKERS[position % len(MARKERS)], DASHES[position % len(DASHES)])
+    colours = [colour for colour in COLOURS if colour not in (first.colour, GREY)]
+    markers, dashes = [m for m in MARKERS if m != first.marker], [dash for dash in DASHES if dash != first.dash]
+    n = position - 1
+    return Look(colours[n % len(colours)], markers[n % len(markers)], dashes[n % len(dashes)])
 
 
 def _derived(algorithm: str) -> Look:
