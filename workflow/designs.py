@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.api import Arms, Domain
-from problems.api import Evaluation
 
 
 def draw(domain: Domain, rule: str, n: int, rng: np.random.Generator) -> NDArray:
@@ -20,8 +17,3 @@ def draw(domain: Domain, rule: str, n: int, rng: np.random.Generator) -> NDArray
             raise ValueError(f"expected at most {len(domain)} distinct arms in `init`, got n = {n}")
         return rng.choice(len(domain), size=n, replace=False)
     return rng.integers(len(domain), size=n)
-
-
-def without_noise(evaluation: Evaluation) -> Evaluation:
-    """What an optimizer would see without noise: the true values."""
-    return replace(evaluation, seen=evaluation.true)

@@ -10,7 +10,7 @@ import numpy as np
 import problems
 from algorithms.api import Observation
 from problems.api import Evaluation, Problem
-from workflow import designs, fetch, loop, record, seeds
+from workflow import designs, exact_design, fetch, loop, record, seeds
 from workflow.digest import with_data
 from workflow.plan import Cell, PlanError, Study
 from workflow.prepared import prepared_path, substitutes_allowed
@@ -42,7 +42,7 @@ def initial_design(cell: Cell, seed: int, problem: Problem) -> tuple[np.ndarray,
         return evaluation_of(record.read(path))
     query = draw_design(cell, seed, problem)
     evaluation = loop.evaluate(problem, query, lambda i: seeds.noise(seed, cell.problem, i), first=0)
-    return query, evaluation if cell.problem_entry["init"].get("noise", True) else designs.without_noise(evaluation)
+    return query, evaluation if cell.problem_entry["init"].get("noise", True) else exact_design.without_noise(evaluation)
 
 
 def parameters_of(cell: Cell, problem: Problem) -> dict[str, Any]:

@@ -150,15 +150,20 @@ class Cell(Seeded):
     def digest(self) -> str:
         """Of the code that this run reaches and its resolved parameters; a record with another digest is stale."""
         engine = ["workflow.async_loop"] if self.is_async else []
-        modules = [*RUNNER, *engine, *(f"{package}.{entry['is'].split('.')[0]}" for package, entry in
+        modules = [*self._beginning, *engine, *(f"{package}.{entry['is'].split('.')[0]}" for package, entry in
                               (("problems", self.problem_entry), ("algorithms", self.algorithm_entry)))]  # fmt: skip
         chosen = {"algorithm": dict(self.algorithm_entry), "budget": self.budget}
         return code.digest(modules, {**resolve.problem_identity(self.problem_entry), **chosen})
 
+    @property
+    def _beginning(self) -> tuple[str, ...]:
+        """The runner's modules that decide the first rows."""
+        return RUNNER if self.problem_entry["init"].get("noise", True) else (*RUNNER, "workflow.exact_design")
+
     @cached_property
     def initial_digest(self) -> str:
         """Of the problem and its initial design alone, which all algorithms share."""
-        modules = [*RUNNER, f"problems.{self.problem_entry['is'].split('.')[0]}"]
+        modules = [*self._beginning, f"problems.{self.problem_entry['is'].split('.')[0]}"]
         return code.digest(modules, resolve.problem_identity(self.problem_entry))
 
 
