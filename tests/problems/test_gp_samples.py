@@ -130,7 +130,7 @@ def test_the_kernels_are_plain_numbers(rule, numbers):
     assert [kernel["mean"] for kernel in kernels] == [0.0, 0.5, 0.5]
     drawn = gp_samples.draw_lengthscales(rng(3), rule, 3, 25)
     assert_array_equal([kernel["lengthscale"] for kernel in kernels], drawn)
-    assert reveals_of("gp_samples.within_model") == {"kernels"}
+    assert reveals_of("gp_samples.within_model") == {"kernels", "functions", "offset"}
 
 
 def test_the_problem_says_what_it_is():
