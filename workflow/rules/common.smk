@@ -79,7 +79,12 @@ def report_files(plan):
         for kind in ("png", "gif")
         if kind == "png" or entry.get("moves")
     ]
-    return figures + tables + pictures + [f"{folder}/verdicts.md", f"{folder}/verdicts.json"]
+    return (
+        figures
+        + tables
+        + pictures
+        + [f"{folder}/verdicts.md", f"{folder}/verdicts.json"]
+    )
 
 
 def code_of(module, entry):

@@ -29,10 +29,10 @@ rule picture:
         pictured,
     output:
         "figures/{scale}/{paper}/{picture}.png",
-    wildcard_constraints:
-        picture="|".join(names_of(PLAN, "pictures")),
     log:
         "logs/{scale}/{paper}/pictures/{picture}.log",
+    wildcard_constraints:
+        picture="|".join(names_of(PLAN, "pictures")),
     conda:
         "../../envs/core.yaml"
     threads: 1
