@@ -28,7 +28,7 @@ from problems.api import Evaluation, Problem
 from workflow import async_loop, fetch, loop, record, seeds
 from workflow.digest import with_data
 from workflow.instance import build_problem, initial_design, parameters_of
-from workflow.plan import Cell, PlanError, Study, load, parse_seeds, seed_range
+from workflow.plan import Cell, Paper, PlanError, Study, load, parse_seeds, seed_range
 
 log = logging.getLogger("noregret.run")
 
@@ -248,10 +248,12 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     hashes: dict[str, dict[int, str]] = {}
+    plan: Paper | None = None
     failed = False
     for curve in options.curve.split(","):
         try:
-            hashes[curve] = _made(curve, options)
+            plan = plan or load(options.paper, options.scale)  # once, and its mistakes are told like any other
+            hashes[curve] = _made(plan, curve, options)
         except (PlanError, record.BadRecord, fetch.DataUnavailable, ArithmeticError, np.linalg.LinAlgError) as error:
             print(f"error: {error}", file=sys.stderr)
             failed = True  # and the other curves are made all the same
@@ -264,9 +266,9 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _made(curve: str, options: argparse.Namespace) -> dict[int, str]:
+def _made(plan: Paper, curve: str, options: argparse.Namespace) -> dict[int, str]:
     """The trace hashes, by seed, of what the command line names. Raises PlanError, BadRecord, DataUnavailable."""
-    plan, seeds = load(options.paper, options.scale), parse_seeds(options.seeds)
+    seeds = parse_seeds(options.seeds)
     if options.output and (len(seeds) > 1 or "," in options.curve):
         raise PlanError(f"-o names the record of one seed of one curve, got {options.curve} seeds {options.seeds}")
     if curve == "initial":

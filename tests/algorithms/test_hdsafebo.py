@@ -101,7 +101,10 @@ def boxes(optimizer, room, monkeypatch, safe):
 def test_the_box_is_halved_while_too_few_candidates_may_be_safe(monkeypatch):
     centre = np.full((1, 3), 0.5)
     optimizer = told(new(3, batch_per_dim=4, length=0.4, candidates=256), [0.0], [[-1.0]], centre)
-    near = lambda points: np.abs(points - 0.5).max(1) < 0.03  # noqa: E731
+
+    def near(points):
+        return np.abs(points - 0.5).max(1) < 0.03
+
     query, sides = boxes(optimizer, 12, monkeypatch, near)
     assert_allclose(sides, [0.4, 0.2, 0.1], rtol=0.05)  # of 256 candidates about 1, 7, 55 are that near
     assert query.shape == (12, 3) and near(query).all()

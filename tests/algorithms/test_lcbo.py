@@ -475,14 +475,14 @@ def test_hyperparameters_are_fitted_in_every_fifth_iteration_after_the_first(bet
         found = np.column_stack([optimizer.kernels.lengthscale[:, 0], optimizer.kernels.outputscale])
         if k in (6, 11):
             _, values = data(optimizer, slice(-6, None))
-            for column, (length, scale), (l, a) in zip(values.T, last, found, strict=True):  # noqa: E741
+            for column, (length, scale), (ell, a) in zip(values.T, last, found, strict=True):
                 model = isotropic(
                     lengthscale=length, outputscale=scale, noise=0.01, gamma=FITS["lengthscale"][:2], normal=[2.0, 1.0]
                 )
                 u = (column - column.mean()) / column.std(ddof=1)
                 X = torch.from_numpy(optimizer.x[-6:])
                 kernel = fit(model, X, torch.from_numpy(u), Adam(0.1, 8), np.random.default_rng(0)).kernel
-                assert_allclose((l, a), (kernel.base_kernel.lengthscale.item(), kernel.outputscale.item()), rtol=1e-9)
+                assert_allclose((ell, a), (kernel.base_kernel.lengthscale.item(), kernel.outputscale.item()), rtol=1e-9)
             assert np.abs(found - start).min() > 1e-3
         elif k < 6 or between == "forget":
             assert_array_equal(found, [start] * 3)

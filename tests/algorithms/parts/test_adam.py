@@ -55,7 +55,9 @@ def test_only_the_best_candidates_are_climbed_from():
 
 
 def test_a_function_that_is_undefined_in_places_is_survived_and_one_that_is_nowhere_defined_is_refused():
-    holed = lambda X: torch.where(X[:, 0] > 0.6, torch.nan, bowl([0.7, 0.3])(X))  # noqa: E731
+    def holed(X):
+        return torch.where(X[:, 0] > 0.6, torch.nan, bowl([0.7, 0.3])(X))
+
     x, value = maximise_by_adam(holed, 2, np.random.default_rng(0), raw=64, starts=4, steps=20, rate=0.001)
     assert np.isfinite(value) and x[0] <= 0.6
     with pytest.raises(ArithmeticError, match="the function is finite at none of 8 candidates: look at the model behind it"):

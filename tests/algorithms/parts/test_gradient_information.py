@@ -27,32 +27,32 @@ def case(n, d, seed=0, duplicated=False, **changes):
     return kernels(seed, d=d, **changes), X, draw.random(d)
 
 
-def covariance(l, a, A, B):  # noqa: E741
+def covariance(ell, a, A, B):
     """One kernel, with the differences written out."""
-    return a * np.exp(-0.5 * (((A[:, None, :] - B[None, :, :]) / l) ** 2).sum(2))
+    return a * np.exp(-0.5 * (((A[:, None, :] - B[None, :, :]) / ell) ** 2).sum(2))
 
 
 def dense(k, X, x):
     """The traces (M,) of the gradients' covariances at x given X (n, d), each by a full factorisation."""
     traces = []
-    for l, a, noise in zip(k.lengthscale, k.outputscale, k.noise, strict=True):  # noqa: E741
-        K = covariance(l, a, X, X) + noise * np.eye(len(X))
-        G = covariance(l, a, X, x[None]) * (X - x) / l**2
-        traces.append(a * (1 / l**2).sum() - np.trace(G.T @ np.linalg.solve(K, G)))
+    for ell, a, noise in zip(k.lengthscale, k.outputscale, k.noise, strict=True):
+        K = covariance(ell, a, X, X) + noise * np.eye(len(X))
+        G = covariance(ell, a, X, x[None]) * (X - x) / ell**2
+        traces.append(a * (1 / ell**2).sum() - np.trace(G.T @ np.linalg.solve(K, G)))
     return np.array(traces)
 
 
 def scores(k, X, x, Z):
     """tr(U' V^-1 U) (M,) of one batch Z (b, d) in torch, differentiable over Z."""
     X, x, found = torch.from_numpy(X), torch.from_numpy(x), []
-    for l, a, noise in zip(torch.from_numpy(k.lengthscale.copy()), k.outputscale, k.noise, strict=True):  # noqa: E741
+    for ell, a, noise in zip(torch.from_numpy(k.lengthscale.copy()), k.outputscale, k.noise, strict=True):
 
-        def cov(A, B, l=l, a=a):  # noqa: E741
-            return a * torch.exp(-0.5 * (((A[:, None] - B[None]) / l) ** 2).sum(2))
+        def cov(A, B, ell=ell, a=a):
+            return a * torch.exp(-0.5 * (((A[:, None] - B[None]) / ell) ** 2).sum(2))
 
         K = cov(X, X) + noise * torch.eye(len(X), dtype=torch.float64)
-        G = cov(X, x[None]) * (X - x) / l**2
-        U = cov(Z, x[None]) * (Z - x) / l**2 - cov(Z, X) @ torch.linalg.solve(K, G)
+        G = cov(X, x[None]) * (X - x) / ell**2
+        U = cov(Z, x[None]) * (Z - x) / ell**2 - cov(Z, X) @ torch.linalg.solve(K, G)
         V = cov(Z, Z) + noise * torch.eye(len(Z), dtype=torch.float64) - cov(Z, X) @ torch.linalg.solve(K, cov(X, Z))
         found.append((U * torch.linalg.solve(V, U)).sum())
     return torch.stack(found)
@@ -72,8 +72,8 @@ def test_a_kernel_by_hand():
 
 def test_kernels_are_scikit_learns_and_never_above_their_variance():
     k, X, _ = case(7, 4)
-    for K, l, a in zip(k(X, X), k.lengthscale, k.outputscale, strict=True):  # noqa: E741
-        assert_allclose(K, a * RBF(l)(X), rtol=1e-12)
+    for K, ell, a in zip(k(X, X), k.lengthscale, k.outputscale, strict=True):
+        assert_allclose(K, a * RBF(ell)(X), rtol=1e-12)
         assert K.max() <= a
 
 
@@ -108,9 +108,9 @@ def test_the_posterior_gradient_is_the_derivative_of_the_posterior():
     r = np.random.default_rng(0).standard_normal((6, 3))
     information = Design.of(k, X).at(x)
     mean, slope = information.means(r)
-    for i, (l, a) in enumerate(zip(k.lengthscale, k.outputscale, strict=True)):  # noqa: E741
-        H = torch.from_numpy(np.linalg.inv(covariance(l, a, X, X) + k.noise[i] * np.eye(6)))
-        scaled, scale = torch.from_numpy(X / l), torch.from_numpy(l.copy())
+    for i, (ell, a) in enumerate(zip(k.lengthscale, k.outputscale, strict=True)):
+        H = torch.from_numpy(np.linalg.inv(covariance(ell, a, X, X) + k.noise[i] * np.eye(6)))
+        scaled, scale = torch.from_numpy(X / ell), torch.from_numpy(ell.copy())
 
         def row(z, scaled=scaled, scale=scale, a=a):
             return a * torch.exp(-0.5 * ((z / scale - scaled) ** 2).sum(1))
@@ -164,14 +164,14 @@ def test_slopes_of_reductions_are_autograds(n, d, duplicated, b):
 def test_one_candidate_is_the_rank_one_form():
     """u(z) = d/dx k(x,z) - P' k_z, v(z) = k(z,z) - k_z' K^-1 k_z + noise, J = |u|^2/v; its gradient as derived by hand."""
     k, X, x = case(9, 4, M=1, isotropic=True)
-    l, a, z = k.lengthscale[0, 0], k.outputscale[0], np.random.default_rng(5).random(4)  # noqa: E741
-    K_inv = np.linalg.inv(covariance(l, a, X, X) + k.noise[0] * np.eye(9))
-    kx, kz = covariance(l, a, x[None], z[None])[0, 0], covariance(l, a, X, z[None])[:, 0]
-    P = K_inv @ (covariance(l, a, X, x[None]) * (X - x) / l**2)
+    ell, a, z = k.lengthscale[0, 0], k.outputscale[0], np.random.default_rng(5).random(4)
+    K_inv = np.linalg.inv(covariance(ell, a, X, X) + k.noise[0] * np.eye(9))
+    kx, kz = covariance(ell, a, x[None], z[None])[0, 0], covariance(ell, a, X, z[None])[:, 0]
+    P = K_inv @ (covariance(ell, a, X, x[None]) * (X - x) / ell**2)
     r, c = z - x, K_inv @ kz
-    u, v = kx * r / l**2 - P.T @ kz, a - kz @ c + k.noise[0]
+    u, v = kx * r / ell**2 - P.T @ kz, a - kz @ c + k.noise[0]
     w = kz * (2 / v * P @ u - 2 * (u @ u) / v**2 * c)
-    gradient = 2 / v * kx / l**2 * (u - r * (r @ u) / l**2) - (X.T @ w - z * w.sum()) / l**2
+    gradient = 2 / v * kx / ell**2 * (u - r * (r @ u) / ell**2) - (X.T @ w - z * w.sum()) / ell**2
     reduction, slopes = Design.of(k, X).at(x).reduction(z[None, None])
     assert_allclose(reduction, [[u @ u / v]], rtol=1e-9)
     assert_allclose(slopes[0, 0, 0], gradient, rtol=1e-8)
@@ -230,7 +230,7 @@ def test_values_never_hurt_and_the_order_of_a_batch_does_not_matter(seed, n, d, 
 
 
 def test_without_data_a_candidate_at_the_point_itself_has_no_slope():
-    """J is even in z - x then; its curvature is 2 a^2/l^4 / (a + noise)."""
+    """J is even in z - x then; its curvature is 2 a^2/ell^4 / (a + noise)."""
     k, _, x = case(0, 3, M=1)
     information = Design.of(k, np.empty((0, 3))).at(x)
     reduction, slopes = information.reduction(x[None, None])

@@ -125,7 +125,9 @@ def test_the_same_generator_gives_the_same_point():
 
 
 def test_a_function_that_is_undefined_in_places_is_survived_and_one_that_is_nowhere_defined_is_refused():
-    holed = lambda X: torch.where(X[:, 0] > 0.6, torch.nan, bowl([0.7, 0.3])(X))  # noqa: E731
+    def holed(X):
+        return torch.where(X[:, 0] > 0.6, torch.nan, bowl([0.7, 0.3])(X))
+
     x, value = maximise(holed, cube(2), rng(), **SEARCH)
     assert np.isfinite(value) and x[0] <= 0.6
     few = np.array([[0.9, 0.9], [0.5, 0.5], [0.8, 0.1]])  # fewer defined than starts

@@ -16,10 +16,10 @@ X = np.random.default_rng(0).random((20, 3))
 Y = np.sin(5 * X[:, 0]) + X[:, 1]
 
 
-def log_density(l, a, noise=0.01):  # noqa: E741
+def log_density(ell, a, noise=0.01):
     """ln evidence and ln prior, by SciPy and scikit-learn."""
-    evidence = multivariate_normal(np.zeros(20), a * RBF(l)(X) + noise * np.eye(20)).logpdf(Y)
-    return evidence, gamma(3.0, scale=1 / 3.0).logpdf(l) + norm(2.0, 1.0).logpdf(a)
+    evidence = multivariate_normal(np.zeros(20), a * RBF(ell)(X) + noise * np.eye(20)).logpdf(Y)
+    return evidence, gamma(3.0, scale=1 / 3.0).logpdf(ell) + norm(2.0, 1.0).logpdf(a)
 
 
 def test_values_are_not_rounded_to_single_precision():
