@@ -51,6 +51,21 @@ SCBO = {**REGION, "perturbed_dims": 20, "sides": "equal", "y_as": "observed", "g
 SCBO_PAPER = {"batch_per_dim": 1.5, "sides": "lengthscales", "draws": "factor", "y_as": "copula", "g_as": "bilog"}
 HDSAFEBO = {**REGION, "standstill": "nothing", "beta": 2.0, "interval": 2.0, "sigma": "observed"}
 TURBO_CODE = {"batch": 3, "draws": "observed", "standard": "median", "fit": "adam", "fit_steps": 10, "fit_rate": 0.1}
+WIDTH = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
+BOUND = {**WIDTH, "surrogate": "gamma-priors", "raw": 16, "starts": 1, "steps": 5}
+SUBSPACES = {**BOUND, "low": 1, "block": "first", "subspaces": 1, "alpha": 0, "incumbent": "included"}
+LINES = {"directions": "random", "beta": 2.0, "grid": 50, "fewest": 2, "most": 4, "tolerance": 0.01, "margin": 0.1, "radius": 0.1,
+         "ball_per_dim": 1, "least_move": 0.02, "least_gain": 0.005, "surrogate": "known", "lengthscale": 0.2, "outputscale": 1.0,
+         "noise": 0.04, "standard": "sample"}  # fmt: skip
+SCALES = {"outputscale": 0.69, "lengthscale": 0.69, "noise": 0.69, "least_noise": 1e-4, "fit_rate": 0.1, "fit_steps": 3,
+          "new_fit_steps": 3}  # fmt: skip
+PARTITIONS = {"models": 2, "split": "exact", "acceptance": "total", "fit_start": "first-values"}
+DUMBO = {**WIDTH, **SCALES, **PARTITIONS, "decomposition": "mcmc", "outputs": "sum", "largest_factor": float("inf"),
+         "neighbours": "stacked", "gram": "noisy", "floor": 1e-5, "exploration": "frozen", "raw": 16, "starts": 2, "fresh": 1,
+         "steps": 4, "rate": 0.05, "rounds": 3, "tolerance": 0.05, "penalty": 1.0}  # fmt: skip
+DUMBO_READING = {"acceptance": "per-datum", "split": "reference-code", "neighbours": "per-decomposition", "gram": "noise-free",
+                 "exploration": "complete", "beta": "theorem", "fit_start": "inherited"}  # fmt: skip
+DECHBO = {**WIDTH, **SCALES, **PARTITIONS, "largest_factor": 3, "beta_dims": "factor", "grid": 5, "rounds": 3}
 
 
 def nearest(points, arm):
@@ -103,6 +118,20 @@ CASES = [
     Case("bbkb.BBKB", "bless-code", {**BATCH, "start": "bless", "beta": "reference-code", "inclusion": "per-arm"}),
     Case("regularized_evolution.RegularizedEvolution", "with", {"population": 8, "tournament": 3, "replacement": "with"}),
     Case("regularized_evolution.RegularizedEvolution", "without", {"population": 8, "tournament": 8, "replacement": "without"}),
+    Case("average_of_k.AverageOfK", "five", {"k": 5}, box=True),
+    Case("gp_ucb_box.GPUCBBox", "kandasamy", BOUND, box=True),
+    Case("ms_ucb.MSUCB", "first", SUBSPACES, box=True),
+    Case("ms_ucb.MSUCB", "drawn", {**SUBSPACES, "block": "drawn", "alpha": 0.25, "incumbent": "left-out"}, box=True),
+    Case("linebo.LineBO", "random", LINES, box=True),
+    Case("linebo.LineBO", "coordinate", {**LINES, "directions": "coordinate", "surrogate": "gamma-priors"}, box=True),
+    Case("linebo.LineBO", "ascent", {**LINES, "directions": "ascent"}, box=True),
+    Case("dumbo.DuMBO", "mcmc", DUMBO, box=True),
+    Case("dumbo.DuMBO", "reading", {**DUMBO, **DUMBO_READING}, box=True),
+    Case("dumbo.DuMBO", "random", {**DUMBO, "decomposition": "random"}, box=True),
+    Case("dumbo.DuMBO", "known", {**DUMBO, "decomposition": [[0], [0, 1]], "models": 1}, box=True),
+    Case("add_gpucb.ADDGPUCB", "factor", {**WIDTH, **SCALES, "beta_dims": "factor", "grid": 20}, box=True),
+    Case("dec_hbo.DECHBO", "factor", DECHBO, box=True),
+    Case("dec_hbo.DECHBO", "domain", {**DECHBO, "beta_dims": "domain", "largest_factor": 1}, box=True),
     Case("go_ucb.GOUCB", "literal", NETWORK, box=True),
     Case("go_ucb.GOUCB", "uniform", {**NETWORK, "start": "uniform"}, box=True),
     Case("go_ucb.GOUCB", "trained", {**NETWORK, **TRAINED}, box=True),

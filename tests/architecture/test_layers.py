@@ -13,8 +13,21 @@ FILES = {
 }
 FLOORS = [  # of algorithms/parts; an import goes to the same floor or down
     ("linalg", "cholesky", "choice", "sampling", "steps", "transforms", "feasibility"),
-    ("arms", "kernels", "rbf", "gp", "fitting", "gradient_information", "outputs", "pathwise", "additive", "decomposition"),
-    ("bounds", "acquisition", "trust_region", "maximise", "adam", "factor_graph"),
+    (
+        "arms",
+        "kernels",
+        "rbf",
+        "gp",
+        "fitting",
+        "gradient_information",
+        "outputs",
+        "pathwise",
+        "additive",
+        "decomposition",
+        "structure",
+        "saas",
+    ),
+    ("bounds", "acquisition", "trust_region", "maximise", "adam", "factor_graph", "exploration"),
 ]
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 READERS = tuple(

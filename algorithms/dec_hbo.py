@@ -1,0 +1,122 @@
+"""DEC-HBO: decentralised high-dimensional optimization by max-sum over a factor graph (hoang2018dechbo).
+
+Factors hold few variables, may share them, and are sampled with their decompositions (parts/structure). The bound is a sum of
+factors, whose largest value messages between factors and variables look for on a discrete domain (rogers2011maxsum): exactly
+where the graph has no cycle, else for so many rounds. The domain is drawn anew for each query, one uniform value within each of
+g equal slices of every variable, so that no fixed grid is kept to.
+Paper -> here:  phi_I -> tables,  messages r and q -> `to_variables` and `to_factors`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import sqrt
+
+import numpy as np
+
+from algorithms.api import Array, Box, Observation, Optimizer
+from algorithms.parts.additive import Bucket, Distances, Factors
+from algorithms.parts.choice import chosen
+from algorithms.parts.exploration import Exploration
+from algorithms.parts.sampling import latin_hypercube
+from algorithms.parts.structure import Chain, Fits, Model
+from algorithms.parts.transforms import sample
+
+DIMS = {"factor": False, "domain": True}
+
+
+class DECHBO(Optimizer):
+    """Samples `models` decompositions into factors of few variables and queries where max-sum takes the sum of their bounds.
+
+    `beta_dims` says whether beta grows with the size of each factor or with that of the domain.
+    """
+
+    domains = (Box,)
+    domain: Box
+
+    def __init__(
+        self, domain: Box, rng: np.random.Generator, *,
+        models: int, largest_factor: int, split: str, acceptance: str,
+        beta: str, share: float, delta: float, points_per_axis: float, beta_dims: str, grid: int, rounds: int,
+        outputscale: float, lengthscale: float, noise: float, least_noise: float, fit_rate: float, fit_steps: int,
+        new_fit_steps: int, fit_start: str,
+    ) -> None:  # fmt: skip
+        super().__init__(domain, rng)
+        if grid < 2 or rounds < 1:
+            raise ValueError(f"expected a grid of at least 2 values and 1 round, got {grid} and {rounds}")
+        self.exploration = Exploration(beta, share=share, delta=delta, points_per_axis=points_per_axis)
+        self.whole_domain = chosen(DIMS, beta_dims, "beta_dims")
+        self.count, self.grid, self.rounds = models, grid, rounds
+        fits = Fits(outputscale, lengthscale, noise, least_noise, fit_rate, fit_steps, new_fit_steps, fit_start)
+        self.chain = Chain.begin(domain.d, rng, fits, largest=largest_factor, split=split, acceptance=acceptance)
+        self.models: list[Model] = []
+
+    def ask(self, room: int, pending: Array) -> Array:
+        """Where max-sum takes the bounds of all factors on a domain of `grid` values a variable."""
+        if not self.models:
+            return self.rng.random((1, self.domain.d))
+        values = latin_hypercube(self.rng, self.grid, self.domain.d)
+        values.sort(axis=0)  # (g, d)
+        factors = Factors.of(self.models, self.x)
+        tables: list[Array] = [np.empty(0)] * len(factors.factors)
+        for bucket in factors.buckets():
+            for i, table in zip(bucket.index, self._tables(bucket, values), strict=True):
+                tables[i] = table
+        chosen_values = max_sum(factors.factors, tables, self.domain.d, self.rounds)
+        return values[chosen_values, np.arange(self.domain.d)][None]
+
+    def tell(self, query: Array, obs: Observation) -> None:
+        """Sample decompositions, each with fitted scales."""
+        super().tell(query, obs)
+        self.models, self.chain = self.chain.sample(Distances(self.x), sample(self.y)(self.y), self.rng, count=self.count)
+
+    def report(self) -> dict[str, float]:
+        """Mean number of factors in a decomposition."""
+        return {"factors": sum(len(own) for own, _ in self.models) / len(self.models)} if self.models else {}
+
+    def _tables(self, bucket: Bucket, values: Array) -> Array:
+        """The bounds of the factors of one size m on all combinations of their variables' values, (G, g, ..., g)."""
+        m = bucket.variables.shape[1]
+        combinations = np.array(list(product(range(self.grid), repeat=m)))  # (g^m, m)
+        points = values[combinations[None, :, :], bucket.variables[:, None, :]]
+        mean, variance = bucket(points)
+        beta = self.exploration.beta(len(self.y), self.domain.d if self.whole_domain else m)
+        bound = mean + sqrt(beta) * np.sqrt(np.maximum(variance, 0.0))
+        return bound.reshape(-1, *[self.grid] * m)
+
+
+def max_sum(factors: Sequence[Sequence[int]], tables: Sequence[Array], d: int, rounds: int) -> Array:
+    """Indices (d,) of the values where the sum of the tables is largest, as far as messages tell; an axis is a variable.
+
+    A message from a factor says how good each value of a variable can be at best, one from a variable what all its other factors
+    say; they are centred, or they would grow without bound on cycles.
+    """
+    g = tables[0].shape[0]
+    to_factors = [np.zeros((len(factor), g)) for factor in factors]
+    to_variables = [np.zeros((len(factor), g)) for factor in factors]
+    belief = np.zeros((d, g))
+    for _ in range(rounds):
+        before = belief
+        for factor, table, heard, said in zip(factors, tables, to_factors, to_variables, strict=True):
+            axes = range(len(factor))
+            total = table + sum(_along(heard[a], a, len(factor)) for a in axes)
+            for a in axes:
+                said[a] = total.max(axis=tuple(b for b in axes if b != a)) - heard[a]
+        belief = np.zeros((d, g))
+        for factor, said in zip(factors, to_variables, strict=True):
+            belief[list(factor)] += said
+        for factor, heard, said in zip(factors, to_factors, to_variables, strict=True):
+            others = belief[list(factor)] - said
+            heard[:] = others - others.mean(axis=1, keepdims=True)
+        if np.allclose(_centred(belief), _centred(before), rtol=0.0, atol=1e-9):
+            break
+    return belief.argmax(axis=1)
+
+
+def _along(message: Array, axis: int, axes: int) -> Array:
+    return message.reshape([-1 if a == axis else 1 for a in range(axes)])
+
+
+def _centred(belief: Array) -> Array:
+    return belief - belief.mean(axis=1, keepdims=True)

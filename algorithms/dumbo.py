@@ -1,0 +1,299 @@
+"""DuMBO: decentralised additive Bayesian optimization by message passing (bardou2024dumbo, Sec. 3 and 4, Alg. 1, App. B and C).
+
+Several decompositions are sampled, and the factors of all of them stacked in one graph whose variable nodes make them agree
+on a query. ADD-DuMBO is the same class given the decomposition and the observed outputs of its factors (App. C). The query is
+planned in `tell`, so that `report` can say how well the factors agreed on it; `ask` hands it out.
+Paper -> here:  A_1, ..., A_k -> models,  phi^(i) -> Local,  c_i -> others,  lambda -> dual,  x-bar -> centre,
+eta -> penalty,  beta_t^(1/2) -> width
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.api import Array, Box, Indices, Observation, Optimizer
+from algorithms.parts.additive import Bucket, Distances, Factors, Solved, solve
+from algorithms.parts.choice import chosen
+from algorithms.parts.decomposition import Decomposition, check
+from algorithms.parts.exploration import Exploration
+from algorithms.parts.factor_graph import FactorGraph
+from algorithms.parts.sampling import sobol
+from algorithms.parts.steps import Adam
+from algorithms.parts.structure import Chain, Fits, Model, random_models
+from algorithms.parts.transforms import sample
+
+MCMC, RANDOM = "mcmc", "random"
+NEIGHBOURS = {"stacked": False, "per-decomposition": True}
+EXPLORATIONS = {"frozen": False, "complete": True}
+OUTPUTS = {"sum": False, "factors": True}
+GRAMS = {"noisy": False, "noise-free": True}
+JITTER = 1e-8  # of the prior variance, in the place of the noise in a noise-free Gram matrix
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a factor looks for its candidate (15), and when the factors have agreed."""
+
+    raw: int  # Sobol points that are scored where a factor starts afresh
+    starts: int  # the best of them are climbed from in the first round ...
+    fresh: int  # ... and this many in later ones, beside the last candidate
+    steps: int  # of Adam
+    rate: float
+    rounds: int
+    tolerance: float  # the largest |x^(i) - x-bar| that counts as agreement
+    penalty: float  # the first eta
+    complete: bool  # whether a factor counts its variance in its neighbours' terms, too
+    floor: float  # of a posterior variance
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """What the factors agreed on: x-bar (d,), the largest |x^(i) - x-bar|, rounds and the last eta."""
+
+    x: Array
+    residual: float
+    rounds: int
+    penalty: float
+
+
+class DuMBO(Optimizer):
+    """Queries where ADMM takes the factors of an additive upper confidence bound, eqs. (8) and (9).
+
+    `decomposition` is the known one, or `mcmc` or `random` to sample `models` of them; `outputs` says whether factors are
+    learnt from their sum or each from its own observed outputs.
+    """
+
+    domains = (Box,)
+    domain: Box
+
+    def __init__(
+        self, domain: Box, rng: np.random.Generator, *,
+        decomposition: str | Sequence[Sequence[int]], outputs: str, models: int, largest_factor: float, split: str,
+        acceptance: str, neighbours: str, gram: str, floor: float, exploration: str,
+        beta: str, share: float, delta: float, points_per_axis: float,
+        raw: int, starts: int, fresh: int, steps: int, rate: float, rounds: int, tolerance: float, penalty: float,
+        outputscale: float, lengthscale: float, noise: float, least_noise: float, fit_rate: float, fit_steps: int,
+        new_fit_steps: int, fit_start: str,
+    ) -> None:  # fmt: skip
+        super().__init__(domain, rng)
+        self.sampled = decomposition if isinstance(decomposition, str) else ""
+        if self.sampled:
+            chosen({MCMC: True, RANDOM: True}, self.sampled, "decomposition")
+        self.known: Decomposition = ()
+        if not isinstance(decomposition, str):
+            self.known = tuple(tuple(int(j) for j in factor) for factor in decomposition)  # in the order of their outputs
+            check(self.known, domain.d)
+        self.observed = chosen(OUTPUTS, outputs, "outputs")
+        if self.observed and self.sampled:
+            raise ValueError(f"outputs: expected sum where the decomposition is {self.sampled}, got {outputs}")
+        self.models, self.largest = models, largest_factor
+        self.separate = chosen(NEIGHBOURS, neighbours, "neighbours")
+        self.noise_free = chosen(GRAMS, gram, "gram")
+        if self.noise_free and self.observed:
+            raise ValueError("gram: expected noisy where outputs are factors, got noise-free")
+        self.exploration = Exploration(beta, share=share, delta=delta, points_per_axis=points_per_axis)
+        self.search = Search(
+            raw, starts, fresh, steps, rate, rounds, tolerance, penalty, chosen(EXPLORATIONS, exploration, "exploration"), floor
+        )
+        self.fits = Fits(
+            outputscale, lengthscale, noise, least_noise, fit_rate, fit_steps, new_fit_steps, fit_start
+        )  # fmt: skip
+        self.chain: Chain | None = None
+        if self.sampled == MCMC:
+            self.chain = Chain.begin(domain.d, rng, self.fits, largest=largest_factor, split=split, acceptance=acceptance)
+        self.solved: tuple[Solved, ...] = ()  # of the known decomposition: one model, or one for each observed factor
+        self.plan: Array = np.empty((0, domain.d))
+        self.diagnostics: dict[str, float] = {}
+
+    def ask(self, room: int, pending: Array) -> Array:
+        """Where the factors agreed; uniform while there are no data."""
+        return self.plan.copy() if len(self.plan) else self.rng.random((1, self.domain.d))
+
+    def tell(self, query: Array, obs: Observation) -> None:
+        """Fit, sample decompositions, and make their factors agree on the next query."""
+        super().tell(query, obs)
+        models = self._models()
+        factors = Factors.of([(own, self._gram(own, solved)) for own, solved in models], self.x)
+        graph = FactorGraph.of_blocks(
+            factors.factors, self.domain.d, factors.model if self.separate and self.sampled else np.zeros_like(factors.model)
+        )
+        width = sqrt(self.exploration.beta(len(self.y), self.domain.d))
+        agreement = agree(factors, graph, width, self.rng, self.search)
+        self.plan = agreement.x[None]
+        self.diagnostics = self._diagnosed(factors, graph, agreement, len(models) if self.sampled else 1)
+
+    def report(self) -> dict[str, float]:
+        """How the factors agreed on the next query, and how much exploration stands there under three rules."""
+        return dict(self.diagnostics)
+
+    def _models(self) -> list[Model]:
+        """The decompositions and their fitted models, in standardised units of y."""
+        distances, units = Distances(self.x), sample(self.y)
+        y = units(self.y)
+        if self.chain is not None:
+            found, self.chain = self.chain.sample(distances, y, self.rng, count=self.models)
+            return found
+        if self.sampled:
+            return random_models(
+                distances, y, self.rng, self.fits, d=self.domain.d, largest=self.largest, count=self.models
+            )  # fmt: skip
+        if not self.observed:
+            self.solved = (self._refitted(distances, self.known, y, 0),)
+            return [(self.known, self.solved[0])]
+        if self.factor_values.shape[1] != len(self.known):
+            raise ValueError(
+                f"expected the outputs of {len(self.known)} factors, got {self.factor_values.shape[1]}: "
+                "choose outputs: sum, or a problem that shows its factors"
+            )
+        own = [sample(column) for column in self.factor_values.T]
+        self.solved = tuple(
+            self._refitted(distances, (factor,), own[i](self.factor_values[:, i]), i) for i, factor in enumerate(self.known)
+        )
+        ratios = [unit.spread / units.spread for unit in own]
+        return [
+            ((factor,), solved.in_units(ratio))
+            for factor, solved, ratio in zip(self.known, self.solved, ratios, strict=True)
+        ]  # fmt: skip
+
+    def _refitted(self, distances: Distances, factors: Sequence[tuple[int, ...]], y: Array, i: int) -> Solved:
+        """Model i of the known decomposition given y (n,) now."""
+        if not self.solved:
+            return self.fits.anew(distances, factors, y)
+        return self.fits.again(distances, factors, y, self.solved[i].kernel)
+
+    def _gram(self, factors: Sequence[tuple[int, ...]], solved: Solved) -> Solved:
+        """The model by which factors are predicted: as fitted, or without the noise, as in the authors' public code."""
+        if not self.noise_free:
+            return solved
+        kernel = replace(solved.kernel, noise=JITTER * float(solved.kernel.outputscale.sum()))
+        return solve(Distances(self.x), factors, kernel, sample(self.y)(self.y))
+
+    def _diagnosed(self, factors: Factors, graph: FactorGraph, agreement: Agreement, models: int) -> dict[str, float]:
+        variance = np.maximum(factors.moments(agreement.x)[1], self.search.floor)
+        joint = [max(float(covariance.sum()), self.search.floor) for covariance in factors.covariances(agreement.x)]
+        deviation = sqrt(sum(joint)) if self.observed else sum(map(sqrt, joint)) / models
+        return {
+            "factors": len(graph.factors) / models,
+            "largest_factor": max(map(len, graph.factors)),
+            "neighbours": float(graph.sizes.mean()),
+            "residual": agreement.residual,
+            "rounds": agreement.rounds,
+            "penalty": agreement.penalty,
+            "exploration": float(graph.exploration(variance)) / models,
+            "sum_of_deviations": float(np.sqrt(variance).sum()) / models,
+            "deviation": deviation,
+        }
+
+
+def agree(factors: Factors, graph: FactorGraph, width: float, rng: np.random.Generator, search: Search) -> Agreement:
+    """Algorithm 1, lines 4 to 21: rounds of candidates, averages and dual steps until all candidates agree."""
+    buckets = factors.buckets()
+    edges = [_edges(graph, bucket) for bucket in buckets]
+    x, dual = np.empty(len(graph.edges)), np.zeros(len(graph.edges))  # on the edges: line 4
+    variance = np.zeros(len(factors.factors))
+    others, counted = _shared(graph, variance, search.complete)
+    centre, penalty, residual = np.empty(graph.d), 0.0, np.inf
+    for k in range(search.rounds):
+        for bucket, on in zip(buckets, edges, strict=True):
+            local = Local(
+                bucket, 1.0 / graph.sizes[bucket.index], width, others[bucket.index], counted[bucket.index],
+                dual[on], graph.spread(centre)[on] if k else np.zeros(on.shape), penalty, search.floor,
+            )  # fmt: skip
+            x[on] = local.maximum(x[on][:, None, :] if k else np.empty((len(on), 0, on.shape[1])), rng, search)  # l. 13
+            variance[bucket.index] = np.maximum(bucket(x[on][:, None, :])[1][:, 0], search.floor)
+        before, centre = centre, graph.consensus(x)  # l. 17, eq. (16)
+        gap = x - graph.spread(centre)
+        residual = float(np.abs(gap).max())
+        if residual < search.tolerance:
+            break
+        others, counted = _shared(graph, variance, search.complete)  # l. 11
+        if k == 0:
+            penalty = search.penalty
+        dual += penalty * gap  # l. 10, eq. (17)
+        if k:
+            penalty *= _balance(gap, penalty * graph.spread(centre - before))
+    return Agreement(centre, residual, k + 1, penalty)
+
+
+def _edges(graph: FactorGraph, bucket: Bucket) -> Indices:
+    """The edges of each factor of a bucket, (G, m)."""
+    first = np.searchsorted(graph.edges[:, 0], bucket.index)
+    return first[:, None] + np.arange(bucket.variables.shape[1])
+
+
+def _shared(graph: FactorGraph, variance: Array, complete: bool) -> tuple[Array, NDArray[np.bool_]]:
+    """What stands beside a factor's own term under each root that it counts, (F, M), and which of them there are.
+
+    Frozen: its own root, c_i of eq. (9). Complete: those of all its neighbours, which hold its variance as well.
+    """
+    terms = graph.terms(variance)
+    sums = graph.neighbour_sums(terms)
+    if not complete:
+        return sums[:, None], np.ones((len(terms), 1), dtype=bool)
+    counted = graph.adjacency
+    return np.where(counted, np.maximum((sums + terms)[None, :] - terms[:, None], 0.0), 0.0), counted
+
+
+def _balance(primal: Array, dual: Array) -> float:
+    """The factor by which eta changes to keep both residuals within a factor of ten (boyd2011admm, Sec. 3.4.1)."""
+    r, s = np.linalg.norm(primal), np.linalg.norm(dual)
+    return 2.0 if r > 10 * s else 0.5 if s > 10 * r else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """The augmented Lagrangian (15) of every factor of a bucket, as a function of its own candidates (G, s, m)."""
+
+    bucket: Bucket
+    shares: Array  # (G,): 1/|N_i|
+    width: float
+    others: Array  # (G, M)
+    counted: NDArray[np.bool_]  # (G, M)
+    dual: Array  # (G, m)
+    centre: Array  # (G, m)
+    penalty: float
+    floor: float
+
+    def __call__(self, u: Array) -> Array:
+        """Values (G, s)."""
+        mean, variance = self.bucket(u)
+        return mean + self._exploration(variance)[0] - self._disagreement(u)
+
+    def slopes(self, u: Array) -> Array:
+        """Gradients (G, s, m)."""
+        _, variance, over_mean, over_variance = self.bucket.slopes(u)
+        steep = self._exploration(variance)[1][:, :, None]
+        return over_mean + steep * over_variance - self.dual[:, None, :] - self.penalty * (u - self.centre[:, None, :])
+
+    def _exploration(self, variance: Array) -> tuple[Array, Array]:
+        """The exploration that counts for each factor (G, s), and its derivative over its variance."""
+        share = (self.shares**2)[:, None]
+        roots = np.sqrt((share * np.maximum(variance, self.floor))[:, :, None] + self.others[:, None, :])  # (G, s, M)
+        counted = self.counted[:, None, :]
+        value = self.width * np.where(counted, roots, 0.0).sum(2)
+        slope = self.width * np.where(counted, 0.5 / roots, 0.0).sum(2) * share
+        return value, np.where(variance > self.floor, slope, 0.0)
+
+    def _disagreement(self, u: Array) -> Array:
+        gap = u - self.centre[:, None, :]
+        return (self.dual[:, None, :] * gap).sum(2) + self.penalty / 2 * (gap**2).sum(2)
+
+    def maximum(self, last: Array, rng: np.random.Generator, search: Search) -> Array:
+        """The best candidates (G, m): climbs from the last ones (G, 0 or 1, m) and from the best of a Sobol sample."""
+        G, _, m = last.shape
+        fresh = search.fresh if last.shape[1] else search.starts
+        starts = last
+        if fresh:
+            raw = np.broadcast_to(sobol(rng, search.raw, m), (G, search.raw, m))
+            best = np.argsort(-self(raw), axis=1, kind="stable")[:, :fresh]
+            starts = np.concatenate([last, np.take_along_axis(raw, best[:, :, None], axis=1)], axis=1)
+        u, adam = starts, Adam(search.rate)
+        for _ in range(search.steps):
+            u = np.clip(u + adam.step(self.slopes(u)), 0.0, 1.0)
+        ends = np.concatenate([starts, u], axis=1)  # a fixed rate may overshoot: where it began counts, too
+        return ends[np.arange(G), self(ends).argmax(1)]

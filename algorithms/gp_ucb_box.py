@@ -1,0 +1,63 @@
+"""GP-UCB on a box: the query is where mean + sqrt(beta_t) sigma is largest (srinivas2010gpucb; bardou2024dumbo eq. (1)).
+
+bardou2024dumbo has Matern-5/2 kernels and says no more of their priors and fit: the regression is a library's default by name,
+all of which are Matern-5/2 with one length-scale per input, so that the box baselines of a figure share one surrogate.
+Paper -> here:  phi_t -> promise,  beta_t -> beta,  t -> observations so far,  d -> domain.d
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor
+
+from algorithms.api import Array, Box, Observation, Optimizer
+from algorithms.parts.acquisition import ucb
+from algorithms.parts.choice import chosen
+from algorithms.parts.exploration import Exploration
+from algorithms.parts.fitting import SURROGATES, Fitted
+from algorithms.parts.maximise import cube, maximise
+
+
+class GPUCBBox(Optimizer):
+    """Maximises the upper confidence bound over the whole box, one query at a time, under a regression refitted to everything."""
+
+    domains = (Box,)
+    domain: Box
+
+    def __init__(
+        self, domain: Box, rng: np.random.Generator, *,
+        surrogate: str, beta: str, share: float, delta: float, points_per_axis: float, raw: int, starts: int, steps: int,
+    ) -> None:  # fmt: skip
+        super().__init__(domain, rng)
+        self.surrogate = chosen(SURROGATES, surrogate, "surrogate")
+        self.exploration = Exploration(beta, share=share, delta=delta, points_per_axis=points_per_axis)
+        self.search = {"raw": raw, "starts": starts, "steps": steps}
+        self.fitted: Fitted | None = None
+
+    @property
+    def beta(self) -> float:
+        """beta_t."""
+        return self.exploration.beta(len(self.y), self.domain.d)
+
+    def ask(self, room: int, pending: Array) -> Array:
+        """Where the bound is largest."""
+        if self.fitted is None:
+            return self.rng.random((1, self.domain.d))
+        posterior, beta = self.fitted.posterior, self.beta
+
+        def promise(X: Tensor) -> Tensor:
+            return ucb(*posterior(X), beta)  # eq. (1)
+
+        return maximise(promise, cube(self.domain.d), self.rng, **self.search)[0][None]
+
+    def tell(self, query: Array, obs: Observation) -> None:
+        """Fit anew to everything."""
+        super().tell(query, obs)
+        self.fitted = self.surrogate.learn(self.x, self.y, self.rng)
+
+    def report(self) -> dict[str, float]:
+        """beta_t, and noise variance and log evidence in standardised units."""
+        if self.fitted is None:
+            return {}
+        posterior = self.fitted.posterior
+        return {"beta": self.beta, "noise": posterior.model.noise.item(), "log_evidence": posterior.log_evidence}

@@ -1,0 +1,252 @@
+"""Additive Gaussian processes y = sum_i f_i(x_Vi) + noise: evidence with its gradient, fits, posterior of every factor (NumPy).
+
+Each f_i ~ GP(0, a_i Matern-5/2) has one length-scale and sees the variables Vi of its factor alone (duvenaud2011additive). One
+length-scale a factor is what makes many models of one data set cheap: distances between data are computed once for each factor
+that any model has, and everything else is elementwise. Pairs of data are kept as vectors, P = n(n-1)/2 for the upper triangle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log, pi, sqrt
+
+import numpy as np
+from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dpotri
+
+from algorithms.api import Array, Indices
+from algorithms.parts.linalg import safe_cholesky
+from algorithms.parts.steps import Adam
+
+Factor = tuple[int, ...]
+
+ROOT5 = sqrt(5)
+CHUNK = 4_000_000  # covariances that are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """Variance of the noise, and of each of N factors the output scale a (N,) and the length-scale l (N,)."""
+
+    outputscale: Array
+    lengthscale: Array
+    noise: float
+
+    def __post_init__(self) -> None:
+        if not (np.all(self.outputscale > 0) and np.all(self.lengthscale > 0) and self.noise >= 0):
+            raise ValueError(f"expected positive scales and noise >= 0, got {self}: look at the fit or its first values")
+
+
+class Distances:
+    """sqrt(5) |x_V - x'_V| between n data (n, d) for any factor V, as (P,); computed once for each factor that is asked for."""
+
+    def __init__(self, X: Array) -> None:
+        self.n = len(X)
+        self.upper = np.triu_indices(self.n, 1)
+        self.squares = 5 * (X.T[:, self.upper[0]] - X.T[:, self.upper[1]]) ** 2  # (d, P)
+        self.known: dict[Factor, Array] = {}
+
+    def of(self, factors: Sequence[Factor]) -> Array:
+        """Those of N factors, (N, P)."""
+        for factor in factors:
+            if factor not in self.known:
+                self.known[factor] = np.sqrt(self.squares[list(factor)].sum(0))
+        return np.stack([self.known[factor] for factor in factors])
+
+    def full(self, diagonal: float, pairs: Array) -> Array:
+        """The symmetric matrix (n, n) of a diagonal and what stands above it (P,)."""
+        K = np.empty((self.n, self.n))
+        K[self.upper] = K.T[self.upper] = pairs
+        K.flat[:: self.n + 1] = diagonal
+        return K
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """One additive model given y (n,): alpha (n,) = (K + noise I)^-1 y, that inverse (n, n), and ln p(y)."""
+
+    kernel: Kernel
+    alpha: Array
+    precision: Array
+    log_evidence: float
+
+    def in_units(self, ratio: float) -> Solved:
+        """The same model of ratio * y, but for the evidence."""
+        kernel = self.kernel
+        scaled = Kernel(kernel.outputscale * ratio**2, kernel.lengthscale, kernel.noise * ratio**2)
+        return Solved(scaled, self.alpha / ratio, self.precision / ratio**2, self.log_evidence)
+
+
+def solve(distances: Distances, factors: Sequence[Factor], kernel: Kernel, y: Array) -> Solved:
+    """Condition an additive model on y (n,): O(N n^2 + n^3). Raises LinAlgError with directions."""
+    covariance = _covariances(distances.of(factors), kernel.lengthscale)[0]  # (N, P)
+    K = distances.full(kernel.outputscale.sum() + kernel.noise, kernel.outputscale @ covariance)
+    return Solved(kernel, *_conditioned(K, y))
+
+
+def log_evidence(distances: Distances, factors: Sequence[Factor], kernel: Kernel, y: Array) -> tuple[float, Array, Array, float]:
+    """ln p(y) of y (n,), and its gradients over ln a (N,), ln l (N,) and ln noise."""
+    return _log_evidence(distances, distances.of(factors), kernel, y)
+
+
+def _log_evidence(distances: Distances, R: Array, kernel: Kernel, y: Array) -> tuple[float, Array, Array, float]:
+    covariance, slope = _covariances(R, kernel.lengthscale)  # (N, P) each
+    K = distances.full(kernel.outputscale.sum() + kernel.noise, kernel.outputscale @ covariance)
+    alpha, precision, value = _conditioned(K, y)
+    W = np.outer(alpha, alpha) - precision  # dp/dK = W/2, and every pair stands twice in K
+    pairs, trace = W[distances.upper], float(np.trace(W))
+    over_a = kernel.outputscale * (covariance @ pairs + trace / 2)
+    over_l = kernel.outputscale * (slope @ pairs)
+    return value, over_a, over_l, kernel.noise * trace / 2
+
+
+def _covariances(R: Array, lengthscale: Array) -> tuple[Array, Array]:
+    """Matern-5/2 correlations at distances R (N, P), in units of 1/sqrt(5), and their derivative over ln l."""
+    r = R / lengthscale[:, None]
+    decay = np.exp(-r)
+    linear = (1 + r) * decay
+    r *= r / 3
+    return linear + r * decay, r * linear
+
+
+def _conditioned(K: Array, y: Array) -> tuple[Array, Array, float]:
+    """K^-1 y, K^-1 and ln N(y; 0, K)."""
+    L = safe_cholesky(K)
+    alpha = cho_solve((L, True), y, check_finite=False)
+    inverse, _ = dpotri(L, lower=1)
+    precision = np.tril(inverse) + np.tril(inverse, -1).T
+    return alpha, precision, float(-0.5 * y @ alpha - np.log(L.diagonal()).sum() - 0.5 * len(y) * log(2 * pi))
+
+
+def fit(
+    distances: Distances, factors: Sequence[Factor], y: Array, start: Kernel, *, least_noise: float, steps: int, rate: float
+) -> Solved:  # fmt: skip
+    """The model to which Adam climbs from `start` by the evidence per datum, over rho with theta = softplus(rho).
+
+    The noise stays above its least value. These are GPyTorch's variables (gardner2018gpytorch), in which the authors' public
+    codes fit.
+    """
+    R, N, adam = distances.of(factors), len(factors), Adam(rate)
+    kernel = Kernel(start.outputscale, start.lengthscale, max(start.noise, least_noise * (1 + 1e-9)))
+    rho = _unsoftplus(np.concatenate([kernel.outputscale, kernel.lengthscale, [kernel.noise - least_noise]]))
+    for _ in range(steps):
+        _, over_a, over_l, over_noise = _log_evidence(distances, R, kernel, y)
+        theta = np.concatenate([kernel.outputscale, kernel.lengthscale, [kernel.noise]])
+        over_theta = np.concatenate([over_a, over_l, [over_noise]]) / theta
+        rho = rho + adam.step(over_theta / (len(y) * (1 + np.exp(-rho))))
+        values = np.logaddexp(0.0, rho)
+        kernel = Kernel(values[:N], values[N:-1], least_noise + float(values[-1]))
+    return solve(distances, factors, kernel, y)
+
+
+def _unsoftplus(theta: Array) -> Array:
+    return theta + np.log(-np.expm1(-theta))
+
+
+@dataclass(frozen=True, eq=False)
+class Bucket:
+    """The factors of one size m, to be evaluated side by side: G of them, in the order of their models."""
+
+    index: Indices  # (G,) of each among all factors
+    variables: Indices  # (G, m)
+    X: Array  # (G, n, m): the data as each factor sees them
+    outputscale: Array  # (G, 1, 1)
+    lengthscale: Array  # (G, 1, 1)
+    alpha: Array  # (G, n)
+    models: tuple[tuple[slice, Array], ...]  # runs of factors of one model, with its precision (n, n)
+
+    def __call__(self, u: Array) -> tuple[Array, Array]:
+        """Mean and variance, (G, s) each, of every factor at its own points u (G, s, m): eqs. (4) and (5) of bardou2024dumbo."""
+        mean, variance = np.empty(u.shape[:2]), np.empty(u.shape[:2])
+        width = max(CHUNK // max(self.X.shape[1] * len(u), 1), 1)
+        for first in range(0, u.shape[1], width):
+            part = slice(first, first + width)
+            k = self._covariance(u[:, part])[0]
+            mean[:, part] = (k @ self.alpha[:, :, None])[:, :, 0]
+            variance[:, part] = self.outputscale[:, :, 0] - (k * self._explained(k)).sum(2)
+        return mean, variance
+
+    def slopes(self, u: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean and variance, (G, s) each, and their gradients over u (G, s, m)."""
+        k, w = self._covariance(u)  # (G, s, n) each
+        explained = self._explained(k)
+        mean, variance = (k @ self.alpha[:, :, None])[:, :, 0], self.outputscale[:, :, 0] - (k * explained).sum(2)
+        return mean, variance, self._slope(w * self.alpha[:, None, :], u), self._slope(-2 * w * explained, u)
+
+    def _slope(self, weights: Array, u: Array) -> Array:
+        """sum_j weights_j (u - X_j): the derivative of sum_j c_j k(u, X_j) with weights c dk/d(square)/2."""
+        return weights.sum(2, keepdims=True) * u - weights @ self.X
+
+    def _covariance(self, u: Array) -> tuple[Array, Array]:
+        """k (G, s, n) between u and the data, and w with dk/du = w (u - X)."""
+        square = (u**2).sum(2)[:, :, None] + (self.X**2).sum(2)[:, None, :] - 2 * u @ self.X.transpose(0, 2, 1)
+        r = np.sqrt(np.maximum(square, 0.0), out=square)
+        r *= ROOT5 / self.lengthscale
+        decay = np.exp(-r)
+        linear = (1 + r) * decay
+        return self.outputscale * (linear + r**2 / 3 * decay), (-5 / 3 * self.outputscale / self.lengthscale**2) * linear
+
+    def _explained(self, k: Array) -> Array:
+        """(K + noise I)^-1 k, (G, s, n)."""
+        out = np.empty_like(k)
+        for rows, precision in self.models:
+            np.matmul(k[rows].reshape(-1, k.shape[2]), precision, out=out[rows].reshape(-1, k.shape[2]))
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """All factors of several models of the same data X (n, d): `model` (F,) says whose each of them is."""
+
+    factors: tuple[Factor, ...]
+    model: Indices
+    X: Array
+    solved: tuple[Solved, ...]
+    scales: tuple[Array, ...]  # of each model's factors: output scale and length-scale, (2, N)
+
+    @classmethod
+    def of(cls, models: Sequence[tuple[Sequence[Factor], Solved]], X: Array) -> Factors:
+        """Stack models, each its factors in their order."""
+        model = np.repeat(np.arange(len(models)), [len(factors) for factors, _ in models])
+        factors = tuple(factor for own, _ in models for factor in own)
+        scales = tuple(np.stack([solved.kernel.outputscale, solved.kernel.lengthscale]) for _, solved in models)
+        return cls(factors, model, X, tuple(solved for _, solved in models), scales)
+
+    def buckets(self) -> list[Bucket]:
+        """The factors by their size, smallest first."""
+        sizes = np.array([len(factor) for factor in self.factors])
+        return [self._bucket(np.flatnonzero(sizes == size)) for size in np.unique(sizes)]
+
+    def _bucket(self, index: Indices) -> Bucket:
+        variables = np.array([self.factors[i] for i in index])
+        model = self.model[index]
+        scales = np.concatenate(self.scales, axis=1)[:, index, None, None]
+        alpha = np.stack([self.solved[j].alpha for j in model])
+        ends = [0, *(np.flatnonzero(np.diff(model)) + 1).tolist(), len(model)]
+        runs = tuple((slice(a, b), self.solved[model[a]].precision) for a, b in pairwise(ends))
+        return Bucket(index, variables, self.X[:, variables].transpose(1, 0, 2).copy(), scales[0], scales[1], alpha, runs)
+
+    def moments(self, x: Array) -> tuple[Array, Array]:
+        """Mean and variance, (F,) each, of every factor at one point x (d,)."""
+        mean, variance = np.empty(len(self.factors)), np.empty(len(self.factors))
+        for bucket in self.buckets():
+            m, v = bucket(x[bucket.variables][:, None, :])
+            mean[bucket.index], variance[bucket.index] = m[:, 0], v[:, 0]
+        return mean, variance
+
+    def covariances(self, x: Array) -> list[Array]:
+        """Posterior covariance (N, N) of the factors of each model at one point x (d,): given a sum, they are not independent."""
+        found = []
+        for j, solved in enumerate(self.solved):
+            own = [self.factors[i] for i in np.flatnonzero(self.model == j)]
+            r = np.stack([ROOT5 * np.linalg.norm(self.X[:, list(V)] - x[list(V)], axis=1) for V in own])  # (N, n)
+            k = solved.kernel.outputscale[:, None] * _covariances(r, solved.kernel.lengthscale)[0]
+            found.append(np.diag(solved.kernel.outputscale) - k @ solved.precision @ k.T)
+        return found
+
+
+def equal_kernel(factors: int, *, outputscale: float, lengthscale: float, noise: float) -> Kernel:
+    """The same scales for every factor."""
+    return Kernel(np.full(factors, outputscale), np.full(factors, lengthscale), noise)

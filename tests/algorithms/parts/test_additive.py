@@ -1,0 +1,162 @@
+"""Additive processes against scikit-learn's kernels, SciPy's density, dense conditioning and differences."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal
+from sklearn.gaussian_process.kernels import Matern
+
+from algorithms.parts.additive import Distances, Factors, Kernel, equal_kernel, fit, log_evidence, solve
+
+FACTORS = ((0, 2), (1,), (2, 3, 4))  # two of them share a variable
+KERNEL = Kernel(np.array([0.7, 1.3, 0.4]), np.array([0.5, 0.9, 0.3]), 0.05)
+
+
+def gram(factors, kernel, A, B):
+    """Prior covariances (N, a, b) of each factor."""
+    return np.stack([
+        scale * Matern(length, nu=2.5)(A[:, list(V)], B[:, list(V)])
+        for V, scale, length in zip(factors, kernel.outputscale, kernel.lengthscale, strict=True)
+    ])  # fmt: skip
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.random((12, 5))
+    X[7] = X[3]  # a repetition
+    return X, rng.standard_normal(12)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+def dense(X, y, kernel=KERNEL, factors=FACTORS):
+    return gram(factors, kernel, X, X).sum(0) + kernel.noise * np.eye(len(X))
+
+
+def test_the_evidence_is_the_density_of_the_data(data):
+    X, y = data
+    expected = multivariate_normal.logpdf(y, np.zeros(len(y)), dense(X, y))
+    assert_allclose(log_evidence(Distances(X), FACTORS, KERNEL, y)[0], expected, rtol=1e-12)
+    assert_allclose(solve(Distances(X), FACTORS, KERNEL, y).log_evidence, expected, rtol=1e-12)
+
+
+def test_the_gradient_of_the_evidence_agrees_with_differences(data):
+    X, y = data
+    distances, step = Distances(X), 1e-5
+    _, over_a, over_l, over_noise = log_evidence(distances, FACTORS, KERNEL, y)
+
+    def difference(change):
+        return (change(step) - change(-step)) / (2 * step)
+
+    for i in range(3):
+        unit = np.eye(3)[i]
+
+        def scaled(h, unit=unit):
+            return log_evidence(distances, FACTORS, Kernel(KERNEL.outputscale * np.exp(h * unit), KERNEL.lengthscale, 0.05), y)[0]
+
+        def stretched(h, unit=unit):
+            return log_evidence(distances, FACTORS, Kernel(KERNEL.outputscale, KERNEL.lengthscale * np.exp(h * unit), 0.05), y)[0]
+
+        assert_allclose(over_a[i], difference(scaled), rtol=1e-7)
+        assert_allclose(over_l[i], difference(stretched), rtol=1e-7)
+
+    def noisier(h):
+        return log_evidence(distances, FACTORS, Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05 * np.exp(h)), y)[0]
+
+    assert_allclose(over_noise, difference(noisier), rtol=1e-7)
+
+
+def test_the_posterior_of_a_factor_is_that_of_dense_conditioning_on_the_sum(data, rng):
+    X, y = data
+    x = rng.random(5)
+    factors = Factors.of([(FACTORS, solve(Distances(X), FACTORS, KERNEL, y))], X)
+    k = gram(FACTORS, KERNEL, X, x[None])[:, :, 0]  # (N, n)
+    solved = np.linalg.solve(dense(X, y), np.column_stack([y, k.T]))
+    mean, variance = factors.moments(x)
+    assert_allclose(mean, k @ solved[:, 0], rtol=1e-9)  # eq. (4)
+    expected = np.diag(KERNEL.outputscale) - k @ solved[:, 1:]
+    assert_allclose(variance, expected.diagonal(), rtol=1e-9)  # eq. (5)
+    assert_allclose(factors.covariances(x)[0], expected, atol=1e-12)
+
+
+def test_several_models_are_evaluated_side_by_side_as_one_by_one(data, rng):
+    X, y = data
+    other = ((0, 1, 2), (3, 4))
+    kernel = Kernel(np.array([1.0, 0.2]), np.array([0.4, 0.7]), 0.01)
+    distances = Distances(X)
+    models = [(FACTORS, solve(distances, FACTORS, KERNEL, y)), (other, solve(distances, other, kernel, y))]
+    together, x = Factors.of(models, X), rng.random(5)
+    alone = [Factors.of([model], X).moments(x) for model in models]
+    for both, parts in zip(together.moments(x), zip(*alone, strict=True), strict=True):
+        assert_allclose(both, np.concatenate(parts), rtol=1e-12)
+    assert [len(bucket.index) for bucket in together.buckets()] == [1, 2, 2]  # of sizes 1, 2 and 3
+
+
+def test_slopes_over_points_agree_with_differences(data, rng):
+    X, y = data
+    factors = Factors.of([(FACTORS, solve(Distances(X), FACTORS, KERNEL, y))], X)
+    for bucket in factors.buckets():
+        u = rng.random((len(bucket.index), 4, bucket.variables.shape[1]))
+        u[:, 0] = X[3, bucket.variables]  # on a datum
+        mean, variance, over_mean, over_variance = bucket.slopes(u)
+        assert_allclose(bucket(u), (mean, variance), rtol=1e-12)
+        for j in range(u.shape[2]):
+            h = np.zeros_like(u)
+            h[:, :, j] = 1e-6
+            (above, upper), (below, lower) = bucket(u + h), bucket(u - h)
+            assert_allclose(over_mean[:, :, j], (above - below) / 2e-6, rtol=1e-5, atol=1e-6)
+            assert_allclose(over_variance[:, :, j], (upper - lower) / 2e-6, rtol=1e-5, atol=1e-6)
+
+
+def test_a_bucket_in_parts_is_the_whole(data, rng, monkeypatch):
+    X, y = data
+    (bucket,) = Factors.of([(((0, 1, 2, 3, 4),), solve(Distances(X), ((0, 1, 2, 3, 4),), equal_kernel(
+        1, outputscale=1.0, lengthscale=0.5, noise=0.1), y))], X).buckets()  # fmt: skip
+    u = rng.random((1, 50, 5))
+    whole = bucket(u)
+    monkeypatch.setattr("algorithms.parts.additive.CHUNK", 7 * len(X))
+    assert_allclose(bucket(u), whole, rtol=1e-12)
+
+
+def test_one_factor_of_all_variables_is_a_plain_process(data):
+    X, y = data
+    kernel = equal_kernel(1, outputscale=2.0, lengthscale=0.4, noise=0.1)
+    K = 2.0 * Matern(0.4, nu=2.5)(X) + 0.1 * np.eye(len(X))
+    expected = multivariate_normal.logpdf(y, np.zeros(len(y)), K)
+    assert_allclose(solve(Distances(X), (tuple(range(5)),), kernel, y).log_evidence, expected, rtol=1e-12)
+
+
+def test_other_units_are_the_model_of_other_values(data):
+    X, y = data
+    solved, kernel = solve(Distances(X), FACTORS, KERNEL, y), Kernel(9 * KERNEL.outputscale, KERNEL.lengthscale, 9 * KERNEL.noise)
+    expected, scaled = solve(Distances(X), FACTORS, kernel, 3 * y), solved.in_units(3.0)
+    assert_allclose(scaled.alpha, expected.alpha, rtol=1e-9)
+    assert_allclose(scaled.precision, expected.precision, rtol=1e-9, atol=1e-12)
+    assert_allclose(scaled.kernel.outputscale, expected.kernel.outputscale)
+
+
+def test_a_fit_climbs_and_finds_the_scales_of_a_draw(rng):
+    truth, factors = Kernel(np.array([2.0, 0.3]), np.array([0.3, 0.6]), 1e-3), ((0,), (1,))
+    X = rng.random((120, 2))
+    y = np.linalg.cholesky(dense(X, None, truth, factors)) @ rng.standard_normal(len(X))
+    start, distances = equal_kernel(2, outputscale=0.7, lengthscale=0.7, noise=0.7), Distances(X)
+    fitted = fit(distances, factors, y, start, least_noise=1e-4, steps=300, rate=0.1)
+    assert fitted.log_evidence > solve(distances, factors, start, y).log_evidence
+    assert fitted.log_evidence > solve(distances, factors, truth, y).log_evidence  # what is fitted beats what is true
+    assert_allclose(fitted.kernel.noise, 1e-3, rtol=0.5)
+    assert fitted.kernel.noise > 1e-4
+
+
+def test_no_steps_leave_a_kernel_as_it_is(data):
+    X, y = data
+    fitted = fit(Distances(X), FACTORS, y, KERNEL, least_noise=1e-4, steps=0, rate=0.1)
+    assert_allclose(fitted.kernel.outputscale, KERNEL.outputscale)
+    assert_allclose(fitted.kernel.noise, KERNEL.noise)
+
+
+def test_scales_that_are_not_positive_are_refused():
+    with pytest.raises(ValueError, match="expected positive scales"):
+        Kernel(np.array([1.0, 0.0]), np.array([1.0, 1.0]), 0.1)

@@ -1,0 +1,171 @@
+"""The graph against the paper's example, its vectors against messages sent one by one, and Theorem 3.5 where it holds."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from algorithms.parts.decomposition import random_partition, singletons, whole
+from algorithms.parts.factor_graph import FactorGraph, Messages
+
+EXAMPLE = ((0, 2), (1,), (1, 2), (0, 2))  # eq. (19), counted from 0
+
+
+@st.composite
+def graphs(draw):
+    """Any factors of up to 6 variables."""
+    d = draw(st.integers(1, 6))
+    factors = draw(st.lists(st.sets(st.integers(0, d - 1), min_size=1), max_size=7))
+    missing = set(range(d)).difference(*factors)
+    return FactorGraph.of([tuple(sorted(factor)) for factor in factors] + [(j,) for j in sorted(missing)], d)
+
+
+def spreads(graph, draw, high=1e3):
+    """Standard deviations of the factors, some of them 0."""
+    some = st.one_of(st.just(0.0), st.floats(1e-3, high))
+    return np.array(draw(st.lists(some, min_size=len(graph.factors), max_size=len(graph.factors))))
+
+
+def slow_round(factors, blocks, x, terms):
+    """One round of Alg. 1, every message by itself: x-bar, c and what was sent."""
+    at_variable, at_factor, sent = defaultdict(dict), [{} for _ in factors], [0, 0, 0, 0]
+    for i, factor in enumerate(factors):
+        for j in factor:
+            at_variable[j][i] = (x[i, j], terms[i])
+            sent[0], sent[2] = sent[0] + 1, sent[2] + 2
+    xbar = {j: sum(value for value, _ in heard.values()) / len(heard) for j, heard in at_variable.items()}
+    for heard in at_variable.values():
+        for i in heard:
+            told = {k: term for k, (_, term) in heard.items() if blocks[k] == blocks[i]}
+            at_factor[i] |= told
+            sent[1], sent[3] = sent[1] + 1, sent[3] + 1 + len(told)
+    c = [sum(term for k, term in heard.items() if k != i) for i, heard in enumerate(at_factor)]
+    return xbar, c, Messages(*sent)
+
+
+def star(leaves):
+    """A factor of all variables, the first, and one factor for each of them."""
+    return FactorGraph.of((*whole(leaves), *singletons(leaves)), leaves)
+
+
+def test_the_papers_example():
+    """Appendix A prints N_3 = {2, 3, 4}; V_3 = {2, 3} and F_3 = {1, 3, 4} put factor 1 there as well."""
+    graph = FactorGraph.of(EXAMPLE, 3)
+    assert_array_equal(graph.variables_of(0), [0, 2])  # V_1 = {1, 3}
+    assert_array_equal(graph.factors_of(2), [0, 2, 3])  # F_3 = {1, 3, 4}
+    assert_array_equal(graph.neighbours(2), [0, 1, 2, 3])
+    assert_array_equal(graph.neighbours(0), [0, 2, 3])
+    assert_array_equal(graph.neighbours(3), [0, 2, 3])
+    assert_array_equal(graph.neighbours(1), [1, 2])
+    assert_array_equal(graph.sizes, [3, 2, 4, 3])
+    assert_array_equal(graph.edges, [[0, 0], [0, 2], [1, 1], [2, 1], [2, 2], [3, 0], [3, 2]])
+    assert_array_equal(graph.adjacency, graph.adjacency.T)
+    assert (graph.factors, graph.d) == (EXAMPLE, 3)
+
+
+def test_one_round_on_the_example_by_hand():
+    graph = FactorGraph.of(EXAMPLE, 3)
+    assert_allclose(graph.consensus(np.array([0.0, 0.1, 0.2, 0.4, 0.6, 1.0, 0.5])), [0.5, 0.3, 0.4])
+    assert_array_equal(graph.spread(np.array([7.0, 8.0, 9.0])), [7, 9, 8, 8, 9, 7, 9])
+    assert_allclose(graph.terms(np.array([9.0, 4.0, 16.0, 18.0])), [1, 1, 1, 2])
+    assert_allclose(graph.neighbour_sums(np.array([1.0, 10.0, 100.0, 1000.0])), [1100, 100, 1011, 101])
+    assert_allclose(graph.exploration(np.array([9.0, 4.0, 16.0, 18.0])), 2 + 2**0.5 + 5**0.5 + 2)
+
+
+def test_messages_on_the_example_by_hand():
+    """7 edges; x_1, x_2 have two factors, x_3 has three: 2 (1 + 2) + 2 (1 + 2) + 3 (1 + 3) numbers go back."""
+    assert FactorGraph.of(EXAMPLE, 3).messages == Messages(7, 7, 14, 24)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(), st.integers(0, 10**6))
+def test_vectors_equal_messages_sent_one_by_one(graph, seed):
+    rng = np.random.default_rng(seed)
+    F = len(graph.factors)
+    x, terms, blocks = rng.random((F, graph.d)), rng.random(F), rng.integers(2, size=F)
+    for tried, of in ((np.zeros(F), graph), (blocks, FactorGraph.of_blocks(graph.factors, graph.d, blocks))):
+        xbar, c, messages = slow_round(graph.factors, tried, x, terms)
+        assert_allclose(of.consensus(x[of.edges[:, 0], of.edges[:, 1]]), [xbar[j] for j in range(of.d)])
+        assert_allclose(of.neighbour_sums(terms), c, atol=1e-12)
+        assert of.messages == messages
+        assert_allclose(of.consensus(of.spread(x[0])), x[0])
+        for i in range(F):
+            expected = {k for j in of.variables_of(i) for k in of.factors_of(j) if tried[k] == tried[i]}
+            assert set(of.neighbours(i)) == expected and of.sizes[i] == len(expected) and i in expected
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.data())
+def test_theorem_3_5_for_the_sum_of_variances(data):
+    graph = data.draw(graphs())
+    sigma = spreads(graph, data.draw)
+    middle, rounding = graph.exploration(sigma**2), 1 + 1e-12
+    assert np.linalg.norm(sigma) <= middle * rounding and middle <= sigma.sum() * rounding
+
+
+@pytest.mark.parametrize("F", [1, 2, 5])
+def test_the_two_ends_of_theorem_3_5_are_reached(F):
+    sigma = np.arange(F, dtype=float)
+    everyone, nobody = FactorGraph.of([(0,)] * F, 1), FactorGraph.of(singletons(F), F)
+    assert_allclose(everyone.exploration(sigma**2), np.linalg.norm(sigma))
+    assert_allclose(nobody.exploration(sigma**2), sigma.sum())
+
+
+def test_the_proof_of_lemma_d_2_fails_on_a_star():
+    """Its step (31) takes dL/dR <= 1 for each variance: 2.86 at the centre of 29 certain leaves. The lemma itself holds there."""
+    graph, variances = star(29), np.r_[1e-12, np.ones(29)]
+    roots = np.sqrt(graph.adjacency @ graph.terms(variances))
+    dL = 0.5 / np.sqrt(variances.sum())  # eq. (29)
+    dR = (graph.adjacency @ (0.5 / roots))[0] / graph.sizes[0] ** 2  # eq. (30)
+    assert dL / dR == pytest.approx(2.86, abs=0.005)
+    h = np.r_[1e-4, np.zeros(29)]
+    assert (graph.exploration(variances + h) - graph.exploration(variances)) / 1e-4 == pytest.approx(dR, rel=1e-3)
+    assert np.sqrt(variances.sum()) < graph.exploration(variances) < np.sqrt(variances).sum()
+
+
+def test_theorem_3_5_fails_for_the_posterior_given_sums():
+    """Factors f_i(x_i, x_0), datum i with x_i = 0, x_0 = 0 and all else far: the covariances that the sum of variances omits."""
+    K = np.array([[3.0, 1.0], [1.0, 3.0]])  # unit kernels, no noise; the third factor is far from both data
+    inverse = np.linalg.solve(K, np.eye(2))
+    variances = np.r_[1 - np.diag(inverse), 1.0]
+    sigma = np.sqrt(3 - inverse.sum())
+    graph = FactorGraph.of(((0, 1), (0, 2), (0, 3)), 4)
+    assert sigma == pytest.approx(1.5811, abs=1e-4) and graph.exploration(variances) == pytest.approx(1.5)
+
+
+def test_blocks_explore_like_decompositions_apart_and_agree_on_all():
+    rng = np.random.default_rng(0)
+    decompositions = [random_partition(rng, 6, largest=6) for _ in range(3)] + [EXAMPLE + singletons(6)]
+    factors = [factor for decomposition in decompositions for factor in decomposition]
+    blocks = np.repeat(np.arange(4), [len(decomposition) for decomposition in decompositions])
+    graph, variances = FactorGraph.of_blocks(factors, 6, blocks), rng.random((5, len(factors)))
+    apart = [FactorGraph.of(decomposition, 6) for decomposition in decompositions]
+    alone = [g.exploration(variances[:, blocks == b]) for b, g in enumerate(apart)]
+    assert_allclose(graph.exploration(variances), np.sum(alone, axis=0))
+    assert_array_equal(graph.degrees, sum(g.degrees for g in apart))
+
+
+def test_the_same_partition_five_times_explores_less_by_the_root_of_five():
+    factors, variances = ((0, 1), (2,)) * 5, np.tile([4.0, 9.0], 5)
+    stacked = FactorGraph.of(factors, 3)
+    blocks = FactorGraph.of_blocks(factors, 3, np.repeat(np.arange(5), 2))
+    assert_allclose(stacked.exploration(variances), 5 * 5 / 5**0.5)
+    assert_allclose(blocks.exploration(variances), 5 * 5)
+    assert_array_equal(blocks.neighbour_sums(variances), 0.0)
+
+
+def test_sums_of_nothing_are_nothing_however_large_the_own_term():
+    graph = FactorGraph.of(((0, 1), (1,), (2,)), 3)
+    assert_array_equal(graph.neighbour_sums(np.array([1e300, 0.1, 5.0])), [0.1, 1e300, 0.0])
+    assert_array_equal(graph.neighbour_sums(np.ones((4, 3))), np.tile([1.0, 1.0, 0.0], (4, 1)))
+    assert graph.exploration(np.ones((4, 3))).shape == (4,)
+
+
+def test_a_graph_without_all_variables_or_blocks_is_refused():
+    with pytest.raises(ValueError, match=r"none of \[2\] in a factor"):
+        FactorGraph.of(((0, 1), (1,)), 3)
+    with pytest.raises(ValueError, match="expected one block for each of 2 factors"):
+        FactorGraph.of_blocks(((0, 1), (1,)), 2, np.zeros(3, dtype=int))

@@ -1,0 +1,245 @@
+"""The chain of decompositions: what it returns, when it moves, what models inherit, and whether it finds an additive truth."""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import exp, inf
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from algorithms.parts.additive import Distances, Kernel, Solved, log_evidence, solve
+from algorithms.parts.decomposition import canonical, check, pair_agreement, singletons, whole
+from algorithms.parts.structure import Chain, Fits, inherited, random_models
+
+FIRST = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.693, "least_noise": 1e-4, "rate": 0.1}
+QUICK = Fits(**FIRST, steps=3, new_steps=3, start="first-values")
+PAIRS = ((0, 1), (2, 3))
+TRIALS = 800
+
+
+def begin(d=4, seed=0, fits=QUICK, largest=inf, acceptance="total"):
+    return Chain.begin(d, np.random.default_rng(seed), fits, largest=largest, split="exact", acceptance=acceptance)
+
+
+def additive(n=60, seed=0):
+    """f = g1(x1, x2) + g2(x3, x4), neither of them a sum itself: points and standardised values."""
+    X = np.random.default_rng(seed).random((n, 4))
+    y = np.sin(6 * X[:, 0] * X[:, 1]) + np.cos(5 * (X[:, 2] - X[:, 3]))
+    return X, (y - y.mean()) / y.std(ddof=1)
+
+
+def kernel(outputscale, lengthscale, noise=0.05):
+    return Kernel(np.array(outputscale), np.array(lengthscale), noise)
+
+
+@dataclass(frozen=True)
+class Told(Fits):
+    """Fits whose evidence is told: -500 where the chain begins, so much more for whatever it proposes."""
+
+    gain: float = 0.0
+
+    def again(self, distances, factors, y, kernel):
+        return Solved(self.first(factors), y, np.eye(len(y)), -500.0)
+
+    def anew(self, distances, factors, y, near=None):
+        return Solved(self.first(factors), y, np.eye(len(y)), self.gain - 500.0)
+
+
+# what a chain returns
+
+
+def test_a_chain_begins_at_the_whole_set_or_at_a_partition_that_is_fine_enough():
+    assert begin(5).decomposition == whole(5)
+    assert begin(5, largest=5).decomposition == whole(5)
+    for seed in range(20):
+        start = begin(5, seed, largest=2).decomposition
+        check(start, 5)
+        assert max(map(len, start)) <= 2
+    assert len({begin(5, seed, largest=2).decomposition for seed in range(20)}) > 1
+
+
+def test_a_sample_holds_so_many_models_from_the_present_one_on():
+    X, y = additive(20)
+    distances, chain, draw = Distances(X), begin(), np.random.default_rng(1)
+    for count in (5, 1, 4):
+        present = chain
+        found, chain = present.sample(distances, y, draw, count=count)
+        assert len(found) == count
+        assert found[0][0] == present.decomposition
+        refitted = QUICK.again(distances, present.decomposition, y, present.kernel)
+        assert_array_equal(found[0][1].alpha, refitted.alpha)
+        assert found[0][1].kernel.noise != present.kernel.noise
+        assert (chain.decomposition, chain.kernel) == (found[-1][0], found[-1][1].kernel)
+        assert replace(chain, decomposition=present.decomposition, kernel=present.kernel) == present
+        for decomposition, solved in found:
+            assert canonical(decomposition) == decomposition
+            again = solve(distances, decomposition, solved.kernel, y)
+            assert_allclose(solved.log_evidence, again.log_evidence, rtol=1e-9)
+    assert chain.decomposition != whole(4)
+
+
+def test_successive_models_differ_by_one_split_or_merge_or_not_at_all():
+    X, y = additive(20)
+    found, _ = begin().sample(Distances(X), y, np.random.default_rng(1), count=40)
+    steps = [abs(len(new) - len(old)) for (old, _), (new, _) in pairwise(found)]
+    assert set(steps) == {0, 1}
+    for (old, before), (new, after) in pairwise(found):
+        assert (old == new) == (before is after)  # a refused proposal leaves the model that stands, fit and all
+
+
+@pytest.mark.parametrize("largest", [1, 2, 3])
+def test_no_factor_is_larger_than_allowed(largest):
+    X, y = additive(20)
+    found, _ = begin(largest=largest).sample(Distances(X), y, np.random.default_rng(1), count=60)
+    for decomposition, _ in found:
+        check(decomposition, 4)
+    assert max(len(factor) for decomposition, _ in found for factor in decomposition) == largest
+
+
+def test_where_nothing_can_move_the_one_model_is_repeated():
+    X, y = additive(20)
+    found, chain = begin(largest=1).sample(Distances(X), y, np.random.default_rng(1), count=5)
+    assert [model[0] for model in found] == [singletons(4)] * 5
+    assert len({id(model[1]) for model in found}) == 1
+    assert chain.decomposition == singletons(4)
+
+
+# when it moves
+
+
+def moved(acceptance, gain, n, trials=TRIALS):
+    """The share of trials in which a chain on two variables leaves the whole set for the only other partition."""
+    fits = Told(**FIRST, steps=0, new_steps=0, start="first-values", gain=gain)
+    X, y, draw = np.random.default_rng(0).random((n, 2)), np.zeros(n), np.random.default_rng(2)
+    chain, distances = begin(2, fits=fits, acceptance=acceptance), Distances(X)
+    return np.mean([chain.sample(distances, y, draw, count=2)[1].decomposition != whole(2) for _ in range(trials)])
+
+
+def test_total_evidence_is_colder_than_evidence_per_datum():
+    """From {1, 2} to {1}, {2} and back there is one way each: the proposals' ratio is 1, and what is left is the evidence."""
+    error = 4.5 * 0.5 / TRIALS**0.5
+    assert moved("total", -20.0, n=20) == 0.0  # exp(-20)
+    assert moved("per-datum", -20.0, n=20) == pytest.approx(exp(-1), abs=error)
+    assert moved("total", -1.0, n=20) == pytest.approx(exp(-1), abs=error)
+    assert moved("per-datum", -1.0, n=20) == pytest.approx(exp(-1 / 20), abs=error)
+    assert moved("total", 20.0, n=20) == moved("per-datum", 20.0, n=20) == 1.0
+
+
+def test_from_the_whole_set_it_finds_the_pairs_that_make_up_the_data():
+    X, y = additive()
+    fits = Fits(**FIRST, steps=5, new_steps=25, start="inherited")
+    for seed in range(2):
+        draw, chain = np.random.default_rng(seed), begin(fits=fits)
+        distances, found = Distances(X), []
+        for _ in range(5):
+            models, chain = chain.sample(distances, y, draw, count=9)
+            found += models
+        agreement = [pair_agreement(decomposition, PAIRS, 4) for decomposition, _ in found]
+        assert agreement[0] == pytest.approx(1 / 3)  # the whole set
+        assert np.mean(agreement[-15:]) > 0.9
+        evidence = [solved.log_evidence for _, solved in found]
+        assert evidence[-1] > evidence[0] + 10
+
+
+def test_per_datum_it_wanders_over_all_decompositions_of_the_same_data():
+    X, y = additive()
+    fits = Fits(**FIRST, steps=5, new_steps=25, start="inherited")
+    models, _ = begin(fits=fits, acceptance="per-datum").sample(Distances(X), y, np.random.default_rng(0), count=45)
+    agreement = [pair_agreement(decomposition, PAIRS, 4) for decomposition, _ in models]
+    assert np.mean(agreement[-15:]) < 0.9
+    assert len({decomposition for decomposition, _ in models}) > 7  # of the 15 that there are
+
+
+# what a new model starts from
+
+
+def test_a_split_shares_a_variance_by_variables_and_a_merge_adds_them():
+    three, near = ((0, 1, 2), (3,)), kernel([0.9, 0.4], [0.5, 0.2])
+    model = three, Solved(near, np.zeros(1), np.eye(1), 0.0)
+    split = inherited(((0,), (1, 2), (3,)), model)
+    assert_allclose(split.outputscale, [0.3, 0.6, 0.4])
+    assert_allclose(split.lengthscale, [0.5, 0.5, 0.2])
+    merged = inherited(((0, 1, 2, 3),), model)
+    assert_allclose(merged.outputscale, [1.3])
+    assert_allclose(merged.lengthscale, [(3 * 0.5 + 0.2) / 4])
+    same = inherited(three, model)
+    assert_allclose(same.outputscale, near.outputscale)
+    assert_allclose(same.lengthscale, near.lengthscale)
+    assert split.noise == merged.noise == same.noise == 0.05
+
+
+def test_whatever_is_inherited_has_the_variance_of_the_model_before():
+    rng = np.random.default_rng(0)
+    X, y = additive(10)
+    for decomposition, solved in random_models(Distances(X), y, rng, QUICK, d=4, largest=inf, count=10):
+        for other, _ in random_models(Distances(X), y, rng, QUICK, d=4, largest=inf, count=3):
+            assert_allclose(
+                inherited(other, (decomposition, solved)).outputscale.sum(), solved.kernel.outputscale.sum(), rtol=1e-12
+            )
+
+
+@pytest.mark.parametrize("start", ["first-values", "inherited"])
+def test_a_new_model_starts_where_it_is_told_to(start):
+    X, y = additive(15)
+    distances, fits = Distances(X), Fits(**FIRST, steps=0, new_steps=0, start=start)
+    near = whole(4), solve(distances, whole(4), kernel([2.0], [0.4]), y)
+    new = fits.anew(distances, PAIRS, y, near).kernel
+    expected = kernel([1.0, 1.0], [0.4, 0.4]) if start == "inherited" else kernel([0.693] * 2, [0.693] * 2, 0.693)
+    assert_allclose(new.outputscale, expected.outputscale)
+    assert_allclose(new.lengthscale, expected.lengthscale)
+    assert_allclose(new.noise, expected.noise)
+    assert_allclose(fits.anew(distances, PAIRS, y).kernel.outputscale, 0.693)  # without a near one
+
+
+def test_in_a_chain_a_model_inherits_from_the_one_that_it_is_proposed_from():
+    """Without steps of its own a new model keeps the variance that the first one was fitted to have."""
+    X, y = additive(15)
+    fits = Fits(**FIRST, steps=5, new_steps=0, start="inherited")
+    found, _ = begin(fits=fits, acceptance="per-datum").sample(Distances(X), y, np.random.default_rng(0), count=10)
+    total = [solved.kernel.outputscale.sum() for _, solved in found]
+    assert len({decomposition for decomposition, _ in found}) > 2
+    assert abs(total[0] - 0.693) > 0.1
+    assert_allclose(total, total[0], rtol=1e-12)
+
+
+def test_new_and_known_models_are_fitted_for_their_own_numbers_of_steps():
+    """One step of Adam at rate 0.1 moves every rho of theta = softplus(rho) by 0.1."""
+    X, y = additive(15)
+    distances, fits = Distances(X), Fits(**FIRST, steps=0, new_steps=1, start="first-values")
+    known = fits.again(distances, PAIRS, y, kernel([0.5, 0.6], [0.7, 0.8]))
+    assert_allclose(known.kernel.outputscale, [0.5, 0.6])
+    new = fits.anew(distances, PAIRS, y).kernel
+    assert_allclose(np.abs(np.log(np.expm1(new.outputscale)) - np.log(np.expm1(0.693))), 0.1, rtol=1e-5)
+    _, over_a, _, _ = log_evidence(distances, PAIRS, fits.first(PAIRS), y)
+    assert_array_equal(new.outputscale > 0.693, over_a > 0)
+
+
+def test_random_models_are_independent_partitions_of_what_is_allowed():
+    X, y = additive(10)
+    models = random_models(Distances(X), y, np.random.default_rng(3), QUICK, d=4, largest=2, count=200)
+    assert len(models) == 200
+    for decomposition, solved in models[:10]:
+        check(decomposition, 4)
+        assert_allclose(solved.log_evidence, solve(Distances(X), decomposition, solved.kernel, y).log_evidence, rtol=1e-9)
+    sizes = [tuple(sorted(map(len, decomposition))) for decomposition, _ in models]
+    assert set(sizes) == {(1, 1, 1, 1), (1, 1, 2), (2, 2)}
+    for each in set(sizes):  # the three ways to write 4 with parts of at most 2
+        assert abs(np.mean([size == each for size in sizes]) - 1 / 3) < 4.5 * (2 / 9 / 200) ** 0.5
+    assert models[0][0] != models[1][0] or models[1][0] != models[2][0]
+
+
+# what is refused
+
+
+@pytest.mark.parametrize("largest", [0, 0.5, float("nan")])
+def test_factors_without_variables_are_refused(largest):
+    with pytest.raises(ValueError, match="largest_factor: expected at least 1 variable"):
+        begin(largest=largest)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="acceptance: expected total or per-datum, got 'mean'"):
+        begin(acceptance="mean")
+    with pytest.raises(ValueError, match="fit_start: expected first-values or inherited, got 'warm'"):
+        replace(QUICK, start="warm")

@@ -1,0 +1,93 @@
+"""GP-UCB on a box: its schedule, its maximum by brute force, and the fixed width as its limit."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_array_equal
+
+from algorithms.api import Box, Observation
+from algorithms.gp_acquisition import GPAcquisition
+from algorithms.gp_ucb_box import GPUCBBox
+
+WIDTH = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
+SEARCH = {"raw": 64, "starts": 3, "steps": 30}
+TABLE = {"surrogate": "gamma-priors", **WIDTH, **SEARCH}
+
+
+def new(d=2, seed=0, **changes):
+    return GPUCBBox(Box(d), np.random.default_rng(seed), **{**TABLE, **changes})
+
+
+def wavy(x):
+    return 10 + 3 * np.sin(6 * x[:, 0]) * np.cos(3 * x[:, 1]) - 4 * ((x - 0.4) ** 2).sum(1)
+
+
+def told(optimizer, n=10, f=wavy):
+    x = np.random.default_rng(n).random((n, optimizer.domain.d))
+    optimizer.tell(x, Observation.of(f(x)))
+    return optimizer
+
+
+def test_a_constant_width_is_the_acquisition_of_that_width():
+    fixed = {"surrogate": "gamma-priors", "acquisition": "ucb", "exploration": 3.0, "repetitions": "repeat"}
+    ours, theirs = (
+        new(3, beta="constant", share=3.0),
+        GPAcquisition(Box(3), np.random.default_rng(0), **fixed, **SEARCH),
+    )
+    for optimizer in (ours, theirs):
+        told(optimizer)
+        for _ in range(3):
+            query = optimizer.ask(1, optimizer.x[:0])
+            optimizer.tell(query, Observation.of(wavy(query)))
+    assert_array_equal(ours.x, theirs.x)
+
+
+def test_beta_counts_observations_and_all_dimensions():
+    optimizer = told(new(4), n=5)
+    assert optimizer.report()["beta"] == pytest.approx(0.2 * 4 * np.log(10))
+    told(optimizer, n=3)
+    assert optimizer.report()["beta"] == pytest.approx(0.2 * 4 * np.log(16))
+
+
+def test_the_query_is_where_eq_1_is_largest():
+    optimizer = told(new(2, share=2.0), n=12)
+    posterior = optimizer.fitted.posterior
+    grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 101)] * 2), axis=-1).reshape(-1, 2)
+
+    def phi(x):
+        mean, variance = posterior(torch.from_numpy(x))
+        return (mean + np.sqrt(2.0 * 2 * np.log(24)) * variance.sqrt()).numpy()
+
+    assert phi(optimizer.ask(1, optimizer.x[:0]))[0] >= phi(grid).max() - 1e-9
+
+
+def test_a_wider_bound_explores_more():
+    distances = []
+    for share in (0.0, 100.0):
+        optimizer = told(new(2, share=share), n=12)
+        distances.append(np.linalg.norm(optimizer.x - optimizer.ask(1, optimizer.x[:0]), axis=1).min())
+    assert distances[0] < distances[1]
+
+
+def test_before_any_observation_the_query_is_uniform():
+    optimizer = new(4, seed=3)
+    assert optimizer.report() == {}
+    assert_array_equal(optimizer.ask(5, optimizer.x), np.random.default_rng(3).random((1, 4)))
+
+
+def test_it_is_better_than_random_search_in_most_seeds():
+    wins = 0
+    for seed in range(4):
+        optimizer = told(new(2, seed=seed, raw=32, starts=2, steps=10), n=3 + seed)
+        for _ in range(12):
+            query = optimizer.ask(1, optimizer.x[:0])
+            optimizer.tell(query, Observation.of(wavy(query)))
+        wins += wavy(optimizer.recommend())[0] > wavy(np.random.default_rng(100 + seed).random((len(optimizer.y), 2))).max()
+    assert wins >= 3
+
+
+def test_names_without_a_meaning_are_refused():
+    with pytest.raises(ValueError, match="surrogate: expected gamma-priors or scikit-optimize, got 'matern'"):
+        new(surrogate="matern")
+    with pytest.raises(ValueError, match="beta: expected kandasamy or theorem or constant, got 'log'"):
+        new(beta="log")

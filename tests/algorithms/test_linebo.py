@@ -1,0 +1,272 @@
+"""LineBO: its lines, when they end, where they go next, and its known regression against scikit-learn's."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern
+
+from algorithms.api import Box, Observation
+from algorithms.linebo import BALL, LINE, POINT, LineBO
+from algorithms.parts.fitting import SURROGATES
+from algorithms.parts.gp import Posterior
+
+KERNEL = {"surrogate": "known", "lengthscale": 0.3, "outputscale": 1.5, "noise": 0.04, "standard": "population"}
+TABLE = {"directions": "random", "beta": 2.0, "grid": 101, "fewest": 2, "most": 5, "tolerance": 0.01, "margin": 0.1,
+         "radius": 0.1, "ball_per_dim": 2, "least_move": 0.02, "least_gain": 0.005, **KERNEL}  # fmt: skip
+
+
+def new(d=3, seed=0, **changes):
+    return LineBO(Box(d), np.random.default_rng(seed), **{**TABLE, **changes})
+
+
+def bump(x):
+    return -4 * ((x - 0.35) ** 2).sum(1) + 0.1 * np.sin(9 * x[:, 0])
+
+
+def told(optimizer, n=4, f=bump):
+    x = np.random.default_rng(n).random((n, optimizer.domain.d))
+    optimizer.tell(x, Observation.of(f(x)))
+    return optimizer
+
+
+def step(optimizer, f=bump):
+    """One query (d,), and what it was for."""
+    phase, query = optimizer.report()["phase"], optimizer.ask(1, optimizer.x[:0])
+    assert query.shape == (1, optimizer.domain.d) and ((query >= 0) & (query <= 1)).all()
+    optimizer.tell(query, Observation.of(f(query)))
+    return phase, query[0]
+
+
+def searches(optimizer, steps, f=bump):
+    """The queries of each search that was begun (k, d), in order, after the point that it started from."""
+    found = []
+    for _ in range(steps):
+        start, number = optimizer.best.copy(), optimizer.report()["searches"]
+        phase, query = step(optimizer, f)
+        if phase != POINT:
+            if len(found) < number:
+                found.append([start])
+            found[-1].append(query)
+    return [np.array(points) for points in found]
+
+
+def oracle(optimizer, x):
+    """Mean and standard deviation (q,) at x (q, d) by another library, in standardised units."""
+    y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std()
+    kernel = ConstantKernel(1.5) * Matern(0.3, nu=2.5)
+    return GaussianProcessRegressor(kernel, alpha=0.04, optimizer=None).fit(optimizer.x, y).predict(x, return_std=True)
+
+
+def across(origin, direction, count=101):
+    """A grid (count, d) on a line, from face to face of the box, by cutting off what lies outside."""
+    t = np.concatenate([(face - origin[direction != 0]) / direction[direction != 0] for face in (0.0, 1.0)])
+    ends = t[[((origin + s * direction > -1e-9) & (origin + s * direction < 1 + 1e-9)).all() for s in t]]
+    return origin + np.linspace(ends.min(), ends.max(), count)[:, None] * direction
+
+
+@pytest.mark.parametrize("directions", ["random", "coordinate"])
+@pytest.mark.parametrize("d", [2, 6])
+def test_every_search_stays_on_a_line_through_the_point_that_it_starts_from(directions, d):
+    lines = searches(told(new(d, directions=directions, most=4)), 30)
+    assert len(lines) >= 5
+    for points in lines[:-1]:
+        assert 2 < len(points) - 1 <= 4  # more than `fewest`
+        assert np.linalg.svd(points[1:] - points[0], compute_uv=False)[1:].max(initial=0.0) < 1e-12
+        assert np.abs(points[1:] - points[0]).max() > 1e-3
+    if directions == "coordinate":
+        for number, points in enumerate(lines):
+            assert_array_equal(np.delete(points - points[0], number % d, axis=1), 0.0)
+
+
+def test_in_one_dimension_it_searches_the_whole_interval():
+    grid, ends = np.linspace(0, 1, 101)[:, None], set()
+    for seed in range(3):
+        optimizer = told(new(1, seed=seed), f=lambda x: np.sin(7 * x[:, 0]))
+        for _ in range(12):
+            mean, deviation = oracle(optimizer, grid)
+            phase, query = step(optimizer, f=lambda x: np.sin(7 * x[:, 0]))
+            if phase == LINE:
+                assert_allclose(query, grid[np.argmax(mean + 2 * deviation)], atol=1e-12)
+                ends |= {round(query[0], 6)} & {0.0, 1.0}
+    assert ends  # the largest bound of the first line lies at a face
+
+
+@pytest.mark.parametrize("directions", ["random", "coordinate"])
+def test_a_query_is_the_largest_bound_on_the_line_and_the_best_point_the_largest_mean_in_its_middle(directions):
+    optimizer, checked = told(new(3, directions=directions)), 0
+    for _ in range(12):
+        if optimizer.report()["phase"] == LINE:
+            line = across(optimizer.origin, optimizer.direction)
+            mean, deviation = oracle(optimizer, line)
+            _, query = step(optimizer)
+            assert_allclose(query, line[np.argmax(mean + 2 * deviation)], atol=1e-9)
+            assert_allclose(optimizer.best, line[10:91][np.argmax(oracle(optimizer, line)[0][10:91])], atol=1e-9)
+            checked += 1
+        else:
+            best = optimizer.best.copy()
+            assert_array_equal(step(optimizer)[1], best)
+            assert_array_equal(optimizer.origin, best)
+        assert_array_equal(optimizer.recommend(), optimizer.best[None])
+    assert checked >= 8
+
+
+def test_the_known_regression_is_scikit_learns():
+    optimizer, x = told(new(4), n=20), np.random.default_rng(1).random((30, 4))
+    mean, deviation = oracle(optimizer, x)
+    ours, variance = optimizer.fitted.posterior(torch.from_numpy(x))
+    assert_allclose(ours, mean, atol=1e-10)
+    assert_allclose(variance.sqrt(), deviation, atol=1e-10)
+
+
+@pytest.mark.parametrize(("tolerance", "lengths"), [(0.0, {6}), (0.5, {2, 6}), (1e9, {2})])
+def test_a_line_ends_by_the_rule(tolerance, lengths):
+    optimizer, queries, seen = told(new(2, tolerance=tolerance, fewest=1, most=6)), 0, set()
+    for _ in range(50):
+        line = across(optimizer.origin, optimizer.direction)
+        if step(optimizer)[0] == POINT:
+            queries = 0
+            continue
+        queries += 1
+        mean, deviation = oracle(optimizer, line)
+        at, spread = oracle(optimizer, optimizer.best[None])
+        narrow = (mean + 2 * deviation).max() - (at - 2 * spread)[0] < tolerance * at[0]
+        over = optimizer.report()["phase"] == POINT
+        assert over == ((queries > 1 and narrow) or queries == 6)
+        seen |= {queries} if over else set()
+    assert seen >= lengths and (len(lengths) > 1 or seen == lengths)
+
+
+@pytest.mark.parametrize(("sign", "over"), [(1.0, True), (-1.0, False)])
+def test_a_mean_below_0_never_ends_a_line_early(sign, over):
+    optimizer = told(new(2, tolerance=1e9))
+    optimizer.told = 3  # more than `fewest`
+    level = Posterior.of(optimizer.fitted.posterior.model, torch.from_numpy(optimizer.x), torch.full((4,), sign).double())
+    assert optimizer._line_is_over(level) == over
+
+
+@pytest.mark.parametrize("radius", [0.05, 0.2])
+def test_in_a_ball_queries_lie_a_radius_from_the_point_that_it_starts_from(radius):
+    optimizer = new(3, directions="ascent", radius=radius, ball_per_dim=1.5)
+    optimizer.tell(np.full((1, 3), 0.4), Observation.of(np.zeros(1)))
+    phases = []
+    for _ in range(5):
+        phase, query = step(optimizer)
+        assert np.linalg.norm(query - 0.4) == pytest.approx(radius)
+        phases.append(phase)
+    assert phases == [BALL] * 5  # ceil(1.5 * 3)
+    moved = np.linalg.norm(optimizer.best - 0.4)
+    assert moved <= radius + 1e-12
+    assert step(optimizer)[0] == POINT
+    assert_array_equal(optimizer.x[-1], optimizer.origin)
+    assert step(optimizer)[0] == LINE
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_line_after_a_ball_climbs_the_slope(seed):
+    w = np.array([3.0, -2.0, 1.0, 0.5])
+    optimizer = new(4, seed=seed, directions="ascent", ball_per_dim=3, noise=1e-4, lengthscale=1.0)
+    optimizer.tell(np.full((1, 4), 0.45), Observation.of(np.zeros(1)))
+    while optimizer.report()["phase"] == BALL:
+        step(optimizer, f=lambda x: (x - 0.45) @ w)
+    assert_array_equal(optimizer.direction, optimizer.best - 0.45)
+    cosine = optimizer.direction @ w / np.linalg.norm(optimizer.direction) / np.linalg.norm(w)
+    assert cosine > 0.95
+    assert np.linalg.norm(optimizer.best - 0.45) == pytest.approx(0.1)  # nothing stops it before the ball's end
+
+
+def test_drawn_slopes_are_those_of_the_posterior():
+    optimizer = told(new(2, directions="ascent", radius=0.01), n=12)
+    posterior, origin = optimizer.fitted.posterior, optimizer.origin
+    over_mean, _ = posterior.slopes(torch.from_numpy(origin[None]))
+    draws = np.array([optimizer._slope_of_draw(posterior) for _ in range(400)]) / (0.01 * 0.01)
+    error = draws.std(axis=0) / 20
+    assert (error > 0).all()
+    assert_allclose(draws.mean(axis=0), over_mean[0].numpy(), atol=4 * error.max())
+
+
+def test_where_there_is_no_way_up_an_ascent_takes_a_random_direction():
+    optimizer = new(3, directions="ascent")
+    optimizer.tell(np.full((1, 3), 0.4), Observation.of(np.full(1, 7.0)))
+    while optimizer.report()["phase"] == BALL:
+        step(optimizer, f=lambda x: np.full(len(x), 7.0))
+    assert_array_equal(optimizer.best, np.full(3, 0.4))  # a flat mean leads nowhere
+    assert np.linalg.norm(optimizer.direction) > 0
+
+
+def test_an_ascent_that_gains_too_little_gives_way_to_a_random_direction():
+    directions = []
+    for least_gain in (0.0, 1e9):
+        optimizer = new(2, directions="ascent", least_gain=least_gain)
+        optimizer.tell(np.array([[0.4, 0.4], [0.6, 0.6]]), Observation.of(np.array([1.0, 0.0])))
+        while optimizer.report()["phase"] == BALL:
+            step(optimizer, f=lambda x: x.sum(1))
+        directions.append(np.allclose(optimizer.direction, optimizer.best - 0.4))
+    assert directions == [True, False]
+
+
+def test_random_directions_have_no_axis():
+    assert_array_equal(told(new(3, seed=5)).direction, np.random.default_rng(5).standard_normal(3))
+
+
+@pytest.mark.parametrize("name", ["gamma-priors", "scikit-optimize"])
+def test_a_fitted_surrogate_is_that_of_the_other_baselines(name):
+    optimizer = told(new(2, surrogate=name), n=10)
+    theirs = SURROGATES[name].learn(optimizer.x, optimizer.y, np.random.default_rng(0))
+    assert_array_equal(optimizer.fitted.posterior.alpha, theirs.posterior.alpha)
+    lines = searches(optimizer, 6)
+    assert np.linalg.svd(lines[0][1:] - lines[0][0], compute_uv=False)[1:].max() < 1e-12
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_the_scale_of_y_is_no_matter(scale):
+    ours, theirs = told(new(3)), told(new(3), f=lambda x: scale * bump(x) - 3 * scale)
+    for _ in range(10):
+        assert_allclose(step(ours)[1], step(theirs, f=lambda x: scale * bump(x) - 3 * scale)[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("directions", ["random", "coordinate", "ascent"])
+def test_a_pickle_goes_on_where_it_was(directions):
+    optimizer = told(new(2, directions=directions))
+    for _ in range(9):
+        step(optimizer)
+        twin = pickle.loads(pickle.dumps(optimizer))
+        assert_array_equal(step(copy.deepcopy(optimizer))[1], step(twin)[1])
+
+
+def test_before_any_observation_the_query_is_uniform():
+    assert_array_equal(new(4, seed=3).ask(5, np.empty((0, 4))), np.random.default_rng(3).random((1, 4)))
+
+
+@pytest.mark.parametrize("directions", ["random", "coordinate", "ascent"])
+def test_it_is_better_than_random_search_in_most_seeds(directions):
+    wins = 0
+    for seed in range(5):
+        optimizer = told(new(4, seed=seed, directions=directions, ball_per_dim=1, noise=0.01), n=4 + seed)
+        for _ in range(40):
+            step(optimizer)
+        wins += optimizer.y.max() > bump(np.random.default_rng(100 + seed).random((len(optimizer.y), 4))).max()
+    assert wins >= 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"directions": "down"}, "directions: expected random or coordinate or ascent, got 'down'"),
+        ({"surrogate": "rbf"}, "surrogate: expected known or gamma-priors or scikit-optimize, got 'rbf'"),
+        ({"standard": "raw"}, "standard: expected population or sample or median, got 'raw'"),
+        ({"grid": 2}, "expected some of the grid further than margin from both ends of a line, got 2 and 0.1"),
+        ({"margin": 0.6}, "got 101 and 0.6"),
+        ({"fewest": 5}, "expected 0 <= fewest < most, got 5 and 5"),
+        ({"radius": 0.0}, "expected radius > 0 and ball_per_dim > 0, got 0.0 and 2"),
+        ({"lengthscale": 0.0}, "expected a lengthscale, an outputscale and a noise above 0"),
+        ({"noise": float("nan")}, "expected a lengthscale, an outputscale and a noise above 0"),
+    ],
+)
+def test_parameters_without_a_meaning_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        new(**changes)
