@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from scipy import stats
 
-from workflow.evidence import Check, Evidence, along, bound_sides, curves, named, problems_of, scalars, sides
+from workflow.evidence import Check, Evidence, along, bound_sides, curves, curves_of, scalars, sides
 from workflow.metrics import Array
 from workflow.statistics import LEVEL, Test, below_zero, interval, power_law, ranked_below_zero, share, within
 
@@ -108,7 +107,7 @@ def _equivalent(evidence: Evidence, check: Check) -> Iterator[Comparison]:
 def _published(evidence: Evidence, check: Check) -> Iterator[Comparison]:
     """Our mean over the published value, equivalent within a relative tolerance."""
     value = check["value"]
-    for problem, curve in product(problems_of(evidence.paper, check), named(evidence.paper, check, "curves")):
+    for problem, curve in curves_of(evidence, check):
         seen = np.array(list(scalars(evidence, check, problem, curve).values())) / value
         spread = f", published spread {check['spread']:g}" if "spread" in check else ""
         words = f"{curve} on {problem} over the published {value:g} (our spread {seen.std(ddof=1) * value:.3g}{spread})"
@@ -155,7 +154,7 @@ def _monotone(evidence: Evidence, check: Check) -> Iterator[Comparison]:
 def _share(evidence: Evidence, check: Check) -> Iterator[Comparison]:
     """In how many seeds a number lies within the event's bounds, against bounds for that share."""
     event = check["event"]
-    for problem, curve in product(problems_of(evidence.paper, check), named(evidence.paper, check, "curves")):
+    for problem, curve in curves_of(evidence, check):
         seen = np.array(list(scalars(evidence, check, problem, curve).values()))
         hits = int(((seen >= event.get("at_least", -np.inf)) & (seen <= event.get("at_most", np.inf))).sum())
         least, most = check.get("at_least", 0.0), check.get("at_most", 1.0)

@@ -22,8 +22,9 @@ from workflow import render
 from workflow.checks import Comparison, compare
 from workflow.evidence import Check, Evidence, runs_of
 from workflow.metrics import NotRun, Run, Store, parser
-from workflow.plan import DEFAULT, Cell, Paper, PlanError, load, seed_range
+from workflow.plan import Cell, Paper, PlanError, load, seed_range
 from workflow.record import BadRecord, atomic
+from workflow.selection import DEFAULT
 from workflow.statistics import ENOUGH, LEVEL, holm
 
 REPRODUCED, DIRECTION, NOT, UNDECIDED = "reproduced", "direction only", "not reproduced", "undecided"
@@ -154,9 +155,11 @@ def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> 
         values = np.atleast_1d(evidence.paper.study(requirement["study"]).parameters[requirement["parameter"]]).tolist()
         where = f"{requirement['parameter']} of {requirement['study']}"
     else:
-        cell = evidence.place(check, requirement["problem"], requirement["curve"])
-        values = [_parameter(cell, requirement["parameter"])]
-        where = f"{requirement['parameter']} of {requirement['curve']} on {requirement['problem']}"
+        curve, problem = requirement["curve"], requirement["problem"]
+        where = f"{requirement['parameter']} of {curve} on {problem}"
+        if evidence.leaves_out(check, problem, curve):
+            return f"{where} belongs to no run of scale {evidence.paper.scale}"
+        values = [_parameter(evidence.place(check, problem, curve), requirement["parameter"])]
     words = {"at_least": "at least", "at_most": "at most", "equals": "equal to"}
     for key, text in words.items():
         if key in requirement and not all(_meets(value, key, requirement[key]) for value in values):

@@ -11,7 +11,8 @@ import numpy as np
 
 from workflow import metrics, selection
 from workflow.metrics import Array, Run, Store
-from workflow.plan import DEFAULT, Cell, Paper
+from workflow.plan import Cell, Paper
+from workflow.selection import DEFAULT
 
 Check = Mapping[str, Any]
 Seeds = dict[int, float]
@@ -41,6 +42,16 @@ class Evidence:
     def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
         return selection.place(self.paper, problem, curve, reading=self.reading, variant=variant or check.get("variant", DEFAULT))
 
+    def leaves_out(self, check: Check, problem: str, curve: str) -> bool:
+        """Whether `place` would look for a run that this scale leaves out."""
+        return _is_left_out(self.paper, check, problem, curve, check.get("variant", DEFAULT), self.reading)
+
+    def named(self, check: Check, side: str, problem: str) -> list[str]:
+        return named(self.paper, check, side, problem, self.reading)
+
+    def variants(self, check: Check, problem: str, curve: str) -> list[str]:
+        return variants_of(self.paper, check, problem, curve, self.reading)
+
     def rows(self, check: Check) -> Iterator[tuple[int, Callable[[str], Array]]]:
         """For each seed of a study, how to get a column of the selected rows."""
         study = self.paper.study(check["study"])
@@ -60,12 +71,16 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
     if "study" in check:
         return [paper.study(check["study"])]
     runs: list[Run] = []
-    for problem, side in product(problems_of(paper, check), ("left", "right", "curves", "minus", "opposite minus")):
-        where = opposite(check, problem) if side in ("right", "opposite minus") else problem
-        side = side.removeprefix("opposite ")
-        for curve, variant in product(named(paper, check, side), variants_of(paper, check)):
-            cell = selection.place(paper, where, curve, reading=reading, variant=variant)
-            runs += [*selection.companions(paper, cell), *base_of(paper, check, cell)]
+    for problem in problems_of(paper, check):
+        where, rivals = opposite(check, problem), rivals_of(paper, check, problem, reading)
+        read = [(problem, curve) for curve in named(paper, check, "left", problem, reading)]
+        read += [(where, curve) for curve in named(paper, check, "right", where, reading)]
+        read += [(problem, curve) for curve in named(paper, check, "curves", problem, reading)]
+        read += [*product([problem], rivals), *product([where], rivals)]
+        for place, curve in read:
+            for variant in variants_of(paper, check, place, curve, reading):
+                cell = selection.place(paper, place, curve, reading=reading, variant=variant)
+                runs += [*selection.companions(paper, cell), *base_of(paper, check, cell)]
     return runs
 
 
@@ -74,9 +89,23 @@ def base_of(paper: Paper, check: Check, cell: Cell) -> list[Cell]:
     return [paper.cell(cell.problem_name, check["relative_to"])] if "relative_to" in check else []
 
 
-def named(paper: Paper, check: Check, side: str) -> list[str]:
-    """The curves that a check names on one side, those that this scale has."""
-    return selection.in_scale(paper, check[side]) if isinstance(check.get(side), list) else []
+def named(paper: Paper, check: Check, side: str, problem: str, reading: str = DEFAULT) -> list[str]:
+    """The curves that a check names on one side, those that this scale has on a problem."""
+    curves = check[side] if isinstance(check.get(side), list) else []
+    return [curve for curve in curves if variants_of(paper, check, problem, curve, reading)]
+
+
+def curves_of(evidence: Evidence, check: Check) -> Iterator[tuple[str, str]]:
+    """(problem, curve) for each of the `curves` of a check."""
+    for problem in problems_of(evidence.paper, check):
+        for curve in evidence.named(check, "curves", problem):
+            yield problem, curve
+
+
+def rivals_of(paper: Paper, check: Check, problem: str, reading: str = DEFAULT) -> list[str]:
+    """The curves under `minus`, those that this scale has on both problems of a check."""
+    there = named(paper, check, "minus", opposite(check, problem), reading)
+    return [curve for curve in named(paper, check, "minus", problem, reading) if curve in there]
 
 
 def problems_of(paper: Paper, check: Check) -> list[str]:
@@ -88,17 +117,27 @@ def opposite(check: Check, problem: str) -> str:
     return str(check.get("against", problem))
 
 
-def variants_of(paper: Paper, check: Check) -> list[str]:
-    """The variants that a check looks at and that this scale has."""
+def variants_of(paper: Paper, check: Check, problem: str, curve: str, reading: str = DEFAULT) -> list[str]:
+    """The variants at which a check looks at a curve on a problem, those that this scale has."""
     named = check.get("variants", [check.get("variant", DEFAULT)])
     named = list(paper.entry.get("variants", {})) if named == "all" else named
-    return [variant for variant in named if not selection.is_cut(paper, variant)]
+    kept = [variant for variant in named if not selection.is_cut(paper, variant)]
+    return [variant for variant in kept if not _is_left_out(paper, check, problem, curve, variant, reading)]
+
+
+def _is_left_out(paper: Paper, check: Check, problem: str, curve: str, variant: str, reading: str) -> bool:
+    """Whether a scale leaves out a run under the default reading as under this one.
+
+    What it leaves out under this one alone is missed: the verdict on a reading is none on default runs.
+    """
+    how = {"variant": variant, "relative_to": check.get("relative_to", "")}
+    return all(selection.is_left_out(paper, problem, curve, reading=name, **how) for name in {DEFAULT, reading})
 
 
 def scalars(evidence: Evidence, check: Check, problem: str, curve: str, best: float = np.nan) -> Seeds:
     """One number per seed: a metric at a point or summarised over a run, then across variants."""
     parts = []
-    for variant in variants_of(evidence.paper, check):
+    for variant in evidence.variants(check, problem, curve):
         seeds, values = evidence.series(check, problem, curve, variant)
         parts.append(dict(zip(seeds, _summary(values, check), strict=True)))
     if "across" not in check:
@@ -134,8 +173,8 @@ def _best(evidence: Evidence, check: Check, problem: str) -> float:
     means = [
         np.mean(list(scalars(evidence, {**plain, "variant": variant}, problem, curve).values()))
         for side in ("left", "right")
-        for curve in named(evidence.paper, check, side)
-        for variant in variants_of(evidence.paper, check)
+        for curve in evidence.named(check, side, problem)
+        for variant in evidence.variants(check, problem, curve)
     ]
     return float(min(means))
 
@@ -147,16 +186,15 @@ def sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Array, Array]
         left, right = np.array(pairs).T
         yield f"{check['left']} and {check['right']} of {check['study']}", left, right
         return
-    if not variants_of(evidence.paper, check):
-        return
     for problem in problems_of(evidence.paper, check):
-        best = _best(evidence, check, problem) if check.get("across") == "width" else np.nan
-        rights = named(evidence.paper, check, "right") if isinstance(check["right"], list) else [check["right"]]
-        for left_name, right_name in product(named(evidence.paper, check, "left"), rights):
-            left = _ahead(evidence, check, problem, scalars(evidence, check, problem, left_name, best))
+        where, rivals = opposite(check, problem), rivals_of(evidence.paper, check, problem, evidence.reading)
+        lefts = evidence.named(check, "left", problem) if rivals or "minus" not in check else []
+        rights = evidence.named(check, "right", where) if isinstance(check["right"], list) else [check["right"]]
+        best = _best(evidence, check, problem) if check.get("across") == "width" and lefts else np.nan
+        for left_name, right_name in product(lefts, rights):
+            left = _ahead(evidence, check, problem, rivals, scalars(evidence, check, problem, left_name, best))
             if isinstance(right_name, str):
-                where = opposite(check, problem)
-                right = _ahead(evidence, check, where, scalars(evidence, check, where, right_name, best))
+                right = _ahead(evidence, check, where, rivals, scalars(evidence, check, where, right_name, best))
             else:
                 right = dict.fromkeys(left, float(right_name))
             common = sorted(set(left) & set(right))
@@ -166,13 +204,13 @@ def sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Array, Array]
             if "against" in check:
                 what = f"{left_name} on {problem} and {right_name} on {check['against']}"
             if "minus" in check:
-                what += f", less the best of {', '.join(named(evidence.paper, check, 'minus'))}"
+                what += f", less the best of {', '.join(rivals)}"
             yield what, np.array([left[seed] for seed in common]), np.array([right[seed] for seed in common])
 
 
-def _ahead(evidence: Evidence, check: Check, problem: str, values: Seeds) -> Seeds:
-    """A seed's numbers less the smallest of the curves under `minus`, where a check names some."""
-    others = [scalars(evidence, check, problem, curve) for curve in named(evidence.paper, check, "minus")]
+def _ahead(evidence: Evidence, check: Check, problem: str, rivals: Sequence[str], values: Seeds) -> Seeds:
+    """A seed's numbers less the smallest of the rivals, where a check names some."""
+    others = [scalars(evidence, check, problem, curve) for curve in rivals]
     common = set(values).intersection(*others)
     if not others:
         return values
@@ -192,7 +230,7 @@ def bound_sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]
         yield f"{check['left']} and {check['right']} of {check['study']}", pairs
         return
     for problem in problems_of(evidence.paper, check):
-        for left_name, right_name in product(named(evidence.paper, check, "left"), named(evidence.paper, check, "right")):
+        for left_name, right_name in product(*(evidence.named(check, side, problem) for side in ("left", "right"))):
             sides = [dict(zip(*evidence.series(check, problem, name), strict=True)) for name in (left_name, right_name)]
             length = min(len(row) for side in sides for row in side.values())
             common = sorted(set(sides[0]) & set(sides[1]))
@@ -210,7 +248,7 @@ def curves(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
         pairs = [(column(x) if x else np.empty(0), column(check["column"])) for _, column in evidence.rows(check)]
         yield f"{check['column']} of {check['study']}", pairs
         return
-    for problem, curve in product(problems_of(evidence.paper, check), named(evidence.paper, check, "curves")):
+    for problem, curve in curves_of(evidence, check):
         _, values = evidence.series(check, problem, curve)
         chosen = metrics.thin(values.shape[1], log=check["test"] == "exponent")
         chosen = chosen if check["test"] != "band" else np.arange(values.shape[1])
@@ -224,9 +262,9 @@ def along(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
         for what, seeds in curves(evidence, check):
             yield what, [(x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in seeds]
         return
-    variants = variants_of(evidence.paper, check)
-    for problem, curve in product(problems_of(evidence.paper, check), named(evidence.paper, check, "curves")):
+    for problem, curve in curves_of(evidence, check):
+        variants = evidence.variants(check, problem, curve)
         parts = [scalars(evidence, {**check, "variants": [variant]}, problem, curve) for variant in variants]
-        common = sorted(set.intersection(*map(set, parts))) if parts else []
+        common = sorted(set.intersection(*map(set, parts)))
         x = np.arange(len(parts), dtype=np.float64)
         yield f"{curve} on {problem}", [(x, np.array([part[seed] for part in parts])) for seed in common]

@@ -95,6 +95,16 @@ def best_feasible(found: Record) -> Array:
     return np.minimum.accumulate(np.where(feasible(found), -found.columns["true"], np.inf))
 
 
+def mean_objective(found: Record) -> Array:
+    """Mean true objective, as a paper minimises it, of the evaluations so far."""
+    return np.cumsum(-found.columns["true"]) / np.arange(1, found.rows + 1)
+
+
+def last_objective(found: Record) -> Array:
+    """The true objective of each evaluation, as a paper minimises it."""
+    return -found.columns["true"].astype(np.float64)
+
+
 def best_feasible_iterate(found: Record) -> Array:
     """As `best_feasible`, of the evaluations at iterates alone: the optimizer reports the role 1 of a query."""
     iterates = feasible(found) & (reported("role")(found) == 1)
@@ -201,6 +211,8 @@ METRICS: Mapping[str, Metric] = {
     "final_regret": Metric("mean regret of the last tenth", "unit of y", final_regret),
     "recommendation_regret": Metric("regret of the recommended arm", "unit of y", recommendation_regret),
     "best_feasible": Metric("best feasible objective", "unit of f", best_feasible),
+    "mean_objective": Metric("mean objective so far", "unit of f", mean_objective),
+    "last_objective": Metric("objective of the evaluation", "unit of f", last_objective),
     "best_feasible_iterate": Metric("best feasible objective at iterates", "unit of f", best_feasible_iterate),
     "best_feasible_by_iteration": Metric("best feasible objective", "unit of f", best_feasible_by_iteration, "iterations", "k"),
     "infeasible": Metric("nothing feasible found", "share of seeds", infeasible),

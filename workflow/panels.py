@@ -14,17 +14,18 @@ from workflow import metrics
 from workflow.metrics import Array, NotRun, Store
 from workflow.plan import Cell, Paper
 from workflow.selection import panel_options, places
-from workflow.statistics import interval, power_law, wald
+from workflow.statistics import interval, power_law, wald, within_error
 from workflow.style import Look, column_look, look, own_look
 
 ABSCISSA = "(x)"
 CONTROLS = ("random-search", "uniform")  # grey wherever they are
 FAR = 1e300  # stands for infinity where numbers are interpolated
-EDGES = {"ci95": interval, "wald": wald}
+EDGES = {"ci95": interval, "wald": wald, "se": within_error}
 BANDS = {
     "ci95": "mean and 95 % t interval",
     "ci95-log": "geometric mean and 95 % t interval",
     "wald": "mean and 1.96 standard errors",
+    "se": "mean and one standard error",
     "iqr": "median and quartiles",
     "none": "mean",
 }

@@ -11,22 +11,24 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from workflow import costs, resolve
+from workflow import costs, resolve, selection
 from workflow import digest as code
 from workflow.costs import Cost
 from workflow.resolve import PlanError, papers, parse_seeds, seed_range
+from workflow.selection import DEFAULT
 
 __all__ = ["Cell", "Paper", "PlanError", "Study", "chosen_papers", "load", "names_of", "papers", "parse_seeds", "seed_range"]
 
 ROOT = resolve.ROOT
-DEFAULT = ""  # the reading and the variant of a cell that has none
 RUNNER = ("workflow.loop", "workflow.seeds", "workflow.designs")
 SHOWN = ("figures", "tables", "pictures")  # what a scale may leave out
 UNLIMITED = 1 << 30  # of parallel evaluations
+Place = tuple[str, str]  # `problem[@reading]` and `algorithm[@reading][+variant]`
 
 
 class Seeded(ABC):
@@ -110,13 +112,12 @@ class Cell(Seeded):
     @property
     def problem_name(self) -> str:
         """`problem[@reading]`: the folder of everything that shares instance and initial design."""
-        return self.problem + (f"@{self.problem_reading}" if self.problem_reading else "")
+        return _problem_name(self.problem, self.problem_reading)
 
     @property
     def curve(self) -> str:
         """`algorithm[@reading][+variant]`: how figures and claims name this cell on its problem."""
-        reading = f"@{self.algorithm_reading}" if self.algorithm_reading else ""
-        return self.algorithm + reading + (f"+{self.variant}" if self.variant else "")
+        return _curve_name(self.algorithm, self.algorithm_reading, self.variant)
 
     @property
     def folder(self) -> Path:
@@ -213,8 +214,9 @@ class Paper:
     scale: str
     entry: Mapping[str, Any] = field(hash=False)
     cells: tuple[Cell, ...]
-    aliases: Mapping[tuple[str, str], Cell] = field(hash=False)
+    aliases: Mapping[Place, Cell] = field(hash=False)
     studies: Mapping[str, Study] = field(hash=False)
+    elsewhere: frozenset[Place] = frozenset()  # what only other scales run
 
     def cell(self, problem: str, curve: str) -> Cell:
         """The cell behind `algorithm[@reading][+variant]` on a problem. Raises PlanError naming what is known."""
@@ -222,8 +224,9 @@ class Paper:
             return self.aliases[problem, curve]
         except KeyError:
             known = sorted(other for where, other in self.aliases if where == problem)
+            others = ", only at others" if (problem, curve) in self.elsewhere else ""
             raise PlanError(
-                f"papers/{self.name}.yaml: no run makes the curve {curve!r} on {problem!r} at scale {self.scale}; "
+                f"papers/{self.name}.yaml: no run makes the curve {curve!r} on {problem!r} at scale {self.scale}{others}; "
                 f"known there: {', '.join(known) or 'nothing'}"
             ) from None
 
@@ -270,6 +273,14 @@ class Paper:
         return self.studies[name]
 
 
+def _problem_name(problem: str, reading: str) -> str:
+    return f"{problem}@{reading}" if reading else problem
+
+
+def _curve_name(algorithm: str, reading: str, variant: str) -> str:
+    return algorithm + (f"@{reading}" if reading else "") + (f"+{variant}" if variant else "")
+
+
 def _is_short(part: Seeded) -> bool:
     """Whether a run is worth no process of its own."""
     return isinstance(part, Cell) and part.seconds < costs.SHORT_SECONDS
@@ -296,16 +307,18 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
         raise PlanError(f"papers/{name}.yaml: unknown scale {scale!r}; known: {', '.join(entry['scales'])}")
     for line in (line for part in SHOWN for line in entry.get(part, [])):
         resolve.chosen("scale", line.get("scales", []), entry["scales"], name)
+    for line in entry.get("tables", []):
+        selection.blocks(line)
     shown = {part: [line for line in entry.get(part, []) if scale in line.get("scales", [scale])] for part in SHOWN}
     entry = {**entry, **{part: lines for part, lines in shown.items() if part in entry}}
     wanted = parse_seeds(seeds) if seeds else None
     cells: dict[tuple[str, ...], Cell] = {}
-    names: dict[tuple[str, str], tuple[str, ...]] = {}
-    for selection in entry["runs"]:
-        resolve.chosen("scale", selection.get("scales", []), entry["scales"], name)
-        if scale not in selection.get("scales", [scale]):
+    names: dict[Place, tuple[str, ...]] = {}
+    for line in entry["runs"]:
+        resolve.chosen("scale", line.get("scales", []), entry["scales"], name)
+        if scale not in line.get("scales", [scale]):
             continue
-        for cell in _select(name, scale, entry, selection, root):
+        for cell in _select(name, scale, entry, line, root):
             # A variant that equals the default is the same computation: it is run once and known by both names.
             key = (cell.problem, cell.algorithm, cell.digest)
             most = max((cell, cells.get(key, cell)), key=lambda candidate: len(candidate.seeds))
@@ -313,31 +326,65 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
             names[cell.problem_name, cell.curve] = key
     aliases = {place: cells[key] for place, key in names.items()}
     studies = {line["id"]: _study(name, scale, entry, line, wanted, root) for line in entry.get("studies", [])}
-    return Paper(name, scale, entry, tuple(cells.values()), aliases, studies)
+    paper = Paper(name, scale, entry, tuple(cells.values()), aliases, studies, _elsewhere(name, scale, entry, root) - set(names))
+    return replace(paper, entry=selection.offered(paper))
 
 
-def _select(name: str, scale: str, entry: Mapping, selection: Mapping, root: Path) -> Iterable[Cell]:
+def _select(name: str, scale: str, entry: Mapping, line: Mapping, root: Path) -> Iterable[Cell]:
     """All cells of one `runs:` line."""
+    for problem, algorithm, reading, variant in _combinations(name, scale, entry, line):
+        yield _cell(name, scale, entry, line, problem, algorithm, reading, variant, root)
+
+
+def _combinations(name: str, scale: str, entry: Mapping, line: Mapping) -> Iterable[tuple[str, str, str, str]]:
+    """(problem, algorithm, reading, variant) of each cell of one `runs:` line at a scale."""
     cut = entry["scales"][scale]
-    problems = resolve.chosen("problem", selection.get("problems", list(entry["problems"])), entry["problems"], name)
-    algorithms = resolve.chosen("algorithm", selection.get("algorithms", list(entry["algorithms"])), entry["algorithms"], name)
-    readings = resolve.chosen("reading", selection.get("readings", []), entry.get("readings", {}), name) or [DEFAULT]
-    variants = selection.get("variants", [DEFAULT])
+    problems = resolve.chosen("problem", line.get("problems", list(entry["problems"])), entry["problems"], name)
+    algorithms = resolve.chosen("algorithm", line.get("algorithms", list(entry["algorithms"])), entry["algorithms"], name)
+    readings = resolve.chosen("reading", line.get("readings", []), entry.get("readings", {}), name) or [DEFAULT]
+    variants = line.get("variants", [DEFAULT])
     variants = list(entry.get("variants", {})) if variants == "all" else variants
     variants = [v for v in variants if v == DEFAULT or "variants" not in cut or v in cut["variants"]]
     resolve.chosen("variant", [v for v in variants if v], entry.get("variants", {}), name)
-    for problem in problems:
-        for algorithm in algorithms:
-            for reading in readings:
-                for variant in variants:
-                    yield _cell(name, scale, entry, selection, problem, algorithm, reading, variant, root)
+    return product(problems, algorithms, readings, variants)
+
+
+def _elsewhere(name: str, scale: str, entry: Mapping, root: Path) -> frozenset[Place]:
+    """The names of all cells of the other scales, of which nothing is resolved."""
+    lines = [(other, line) for other in entry["scales"] for line in entry["runs"] if other in line.get("scales", [other])]
+    return frozenset(
+        _place(name, entry, *combination, root)
+        for other, line in lines
+        if other != scale
+        for combination in _combinations(name, other, entry, line)
+    )
+
+
+def _place(name: str, entry: Mapping, problem: str, algorithm: str, reading: str, variant: str, root: Path) -> Place:
+    """What a cell is called: a reading names only what it changes."""
+    keys = {"problems": problem, "algorithms": algorithm}
+    on, by = (reading if reading and _changes(name, entry, reading, kind, key, root) else DEFAULT for kind, key in keys.items())
+    return _problem_name(problem, on), _curve_name(algorithm, by, variant)
+
+
+def _changes(name: str, entry: Mapping, reading: str, kind: str, key: str, root: Path) -> bool:
+    """Whether a reading changes a parameter of a problem or an algorithm."""
+    changes = entry["readings"][reading].get(kind, {})
+    known = _parameters(entry[kind][key]["is"], kind, f"papers/{name}.yaml, {key}", root) if "*" in changes else set()
+    return bool(resolve.overrides(changes, key, known))
+
+
+@cache
+def _parameters(target: str, package: str, where: str, root: Path) -> set[str]:
+    """The names of a constructor's parameters, read once."""
+    return resolve.parameters(target, package, where, root)[1]
 
 
 def _cell(
     name: str,
     scale: str,
     entry: Mapping,
-    selection: Mapping,
+    line: Mapping,
     problem: str,
     algorithm: str,
     reading: str,
@@ -369,9 +416,9 @@ def _cell(
     budgets = [
         published,
         *_after_design(cut, problem_entry["init"]),
-        *(source["budget"] for source in (cut, selection, algorithm_entry) if "budget" in source),
+        *(source["budget"] for source in (cut, line, algorithm_entry) if "budget" in source),
     ]
-    seeds = [entry["seeds"], *(source["seeds"] for source in (cut, selection, algorithm_entry) if "seeds" in source)]
+    seeds = [entry["seeds"], *(source["seeds"] for source in (cut, line, algorithm_entry) if "seeds" in source)]
     return Cell(
         paper=name,
         scale=scale,

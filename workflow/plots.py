@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -147,9 +148,11 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     options = panel.options
     ax.set_xscale(options.get("xscale", "linear"))
     ax.set_yscale(options.get("yscale", "linear"))
-    for position, line in enumerate(panel.lines):
+    logarithmic = options.get("yscale") == "log"
+    lines = [_positive(line) for line in panel.lines] if logarithmic else panel.lines
+    for position, line in enumerate(lines):
         step = max(1, len(line.x) // 8)
-        first = position * step // len(panel.lines)
+        first = position * step // len(lines)
         ax.plot(line.x, line.centre, markevery=(first, step), **_looks(line))
         if np.isfinite(line.low).any():
             ax.fill_between(line.x, line.low, line.high, color=line.look.colour, alpha=0.13, linewidth=0)
@@ -160,11 +163,13 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     if panel.dots:
         _draw_dots(ax, panel.dots)
     for label, value in options.get("lines", {}).items():
+        if logarithmic and value <= 0:
+            continue
         ax.axhline(value, color="#666666", linewidth=0.8, linestyle=(0, (4, 2)))
         ax.annotate(
             label, (0.99, value), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7, color="#444444"
         )
-    _draw_open_bands(ax, panel.lines)
+    _draw_open_bands(ax, lines)
     ax.set(title=panel.title, xlabel=panel.xlabel, ylabel=textwrap.fill(panel.ylabel, 36))
     for limit, put in (("xlim", ax.set_xlim), ("ylim", ax.set_ylim)):
         if limit in options:
@@ -177,6 +182,12 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         )  # fmt: skip
     if not panel.lines and not panel.dots:
         ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="#888888")
+
+
+def _positive(line: Line) -> Line:
+    """What a logarithmic axis can show of a curve, as a regret that is 0: nothing there, and of its band what lies above."""
+    low, high = (np.where(line.high > 0, edge, np.nan) for edge in (line.low, line.high))
+    return replace(line, centre=np.where(line.centre > 0, line.centre, np.nan), low=low, high=high)
 
 
 def _label_logs(ax: Axes) -> None:

@@ -5,10 +5,17 @@ Snakemake asks this before anything has run, so it imports no numerical library.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from workflow.plan import DEFAULT, Cell, Paper, PlanError, Study
+from workflow.resolve import PlanError
+
+if TYPE_CHECKING:
+    from workflow.plan import Cell, Paper, Study
+
+DEFAULT = ""  # the reading and the variant of a cell that has none
+Line = Mapping[str, Any]  # of a section of a paper's YAML
+Remainder = Callable[["Paper", Line], Sequence[object]]  # what a scale leaves of a line
 
 
 def place(paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, variant: str = DEFAULT) -> Cell:
@@ -16,6 +23,11 @@ def place(paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, var
 
     A reading reaches only who has a parameter that it changes; everyone else keeps the default run.
     """
+    return paper.cell(*_named(paper, problem, curve, reading, variant))
+
+
+def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -> tuple[str, str]:
+    """What the cell is called that `place` looks for. Raises PlanError where there is no such reading."""
     algorithm, name = curve.split("@")[0].split("+")[0], curve
     known = paper.entry.get("readings", {})
     if reading and reading not in known:
@@ -25,7 +37,7 @@ def place(paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, var
         name = f"{head}@{reading}{plus}{tail}"
     if reading and _reached(paper, reading, "problems", problem):
         problem = f"{problem}@{reading}"
-    return paper.cell(problem, f"{name}+{variant}" if variant and "+" not in name else name)
+    return problem, f"{name}+{variant}" if variant and "+" not in name else name
 
 
 def is_cut(paper: Paper, variant: str) -> bool:
@@ -34,9 +46,32 @@ def is_cut(paper: Paper, variant: str) -> bool:
     return variant != DEFAULT and kept is not None and variant not in kept
 
 
-def in_scale(paper: Paper, curves: Iterable[str]) -> list[str]:
-    """The curves whose own variant this scale has."""
-    return [curve for curve in curves if not is_cut(paper, curve.partition("+")[2])]
+def is_left_out(
+    paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, variant: str = DEFAULT, relative_to: str = ""
+) -> bool:
+    """Whether this scale leaves out a curve: its variant is cut, or only other scales run it, or what it is divided by, there."""
+    where, name = _named(paper, problem, curve, reading, variant)
+    return is_cut(paper, name.partition("+")[2]) or not paper.elsewhere.isdisjoint([(where, name), (where, relative_to)])
+
+
+def in_scale(paper: Paper, problem: str, curves: Iterable[str], **how: str) -> list[str]:
+    """The curves that this scale does not leave out on a problem; `how` as for `is_left_out`."""
+    return [curve for curve in curves if not is_left_out(paper, problem, curve, **how)]
+
+
+def offered(paper: Paper) -> dict[str, Any]:
+    """The entry of a paper without the figures, tables and pictures of which this scale leaves out everything."""
+    left: Mapping[str, Remainder] = {"figures": _panels, "tables": _table_runs, "pictures": _pictured}
+    kept = {part: [line for line in paper.entry.get(part, []) if _has(paper, line, of)] for part, of in left.items()}
+    return {**paper.entry, **{part: lines for part, lines in kept.items() if part in paper.entry}}
+
+
+def _has(paper: Paper, line: Line, of: Remainder) -> bool:
+    """Whether something is left of a figure, table or picture; a mistake in it is left to whoever draws it."""
+    try:
+        return bool(of(paper, line))
+    except PlanError:
+        return True
 
 
 def companions(paper: Paper, cell: Cell) -> list[Cell]:
@@ -69,43 +104,89 @@ def figure(paper: Paper, name: str) -> Mapping[str, Any]:
 
 
 def panel_options(paper: Paper, name: str) -> list[dict[str, Any]]:
-    """The keys of each panel over those of its figure; panels whose variant this scale leaves out are left out."""
-    entry = figure(paper, name)
-    shared = {key: value for key, value in entry.items() if key not in ("title", "where", "note", "panels")}
-    merged = [{**shared, **panel} for panel in entry["panels"]]
-    kept = [panel for panel in merged if not is_cut(paper, panel.get("variant", DEFAULT))]
+    """The keys of each panel over those of its figure; a panel is left out with its variant or with the last of its curves."""
+    kept = _panels(paper, figure(paper, name))
     if not kept:
-        raise PlanError(f"figure {name}: scale {paper.scale} leaves out the variants of all its panels")
+        raise PlanError(f"figure {name}: scale {paper.scale} leaves out all its panels")
     return kept
 
 
+def _panels(paper: Paper, entry: Line) -> list[dict[str, Any]]:
+    shared = {key: value for key, value in entry.items() if key not in ("title", "where", "note", "panels")}
+    merged = [{**shared, **panel} for panel in entry["panels"]]
+    kept = [panel for panel in merged if not is_cut(paper, panel.get("variant", DEFAULT))]
+    return [panel for panel in kept if "study" in panel or places(paper, panel)]
+
+
 def places(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:
-    """Label and cell of each curve of a panel."""
+    """Label and cell of each curve of a panel that this scale does not leave out."""
     if "problem" not in panel or "metric" not in panel or "curves" not in panel:
         raise PlanError(f"figure {panel['id']}: a panel needs `problem`, `metric` and `curves` (or `study`, `x` and `y`)")
-    reading, variant = panel.get("reading", DEFAULT), panel.get("variant", DEFAULT)
+    problem, curves, base = panel["problem"], panel["curves"], panel.get("relative_to", "")
+    how = {"reading": panel.get("reading", DEFAULT), "variant": panel.get("variant", DEFAULT)}
     if panel.get("kind") == "dots":
-        return under_readings(paper, panel["problem"], panel["curves"], panel.get("readings", ["default"]))
-    drawn = [
-        (curve, place(paper, panel["problem"], curve, reading=reading, variant=variant))
-        for curve in in_scale(paper, panel["curves"])
-    ]
-    return drawn + [(curve, paper.cell(panel["problem"], curve)) for curve in panel.get("controls", [])]
+        return under_readings(paper, problem, curves, panel.get("readings", ["default"]), relative_to=base)
+    drawn = [(curve, place(paper, problem, curve, **how)) for curve in in_scale(paper, problem, curves, relative_to=base, **how)]
+    controls = in_scale(paper, problem, panel.get("controls", []), relative_to=base)
+    return drawn + [(curve, paper.cell(problem, curve)) for curve in controls]
 
 
-def under_readings(paper: Paper, problem: str, curves: Iterable[str], readings: Iterable[str]) -> list[tuple[str, Cell]]:
+def under_readings(
+    paper: Paper, problem: str, curves: Iterable[str], readings: Iterable[str], *, relative_to: str = ""
+) -> list[tuple[str, Cell]]:
     """Label and cell of each curve under each reading that is planned for it, the same run only once."""
     found: dict[str, tuple[str, Cell]] = {}
-    for curve in in_scale(paper, curves):
+    for curve in curves:
         for reading in readings:
-            try:
-                cell = place(paper, problem, curve, reading=DEFAULT if reading == "default" else reading)
-            except PlanError:
-                if reading == "default" or reading not in paper.entry.get("readings", {}):
-                    raise
-                continue
-            found.setdefault(cell.name, (cell.curve, cell))
+            for cell in _planned(paper, problem, curve, reading, relative_to):
+                found.setdefault(cell.name, (cell.curve, cell))
     return list(found.values())
+
+
+def _planned(paper: Paper, problem: str, curve: str, reading: str, relative_to: str = "") -> list[Cell]:
+    """The cell of a curve under a reading; none where this scale leaves it out, or where nothing but a default run is planned."""
+    wanted = DEFAULT if reading == "default" else reading
+    if is_left_out(paper, problem, curve, reading=wanted, relative_to=relative_to):
+        return []
+    if wanted and _named(paper, problem, curve, wanted, DEFAULT) not in paper.aliases:
+        return []
+    return [place(paper, problem, curve, reading=wanted)]
+
+
+def table_cells(paper: Paper, entry: Line) -> list[Cell]:
+    """The cell of each row of a table: the curves on each problem under each planned reading."""
+    readings, base = entry.get("readings", ["default"]), entry.get("relative_to", "")
+    return [
+        cell
+        for problem in entry["problems"]
+        for _, cell in under_readings(paper, problem, entry["curves"], readings, relative_to=base)
+    ]
+
+
+def blocks(entry: Line) -> list[Line]:
+    """The blocks of a table of published numbers. Raises PlanError where a number is that of no curve of the table."""
+    for block in entry.get("blocks", []):
+        if unknown := [name for name in block["published"] if name not in entry["curves"]]:
+            raise PlanError(
+                f"table {entry['id']}, {block['problem']}: published numbers of {', '.join(unknown)}, "
+                f"expected some of its curves: {', '.join(entry['curves'])}"
+            )
+    return list(entry.get("blocks", []))
+
+
+def block_cells(paper: Paper, entry: Line, block: Line) -> list[dict[str, Cell]]:
+    """The cell of each curve of a block, for each reading of its table; whom it does not reach keeps the default run."""
+    return [
+        {curve: cell for curve in entry["curves"] for cell in _planned(paper, block["problem"], curve, reading)}
+        for reading in entry.get("readings", ["default"])
+    ]
+
+
+def _table_runs(paper: Paper, entry: Line) -> Sequence[object]:
+    """What a table is about: its cells, or something that no scale leaves out."""
+    if entry["kind"] == "published":
+        return [cells for block in blocks(entry) for cells in block_cells(paper, entry, block) if cells]
+    return table_cells(paper, entry) if entry["kind"] in ("diagnostics", "feasible") else [entry]
 
 
 def picture(paper: Paper, name: str) -> Mapping[str, Any]:
@@ -118,10 +199,14 @@ def picture(paper: Paper, name: str) -> Mapping[str, Any]:
 
 def picture_cells(paper: Paper, name: str) -> list[Cell]:
     """Every cell whose records a picture compares, once each. Raises PlanError."""
-    entry = picture(paper, name)
-    cells = [paper.cell(entry["problem"], curve) for curve in in_scale(paper, entry["curves"])]
+    cells = _pictured(paper, picture(paper, name))
     if not cells:
-        raise PlanError(f"picture {name}: scale {paper.scale} leaves out the variants of all its curves")
+        raise PlanError(f"picture {name}: scale {paper.scale} leaves out all its curves")
+    return cells
+
+
+def _pictured(paper: Paper, entry: Line) -> list[Cell]:
+    cells = [paper.cell(entry["problem"], curve) for curve in in_scale(paper, entry["problem"], entry["curves"])]
     return list({cell.name: cell for cell in cells}.values())
 
 

@@ -5,6 +5,7 @@ All tests are one-sided: p is small when the mean lies below zero (or a share be
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -47,6 +48,23 @@ def wald(values: ArrayLike) -> tuple[Array, Array]:
     half = 1.96 * seen.std(axis=0, ddof=1) / np.sqrt(len(seen)) if len(seen) > 1 else np.full(seen.shape[1:], np.nan)
     mean = seen.mean(axis=0)
     return mean - half, mean + half
+
+
+def standard_error(values: ArrayLike) -> Array:
+    """Sample standard deviation over sqrt(n) of the n numbers along the first axis, NaN where fewer than two are there."""
+    seen = np.asarray(values, dtype=np.float64)
+    n = np.isfinite(seen).sum(axis=0)
+    with np.errstate(all="ignore"):
+        spread = np.sqrt(np.nansum((seen - np.nansum(seen, axis=0) / n) ** 2, axis=0) / (n - 1))
+        return np.where(n > 1, spread / np.sqrt(n), np.nan)
+
+
+def within_error(values: ArrayLike) -> tuple[Array, Array]:
+    """Mean -+ one standard error over the first axis."""
+    error = standard_error(values)
+    with np.errstate(all="ignore"):
+        mean = np.nansum(values, axis=0) / np.isfinite(values).sum(axis=0)
+    return mean - error, mean + error
 
 
 def below_zero(values: ArrayLike) -> Test:
@@ -124,6 +142,14 @@ def share(hits: int, n: int, *, at_least: float = 0.0, at_most: float = 1.0) -> 
         below = stats.binomtest(hits, n, at_most, alternative="less").pvalue if at_most < 1 else 0.0
         p = float(max(above, below))
     return Test(n, hits / n, float(seen.low), float(seen.high), p, p)
+
+
+def rank_correlation(x: Sequence[float], y: Sequence[float]) -> float:
+    """Spearman's rank correlation; NaN for fewer than three pairs or where all of one side are equal."""
+    ranks = np.array([stats.rankdata(x), stats.rankdata(y)])  # (2, n)
+    if ranks.shape[1] < 3 or (ranks == ranks[:, :1]).all(axis=1).any():
+        return float("nan")
+    return float(np.corrcoef(ranks)[0, 1])
 
 
 def power_law(x: Array, y: Array) -> tuple[float, float]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from workflow import render
-from workflow.metrics import NotRun, Run, Store, batch_sizes, parser
+from workflow.metrics import Array, NotRun, Run, Store, batch_sizes, parser
 from workflow.plan import Cell, Paper, PlanError, load
 from workflow.record import BadRecord, atomic
-from workflow.selection import companions, under_readings
-from workflow.statistics import interval
+from workflow.selection import block_cells, blocks, companions, table_cells
+from workflow.statistics import interval, rank_correlation, standard_error
 
 Row = dict[str, Any]
 
@@ -31,9 +32,11 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
     if entry["kind"] == "study":
         return _study(paper, store, entry)
     if entry["kind"] == "feasible":
-        ends = [_feasible(store, problem, cell) for problem, cell in _cells(paper, entry)]
+        ends = [_feasible(store, cell) for cell in table_cells(paper, entry)]
         return pd.DataFrame([row for row in ends if row])
-    rows = [_diagnostics(paper, store, entry, problem, cell) for problem, cell in _cells(paper, entry)]
+    if entry["kind"] == "published":
+        return pd.DataFrame([row for block in blocks(entry) for row in _published(paper, store, entry, block)])
+    rows = [_diagnostics(paper, store, entry, cell) for cell in table_cells(paper, entry)]
     return pd.DataFrame([row for row in rows if row])
 
 
@@ -44,7 +47,10 @@ def runs_of(paper: Paper, name: str) -> list[Run]:
         return []
     if entry["kind"] == "study":
         return [paper.study(entry["study"])]
-    cells = [cell for _, cell in _cells(paper, entry)]
+    if entry["kind"] == "published":
+        found = [cell for block in blocks(entry) for cells in block_cells(paper, entry, block) for cell in cells.values()]
+        return [companion for cell in found for companion in companions(paper, cell)]
+    cells = table_cells(paper, entry)
     bases = [paper.cell(cell.problem_name, entry["relative_to"]) for cell in cells] if "relative_to" in entry else []
     return [companion for cell in [*cells, *bases] for companion in companions(paper, cell)]
 
@@ -65,15 +71,6 @@ def as_markdown(paper: Paper, name: str, table: pd.DataFrame) -> str:
     return (
         f"# {entry.get('title', name)}{where}\n\n{paper.name}, scale {paper.scale}\n\n{render.table(list(table.columns), rows)}\n"
     )
-
-
-def _cells(paper: Paper, entry: Mapping[str, Any]) -> list[tuple[str, Cell]]:
-    """(problem, cell) for each curve under each planned reading."""
-    return [
-        (problem, cell)
-        for problem in entry["problems"]
-        for _, cell in under_readings(paper, problem, entry["curves"], entry.get("readings", ["default"]))
-    ]
 
 
 def _parameters(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
@@ -111,7 +108,7 @@ def _settings(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
-def _feasible(store: Store, problem: str, cell: Cell) -> Row:
+def _feasible(store: Store, cell: Cell) -> Row:
     """The best feasible value at the end of one cell's runs, and how they came by it; empty where there is no record."""
     try:
         best = store.values(cell, "best_feasible")[:, -1]
@@ -139,7 +136,68 @@ def _feasible(store: Store, problem: str, cell: Cell) -> Row:
     }
 
 
-def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], problem: str, cell: Cell) -> Row:
+def _published(paper: Paper, store: Store, entry: Mapping[str, Any], block: Mapping[str, Any]) -> list[Row]:
+    """Our numbers on one problem beside a paper's, each run once; ranks are among those of one reading that have both."""
+    rows: dict[str, Row] = {}
+    for cells in block_cells(paper, entry, block):
+        ends = {curve: end for curve, cell in cells.items() if len(end := _end(store, cell, block))}
+        ranks = _ranks({curve: float(end.mean()) for curve, end in ends.items()}, block["published"])
+        for curve, end in ends.items():
+            row = _beside(store, cells[curve], block, end, block["published"].get(curve, np.nan))
+            rows.setdefault(cells[curve].name, {**row, **ranks[curve], "data": store.data(cells[curve])})
+    return list(rows.values())
+
+
+def _end(store: Store, cell: Cell, block: Mapping[str, Any]) -> Array:
+    """A block's metric where it is read, one number per seed; none where there is no record."""
+    try:
+        values = store.values(cell, block["metric"])
+    except NotRun:
+        return np.empty(0)
+    return values[:, _read_at(values, block) - 1]
+
+
+def _read_at(values: Array, block: Mapping[str, Any]) -> int:
+    """The column, from 1, at which a block reads; the last one where the runs of this scale are shorter."""
+    at, last = block.get("at", "end"), values.shape[1]
+    return last if at == "end" else min(at, last)
+
+
+def _beside(store: Store, cell: Cell, block: Mapping[str, Any], end: Array, published: float) -> Row:
+    """One method's mean and standard error, and the published number."""
+    values, mean = store.values(cell, block["metric"]), float(end.mean())
+    readings = dict.fromkeys(filter(None, (cell.algorithm_reading, cell.problem_reading)))
+    return {
+        "problem": block.get("label", block["problem"]),
+        "evaluations": _read_at(values, block) if values.shape[1] > 1 else cell.budget,
+        "metric": block["metric"],
+        "algorithm": cell.algorithm + (f"+{cell.variant}" if cell.variant else ""),
+        "reading": ", ".join(readings) or "default",
+        "mean": mean,
+        "standard error": float(standard_error(end)),
+        "seeds": len(end),
+        "published": float(published),
+        "ratio": mean / published if published else np.nan,
+    }
+
+
+def _ranks(ours: Mapping[str, float], published: Mapping[str, float]) -> dict[str, Row]:
+    """The rank of each method by our numbers and by the published ones, 1 for the least; NaN for who lacks one of them."""
+    both = [curve for curve, mean in ours.items() if curve in published and not np.isnan(mean)]
+    sides: Sequence[Sequence[float]] = [[side[curve] for curve in both] for side in (ours, published)]
+    ranks = [dict(zip(both, rankdata(side).tolist(), strict=True)) for side in sides]
+    correlation = rank_correlation(*sides)
+    return {
+        curve: {
+            "our rank": ranks[0].get(curve, np.nan),
+            "published rank": ranks[1].get(curve, np.nan),
+            "rank correlation": correlation,
+        }
+        for curve in ours
+    }
+
+
+def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell) -> Row:
     """How one cell ended: regret, arms, batches, dictionary, seconds; empty where a partial report has no record."""
     try:
         seeds = store.seeds(cell)

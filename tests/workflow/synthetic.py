@@ -39,6 +39,7 @@ class Toy:
         self.root, self.scale, self.data, self.budget, self.seeds = root, scale, data, budget, seeds
         self.cells: dict[tuple[str, str], Cell] = {}
         self.studies: dict[str, Study] = {}
+        self.elsewhere: set[tuple[str, str]] = set()
         self.entry: dict[str, Any] = {
             "paper": {"key": "toy2026", "title": "A toy", "venue": "nowhere"},
             "scales": {"paper": {}, "quick": {"variants": ["b-1"]}},
@@ -98,7 +99,8 @@ class Toy:
 
     @property
     def paper(self) -> Paper:
-        return Paper("toy", self.scale, self.entry, tuple(self.cells.values()), self.cells, self.studies)
+        cells = tuple(self.cells.values())
+        return Paper("toy", self.scale, self.entry, cells, self.cells, self.studies, frozenset(self.elsewhere))
 
     def store(self, **options: Any) -> Store:
         return Store(self.paper, self.root, **options)

@@ -35,6 +35,8 @@ def toy(tmp_path):
         ("mean_regret", [np.nan, 0.75, 0.375, 1 / 3, 0.3125, 0.25]),  # batch 0 is the initial design
         ("final_regret", [0]),
         ("recommendation_regret", [0]),
+        ("mean_objective", [-0.5, -0.75 / 2, -1.75 / 3, -2.5 / 4, -3.25 / 5, -4.25 / 6]),
+        ("last_objective", [-0.5, -0.25, -1, -0.75, -0.75, -1]),
         ("stuck", [0]),
         ("seconds", [0, 1, 7, 7, 7, 9]),
         ("step_seconds", [0, 1, 2, 2, 2, 2]),
@@ -394,6 +396,44 @@ def test_signed_ranks_by_hand(values, p):
     assert found.n == len(values)
     assert found.p == pytest.approx(p, rel=1e-12, nan_ok=True)
     assert found.p_flip == pytest.approx(p, rel=1e-12, nan_ok=True)
+
+
+def test_an_objective_is_labelled_as_one():
+    labels = [metrics.metric(name).axis for name in ("mean_objective", "last_objective")]
+    assert labels == ["mean objective so far (unit of f)", "objective of the evaluation (unit of f)"]
+
+
+def test_a_standard_error_is_that_of_the_numbers_that_are_there():
+    values = np.random.default_rng(0).standard_normal((7, 4))
+    assert_allclose(statistics.standard_error(values), stats.sem(values, axis=0))
+    values[2:5, 1], values[1:, 2], values[:, 3] = NAN, NAN, NAN
+    expected = [stats.sem(values[:, 0]), stats.sem(values[[0, 1, 5, 6], 1]), NAN, NAN]
+    with np.errstate(all="raise"):
+        assert_allclose(statistics.standard_error(values), expected)
+        low, high = statistics.within_error(values)
+    assert_allclose((low[:2] + high[:2]) / 2, np.nanmean(values[:, :2], axis=0))
+    assert_allclose((high - low) / 2, expected)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        ([3, 1, 2], [30, -10, 20], 1),
+        ([1, 2, 3], [0, -1, -2], -1),
+        ([1, 2, 3, 4], [1, 3, 2, 4], 0.8),  # 1 - 6 * 2 / (4 * 15)
+        ([1, 2, np.inf], [5, 6, 7], 1),
+        ([1, 2], [1, 2], NAN),
+        ([], [], NAN),
+        ([1, 1, 1], [1, 2, 3], NAN),
+    ],
+)
+def test_rank_correlation_by_hand(x, y, expected):
+    assert statistics.rank_correlation(x, y) == pytest.approx(expected, nan_ok=True)
+
+
+def test_rank_correlation_agrees_with_scipy_where_numbers_are_equal():
+    x, y = np.random.default_rng(3).integers(0, 5, (2, 12))
+    assert statistics.rank_correlation(x, y) == pytest.approx(stats.spearmanr(x, y).statistic, rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [5, 8, 10, 13])

@@ -1,12 +1,14 @@
 """Figures and tables: the same bytes when redrawn, substitutes that cannot be missed, extrapolations that look like such."""
 
 import hashlib
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
+from scipy import stats
 
 from tests.workflow.synthetic import Toy, noisy
 from workflow import panels, plots, selection, style, tables
@@ -99,7 +101,7 @@ def test_panels_of_cut_variants_are_left_out(tmp_path):
         {"id": "none", **shared, "panels": [{"variant": "b-2"}]},
     ]
     assert [panel.title for panel in panels.panels_of(toy.paper, toy.store(), "f")] == ["one"]
-    with pytest.raises(PlanError, match="leaves out the variants of all its panels"):
+    with pytest.raises(PlanError, match="leaves out all its panels"):
         panels.panels_of(toy.paper, toy.store(), "none")
 
 
@@ -140,6 +142,51 @@ def test_a_partial_figure_says_what_is_missing(toy):
         (toy.root / toy.cells["p", "B"].record(seed)).unlink()
     found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
     assert "not run: B" in plots._small_print(toy.paper, "f", found)
+
+
+def test_a_band_may_be_one_standard_error(toy):
+    toy.entry["figures"] = [{**FIGURE, "band": "se"}]
+    text, (panel,) = words(toy)
+    assert "mean and one standard error" in text
+    line = panel.lines[0]
+    ratio = toy.store().relative(toy.cells["p", "A"], "cumulative_regret", toy.cells["p", "uniform"])
+    assert line.centre == pytest.approx(ratio.mean(axis=0))
+    assert (line.centre - line.low) == pytest.approx(stats.sem(ratio, axis=0))
+    assert (line.high - line.centre) == pytest.approx(stats.sem(ratio, axis=0))
+
+
+def test_a_single_seed_has_no_standard_error(tmp_path):
+    toy = Toy(tmp_path, seeds=1)
+    toy.add("A", noisy(0.9))
+    toy.entry["figures"] = [{"id": "f", "metric": "simple_regret", "band": "se", "panels": [{"problem": "p", "curves": ["A"]}]}]
+    line = panels.panels_of(toy.paper, toy.store(), "f")[0].lines[0]
+    assert np.isfinite(line.centre).all() and np.isnan(line.low).all() and np.isnan(line.high).all()
+
+
+@pytest.mark.parametrize("band", ["se", "ci95", "ci95-log", "iqr", "none"])
+def test_a_regret_of_zero_is_no_number_on_a_logarithmic_axis(tmp_path, band):
+    """A reaches the optimum after 30 evaluations, in some seeds earlier; B is there from the beginning."""
+    toy = Toy(tmp_path, seeds=3)
+    toy.add("A", lambda seed: {"true": np.where(np.arange(60) < 30 - 10 * seed, 0.5, 1.0)})
+    toy.add("B", lambda seed: {"true": 1.0})
+    shown = {"metric": "simple_regret", "yscale": "log", "band": band, "lines": {"none": 0.0, "some": 0.1}}
+    toy.entry["figures"] = [{"id": "f", **shown, "panels": [{"problem": "p", "curves": ["A", "B"]}]}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = panels.panels_of(toy.paper, toy.store(), "f")
+        ax = axes_of(found)
+        plots.draw(toy.paper, toy.store(), "f", tmp_path / "out")
+        toy.entry["figures"] = [{"id": "f", **shown, "panels": [{"problem": "p", "curves": ["B"], "lines": {"none": 0.0}}]}]
+        assert np.isfinite(axes_of(panels.panels_of(toy.paper, toy.store(), "f")).get_ylim()).all()
+    a, b = (line.get_ydata() for line in ax.lines[:2])
+    assert np.isnan(a[30:]).all() and np.isnan(b).all()
+    centre = found[0].lines[0].centre
+    assert a[:30][centre[:30] > 0].tolist() == centre[:30][centre[:30] > 0].tolist() != []
+    assert 0 < ax.get_ylim()[0] < 0.5 <= ax.get_ylim()[1]
+    assert [text.get_text() for text in ax.texts] == ["some"]
+    drawn = pd.read_csv(tmp_path / "out" / "f.csv")
+    if band != "ci95-log":  # the geometric mean of a zero is none
+        assert (drawn[drawn["curve"] == "B"]["centre"] == 0).all()
 
 
 def test_looks_are_fixed_distinct_and_readable_in_grey():
@@ -262,6 +309,7 @@ def progress(toy, curves=("A",), **panel):
 def axes_of(found):
     figure = plots._figure(found, "")
     figure.draw_without_rendering()
+    plots.plt.close(figure)
     return figure.axes[0]
 
 

@@ -58,7 +58,12 @@ CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
         (("variants", "a+b"), {"bandwidth": 5}, "$.variants", "does not match"),
         (("figures", 0, "metric"), "regret", "$.figures[0].metric", "'regret' does not match"),
         (("figures", 0, "panels"), [], "$.figures[0].panels", "non-empty"),
-        (("figures", 0, "band"), "sd", "$.figures[0].band", "'sd' is not one of ['ci95', 'ci95-log', 'wald', 'iqr', 'none']"),
+        (
+            ("figures", 0, "band"),
+            "sd",
+            "$.figures[0].band",
+            "'sd' is not one of ['ci95', 'ci95-log', 'wald', 'se', 'iqr', 'none']",
+        ),
         (("claims", None), {**CLAIM, "check": {"test": "lesser"}}, ".check.test", "'lesser' is not one of ['less', 'more'"),
         (("claims", None), {**CLAIM, "check": {"test": "less", "left": ["BKB"]}}, ".check", "'right' is a required property"),
         (("claims", None), {**CLAIM, "check": {"test": "band", "left": ["BKB"]}}, ".check", "'left' is not one of ['test'"),
@@ -81,14 +86,16 @@ def test_a_mistake_is_named_with_its_place(bbkb, path, value, place, message):
     assert any(place in line.split(": ")[0] and message in line for line in found), found
 
 
+def without(mapping, key):
+    return {name: value for name, value in mapping.items() if name != key}
+
+
 ORDERED = {"test": "less", "metric": "best_feasible", "left": ["BKB"], "right": ["GP-UCB"]}
 PASSES = {**ORDERED, "test": "passes", "at_most": 300}
 LINE = {"study": "s", "column": "best"}
+BLOCK = {"problem": "abalone", "metric": "simple_regret", "at": 110, "label": "Powell (24-4)", "published": {"BKB": -1.5}}
+TABLE = {"id": "t", "kind": "published", "curves": ["BKB", "uniform"], "blocks": [BLOCK]}
 FEASIBLE = {"id": "t", "kind": "feasible", "problems": ["abalone"], "curves": ["BKB"], "readings": ["default"]}
-
-
-def without(mapping, key):
-    return {name: value for name, value in mapping.items() if name != key}
 
 
 @pytest.mark.parametrize(
@@ -103,6 +110,28 @@ def without(mapping, key):
         (("figures", 0, "panels", 0, "lines"), {"best": {**LINE, "at": 1}}, ".panels[0].lines.best", "is not valid under any"),
         (("figures", 0, "scales"), [], "$.figures[0].scales", "non-empty"),
         (("figures", 0, "scales"), "paper", "$.figures[0].scales", "'paper' is not of type 'array'"),
+        (("tables", None), without(TABLE, "blocks"), "$.tables", "'blocks' is a required property"),
+        (("tables", None), without(TABLE, "curves"), "$.tables", "'curves' is a required property"),
+        (("tables", None), {**TABLE, "columns": ["BKB"]}, "$.tables", "'columns' is not one of"),
+        (("tables", None), {**TABLE, "blocks": []}, ".blocks", "non-empty"),
+        (("tables", None), {**FEASIBLE, "blocks": [BLOCK]}, "$.tables", "'blocks' should not be valid under"),
+        (
+            ("tables", None),
+            {**TABLE, "blocks": [without(BLOCK, "published")]},
+            ".blocks[0]",
+            "'published' is a required property",
+        ),
+        (("tables", None), {**TABLE, "blocks": [{**BLOCK, "at": 0}]}, ".blocks[0].at", "0 is not valid under any"),
+        (("tables", None), {**TABLE, "blocks": [{**BLOCK, "at": "mean"}]}, ".blocks[0].at", "'mean' is not valid under any"),
+        (("tables", None), {**TABLE, "blocks": [{**BLOCK, "published": {}}]}, ".blocks[0].published", "non-empty"),
+        (
+            ("tables", None),
+            {**TABLE, "blocks": [{**BLOCK, "published": {"BKB": "N/A"}}]},
+            ".published.BKB",
+            "not of type 'number'",
+        ),
+        (("tables", None), {**TABLE, "blocks": [{**BLOCK, "tables": 2}]}, ".blocks[0]", "'tables' was unexpected"),
+        (("tables", None), {**TABLE, "blocks": [{**BLOCK, "metric": "regret"}]}, ".blocks[0].metric", "does not match"),
         (("tables", None), {**FEASIBLE, "kind": "feasable"}, ".kind", "'feasable' is not one of"),
         (("tables", None), {"id": "t", "kind": "settings", "settings": {"BKB": []}}, ".settings.BKB", "non-empty"),
         (("tables", None), {"id": "t", "kind": "settings", "settings": ["BKB"]}, ".settings", "is not of type 'object'"),
@@ -140,6 +169,10 @@ def test_a_mistake_about_constrained_runs_is_named_with_its_place(bbkb, path, va
         (("figures", 0, "panels", 0, "lines"), {"best known": LINE}),
         (("figures", 0, "scales"), ["paper"]),
         (("tables",), [{**FEASIBLE, "scales": ["paper"]}, {"id": "s", "kind": "settings", "settings": {"BKB": ["qbar", "xi"]}}]),
+        (("tables",), [{**TABLE, "readings": ["default"], "where": "Table 2", "title": "a", "scales": ["paper"]}]),
+        (("tables",), [{**TABLE, "blocks": [{**without(without(BLOCK, "label"), "at")}, {**BLOCK, "at": "end"}]}]),
+        (("figures", 0, "band"), "se"),
+        (("figures", 0, "panels", 0, "band"), "se"),
         (("claims", None), {**CLAIM, "check": PASSES}),
         (("claims", None), {**CLAIM, "check": {**ORDERED, "minus": ["uniform"], "against": "cadata", "problems": ["abalone"]}}),
         (("claims", None), {**CLAIM, "check": {**ORDERED, "test": "more", "minus": ["uniform"], "where_defined": True}}),
