@@ -13,7 +13,7 @@ from pathlib import Path
 
 from workflow.plan import PlanError, chosen_papers
 
-KINDS = (".png", ".md", ".json")
+KINDS = (".png", ".gif", ".md", ".json")
 ORDER = ("reproduced", "direction only", "not reproduced", "undecided")
 BEGIN, END = "<!-- verdicts -->", "<!-- /verdicts -->"
 

@@ -1,0 +1,127 @@
+"""ADD-GPUCB against a brute-force search of dense posteriors, variable by variable."""
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import Matern
+
+from algorithms.add_gpucb import ADDGPUCB, best
+from algorithms.api import Box, Observation
+from algorithms.parts.additive import Distances, Factors, fit
+
+PAPER = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100, "beta_dims": "factor", "grid": 101,
+         "outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01, "least_noise": 1e-4, "fit_rate": 0.1, "fit_steps": 5,
+         "new_fit_steps": 30}  # fmt: skip
+CENTRES = np.array([0.2, 0.9, 0.55, 0.0])
+
+
+def evaluate(x):
+    """A sum over four variables of one peak each, the best of it 4."""
+    y = np.exp(-(((x - CENTRES) / 0.25) ** 2)).sum(1)
+    return Observation.of(y)
+
+
+def told(n=12, d=4, seed=0, **changes):
+    optimizer = ADDGPUCB(Box(d), np.random.default_rng(seed), **{**PAPER, **changes})
+    x = np.random.default_rng(10 + seed).random((n, d))
+    optimizer.tell(x, Observation.of(evaluate(np.pad(x, ((0, 0), (0, 4 - d)))).y))
+    return optimizer
+
+
+def play(optimizer, steps):
+    for _ in range(steps):
+        query = optimizer.ask(1, optimizer.x[:0])
+        optimizer.tell(query, evaluate(query))
+    return optimizer
+
+
+def bounds(optimizer, beta, points):
+    """mu_j + beta^(1/2) sigma_j of every variable (d, s) by dense conditioning on the sum."""
+    kernel, X, d = optimizer.solved.kernel, optimizer.x, optimizer.domain.d
+    y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
+
+    def covariance(j, A, B):
+        return kernel.outputscale[j] * Matern(kernel.lengthscale[j], nu=2.5)(A[:, None], B[:, None])
+
+    K = sum(covariance(j, X[:, j], X[:, j]) for j in range(d)) + kernel.noise * np.eye(len(X))
+    found = []
+    for j in range(d):
+        k = covariance(j, points[j], X[:, j])  # (s, n)
+        variance = kernel.outputscale[j] - (k * np.linalg.solve(K, k.T).T).sum(1)
+        found.append(k @ np.linalg.solve(K, y) + sqrt(beta) * np.sqrt(variance))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("dims", "beta"), [("factor", 0.2 * log(2 * 12)), ("domain", 0.2 * 4 * log(2 * 12))])
+def test_the_query_is_the_best_of_a_fine_grid_for_each_variable(seed, dims, beta):
+    optimizer = told(seed=seed, beta_dims=dims)
+    query = optimizer.ask(1, optimizer.x[:0])
+    assert query.shape == (1, 4)
+    grid = np.linspace(0, 1, 5001)
+    fine = bounds(optimizer, beta, np.tile(grid, (4, 1)))
+    assert (bounds(optimizer, beta, query.T)[:, 0] > fine.max(1) - 1e-5).all()
+    assert_allclose(query[0], grid[fine.argmax(1)], atol=4e-4)  # steps of 1/5000 in both
+
+
+def test_with_the_dimensions_of_the_domain_it_looks_farther_from_its_data():
+    queries = [told(seed=1, beta_dims=dims).ask(1, np.empty((0, 4))) for dims in ("factor", "domain")]
+    assert np.abs(queries[0] - queries[1]).max() > 1e-2
+
+
+def test_a_maximum_on_the_border_is_found_there():
+    optimizer = play(told(), 15)
+    assert optimizer.x[-1, 3] == 0.0
+
+
+def test_the_best_of_given_points_is_that_of_each_variable():
+    optimizer = told()
+    (bucket,) = Factors.of([(optimizer.factors, optimizer.solved)], optimizer.x).buckets()
+    points = np.random.default_rng(0).random((4, 30))
+    beta = 0.2 * log(24)
+    expected = points[np.arange(4), bounds(optimizer, beta, points).argmax(1)]
+    assert_array_equal(best(bucket, points, sqrt(beta)), expected)
+
+
+def test_scales_are_fitted_first_from_the_first_values_and_then_from_the_last():
+    optimizer = told()
+    y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
+    first = fit(Distances(optimizer.x), optimizer.factors, y, optimizer.fits.first(optimizer.factors),
+                least_noise=1e-4, steps=30, rate=0.1)  # fmt: skip
+    assert_allclose(optimizer.solved.alpha, first.alpha)
+    play(optimizer, 1)
+    y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
+    then = fit(Distances(optimizer.x), optimizer.factors, y, first.kernel, least_noise=1e-4, steps=5, rate=0.1)
+    assert_allclose(optimizer.solved.alpha, then.alpha)
+    assert optimizer.report() == {"noise": then.kernel.noise, "log_evidence": then.log_evidence}
+
+
+def test_without_data_it_asks_for_a_uniform_point():
+    optimizer = ADDGPUCB(Box(4), np.random.default_rng(0), **PAPER)
+    assert_array_equal(optimizer.ask(1, np.empty((0, 4))), np.random.default_rng(0).random((1, 4)))
+    assert optimizer.report() == {}
+
+
+def test_it_beats_uniform_random_search_on_a_sum_of_peaks():
+    wins = 0
+    for seed in range(3):
+        optimizer = play(told(4, seed=seed), 20)
+        assert ((optimizer.x >= 0) & (optimizer.x <= 1)).all()
+        uniform = evaluate(np.random.default_rng(10 + seed).random((24, 4)))
+        wins += optimizer.y.max() > uniform.y.max() + 0.2  # of a best of 4
+    assert wins >= 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"grid": 1}, "grid: expected at least 2 points, got 1"),
+        ({"beta_dims": "all"}, "beta_dims: expected factor or domain, got 'all'"),
+        ({"beta": "srinivas"}, "beta: expected kandasamy or theorem or constant, got 'srinivas'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        ADDGPUCB(Box(2), np.random.default_rng(0), **{**PAPER, **changes})
