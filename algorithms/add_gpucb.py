@@ -56,7 +56,8 @@ class ADDGPUCB(Optimizer):
         width = sqrt(self.exploration.beta(len(self.y), self.dims))
         grid = np.broadcast_to(np.linspace(0.0, 1.0, self.grid), (self.domain.d, self.grid))
         coarse = best(bucket, grid, width)
-        finer = np.clip(coarse[:, None] + np.linspace(-1.0, 1.0, self.grid) / (self.grid - 1), 0.0, 1.0)
+        # an odd number of points, so that the coarse one is among them
+        finer = np.clip(coarse[:, None] + np.linspace(-1.0, 1.0, self.grid | 1) / (self.grid - 1), 0.0, 1.0)
         return best(bucket, finer, width)[None]
 
     def tell(self, query: Array, obs: Observation) -> None:

@@ -15,7 +15,7 @@ from math import sqrt
 
 import numpy as np
 
-from algorithms.api import Array, Box, Observation, Optimizer
+from algorithms.api import Array, Box, Indices, Observation, Optimizer
 from algorithms.parts.additive import Bucket, Distances, Factors
 from algorithms.parts.choice import chosen
 from algorithms.parts.exploration import Exploration
@@ -86,7 +86,7 @@ class DECHBO(Optimizer):
         return bound.reshape(-1, *[self.grid] * m)
 
 
-def max_sum(factors: Sequence[Sequence[int]], tables: Sequence[Array], d: int, rounds: int) -> Array:
+def max_sum(factors: Sequence[Sequence[int]], tables: Sequence[Array], d: int, rounds: int) -> Indices:
     """Indices (d,) of the values where the sum of the tables is largest, as far as messages tell; an axis is a variable.
 
     A message from a factor says how good each value of a variable can be at best, one from a variable what all its other factors
@@ -95,7 +95,7 @@ def max_sum(factors: Sequence[Sequence[int]], tables: Sequence[Array], d: int, r
     g = tables[0].shape[0]
     to_factors = [np.zeros((len(factor), g)) for factor in factors]
     to_variables = [np.zeros((len(factor), g)) for factor in factors]
-    belief = np.zeros((d, g))
+    belief, found, best = np.zeros((d, g)), np.zeros(d, dtype=np.int64), -np.inf
     for _ in range(rounds):
         before = belief
         for factor, table, heard, said in zip(factors, tables, to_factors, to_variables, strict=True):
@@ -106,12 +106,16 @@ def max_sum(factors: Sequence[Sequence[int]], tables: Sequence[Array], d: int, r
         belief = np.zeros((d, g))
         for factor, said in zip(factors, to_variables, strict=True):
             belief[list(factor)] += said
+        assignment = belief.argmax(axis=1)
+        value = sum(float(table[tuple(assignment[list(factor)])]) for factor, table in zip(factors, tables, strict=True))
+        if value > best:  # on cycles messages may leave a good assignment again
+            found, best = assignment, value
         for factor, heard, said in zip(factors, to_factors, to_variables, strict=True):
             others = belief[list(factor)] - said
             heard[:] = others - others.mean(axis=1, keepdims=True)
         if np.allclose(_centred(belief), _centred(before), rtol=0.0, atol=1e-9):
             break
-    return belief.argmax(axis=1)
+    return found
 
 
 def _along(message: Array, axis: int, axes: int) -> Array:

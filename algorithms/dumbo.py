@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
 from algorithms.parts.additive import Bucket, Distances, Factors, Solved, solve
 from algorithms.parts.choice import chosen
-from algorithms.parts.decomposition import Decomposition, check
+from algorithms.parts.decomposition import SPLITS, Decomposition, check
 from algorithms.parts.exploration import Exploration
 from algorithms.parts.factor_graph import FactorGraph
 from algorithms.parts.sampling import sobol
 from algorithms.parts.steps import Adam
-from algorithms.parts.structure import Chain, Fits, Model, random_models
-from algorithms.parts.transforms import sample
+from algorithms.parts.structure import ACCEPTANCES, Chain, Fits, Model, random_models
+from algorithms.parts.transforms import ROUNDING, Units, sample
 
 MCMC, RANDOM = "mcmc", "random"
 NEIGHBOURS = {"stacked": False, "per-decomposition": True}
@@ -81,6 +81,13 @@ class DuMBO(Optimizer):
         new_fit_steps: int, fit_start: str,
     ) -> None:  # fmt: skip
         super().__init__(domain, rng)
+        if not (min(models, raw, starts, rounds) >= 1 and fresh >= 0 and floor > 0 and largest_factor >= 1):
+            raise ValueError(
+                "expected models, raw, starts, rounds and largest_factor of at least 1, fresh >= 0 and floor > 0, "
+                f"got {models}, {raw}, {starts}, {rounds}, {largest_factor}, {fresh} and {floor}"
+            )
+        chosen(SPLITS, split, "split")
+        chosen(ACCEPTANCES, acceptance, "acceptance")
         self.sampled = decomposition if isinstance(decomposition, str) else ""
         if self.sampled:
             chosen({MCMC: True, RANDOM: True}, self.sampled, "decomposition")
@@ -117,11 +124,11 @@ class DuMBO(Optimizer):
     def tell(self, query: Array, obs: Observation) -> None:
         """Fit, sample decompositions, and make their factors agree on the next query."""
         super().tell(query, obs)
-        models = self._models()
-        factors = Factors.of([(own, self._gram(own, solved)) for own, solved in models], self.x)
-        graph = FactorGraph.of_blocks(
-            factors.factors, self.domain.d, factors.model if self.separate and self.sampled else np.zeros_like(factors.model)
-        )
+        distances, y = Distances(self.x), sample(self.y)(self.y)
+        models = self._models(distances, y)
+        factors = Factors.of([(own, self._gram(own, solved, distances, y)) for own, solved in models], self.x)
+        blocks = factors.model if self.separate and self.sampled else np.zeros_like(factors.model)
+        graph = FactorGraph.of_blocks(factors.factors, self.domain.d, blocks)
         width = sqrt(self.exploration.beta(len(self.y), self.domain.d))
         agreement = agree(factors, graph, width, self.rng, self.search)
         self.plan = agreement.x[None]
@@ -131,10 +138,8 @@ class DuMBO(Optimizer):
         """How the factors agreed on the next query, and how much exploration stands there under three rules."""
         return dict(self.diagnostics)
 
-    def _models(self) -> list[Model]:
-        """The decompositions and their fitted models, in standardised units of y."""
-        distances, units = Distances(self.x), sample(self.y)
-        y = units(self.y)
+    def _models(self, distances: Distances, y: Array) -> list[Model]:
+        """The decompositions and their fitted models of standardised values y (n,)."""
         if self.chain is not None:
             found, self.chain = self.chain.sample(distances, y, self.rng, count=self.models)
             return found
@@ -145,20 +150,25 @@ class DuMBO(Optimizer):
         if not self.observed:
             self.solved = (self._refitted(distances, self.known, y, 0),)
             return [(self.known, self.solved[0])]
+        return self._models_of_outputs(distances)
+
+    def _models_of_outputs(self, distances: Distances) -> list[Model]:
+        """One model for each factor, fitted to its own outputs in units of its own, eqs. (23) and (24)."""
         if self.factor_values.shape[1] != len(self.known):
             raise ValueError(
                 f"expected the outputs of {len(self.known)} factors, got {self.factor_values.shape[1]}: "
                 "choose outputs: sum, or a problem that shows its factors"
             )
-        own = [sample(column) for column in self.factor_values.T]
+        whole = sample(self.y)
+        units = [_units(column, whole) for column in self.factor_values.T]
+        outputs = [unit(column) for unit, column in zip(units, self.factor_values.T, strict=True)]
         self.solved = tuple(
-            self._refitted(distances, (factor,), own[i](self.factor_values[:, i]), i) for i, factor in enumerate(self.known)
+            self._refitted(distances, (factor,), y, i) for i, (factor, y) in enumerate(zip(self.known, outputs, strict=True))
         )
-        ratios = [unit.spread / units.spread for unit in own]
+        ratios = [unit.spread / whole.spread for unit in units]
         return [
-            ((factor,), solved.in_units(ratio))
-            for factor, solved, ratio in zip(self.known, self.solved, ratios, strict=True)
-        ]  # fmt: skip
+            ((factor,), solved.in_units(ratio)) for factor, solved, ratio in zip(self.known, self.solved, ratios, strict=True)
+        ]
 
     def _refitted(self, distances: Distances, factors: Sequence[tuple[int, ...]], y: Array, i: int) -> Solved:
         """Model i of the known decomposition given y (n,) now."""
@@ -166,12 +176,12 @@ class DuMBO(Optimizer):
             return self.fits.anew(distances, factors, y)
         return self.fits.again(distances, factors, y, self.solved[i].kernel)
 
-    def _gram(self, factors: Sequence[tuple[int, ...]], solved: Solved) -> Solved:
+    def _gram(self, factors: Sequence[tuple[int, ...]], solved: Solved, distances: Distances, y: Array) -> Solved:
         """The model by which factors are predicted: as fitted, or without the noise, as in the authors' public code."""
         if not self.noise_free:
             return solved
         kernel = replace(solved.kernel, noise=JITTER * float(solved.kernel.outputscale.sum()))
-        return solve(Distances(self.x), factors, kernel, sample(self.y)(self.y))
+        return solve(distances, factors, kernel, y)
 
     def _diagnosed(self, factors: Factors, graph: FactorGraph, agreement: Agreement, models: int) -> dict[str, float]:
         variance = np.maximum(factors.moments(agreement.x)[1], self.search.floor)
@@ -181,6 +191,7 @@ class DuMBO(Optimizer):
             "factors": len(graph.factors) / models,
             "largest_factor": max(map(len, graph.factors)),
             "neighbours": float(graph.sizes.mean()),
+            "messages": graph.messages.to_variables + graph.messages.to_factors,  # in every round
             "residual": agreement.residual,
             "rounds": agreement.rounds,
             "penalty": agreement.penalty,
@@ -188,6 +199,12 @@ class DuMBO(Optimizer):
             "sum_of_deviations": float(np.sqrt(variance).sum()) / models,
             "deviation": deviation,
         }
+
+
+def _units(column: Array, whole: Units) -> Units:
+    """The units of a factor's outputs (n,); as large as those of the sum where they do not vary."""
+    own = sample(column)
+    return own if np.ptp(column) > ROUNDING * np.abs(column).max() else replace(own, spread=whole.spread)
 
 
 def agree(factors: Factors, graph: FactorGraph, width: float, rng: np.random.Generator, search: Search) -> Agreement:
@@ -235,8 +252,10 @@ def _shared(graph: FactorGraph, variance: Array, complete: bool) -> tuple[Array,
     sums = graph.neighbour_sums(terms)
     if not complete:
         return sums[:, None], np.ones((len(terms), 1), dtype=bool)
-    counted = graph.adjacency
-    return np.where(counted, np.maximum((sums + terms)[None, :] - terms[:, None], 0.0), 0.0), counted
+    most = int(graph.sizes.max())
+    heard = np.argsort(~graph.adjacency, axis=1, kind="stable")[:, :most]  # N_i first
+    others = np.maximum((sums + terms)[heard] - terms[:, None], 0.0)
+    return others, np.take_along_axis(graph.adjacency, heard, axis=1)
 
 
 def _balance(primal: Array, dual: Array) -> float:
@@ -262,22 +281,20 @@ class Local:
     def __call__(self, u: Array) -> Array:
         """Values (G, s)."""
         mean, variance = self.bucket(u)
-        return mean + self._exploration(variance)[0] - self._disagreement(u)
+        return mean + self.width * np.where(self.counted[:, None, :], self._roots(variance), 0.0).sum(2) - self._disagreement(u)
 
     def slopes(self, u: Array) -> Array:
         """Gradients (G, s, m)."""
         _, variance, over_mean, over_variance = self.bucket.slopes(u)
-        steep = self._exploration(variance)[1][:, :, None]
-        return over_mean + steep * over_variance - self.dual[:, None, :] - self.penalty * (u - self.centre[:, None, :])
+        steep = np.where(self.counted[:, None, :], 0.5 / self._roots(variance), 0.0).sum(2)  # (G, s)
+        steep *= self.width * (self.shares**2)[:, None] * (variance > self.floor)
+        slope = over_mean + steep[:, :, None] * over_variance
+        return slope - self.dual[:, None, :] - self.penalty * (u - self.centre[:, None, :])
 
-    def _exploration(self, variance: Array) -> tuple[Array, Array]:
-        """The exploration that counts for each factor (G, s), and its derivative over its variance."""
-        share = (self.shares**2)[:, None]
-        roots = np.sqrt((share * np.maximum(variance, self.floor))[:, :, None] + self.others[:, None, :])  # (G, s, M)
-        counted = self.counted[:, None, :]
-        value = self.width * np.where(counted, roots, 0.0).sum(2)
-        slope = self.width * np.where(counted, 0.5 / roots, 0.0).sum(2) * share
-        return value, np.where(variance > self.floor, slope, 0.0)
+    def _roots(self, variance: Array) -> Array:
+        """The roots of (8) that a factor counts (G, s, M), given its own variance (G, s)."""
+        own = (self.shares**2)[:, None] * np.maximum(variance, self.floor)
+        return np.sqrt(own[:, :, None] + self.others[:, None, :])
 
     def _disagreement(self, u: Array) -> Array:
         gap = u - self.centre[:, None, :]

@@ -103,6 +103,6 @@ class Chain:
 def random_models(
     distances: Distances, y: Array, rng: np.random.Generator, fits: Fits, *, d: int, largest: float, count: int
 ) -> list[Model]:  # fmt: skip
-    """`count` models of independent random partitions (ziomek2023random)."""
+    """`count` models of independent random partitions, fitted from the first values (ziomek2023random)."""
     drawn = [random_partition(rng, d, largest=int(min(largest, d))) for _ in range(count)]
     return [(decomposition, fits.anew(distances, decomposition, y)) for decomposition in drawn]

@@ -68,13 +68,13 @@ def test_a_round_carries_a_message_over_one_factor():
     d, same = 6, np.eye(3)
     factors, tables = [(0,)] + [(j, j + 1) for j in range(d - 1)], [np.array([0.0, 0.0, 1e-3])] + [same] * (d - 1)
     assert_array_equal(max_sum(factors, tables, d, rounds=d), [2] * d)
-    assert_array_equal(max_sum(factors, tables, d, rounds=3), [2, 2, 2, 0, 0, 0])
+    assert_array_equal(max_sum(factors, tables, d, rounds=3)[3:], [0, 0, 0])  # what has not heard it yet
 
 
 def test_with_cycles_the_messages_stay_finite_and_most_answers_are_good():
     """Six variables of four values in two pairings.
 
-    Measured over 100 draws of these tables: the maximum itself in 78, better than nine of ten random assignments in 94. Tables
+    Measured over 100 draws of these tables: the maximum itself in 87, better than nine of ten random assignments in all. Tables
     that have nothing to do with one another are the worst case.
     """
     values, better, best = everything(6, 4), [], []
@@ -86,14 +86,12 @@ def test_with_cycles_the_messages_stay_finite_and_most_answers_are_good():
         value = total(factors, tables, found)
         better.append(value > np.quantile(sums, 0.9))
         best.append(value > sums.max() - 1e-9)
-    assert np.mean(better) >= 0.8 and np.mean(best) >= 0.6
+    assert np.mean(better) >= 0.95 and np.mean(best) >= 0.7
 
 
 def test_messages_do_not_grow_with_the_rounds():
     """A variable of five factors hears the heights of four of them in each round: 4^512 is more than a number can hold."""
     factors, tables = loops(np.random.default_rng(2), 6, 4, partitions=5)
-    found = {tuple(max_sum(factors, tables, 6, rounds).tolist()) for rounds in (30, 31, 32)}
-    assert len(found) > 1  # they go round and round: convergence does not end them early
     with np.errstate(all="raise"):
         max_sum(factors, tables, 6, rounds=600)
 

@@ -548,8 +548,8 @@ def test_readings_run_in_the_box_and_report_numbers(reading):
         assert (report["residual"] < 0.02) or report["rounds"] == 10
         optimizer.tell(query, evaluate(query))
     assert len({tuple(x) for x in optimizer.x}) == 8
-    names = ["factors", "largest_factor", "neighbours", "residual", "rounds", "penalty", "exploration", "sum_of_deviations",
-             "deviation"]  # fmt: skip
+    names = ["factors", "largest_factor", "neighbours", "messages", "residual", "rounds", "penalty", "exploration",
+             "sum_of_deviations", "deviation"]  # fmt: skip
     assert list(report) == names
 
 
@@ -635,7 +635,11 @@ def test_given_outputs_of_factors_it_beats_uniform_random_search():
         ({"acceptance": "mean"}, "acceptance: expected total or per-datum, got 'mean'"),
         ({"beta": "srinivas"}, "beta: expected kandasamy or theorem or constant, got 'srinivas'"),
         ({"fit_start": "warm"}, "fit_start: expected first-values or inherited, got 'warm'"),
-        ({"largest_factor": 0}, "largest_factor: expected at least 1 variable"),
+        ({"largest_factor": 0}, "largest_factor of at least 1"),
+        ({"rounds": 0}, "rounds and largest_factor of at least 1"),
+        ({"starts": 0}, "starts, rounds and largest_factor of at least 1"),
+        ({"split": "fair"}, "split: expected exact or reference-code, got 'fair'"),
+        ({"floor": 0.0}, "floor > 0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes, message):
