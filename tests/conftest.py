@@ -65,6 +65,9 @@ DUMBO = {**WIDTH, **SCALES, **PARTITIONS, "decomposition": "mcmc", "outputs": "s
          "steps": 4, "rate": 0.05, "rounds": 3, "tolerance": 0.05, "penalty": 1.0}  # fmt: skip
 DUMBO_READING = {"acceptance": "per-datum", "split": "reference-code", "neighbours": "per-decomposition", "gram": "noise-free",
                  "exploration": "complete", "beta": "theorem", "fit_start": "inherited"}  # fmt: skip
+SAASBO = {"kernel": "matern", "priors": "official", "alpha": 0.1, "noise": 1e-6, "noise_as": "fixed", "standard": "sample",
+          "warmup": 4, "readaptation": 2, "samples": 4, "thinning": 2, "tree_depth": 2, "target": 0.8, "mass": "diagonal", "pad": 64,
+          "candidates": 32, "nudge": 1e-3, "starts": 1, "steps": 3}  # fmt: skip
 DECHBO = {**WIDTH, **SCALES, **PARTITIONS, "largest_factor": 3, "beta_dims": "factor", "grid": 5, "rounds": 3}
 
 
@@ -129,6 +132,7 @@ CASES = [
     Case("dumbo.DuMBO", "reading", {**DUMBO, **DUMBO_READING}, box=True),
     Case("dumbo.DuMBO", "random", {**DUMBO, "decomposition": "random"}, box=True),
     Case("dumbo.DuMBO", "known", {**DUMBO, "decomposition": [[0], [0, 1]], "models": 1}, box=True),
+    Case("saasbo.SAASBO", "official", SAASBO, box=True),
     Case("add_gpucb.ADDGPUCB", "factor", {**WIDTH, **SCALES, "beta_dims": "factor", "grid": 20}, box=True),
     Case("dec_hbo.DECHBO", "factor", DECHBO, box=True),
     Case("dec_hbo.DECHBO", "domain", {**DECHBO, "beta_dims": "domain", "largest_factor": 1}, box=True),

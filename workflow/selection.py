@@ -166,10 +166,10 @@ def table_cells(paper: Paper, entry: Line) -> list[Cell]:
 def blocks(entry: Line) -> list[Line]:
     """The blocks of a table of published numbers. Raises PlanError where a number is that of no curve of the table."""
     for block in entry.get("blocks", []):
-        if unknown := [name for name in block["published"] if name not in entry["curves"]]:
+        if unknown := [name for name in block["published"] if name not in block.get("curves", entry["curves"])]:
             raise PlanError(
                 f"table {entry['id']}, {block['problem']}: published numbers of {', '.join(unknown)}, "
-                f"expected some of its curves: {', '.join(entry['curves'])}"
+                f"expected some of its curves: {', '.join(block.get('curves', entry['curves']))}"
             )
     return list(entry.get("blocks", []))
 
@@ -177,7 +177,11 @@ def blocks(entry: Line) -> list[Line]:
 def block_cells(paper: Paper, entry: Line, block: Line) -> list[dict[str, Cell]]:
     """The cell of each curve of a block, for each reading of its table; whom it does not reach keeps the default run."""
     return [
-        {curve: cell for curve in entry["curves"] for cell in _planned(paper, block["problem"], curve, reading)}
+        {
+            curve: cell
+            for curve in block.get("curves", entry["curves"])
+            for cell in _planned(paper, block["problem"], curve, reading)
+        }
         for reading in entry.get("readings", ["default"])
     ]
 
