@@ -66,8 +66,8 @@ DUMBO = {**WIDTH, **SCALES, **PARTITIONS, "decomposition": "mcmc", "outputs": "s
 DUMBO_READING = {"acceptance": "per-datum", "split": "reference-code", "neighbours": "per-decomposition", "gram": "noise-free",
                  "exploration": "complete", "beta": "theorem", "fit_start": "inherited"}  # fmt: skip
 SAASBO = {"kernel": "matern", "priors": "official", "alpha": 0.1, "noise": 1e-6, "noise_as": "fixed", "standard": "sample",
-          "warmup": 4, "readaptation": 2, "samples": 4, "thinning": 2, "tree_depth": 2, "target": 0.8, "mass": "diagonal", "pad": 64,
-          "candidates": 32, "nudge": 1e-3, "starts": 1, "steps": 3}  # fmt: skip
+          "warmup": 4, "readaptation": 2, "samples": 4, "thinning": 2, "tree_depth": 2, "target": 0.8, "mass": "diagonal",
+          "pad": 64, "candidates": 32, "nudge": 1e-3, "starts": 1, "steps": 3}  # fmt: skip
 DECHBO = {**WIDTH, **SCALES, **PARTITIONS, "largest_factor": 3, "beta_dims": "factor", "grid": 5, "rounds": 3}
 
 
