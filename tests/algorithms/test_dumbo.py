@@ -579,6 +579,17 @@ def test_units_of_y_do_not_matter():
         assert_allclose(*traces, atol=1e-6)
 
 
+def test_units_of_y_do_not_matter_where_an_output_is_constant():
+    traces = []
+    for scale in (1.0, 2.0**10, 2.0**-10):
+        optimizer, x = new(seed=1, **OBSERVED), np.random.default_rng(7).random((8, 3))
+        outputs = evaluate(x).factor_values
+        outputs[:, 0] = 0.0
+        optimizer.tell(x, Observation(scale * outputs.sum(1), np.empty((8, 0)), scale * outputs))
+        traces.append(optimizer.ask(1, x[:0]))
+    assert_allclose(traces[1:], [traces[0]] * 2, atol=1e-6)
+
+
 def test_the_chain_goes_on_where_it_stood(agreements):
     optimizer = told(new(4), 6)
     for _ in range(4):
