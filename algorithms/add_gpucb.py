@@ -14,11 +14,9 @@ from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.additive import Bucket, Distances, Factors, Solved
 from algorithms.parts.choice import chosen
 from algorithms.parts.decomposition import singletons
-from algorithms.parts.exploration import Exploration
+from algorithms.parts.exploration import DIMS, Exploration
 from algorithms.parts.structure import Fits
 from algorithms.parts.transforms import sample
-
-DIMS = {"factor": False, "domain": True}
 
 
 class ADDGPUCB(Optimizer):

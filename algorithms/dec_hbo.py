@@ -10,7 +10,6 @@ Paper -> here:  phi_I -> tables,  messages r and q -> `to_variables` and `to_fac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from math import sqrt
 
 import numpy as np
@@ -18,12 +17,10 @@ import numpy as np
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
 from algorithms.parts.additive import Bucket, Distances, Factors
 from algorithms.parts.choice import chosen
-from algorithms.parts.exploration import Exploration
+from algorithms.parts.exploration import DIMS, Exploration
 from algorithms.parts.sampling import latin_hypercube
 from algorithms.parts.structure import Chain, Fits, Model
 from algorithms.parts.transforms import sample
-
-DIMS = {"factor": False, "domain": True}
 
 
 class DECHBO(Optimizer):
@@ -78,7 +75,7 @@ class DECHBO(Optimizer):
     def _tables(self, bucket: Bucket, values: Array) -> Array:
         """The bounds of the factors of one size m on all combinations of their variables' values, (G, g, ..., g)."""
         m = bucket.variables.shape[1]
-        combinations = np.array(list(product(range(self.grid), repeat=m)))  # (g^m, m)
+        combinations = np.indices((self.grid,) * m).reshape(m, -1).T  # (g^m, m)
         points = values[combinations[None, :, :], bucket.variables[:, None, :]]
         mean, variance = bucket(points)
         beta = self.exploration.beta(len(self.y), self.domain.d if self.whole_domain else m)

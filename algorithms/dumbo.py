@@ -187,11 +187,12 @@ class DuMBO(Optimizer):
         variance = np.maximum(factors.moments(agreement.x)[1], self.search.floor)
         joint = [max(float(covariance.sum()), self.search.floor) for covariance in factors.covariances(agreement.x)]
         deviation = sqrt(sum(joint)) if self.observed else sum(map(sqrt, joint)) / models
+        messages = graph.messages
         return {
             "factors": len(graph.factors) / models,
             "largest_factor": max(map(len, graph.factors)),
             "neighbours": float(graph.sizes.mean()),
-            "messages": graph.messages.to_variables + graph.messages.to_factors,  # in every round
+            "messages": messages.to_variables + messages.to_factors,  # in every round
             "residual": agreement.residual,
             "rounds": agreement.rounds,
             "penalty": agreement.penalty,

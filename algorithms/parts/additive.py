@@ -152,6 +152,7 @@ class Bucket:
     index: Indices  # (G,) of each among all factors
     variables: Indices  # (G, m)
     X: Array  # (G, n, m): the data as each factor sees them
+    squares: Array  # (G, 1, n): |X|^2
     outputscale: Array  # (G, 1, 1)
     lengthscale: Array  # (G, 1, 1)
     alpha: Array  # (G, n)
@@ -181,7 +182,7 @@ class Bucket:
 
     def _covariance(self, u: Array) -> tuple[Array, Array]:
         """k (G, s, n) between u and the data, and w with dk/du = w (u - X)."""
-        square = (u**2).sum(2)[:, :, None] + (self.X**2).sum(2)[:, None, :] - 2 * u @ self.X.transpose(0, 2, 1)
+        square = (u**2).sum(2)[:, :, None] + self.squares - 2 * u @ self.X.transpose(0, 2, 1)
         r = np.sqrt(np.maximum(square, 0.0), out=square)
         r *= ROOT5 / self.lengthscale
         decay = np.exp(-r)
@@ -226,7 +227,8 @@ class Factors:
         alpha = np.stack([self.solved[j].alpha for j in model])
         ends = [0, *(np.flatnonzero(np.diff(model)) + 1).tolist(), len(model)]
         runs = tuple((slice(a, b), self.solved[model[a]].precision) for a, b in pairwise(ends))
-        return Bucket(index, variables, self.X[:, variables].transpose(1, 0, 2).copy(), scales[0], scales[1], alpha, runs)
+        X = self.X[:, variables].transpose(1, 0, 2).copy()
+        return Bucket(index, variables, X, (X**2).sum(2)[:, None, :], scales[0], scales[1], alpha, runs)
 
     def moments(self, x: Array) -> tuple[Array, Array]:
         """Mean and variance, (F,) each, of every factor at one point x (d,)."""

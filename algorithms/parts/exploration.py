@@ -12,6 +12,8 @@ from math import log, pi
 
 from algorithms.parts.choice import chosen
 
+DIMS = {"factor": False, "domain": True}  # of sums of bounds: whether each beta grows with its factor or with all d
+
 
 @dataclass(frozen=True)
 class Exploration:
