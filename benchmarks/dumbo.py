@@ -3,21 +3,24 @@
 A step is the tell of one evaluation, which fits, samples five decompositions and makes their factors agree, and the ask that
 hands out the query. The evaluations before the t-th are uniform and told in ten blocks, so that the chain of decompositions has
 left its start. "first values" does the work of the public code: 200 steps for every fit, each new one from the first values.
-"inherited" fits for 20 steps from what a model has of the one before. Seconds are CPU seconds on one thread; the public code's
-are wall seconds with two processes on a machine of this class, which the first kind of fits is to beat five times.
+"inherited" fits for 20 steps from what a model has of the one before. Problems and parameters are those of papers/dumbo.yaml.
+Seconds are CPU seconds on one thread; the public code's are wall seconds with two processes on a machine of this class, which the
+first kind of fits is to beat five times.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Mapping
-from math import inf
+from collections.abc import Mapping
 from statistics import mean, median
 from typing import Any
 from unittest.mock import patch
 
 from workflow import record
+from workflow.instance import build_problem
+from workflow.plan import load
+from workflow.resolve import own_parameters
 from workflow.seeds import rng
 
 # isort: split
@@ -25,33 +28,17 @@ import numpy as np
 
 from algorithms.dumbo import DuMBO
 from algorithms.parts import structure
-from problems.additive import hartmann, powell, rastrigin
 from problems.api import Problem
 
-PAPER: Mapping[str, Any] = {
-    "decomposition": "mcmc", "outputs": "sum", "models": 5, "largest_factor": inf, "split": "exact", "acceptance": "total",
-    "neighbours": "stacked", "gram": "noisy", "floor": 1e-5, "exploration": "frozen", "beta": "kandasamy", "share": 0.2,
-    "delta": 0.1, "points_per_axis": 100, "raw": 512, "starts": 20, "fresh": 1, "steps": 50, "rate": 0.02, "rounds": 10,
-    "tolerance": 0.05, "penalty": 1.0, "outputscale": 0.693, "lengthscale": 0.693, "noise": 0.693, "least_noise": 1e-4,
-    "fit_rate": 0.1,
-}  # fmt: skip
-FITS: Mapping[str, Mapping[str, Any]] = {
-    "first values": {"fit_start": "first-values", "fit_steps": 200, "new_fit_steps": 200},
-    "inherited": {"fit_start": "inherited", "fit_steps": 20, "new_fit_steps": 20},
-}
-PROBLEMS: Mapping[str, Callable[[], Problem]] = {
-    "Hartmann": lambda: hartmann(rng(0, "instance"), noise=0.0),
-    "Powell": lambda: powell(rng(0, "instance"), d=24, maximiser="published", noise=0.0),
-    "Rastrigin": lambda: rastrigin(rng(0, "instance"), d=100, factor_size=5, maximiser="published", noise=0.0),
-}
+FITS = {"first values": "DuMBO", "inherited": "DuMBO@warm-fits"}
 PUBLIC_CODE = {("Hartmann", 20): 5.7, ("Powell", 15): 10.9}  # seconds of a step
 BLOCKS = 10
 ROW = "{:<10} {:>4} {:>4}  {:<13}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}{:>9}".format
 
 
-def steps(problem: Problem, t: int, fits: Mapping[str, Any], count: int) -> list[dict[str, float]]:
+def steps(problem: Problem, t: int, parameters: Mapping[str, Any], count: int) -> list[dict[str, float]]:
     """Of each of `count` steps, the first of which tells evaluation t: seconds, evidence evaluations, and the report."""
-    optimizer = DuMBO(problem.domain, rng(0, "optimizer"), **PAPER, **fits)
+    optimizer = DuMBO(problem.domain, rng(0, "optimizer"), **parameters)
     design = rng(0, "init").random((t - 1, problem.domain.d))
     for query in np.array_split(design, BLOCKS):
         optimizer.tell(query, problem.evaluate(query, rng(0, "noise")).seen)
@@ -86,9 +73,11 @@ def main() -> None:
     count = parser.parse_args().steps
     print(f"machine: {record.provenance()['machine']}, one thread, {count} steps from the t-th evaluation on")
     print(ROW("", "d", "t", "fits from", "median s", "least s", "mean s", "evidences", "rounds", "factors", "faster"))
+    paper = load("dumbo", "paper")
     for name, t in (("Hartmann", 20), ("Powell", 15), ("Powell", 100), ("Rastrigin", 100)):
-        problem = PROBLEMS[name]()
-        for fits, parameters in FITS.items():
+        for fits, curve in FITS.items():
+            cell = paper.cell(name.lower(), curve)
+            problem, parameters = build_problem(cell, 0), own_parameters(cell.algorithm_entry)
             print(row(name, t, fits, steps(problem, t, parameters, count), problem.domain.d), flush=True)
 
 

@@ -1,7 +1,8 @@
 """Seconds of SAASBO's steps, and whether its sampler is sound: `python -m benchmarks.saasbo [--budget 110]`.
 
-One run maximises minus Powell's function of 24 inputs, from two uniform points. A line says how the steps up to n went: mean
-CPU seconds of ask and tell with compiling, the median tell (without); leapfrog steps, acceptance, divergences.
+One run maximises minus Powell's function of 24 inputs, from two uniform points; problem and parameters are those of
+papers/dumbo.yaml. A line says how the steps up to n went: mean CPU seconds of ask and tell with compiling, the median tell
+(without); leapfrog steps, acceptance, divergences.
 At some n, the samples of the run are compared with those of a long cold start, for the posterior means of f at 100 points:
 `score` is their difference in standard errors, which count effective samples; its rms is about 1 where both sample the same.
 CPU seconds are those of all threads; other parameters are given as --set '{"readaptation": 128}'.
@@ -12,12 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from statistics import median
-from typing import Any
 
 from workflow import record
+from workflow.instance import build_problem
+from workflow.plan import load
+from workflow.resolve import own_parameters
 from workflow.seeds import rng
 
 # isort: split
@@ -25,31 +27,21 @@ import numpy as np
 import torch
 from numpyro.diagnostics import effective_sample_size
 
-from algorithms.api import Array, Box, Observation
+from algorithms.api import Array
 from algorithms.parts import saas
 from algorithms.saasbo import CORRELATIONS, SAASBO, Mixture
-
-D = 24
-SETTINGS: Mapping[str, Any] = {
-    "kernel": "matern", "priors": "official", "alpha": 0.1, "noise": 2e-6, "noise_as": "fixed", "standard": "population",
-    "warmup": 512, "readaptation": 64, "samples": 256, "thinning": 16, "tree_depth": 6, "target": 0.8, "mass": "diagonal",
-    "pad": 16, "candidates": 5000, "nudge": 1e-3, "starts": 5, "steps": 100,
-}  # fmt: skip
+from problems.api import Problem
 
 
-def powell(x: Array) -> Array:
-    """Minus Powell's singular function on [-4, 5]^24, of unit inputs (n, 24)."""
-    a, b, c, e = np.moveaxis((9 * x - 4).reshape(len(x), -1, 4), -1, 0)
-    return -((a + 10 * b) ** 2 + 5 * (c - e) ** 2 + (b - 2 * c) ** 4 + 10 * (a - e) ** 4).sum(1)
-
-
-def seconds_of(optimizer: SAASBO) -> tuple[float, float]:
+def seconds_of(optimizer: SAASBO, problem: Problem) -> tuple[float, float]:
     """CPU seconds of an ask, and of the tell of what it asked for."""
     began = time.process_time()
     query = optimizer.ask(1, optimizer.x[:0])
-    asked = time.process_time()
-    optimizer.tell(query, Observation.of(powell(query)))
-    return asked - began, time.process_time() - asked
+    asked = time.process_time() - began
+    seen = problem.evaluate(query, rng(0, "noise")).seen
+    began = time.process_time()
+    optimizer.tell(query, seen)
+    return asked, time.process_time() - began
 
 
 def means(optimizer: SAASBO, z: Array, Z: Array) -> Array:
@@ -64,7 +56,7 @@ def soundness(optimizer: SAASBO, before: saas.Chain) -> str:
     y = optimizer.standard(optimizer.y)(optimizer.y)
     warm, _ = optimizer.sampler.run(optimizer.x, y, before, 1)
     cold, _ = replace(optimizer.sampler, samples=1024).run(optimizer.x, y, None, 2)
-    f, g = (means(optimizer, z, rng(0, "places").random((100, D))) for z in (warm, cold))
+    f, g = (means(optimizer, z, rng(0, "places").random((100, optimizer.domain.d))) for z in (warm, cold))
     ess = effective_sample_size(warm[None])
     errors = [values.var(0) / effective_sample_size(values[None]) for values in (f, g)]
     score = (f.mean(0) - g.mean(0)) / np.sqrt(errors[0] + errors[1])
@@ -82,19 +74,22 @@ def main() -> None:
     parser.add_argument("--compare", default="10,50,100", help="where the sampler is checked")
     parser.add_argument("--set", type=json.loads, default={}, help="parameters, as JSON")
     options = parser.parse_args()
-    settings, checked = {**SETTINGS, **options.set}, {int(n) for n in options.compare.split(",") if n}
-    print(f"machine: {record.provenance()['machine']}, d = {D}, {json.dumps(settings)}")
-    optimizer = SAASBO(Box(D), rng(0, "optimizer"), **settings)
-    x = rng(0, "init").random((2, D))
+    cell = load("dumbo", "paper").cell("powell", "SAASBO")
+    problem, settings = build_problem(cell, 0), {**own_parameters(cell.algorithm_entry), **options.set}
+    d, checked = problem.domain.d, {int(n) for n in options.compare.split(",") if n}
+    print(f"machine: {record.provenance()['machine']}, d = {d}, {json.dumps(settings)}")
+    optimizer = SAASBO(problem.domain, rng(0, "optimizer"), **settings)
+    x = rng(0, "init").random((2, d))
+    seen = problem.evaluate(x, rng(0, "noise")).seen
     began = time.process_time()
-    optimizer.tell(x, Observation.of(powell(x)))
+    optimizer.tell(x, seen)
     total = time.process_time() - began
     print(f"first tell, cold: {total:.1f} s")
     print("   n   ask s  tell s  median  in all s  leapfrogs  accepted  diverged      best")
     steps: list[tuple[float, float, float, float, float]] = []
     while len(optimizer.y) < options.budget and optimizer.chain is not None:
         before = optimizer.chain
-        ask, tell = seconds_of(optimizer)
+        ask, tell = seconds_of(optimizer, problem)
         chain, n = optimizer.chain, len(optimizer.y)
         steps.append((ask, tell, chain.leapfrogs, chain.acceptance, chain.divergences))
         total += ask + tell

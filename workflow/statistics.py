@@ -33,38 +33,39 @@ class Test:
 
 def interval(values: ArrayLike, *, level: float = 1 - LEVEL) -> tuple[Array, Array]:
     """t interval of the mean over the first axis (the seeds), NaN where fewer than two values are finite."""
-    seen = np.asarray(values, dtype=np.float64)
-    n = np.isfinite(seen).sum(axis=0)
-    with np.errstate(all="ignore"):
-        mean = np.nansum(seen, axis=0) / n
-        spread = np.sqrt(np.nansum((seen - mean) ** 2, axis=0) / (n - 1))
-        half = np.where(n > 1, stats.t.ppf((1 + level) / 2, np.maximum(n - 1, 1)) * spread / np.sqrt(n), np.nan)
+    n, mean, spread = _moments(values)
+    half = stats.t.ppf((1 + level) / 2, np.maximum(n - 1, 1)) * spread / np.sqrt(n)
     return mean - half, mean + half
 
 
 def wald(values: ArrayLike) -> tuple[Array, Array]:
     """Mean -+ 1.96 standard errors over the first axis, the normal approximation; with five values it covers some 88 %."""
-    seen = np.asarray(values, dtype=np.float64)
-    half = 1.96 * seen.std(axis=0, ddof=1) / np.sqrt(len(seen)) if len(seen) > 1 else np.full(seen.shape[1:], np.nan)
-    mean = seen.mean(axis=0)
+    n, mean, spread = _moments(values)
+    half = 1.96 * spread / np.sqrt(n)
     return mean - half, mean + half
 
 
 def standard_error(values: ArrayLike) -> Array:
     """Sample standard deviation over sqrt(n) of the n numbers along the first axis, NaN where fewer than two are there."""
-    seen = np.asarray(values, dtype=np.float64)
-    n = np.isfinite(seen).sum(axis=0)
-    with np.errstate(all="ignore"):
-        spread = np.sqrt(np.nansum((seen - np.nansum(seen, axis=0) / n) ** 2, axis=0) / (n - 1))
-        return np.where(n > 1, spread / np.sqrt(n), np.nan)
+    n, _, spread = _moments(values)
+    return spread / np.sqrt(n)
 
 
 def within_error(values: ArrayLike) -> tuple[Array, Array]:
     """Mean -+ one standard error over the first axis."""
-    error = standard_error(values)
-    with np.errstate(all="ignore"):
-        mean = np.nansum(values, axis=0) / np.isfinite(values).sum(axis=0)
+    n, mean, spread = _moments(values)
+    error = spread / np.sqrt(n)
     return mean - error, mean + error
+
+
+def _moments(values: ArrayLike) -> tuple[Array, Array, Array]:
+    """How many numbers lie along the first axis, their mean and sample standard deviation: NaN for none, for fewer than two."""
+    seen = np.asarray(values, dtype=np.float64)
+    n = np.isfinite(seen).sum(axis=0)
+    with np.errstate(all="ignore"):
+        mean = np.nansum(seen, axis=0) / n
+        spread = np.sqrt(np.nansum((seen - mean) ** 2, axis=0) / (n - 1))
+    return n, mean, np.where(n > 1, spread, np.nan)
 
 
 def below_zero(values: ArrayLike) -> Test:

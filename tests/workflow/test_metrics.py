@@ -410,9 +410,10 @@ def test_a_standard_error_is_that_of_the_numbers_that_are_there():
     expected = [stats.sem(values[:, 0]), stats.sem(values[[0, 1, 5, 6], 1]), NAN, NAN]
     with np.errstate(all="raise"):
         assert_allclose(statistics.standard_error(values), expected)
-        low, high = statistics.within_error(values)
-    assert_allclose((low[:2] + high[:2]) / 2, np.nanmean(values[:, :2], axis=0))
-    assert_allclose((high - low) / 2, expected)
+        bands = [(1, statistics.within_error(values)), (1.96, statistics.wald(values))]
+    for width, (low, high) in bands:
+        assert_allclose((low[:2] + high[:2]) / 2, np.nanmean(values[:, :2], axis=0))
+        assert_allclose((high - low) / 2, width * np.array(expected))
 
 
 @pytest.mark.parametrize(

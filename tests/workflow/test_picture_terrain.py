@@ -1,4 +1,4 @@
-"""The picture of the rover's terrain: obstacles, trajectories and their values where the problem has them."""
+"""The picture of the rover's terrain: obstacles, the trajectory and its value where the problem has them."""
 
 import hashlib
 
@@ -33,14 +33,6 @@ def best_of(query, curve="DuMBO", parameters=SMOOTH, **changes):
     return Best(query=query, curve=curve, **{**shown, **changes})
 
 
-@pytest.fixture
-def several():
-    """The straight line, and three curves that cost more, two of them of one algorithm."""
-    draw = np.random.default_rng(1)
-    query = [np.clip(LINE + size * draw.standard_normal(60), 0, 1) for size in (0.1, 0.2, 0.3)]
-    return best_of(LINE), [best_of(one, name) for one, name in zip(query, ("TuRBO", "DuMBO@complete", "my-own"), strict=True)]
-
-
 def lines(ax, n):
     """The drawn lines with so many points."""
     return [line for line in ax.lines if len(line.get_xdata()) == n]
@@ -51,7 +43,7 @@ def labels(ax):
 
 
 def test_obstacles_are_where_the_problem_has_them():
-    ax = terrain.trajectories(best_of(LINE), SMOOTH).still.axes[0]
+    ax = terrain.trajectory(best_of(LINE), SMOOTH).still.axes[0]
     (squares,) = [found for found in ax.collections if isinstance(found, PatchCollection)]
     corners = np.array([path.vertices[:4] for path in squares.get_paths()])  # (113, 4, 2)
     assert_allclose(corners.mean(axis=1), rover.OBSTACLES, rtol=0, atol=1e-12)
@@ -62,7 +54,7 @@ def test_obstacles_are_where_the_problem_has_them():
 
 
 def test_what_lies_outside_looks_like_an_obstacle():
-    ax = terrain.trajectories(best_of(LINE), SMOOTH).still.axes[0]
+    ax = terrain.trajectory(best_of(LINE), SMOOTH).still.axes[0]
     assert to_hex(ax.get_facecolor()).upper() == terrain.ROUGH
     square = next(patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_fill())
     assert (square.get_xy(), square.get_width(), square.get_height()) == ((0, 0), 1, 1)
@@ -74,7 +66,7 @@ def test_what_lies_outside_looks_like_an_obstacle():
 @pytest.mark.parametrize("parameters", [SMOOTH, EXACT], ids=["smooth", "exact"])
 def test_the_trajectory_and_its_control_points_are_those_of_the_problem(parameters):
     query = np.random.default_rng(3).random(60)
-    ax = terrain.trajectories(best_of(query, parameters=parameters), parameters).still.axes[0]
+    ax = terrain.trajectory(best_of(query, parameters=parameters), parameters).still.axes[0]
     (curve,) = lines(ax, 1000)
     expected = rover.trajectory(query, domain=parameters["domain"], smoothing=parameters["smoothing"])
     assert_allclose(curve.get_xydata(), expected)
@@ -89,57 +81,45 @@ def test_the_trajectory_and_its_control_points_are_those_of_the_problem(paramete
     assert_allclose([marks["s"], marks["*"]], [rover.START, rover.GOAL])
 
 
-def test_every_curve_is_named_with_its_cost_the_cheapest_first(several):
-    best, others = several
-    ax = terrain.trajectories(best, SMOOTH, others).still.axes[0]
-    found = sorted([best, *others], key=lambda one: one.value)
-    named = [label for label in labels(ax) if "seed" in label]
-    assert named == [f"{one.curve}, seed 3: {one.value:.4g}" for one in found]
-    drawn = {line.get_xydata().tobytes(): line for line in lines(ax, 1000)}
-    assert len(drawn) == 4
-    looks, widths = {}, {}
-    for one in found:
-        line = drawn[rover.trajectory(one.query, domain="unit", smoothing="default").tobytes()]
-        looks[one.curve] = (line.get_color(), line._unscaled_dash_pattern)
-        widths[one.curve] = line.get_linewidth()
-    assert len(set(looks.values())) == 4  # two readings of one algorithm can be told apart
-    assert looks["TuRBO"][0] == look("TuRBO").colour
-    assert widths["DuMBO"] > 1.5 * max(width for name, width in widths.items() if name != "DuMBO")
-    assert len(lines(ax, 30)) == 1  # control points of the best one alone
-    handles = {handle.get_label(): handle for handle in ax.get_legend().legend_handles}
-    for one, label in zip(found, named, strict=True):
-        assert handles[label].get_color() == looks[one.curve][0]
+def test_the_trajectory_is_named_with_its_cost_and_drawn_as_its_algorithm():
+    ax = terrain.trajectory(best_of(LINE, "TuRBO@complete+slow"), SMOOTH).still.axes[0]
+    first, second = ax.get_legend().legend_handles[:2]
+    assert labels(ax)[:2] == ["TuRBO@complete+slow, seed 3: 7.504", "its control points"]
+    (curve,) = lines(ax, 1000)
+    assert curve.get_color() == first.get_color() == second.get_color() == look("TuRBO").colour
+    assert curve._unscaled_dash_pattern == look("TuRBO").dash
+    assert first.get_linewidth() == curve.get_linewidth()
 
 
-def test_the_legend_says_what_is_paid_and_where(several):
-    ax = terrain.trajectories(several[0], SMOOTH).still.axes[0]
+def test_the_legend_says_what_is_paid_and_where():
+    ax = terrain.trajectory(best_of(LINE), SMOOTH).still.axes[0]
     for part in ("start", "goal", "its control points", "ground: 0.05 per unit of length", "obstacles, outside: 20.05",
                  "from them to the first and last control point"):  # fmt: skip
         assert part in labels(ax)
-    assert "from them to the ends of the trajectory" in labels(terrain.trajectories(several[0], EXACT).still.axes[0])
+    assert "from them to the ends of the trajectory" in labels(terrain.trajectory(best_of(LINE), EXACT).still.axes[0])
     assert ax.get_xlabel() == "x (sides of the unit square)" and ax.get_ylabel() == "y (sides of the unit square)"
 
 
 def test_the_parts_of_the_cost_and_the_conventions_are_said():
-    found = terrain.trajectories(best_of(np.full(60, 0.5)), SMOOTH).facts
+    found = terrain.trajectory(best_of(np.full(60, 0.5)), SMOOTH).facts
     assert found == (
         "cost of the trajectory 0, of missing start and goal 18 (by control points)",
         "control points in [0, 1]²",
         "the trajectory is the least-squares cubic of all control points",
     )
-    other = terrain.trajectories(best_of(LINE, parameters=EXACT), EXACT).facts
+    other = terrain.trajectory(best_of(LINE, parameters=EXACT), EXACT).facts
     assert "control points in [-0.1, 1.1]²" in other and "the trajectory is a spline through all control points" in other
     assert set(terrain.FITS) == set(rover.SMOOTHING)
 
 
 def test_another_value_than_the_recorded_one_is_confessed():
-    facts = terrain.trajectories(best_of(LINE, value=7.0), SMOOTH).facts
+    facts = terrain.trajectory(best_of(LINE, value=7.0), SMOOTH).facts
     assert facts[-1] == "NOT THE RECORDED VALUE: computed here, it is 7.504, recorded is 7"
 
 
 def test_a_trajectory_that_leaves_the_square_is_followed_not_too_far():
     query = np.tile([0.0, 0.0, 0.05, 0.0, 1.0, 1.0], 10)
-    ax = terrain.trajectories(best_of(query, parameters=EXACT), EXACT).still.axes[0]
+    ax = terrain.trajectory(best_of(query, parameters=EXACT), EXACT).still.axes[0]
     curve = lines(ax, 1000)[0].get_xydata()
     assert curve.min() < -0.1
     for (low, high), values in zip((ax.get_xlim(), ax.get_ylim()), curve.T, strict=True):
@@ -153,7 +133,7 @@ def test_it_is_drawn_from_records_into_one_file(tmp_path):
     entry = {"is": "rover.trajectory_planning", **SMOOTH, "noise": 0.0, "budget": 2, "room": 1, "init": {"n": 1}}
     cell = Cell(paper="toy", scale="paper", problem="rover", algorithm="DuMBO", seeds=(0,), budget=2, problem_entry=entry,
                 algorithm_entry={"is": "random_search.RandomSearch"})  # fmt: skip
-    line = {"id": "best-rover", "is": "terrain.trajectories", "problem": "rover", "curves": ["DuMBO"]}
+    line = {"id": "best-rover", "is": "terrain.trajectory", "problem": "rover", "curves": ["DuMBO"]}
     paper = Paper("toy", "paper", {"scales": {"paper": {}}, "pictures": [line]}, (cell,), {("rover", "DuMBO"): cell}, {})
     query = np.vstack([np.full(60, 0.5), LINE])
     header = {

@@ -1,8 +1,8 @@
-"""The rough terrain of the rover with the cheapest trajectory found, and those of other curves (problems/rover.py)."""
+"""The rough terrain of the rover with the cheapest trajectory found (problems/rover.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,42 +19,30 @@ from workflow.pictures import Best, Picture
 from workflow.style import Look, look
 
 ROUGH, DARK = "#C8C8C8", "#333333"
+WIDTH = 2.6  # of the trajectory
 MARGIN = 0.04  # around everything that is drawn
 FARTHEST = 0.25  # from the unit square, what is seen of a trajectory that leaves it
 SAME = 1e-6  # a value this close is the recorded one
 FITS = {"default": "the least-squares cubic of all control points", "none": "a spline through all control points"}
 
 
-def trajectories(best: Best, parameters: Mapping[str, Any], others: Sequence[Best] = ()) -> Picture:
-    """Obstacles, start, goal, and the trajectory of `best` with its control points; `others` are thinner and have none.
-
-    `parameters`: domain, ends, smoothing.
-    """
+def trajectory(best: Best, parameters: Mapping[str, Any]) -> Picture:
+    """Obstacles, start, goal, and the trajectory of `best` with its control points. `parameters`: domain, ends, smoothing."""
     domain, ends, smoothing = (parameters[name] for name in ("domain", "ends", "smoothing"))
     points = rover.control_points(best.query, domain=domain)  # (30, 2)
-    found = sorted([best, *others], key=lambda one: one.value)
-    curves = [rover.trajectory(one.query, domain=domain, smoothing=smoothing) for one in found]  # (1000, 2) each
-    looks = _looks([one.curve for one in found])
+    curve = rover.trajectory(best.query, domain=domain, smoothing=smoothing)  # (1000, 2)
+    own = look(best.curve.split("@")[0].split("+")[0])
     figure = Figure(figsize=(8.6, 5.6), layout="constrained")
     ax = figure.subplots()
     _terrain(ax)
-    for one, curve, own in zip(found, curves, looks, strict=True):
-        if one is not best:
-            _line(ax, curve, own, 1.3, zorder=3)
-    mine = found.index(best)
-    _line(ax, curves[mine], looks[mine], 2.6, zorder=4)
-    ax.plot(*points.T, color=looks[mine].colour, markeredgecolor="white", markeredgewidth=0.5, marker="o", markersize=4.5,
+    ax.plot(*curve.T, color=own.colour, linestyle=own.dash, linewidth=WIDTH, zorder=4,
+            path_effects=[Stroke(linewidth=WIDTH + 1.6, foreground="white"), Normal()])  # fmt: skip
+    ax.plot(*points.T, color=own.colour, markeredgecolor="white", markeredgewidth=0.5, marker="o", markersize=4.5,
             linestyle="none", zorder=5)  # fmt: skip
-    _ends(ax, points if ends == "control-points" else curves[mine])
-    _frame(ax, np.concatenate([points, *curves]))
-    ax.legend(handles=_handles(best, found, looks, ends), loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, fontsize=8)
+    _ends(ax, points if ends == "control-points" else curve)
+    _frame(ax, np.concatenate([points, curve]))
+    ax.legend(handles=_handles(best, own, ends), loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, fontsize=8)
     return Picture(figure, _facts(best, domain, ends, smoothing))
-
-
-def _looks(curves: Sequence[str]) -> list[Look]:
-    """How every curve is drawn; several curves of one algorithm differ."""
-    algorithms = [curve.split("@")[0].split("+")[0] for curve in curves]
-    return [look(name, algorithms[:i].count(name)) for i, name in enumerate(algorithms)]
 
 
 def _facts(best: Best, domain: str, ends: str, smoothing: str) -> tuple[str, ...]:
@@ -82,11 +70,6 @@ def _terrain(ax: Axes) -> None:
     ax.add_patch(Rectangle((0, 0), 1, 1, fill=False, edgecolor=DARK, linewidth=0.8, zorder=2.5))
 
 
-def _line(ax: Axes, curve: Array, own: Look, width: float, *, zorder: float) -> None:
-    (drawn,) = ax.plot(*curve.T, color=own.colour, linestyle=own.dash, linewidth=width, zorder=zorder)
-    drawn.set_path_effects([Stroke(linewidth=width + 1.6, foreground="white"), Normal()])
-
-
 def _ends(ax: Axes, path: Array) -> None:
     """Start and goal, each joined to the end of `path` (n, 2) that should meet it."""
     for place, end, marker in ((rover.START, path[0], "s"), (rover.GOAL, path[-1], "*")):
@@ -107,20 +90,13 @@ def _frame(ax: Axes, drawn: Array) -> None:
     )
 
 
-def _handles(best: Best, found: Sequence[Best], looks: Sequence[Look], ends: str) -> list[Line2D | Patch]:
-    """One entry for every trajectory, the cheapest first, with its value; then what else is drawn."""
-    handles: list[Line2D | Patch] = []
-    for one, own in zip(found, looks, strict=True):
-        width = 2.6 if one is best else 1.3
-        name = f"{one.curve}, seed {one.seed}: {one.quantity}"
-        handles.append(Line2D([], [], color=own.colour, linestyle=own.dash, linewidth=width, label=name))
-        if one is best:
-            handles.append(
-                Line2D([], [], color=own.colour, marker="o", markersize=4.5, linestyle="none", label="its control points")
-            )
+def _handles(best: Best, own: Look, ends: str) -> list[Line2D | Patch]:
+    """The trajectory with its value, then what else is drawn."""
     missed = "first and last control point" if ends == "control-points" else "ends of the trajectory"
+    name = f"{best.curve}, seed {best.seed}: {best.quantity}"
     return [
-        *handles,
+        Line2D([], [], color=own.colour, linestyle=own.dash, linewidth=WIDTH, label=name),
+        Line2D([], [], color=own.colour, marker="o", markersize=4.5, linestyle="none", label="its control points"),
         Line2D([], [], color=DARK, marker="s", markersize=8, linestyle="none", label="start"),
         Line2D([], [], color=DARK, marker="*", markersize=12, linestyle="none", label="goal"),
         Line2D([], [], color=DARK, linewidth=1.0, linestyle=":", label=f"from them to the {missed}"),
