@@ -26,6 +26,7 @@ wildcard_constraints:
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
+include: "workflow/rules/simulators.smk"
 include: "workflow/rules/run.smk"
 include: "workflow/rules/report.smk"
 

@@ -21,6 +21,7 @@ from workflow.plan import Cell, Paper, PlanError, Study
 from workflow.prepared import DataUnavailable, prepared_path, substitutes_allowed
 from workflow.record import Record
 from workflow.selection import companions
+from workflow.simulators import built, version_sha256
 
 Array = NDArray[np.float64]
 Run = Cell | Study
@@ -318,7 +319,8 @@ class Store:
     def versions(self, cell: Cell) -> list[str]:
         """The libraries that a problem's values belong to, with the versions that its records were made with."""
         libraries = self.record(cell, self.seeds(cell)[0]).header.get("provenance", {}).get("libraries", {})
-        return [f"{name} {libraries.get(name, 'unknown')}" for name in cell.problem_entry.get("libraries", [])]
+        absent = "not installed" if self.data(cell).startswith("substitute") else "unknown"
+        return [f"{name} {libraries.get(name, absent)}" for name in cell.problem_entry.get("libraries", [])]
 
     def _best_seen(self, cell: Cell) -> float:
         """The greatest feasible true value in any record on the problem of a cell, all algorithms, readings and seeds."""
@@ -362,7 +364,9 @@ class Store:
         return tuple(good), bad
 
     def _data_sha256(self, run: Run) -> str:
-        """The content hash of the prepared table that the run's problem reads now; "" where it reads none."""
+        """The hash of the prepared table or of the simulator's version that the run's problem has now; "" without either."""
+        if "simulator" in run.problem_entry:
+            return version_sha256(built(run.problem_entry["simulator"], root=self.root))
         name = run.problem_entry.get("data")
         if name is None:
             return ""

@@ -72,7 +72,7 @@ def forbidden(module: str, name: str) -> bool:
     if target[:2] == ["algorithms", "api"]:
         return False
     if room[0] == "problems":
-        return target[:2] not in (["problems", "api"], ["problems", "prepared"])
+        return target[:2] not in (["problems", "api"], ["problems", "prepared"], ["problems", "topologies"])
     if room[:2] == ["algorithms", "parts"]:
         below = target[:2] == ["algorithms", "parts"] and len(target) > 2
         return not below or (len(room) > 2 and FLOOR[target[2]] > FLOOR[room[2]])

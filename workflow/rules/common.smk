@@ -9,6 +9,7 @@ from workflow.prepared import (
     superseded,
 )
 from workflow.selection import figure, figure_runs, picture, picture_cells
+from workflow.simulators import binary
 
 
 def asked(wildcards, *folder):
@@ -39,6 +40,11 @@ def data_of(found):
         substitutes=substitutes_allowed(SCALE),
     )
     return [str(path)]
+
+
+def simulator_of(found):
+    name = found.problem_entry.get("simulator")
+    return [] if name is None else [str(binary(name, root=Path()))]
 
 
 def drawn_by(wildcards):

@@ -6,6 +6,7 @@
 rule initial:
     input:
         lambda wildcards: data_of(first(wildcards)),
+        lambda wildcards: simulator_of(first(wildcards)),
     output:
         "results/{scale}/{paper}/{problem}/initial/seeds-{seeds}.json",
     log:
@@ -26,6 +27,7 @@ rule initial:
 rule study:
     input:
         lambda wildcards: data_of(study(wildcards)),
+        lambda wildcards: simulator_of(study(wildcards)),
     output:
         "results/{scale}/{paper}/studies/{study}/seeds-{seeds}.json",
     log:
@@ -46,6 +48,7 @@ rule study:
 rule run:
     input:
         lambda wildcards: data_of(first(wildcards)),
+        lambda wildcards: simulator_of(first(wildcards)),
         lambda wildcards: PLAN[wildcards.paper].initial_marker(wildcards.problem),
     output:
         "results/{scale}/{paper}/{problem}/{curve}/seeds-{seeds}.json",

@@ -1,0 +1,413 @@
+"""The wireless network: SINRs by hand and by loops, what every factor depends on, units, and ns-3 where it is installed."""
+
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from problems import load, wlan
+from problems.topologies import TOPOLOGIES, Topology
+from workflow import simulators
+
+ROOT = Path(__file__).resolve().parents[2]
+OPTIONS = {"topology": "twelve", "interference": "neighbours", "scale": "linear", "backend": "closed-form", "bandwidth": 1,
+           "noise": 0.1}  # fmt: skip
+ONE = Topology(((0.0, 0.0),), (((10.0, 0.0),),))
+TWO = Topology(((0.0, 0.0), (80.0, 0.0)), (((10.0, 0.0),), ((60.0, 0.0), (80.5, 0.0))))
+FAR = Topology(((0.0, 0.0), (103.0, 0.0)), (((10.0, 0.0),), ((93.0, 0.0),)))
+BOTH = [(name, interference) for name in ("twelve", "T6o", "C6o", "T12") for interference in wlan.INTERFERENCE]
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def problem(**changes):
+    return load("wlan.shannon_capacity")(rng(), **{**OPTIONS, **changes})
+
+
+def true(found, query):
+    return found.evaluate(np.atleast_2d(query), rng()).true
+
+
+def network(name="twelve", interference="neighbours"):
+    return wlan.network(TOPOLOGIES[name], interference=interference)
+
+
+def decibels(ratio):
+    return 10 * np.log10(ratio)
+
+
+def obvious(topology, sent, interference):
+    """S of every user, one pair after the other, with the neighbours found by what they receive at 25 dBm."""
+
+    def loss(a, b):
+        return 46.6777 + 30 * math.log10(max(1, math.dist(a, b)))  # dB
+
+    thermal, found = 1e3 * 1.3803e-23 * 290 * 20e6 * 10**0.7, []
+    for i, group in enumerate(topology.users):
+        others = [k for k, place in enumerate(topology.nodes)
+                  if k != i and (interference == "all" or 25 - loss(place, topology.nodes[i]) >= -82)]  # fmt: skip
+        for user in group:
+            received = [power * 10 ** (-loss(place, user) / 10) for place, power in zip(topology.nodes, sent, strict=True)]
+            found.append(received[i] / (thermal + sum(received[k] for k in others)))
+    return np.array(found)
+
+
+# values
+
+
+def test_constants():
+    assert_allclose(decibels(wlan.THERMAL), -93.96599, atol=5e-6)  # dBm
+    assert_allclose(wlan.RANGE, 10 ** (60.3223 / 30), rtol=1e-12)
+    assert_allclose(wlan.RANGE, 102.5, atol=0.01)
+
+
+def test_one_node_and_one_user_by_hand():
+    """20 dBm less 46.6777 and 30 dB is -56.6777 dBm; 37.28829 dB above the noise; 3.728829/0.3010300 + 0.000269 bit/s/Hz."""
+    made = wlan.network(ONE, interference="neighbours")
+    sinr = made.sinr(np.array([[100.0]]))
+    assert_allclose(decibels(sinr), [[37.28829]], atol=5e-6)
+    assert_allclose(made.capacities(sinr, 1), [[12.38717]], atol=2e-5)
+    assert_allclose(made.capacities(sinr, 20e6), [[247743400]], rtol=2e-6)
+
+
+def test_two_nodes_by_hand():
+    """100 and 10 mW. At the first user 20 - 76.6777 dBm, and from 70 m 10 - 46.6777 - 55.3529 = -92.0306 dBm.
+
+    Noise and that are 4.0124e-10 + 6.2653e-10 mW, -89.8811 dBm: 33.2034 dB. The user half a metre from its node loses
+    46.6777 dB; from 80.5 m away come 20 - 46.6777 - 57.1739 = -83.8516 dBm, 4.1194e-9 mW, with the noise -83.4479 dBm.
+    """
+    for interference in wlan.INTERFERENCE:
+        sinr = wlan.network(TWO, interference=interference).sinr(np.array([[100.0, 10.0]]))
+        assert_allclose(decibels(sinr)[0, [0, 2]], [33.2034, 46.7702], atol=3e-4)
+
+
+def test_who_is_out_of_range_disturbs_only_where_all_do():
+    sent = np.array([[100.0, 100.0]])
+    alone = decibels(wlan.network(ONE, interference="all").sinr(sent[:, :1]))[0, 0]
+    assert_allclose(decibels(wlan.network(FAR, interference="neighbours").sinr(sent)), [[alone, alone]], rtol=1e-12)
+    # from 93 m come 20 - 46.6777 - 59.0545 = -85.7322 dBm, with the noise -85.1254 dBm
+    assert_allclose(decibels(wlan.network(FAR, interference="all").sinr(sent)), [[28.4477] * 2], atol=1e-3)
+
+
+@pytest.mark.parametrize(("name", "interference"), BOTH)
+def test_it_agrees_with_the_obvious_way(name, interference):
+    made = network(name, interference)
+    sent = wlan.powers(rng(1).random((5, len(made.heard))), scale="dBm")
+    expected = np.array([obvious(TOPOLOGIES[name], one, interference) for one in sent.tolist()])
+    assert_allclose(made.sinr(sent), expected, rtol=1e-12)
+    found = true(problem(topology=name, interference=interference, scale="dBm"), rng(1).random((5, len(made.heard))))
+    sizes = [len(group) for group in TOPOLOGIES[name].users]
+    summed = np.stack([part.sum(axis=1) for part in np.split(np.log2(1 + expected), np.cumsum(sizes)[:-1], axis=1)], axis=1)
+    assert_allclose(found.factor_values, summed, rtol=1e-12)
+    assert_allclose(found.y, summed.sum(axis=1), rtol=1e-12)
+
+
+def test_uniform_powers_reach_about_what_table_2_reports():
+    seen = true(problem(), rng(2).random((1000, 12))).y
+    assert 116 < seen.mean() < 122 and 100 < seen.min() < seen.max() < 135
+
+
+def test_mirrored_turned_and_moved_networks_are_the_same():
+    places, users = TOPOLOGIES["twelve"].node_places, TOPOLOGIES["twelve"].user_places
+    sent = wlan.powers(rng(3).random((4, 12)), scale="linear")
+    expected = network().sinr(sent)
+    for change in (lambda p: p * [-1, 1], lambda p: p @ [[0.6, -0.8], [0.8, 0.6]], lambda p: p + np.array([31.0, -7.5])):
+        groups = change(users).reshape(12, 3, 2).tolist()
+        other = Topology(tuple(map(tuple, change(places).tolist())), tuple(tuple(map(tuple, group)) for group in groups))
+        assert_allclose(wlan.network(other, interference="neighbours").sinr(sent), expected, rtol=1e-9)
+
+
+def test_a_user_gains_from_its_own_node_and_loses_by_others():
+    made = network(interference="all")
+    sent = wlan.powers(rng(4).random((1, 12)), scale="linear")
+    for i in range(12):
+        more = sent.copy()
+        more[0, i] *= 1.1
+        rises = made.sinr(more)[0] > made.sinr(sent)[0]
+        assert_array_equal(rises, made.topology.owners == i)
+
+
+# factors
+
+
+@pytest.mark.parametrize(("name", "interference"), BOTH)
+def test_a_factor_depends_on_its_variables_and_on_no_others(name, interference):
+    found = problem(topology=name, interference=interference)
+    d = found.domain.d
+    decomposition = found.reveals["decomposition"]
+    assert len(decomposition) == d
+    assert all(type(variable) is int for factor in decomposition for variable in factor)
+    here = rng(5).random(d)
+    moved = np.where(np.eye(d, dtype=bool), rng(6).random(d), here)  # row j differs from `here` in variable j
+    changed = np.abs(true(found, moved).factor_values - true(found, here).factor_values) > 1e-12  # (d, n)
+    assert_array_equal(changed, [[variable in factor for factor in decomposition] for variable in range(d)])
+
+
+def test_sizes_of_the_factors():
+    sizes = [len(factor) for factor in problem().reveals["decomposition"]]
+    assert sizes == [3, 5, 4, 4, 5, 5, 6, 4, 3, 3, 3, 3]  # Table 2: 12-6
+    assert problem().reveals["decomposition"][6] == (2, 3, 5, 6, 7, 10)
+    assert problem(interference="all").reveals["decomposition"] == (tuple(range(12)),) * 12
+
+
+def test_more_interference_is_less_capacity():
+    query = rng(7).random((50, 12))
+    assert (true(problem(), query).y > true(problem(interference="all"), query).y).all()
+    near, every = (true(problem(topology="K6o", interference=option), query[:, :6]).y for option in wlan.INTERFERENCE)
+    assert_allclose(near, every, rtol=1e-14)  # there all are in range of each other
+
+
+@pytest.mark.parametrize("interference", wlan.INTERFERENCE)
+def test_factor_values_sum_to_y_in_what_is_seen_and_in_what_is_true(interference):
+    evaluation = problem(interference=interference).evaluate(rng(8).random((9, 12)), rng(9))
+    for shown in (evaluation.seen, evaluation.true):
+        assert shown.factor_values.shape == (9, 12) and shown.g.shape == (9, 0)
+        assert_array_equal(shown.y, shown.factor_values.sum(axis=1))
+    assert_array_equal(evaluation.seconds, np.zeros(9))
+
+
+# units
+
+
+def test_both_scales_reach_the_same_ends():
+    ends = np.array([[0.0], [1.0]])
+    for scale in wlan.SCALES:
+        assert_allclose(wlan.powers(ends, scale=scale), [[10**0.1], [10**2.5]], rtol=1e-14)
+    assert_allclose(wlan.powers(np.array([0.5]), scale="linear"), [(10**0.1 + 10**2.5) / 2], rtol=1e-14)
+    assert_allclose(wlan.powers(np.array([0.5]), scale="dBm"), [10**1.3], rtol=1e-14)
+    for corner in rng(10).integers(0, 2, (5, 12)).astype(float):
+        assert_allclose(*(true(problem(scale=scale), corner).factor_values for scale in wlan.SCALES), rtol=1e-12)
+
+
+def test_bandwidth_is_a_unit():
+    query = rng(11).random((3, 12))
+    wide = problem(bandwidth=20e6)
+    assert_allclose(true(wide, query).y, 20e6 * true(problem(), query).y, rtol=1e-12)
+    assert (wide.display.unit, problem().display.unit) == ("bit/s", "bit/s/Hz")
+
+
+# the problem
+
+
+def test_what_it_says_of_itself():
+    found = problem()
+    assert (found.domain.d, found.best, found.best_at, found.best_kind, found.data) == (12, None, None, "best-seen", "none")
+    assert (found.display.label, found.display.sign, found.data_sha256) == ("negative capacity", -1, "")
+
+
+def test_noise_is_spread_over_the_factors_and_only_in_what_is_seen():
+    query = np.tile(rng(12).random(12), (4000, 1))
+    evaluation = problem(noise=0.6).evaluate(query, rng(13))
+    error = evaluation.seen.factor_values - evaluation.true.factor_values
+    assert_allclose(error, 0.6 / np.sqrt(12) * rng(13).standard_normal((4000, 12)), atol=1e-12)
+    assert (evaluation.seen.y - evaluation.true.y).std() == pytest.approx(0.6, rel=0.05)
+    silent = problem(noise=0).evaluate(query[:3], rng(13))
+    assert_array_equal(silent.seen.y, silent.true.y)
+
+
+def test_many_queries_at_once_are_as_one_by_one_and_the_instance_does_not_matter():
+    query = rng(14).random((5, 12))
+    other = load("wlan.shannon_capacity")(rng(9), **OPTIONS)
+    assert_allclose(true(problem(), query).y, [true(other, one).y[0] for one in query], rtol=1e-13)
+    assert true(problem(), query[:0].reshape(0, 12)).factor_values.shape == (0, 12)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"topology": "T1"}, "expected topology to be twelve or C6o or .* or T12, got 'T1': correct it in papers"),
+        ({"interference": "some"}, "expected interference to be neighbours or all, got 'some'"),
+        ({"scale": "log"}, "expected scale to be linear or dBm, got 'log'"),
+        ({"backend": "ns-3"}, "expected backend to be closed-form or ns3 or csma, got 'ns-3'"),
+        ({"bandwidth": 0}, "expected a finite bandwidth > 0, got 0"),
+        ({"bandwidth": float("inf")}, "expected a finite bandwidth > 0, got inf"),
+        ({"noise": -1.0}, "expected a standard deviation noise >= 0, got -1.0"),
+        ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
+        ({"backend": "ns3"}, "expected a simulator for the backends ns3 and csma alone, got None for ns3"),
+        ({"simulator": Path("here")}, "alone, got here for closed-form: correct the line `simulator: ns3_wlan`"),
+    ],
+)
+def test_wrong_options_are_named(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        problem(**wrong)
+
+
+def test_importing_it_is_cheap():
+    code = "import sys, problems.wlan; print(*{'pandas', 'scipy', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+# a simulator that misbehaves
+
+
+@pytest.fixture
+def pretended(tmp_path):
+    """pretended(words) -> a program that says its version and otherwise runs some words of the shell."""
+
+    def write(words):
+        path = tmp_path / "ns3_wlan"
+        path.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo ns-0 && exit 0\ncat > {tmp_path}/given\n{words}\n')
+        path.chmod(0o755)
+        return path
+
+    return write
+
+
+def test_a_simulator_that_is_not_there_is_named_with_how_to_build_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"ns3_wlan, cannot run .*: build it by `python -m workflow.simulators ns3_wlan`"):
+        problem(backend="ns3", simulator=tmp_path / "ns3_wlan")
+
+
+def test_another_version_is_another_run(pretended):
+    path = pretended("exit 0")
+    found = problem(backend="ns3", simulator=path).data_sha256
+    assert found == simulators.version_sha256(path) and len(found) == 64
+    path.write_text(path.read_text().replace("ns-0", "ns-1"))
+    assert problem(backend="ns3", simulator=path).data_sha256 not in (found, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message"),
+    [
+        ("echo 'expected a power' >&2; exit 2", ChildProcessError, "expected status 0 .* got 2, which says expected a power"),
+        ("exit 3", ChildProcessError, "got 3, which says nothing"),
+        ("echo 1 2 3", ArithmeticError, "expected 1 lines of 36 SINRs from .*, got '1 2 3"),
+        ("seq -s ' ' 36; seq -s ' ' 36", ArithmeticError, "expected 1 lines of 36 SINRs"),
+        ("echo nan `seq -s ' ' 35`", ArithmeticError, "expected finite SINRs in dB"),
+        ("echo inf `seq -s ' ' 35`", ArithmeticError, "expected finite SINRs in dB"),
+    ],
+)
+@pytest.mark.parametrize("backend", ["ns3", "csma"])
+def test_a_simulator_that_fails_is_quoted(pretended, backend, words, error, message):
+    with pytest.raises(error, match=message):
+        true(problem(backend=backend, simulator=pretended(words)), np.full(12, 0.5))
+
+
+def test_a_user_that_decodes_nothing_has_no_capacity(pretended):
+    path = pretended("echo -inf `seq -s ' ' 35`")
+    found = true(problem(backend="csma", simulator=path), np.full(12, 0.5))
+    expected = np.log2(1 + 10 ** (np.arange(36) / 10)).reshape(12, 3)
+    expected[0, 0] = 0
+    assert_allclose(found.factor_values, [expected.sum(axis=1)], rtol=1e-14)
+    with pytest.raises(ArithmeticError, match="expected finite SINRs in dB"):
+        true(problem(backend="ns3", simulator=path), np.full(12, 0.5))
+
+
+def test_what_a_simulator_is_told(pretended, tmp_path):
+    path = pretended("seq -s ' ' 36; seq -s ' ' 36")
+    query = rng(15).random((2, 12))
+    problem(backend="csma", simulator=path).evaluate(query, rng(16))
+    mode, *words = (tmp_path / "given").read_text().split()
+    numbers = np.array(words, dtype=float)
+    assert (mode, *numbers[:3]) == ("csma", 12, 36, 2)
+    assert_array_equal(numbers[3:27].reshape(12, 2), TOPOLOGIES["twelve"].nodes)
+    assert_array_equal(numbers[27:135].reshape(36, 3)[:, :2], TOPOLOGIES["twelve"].user_places)
+    assert_array_equal(numbers[27:135].reshape(36, 3)[:, 2], np.repeat(np.arange(12), 3))
+    assert_array_equal(numbers[135:279].reshape(12, 12), network().heard)
+    sent = numbers[279:].reshape(2, 13)
+    assert_array_equal(sent[:, 0], rng(16).integers(1, wlan.RUNS, size=2))
+    assert_allclose(10 ** (sent[:, 1:] / 10), wlan.powers(query, scale="linear"), rtol=1e-14)
+
+
+# ns-3
+
+
+@pytest.fixture(scope="module")
+def ns3(tmp_path_factory):
+    """The program, built here; a machine without compiler or headers has nothing to build."""
+    compiler = os.environ.get("CXX", "g++")
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no C++ compiler {compiler}")
+    tried = subprocess.run([compiler, "-E", "-x", "c++", "-"], input="#include <ns3/version.h>", capture_output=True, text=True)
+    if tried.returncode:
+        pytest.skip("no headers of ns-3 (Debian: libns3-dev)")
+    output = tmp_path_factory.mktemp("simulators") / "ns3_wlan"
+    simulators.build("ns3_wlan", output, root=ROOT)
+    return output
+
+
+def test_ns3_says_its_version(ns3):
+    assert wlan.version(ns3).startswith("ns-3.")
+
+
+@pytest.mark.parametrize(("name", "interference"), BOTH)
+def test_the_chain_of_ns3_gives_the_same_sinrs(ns3, name, interference):
+    made = network(name, interference)
+    query = np.vstack([rng(17).random((3, len(made.heard))), np.zeros(len(made.heard)), np.ones(len(made.heard))])
+    sent = wlan.powers(query, scale="linear")
+    found = wlan.simulated(ns3, "chain", made, sent, rng())
+    assert_allclose(decibels(found), decibels(made.sinr(sent)), rtol=0, atol=1e-9)
+    options = {"topology": name, "interference": interference}
+    one, other = problem(**options), problem(**options, backend="ns3", simulator=ns3)
+    assert_allclose(true(other, query).factor_values, true(one, query).factor_values, rtol=1e-11)
+    seen = [chosen.evaluate(query, rng(18)).seen.y for chosen in (one, other)]
+    assert_allclose(*seen, rtol=1e-11)  # noise is paired
+
+
+def test_the_chain_knows_a_user_within_a_metre_of_its_node(ns3):
+    made = wlan.network(TWO, interference="all")
+    sent = np.array([[100.0, 10.0]])
+    assert_allclose(decibels(wlan.simulated(ns3, "chain", made, sent, rng())), decibels(made.sinr(sent)), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("interference", wlan.INTERFERENCE)
+def test_frames_that_the_phy_of_ns3_decodes_have_the_same_sinrs(ns3, interference):
+    made = network(interference=interference)
+    sent = wlan.powers(rng(19).random((3, 12)), scale="linear")
+    found, expected = wlan.simulated(ns3, "sniffer", made, sent, rng()), made.sinr(sent)
+    decoded = found > 0
+    assert_allclose(decibels(found[decoded]), decibels(expected[decoded]), rtol=0, atol=1e-9)
+    assert decibels(expected[decoded]).min() < 2 and decoded.mean() > 0.75
+    assert decibels(expected[~decoded]).max(initial=-99) < 2  # 6 Mb/s needs about as much
+
+
+def test_csma_is_decided_by_the_number_of_the_run(ns3):
+    found = problem(backend="csma", simulator=ns3)
+    query = rng(20).random((1, 12))
+    first, again, other = (found.evaluate(query, rng(seed)) for seed in (21, 21, 22))
+    assert_array_equal(first.true.factor_values, again.true.factor_values)
+    assert_array_equal(first.seen.y, again.seen.y)
+    assert (first.true.factor_values != other.true.factor_values).any()
+    made, sent = network(), wlan.powers(np.vstack([query, query]), scale="linear")
+    both = wlan.simulated(ns3, "csma", made, sent, rng(21))
+    assert_allclose(made.capacities(both, 1)[:1], first.true.factor_values, rtol=1e-13)  # others in a call do not matter
+    assert (both[0] != both[1]).any()
+
+
+def test_csma_avoids_most_interference(ns3):
+    """Mean SINRs of frames lie between those with all others on the air and those with none."""
+    made = network()
+    sent = wlan.powers(rng(23).random((1, 12)), scale="linear")
+    found = wlan.simulated(ns3, "csma", made, sent, rng())
+    alone = sent[:, made.topology.owners] * made.signal / wlan.THERMAL
+    assert (found <= alone * (1 + 1e-9)).all()
+    decoded = found > 0
+    assert decoded.mean() > 0.7
+    assert np.mean(found[decoded] > made.sinr(sent)[decoded]) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [("", "expected chain, csma or sniffer"), ("loud 1 1 1", "got loud"), ("chain 1 1", "expected the number of queries"),
+     ("chain 1 1 1 0 0 1 0 1 1 1 20", "expected a node from 0 to 0, got 1"), ("chain 1 1 1 0 0 1 0 0 1 1", "expected a power")],
+)  # fmt: skip
+def test_the_program_says_what_it_misses(ns3, given, complaint):
+    done = subprocess.run([ns3], input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and complaint in done.stderr and done.stdout == ""
+
+
+def test_the_program_itself_by_hand(ns3):
+    """One node, one user 10 m away, 20 dBm."""
+    for mode in ("chain", "sniffer", "csma"):
+        given = f"{mode} 1 1 1\n0 0\n10 0 0\n1\n1 20\n"
+        done = subprocess.run([ns3], input=given, capture_output=True, text=True, check=True)
+        assert float(done.stdout) == pytest.approx(37.28829, abs=5e-6)
