@@ -160,9 +160,11 @@ CASES = [
 
 
 def pytest_generate_tests(metafunc):
-    """`case` runs over every optimizer, `arms_case` over those on arms, `constrained_case` over those that heed constraints."""
+    """`case` runs over every optimizer, `arms_case` over those on arms, `[un]constrained_case` by who heeds constraints."""
     on_arms, constrained = [case for case in CASES if not case.box], [case for case in CASES if case.constrained]
-    for argument, chosen in (("case", CASES), ("arms_case", on_arms), ("constrained_case", constrained)):
+    heedless = [case for case in CASES if not case.constrained]
+    cases = {"case": CASES, "arms_case": on_arms, "constrained_case": constrained, "unconstrained_case": heedless}
+    for argument, chosen in cases.items():
         if argument in metafunc.fixturenames:
             metafunc.parametrize(argument, chosen, ids=lambda case: f"{case.name.partition('.')[2]}-{case.label}")
 

@@ -10,21 +10,30 @@ import numpy as np
 import problems
 from algorithms.api import Observation
 from problems.api import Evaluation, Problem
-from workflow import designs, exact_design, fetch, loop, record, seeds
+from workflow import designs, exact_design, fetch, loop, record, seeds, simulators
 from workflow.digest import with_data
 from workflow.plan import Cell, PlanError, Study
 from workflow.prepared import prepared_path, substitutes_allowed
-from workflow.resolve import own_parameters
+from workflow.resolve import MISSING, installed, own_parameters
 
 ROOT = Path()  # results/ and data/ lie in the working directory
 
 
 def build_problem(cell: Cell | Study, seed: int) -> Problem:
     """The problem instance of a seed; the same for every algorithm."""
-    parameters = seeds.with_seed(own_parameters(cell.problem_entry), seed)
+    parameters = seeds.with_seed({**own_parameters(cell.problem_entry), **substitute(cell)}, seed)
     if "data" in cell.problem_entry:
         parameters["data"] = data_path(cell)
+    if "simulator" in cell.problem_entry:
+        parameters["simulator"] = simulators.built(cell.problem_entry["simulator"], root=ROOT)
     return problems.load(cell.problem_entry["is"])(seeds.instance(seed, cell.problem), **parameters)
+
+
+def substitute(cell: Cell | Study) -> dict[str, Any]:
+    """The parameters that a problem takes instead of its own where it lacks a library and substitutes are allowed."""
+    entry = cell.problem_entry
+    lacks = any(installed(library) == MISSING for library in entry.get("libraries", []))
+    return dict(entry["substitute"]) if "substitute" in entry and lacks and substitutes_allowed(cell.scale) else {}
 
 
 def data_path(cell: Cell | Study) -> Path:

@@ -32,6 +32,7 @@ OPTIONAL = {  # and their modules; named if a run loads them
     "scikit-learn": "sklearn",
     "gymnasium": "gymnasium",
     "mujoco": "mujoco",
+    "camb": "camb",
 }
 Columns = dict[str, NDArray]
 

@@ -5,6 +5,7 @@ Constructor signatures come from syntax trees, so that planning thousands of run
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,7 @@ import yaml
 from workflow import digest as code
 
 ROOT = Path(__file__).resolve().parents[1]
+MISSING = "none"  # the version of a library that is not installed
 RESERVED = {
     "is",
     "data",
@@ -29,6 +31,8 @@ RESERVED = {
     "given",
     "optimum",
     "libraries",
+    "simulator",
+    "substitute",
 }  # keys of an entry that are no parameter
 
 
@@ -80,17 +84,35 @@ def own_parameters(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in RESERVED}
 
 
+def targets(parameters: object) -> set[str]:
+    """Every `is:` in the parameters of a study, however deep: the optimizers that it builds by name."""
+    if not isinstance(parameters, Mapping):
+        return set()
+    own = {parameters["is"]} if "is" in parameters else set()
+    return own.union(*(targets(value) for value in parameters.values()))
+
+
 def problem_identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     """What a problem contributes to a digest: its entry, and the versions of the libraries that its values belong to."""
-    return {"problem": dict(entry), "libraries": {name: installed(name) for name in entry.get("libraries", [])}}
+    identity = {"problem": dict(entry), "libraries": {name: installed(name) for name in entry.get("libraries", [])}}
+    return {**identity, "simulator": source_sha256(entry["simulator"])} if "simulator" in entry else identity
+
+
+def source_sha256(simulator: str) -> str:
+    """Of the source of a simulator. Raises PlanError."""
+    path = ROOT / "simulators" / f"{simulator}.cc"
+    if not path.exists():
+        known = ", ".join(sorted(found.stem for found in path.parent.glob("*.cc"))) or "none"
+        raise PlanError(f"unknown simulator {simulator!r}; known: {known}")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def installed(library: str) -> str:
-    """The version of a library here; "none" where it is not installed."""
+    """The version of a library here; MISSING where it is not installed."""
     try:
         return version(library)
     except PackageNotFoundError:
-        return "none"
+        return MISSING
 
 
 def overrides(changes: Mapping[str, Mapping], key: str, known: set[str]) -> dict[str, Any]:
@@ -152,7 +174,7 @@ def check(entry: Mapping, known: tuple[set[str], set[str]], supplied: set[str], 
     """Names of parameters against a constructor; `supplied` are filled in by the runner."""
     required, names = known
     given = set(entry) - RESERVED
-    if unknown := given - names:
+    if unknown := (given | set(entry.get("substitute", {}))) - names:
         raise PlanError(
             f"{where}: unknown parameter {', '.join(sorted(unknown))} of {entry['is']}; "
             f"known: {', '.join(sorted(names)) or 'none'}"
@@ -161,6 +183,8 @@ def check(entry: Mapping, known: tuple[set[str], set[str]], supplied: set[str], 
         raise PlanError(f"{where}: missing parameter {', '.join(sorted(missing))} of {entry['is']}")
     if "data" in names and "data" not in entry:
         raise PlanError(f"{where}: {entry['is']} reads a data set: add a line `data: NAME` (data/manifest.yaml lists the names)")
+    if "simulator" in entry and "simulator" not in names:
+        raise PlanError(f"{where}: {entry['is']} runs no simulator: leave out `simulator: {entry['simulator']}`")
 
 
 def chosen(kind: str, names: Iterable[str], known: Mapping, paper: str) -> list[str]:

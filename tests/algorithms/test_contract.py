@@ -157,6 +157,40 @@ def test_it_survives_constant_huge_and_tiny_values(case, begin, play, scale):
     assert inside(optimizer.recommend(), optimizer.domain)
 
 
+def test_it_survives_values_that_are_equal_for_a_while_and_then_vary(case, smooth, play):
+    """A floor at which most of a domain lies: a design of two and the first evaluations all show it."""
+    domain = Box(2) if case.box else Arms(smooth(1)[0])
+    optimizer = case.build(domain, np.random.default_rng(0))
+    first = np.array([[0.25, 0.75], [0.9, 0.1]]) if case.box else np.array([3, 30])
+    optimizer.tell(first, Observation.of(np.full(2, -60.0)))
+
+    def rises(query):
+        return -60.0 + 50 * float(query[0] if case.box else domain.points[query, 0])
+
+    asked = play(optimizer, lambda query: -60.0, steps=7, noise=0.0)
+    assert all(np.isfinite(value) for value in optimizer.report().values())
+    asked += play(optimizer, rises, steps=7, noise=0.0)
+    assert all(inside(query, domain) for query in asked)
+    assert all(np.isfinite(value) for value in optimizer.report().values())
+    assert inside(optimizer.recommend(), domain)
+
+
+def test_constraints_that_it_does_not_heed_change_no_query(unconstrained_case, begin):
+    """A problem may show where its simulator failed to an optimizer that has no use for it."""
+    case, queries = unconstrained_case, []
+    for m in (0, 1):
+        optimizer, f = begin(case)
+        optimizer = case.build(optimizer.domain, np.random.default_rng(4))
+        told = np.array([[0.25, 0.75], [0.9, 0.1]]) if case.box else np.array([3, 30])
+        for _ in range(6):
+            y, g = np.array([f(one) for one in told]), np.ones((len(told), m))
+            optimizer.tell(told, Observation(y, g, np.empty((len(told), 0))))
+            told = optimizer.ask(2, optimizer.x[:0])
+        queries.append(optimizer.x)
+        assert optimizer.g.shape == (len(optimizer.x), m)
+    assert_array_equal(*queries)
+
+
 @pytest.mark.parametrize("table", ["pairs", "one point", "one arm"])
 def test_it_survives_duplicated_arms(arms_case, smooth, begin, play, table):
     points = smooth(1)[0]

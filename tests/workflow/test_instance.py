@@ -1,5 +1,7 @@
 """What a run starts from: parameters that the problem reveals, designs drawn by the rule, and a design read back."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -42,6 +44,36 @@ def test_a_problem_may_ask_for_the_number_of_the_repetition(monkeypatch):
     assert [instance.build_problem(made, seed) for seed in (0, 3)] == [
         {"fold": 0, "split": "contiguous"}, {"fold": 3, "split": "contiguous"},
     ]  # fmt: skip
+
+
+LACKING = {"is": "cosmology.boss_likelihood", "mode": "five-numbers", "backend": "camb", "libraries": ["numpy", "no-such"],
+           "substitute": {"backend": "growth"}, "room": 1, "init": {"design": "uniform", "n": 2}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("libraries", "scale", "said", "backend"),
+    [
+        (["numpy", "no-such"], "quick", "", "growth"),
+        (["numpy", "no-such"], "smoke", "preferred", "growth"),
+        (["numpy", "no-such"], "paper", "", "camb"),
+        (["numpy", "no-such"], "paper", "allowed", "growth"),
+        (["numpy"], "quick", "", "camb"),
+        (["numpy"], "quick", "preferred", "camb"),
+        (["numpy"], "paper", "allowed", "camb"),
+    ],
+)
+def test_a_substitute_takes_the_place_of_a_library_that_is_missing_where_it_may(monkeypatch, libraries, scale, said, backend):
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", said)
+    made = replace(cell(), scale=scale, problem_entry={**LACKING, "libraries": libraries})
+    monkeypatch.setattr(instance.problems, "load", lambda name: lambda draw, **parameters: parameters)
+    assert instance.build_problem(made, 0) == {"mode": "five-numbers", "backend": backend}
+    assert made.problem_entry["backend"] == "camb"
+
+
+def test_a_missing_library_without_a_substitute_is_the_problems_own_concern(monkeypatch):
+    made = replace(cell(), scale="quick", problem_entry={key: LACKING[key] for key in LACKING if key != "substitute"})
+    monkeypatch.setattr(instance.problems, "load", lambda name: lambda draw, **parameters: parameters)
+    assert instance.build_problem(made, 0)["backend"] == "camb"
 
 
 def test_what_the_problem_reveals_stands_in_the_place_of_its_name():
