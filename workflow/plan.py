@@ -201,6 +201,7 @@ class Study(Seeded):
             *RUNNER,
             f"problems.{self.problem_entry['is'].split('.')[0]}",
             f"workflow.studies.{self.function.split('.')[0]}",
+            *(f"algorithms.{target.split('.')[0]}" for target in resolve.targets(self.parameters)),
         ]
         chosen = {"parameters": dict(self.parameters)}
         return code.digest(modules, {**resolve.problem_identity(self.problem_entry), **chosen})
@@ -309,6 +310,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
         resolve.chosen("scale", line.get("scales", []), entry["scales"], name)
     for line in entry.get("tables", []):
         selection.blocks(line)
+        resolve.chosen("erratum", line.get("errata", []), {erratum["id"]: erratum for erratum in entry.get("errata", [])}, name)
     shown = {part: [line for line in entry.get(part, []) if scale in line.get("scales", [scale])] for part in SHOWN}
     entry = {**entry, **{part: lines for part, lines in shown.items() if part in entry}}
     wanted = parse_seeds(seeds) if seeds else None

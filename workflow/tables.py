@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
-from workflow import render
-from workflow.metrics import Array, NotRun, Run, Store, batch_sizes, parser
+from workflow import published, render
+from workflow.metrics import NotRun, Run, Store, batch_sizes, parser
 from workflow.plan import Cell, Paper, PlanError, load
 from workflow.record import BadRecord, atomic
 from workflow.selection import block_cells, blocks, companions, table_cells
-from workflow.statistics import interval, rank_correlation, standard_error
+from workflow.statistics import interval
 
 Row = dict[str, Any]
 
@@ -34,8 +33,10 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
     if entry["kind"] == "feasible":
         ends = [_feasible(store, cell) for cell in table_cells(paper, entry)]
         return pd.DataFrame([row for row in ends if row])
+    if entry["kind"] == "growth":
+        return pd.DataFrame(published.growth(paper, store, entry))
     if entry["kind"] == "published":
-        return pd.DataFrame([row for block in blocks(entry) for row in _published(paper, store, entry, block)])
+        return pd.DataFrame([row for block in blocks(entry) for row in published.rows(paper, store, entry, block)])
     rows = [_diagnostics(paper, store, entry, cell) for cell in table_cells(paper, entry)]
     return pd.DataFrame([row for row in rows if row])
 
@@ -45,7 +46,7 @@ def runs_of(paper: Paper, name: str) -> list[Run]:
     entry = entry_of(paper, name)
     if entry["kind"] in ("parameters", "settings"):
         return []
-    if entry["kind"] == "study":
+    if entry["kind"] in ("study", "growth"):
         return [paper.study(entry["study"])]
     if entry["kind"] == "published":
         found = [cell for block in blocks(entry) for cells in block_cells(paper, entry, block) for cell in cells.values()]
@@ -68,18 +69,26 @@ def as_markdown(paper: Paper, name: str, table: pd.DataFrame) -> str:
         [render.number(cell) if isinstance(cell, float) else str(cell) for cell in row] for row in table.itertuples(index=False)
     ]
     where = f" ({entry['where']})" if "where" in entry else ""
-    return (
-        f"# {entry.get('title', name)}{where}\n\n{paper.name}, scale {paper.scale}\n\n{render.table(list(table.columns), rows)}\n"
-    )
+    parts = [
+        f"# {entry.get('title', name)}{where}",
+        f"{paper.name}, scale {paper.scale}",
+        render.table(list(table.columns), rows),
+    ]
+    if entry.get("note"):
+        parts.append(entry["note"])
+    if found := [erratum for erratum in paper.entry.get("errata", []) if erratum["id"] in entry.get("errata", [])]:
+        lines = [f"* {erratum['where']}: {erratum['says']}. Instead: {erratum['instead']}" for erratum in found]
+        parts.append("\n".join(["What the paper itself gets wrong or contradicts:", "", *lines]))
+    return "\n\n".join(parts) + "\n"
 
 
 def _parameters(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
     """A parameter of each algorithm on each problem, budget and repetitions, as published: at scale `paper`."""
-    published = load(paper.name, "paper")
+    full = load(paper.name, "paper")
     problems = entry.get("problems", list(paper.entry["problems"]))
     rows = []
     for algorithm in entry["algorithms"]:
-        cells = {problem: published.cell(problem, algorithm) for problem in problems}
+        cells = {problem: full.cell(problem, algorithm) for problem in problems}
         values = {
             f"{entry['parameter']} ({problem})": cell.algorithm_entry.get(entry["parameter"], "-")
             for problem, cell in cells.items()
@@ -94,10 +103,10 @@ def _parameters(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
 
 def _settings(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
     """Several parameters of each algorithm on each problem, as published: at scale `paper`."""
-    published = load(paper.name, "paper")
+    full = load(paper.name, "paper")
     rows = []
     for algorithm, names in entry["settings"].items():
-        cells = {problem: published.cell(problem, algorithm).algorithm_entry for problem in entry["problems"]}
+        cells = {problem: full.cell(problem, algorithm).algorithm_entry for problem in entry["problems"]}
         if unknown := [name for name in names if any(name not in cell for cell in cells.values())]:
             known = ", ".join(set.intersection(*map(set, cells.values())) - {"is"})
             raise PlanError(f"table {entry['id']}: {algorithm} has no parameter {', '.join(unknown)}; known: {known}")
@@ -133,67 +142,6 @@ def _feasible(store: Store, cell: Cell) -> Row:
         "descent over the last 30 %": float(np.median(store.values(cell, "late_descent")[:, -1])),
         "seconds per 1000 evaluations": float(store.values(cell, "seconds")[:, -1].mean()) * 1000 / cell.budget,
         "data": store.data(cell),
-    }
-
-
-def _published(paper: Paper, store: Store, entry: Mapping[str, Any], block: Mapping[str, Any]) -> list[Row]:
-    """Our numbers on one problem beside a paper's, each run once; ranks are among those of one reading that have both."""
-    rows: dict[str, Row] = {}
-    for cells in block_cells(paper, entry, block):
-        ends = {curve: end for curve, cell in cells.items() if len(end := _end(store, cell, block))}
-        ranks = _ranks({curve: float(end.mean()) for curve, end in ends.items()}, block["published"])
-        for curve, end in ends.items():
-            row = _beside(store, cells[curve], block, end, block["published"].get(curve, np.nan))
-            rows.setdefault(cells[curve].name, {**row, **ranks[curve], "data": store.data(cells[curve])})
-    return list(rows.values())
-
-
-def _end(store: Store, cell: Cell, block: Mapping[str, Any]) -> Array:
-    """A block's metric where it is read, one number per seed; none where there is no record."""
-    try:
-        values = store.values(cell, block["metric"])
-    except NotRun:
-        return np.empty(0)
-    return values[:, _read_at(values, block) - 1]
-
-
-def _read_at(values: Array, block: Mapping[str, Any]) -> int:
-    """The column, from 1, at which a block reads; the last one where the runs of this scale are shorter."""
-    at, last = block.get("at", "end"), values.shape[1]
-    return last if at == "end" else min(at, last)
-
-
-def _beside(store: Store, cell: Cell, block: Mapping[str, Any], end: Array, published: float) -> Row:
-    """One method's mean and standard error, and the published number."""
-    values, mean = store.values(cell, block["metric"]), float(end.mean())
-    readings = dict.fromkeys(filter(None, (cell.algorithm_reading, cell.problem_reading)))
-    return {
-        "problem": block.get("label", block["problem"]),
-        "evaluations": _read_at(values, block) if values.shape[1] > 1 else cell.budget,
-        "metric": block["metric"],
-        "algorithm": cell.algorithm + (f"+{cell.variant}" if cell.variant else ""),
-        "reading": ", ".join(readings) or "default",
-        "mean": mean,
-        "standard error": float(standard_error(end)),
-        "seeds": len(end),
-        "published": float(published),
-        "ratio": mean / published if published else np.nan,
-    }
-
-
-def _ranks(ours: Mapping[str, float], published: Mapping[str, float]) -> dict[str, Row]:
-    """The rank of each method by our numbers and by the published ones, 1 for the least; NaN for who lacks one of them."""
-    both = [curve for curve, mean in ours.items() if curve in published and not np.isnan(mean)]
-    sides: Sequence[Sequence[float]] = [[side[curve] for curve in both] for side in (ours, published)]
-    ranks = [dict(zip(both, rankdata(side).tolist(), strict=True)) for side in sides]
-    correlation = rank_correlation(*sides)
-    return {
-        curve: {
-            "our rank": ranks[0].get(curve, np.nan),
-            "published rank": ranks[1].get(curve, np.nan),
-            "rank correlation": correlation,
-        }
-        for curve in ours
     }
 
 

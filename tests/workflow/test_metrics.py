@@ -373,6 +373,9 @@ def test_a_record_names_the_versions_of_the_libraries_that_its_problem_belongs_t
     for seed in named.seeds:
         toy.write(named, seed, {"true": 0.5}, provenance={"libraries": {"numpy": "2.0.1", "mujoco": "3.3.7", "scipy": "1"}})
     assert toy.store().versions(named) == ["mujoco 3.3.7", "numpy 2.0.1", "gymnasium unknown"]
+    for seed in named.seeds:
+        toy.write(named, seed, {"true": 0.5}, data="substitute: none of it", provenance={"libraries": {"numpy": "2.0.1"}})
+    assert toy.store().versions(named) == ["mujoco not installed", "numpy 2.0.1", "gymnasium not installed"]
 
 
 @pytest.mark.parametrize(

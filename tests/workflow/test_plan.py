@@ -184,6 +184,16 @@ def test_what_is_given_is_part_of_the_digest(mini):
     assert other.cell("giving", "own").digest != first
 
 
+def test_a_study_belongs_to_the_code_of_the_optimizers_that_it_builds_by_name():
+    nested = {
+        "T": 3,
+        "optimizers": {"A": {"is": "dumbo.DuMBO", "rate": 1}, "B": {"is": "turbo.TuRBO"}},
+        "optimizer": {"is": "bkb.BKB"},
+    }
+    assert resolve.targets(nested) == {"dumbo.DuMBO", "turbo.TuRBO", "bkb.BKB"}
+    assert resolve.targets({"T": 3, "levels": [1, 2]}) == set()
+
+
 def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_problem_names(mini, monkeypatch):
     def named(entry):
         entry["problems"]["plain"]["libraries"] = ["numpy"]
@@ -197,6 +207,30 @@ def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_problem_name
     monkeypatch.setattr(resolve, "version", lambda library: "0.0.1")
     (one, initial), giving = digests()
     assert one != here[0][0] and initial != here[0][1] and giving == here[1]
+
+
+def test_a_substitute_is_checked_like_parameters_and_needs_a_library(mini):
+    def standing_in(substitute, **more):
+        return lambda entry: entry["problems"]["plain"].update(substitute=substitute, **more)
+
+    plan = mini(standing_in({"features": "z-scored"}, libraries=["numpy"]))
+    assert plan.cell("plain", "greedy").problem_entry["features"] == "raw"
+    assert plan.cell("plain", "greedy").digest != mini().cell("plain", "greedy").digest
+    with pytest.raises(PlanError, match=r"problem plain: unknown parameter budget, colour of tables\.abalone; known: "):
+        mini(standing_in({"colour": "red", "budget": 3}, libraries=["numpy"]))
+    with pytest.raises(PlanError, match="'libraries' is a dependency of 'substitute'"):
+        mini(standing_in({"features": "z-scored"}))
+    with pytest.raises(PlanError, match=r"problems\.plain\.substitute: "):
+        mini(standing_in({}, libraries=["numpy"]))
+
+
+def test_a_substitute_supplies_no_missing_parameter(mini):
+    def change(entry):
+        entry["problems"]["plain"].update(substitute={"features": "raw"}, libraries=["numpy"])
+        del entry["problems"]["plain"]["features"]
+
+    with pytest.raises(PlanError, match=r"problem plain: missing parameter features of tables\.abalone"):
+        mini(change)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from problems.api import Evaluation, Problem
 from workflow import loop
 from workflow.seeds import rng
 from workflow.studies import (
+    acquisition_seconds,
     admm_maximum,
     ask_growth,
     decomposition_recovery,
@@ -547,3 +548,23 @@ def test_what_the_growth_refuses():
         growth(optimizers={"QFF": {}})
     with pytest.raises(TypeError, match="expected a problem on a Box"):
         ask_growth.run(0, Problem(Arms(np.zeros((2, 1))), lambda query, rng: None), t=[3], repeats=1, optimizers=QUERIES)
+
+
+SEARCHES = {"DuMBO": {**METHOD}, "ADD-DuMBO": {**{k: v for k, v in METHOD.items() if k != "decomposition"}, "outputs": "factors"},
+            "random": {"is": "random_search.RandomSearch"}}  # fmt: skip
+
+
+def test_the_acquisition_is_timed_apart_from_fits():
+    found = acquisition_seconds.run(0, waves(), T=6, n=2, optimizers=SEARCHES)
+    assert same_length(found)
+    assert_array_equal(found["method"], np.repeat([0, 1, 2], 4))
+    assert_array_equal(found["t"], [3, 4, 5, 6] * 3)
+    spent, rest = found["timing.acquisition"].reshape(3, 4), found["timing.rest"].reshape(3, 4)
+    assert (spent[:2] > 1e-3).all() and (rest[:2] > 1e-3).all()  # both the agreement and the fits take their time
+    assert (rest >= 0).all() and spent[2].sum() < spent[:2].sum() / 10
+    assert_allclose(found["timing.so_far"].reshape(3, 4), np.cumsum(spent, axis=1))
+
+
+def test_what_the_timing_of_acquisitions_refuses():
+    with pytest.raises(TypeError, match="expected a problem on a Box"):
+        acquisition_seconds.run(0, Problem(Arms(np.zeros((2, 1))), lambda query, rng: None), T=3, n=2, optimizers=SEARCHES)

@@ -10,6 +10,7 @@ from scipy import stats
 
 from tests.workflow.synthetic import Toy
 from workflow import plan, selection, tables
+from workflow import published as published_rows
 from workflow.metrics import BadRecords
 from workflow.plan import PlanError
 
@@ -17,7 +18,7 @@ NAN = np.nan
 SPREAD = np.array([-0.3, -0.1, 0.1, 0.3])  # over four seeds; its standard error is
 ERROR = 0.1290994449
 COLUMNS = ["problem", "evaluations", "metric", "algorithm", "reading", "mean", "standard error", "seeds", "published", "ratio",
-           "our rank", "published rank", "rank correlation", "data"]  # fmt: skip
+           "verdict", "our rank", "published rank", "rank correlation", "data"]  # fmt: skip
 BLOCK = {"problem": "p", "metric": "simple_regret", "at": 110, "label": "Powell (24-4)", "published": {"A": 2, "B": 4, "C": 3.5}}
 TABLE = {"id": "t", "kind": "published", "where": "Table 2", "title": "Minimal regrets", "curves": ["A", "B", "C", "uniform"],
          "blocks": [BLOCK]}  # fmt: skip
@@ -179,6 +180,73 @@ def test_variants_and_readings_may_be_curves_of_their_own(toy):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("published", "verdict"),
+    [(1, "reproduced"), (1.3, "reproduced"), (0.7, "reproduced"), (1.35, "ours is lower"), (0.6, "ours is higher")],
+)
+def test_a_cell_is_judged_by_the_interval_of_our_mean(tmp_path, published, verdict):
+    """Five seeds within 0.3 of 1: the 95 % t interval ends 2.776 * 0.2236/sqrt(5) = 0.278... away, by hand below."""
+    toy = Toy(tmp_path, seeds=5)
+    spread = np.array([-0.3, -0.2, 0.0, 0.2, 0.3])
+    toy.add("A", lambda seed: {"true": 1 - spread[seed] - np.ones(60)})
+    toy.entry["tables"] = [{**TABLE, "curves": ["A"], "blocks": [{**BLOCK, "published": {"A": published}}]}]
+    half = 2.7764451 * np.std(spread, ddof=1) / np.sqrt(5)
+    assert 0.3 < half < 0.35
+    assert built(toy).iloc[0]["verdict"] == verdict
+    quick = replace(toy.paper, scale="quick")
+    (row,) = published_rows.rows(quick, toy.store(), toy.entry["tables"][0], toy.entry["tables"][0]["blocks"][0])
+    assert row["verdict"] == "undecided"
+
+
+@pytest.mark.parametrize(("published", "verdict"), [(0.68, "reproduced"), (0.65, "undecided"), (2.1, "undecided")])
+def test_a_wide_interval_reproduces_nothing(tmp_path, published, verdict):
+    """Five seeds with mean 1 and a 95 % t interval that reaches from below zero beyond two."""
+    toy = Toy(tmp_path, seeds=5)
+    spread = np.array([-0.9, -0.9, 0.0, 0.8, 1.0])
+    toy.add("A", lambda seed: {"true": 1 - spread[seed] - np.ones(60)})
+    toy.entry["tables"] = [{**TABLE, "curves": ["A"], "blocks": [{**BLOCK, "published": {"A": published}}]}]
+    assert 2.7764451 * np.std(spread, ddof=1) / np.sqrt(5) > 1.1
+    assert built(toy).iloc[0]["verdict"] == verdict
+
+
+def test_four_seeds_decide_no_cell_and_nothing_published_is_no_verdict(toy):
+    assert built(toy)["verdict"].tolist() == ["undecided"] * 3 + [""]
+
+
+def test_exponents_stand_beside_printed_complexities(toy):
+    """Seconds c t^2 from t = 10 on, and something else before."""
+    t = np.array([1.0, 10, 20, 40] * 2)
+    toy.study("grown", lambda seed: {"t": t, "method": np.repeat([0.0, 1], 4), "s": np.where(t > 1, (1 + seed) * t**2, 7)})
+    lines = [
+        {"solution": "A", "says": {"complexity": "O(t^3)"}, "rows": {"method": 1}},
+        {"solution": "Q", "says": {"complexity": "O(t)"}},
+    ]
+    toy.entry["tables"] = [
+        {"id": "t", "kind": "growth", "study": "grown", "x": "t", "columns": ["s"], "from": 10, "lines": lines}
+    ]
+    a, q = built(toy).to_dict("records")
+    assert (a["solution"], a["complexity"], a["source"], a["seeds"]) == ("A", "O(t^3)", "measured", 4)
+    assert a["measured exponent of t from 10 on"] == pytest.approx(2)
+    assert (q["source"], q["seeds"]) == ("quoted, not measured", 0) and np.isnan(q["measured exponent of t from 10 on"])
+
+
+def test_errata_are_listed_below_a_table_and_must_be_known(toy, monkeypatch):
+    toy.entry["errata"] = [
+        {"id": "e", "where": "eq. (1)", "says": "1 = 2", "instead": "1 = 1"},
+        {"id": "f", "where": "", "says": "", "instead": ""},
+    ]
+    toy.entry["tables"][0].update(errata=["e"], note="as published")
+    text = tables.as_markdown(toy.paper, "t", built(toy))
+    assert text.endswith("as published\n\nWhat the paper itself gets wrong or contradicts:\n\n* eq. (1): 1 = 2. Instead: 1 = 1\n")
+    entry = {
+        **plan.resolve.read("bkb"),
+        "tables": [{**toy.entry["tables"][0], "blocks": [], "errata": ["no-such"], "scales": ["paper"]}],
+    }
+    monkeypatch.setattr(plan.resolve, "read", lambda *which: entry)
+    with pytest.raises(PlanError, match="unknown erratum 'no-such'; known: "):
+        plan.load("bkb", "smoke")
+
+
 def test_a_partial_table_leaves_out_what_was_not_run(toy):
     for seed in range(4):
         (toy.root / toy.cells["p", "B"].record(seed)).unlink()
@@ -215,5 +283,5 @@ def test_the_files_are_stable(toy, tmp_path, monkeypatch):
     assert list(pd.read_csv(first / "t.csv").columns) == COLUMNS
     text = (first / "t.md").read_text()
     assert "# Minimal regrets (Table 2)" in text
-    assert "| Powell (24-4) | 60 | simple_regret | B | default | 4 | 0.129 | 4 | 4 | 1 | 3 | 3 | 0.5 | real |" in text
-    assert "| uniform | default | 6 | 0.129 | 4 | - | - | - | - | 0.5 | real |" in text
+    assert "| Powell (24-4) | 60 | simple_regret | B | default | 4 | 0.129 | 4 | 4 | 1 | undecided | 3 | 3 | 0.5 | real |" in text
+    assert "| uniform | default | 6 | 0.129 | 4 | - | - |  | - | - | 0.5 | real |" in text
