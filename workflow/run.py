@@ -31,6 +31,7 @@ from workflow.instance import build_problem, initial_design, parameters_of
 from workflow.plan import Cell, Paper, PlanError, Study, load, parse_seeds, seed_range
 
 log = logging.getLogger("noregret.run")
+TOLD = (PlanError, record.BadRecord, fetch.DataUnavailable, ArithmeticError, np.linalg.LinAlgError, ImportError, ChildProcessError)
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             plan = plan or load(options.paper, options.scale)  # once, and its mistakes are told like any other
             hashes[curve] = _made(plan, curve, options)
-        except (PlanError, record.BadRecord, fetch.DataUnavailable, ArithmeticError, np.linalg.LinAlgError) as error:
+        except TOLD as error:  # what says by itself what to do
             print(f"error: {error}", file=sys.stderr)
             failed = True  # and the other curves are made all the same
     if failed:

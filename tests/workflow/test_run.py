@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from workflow import record
+from workflow import run as runner
 
 spec = importlib.util.spec_from_file_location("checkout", Path(__file__).with_name("checkout.py"))
 checkout = importlib.util.module_from_spec(spec)
@@ -150,6 +151,22 @@ def test_a_wrong_command_line_is_a_sentence(prepared, arguments, message):
     assert found.returncode == 1
     assert message in found.stderr
     assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize("error", [ImportError("pip install it"), ChildProcessError("build it anew")])
+def test_a_library_or_simulator_that_fails_is_a_sentence_and_the_other_curves_are_made(monkeypatch, capsys, error):
+    made = []
+
+    def run_cell(cell, **options):
+        made.append(cell.curve)
+        if cell.curve == "DuMBO":
+            raise error
+        return {}
+
+    monkeypatch.setattr(runner, "run_cell", run_cell)
+    assert runner.main(["dumbo", "cosmo", "DuMBO,random-search", "0", "--scale", "quick"]) == 1
+    assert made == ["DuMBO", "random-search"]
+    assert capsys.readouterr().err == f"error: {error}\n"
 
 
 TRUSS = """
