@@ -31,7 +31,15 @@ from workflow.instance import build_problem, initial_design, parameters_of
 from workflow.plan import Cell, Paper, PlanError, Study, load, parse_seeds, seed_range
 
 log = logging.getLogger("noregret.run")
-TOLD = (PlanError, record.BadRecord, fetch.DataUnavailable, ArithmeticError, np.linalg.LinAlgError, ImportError, ChildProcessError)
+TOLD = (
+    PlanError,
+    record.BadRecord,
+    fetch.DataUnavailable,
+    ArithmeticError,
+    np.linalg.LinAlgError,
+    ImportError,
+    ChildProcessError,
+)
 
 
 @dataclass(frozen=True)

@@ -164,6 +164,7 @@ def test_a_library_or_simulator_that_fails_is_a_sentence_and_the_other_curves_ar
         return {}
 
     monkeypatch.setattr(runner, "run_cell", run_cell)
+    monkeypatch.setattr(runner.signal, "signal", lambda *_: None)
     assert runner.main(["dumbo", "cosmo", "DuMBO,random-search", "0", "--scale", "quick"]) == 1
     assert made == ["DuMBO", "random-search"]
     assert capsys.readouterr().err == f"error: {error}\n"
