@@ -263,7 +263,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             plan = plan or load(options.paper, options.scale)  # once, and its mistakes are told like any other
             hashes[curve] = _made(plan, curve, options)
-        except TOLD as error:  # what says by itself what to do
+        except TOLD as error:
             print(f"error: {error}", file=sys.stderr)
             failed = True  # and the other curves are made all the same
     if failed:
