@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from workflow.resolve import own_parameters
 from workflow.seeds import with_seed
 from workflow.selection import picture as picture_of
 from workflow.selection import picture_cells
+from workflow.style import put_small_print, wrapped
 
 WARNING = "#B00000"
 PALETTE = 64  # colours of an animation
@@ -135,14 +135,12 @@ def _small_print(paper: Paper, name: str, best: Best, facts: Sequence[str], miss
 def _put_small_print(figure: Figure, small_print: str) -> None:
     """The small print below a still, on paper added there."""
     width, height = figure.get_size_inches()
-    note = textwrap.wrap(small_print, int(width * 22))
+    note = wrapped(small_print, width)
     low = 0.12 + 0.125 * len(note)
     total = height + low
     figure.set_size_inches(width, total)
     figure.set_layout_engine(ConstrainedLayoutEngine(rect=(0, low / total, 1, 1 - low / total), w_pad=0.06, h_pad=0.05))
-    figure.text(
-        0.06 / width, 0.06 / total, "\n".join(note), fontsize=6.3, color="#444444", va="bottom", ha="left", linespacing=1.15
-    )
+    put_small_print(figure, note)
 
 
 def _animate(path: Path, picture: Picture) -> None:

@@ -31,6 +31,7 @@ from workflow.plan import Paper, PlanError, load
 from workflow.record import BadRecord, atomic
 from workflow.selection import figure as figure_entry
 from workflow.selection import figure_runs
+from workflow.style import put_small_print, wrapped
 
 SHORT = 200.0  # the ratio of the ends of a short logarithmic axis
 RC: dict[Any, Any] = {
@@ -107,7 +108,7 @@ def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
     legend = _legend(panels)
     longest = max((len(str(handle.get_label())) for handle in legend), default=0)
     columns = max(1, min(len(legend), int(width / (0.75 + 0.065 * longest))))  # inches at font size 8
-    note = textwrap.wrap(small_print, int(width * 22))
+    note = wrapped(small_print, width)
     note_height = 0.1 + 0.125 * len(note)
     low = note_height + 0.2 * -(-len(legend) // columns) + 0.04
     total = height * down + low
@@ -122,9 +123,7 @@ def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
             handles=legend, loc="lower center", bbox_to_anchor=(0.5, note_height / total), ncols=columns, fontsize=8,
             handlelength=3.2, borderaxespad=0, borderpad=0, labelspacing=0.35,
         )  # fmt: skip
-    figure.text(
-        0.06 / width, 0.06 / total, "\n".join(note), fontsize=6.3, color="#444444", va="bottom", ha="left", linespacing=1.15
-    )
+    put_small_print(figure, note)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""One colour, marker and dash per algorithm across all papers: readable in greyscale and by colour-blind readers.
+"""One colour, marker and dash per algorithm across all papers, readable in greyscale and by colour-blind readers; small print.
 
 A name that is not in the table gets a look derived from the name itself, so that it, too, never changes.
 """
@@ -8,6 +8,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+SMALL_PRINT, MARGIN = 6.3, 0.06  # points; inches
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"  # Okabe and Ito's palette, its yellow left out
 BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#8A8A8A"
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY)
@@ -97,3 +102,25 @@ def _lighter(colour: str, share: float) -> str:
 def column_look(position: int) -> Look:
     """The look of the n-th column of a study, which belongs to no algorithm."""
     return Look(COLOURS[position % 8], MARKERS[position % len(MARKERS)], DASHES[position // 8 % len(DASHES)])
+
+
+def wrapped(text: str, width: float) -> list[str]:
+    """A small print in lines that fit on paper of a width in inches; measured, since capitals are wider than other letters."""
+    font, lines = FontProperties(size=SMALL_PRINT), [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".lstrip()
+        points, _, _ = text_to_path.get_text_width_height_descent(longer, font, ismath=False)
+        if lines[-1] and points > 72 * (width - 2 * MARGIN):
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def put_small_print(figure: Figure, lines: list[str]) -> None:
+    """Into the lower left corner."""
+    width, height = figure.get_size_inches()
+    figure.text(
+        MARGIN / width, MARGIN / height, "\n".join(lines), fontsize=SMALL_PRINT, color="#444444", va="bottom", ha="left",
+        linespacing=1.15,
+    )  # fmt: skip

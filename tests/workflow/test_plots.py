@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 from scipy import stats
 
 from tests.workflow.synthetic import Toy, noisy
@@ -530,3 +532,14 @@ def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
     for seed in range(4):
         (toy.root / toy.cells["p", "B"].record(seed)).unlink()
     assert set(tables.build(toy.paper, toy.store(partial=True), "t")["algorithm"]) == {"A", "C"}
+
+
+def test_small_print_keeps_its_width_whatever_its_letters():
+    """Capitals are wider: by the number of letters alone a line of them would leave the paper."""
+    for text in ("not run: " + "SAASBO; ADD-DuMBO, TuRBO, MS-UCB " * 12, "all of it in the small letters that most have " * 12):
+        lines = style.wrapped(text, 8.0)
+        assert " ".join(lines) == " ".join(text.split())
+        widths = [text_to_path.get_text_width_height_descent(line, FontProperties(size=6.3), False)[0] / 72 for line in lines]
+        assert max(widths) <= 7.88 and min(widths[:-1]) > 7.1
+    assert style.wrapped("", 1) == [""]
+    assert style.wrapped("a-word-that-is-wider-than-its-line b", 0.2) == ["a-word-that-is-wider-than-its-line", "b"]
