@@ -49,7 +49,7 @@ LOOKS = {
     "ADD-DuMBO": Look(BLUE, "s", SOLID),
     "ADD-GPUCB": Look(GREEN, "^", LONG),
     "DEC-HBO": Look(PURPLE, "v", DASH_DOT),
-    "average-of-k": Look(BLACK, "d", DOTTED),
+    "average-of-5": Look("#8C510A", "*", SHORT),
     "MS-UCB": Look(SKY, "X", SHORT),
     "SAASBO": Look(ORANGE, "P", LONG),
     "TuRBO": Look("#6A3D9A", "h", DASH_DOT),

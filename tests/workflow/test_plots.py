@@ -15,7 +15,7 @@ from scipy import stats
 from tests.workflow.synthetic import Toy, noisy
 from workflow import panels, plots, selection, style, tables
 from workflow.metrics import BadRecords
-from workflow.plan import PlanError
+from workflow.plan import PlanError, load, papers
 
 FIGURE = {
     "id": "f",
@@ -199,6 +199,12 @@ def test_looks_are_fixed_distinct_and_readable_in_grey():
     assert style.look("a method of next year") == style.look("a method of next year")
     assert all(max(np.dot(to_rgb(look.colour), [0.3, 0.59, 0.11]) for look in [style.look(name)]) < 0.8 for name in style.LOOKS)
     assert len({style.look("BKB", n) for n in range(5)}) == 5
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_no_two_methods_of_a_paper_look_alike(paper):
+    names = list(load(paper, "paper").entry["algorithms"])
+    assert len({style.look(name) for name in names}) == len(names)
 
 
 def test_several_readings_of_an_algorithm_in_a_panel_look_different(toy):
