@@ -101,6 +101,11 @@ def mean_objective(found: Record) -> Array:
     return np.cumsum(-found.columns["true"]) / np.arange(1, found.rows + 1)
 
 
+def centre_distance(found: Record) -> Array:
+    """How far a variable lies from the centre of its range, the mean over the variables: 1/4 at uniform points, at most 1/2."""
+    return np.abs(found.columns["query"] - 0.5).mean(axis=1)
+
+
 def last_objective(found: Record) -> Array:
     """The true objective of each evaluation, as a paper minimises it."""
     return -found.columns["true"].astype(np.float64)
@@ -219,6 +224,7 @@ METRICS: Mapping[str, Metric] = {
     "infeasible": Metric("nothing feasible found", "share of seeds", infeasible),
     "feasible_evaluations": Metric("feasible evaluations after the initial design", "", feasible_evaluations),
     "search_for_feasible": Metric("evaluations to the first feasible one", "", search_for_feasible),
+    "centre_distance": Metric("mean distance of a variable from the centre", "range", centre_distance),
     "late_descent": Metric("descent over the last 30 % of the evaluations", "unit of f", late_descent),
     "stuck": Metric("recommendation not optimal", "share of seeds", stuck),
     "seconds": Metric("time of the algorithm", "s", seconds),

@@ -326,6 +326,12 @@ def test_search_for_a_feasible_point_begins_after_the_design(tmp_path, batch, fe
     assert_allclose(toy.store().values(cell, "search_for_feasible"), [[expected]])
 
 
+def test_the_distance_from_the_centre_is_a_mean_over_variables(tmp_path):
+    toy = Toy(tmp_path, budget=3, seeds=1)
+    cell = toy.add("A", lambda seed: {"true": np.zeros(3), "query": np.array([[0.5, 0.5], [0.0, 1.0], [0.25, 0.5]])})
+    assert_allclose(toy.store().values(cell, "centre_distance"), [[0, 0.5, 0.125]])
+
+
 @pytest.mark.parametrize(
     ("first", "drops", "expected"),
     [
