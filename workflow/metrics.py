@@ -354,7 +354,7 @@ class Store:
         if self.partial and not any((self.root / run.record(seed)).exists() for seed in run.seeds):
             return (), []
         try:
-            expected = with_data(run.digest, self._data_sha256(run))
+            expected = with_data(run.digest, self.data_sha256(run))
         except DataUnavailable as error:
             return (), [f"{run.name}: {error}"]
         good, bad = [], []
@@ -369,7 +369,7 @@ class Store:
                 bad.append(str(error))
         return tuple(good), bad
 
-    def _data_sha256(self, run: Run) -> str:
+    def data_sha256(self, run: Run) -> str:
         """The hash of the prepared table or of the simulator's version that the run's problem has now; "" without either."""
         if "simulator" in run.problem_entry:
             return version_sha256(built(run.problem_entry["simulator"], root=self.root))

@@ -2,7 +2,8 @@
 
 A curve is `algorithm[@reading][+variant]`. Every seed is its own record, written atomically; a record that is
 complete and current is kept, a stale one is set aside, anything else in its place is refused. A long run leaves a
-checkpoint from which it continues bit-identically.
+checkpoint from which it continues bit-identically. While a process makes a record no other one does; one that fails
+leaves its error beside it (workflow/lease.py).
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ from problems.api import Evaluation, Problem
 from workflow import async_loop, fetch, loop, record, seeds
 from workflow.digest import with_data
 from workflow.instance import build_problem, initial_design, parameters_of
+from workflow.lease import Lease, Refused
 from workflow.plan import Cell, Paper, PlanError, Study, load, parse_seeds, seed_range
 
 log = logging.getLogger("noregret.run")
 TOLD = (
     PlanError,
+    Refused,
     record.BadRecord,
     fetch.DataUnavailable,
     ArithmeticError,
@@ -57,6 +60,11 @@ def run_cell(cell: Cell, *, output: Path | None = None, limits: Limits = Limits(
 
 def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
     """Make one record unless it is there, complete and current; returns its trace hash."""
+    with Lease(path) as lease:
+        return _run_seed(cell, seed, path, limits, lease)
+
+
+def _run_seed(cell: Cell, seed: int, path: Path, limits: Limits, lease: Lease) -> str:
     problem = build_problem(cell, seed)
     digest = with_data(cell.digest, problem.data_sha256)
     if (kept := _existing(path, digest)) is not None:
@@ -68,13 +76,15 @@ def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> str:
     optimizer = kind(problem.domain, seeds.optimizer(seed, cell.problem, cell.algorithm), **parameters)
     setup = time.process_time() - setup
     progress = _resume(checkpoint, digest) or _started(cell, optimizer, *initial_design(cell, seed, problem))
+    lease.saved = progress.rows if checkpoint.exists() else 0
     began = saved = time.monotonic()
     cost = 0.0
     while progress.rows < cell.budget and time.monotonic() - began < limits.seconds:
         _step(cell, seed, problem, progress)
+        lease.renew()
         if time.monotonic() - saved > max(limits.checkpoint_every, 20 * cost):
             cost = _save(checkpoint, digest, progress)
-            saved = time.monotonic()
+            saved, lease.saved = time.monotonic(), progress.rows
     status = "complete" if progress.rows >= cell.budget else "cutoff"
     header = _header(cell, seed, problem, digest, progress, status)
     columns = _clipped(progress, cell.budget)
@@ -115,35 +125,41 @@ def run_initial(cell: Cell) -> dict[int, str]:
     """Make the records of the initial designs of all seeds; returns their trace hashes by seed."""
     hashes = {}
     for seed in cell.seeds:
-        problem = build_problem(cell, seed)
-        digest = with_data(cell.initial_digest, problem.data_sha256)
         path = cell.initial_folder / f"{seed}.parquet"
-        kept = _existing(path, digest)
-        hashes[seed] = kept if kept is not None else _write_initial(cell, seed, problem, digest, path)
+        with Lease(path):
+            problem = build_problem(cell, seed)
+            digest = with_data(cell.initial_digest, problem.data_sha256)
+            kept = _existing(path, digest)
+            hashes[seed] = kept if kept is not None else _write_initial(cell, seed, problem, digest, path)
     return hashes
 
 
 def run_study(study: Study) -> dict[int, str]:
     """Make the records of all seeds of a study; returns their trace hashes by seed."""
-    module, _, function = study.function.partition(".")
-    run = getattr(importlib.import_module(f"workflow.studies.{module}"), function)
     hashes = {}
     for seed in study.seeds:
-        problem = build_problem(study, seed)
-        digest = with_data(study.digest, problem.data_sha256)
-        path = study.record(seed)
-        kept = _existing(path, digest)
-        if kept is None:
-            header = {"paper": study.paper, "scale": study.scale, "study": study.id, "problem": study.problem, "seed": seed,
-                      "parameters": dict(study.parameters), "digest": digest, "status": "complete", "data": problem.data,
-                      "data_sha256": problem.data_sha256, "provenance": record.provenance()}  # fmt: skip
-            began = time.process_time()
-            columns = run(seed, problem, **study.parameters)
-            header |= {"cpu_seconds": time.process_time() - began, "peak_mib": _peak_mib()}
-            kept = record.write(path, header, columns)
-            log.info("%s seed %d: complete", study.name, seed)
-        hashes[seed] = kept
+        with Lease(study.record(seed)):
+            hashes[seed] = _run_study(study, seed)
     return hashes
+
+
+def _run_study(study: Study, seed: int) -> str:
+    module, _, function = study.function.partition(".")
+    run = getattr(importlib.import_module(f"workflow.studies.{module}"), function)
+    problem = build_problem(study, seed)
+    digest = with_data(study.digest, problem.data_sha256)
+    path = study.record(seed)
+    if (kept := _existing(path, digest)) is not None:
+        return kept
+    header = {"paper": study.paper, "scale": study.scale, "study": study.id, "problem": study.problem, "seed": seed,
+              "parameters": dict(study.parameters), "digest": digest, "status": "complete", "data": problem.data,
+              "data_sha256": problem.data_sha256, "provenance": record.provenance()}  # fmt: skip
+    began = time.process_time()
+    columns = run(seed, problem, **study.parameters)
+    header |= {"cpu_seconds": time.process_time() - began, "peak_mib": _peak_mib()}
+    found = record.write(path, header, columns)
+    log.info("%s seed %d: complete", study.name, seed)
+    return found
 
 
 def _write_initial(cell: Cell, seed: int, problem: Problem, digest: str, path: Path) -> str:
@@ -276,7 +292,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _made(plan: Paper, curve: str, options: argparse.Namespace) -> dict[int, str]:
-    """The trace hashes, by seed, of what the command line names. Raises PlanError, BadRecord, DataUnavailable."""
+    """The trace hashes, by seed, of what the command line names. Raises PlanError, Refused, BadRecord, DataUnavailable."""
     seeds = parse_seeds(options.seeds)
     if options.output and (len(seeds) > 1 or "," in options.curve):
         raise PlanError(f"-o names the record of one seed of one curve, got {options.curve} seeds {options.seeds}")

@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from workflow import record
+from workflow import lease, plan, record
 from workflow import run as runner
 
 spec = importlib.util.spec_from_file_location("checkout", Path(__file__).with_name("checkout.py"))
@@ -27,6 +28,9 @@ time.process_time = lambda: (time.sleep(0.01), real())[1]
 """
 
 
+LONG = ("BKB", "0", "--scale", "quick", "--checkpoint-every", "0")
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
     """One copy with its substitute data prepared; each test uses its own output files or scale."""
@@ -38,6 +42,19 @@ def prepared(tmp_path_factory):
 
 def run(copy, *arguments):
     return checkout.run(copy, "workflow.run", "mini", "abalone", *arguments)
+
+
+def begun(copy, folder, path):
+    """A run, slowed, that has saved itself once, and its checkpoint."""
+    command = [sys.executable, "-m", "workflow.run", "mini", "abalone", *LONG, "-o", str(path)]
+    slow = {**checkout.offline(copy), "PYTHONPATH": f"{folder}{os.pathsep}{copy}"}
+    (folder / "sitecustomize.py").write_text(SLOWED)
+    running = subprocess.Popen(command, cwd=copy, env=slow, stderr=subprocess.DEVNULL)
+    checkpoint = path.with_suffix(".checkpoint")
+    end = time.monotonic() + 30
+    while not checkpoint.exists() and time.monotonic() < end and running.poll() is None:
+        time.sleep(0.005)
+    return running, checkpoint
 
 
 def trace(path):
@@ -63,25 +80,33 @@ def test_a_quick_run_is_the_exact_prefix_of_a_longer_one(prepared, tmp_path, cur
 
 def test_kill_in_the_middle_and_resume_gives_the_identical_trace(prepared, tmp_path):
     whole, resumed = tmp_path / "whole.parquet", tmp_path / "resumed.parquet"
-    arguments = ("BKB", "0", "--scale", "quick", "--checkpoint-every", "0")
-    assert run(prepared, *arguments, "-o", str(whole)).returncode == 0
-    command = [sys.executable, "-m", "workflow.run", "mini", "abalone", *arguments, "-o", str(resumed)]
-    slow = {**checkout.offline(prepared), "PYTHONPATH": f"{tmp_path}{os.pathsep}{prepared}"}
-    (tmp_path / "sitecustomize.py").write_text(SLOWED)
-    running = subprocess.Popen(command, cwd=prepared, env=slow, stderr=subprocess.DEVNULL)
-    checkpoint = resumed.with_suffix(".checkpoint")
-    end = time.monotonic() + 30
-    while not checkpoint.exists() and time.monotonic() < end and running.poll() is None:
-        time.sleep(0.005)
+    assert run(prepared, *LONG, "-o", str(whole)).returncode == 0
+    running, checkpoint = begun(prepared, tmp_path, resumed)
     running.send_signal(signal.SIGKILL)
     running.wait()
     assert checkpoint.exists()
     assert not resumed.exists()
-    again = run(prepared, *arguments, "-o", str(resumed))
+    assert resumed.with_suffix(".running").exists()  # nobody could remove it, and it keeps nobody away
+    again = run(prepared, *LONG, "-o", str(resumed))
     assert again.returncode == 0
     assert "continues after evaluation" in again.stderr
     assert trace(resumed) == trace(whole)
     assert not checkpoint.exists()
+    assert not resumed.with_suffix(".running").exists()
+
+
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, -signal.SIGINT)])
+def test_while_a_process_makes_a_record_no_other_does_and_one_that_is_ended_leaves_no_lease(prepared, tmp_path, sent, status):
+    path = tmp_path / "run.parquet"
+    running, checkpoint = begun(prepared, tmp_path, path)
+    refused = run(prepared, *LONG, "-o", str(path))
+    assert running.poll() is None, "it ended before it was met"
+    assert refused.returncode == 1
+    assert f"error: {path}: process {running.pid} on " in refused.stderr
+    assert "wait for it or cancel it" in refused.stderr
+    running.send_signal(sent)
+    assert running.wait() == status
+    assert {found.name for found in tmp_path.glob("run.*")} == {checkpoint.name}  # no lease, no failure, no record
 
 
 def test_a_checkpoint_of_other_code_is_set_aside(prepared, tmp_path):
@@ -120,6 +145,60 @@ def test_a_foreign_or_half_written_file_is_refused_and_left_alone(prepared, tmp_
     assert "error:" in found.stderr
     assert "move it away" in found.stderr
     assert path.read_bytes() == content
+    told = lease.failure(path.with_suffix(".failed"))
+    assert f"error: {told.error}\n" == found.stderr
+    assert told.type == "BadRecord"
+    path.unlink()
+    assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0
+    assert [made.name for made in tmp_path.iterdir()] == ["run.parquet"]
+
+
+@pytest.fixture
+def sequential(tmp_path, monkeypatch):
+    """A cell that makes its five evaluations one by one, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    cell = plan.load("dumbo", "smoke").cell("six-hump-camel", "random-search")
+    return replace(cell, seeds=(0,), problem_entry={**cell.problem_entry, "room": 1})
+
+
+def test_an_error_that_nobody_expected_is_passed_on_with_a_note_of_where_the_run_would_go_on(sequential, monkeypatch):
+    real = runner._step
+
+    def step(cell, seed, problem, progress):
+        if progress.rows == 3:
+            raise KeyError("lost")
+        real(cell, seed, problem, progress)
+
+    monkeypatch.setattr(runner, "_step", step)
+    for _ in range(2):  # the second finds the checkpoint of the first
+        with pytest.raises(KeyError, match="lost"):
+            runner.run_cell(sequential, limits=runner.Limits(checkpoint_every=0))
+        told = lease.failure(lease.failed(sequential.record(0)))
+        assert (told.error, told.type, told.evaluations) == ("'lost'", "KeyError", 3)
+    monkeypatch.setattr(runner, "_step", real)
+    runner.run_cell(sequential)
+    assert [path.name for path in sequential.folder.iterdir()] == ["0.parquet"]
+
+
+def test_a_failure_before_the_first_evaluation_leaves_a_note_too(sequential, monkeypatch):
+    def build(cell, seed):
+        raise ImportError("pip install it")
+
+    study = replace(plan.load("dumbo", "smoke").study("recovery-camel"), seeds=(0,))
+    monkeypatch.setattr(runner, "build_problem", build)
+    made = {runner.run_cell: (sequential, sequential.record(0)), runner.run_study: (study, study.record(0)),
+            runner.run_initial: (sequential, sequential.initial_folder / "0.parquet")}  # fmt: skip
+    for make, (part, path) in made.items():
+        with pytest.raises(ImportError, match="pip install it"):
+            make(part)
+        assert lease.failure(lease.failed(path)).error == "pip install it"
+
+
+def test_a_run_says_at_every_step_that_it_goes_on(sequential, monkeypatch):
+    seen = []
+    monkeypatch.setattr(runner.Lease, "renew", lambda self: seen.append(lease.owner(self.path)[0].pid))
+    runner.run_cell(sequential)
+    assert seen == [os.getpid()] * 3  # after the design of two
 
 
 def test_a_time_limit_ends_after_a_whole_step_with_an_exact_prefix(prepared, tmp_path):
