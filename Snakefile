@@ -29,6 +29,8 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/simulators.smk"
 include: "workflow/rules/run.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/readings.smk"
+include: "workflow/rules/site.smk"
 
 
 rule all:

@@ -3,6 +3,7 @@
 Paired over seeds; paired t with Holm's correction over a claim's comparisons decides at 5 %, from five seeds on, the
 exact sign-flip p stands beside it. A verdict is `reproduced`, `direction only`, `not reproduced`, or `undecided` with
 the reasons: substituted data, a scale other than `paper`, too few seeds, or hypotheses that the runs do not meet.
+A claim is judged under every reading, too, that changes one of its runs and for which the plan has all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,22 @@ from workflow.selection import DEFAULT
 from workflow.statistics import ENOUGH, LEVEL, holm
 
 REPRODUCED, DIRECTION, NOT, UNDECIDED = "reproduced", "direction only", "not reproduced", "undecided"
+NOT_RUN = "not run"
 Claim = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a claim comes to under another reading; all that is `not run` has no numbers."""
+
+    verdict: str
+    observed: str
+    reasons: tuple[str, ...]
+    seeds: int
+
+    @property
+    def was_run(self) -> bool:
+        return self.observed != NOT_RUN
 
 
 @dataclass(frozen=True)
@@ -46,29 +61,44 @@ class Verdict:
     seeds: int
     data: str
     note: str
-    readings: Mapping[str, str]
+    readings: Mapping[str, Outcome]
     rerun: tuple[str, ...]
 
 
 def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
-    """The verdict on one claim, and what the other readings that it names would say."""
+    """The verdict on one claim, and what it comes to under the other readings that affect it."""
     verdict = _judge(paper, store, claim, DEFAULT)
-    return replace(verdict, readings={name: _in_short(paper, store, claim, name) for name in claim.get("readings", [])})
+    others = {name: _outcome(paper, store, claim, name, wanted) for name, wanted in readings_of(paper, claim).items()}
+    return replace(verdict, readings=others)
 
 
 def runs(paper: Paper) -> list[Run]:
-    """Every run that a claim reads. Raises PlanError where none is planned, except under another reading."""
+    """Every run that a claim reads, under all readings. Raises PlanError where none is planned under the default one."""
     found: list[Run] = []
     for claim in paper.entry.get("claims", []):
         found += runs_of(paper, claim["check"])
-        for reading in claim.get("readings", []):
-            if reading not in paper.entry.get("readings", {}):
-                raise PlanError(
-                    f"claim {claim['id']}: unknown reading {reading!r}; known: {', '.join(paper.entry.get('readings', {}))}"
-                )
-            with suppress(PlanError):
-                found += runs_of(paper, claim["check"], reading)
+        found += [run for wanted in readings_of(paper, claim).values() for run in wanted]
     return found
+
+
+def readings_of(paper: Paper, claim: Claim) -> dict[str, list[Run]]:
+    """The other readings that affect a claim, with its runs under each.
+
+    A reading affects a claim if at least one of its runs is another one then. Where the plan lacks some of them the reading
+    is left out; if the claim names it, it stays, without runs. Raises PlanError where a claim names an unknown reading.
+    """
+    known, named = paper.entry.get("readings", {}), claim.get("readings", [])
+    if unknown := [name for name in named if name not in known]:
+        raise PlanError(f"claim {claim['id']}: unknown reading {', '.join(unknown)}; known: {', '.join(known) or 'none'}")
+    usual, found = [run.name for run in runs_of(paper, claim["check"])], {}
+    for reading in known:
+        try:
+            wanted = runs_of(paper, claim["check"], reading)
+        except PlanError:
+            wanted = []
+        if wanted or reading in named:
+            found[reading] = wanted
+    return {reading: wanted for reading, wanted in found.items() if [run.name for run in wanted] != usual}
 
 
 def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
@@ -76,12 +106,12 @@ def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
     evidence = Evidence(paper, store, reading)
     try:
         comparisons, missing = compare(evidence, check), ""
-        data = sorted({store.data(run) for run in wanted if store.has(run)})
+        data = sorted({store.data(run) for run in {run.name: run for run in wanted}.values() if store.has(run)})
         seeds = min((comparison.n for comparison in comparisons), default=0)
     except NotRun as error:
         comparisons, missing, data, seeds = [], str(error), [], 0
     corrected = holm([comparison.p for comparison in comparisons]) if comparisons else np.empty(0)
-    observed = "not run" if missing else _observed(claim, comparisons, corrected)
+    observed = NOT_RUN if missing else _observed(claim, comparisons, corrected)
     reasons = [missing] if missing else _reasons(evidence, claim, comparisons, data, seeds)
     return Verdict(
         id=claim["id"],
@@ -96,19 +126,20 @@ def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
         data="; ".join(data),
         note=claim.get("note", ""),
         readings={},
-        rerun=tuple(dict.fromkeys(_command(run) for run in wanted)),
+        rerun=tuple(dict.fromkeys(command(run) for run in wanted)),
     )
 
 
-def _in_short(paper: Paper, store: Store, claim: Claim, reading: str) -> str:
-    """The verdict under another reading; `not run` where the plan has no such runs."""
+def _outcome(paper: Paper, store: Store, claim: Claim, reading: str, planned: Sequence[Run]) -> Outcome:
+    """The verdict under another reading in short."""
+    if not planned:
+        return Outcome(NOT_RUN, NOT_RUN, (f"not planned at scale {paper.scale}",), 0)
     try:
         verdict = _judge(paper, store, claim, reading)
-    except PlanError:
-        return "not run"
-    if verdict.observed == "not run":
-        return "not run"
-    return f"{verdict.verdict} (observed: {verdict.observed})" if verdict.reasons else verdict.verdict
+    except PlanError as error:  # a hypothesis about a curve that the check does not read
+        return Outcome(NOT_RUN, NOT_RUN, (str(error),), 0)
+    judged = NOT_RUN if verdict.observed == NOT_RUN else verdict.verdict
+    return Outcome(judged, verdict.observed, verdict.reasons, verdict.seeds)
 
 
 def _observed(claim: Claim, comparisons: Sequence[Comparison], corrected: np.ndarray) -> str:
@@ -185,14 +216,14 @@ def _parameter(cell: Cell, name: str) -> Any:
     return value
 
 
-def _command(run: Run) -> str:
+def command(run: Run) -> str:
     """What makes the records of a run again."""
     place = f"{run.problem_name} {run.curve}" if isinstance(run, Cell) else f"studies {run.id}"
     return f"python -m workflow.run {run.paper} {place} {seed_range(run.seeds)} --scale {run.scale}"
 
 
-def as_json(paper: Paper, verdicts: Sequence[Verdict]) -> str:
-    """All verdicts and comparisons, and what the YAML registers beside them."""
+def as_json(paper: Paper, verdicts: Sequence[Verdict], *, partial: bool = False) -> str:
+    """All verdicts and comparisons, and what the YAML registers beside them; whether records may be missing."""
     rows = []
     for verdict in verdicts:
         row = asdict(verdict)
@@ -203,7 +234,8 @@ def as_json(paper: Paper, verdicts: Sequence[Verdict]) -> str:
         del row["p_holm"]
         rows.append(row)
     registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
-    whole = {"paper": paper.name, "scale": paper.scale, "claims": rows, **registered}
+    says = {name: reading["says"] for name, reading in paper.entry.get("readings", {}).items()}
+    whole = {"paper": paper.name, "scale": paper.scale, "partial": partial, "claims": rows, "readings": says, **registered}
     return json.dumps(_plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -229,7 +261,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     folder = options.output or Path("figures", options.scale, options.paper)
-    for name, text in (("verdicts.md", render.as_markdown(paper, verdicts)), ("verdicts.json", as_json(paper, verdicts))):
+    whole = as_json(paper, verdicts, partial=options.partial)
+    for name, text in (("verdicts.md", render.as_markdown(paper, verdicts)), ("verdicts.json", whole)):
         with atomic(folder / name) as temporary:
             temporary.write_text(text)
     print(f"wrote {folder / 'verdicts.md'}, {folder / 'verdicts.json'}", file=sys.stderr)

@@ -26,7 +26,7 @@ __all__ = ["Cell", "Paper", "PlanError", "Study", "chosen_papers", "load", "name
 
 ROOT = resolve.ROOT
 RUNNER = ("workflow.loop", "workflow.seeds", "workflow.designs")
-SHOWN = ("figures", "tables", "pictures")  # what a scale may leave out
+SHOWN = ("figures", "ranks", "tables", "pictures")  # what a scale may leave out
 UNLIMITED = 1 << 30  # of parallel evaluations
 Place = tuple[str, str]  # `problem[@reading]` and `algorithm[@reading][+variant]`
 
@@ -296,7 +296,7 @@ def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
 
 
 def names_of(plans: Mapping[str, Paper], section: str, *, moves: bool = False) -> list[str]:
-    """The ids of all figures, tables or pictures (that move, or do not) of some papers; if none, one that matches nothing."""
+    """The ids in a section of some papers (of pictures: those that move, or do not); if none, one that matches nothing."""
     lines = [line for plan in plans.values() for line in plan.entry.get(section, [])]
     return sorted({line["id"] for line in lines if line.get("moves", False) == moves}) or ["-"]
 

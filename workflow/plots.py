@@ -1,7 +1,8 @@
 """Draw one figure of a paper: `python -m workflow.plots PAPER FIGURE [--scale S] [-o DIR]`.
 
-Writes <figure>.pdf, <figure>.png and <figure>.csv (what is drawn) into figures/<scale>/<paper>/. The files are the same
-bytes when drawn again. Substituted data are named in the small print and written across their panels.
+Writes <figure>.pdf, .png, .csv (what is drawn) and .json (the same, thinned, for interactive pages) into
+figures/<scale>/<paper>/. The files are the same bytes when drawn again. Substituted data are named in the small print and
+written across their panels.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from workflow.interactive import as_json
 from workflow.metrics import OPTIMAL, Store, parser
 from workflow.panels import BANDS, Dots, Line, Panel, drawn, panels_of
 from workflow.plan import Paper, PlanError, load
@@ -33,6 +35,7 @@ from workflow.selection import figure as figure_entry
 from workflow.selection import figure_runs
 from workflow.style import put_small_print, wrapped
 
+KINDS = ("pdf", "png", "csv", "json")
 SHORT = 200.0  # the ratio of the ends of a short logarithmic axis
 RC: dict[Any, Any] = {
     "font.size": 9, "axes.titlesize": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
@@ -42,11 +45,11 @@ RC: dict[Any, Any] = {
 
 
 def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
-    """Write one figure as PDF, PNG and CSV; returns their paths. Raises PlanError, BadRecord."""
+    """Write one figure as PDF, PNG, CSV and JSON; returns their paths. Raises PlanError, BadRecord."""
     panels = panels_of(paper, store, name)
     with plt.rc_context({**matplotlib.rcParamsDefault, **RC}):
         figure = _figure(panels, _small_print(paper, name, panels))
-        paths = [folder / f"{name}.{kind}" for kind in ("pdf", "png", "csv")]
+        paths = [folder / f"{name}.{kind}" for kind in KINDS]
         with atomic(paths[0]) as temporary:
             figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Title": f"{paper.name} {name}"})
         with atomic(paths[1]) as temporary:
@@ -54,6 +57,8 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
         plt.close(figure)
     with atomic(paths[2]) as temporary:
         drawn(panels).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
+    with atomic(paths[3]) as temporary:
+        temporary.write_text(as_json(figure_entry(paper, name).get("title", name), panels))
     return paths
 
 

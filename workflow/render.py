@@ -24,6 +24,7 @@ feasible its value is infinite; then the exact signed-rank test decides, with th
 DEVIATION = ("paper", "code", "default", "reading", "why")
 SUMMARY = ("claim", "where", "statement", "verdict", "weakest comparison: effect [95 %]", "p (Holm)", "p (sign flip)", "seeds",
            "comparisons", "other readings")  # fmt: skip
+FEW = 3  # readings that were not run and are still named
 
 
 def as_markdown(paper: Paper, verdicts: Sequence[Verdict]) -> str:
@@ -76,12 +77,28 @@ def number(value: float) -> str:
 def _summary(verdicts: Sequence[Verdict]) -> str:
     rows = []
     for verdict in verdicts:
-        others = "; ".join(f"{name}: {short}" for name, short in verdict.readings.items())
         weakest, p, p_flip = _weakest(verdict)
         link, many = f"[{verdict.id}](#{verdict.id.lower()})", str(len(verdict.comparisons))
         judged = f"**{in_full(verdict)}**"
-        rows.append([link, verdict.where, verdict.says, judged, weakest, p, p_flip, str(verdict.seeds), many, others or "-"])
+        rows.append(
+            [link, verdict.where, verdict.says, judged, weakest, p, p_flip, str(verdict.seeds), many, _other_readings(verdict)]
+        )
     return table(SUMMARY, rows) if rows else ""
+
+
+def _other_readings(verdict: Verdict) -> str:
+    """The readings by what is observed under them: first what differs from the default, then the same, last those not run."""
+    groups: dict[str, list[str]] = {}
+    missing = [name for name, outcome in verdict.readings.items() if not outcome.was_run]
+    judged = [(name, outcome) for name, outcome in verdict.readings.items() if outcome.was_run]
+    for name, outcome in sorted(judged, key=lambda pair: pair[1].observed == verdict.observed):
+        other = f"**{outcome.observed}**{' (undecided)' if outcome.reasons else ''}"
+        what = "same" if outcome.observed == verdict.observed else other
+        seeds = f" ({outcome.seeds} seeds)" if outcome.seeds != verdict.seeds else ""
+        groups.setdefault(f"{what} under", []).append(name + seeds)
+    if missing:
+        groups["not run"] = missing if len(missing) <= FEW else [f"{len(missing)} readings"]
+    return "; ".join(f"{what}: {', '.join(names)}" for what, names in groups.items()) or "-"
 
 
 def _weakest(verdict: Verdict) -> tuple[str, str, str]:

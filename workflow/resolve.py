@@ -59,7 +59,7 @@ def read(name: str, root: Path = ROOT) -> dict[str, Any]:
 
 def papers(root: Path = ROOT) -> list[str]:
     """The names of all papers that have a YAML."""
-    return sorted(path.stem for path in (root / "papers").glob("*.yaml") if path.stem != "costs")
+    return sorted(path.stem for path in (root / "papers").glob("*.yaml") if path.stem not in ("costs", "findings"))
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ Snakemake asks this before anything has run, so it imports no numerical library.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workflow.resolve import PlanError
@@ -60,14 +60,14 @@ def in_scale(paper: Paper, problem: str, curves: Iterable[str], **how: str) -> l
 
 
 def offered(paper: Paper) -> dict[str, Any]:
-    """The entry of a paper without the figures, tables and pictures of which this scale leaves out everything."""
-    left: Mapping[str, Remainder] = {"figures": _panels, "tables": _table_runs, "pictures": _pictured}
+    """The entry of a paper without the figures, ranks, tables and pictures of which this scale leaves out everything."""
+    left: Mapping[str, Remainder] = {"figures": _panels, "ranks": _compared, "tables": _table_runs, "pictures": _pictured}
     kept = {part: [line for line in paper.entry.get(part, []) if _has(paper, line, of)] for part, of in left.items()}
     return {**paper.entry, **{part: lines for part, lines in kept.items() if part in paper.entry}}
 
 
 def _has(paper: Paper, line: Line, of: Remainder) -> bool:
-    """Whether something is left of a figure, table or picture; a mistake in it is left to whoever draws it."""
+    """Whether something is left of a figure, ranks, a table or a picture; a mistake in it is left to whoever draws it."""
     try:
         return bool(of(paper, line))
     except PlanError:
@@ -212,6 +212,53 @@ def picture_cells(paper: Paper, name: str) -> list[Cell]:
 def _pictured(paper: Paper, entry: Line) -> list[Cell]:
     cells = [paper.cell(entry["problem"], curve) for curve in in_scale(paper, entry["problem"], entry["curves"])]
     return list({cell.name: cell for cell in cells}.values())
+
+
+def ranks(paper: Paper, name: str) -> Line:
+    """The line of ranks in the paper's YAML. Raises PlanError naming what is known."""
+    entries = {entry["id"]: entry for entry in paper.entry.get("ranks", [])}
+    if name not in entries:
+        raise PlanError(f"papers/{paper.name}.yaml: unknown ranks {name!r}; known: {', '.join(entries) or 'none'}")
+    return entries[name]
+
+
+def complete(run: Mapping[str, Collection[str]], curves: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The problems and curves of which every pair was run, given the curves that were run on each problem.
+
+    First go the problems on which fewer than half of the curves were run, then the curves that a remaining problem lacks.
+    """
+    problems = [problem for problem, there in run.items() if 2 * len(there) >= len(curves)]
+    return problems, [curve for curve in curves if all(curve in run[problem] for problem in problems)]
+
+
+def rank_cells(paper: Paper, name: str) -> dict[str, dict[str, Cell]]:
+    """The cell of each curve on each problem that ranks compare at this scale. Raises PlanError where it leaves nothing."""
+    cells = _ranked(paper, ranks(paper, name))
+    if not cells:
+        raise PlanError(f"ranks {name}: scale {paper.scale} leaves fewer than two problems with two curves to compare")
+    return cells
+
+
+def rank_runs(paper: Paper, name: str) -> list[Cell]:
+    """Every run whose records ranks read."""
+    cells = [cell for row in rank_cells(paper, name).values() for cell in row.values()]
+    return [companion for cell in cells for companion in companions(paper, cell)]
+
+
+def _compared(paper: Paper, entry: Line) -> Sequence[object]:
+    return list(_ranked(paper, entry))
+
+
+def _ranked(paper: Paper, entry: Line) -> dict[str, dict[str, Cell]]:
+    """The complete part of what this scale has of a line of ranks; nothing where there is nothing to compare."""
+    planned = {
+        problem: {curve: place(paper, problem, curve) for curve in in_scale(paper, problem, entry["curves"])}
+        for problem in entry["problems"]
+    }
+    problems, curves = complete(planned, entry["curves"])
+    if min(len(problems), len(curves)) < 2:
+        return {}
+    return {problem: {curve: planned[problem][curve] for curve in curves} for problem in problems}
 
 
 def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:

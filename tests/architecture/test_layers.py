@@ -39,10 +39,13 @@ READERS = tuple(
         "evidence",
         "checks",
         "claims",
+        "sensitivity",
         "render",
         "panels",
         "plots",
+        "ranks",
         "picture",
+        "status",
         "style",
         "tables",
     )

@@ -9,6 +9,7 @@ import pytest
 from tests.workflow.synthetic import Toy, noisy
 from workflow import claims, evidence, render
 from workflow.claims import DIRECTION, NOT, REPRODUCED, UNDECIDED
+from workflow.metrics import BadRecords
 from workflow.plan import PlanError
 from workflow.statistics import below_zero
 
@@ -21,6 +22,11 @@ def claim(check=LESS, **more):
 
 def judged(toy, check=LESS, **more):
     return claims.judge(toy.paper, toy.store(), claim(check, **more))
+
+
+def observed(verdict):
+    """What is observed under each other reading."""
+    return {name: outcome.observed for name, outcome in verdict.readings.items()}
 
 
 def pair(root, a, b, spread=0.01, **options):
@@ -227,7 +233,7 @@ def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(tmp_path):
         assert values == pytest.approx(np.full((10, 60), ratio))
         assert {run.name for run in evidence.runs_of(toy.paper, check, reading)} == {f"toy/{name}" for name in names}
     found = judged(toy, check, readings=["raw"])
-    assert (found.verdict, found.readings) == (REPRODUCED, {"raw": NOT})
+    assert (found.verdict, observed(found)) == (REPRODUCED, {"raw": NOT})
 
 
 @pytest.mark.parametrize(
@@ -390,12 +396,92 @@ def test_regret_bound_at_every_step(tmp_path):
     assert judged(toy, {**check, "factor": 2}).verdict == NOT
 
 
-def test_other_readings_stand_beside_the_verdict(tmp_path):
-    toy = pair(tmp_path, 0.9, 0.5)
+def under_readings(root):
+    """A beats B by default and loses under `code`, `first` changes A alone, `other` neither of them, `never` is not planned."""
+    toy = pair(root, 0.9, 0.5)
     for name, level in (("A", 0.4), ("B", 0.8)):
         toy.add(name, noisy(level), reading="code")
-    toy.entry["readings"]["never-run"] = toy.entry["readings"]["code"]
-    assert judged(toy, readings=["code", "never-run"]).readings == {"code": NOT, "never-run": "not run"}
+    toy.add("A", noisy(0.7), reading="first", seeds=4)
+    toy.add("C", noisy(0.7), reading="other")
+    toy.entry["readings"] |= {
+        "first": {"says": "another A", "algorithms": {"A": {"beta": 2}}},
+        "other": {"says": "another C", "algorithms": {"C": {"beta": 2}}},
+        "never": {"says": "nobody runs it", "algorithms": {"*": {"beta": 3}}},
+    }
+    return toy
+
+
+def test_a_claim_is_judged_under_every_planned_reading_that_changes_one_of_its_runs(tmp_path):
+    toy = under_readings(tmp_path)
+    found = judged(toy)
+    assert found.verdict == REPRODUCED
+    assert found.readings == {
+        "code": claims.Outcome(NOT, NOT, (), 10),
+        "first": claims.Outcome(UNDECIDED, REPRODUCED, ("4 seeds, 5 are needed",), 4),  # B keeps its default run
+    }
+    toy.entry["claims"] = [claim()]
+    assert {run.name for run in claims.runs(toy.paper)} == {f"toy/p/{name}" for name in ("A", "B", "A@code", "B@code", "A@first")}
+
+
+def test_a_reading_that_a_claim_names_is_judged_even_where_it_is_not_planned(tmp_path):
+    toy = under_readings(tmp_path)
+    found = judged(toy, readings=["never", "other"])
+    assert observed(found) == {"code": NOT, "first": REPRODUCED, "never": "not run"}  # `other` affects nothing here
+    assert found.readings["never"] == claims.Outcome("not run", "not run", ("not planned at scale paper",), 0)
+    with pytest.raises(PlanError, match="claim c: unknown reading cod; known: code, first, other, never"):
+        judged(toy, readings=["cod"])
+
+
+def test_a_reading_that_changes_nothing_where_regret_depends_on_all_runs_affects_nothing(tmp_path):
+    """On a problem without a known optimum a check reads the runs under all readings, whichever it is about."""
+    toy = Toy(tmp_path)
+    toy.entry["readings"]["other"] = {"says": "another C", "algorithms": {"C": {"beta": 2}}}
+    for name, level, reading in (("A", 0.9, ""), ("B", 0.5, ""), ("C", 0.7, "other"), ("A", 0.3, "code"), ("B", 0.8, "code")):
+        toy.add(name, noisy(level), problem="open", reading=reading)
+    toy.entry["problems"]["open"] = toy.entry["problems"]["p"]
+    assert observed(judged(toy, {**LESS, "problems": ["open"]})) == {"code": NOT}
+
+
+def test_a_claim_on_a_study_or_on_runs_of_one_reading_depends_on_no_other(tmp_path):
+    toy = study(tmp_path)
+    toy.add("A", noisy(0.9), reading="code")
+    assert judged(toy, {"test": "band", "study": "s", "column": "q", "at_most": 2}).readings == {}
+    assert judged(toy, {**LESS, "left": ["A@code"], "right": 40.0}).readings == {}
+
+
+def test_a_reading_without_records_is_not_run_in_a_partial_report(tmp_path):
+    toy = under_readings(tmp_path)
+    for seed in range(4):
+        (toy.root / toy.cells["p", "A@first"].record(seed)).unlink()
+    found = claims.judge(toy.paper, toy.store(partial=True), claim()).readings["first"]
+    assert (found.verdict, found.observed, found.seeds) == ("not run", "not run", 0)
+    assert "toy/p/A@first: not run" in found.reasons[0]
+    with pytest.raises(BadRecords, match="4 records are refused"):
+        judged(toy)
+
+
+def test_a_hypothesis_on_a_curve_without_a_run_under_a_reading_is_no_verdict(tmp_path):
+    toy = under_readings(tmp_path)
+    toy.add("C", noisy(0.7))
+    found = judged(toy, requires=[{"curve": "C", "problem": "p", "parameter": "qbar", "at_least": 2}])
+    assert (found.verdict, observed(found)) == (REPRODUCED, {"code": "not run", "first": REPRODUCED})
+    assert "no run makes the curve 'C@code'" in found.readings["code"].reasons[0]
+
+
+def test_the_ledger_spells_out_the_readings_that_change_something_and_counts_those_not_run(tmp_path):
+    toy = under_readings(tmp_path)
+    verdict = judged(toy, readings=["never"])
+    row = next(line for line in render.as_markdown(toy.paper, [verdict]).splitlines() if line.startswith("| [c](#c)"))
+    assert row.split(" | ")[-1] == "**not reproduced** under: code; same under: first (4 seeds); not run: never |"
+    missing = claims.Outcome("not run", "not run", (), 0)
+    many = replace(verdict, readings=dict.fromkeys("uvwx", missing))
+    assert "| not run: 4 readings |" in render.as_markdown(toy.paper, [many])
+    data = json.loads(claims.as_json(toy.paper, [verdict], partial=True))
+    assert data["partial"] is True
+    assert data["readings"]["first"] == "another A"
+    assert data["claims"][0]["readings"]["first"] == {
+        "verdict": UNDECIDED, "observed": REPRODUCED, "reasons": ["4 seeds, 5 are needed"], "seeds": 4,
+    }  # fmt: skip
 
 
 def test_a_partial_report_says_what_was_not_run(tmp_path):

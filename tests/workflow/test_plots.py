@@ -47,7 +47,7 @@ def words(toy, name="f"):
 def test_redrawn_files_are_the_same_bytes(toy, tmp_path):
     first = plots.draw(toy.paper, toy.store(), "f", tmp_path / "one")
     second = plots.draw(toy.paper, toy.store(), "f", tmp_path / "two")
-    assert [path.suffix for path in first] == [".pdf", ".png", ".csv"]
+    assert [path.suffix for path in first] == [".pdf", ".png", ".csv", ".json"]
     assert hashes(first) == hashes(second)
 
 

@@ -197,12 +197,14 @@ def test_the_papers_follow_the_schema_and_name_only_runs_that_are_planned(name):
             selection.figure_runs(paper, figure["id"])
         for table in paper.entry.get("tables", []):
             tables.runs_of(paper, table["id"])
+        for line in paper.entry.get("ranks", []):
+            selection.rank_runs(paper, line["id"])
 
 
 @pytest.mark.parametrize("name", plan.papers())
 def test_ids_are_unique_and_names_are_known(name):
     entry = plan.load(name, "paper").entry
-    for section in ("figures", "tables", "claims", "assumptions", "deviations", "errata", "studies"):
+    for section in ("figures", "ranks", "tables", "claims", "assumptions", "deviations", "errata", "studies"):
         ids = [item["id"] for item in entry.get(section, [])]
         assert len(ids) == len(set(ids))
     for item in [*entry.get("assumptions", []), *entry.get("deviations", [])]:

@@ -126,6 +126,21 @@ def test_finished_records_survive_an_interrupted_job(copy):
     assert (folder / "1.parquet").exists()
 
 
+def test_claims_by_readings_wait_for_the_runs_under_them(copy):
+    edit(copy / "papers" / "mini.yaml", "runs: [{}]", "runs: [{}, {algorithms: [BKB], readings: [wide]}]")
+    edit(
+        copy / "papers" / "mini.yaml",
+        "figures:",
+        "readings: {wide: {says: a wider kernel, algorithms: {BKB: {bandwidth: 9}}}}\nfigures:",
+    )
+    made = checkout.snakemake(copy, "readings")
+    assert made.returncode == 0, made.stderr
+    drawn = copy / "figures" / "smoke" / "mini"
+    (row,) = json.loads((drawn / "sensitivity.json").read_text())["rows"]
+    assert (row["id"], list(row["readings"]), row["readings"]["wide"]["seeds"]) == ("better", ["wide"], 2)
+    assert "a wider kernel" in (drawn / "sensitivity.md").read_text()
+
+
 def test_a_mistake_in_the_yaml_stops_before_any_job(copy):
     edit(copy / "papers" / "mini.yaml", "qbar: 2", "qbarr: 2")
     found = checkout.snakemake(copy)

@@ -346,7 +346,7 @@ def test_the_verdict_on_a_reading_is_none_on_default_runs(tmp_path):
     toy.elsewhere |= {("p", "A@mine"), ("q", "A@mine")}
     check = {**LESS, "problems": ["p"], "left": ["A", "B"], "right": ["C"]}
     found = judged(toy, check, readings=["mine"])
-    assert (found.verdict, found.readings) == (REPRODUCED, {"mine": "not run"})
+    assert (found.verdict, found.readings["mine"].observed) == (REPRODUCED, "not run")
     toy.entry["claims"] = [{"id": "c", "check": check, "readings": ["mine"]}]
     assert {run.name for run in claims.runs(toy.paper)} == {"toy/p/A", "toy/p/B", "toy/p/C"}
     named = judged(toy, {**check, "left": ["A@mine", "B"]})  # but a curve that a check names is one that is left out
@@ -361,7 +361,8 @@ def test_the_verdict_on_a_reading_leaves_out_what_that_on_the_default_one_does(t
         toy.add(name, noisy(0.5), problem="q", reading="code")
     toy.elsewhere.add(("q", "C@code"))
     check = {**LESS, "right": ["C"]}
-    assert judged(toy, check, readings=["code"]).readings == {"code": NOT}
+    found = judged(toy, check, readings=["code"])
+    assert {name: outcome.observed for name, outcome in found.readings.items()} == {"code": NOT}
     assert names(toy, check, "code") == ["p/A@code", "p/C@code", "q/A@code"]
 
 

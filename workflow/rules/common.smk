@@ -8,7 +8,14 @@ from workflow.prepared import (
     substitutes_allowed,
     superseded,
 )
-from workflow.selection import figure, figure_runs, picture, picture_cells
+from workflow.selection import (
+    figure,
+    figure_runs,
+    picture,
+    picture_cells,
+    rank_runs,
+    ranks,
+)
 from workflow.simulators import binary
 
 
@@ -52,6 +59,11 @@ def drawn_by(wildcards):
     return plan.markers(figure_runs(plan, wildcards.figure))
 
 
+def ranked(wildcards):
+    plan = PLAN[wildcards.paper]
+    return plan.markers(rank_runs(plan, wildcards.ranks))
+
+
 def pictured(wildcards):
     plan = PLAN[wildcards.paper]
     return plan.markers(picture_cells(plan, wildcards.picture))
@@ -71,8 +83,10 @@ def report_files(plan):
     folder = f"figures/{SCALE}/{plan.name}"
     figures = [
         f"{folder}/{entry['id']}.{kind}"
-        for entry in plan.entry.get("figures", [])
-        for kind in ("pdf", "png", "csv")
+        for section in ("figures", "ranks")
+        for entry in plan.entry.get(section, [])
+        for kind in ("pdf", "png", "csv", "json")
+        if kind != "json" or section == "figures"
     ]
     tables = [
         f"{folder}/{entry['id']}.{kind}"
@@ -85,12 +99,11 @@ def report_files(plan):
         for kind in ("png", "gif")
         if kind == "png" or entry.get("moves")
     ]
-    return (
-        figures
-        + tables
-        + pictures
-        + [f"{folder}/verdicts.md", f"{folder}/verdicts.json"]
-    )
+    ledger = [
+        f"{folder}/{name}"
+        for name in ("verdicts.md", "verdicts.json", "sensitivity.md", "runs.json")
+    ]
+    return figures + tables + pictures + ledger
 
 
 def code_of(module, entry):

@@ -6,7 +6,14 @@ rule figure:
     input:
         drawn_by,
     output:
-        multiext("figures/{scale}/{paper}/{figure}", ".pdf", ".png", ".csv"),
+        multiext("figures/{scale}/{paper}/{figure}", ".pdf", ".csv", ".json"),
+        report(
+            "figures/{scale}/{paper}/{figure}.png",
+            caption="../captions/figure.rst",
+            category="{paper}",
+            subcategory="figures",
+            labels={"figure": "{figure}", "scale": "{scale}"},
+        ),
     log:
         "logs/{scale}/{paper}/figures/{figure}.log",
     conda:
@@ -24,11 +31,48 @@ rule figure:
         "python -m workflow.plots {wildcards.paper} {wildcards.figure} --scale {wildcards.scale} {params.seeds} 2> {log}"
 
 
+rule ranks:
+    input:
+        ranked,
+    output:
+        multiext("figures/{scale}/{paper}/{ranks}", ".pdf", ".csv"),
+        report(
+            "figures/{scale}/{paper}/{ranks}.png",
+            caption="../captions/figure.rst",
+            category="{paper}",
+            subcategory="figures",
+            labels={"figure": "{ranks}", "scale": "{scale}"},
+        ),
+    log:
+        "logs/{scale}/{paper}/ranks/{ranks}.log",
+    wildcard_constraints:
+        ranks="|".join(names_of(PLAN, "ranks")),
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=15,
+    params:
+        seeds=SEEDS,
+        code=code_of(
+            "ranks", lambda plan, wildcards: {"entry": ranks(plan, wildcards.ranks)}
+        ),
+    shell:
+        "python -m workflow.ranks {wildcards.paper} {wildcards.ranks} --scale {wildcards.scale} {params.seeds} 2> {log}"
+
+
 rule picture:
     input:
         pictured,
     output:
-        "figures/{scale}/{paper}/{picture}.png",
+        report(
+            "figures/{scale}/{paper}/{picture}.png",
+            caption="../captions/figure.rst",
+            category="{paper}",
+            subcategory="pictures",
+            labels={"picture": "{picture}", "scale": "{scale}"},
+        ),
     log:
         "logs/{scale}/{paper}/pictures/{picture}.log",
     wildcard_constraints:
@@ -48,7 +92,14 @@ rule picture:
 
 use rule picture as moving_picture with:
     output:
-        multiext("figures/{scale}/{paper}/{picture}", ".png", ".gif"),
+        "figures/{scale}/{paper}/{picture}.png",
+        report(
+            "figures/{scale}/{paper}/{picture}.gif",
+            caption="../captions/figure.rst",
+            category="{paper}",
+            subcategory="pictures",
+            labels={"picture": "{picture}", "scale": "{scale}"},
+        ),
     wildcard_constraints:
         picture="|".join(names_of(PLAN, "pictures", moves=True)),
 
@@ -57,7 +108,14 @@ rule table:
     input:
         all_markers,
     output:
-        multiext("figures/{scale}/{paper}/{table}", ".md", ".csv"),
+        "figures/{scale}/{paper}/{table}.md",
+        report(
+            "figures/{scale}/{paper}/{table}.csv",
+            caption="../captions/table.rst",
+            category="{paper}",
+            subcategory="tables",
+            labels={"table": "{table}", "scale": "{scale}"},
+        ),
     log:
         "logs/{scale}/{paper}/tables/{table}.log",
     conda:
@@ -77,7 +135,14 @@ rule verdicts:
     input:
         all_markers,
     output:
-        multiext("figures/{scale}/{paper}/verdicts", ".md", ".json"),
+        "figures/{scale}/{paper}/verdicts.json",
+        report(
+            "figures/{scale}/{paper}/verdicts.md",
+            caption="../captions/verdicts.rst",
+            category="{paper}",
+            subcategory="claims",
+            labels={"table": "verdicts", "scale": "{scale}"},
+        ),
     log:
         "logs/{scale}/{paper}/verdicts.log",
     conda:

@@ -1,0 +1,48 @@
+# The static site of what a scale has drawn, and the list of runs that it shows.
+
+
+rule inventory:
+    input:
+        all_markers,
+    output:
+        "figures/{scale}/{paper}/runs.json",
+    log:
+        "logs/{scale}/{paper}/runs.log",
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=15,
+    params:
+        seeds=SEEDS,
+        code=code_of("inventory", lambda plan, _: {"entry": plan.entry}),
+    shell:
+        "python -m workflow.inventory {wildcards.paper} --scale {wildcards.scale} {params.seeds} 2> {log}"
+
+
+rule site:
+    input:
+        [path for name in PAPERS for path in report_files(PLAN[name])],
+        "papers/findings.yaml",
+    output:
+        "report/index.html",
+    log:
+        f"logs/{SCALE}/site.log",
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        scale=SCALE,
+        papers=",".join(PAPERS),
+        code=digest.digest(["workflow.site.build"], {}),
+    shell:
+        "python -m workflow.site --from figures/{params.scale} --papers {params.papers} -o report 2> {log}"
+
+
+rule report:
+    input:
+        "report/index.html",
