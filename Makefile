@@ -3,10 +3,12 @@ PAPERS ?=
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON ?= python3
 BIN := .venv/bin
+# what was said on the command line; all, if nothing was
+CHOSEN := $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) $(if $(PAPERS),--papers $(PAPERS))
 CONFIG := scale=$(SCALE) $(if $(PAPERS),papers=$(PAPERS)) $(if $(SEEDS),seeds=$(SEEDS))
 
 .DEFAULT_GOAL := help
-.PHONY: env figures test check reference help
+.PHONY: env figures report site readings status verify archive test check reference help
 
 env: .venv/.made               ## make the virtual environment .venv from the pinned lock
 
@@ -25,15 +27,37 @@ figures: env                   ## run the workflow and draw: SCALE=smoke|quick|p
 test: env                      ## run the test suite
 	$(BIN)/python -m pytest
 
-check: env                     ## formatter, linter, type checker, snakefmt, snakemake --lint
+check: env                     ## formatter, linter, type checker, snakefmt, snakemake --lint, whether README.md is up to date
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --lint
+	$(BIN)/python -m workflow.reference --check
 
-reference: env                 ## copy the figures, tables and verdicts of a scale to the committed figures/reference
-	$(BIN)/python -m workflow.reference $(SCALE) $(PAPERS)
+report: env                    ## the same, then the site report/index.html and Snakemake's own report: SCALE PAPERS SEEDS CORES
+	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) report --config $(CONFIG)
+	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --config $(CONFIG) --report report/snakemake.zip
+
+site: env                      ## the site of the committed figures/reference, in seconds and without a run: open report/index.html
+	$(BIN)/python -m workflow.site
+
+readings: env                  ## run what claims read under all readings, set claims against readings: SCALE PAPERS SEEDS CORES
+	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) readings --config $(CONFIG)
+
+status: env                    ## runs done, running, failed and missing, what they cost and will cost: SCALE PAPERS SEEDS WATCH=seconds
+	$(BIN)/python -m workflow.status --scale $(SCALE) --cores $(CORES) $(if $(PAPERS),--papers $(PAPERS)) \
+	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(WATCH),--watch $(WATCH))
+
+verify: env                    ## run a sample of the records again, compare bit for bit: N=20 SEED=1 MOST=seconds ARCHIVE=FILE
+	$(BIN)/python -m workflow.verify $(CHOSEN) $(if $(N),--records $(N)) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(MOST),--most-seconds $(MOST)) $(if $(ARCHIVE),--archive $(ARCHIVE))
+
+archive: env                   ## a zip of all finished records: SCALE PAPERS (default: everything)
+	$(BIN)/python -m workflow.archive $(CHOSEN)
+
+reference: env                 ## draw the largest scale that was run, commit it to figures/reference, write README.md: PAPERS CORES
+	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)
 
 help:                          ## list the targets and what they take from the environment
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12

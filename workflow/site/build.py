@@ -1,0 +1,128 @@
+"""Write the pages of the site."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from workflow import findings, record, sensitivity
+from workflow.resolve import ROOT
+from workflow.sensitivity import Matrix
+from workflow.site import text
+from workflow.site.algorithm import Algorithm, algorithms, styles
+from workflow.site.paper import Report, reports
+
+STATIC = Path(__file__).parent / "static"
+LIBRARIES = ("numpy", "scipy", "torch", "gpytorch", "snakemake", "mujoco", "gymnasium", "pandas", "scikit-learn")
+SYMBOL = {"reproduced": "✓", "direction only": "≈", "not reproduced": "✗", "undecided": "?", "not run": "·"}
+
+
+@dataclass(frozen=True)
+class Site:
+    """Everything that pages show, and where they go."""
+
+    root: Path
+    reports: Sequence[Report]
+    algorithms: Sequence[Algorithm]
+
+    def page(self, path: str, template: str, **shown: Any) -> None:
+        """Write one page; `up` leads from it to the top of the site."""
+        up = "../" * path.count("/")
+        words = _environment().get_template(template).render(site=self, up=up, path=path, **shown)
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text("\n".join(line.rstrip() for line in words.splitlines() if line.strip()) + "\n")
+
+
+def build(source: Path, target: Path, root: Path = ROOT, *, papers: Sequence[str] = ()) -> list[Path]:
+    """Make the site of the reports below `source`, of some papers or of all; returns its pages. Raises PlanError.
+
+    What an earlier call left in `target` is replaced; a folder that is no site is refused.
+    """
+    found = reports(source, papers)
+    _clear(target)
+    site = Site(target, found, algorithms(found, root))
+    shutil.copytree(STATIC, target / "static")
+    (target / "static" / "source.css").write_text(styles() + "\n")
+    known = {report.name: report for report in found}
+    told = [finding for finding in findings.load(root) if finding.paper in known]
+    site.page("index.html", "overview.html", environment=_versions(), commit=record.provenance()["commit"], source=source)
+    site.page("findings.html", "findings.html", findings=[(finding, known[finding.paper]) for finding in told])
+    site.page("methods.html", "methods.html")
+    for report in found:
+        _paper(site, report)
+    site.page("algorithms/index.html", "algorithms.html")
+    for algorithm in site.algorithms:
+        site.page(f"algorithms/{algorithm.name}.html", "algorithm.html", algorithm=algorithm)
+    return sorted(target.rglob("*.html"))
+
+
+def _paper(site: Site, report: Report) -> None:
+    """The page of a paper, its run-sets and pictures; curves become scripts, which a page read from a file may load."""
+    folder = site.root / report.name
+    folder.mkdir()
+    for path in sorted(report.folder.iterdir()):
+        if path.suffix in (".png", ".gif"):
+            shutil.copyfile(path, folder / path.name)
+    for shown in report.shown:
+        if shown.interactive:
+            data = (report.folder / shown.interactive).read_text().strip()
+            script = f"noregret.receive({json.dumps(f'{report.name}/{shown.id}')},{data});\n"
+            (folder / f"{shown.id}.js").write_text(script)
+    matrix = _matrix(report)
+    words = sensitivity.summary(matrix) if matrix else ""
+    site.page(f"{report.name}/index.html", "paper.html", report=report, matrix=matrix, summary=words)
+    for problem in report.problems:
+        site.page(f"{report.name}/runs-{problem}.html", "runs.html", report=report, problem=problem, runs=report.on(problem))
+    if report.runs.get("studies"):
+        site.page(f"{report.name}/studies.html", "runs.html", report=report, problem="", runs=report.runs["studies"])
+
+
+def _matrix(report: Report) -> Matrix | None:
+    """Claims by readings; None where these verdicts are older than that."""
+    return sensitivity.matrix(report.verdicts) if "readings" in report.verdicts else None
+
+
+def _clear(target: Path) -> None:
+    """Make room, if what is there is a site of ours."""
+    if target.exists() and any(target.iterdir()) and not (target / "static" / "source.css").exists():
+        raise FileExistsError(f"{target} holds something that is no site of this project: name another folder with -o")
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+
+
+def _environment() -> Environment:
+    found = Environment(
+        loader=PackageLoader("workflow.site"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    found.filters |= {"inline": text.inline, "slug": slug, "duration": duration, "short": short}
+    found.globals |= {"symbol": SYMBOL}
+    return found
+
+
+def slug(verdict: str) -> str:
+    """A verdict as the name of a style."""
+    return verdict.replace(" ", "-")
+
+
+def duration(seconds: float) -> str:
+    """CPU time for people: seconds, minutes or hours."""
+    if seconds < 90:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def short(value: float | None) -> str:
+    """A number of a record."""
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _versions() -> Mapping[str, str]:
+    return {name: version(name) for name in LIBRARIES}

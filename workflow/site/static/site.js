@@ -1,0 +1,193 @@
+// Curves that can be switched off, tables that sort, figures that open large. Everything else works without a script.
+"use strict";
+
+const noregret = (() => {
+  const waiting = new Map();
+
+  // ---- tables -------------------------------------------------------------------------------------------------------------
+  const value = (cell) => {
+    const text = cell.dataset.value ?? cell.textContent.trim();
+    const number = Number.parseFloat(text.replace("∞", "Infinity"));
+    return Number.isNaN(number) ? text : number;
+  };
+
+  const compare = (a, b) => {
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+    return a.localeCompare(b);
+  };
+
+  const sortable = (table) => {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const falling = head.getAttribute("aria-sort") === "ascending";
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", falling ? "descending" : "ascending");
+        const rows = [...table.tBodies[0].rows];
+        rows.sort((a, b) => (falling ? -1 : 1) * compare(value(a.cells[column]), value(b.cells[column])));
+        table.tBodies[0].append(...rows);
+      });
+    });
+  };
+
+  // ---- figures, enlarged --------------------------------------------------------------------------------------------------
+  const enlarge = (event) => {
+    const link = event.currentTarget;
+    const dialog = document.getElementById("large");
+    const picture = dialog.querySelector("img");
+    picture.src = link.href;
+    picture.alt = link.querySelector("img").alt;
+    dialog.showModal();
+    event.preventDefault();
+  };
+
+  // ---- curves -------------------------------------------------------------------------------------------------------------
+  const faded = (colour) => `${colour}22`;
+
+  const swatch = (line) => {
+    const drawing = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    drawing.setAttribute("width", "26");
+    drawing.setAttribute("height", "8");
+    drawing.setAttribute("aria-hidden", "true");
+    const stroke = document.createElementNS("http://www.w3.org/2000/svg", "line");
+    for (const [name, at] of Object.entries({ x1: 0, x2: 26, y1: 4, y2: 4, stroke: line.colour, "stroke-width": 2.5, "stroke-dasharray": line.dash.join(" ") })) stroke.setAttribute(name, at);
+    drawing.append(stroke);
+    return drawing;
+  };
+
+  // All lines of a panel over one list of x: where a line has no point there is a gap that is spanned.
+  const aligned = (panel, shown, logarithmic) => {
+    const all = [...new Set(panel.lines.flatMap((line) => panel.xs[line.x]))].filter((x) => !logarithmic[0] || x > 0).sort((a, b) => a - b);
+    const columns = [all];
+    for (const line of panel.lines) {
+      const at = new Map(panel.xs[line.x].map((x, i) => [x, i]));
+      for (const part of ["centre", "high", "low"]) {
+        columns.push(all.map((x) => {
+          const i = at.get(x);
+          if (i === undefined || !shown.has(line.label) || !line[part]) return i === undefined ? undefined : null;
+          const y = line[part][i];
+          return logarithmic[1] && y !== null && y <= 0 ? null : y;
+        }));
+      }
+    }
+    return columns;
+  };
+
+  const plot = (panel, state, place) => {
+    const readout = place.querySelector(".readout");
+    const chart = place.querySelector(".chart");
+    chart.replaceChildren();
+    const lines = panel.lines;
+    const bands = lines.flatMap((line, i) => (line.low ? [{ series: [3 * i + 2, 3 * i + 3], fill: faded(line.colour) }] : []));
+    const series = lines.flatMap((line) => [
+      { label: line.label, stroke: line.colour, width: 2, dash: line.dash, spanGaps: true, points: { show: panel.xs[line.x].length < 3 } },
+      { stroke: "transparent", spanGaps: true, points: { show: false } },
+      { stroke: "transparent", spanGaps: true, points: { show: false } },
+    ]);
+    const levels = (u) => {
+      for (const [label, y] of Object.entries(panel.levels)) {
+        const at = u.valToPos(y, "y", true);
+        if (y === null || !(at > u.bbox.top && at < u.bbox.top + u.bbox.height)) continue;
+        u.ctx.save();
+        u.ctx.strokeStyle = u.ctx.fillStyle = "#666666";
+        u.ctx.setLineDash([6, 4]);
+        u.ctx.beginPath();
+        u.ctx.moveTo(u.bbox.left, at);
+        u.ctx.lineTo(u.bbox.left + u.bbox.width, at);
+        u.ctx.stroke();
+        u.ctx.textAlign = "right";
+        u.ctx.fillText(label, u.bbox.left + u.bbox.width - 4, at - 4);
+        u.ctx.restore();
+      }
+    };
+    const told = (u) => {
+      const i = u.cursor.idx;
+      if (i === null || i === undefined) return;
+      const said = lines.flatMap((line, k) => {
+        const y = u.data[3 * k + 1][i];
+        return y === null || y === undefined ? [] : [`${line.label} ${y.toPrecision(4)}`];
+      });
+      readout.textContent = `${panel.xlabel} ${u.data[0][i]}: ${said.join(" · ")}`;
+    };
+    const axis = { grid: { stroke: "#e6e6e6", width: 1 }, ticks: { stroke: "#e6e6e6", width: 1 } };
+    const options = {
+      width: Math.max(260, chart.clientWidth), height: 300, legend: { show: false }, cursor: { drag: { x: true, y: true } },
+      scales: { x: { time: false, distr: state.log[0] ? 3 : 1 }, y: { distr: state.log[1] ? 3 : 1 } },
+      axes: [{ ...axis, label: panel.xlabel }, { ...axis, label: panel.ylabel, size: 66 }],
+      series: [{}, ...series], bands, hooks: { draw: [levels], setCursor: [told] },
+    };
+    return new uPlot(options, aligned(panel, state.shown, state.log), chart);
+  };
+
+  const toggle = (label, pressed, act) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(label);
+    button.setAttribute("aria-pressed", String(pressed));
+    button.addEventListener("click", () => {
+      const now = button.getAttribute("aria-pressed") !== "true";
+      button.setAttribute("aria-pressed", String(now));
+      act(now);
+    });
+    return button;
+  };
+
+  const explore = (data, place) => {
+    const lines = new Map(data.panels.flatMap((panel) => panel.lines).map((line) => [line.label, line]));
+    const shown = new Set(lines.keys());
+    const panels = data.panels.filter((panel) => panel.lines.length).map((panel) => {
+      const section = document.createElement("section");
+      section.innerHTML = '<h4></h4><div class="axes"></div><div class="chart"></div><p class="readout" aria-live="off"></p>';
+      section.querySelector("h4").textContent = panel.title.replaceAll("$", "");
+      if (panel.data.startsWith("substitute")) section.querySelector("h4").insertAdjacentHTML("beforeend", ' <span class="substitute">substitute data</span>');
+      const state = { shown, log: [...panel.log] };
+      const draw = () => plot(panel, state, section);
+      ["x", "y"].forEach((name, i) => {
+        section.querySelector(".axes").append(toggle(`logarithmic ${name}`, state.log[i], (now) => { state.log[i] = now; draw(); }));
+      });
+      return { section, draw };
+    });
+    const redraw = () => panels.forEach((panel) => panel.draw());
+    const toggles = document.createElement("div");
+    toggles.className = "toggles";
+    toggles.setAttribute("role", "group");
+    toggles.setAttribute("aria-label", "Curves");
+    for (const [label, line] of lines) {
+      const button = toggle(label.replaceAll("$", ""), true, (now) => { if (now) shown.add(label); else shown.delete(label); redraw(); });
+      button.prepend(swatch(line));
+      toggles.append(button);
+    }
+    place.append(toggles, ...panels.map((panel) => panel.section));
+    redraw();
+    let width = place.clientWidth;
+    new ResizeObserver(() => { if (place.clientWidth !== width) { width = place.clientWidth; redraw(); } }).observe(place);
+  };
+
+  const open = (button) => {
+    const place = button.nextElementSibling;
+    const hidden = !place.hidden;
+    place.hidden = hidden;
+    button.setAttribute("aria-expanded", String(!hidden));
+    button.textContent = hidden ? "Explore the curves" : "Close the curves";
+    if (place.childElementCount || waiting.has(button.dataset.figure)) return;
+    waiting.set(button.dataset.figure, place);
+    const script = document.createElement("script");
+    script.src = button.dataset.script;
+    document.head.append(script);
+  };
+
+  const receive = (figure, data) => explore(data, waiting.get(figure));
+
+  document.addEventListener("DOMContentLoaded", () => {
+    document.querySelectorAll("table.sortable").forEach(sortable);
+    document.querySelectorAll("a.enlarge").forEach((link) => link.addEventListener("click", enlarge));
+    document.querySelectorAll("button.explore").forEach((button) => button.addEventListener("click", () => open(button)));
+  });
+
+  return { receive };
+})();
