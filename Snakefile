@@ -24,6 +24,9 @@ wildcard_constraints:
     table="|".join(names_of(PLAN, "tables")),
 
 
+report: "workflow/captions/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/simulators.smk"
