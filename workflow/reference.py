@@ -23,6 +23,7 @@ from pathlib import Path
 from workflow import sensitivity
 from workflow.plan import Paper, PlanError, chosen_papers, load
 from workflow.resolve import read
+from workflow.site.text import mathematics
 
 KINDS = (".png", ".gif", ".md", ".json")
 ORDER = ("reproduced", "direction only", "not reproduced", "undecided")
@@ -115,7 +116,7 @@ def _is_empty(path: Path) -> bool:
 
 
 def _thumbnail(line: dict[str, str], picture: Path) -> str:
-    said = f"{line.get('title', line['id'])} ({line.get('where', '')})".replace('"', "'").replace("|", " ")
+    said = mathematics(f"{line.get('title', line['id'])} ({line.get('where', '')})").replace('"', "'").replace("|", " ")
     return f'<a href="{picture}"><img src="{picture}" alt="{said}" width="200"></a>'
 
 

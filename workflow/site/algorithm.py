@@ -18,7 +18,7 @@ from workflow import costs, render
 from workflow.resolve import ROOT
 from workflow.site.paper import Report
 
-CITED = re.compile(r"#.*?((?:\b(?:eqs?\.|Alg\.|Algorithm|Thms?\.|Theorem|Lemmas?|App\.|Sec\.|Cor\.|Def\.|Prop\.)\s?|eq\. ?\().*)")
+CITED = re.compile(r"#.*?(?:\b(?:eqs?\.|Alg\.|Algorithm|Thms?\.|Theorem|Lemmas?|App\.|Sec\.|Cor\.|Def\.|Prop\.)\s?|eq\. ?\()")
 NO_PAGE = ("__init__", "api")
 
 
@@ -72,7 +72,7 @@ def algorithms(reports: Sequence[Report], root: Path = ROOT) -> list[Algorithm]:
 
 def styles() -> str:
     """The colours of highlighted source."""
-    return str(HtmlFormatter(style="friendly").get_style_defs(".source"))
+    return str(HtmlFormatter(style="xcode").get_style_defs(".source"))
 
 
 def _algorithm(path: Path, reports: Sequence[Report]) -> Algorithm:
@@ -97,11 +97,11 @@ def _is_optimizer(node: ast.ClassDef) -> bool:
 
 
 def _cited(code: str) -> Iterable[tuple[int, str]]:
-    """(line, what it cites) of the comments at the ends of lines."""
+    """(line, comment) of the comments at the ends of lines that cite a place in a paper."""
     for number, line in enumerate(code.splitlines(), 1):
         head, mark, comment = line.partition("  # ")
-        if mark and head.strip() and (found := CITED.search(f"# {comment}")):
-            yield number, found[1].strip() if "(" in found[1] else found[1].strip().rstrip(")")
+        if mark and head.strip() and CITED.search(f"# {comment}"):
+            yield number, comment.strip()
 
 
 def _uses(module: str, report: Report) -> Iterable[Use]:

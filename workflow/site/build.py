@@ -53,7 +53,9 @@ def build(source: Path, target: Path, root: Path = ROOT, *, papers: Sequence[str
     (target / "static" / "source.css").write_text(styles() + "\n")
     known = {report.name: report for report in found}
     told = [finding for finding in findings.load(root) if finding.paper in known]
-    site.page("index.html", "overview.html", environment=_versions(), findings=told, commit=record.provenance()["commit"], source=source)
+    site.page(
+        "index.html", "overview.html", environment=_versions(), findings=told, commit=record.provenance()["commit"], source=source
+    )
     site.page("findings.html", "findings.html", findings=[(finding, known[finding.paper]) for finding in told])
     site.page("methods.html", "methods.html")
     for report in found:

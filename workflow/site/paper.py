@@ -74,10 +74,15 @@ class Shown:
     note: str
     claims: Sequence[Claim]
     image: str = ""
-    is_wide: bool = True  # beside it there is no room for words
+    size: tuple[int, int] = (0, 0)  # of the image, in pixels
     moving: str = ""
     interactive: str = ""
     sheet: Sheet | None = None
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether there is no room for words beside it: a table, or an image wider than 1.6 times its height."""
+        return not self.image or self.size[0] > WIDE * self.size[1]
 
     @property
     def alt(self) -> str:
@@ -185,16 +190,16 @@ class Report:
         title = text.mathematics(line.get("title", name.replace("-", " ")))
         return Shown(
             id=name, kind=section, title=title, where=line.get("where", ""), note=text.mathematics(line.get("note", "")),
-            claims=claims, image=files["png"], is_wide=not files["png"] or _is_wide(self.folder / files["png"]),
+            claims=claims, image=files["png"], size=_size(self.folder / files["png"]) if files["png"] else (0, 0),
             moving=files["gif"], interactive=files["json"], sheet=sheet,
         )  # fmt: skip
 
 
-def _is_wide(picture: Path) -> bool:
-    """Whether a PNG is wider than 1.6 times its height: its first chunk says both."""
+def _size(picture: Path) -> tuple[int, int]:
+    """Width and height of a PNG: its first chunk says both."""
     with picture.open("rb") as file:
         width, height = struct.unpack(">II", file.read(24)[16:])
-    return bool(width > WIDE * height)
+    return width, height
 
 
 def reports(root: Path, papers: Sequence[str] = ()) -> list[Report]:

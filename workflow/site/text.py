@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from markupsafe import Markup, escape
 
@@ -22,7 +23,7 @@ class Sheet:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str]
 
-    @property
+    @cached_property
     def numeric(self) -> list[bool]:
         """Which columns hold numbers alone."""
         return [all(NUMBER.fullmatch(row[i]) for row in self.rows) for i in range(len(self.columns))]

@@ -183,7 +183,14 @@ const noregret = (() => {
 
   const receive = (figure, data) => explore(data, waiting.get(figure));
 
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target?.matches("details")) target.open = true;
+  };
+
+  window.addEventListener("hashchange", unfold);
   document.addEventListener("DOMContentLoaded", () => {
+    unfold();
     document.querySelectorAll("table.sortable").forEach(sortable);
     document.querySelectorAll("a.enlarge").forEach((link) => link.addEventListener("click", enlarge));
     document.querySelectorAll("button.explore").forEach((button) => button.addEventListener("click", () => open(button)));

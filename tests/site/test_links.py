@@ -1,0 +1,134 @@
+"""Every link of the site leads to a file and an anchor that exist, and nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+LOADS = {("img", "src"), ("script", "src"), ("link", "href"), ("button", "data-script"), ("source", "src"), ("iframe", "src")}
+FROM_CSS = re.compile(r"""@import\s+["']?([^"';]+)|url\(\s*["']?([^"')]+)""")
+
+
+@dataclass
+class Page(HTMLParser):
+    """The ids of a page, what it loads, and where it leads."""
+
+    ids: list[str] = field(default_factory=list)
+    loads: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            elif (tag, name) in LOADS:
+                self.loads.append(value or "")
+            elif (tag, name) == ("a", "href"):
+                self.links.append(value or "")
+
+
+def complaints(site: Path) -> list[str]:
+    """A sentence for every link, load or id of a site that is wrong."""
+    pages = {path.resolve(): read(path) for path in sorted(site.rglob("*.html"))}
+    found = [f"{path.relative_to(site)}: {said}" for path in pages for said in _of_page(path, pages)]
+    for sheet in sorted(site.rglob("*.css")):
+        loads = [a or b for a, b in FROM_CSS.findall(sheet.read_text())]
+        found += [f"{sheet.relative_to(site)}: {said}" for load in loads for said in _of_load(load, sheet)]
+    return found
+
+
+def read(path: Path) -> Page:
+    page = Page()
+    page.feed(path.read_text())
+    return page
+
+
+def _of_page(path: Path, pages: dict[Path, Page]) -> list[str]:
+    page = pages[path]
+    found = [f"the id {name!r} stands {n} times" for name, n in Counter(page.ids).items() if n > 1 or not name]
+    found += [said for load in page.loads for said in _of_load(load, path)]
+    return found + [said for link in page.links for said in _of_link(link, path, pages)]
+
+
+def _of_load(load: str, path: Path) -> list[str]:
+    """A page may be read from a disk without a network: what it loads lies beside it, or in it."""
+    parts = urlsplit(load)
+    if parts.scheme == "data":
+        return []
+    if parts.scheme or parts.netloc:
+        return [f"loads {load} from elsewhere"]
+    return [] if target(load, path).is_file() else [f"loads {load}, which is missing"]
+
+
+def _of_link(link: str, path: Path, pages: dict[Path, Page]) -> list[str]:
+    parts = urlsplit(link)
+    if parts.scheme in ("http", "https", "mailto"):
+        return []
+    place = target(link, path)
+    if parts.scheme or not place.is_file():
+        return [f"links to {link}, which is missing"]
+    lost = parts.fragment and place in pages and unquote(parts.fragment) not in pages[place].ids
+    return [f"links to {link}, where nothing has this id"] if lost else []
+
+
+def target(link: str, path: Path) -> Path:
+    """The file that a relative address names; the page itself where it names none."""
+    place = unquote(urlsplit(link).path)
+    return (path.parent / place).resolve() if place else path
+
+
+@pytest.mark.parametrize("site", ["made_up_site", "reference_site"])
+def test_links_lead_somewhere(site, request):
+    folder = request.getfixturevalue(site).resolve()
+    assert complaints(folder) == []
+    assert sum(len(read(path).links) for path in folder.rglob("*.html")) > 100
+
+
+def test_every_page_is_reached_from_the_first(made_up_site):
+    start = made_up_site.resolve() / "index.html"
+    reached, open_ = {start}, [start]
+    while open_:
+        path = open_.pop()
+        there = {target(link, path) for link in read(path).links if urlsplit(link).scheme == ""}
+        new = {place for place in there if place.suffix == ".html"} - reached
+        reached |= new
+        open_ += new
+    assert sorted(set(made_up_site.resolve().rglob("*.html")) - reached) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('<a href="absent.html">x</a>', "links to absent.html, which is missing"),
+        ('<a href="other.html#absent">x</a>', "links to other.html#absent, where nothing has this id"),
+        ('<a href="#absent">x</a>', "links to #absent, where nothing has this id"),
+        ('<a href="">x</a>', ""),
+        ('<a href="other.html#there%40">x</a>', ""),
+        ('<a href="https://example.org/">x</a>', ""),
+        ('<p id="one"><p id="one">', "the id 'one' stands 2 times"),
+        ('<img src="absent.png">', "loads absent.png, which is missing"),
+        ('<img src="data:image/png;base64,AAAA">', ""),
+        ('<script src="https://example.org/a.js"></script>', "loads https://example.org/a.js from elsewhere"),
+        ('<link rel="stylesheet" href="//example.org/a.css">', "loads //example.org/a.css from elsewhere"),
+        ('<button data-script="absent.js">x</button>', "loads absent.js, which is missing"),
+    ],
+)
+def test_what_is_wrong_is_said(body, said, tmp_path):
+    (tmp_path / "page.html").write_text(f"<!doctype html><body>{body}</body>")
+    (tmp_path / "other.html").write_text('<p id="there@">')
+    assert complaints(tmp_path.resolve()) == ([f"page.html: {said}"] if said else [])
+
+
+def test_style_sheets_load_nothing_from_elsewhere(tmp_path):
+    (tmp_path / "a.css").write_text('@import "https://example.org/b.css"; p { background: url(there.png) }')
+    (tmp_path / "there.png").write_bytes(b"")
+    assert complaints(tmp_path.resolve()) == ["a.css: loads https://example.org/b.css from elsewhere"]
