@@ -107,14 +107,15 @@ def _cited(code: str) -> Iterable[tuple[int, str]]:
 def _uses(module: str, report: Report) -> Iterable[Use]:
     for name, entry in report.entry["algorithms"].items():
         if entry["is"].split(".")[0] == module:
-            yield Use(report.name, name, {key: _value(value) for key, value in entry.items() if key != "is"})
+            yield Use(report.name, name, {key: in_a_line(value) for key, value in entry.items() if key != "is"})
 
 
-def _value(value: Any) -> str:
+def in_a_line(value: Any) -> str:
+    """A value of a paper's YAML in one line."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_value(part)}" for key, part in value.items())
+        return ", ".join(f"{key}: {in_a_line(part)}" for key, part in value.items())
     if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(in_a_line, value))}]"
     return render.number(value) if isinstance(value, float) else str(value)
 
 

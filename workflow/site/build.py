@@ -16,7 +16,7 @@ from workflow import findings, record, sensitivity
 from workflow.resolve import ROOT
 from workflow.sensitivity import Matrix
 from workflow.site import text
-from workflow.site.algorithm import Algorithm, algorithms, styles
+from workflow.site.algorithm import Algorithm, algorithms, in_a_line, styles
 from workflow.site.paper import Report, reports
 
 STATIC = Path(__file__).parent / "static"
@@ -73,11 +73,11 @@ def _paper(site: Site, report: Report) -> None:
     for path in sorted(report.folder.iterdir()):
         if path.suffix in (".png", ".gif"):
             shutil.copyfile(path, folder / path.name)
-    for shown in report.shown:
-        if shown.interactive:
-            data = (report.folder / shown.interactive).read_text().strip()
-            script = f"noregret.receive({json.dumps(f'{report.name}/{shown.id}')},{data});\n"
-            (folder / f"{shown.id}.js").write_text(script)
+    for figure in report.shown:
+        if figure.interactive:
+            data = (report.folder / figure.interactive).read_text().strip()
+            script = f"noregret.receive({json.dumps(f'{report.name}/{figure.id}')},{data});\n"
+            (folder / f"{figure.id}.js").write_text(script)
     matrix = _matrix(report)
     words = sensitivity.summary(matrix) if matrix else ""
     site.page(f"{report.name}/index.html", "paper.html", report=report, matrix=matrix, summary=words)
@@ -104,7 +104,7 @@ def _environment() -> Environment:
     found = Environment(
         loader=PackageLoader("workflow.site"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    found.filters |= {"inline": text.inline, "slug": slug, "duration": duration, "short": short}
+    found.filters |= {"inline": text.inline, "slug": slug, "duration": duration, "short": short, "in_a_line": in_a_line}
     found.globals |= {"symbol": SYMBOL}
     return found
 

@@ -114,7 +114,9 @@ const noregret = (() => {
       });
       readout.textContent = `${panel.xlabel} ${u.data[0][i]}: ${said.join(" · ")}`;
     };
-    const axis = { grid: { stroke: "#e6e6e6", width: 1 }, ticks: { stroke: "#e6e6e6", width: 1 } };
+    const short = (y) => (y !== 0 && (Math.abs(y) < 1e-3 || Math.abs(y) >= 1e6) ? y.toExponential(0) : String(Number(y.toPrecision(6))));
+    const values = (_, splits) => splits.map((y) => (y === null ? "" : short(y)));
+    const axis = { values, grid: { stroke: "#e6e6e6", width: 1 }, ticks: { stroke: "#e6e6e6", width: 1 } };
     const options = {
       width: Math.max(260, chart.clientWidth), height: 300, legend: { show: false }, cursor: { drag: { x: true, y: true } },
       scales: { x: { time: false, distr: state.log[0] ? 3 : 1 }, y: { distr: state.log[1] ? 3 : 1 } },
