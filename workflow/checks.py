@@ -95,13 +95,15 @@ def _first(true: Array) -> float:
 
 
 def _equivalent(evidence: Evidence, check: Check) -> Iterator[Comparison]:
-    """Two one-sided tests that the means differ by less than a share of the right one, or than an absolute tolerance."""
+    """Two one-sided tests that the means differ by less than a share of the right one, or than an absolute tolerance.
+
+    A share is taken of each seed's own value: the right mean is as uncertain as the left one.
+    """
     for what, left, right in sides(evidence, check):
-        tolerance = check["absolute"] if "absolute" in check else check["tolerance"] * abs(float(right.mean()))
-        words = what.replace(" and ", " = ", 1) + f" within {tolerance:.3g}"
-        yield _comparison(
-            words, "difference", within(left - right, tolerance), holds=abs(float((left - right).mean())) < tolerance
-        )
+        tolerance = np.full(len(right), float(check["absolute"])) if "absolute" in check else check["tolerance"] * np.abs(right)
+        words = what.replace(" and ", " = ", 1) + f" within {tolerance.mean():.3g}"
+        holds = abs(float((left - right).mean())) < tolerance.mean()
+        yield _comparison(words, "difference", within(left - right, tolerance), holds=holds)
 
 
 def _published(evidence: Evidence, check: Check) -> Iterator[Comparison]:

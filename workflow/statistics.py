@@ -122,8 +122,8 @@ def holm(p: ArrayLike) -> Array:
     return result
 
 
-def within(values: Array, tolerance: float) -> Test:
-    """Equivalence by two one-sided tests: p is the larger one for |mean| < tolerance."""
+def within(values: Array, tolerance: float | Array) -> Test:
+    """Equivalence by two one-sided tests: p is the larger one for |mean| < tolerance, which may have a value for each seed."""
     upper, lower = below_zero(values - tolerance), below_zero(-values - tolerance)
     low, high = interval(values)
     p, p_flip = max(upper.p, lower.p), max(upper.p_flip, lower.p_flip)

@@ -143,6 +143,18 @@ def test_a_difference_of_the_tolerance_is_called_equivalent_in_5_percent(n, side
 
 
 @SEEDS
+def test_a_share_of_the_right_side_is_as_uncertain_as_that_side(n):
+    """A difference of exactly a fifth, where what moves both sides moves the tolerance and not the difference."""
+
+    def draw(rng):
+        common = 3 * rng.standard_normal(n)
+        return {"A": 12 + common + 0.1 * rng.standard_normal(n), "B": 10 + common}
+
+    check = {**LESS, "test": "equivalent", "tolerance": 0.2}
+    assert reproduced(judged(draw, n, check)) == pytest.approx(LEVEL, abs=error(LEVEL))
+
+
+@SEEDS
 def test_a_tolerance_within_the_noise_shows_nothing(n):
     """Equal means, which as few seeds cannot know."""
     check = {**LESS, "test": "equivalent", "absolute": 0.3}
