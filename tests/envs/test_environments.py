@@ -1,0 +1,251 @@
+"""Lock, conda environment and containers say the same; Snakemake reads the profiles and workflow/Snakefile.
+
+No image or conda environment is made here: that takes machines that this test does not ask for.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from snakemake.cli import get_argument_parser
+from snakemake.profiles import ProfileConfigFileParser
+from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
+
+ROOT = Path(__file__).resolve().parents[2]
+spec = importlib.util.spec_from_file_location("checkout", ROOT / "tests" / "workflow" / "checkout.py")
+checkout = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(checkout)
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+RUNNING = [*PROJECT["project"]["dependencies"], *(line for extra, lines in EXTRAS.items() if extra != "dev" for line in lines)]
+RECIPES = [ROOT / "envs" / "Dockerfile", ROOT / "envs" / "noregret.def"]
+CONDA = sorted((ROOT / "envs").glob("*.yaml"))
+PROFILES = sorted((ROOT / "profiles").glob("*/config.yaml"))
+SBATCH = ("SBATCH_ACCOUNT", "SBATCH_PARTITION")
+
+
+def pins(*files):
+    """The version of every distribution that some requirement files pin for this Python, by name."""
+    text = "\n".join((ROOT / "envs" / file).read_text() for file in files)
+    lines = re.findall(r"^[A-Za-z0-9][^\\\n]*", text, re.MULTILINE)
+    found = [Requirement(line.split(" #")[0]) for line in lines]
+    here = [line for line in found if line.marker is None or line.marker.evaluate()]
+    return {canonicalize_name(line.name): str(line.specifier).removeprefix("==") for line in here}
+
+
+@pytest.fixture(scope="module")
+def pinned():
+    return pins("requirements.lock", "requirements-torch-cpu.txt")
+
+
+def conda_part(path, kind):
+    """Of a conda environment: what conda itself installs (str), or the lines that it hands to pip."""
+    found = yaml.safe_load(path.read_text())["dependencies"]
+    return [line for part in found if isinstance(part, dict) for line in part["pip"]] if kind == "pip" else found
+
+
+def conda_versions(path):
+    lines = [line for line in conda_part(path, "pip") if not line.startswith("--")]
+    return {canonicalize_name(name): version for name, _, version in (line.partition("==") for line in lines)}
+
+
+@pytest.mark.parametrize("line", [*PROJECT["project"]["dependencies"], *(line for lines in EXTRAS.values() for line in lines)])
+def test_what_the_project_names_is_pinned_and_admitted(line, pinned):
+    wanted = Requirement(line)
+    assert pinned[canonicalize_name(wanted.name)] in wanted.specifier
+
+
+@pytest.mark.parametrize("path", CONDA, ids=lambda path: path.name)
+def test_conda_versions_are_those_of_the_lock(path, pinned):
+    assert conda_versions(path).items() <= pinned.items()
+    on_python = [line for line in conda_part(path, "conda") if isinstance(line, str)]
+    assert [line.partition("=")[0] for line in on_python] == ["python", "pip"]
+    options = {line.split()[0] for line in conda_part(path, "pip") if line.startswith("--")}
+    assert options <= {"--extra-index-url"}  # pip refuses --no-deps in a file, and -r would lead to no file in Snakemake's copy
+
+
+def test_the_core_environment_is_complete():
+    listed = conda_versions(ROOT / "envs" / "core.yaml")
+    assert {canonicalize_name(Requirement(line).name) for line in RUNNING} <= set(listed)
+    for name in sorted(set(listed) - {"torch"}):  # what torch needs depends on its build
+        needs = [Requirement(line) for line in metadata.requires(name) or []]
+        here = {canonicalize_name(need.name) for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})}
+        assert here <= set(listed), name
+
+
+def test_all_name_one_python():
+    lowest = PROJECT["project"]["requires-python"].removeprefix(">=")
+    assert PROJECT["tool"]["mypy"]["python_version"] == lowest
+    assert PROJECT["tool"]["ruff"]["target-version"] == f"py{lowest.replace('.', '')}"
+    images = [re.findall(r"^(?:FROM|From:) (\S+)$", path.read_text(), re.MULTILINE) for path in RECIPES]
+    assert images == [[f"python:{lowest}-slim-bookworm"]] * len(RECIPES)
+    assert all(f"python={lowest}" in conda_part(path, "conda") for path in CONDA)
+
+
+def installed(text):
+    """What `pip install` is given in a Makefile or a recipe, in order, but for what it prints or keeps."""
+    lines = re.findall(r"-m pip install ([^\n&\\]*)", text)
+    return [[word for word in shlex.split(line) if word not in ("--quiet", "--no-cache-dir")] for line in lines]
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.name)
+def test_a_container_is_installed_like_the_environment(path):
+    steps = installed(path.read_text())
+    assert len(steps) == 3
+    assert steps == installed((ROOT / "Makefile").read_text())
+    assert all((ROOT / file).exists() for step in steps for option, file in pairwise(step) if option == "-r")
+    assert "OMP_NUM_THREADS=1" in path.read_text()
+    assert "NOT BUILT" in path.read_text()
+
+
+def test_containers_hold_what_the_workflow_reads_and_nothing_else():
+    admitted = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    section = re.search(r"^%files\n(.*?)\n\n", RECIPES[1].read_text(), re.MULTILINE | re.DOTALL)
+    copied = dict(line.split() for line in section[1].splitlines())
+    assert set(copied) == admitted
+    assert all(list(ROOT.glob(name)) for name in admitted)
+    assert all(target.startswith(f"/opt/noregret/{name.partition('*')[0]}") for name, target in copied.items())
+    packages = {name.rstrip("*") for name in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]}
+    described = {PROJECT["project"]["readme"], *PROJECT["project"]["license-files"], "pyproject.toml"}
+    read = {"Snakefile", "papers", "data/manifest.yaml", "simulators/*.cc", "envs", "profiles"}
+    assert admitted == packages | described | read
+
+
+def options(path):
+    """A profile as Snakemake hears it: the words of each option by its name."""
+    with path.open() as file:
+        found = ProfileConfigFileParser().parse(file)
+    return {key: value if isinstance(value, list) else [str(value)] for key, value in found.items()}
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("environment", [{}, {"NOREGRET_CORES": "3", "NOREGRET_MEMORY_MB": "900", "SBATCH_ACCOUNT": "a"}])
+def test_a_profile_consists_of_options_that_snakemake_knows(path, environment, monkeypatch):
+    for name in ("NOREGRET_CORES", "NOREGRET_MEMORY_MB", *SBATCH):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    found, parser = options(path), get_argument_parser()
+    executor = found.get("executor", ["local"])[0]
+    if executor not in ExecutorPluginRegistry().plugins:  # Snakemake knows its options only where it is installed
+        found = {key: words for key, words in found.items() if key != "executor" and not key.startswith(f"{executor}-")}
+    known = {option for action in parser._actions for option in action.option_strings}
+    assert {f"--{key}" for key in found} <= known
+    words = [word for key, value in found.items() for word in (f"--{key}", *(map(str, value) if value != ["True"] else ()))]
+    chosen = parser.parse_args(words)
+    assert (chosen.scheduler, chosen.rerun_incomplete, chosen.keep_going) == ("greedy", True, True)
+
+
+def test_slurm_is_told_account_and_partition_only_where_they_are_named(monkeypatch):
+    path = ROOT / "profiles" / "slurm" / "config.yaml"
+    for name in SBATCH:
+        monkeypatch.delenv(name, raising=False)
+    assert options(path)["default-resources"] == ["mem_mb=2000", "runtime=60"]
+    monkeypatch.setenv("SBATCH_ACCOUNT", "2026-a")
+    monkeypatch.setenv("SBATCH_PARTITION", "long")
+    assert options(path)["default-resources"][2:] == ["slurm_account='2026-a'", "slurm_partition='long'"]
+    assert options(path)["retries"] == ["2"]
+    assert "set-resources" not in options(path)
+
+
+def rules():
+    """The text of every rule that starts a process, by its name."""
+    text = "".join(path.read_text() for path in sorted((ROOT / "workflow" / "rules").glob("*.smk")))
+    parts = re.split(r"^rule (\w+):$", text, flags=re.MULTILINE)[1:]
+    return {name: body for name, body in zip(parts[::2], parts[1::2], strict=True) if "shell:" in body}
+
+
+@pytest.mark.parametrize("name", rules())
+def test_a_rule_says_what_a_cluster_asks_for(name):
+    body = rules()[name]
+    assert all(f"{resource}=" in body for resource in ("mem_mb", "runtime"))
+    environment = re.search(r'conda:\n +"(\S+)"', body)[1]
+    assert (ROOT / "workflow" / "rules" / environment).resolve() in CONDA
+
+
+def test_the_job_of_kubernetes_names_the_profile_and_its_variables():
+    (text,) = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "profiles" / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    job = yaml.safe_load(text)
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert job["kind"] == "Job"
+    profile = re.search(r"--workflow-profile (\S+)", container["args"][0])[1]
+    asked = set(re.findall(r'environ.get\("(\w+)"', (ROOT / profile / "config.yaml").read_text()))
+    assert asked == {variable["name"] for variable in container["env"]}
+    assert "NOT EXECUTED" in (ROOT / profile / "config.yaml").read_text()
+
+
+def test_the_catalog_finds_what_it_asks_for():
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert set(usage) == {"mandatory-flags", "software-stack-deployment"}
+    assert set(usage["mandatory-flags"]) == {"desc", "flags"}
+    deployment = usage["software-stack-deployment"]
+    assert set(deployment) == {"conda", "apptainer", "apptainer+conda", "report"}
+    assert all(isinstance(value, bool) for value in deployment.values())
+    assert deployment["apptainer"] == any(re.search(r"^ +container:", body, re.MULTILINE) for body in rules().values())
+    assert (ROOT / "workflow" / "Snakefile").exists()
+    assert {"snakemake", "workflow"} <= set(re.findall(r"\w+", (ROOT / "README.md").read_text().lower()))
+
+
+def test_the_configuration_that_is_read_is_the_one_that_is_described():
+    read = set(re.findall(r"config(?:\.get\(|\[)[\"'](\w+)", (ROOT / "Snakefile").read_text()))
+    described = (ROOT / "config" / "README.md").read_text()
+    assert read == set(re.findall(r"^\| `(\w+)` \|", described, re.MULTILINE))
+    example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", described, re.DOTALL)[1])
+    assert set(example) <= read
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """A directory with nothing but a deployment of a small copy of this repository, as config/README.md says."""
+    copy = checkout.make(tmp_path_factory.mktemp("deployed"))
+    place = copy.parent / "elsewhere"
+    snakefile = re.findall(r"^```\n(configfile.*?)^```", (ROOT / "config" / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    for name, text in (
+        ("workflow/Snakefile", snakefile[0].replace("/path/to/noregret", str(copy))),
+        ("config/config.yaml", "scale: smoke\n"),
+    ):
+        (place / name).parent.mkdir(parents=True)
+        (place / name).write_text(text)
+    (place / "data").mkdir()
+    (place / "data" / "manifest.yaml").symlink_to(copy / "data" / "manifest.yaml")
+    return copy, place
+
+
+def snakemake(copy, place, *arguments):
+    """`snakemake ARGUMENTS` elsewhere, where nothing but the Snakefile tells where the package lies."""
+    environment = {name: value for name, value in checkout.offline(copy).items() if name != "PYTHONPATH"}
+    command = [str(Path(sys.executable).with_name("snakemake")), "--cores", "1", "--scheduler", "greedy", *arguments]
+    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_workflow_can_be_imported_from_elsewhere(elsewhere):
+    code, said = snakemake(*elsewhere, "--dry-run", "--quiet", "host", "rules")
+    assert code == 0, said
+    counts = dict(re.findall(r"^noregret_(\w+) +(\d+)$", said, re.MULTILINE))
+    assert {"fetch_or_substitute", "initial", "run", "figure", "verdicts", "everything"} <= set(counts)
+
+
+def test_its_jobs_import_the_package_of_the_clone_although_a_folder_has_its_name(elsewhere):
+    copy, place = elsewhere
+    with (copy / "workflow" / "__init__.py").open("a") as file:
+        file.write('print("the clone is imported")\n')
+    wanted = "data/prepared/or-substitute/abalone.parquet"
+    code, said = snakemake(copy, place, wanted)
+    assert code == 0, said
+    assert (place / wanted).stat().st_size > 0
+    assert (place / "workflow").is_dir()
+    assert "the clone is imported" in (place / "logs" / "fetch" / "abalone-or-substitute.log").read_text()
