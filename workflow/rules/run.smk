@@ -1,6 +1,7 @@
 # A job makes the records of several seeds of one cell, or of several cells that take seconds, and then a small list of
 # them, which is what Snakemake tracks: the records themselves are kept whatever becomes of the job, and a job that is run
-# again makes only what is missing.
+# again makes only what is missing. What it asks for has been measured (papers/costs.yaml), with a margin, and grows when it is
+# tried again.
 
 
 rule initial:
@@ -36,8 +37,12 @@ rule study:
         "../../envs/core.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards: asked(wildcards, "studies", wildcards.study).memory_mb,
-        runtime=lambda wildcards: asked(wildcards, "studies", wildcards.study).minutes,
+        mem_mb=lambda wildcards, attempt: (
+            attempt * asked(wildcards, "studies", wildcards.study).memory_mb
+        ),
+        runtime=lambda wildcards, attempt: (
+            attempt * asked(wildcards, "studies", wildcards.study).minutes
+        ),
     params:
         code=lambda wildcards: study(wildcards).digest,
     shell:
@@ -58,12 +63,12 @@ rule run:
         "../../envs/core.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards: asked(
-            wildcards, wildcards.problem, wildcards.curve
-        ).memory_mb,
-        runtime=lambda wildcards: asked(
-            wildcards, wildcards.problem, wildcards.curve
-        ).minutes,
+        mem_mb=lambda wildcards, attempt: (
+            attempt * asked(wildcards, wildcards.problem, wildcards.curve).memory_mb
+        ),
+        runtime=lambda wildcards, attempt: (
+            attempt * asked(wildcards, wildcards.problem, wildcards.curve).minutes
+        ),
     params:
         code=lambda wildcards: asked(
             wildcards, wildcards.problem, wildcards.curve
