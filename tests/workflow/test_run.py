@@ -49,12 +49,17 @@ def begun(copy, folder, path):
     command = [sys.executable, "-m", "workflow.run", "mini", "abalone", *LONG, "-o", str(path)]
     slow = {**checkout.offline(copy), "PYTHONPATH": f"{folder}{os.pathsep}{copy}"}
     (folder / "sitecustomize.py").write_text(SLOWED)
-    running = subprocess.Popen(command, cwd=copy, env=slow, stderr=subprocess.DEVNULL)
+    running = subprocess.Popen(command, cwd=copy, env=slow, stderr=subprocess.DEVNULL, preexec_fn=hear_interrupts)
     checkpoint = path.with_suffix(".checkpoint")
     end = time.monotonic() + 30
     while not checkpoint.exists() and time.monotonic() < end and running.poll() is None:
         time.sleep(0.005)
     return running, checkpoint
+
+
+def hear_interrupts():
+    """What is started in the background of a script ignores Ctrl-C, and hands that on to its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def trace(path):

@@ -185,11 +185,11 @@ def test_the_report_knows_the_version_that_a_record_was_made_with(tmp_path):
     made = cell()
     store = Store(Paper("toy", "paper", {"scales": {"paper": {}}}, (made,), {("wlan", "uniform"): made}, {}), tmp_path)
     with pytest.raises(SimulatorUnavailable, match="expected a simulator, found none"):
-        store._data_sha256(made)
+        store.data_sha256(made)
     path = executable(tmp_path / "simulators" / "build" / "ns3_wlan", PROGRAM)
-    assert store._data_sha256(made) == simulators.version_sha256(path)
+    assert store.data_sha256(made) == simulators.version_sha256(path)
     path.write_text(PROGRAM.replace("ns-0", "ns-1"))
-    assert store._data_sha256(made) == simulators.version_sha256(path)
+    assert store.data_sha256(made) == simulators.version_sha256(path)
 
 
 # who waits for it
