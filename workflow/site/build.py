@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,7 @@ def _clear(target: Path) -> None:
     target.mkdir(parents=True)
 
 
+@cache
 def _environment() -> Environment:
     found = Environment(
         loader=PackageLoader("workflow.site"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True

@@ -89,7 +89,7 @@ class Shown:
         """What the picture shows, for those who cannot see it."""
         heading = f"{self.title} ({self.where})" if self.where else self.title
         panels = f": {self.note}" if self.note else ""
-        return f"{heading}{panels}. The data are in the table of runs and, point by point, in {self.id}.json beside the picture."
+        return f"{heading}{panels}"
 
 
 @dataclass(frozen=True)
