@@ -101,7 +101,7 @@ def _described(root: Path, paths: Iterable[Path]) -> tuple[list[Entry], dict[str
         except record.BadRecord as error:
             bad.append(str(error))
             continue
-        if header.get("status", "complete") == "complete":
+        if header.get("status", "complete") in record.FINAL:
             content = (root / path).read_bytes()
             said = str(header["trace_sha256"]), str(header.get("digest", ""))
             entries.append(Entry(path.as_posix(), _sha256(content), len(content), *said))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,14 @@ from workflow.prepared import prepared_path, substitutes_allowed
 from workflow.resolve import MISSING, installed, own_parameters
 
 ROOT = Path()  # results/ and data/ lie in the working directory
+
+
+class NoDesign(RuntimeError):
+    """An evaluation of the initial design took too long, which its record says: no run on this instance can begin."""
+
+    def __init__(self, header: Mapping[str, Any]) -> None:
+        super().__init__("an evaluation of the initial design took too long")
+        self.header = {"status": record.TIMEOUT, "timeout": header["timeout"]}
 
 
 def build_problem(cell: Cell | Study, seed: int) -> Problem:
@@ -44,11 +53,17 @@ def data_path(cell: Cell | Study) -> Path:
 
 
 def initial_design(cell: Cell, seed: int, problem: Problem) -> tuple[np.ndarray, Evaluation]:
-    """The design that all algorithms share, read from its own record or evaluated now (the numbers are the same)."""
+    """The design that all algorithms share, read from its own record or evaluated now (the numbers are the same).
+
+    Raises NoDesign where its record says that an evaluation took too long.
+    """
     path = cell.initial_folder / f"{seed}.parquet"
     digest = with_data(cell.initial_digest, problem.data_sha256)
     if path.exists() and record.read_header(path).get("digest") == digest:
-        return evaluation_of(record.read(path))
+        found = record.read(path)
+        if found.header.get("status") == record.TIMEOUT:
+            raise NoDesign(found.header)
+        return evaluation_of(found)
     query = draw_design(cell, seed, problem)
     evaluation = loop.evaluate(problem, query, lambda i: seeds.noise(seed, cell.problem, i), first=0)
     return query, evaluation if cell.problem_entry["init"].get("noise", True) else exact_design.without_noise(evaluation)

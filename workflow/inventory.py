@@ -67,6 +67,7 @@ def _provenance(store: Store, run: Run) -> Entry:
         "cpu_seconds": _digits(sum(header.get("cpu_seconds", 0.0) for header in headers.values())),
         "peak_mib": max(header.get("peak_mib", 0) for header in headers.values()),
         "planned_seeds": len(run.seeds),
+        **({"timeouts": list(late)} if (late := store.timeouts(run)) else {}),
         "commits": sorted({each["commit"] for each in made}),
         "machines": sorted({each["machine"] for each in made}),
         "libraries": _versions([{"python": each["python"], **each["libraries"]} for each in made]),

@@ -1,8 +1,10 @@
 """Who makes a record, and why nobody could: `<seed>.running` and `<seed>.failed` beside its place.
 
-A process holds the lease of a record while it makes it, so that two never write the same one. A process that was killed leaves
-its lease behind, which the next one takes over: on its own host it is known to be gone, of another host it is when the
-file was not touched for long. A run that fails leaves its error; the next success removes that.
+A process holds the lease of a record while it makes it, so that two never write the same one, and touches it all the time. Who
+meets the lease of a living process waits for it: after the workflow was killed its jobs go on, and are waited for. A process
+that was killed leaves its lease behind, which the next one takes over: on its own host it is known to be gone, of another host
+it is when we have watched the file for long and nobody touched it, whatever the clocks of the two say. A run that fails leaves
+its error; the next success removes that.
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
+import logging
 import os
 import platform
+import threading
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -22,8 +26,11 @@ from typing import TextIO
 
 from workflow import record
 
+log = logging.getLogger("noregret.lease")
 RENEW = 20.0  # seconds between two touches
-PATIENCE = 600.0  # seconds without a touch after which a process of another host is gone
+PATIENCE = 120.0  # seconds without a touch after which a process of another host is gone; network file systems show it late
+WAIT = 3600.0  # seconds for which a living process is waited for
+POLL = 1.0  # seconds between two looks at its lease
 
 
 class Refused(RuntimeError):
@@ -53,7 +60,7 @@ class Owner:
             return 0.0
 
     def is_alive(self, age: float) -> bool:
-        """Whether it still runs, `age` seconds after it last touched its lease."""
+        """Whether it still runs, `age` seconds after it was last seen to touch its lease."""
         if self.place != this_process().place:
             return age < PATIENCE
         found = _started(self.pid)
@@ -61,6 +68,9 @@ class Owner:
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host} (since {self.since})" if self.pid else "a process that it does not name"
+
+
+REMEDY = {errno.ENOSPC: "make room on the disk", errno.EDQUOT: "make room within your quota"}
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,7 @@ def failed(made: Path) -> Path:
 
 
 def owner(lease: Path) -> tuple[Owner, float] | None:
-    """Who holds a lease and how many seconds ago it was touched; None if nobody does."""
+    """Who holds a lease and when it was touched, by the clock of its file system; None if nobody does."""
     try:
         with lease.open() as file:
             return _owner(file)
@@ -117,17 +127,34 @@ def failure(path: Path) -> Failure | None:
         return Failure(f"{path} cannot be read ({error}): remove it", "unknown", "")
 
 
+class Watch:
+    """How long a lease has not been touched, by nothing but our own stopwatch."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Owner, float] | None = None
+        self._since = 0.0
+
+    def age(self, owner: Owner, touched: float) -> float:
+        """Seconds since we first saw this owner's last touch."""
+        if (owner, touched) != self._last:
+            self._last, self._since = (owner, touched), time.monotonic()
+        return time.monotonic() - self._since
+
+
 class Lease:
     """Context manager: this process makes the record at `made`, and no other. Raises Refused.
 
     An exception within leaves `<seed>.failed` and goes on; being ended (SIGTERM, Ctrl-C) is no failure.
     """
 
-    def __init__(self, made: Path) -> None:
-        self.made, self.path = made, running(made)
+    def __init__(self, made: Path, *, wait: float = WAIT) -> None:
+        self.made, self.path, self.wait = made, running(made), wait
         self.saved = 0  # evaluations in the checkpoint
         self.owner = this_process()
-        self.held, self.renewed = False, time.monotonic()
+        self.held = False
+        self._lost: Owner | None = None
+        self._ended = threading.Event()
+        self._beating = threading.Thread(target=self._beat, name=f"lease of {made}", daemon=True)
 
     def __enter__(self) -> Lease:
         try:
@@ -138,7 +165,9 @@ class Lease:
             read_only = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
             if not (read_only and self.made.exists()):  # what is finished can be used where nobody can write
                 wrong = f"{self.path}: expected a file that can be written, got {error.strerror}"
-                raise Refused(f"{wrong}: make its folder writable, or remove it if it is there") from None
+                raise Refused(f"{wrong}: {REMEDY.get(error.errno or 0, 'make its folder writable')}, then run again") from None
+        if self.held:
+            self._beating.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -149,41 +178,76 @@ class Lease:
                 failed(self.made).unlink(missing_ok=True)
             elif isinstance(error, Exception) and not isinstance(error, Refused):
                 self._tell(error)
+        self.release()
+
+    def release(self) -> None:
+        """Let others have it, whatever became of the run."""
+        self._ended.set()
+        if self._beating is not threading.current_thread() and self._beating.is_alive():
+            self._beating.join()
         with suppress(OSError):
             if self._is_mine():
                 self.path.unlink(missing_ok=True)
 
-    def renew(self) -> None:
-        """Say that the run goes on, if that was not said lately. Raises Refused where another process has taken over."""
-        if not self.held or time.monotonic() - self.renewed < RENEW:
-            return
-        self.renewed = time.monotonic()
-        with suppress(OSError):
-            if self._is_mine():
-                os.utime(self.path)
-            else:
-                self._take()
+    def check(self) -> None:
+        """Raise Refused if another process has taken over: this one had stood still for too long."""
+        if self._lost is not None:
+            raise Refused(f"{self.made}: {self._lost} has taken over, since this process stood still: it makes the record")
+
+    def _beat(self) -> None:
+        """Say again and again that the run goes on; take the lease again if somebody removed it."""
+        while not self._ended.wait(RENEW):
+            with suppress(OSError):  # a disk that is full or away for a while
+                if self._is_mine():
+                    os.utime(self.path)
+                elif not self._create() and (found := owner(self.path)) is not None:
+                    self._lost = found[0]
+                    return
 
     def _take(self) -> None:
         """Create the lease, or take over that of a process which is gone. Raises Refused, OSError."""
-        while True:
-            try:
-                with self.path.open("x") as file:
-                    file.write(self._text())
-                return
-            except FileExistsError:
-                if self._taken_over():
+        watch = Watch()
+        began = time.monotonic()
+        told = False
+        while not self._create():
+            found = owner(self.path)
+            if found is None:
+                continue
+            if self._is_this(found[0]) or not found[0].is_alive(watch.age(*found)):
+                if self._take_over(found):
                     return
+                continue
+            if time.monotonic() - began >= self.wait:
+                raise Refused(
+                    f"{self.made}: {found[0]} is making it, waited for {self.wait:.0f} s: wait for it or cancel it, then run "
+                    f"again; if it is dead, remove {self.path.name} beside the record"
+                )
+            if not told:
+                log.warning("%s: waits for %s, which is making it", self.made, found[0])
+                told = True
+            time.sleep(POLL)
 
-    def _taken_over(self) -> bool:
-        """Whether the lease that was there is ours now; if not, it vanished meanwhile. Raises Refused, OSError."""
-        self._respect(owner(self.path))
+    def _create(self) -> bool:
+        """Whether the lease was free and is ours now."""
+        try:
+            file = self.path.open("x")
+        except FileExistsError:
+            return False
+        try:
+            with file:
+                file.write(self._text())
+        except OSError:  # a full disk: who comes next must not wait for a lease of nobody
+            self.path.unlink(missing_ok=True)
+            raise
+        return True
+
+    def _take_over(self, dead: tuple[Owner, float]) -> bool:
+        """Whether the lease of a process that is gone is ours now; if not, somebody was faster. Raises OSError."""
         try:
             with self.path.open("r+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)  # of several that found it dead, one is first: the others see a living owner
-                if not os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
+                if not os.path.samestat(os.fstat(file.fileno()), self.path.stat()) or _owner(file) != dead:
                     return False
-                self._respect(_owner(file))
                 file.seek(0)
                 file.truncate()
                 file.write(self._text())
@@ -191,17 +255,6 @@ class Lease:
                 return True
         except FileNotFoundError:
             return False
-
-    def _respect(self, found: tuple[Owner, float] | None) -> None:
-        """Raise Refused if another process, which is alive, holds the lease."""
-        if found is None:
-            return
-        other, age = found
-        if not self._is_this(other) and other.is_alive(age):
-            raise Refused(
-                f"{self.made}: {other} is making it: wait for it or cancel it; if it is dead, remove {self.path.name} beside the "
-                "record and run again"
-            )
 
     def _is_this(self, other: Owner) -> bool:
         return (other.place, other.pid, other.started) == (self.owner.place, self.owner.pid, self.owner.started)
@@ -220,12 +273,12 @@ class Lease:
 
 
 def _owner(file: TextIO) -> tuple[Owner, float]:
-    """Who an open lease names and how many seconds ago it was touched; nobody by name where it is not written to the end."""
-    age = time.time() - os.fstat(file.fileno()).st_mtime
+    """Who an open lease names and when it was touched; nobody by name where it is not written to the end."""
+    touched = os.fstat(file.fileno()).st_mtime
     try:
-        return Owner(**json.loads(file.read())), age
+        return Owner(**json.loads(file.read())), touched
     except (ValueError, TypeError):
-        return Owner(), age
+        return Owner(), touched
 
 
 def _started(pid: int) -> int | None:

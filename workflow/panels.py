@@ -73,6 +73,7 @@ class Panel:
     seeds: frozenset[int] = field(default_factory=frozenset)  # how many, over the curves
     lengths: frozenset[int] = field(default_factory=frozenset)
     missing: Sequence[str] = ()
+    timeouts: Sequence[str] = ()  # curves that lack seeds, and how many
     versions: frozenset[str] = field(default_factory=frozenset)  # of libraries that decide the values
 
 
@@ -93,10 +94,13 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         return _study_panel(paper, store, panel)
     shown = metrics.metric(panel["metric"])
     missing: list[str] = []
+    timeouts: list[str] = []
     lines: list[Line] = []
     dots: list[Dots] = []
     seeds, lengths, data, versions = set[int](), set[int](), set[str](), set[str]()
     for label, cell in places(paper, panel):
+        if late := store.timeouts(cell):
+            timeouts.append(f"{len(late)} of {len(cell.seeds)} seeds of {label}")
         try:
             if "relative_to" in panel:
                 values = store.relative(cell, panel["metric"], paper.cell(cell.problem_name, panel["relative_to"]))
@@ -132,6 +136,7 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         seeds=frozenset(seeds),
         lengths=frozenset(lengths),
         missing=missing,
+        timeouts=timeouts,
         versions=frozenset(versions),
     )
 

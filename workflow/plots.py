@@ -83,6 +83,7 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
         "real data" if real else "",
         f"SUBSTITUTE: {'; '.join(substitutes)}" if substitutes else "",
         _not_run(panels),
+        _timed_out(panels),
         ", ".join(sorted({version for panel in panels for version in panel.versions})),
         entry.get("note", ""),
     ]
@@ -97,6 +98,12 @@ def _not_run(panels: Sequence[Panel]) -> str:
         if here := sorted(set(panel.missing) - everywhere):
             parts.append(f"{', '.join(here)} ({panel.title or f'panel {number}'})")
     return f"not run: {'; '.join(parts)}" if parts else ""
+
+
+def _timed_out(panels: Sequence[Panel]) -> str:
+    """Which curves lack seeds since an evaluation took too long."""
+    parts = list(dict.fromkeys(part for panel in panels for part in panel.timeouts))
+    return f"an evaluation took too long in {'; '.join(parts)}" if parts else ""
 
 
 def _span(numbers: set[int]) -> str:

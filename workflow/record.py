@@ -1,11 +1,12 @@
 """The record of one run: a trace (hashed, bit-identical for one seed), timing columns, and provenance.
 
 A record is a parquet file with one row per evaluation and a JSON header in the schema metadata. The trace hash
-covers every column except `timing.*`; it is checked whenever a record is read.
+covers every column except `timing.*`, a seal header and timings as well; both are checked whenever a record is read.
 """
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -25,6 +26,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 KEY = b"noregret"
+SEAL = "record_sha256"  # of header and all columns; records of before it was introduced have none
 LIBRARIES = ("numpy", "scipy", "pyarrow")
 OPTIONAL = {  # and their modules; named if a run loads them
     "torch": "torch",
@@ -34,6 +36,8 @@ OPTIONAL = {  # and their modules; named if a run loads them
     "mujoco": "mujoco",
     "camb": "camb",
 }
+TIMEOUT = "timeout"  # the status of a run that an evaluation ended which took too long
+FINAL = ("complete", TIMEOUT)  # of runs that are not continued
 Columns = dict[str, NDArray]
 
 
@@ -69,6 +73,7 @@ def write(path: Path, header: Mapping[str, Any], columns: Columns) -> str:
     digest = trace_hash(columns)
     rows = len(next(iter(columns.values())))
     full = {**header, "rows": rows, "trace_sha256": digest}
+    full |= {SEAL: _seal(full, columns)}
     arrays = [_to_arrow(values) for values in columns.values()]
     table = pa.Table.from_arrays(arrays, names=list(columns)).replace_schema_metadata({KEY: json.dumps(full)})
     with atomic(path) as temporary:
@@ -97,7 +102,18 @@ def read(path: Path) -> Record:
             f"{path}: expected {header['rows']} rows with trace {header['trace_sha256'][:12]}, found {len(table)} rows "
             f"with {found[:12]}: the file was changed after it was written; move it away and run again"
         )
+    if SEAL in header and _seal(header, columns) != header[SEAL]:
+        raise BadRecord(
+            f"{path}: expected header and timings with sha256 {header[SEAL][:12]}, found others: the file was changed "
+            "after it was written; move it away and run again"
+        )
     return Record(header, columns)
+
+
+def sweep(path: Path) -> None:
+    """Remove what writers of a record left that were killed while they wrote it; only who makes it may do that."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        part.unlink(missing_ok=True)
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -106,6 +122,16 @@ def read_header(path: Path) -> dict[str, Any]:
         return _header(pq.read_schema(path))
     except (pa.ArrowException, OSError):
         return {}
+
+
+def _seal(header: Mapping[str, Any], columns: Columns) -> str:
+    """sha256 over the header as JSON, but for the seal itself, and over all columns."""
+    plain = json.loads(json.dumps({name: value for name, value in header.items() if name != SEAL}))
+    total = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
+    for name in sorted(columns):
+        total.update(name.encode())
+        total.update(np.ascontiguousarray(columns[name]).tobytes())
+    return total.hexdigest()
 
 
 def _header(schema: pa.Schema) -> dict[str, Any]:

@@ -27,7 +27,8 @@ from workflow.metrics import Store
 from workflow.plan import Cell, Paper, PlanError, Study, chosen_papers, load
 from workflow.prepared import DataUnavailable
 
-STATES = ("done", "running", "failed", "cut", "stale", "missing")
+STATES = ("done", "timeout", "running", "failed", "cut", "stale", "missing")
+ENDED = ("done", "timeout", "failed")
 SHOWN = 5  # errors, where not all are asked for
 CLEAR = "\033[H\033[2J"
 NOBODY = Owner()
@@ -111,10 +112,11 @@ class Results:
         header = self._header(path) if path.name in names else {}
         current = bool(header) and self._is_current(header, part, seed)
         spent = float(header.get("cpu_seconds", 0.0)) if current else 0.0
-        if current and header.get("status", "complete") == "complete":
-            return Run(part, seed, "done", spent)
+        status = header.get("status", "complete") if current else ""
+        if status in record.FINAL:
+            return Run(part, seed, "done" if status == "complete" else "timeout", spent)
         holder = lease.owner(lease.running(path)) if f"{seed}.running" in names else None
-        if holder is not None and holder[0].is_alive(holder[1]):
+        if holder is not None and holder[0].is_alive(time.time() - holder[1]):
             return Run(part, seed, "running", spent, holder[0])
         told = lease.failure(lease.failed(path)) if f"{seed}.failed" in names else None
         if told is not None or holder is not None:
@@ -159,7 +161,7 @@ def tally(runs: Iterable[Run]) -> Tally:
         for run in group:
             states[run.state] += 1
             spent += run.spent
-            if run.state != "done":
+            if run.state not in ("done", "timeout"):
                 waits.append(max(0.0, cost - max(run.spent, run.owner.elapsed)))
     return Tally(states, spent, sum(waits), max(waits))
 
@@ -176,9 +178,10 @@ def table(runs: Sequence[Run], cores: int) -> list[str]:
     """Lines of text: a row for every paper and problem, their sum, and how long the rest takes."""
     total = tally(runs)
     unit, size = ("core-h", 3600) if total.spent + total.remaining >= 3600 else ("core-min", 60)
-    rows = [["paper", "problem", "runs", *STATES, f"{unit} spent", "to go"]]
+    states = [state for state in STATES if state != "timeout" or total.states[state]]  # a column of zeros, nearly always
+    rows = [["paper", "problem", "runs", *states, f"{unit} spent", "to go"]]
     for place, found in {**by_problem(runs), ("total", ""): total}.items():
-        counts = [str(found.states[state] or "-") for state in STATES]
+        counts = [str(found.states[state] or "-") for state in states]
         rows.append([*place, str(found.runs), *counts, f"{found.spent / size:.2f}", f"{found.remaining / size:.2f}"])
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     names = ["  ".join(map(str.ljust, row[:2], wide)) for row in rows]
@@ -256,7 +259,7 @@ def watch(results: Results, options: argparse.Namespace) -> None:
         short = text if options.json else f"{datetime.now():%H:%M:%S} {line(total, options.cores)}"
         if live or total.states != last:
             print(CLEAR + text if live else short, flush=True)
-        if total.states["done"] + total.states["failed"] == total.runs:
+        if sum(total.states[state] for state in ENDED) == total.runs:
             return
         last = total.states
         time.sleep(options.watch)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import asdict, replace
 
@@ -16,6 +19,13 @@ from workflow import lease, record
 from workflow.lease import Failure, Lease, Owner, Refused
 
 LONG_AGO = 2 * lease.PATIENCE
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Nobody waits for minutes here."""
+    monkeypatch.setattr(lease, "PATIENCE", 0.3)
+    monkeypatch.setattr(lease, "POLL", 0.02)
 
 
 @pytest.fixture
@@ -63,8 +73,10 @@ def test_a_living_process_of_this_host_is_respected(made, sleeper, age):
     leave(made, sleeper, age=age)
     before = lease.running(made).read_text()
     with (
-        pytest.raises(Refused, match=rf"3\.parquet: process {sleeper.pid} on .* is making it: wait for it or cancel it"),
-        Lease(made),
+        pytest.raises(
+            Refused, match=rf"3\.parquet: process {sleeper.pid} on .* is making it, waited for 0 s: wait for it or cancel"
+        ),
+        Lease(made, wait=0),
     ):
         pytest.fail("two writers")
     assert lease.running(made).read_text() == before
@@ -95,36 +107,92 @@ def test_an_id_that_is_used_again_is_another_process(made, sleeper):
 
 def test_without_a_start_time_the_id_alone_decides(made, sleeper):
     leave(made, replace(sleeper, started=0))
-    with pytest.raises(Refused), Lease(made):
+    with pytest.raises(Refused), Lease(made, wait=0):
         pass
+
+
+def test_a_living_process_is_waited_for_and_what_it_made_is_found(made, sleeper, caplog):
+    leave(made, sleeper)
+
+    def end():
+        time.sleep(0.3)
+        made.write_text("its record")
+        lease.running(made).unlink()
+
+    other = threading.Thread(target=end)
+    other.start()
+    with Lease(made):
+        assert made.read_text() == "its record"
+    other.join()
+    assert caplog.text.count(f"waits for process {sleeper.pid} on ") == 1
+
+
+def test_a_process_that_is_killed_while_others_wait_is_followed(made, sleeper):
+    leave(made, sleeper)
+    killer = threading.Timer(0.2, os.kill, (sleeper.pid, signal.SIGKILL))
+    killer.start()
+    with Lease(made, wait=20):
+        assert lease.owner(lease.running(made))[0].pid == os.getpid()
+    killer.join()
 
 
 @pytest.mark.parametrize("change", [{"host": "another"}, {"namespace": "pid:[1]"}])
-def test_of_another_host_or_container_the_last_touch_decides(made, change):
+@pytest.mark.parametrize("age", [0.0, LONG_AGO, -LONG_AGO])  # its clock may be another one, and ours may have been set back
+def test_of_another_host_or_container_the_next_touch_decides_whatever_the_clocks_say(made, change, age):
     other = replace(gone(), **change)  # that nobody here has this id says nothing
-    leave(made, other, age=lease.PATIENCE / 2)
-    with pytest.raises(Refused, match=f"process {other.pid} on {other.host}"), Lease(made):
+    leave(made, other, age=age)
+    with pytest.raises(Refused, match=f"process {other.pid} on {other.host}"), Lease(made, wait=lease.PATIENCE / 2):
         pass
-    leave(made, other, age=LONG_AGO)
+    began = time.monotonic()
     with Lease(made):
         assert lease.owner(lease.running(made))[0].pid == os.getpid()
+    assert time.monotonic() - began >= lease.PATIENCE
+
+
+def test_a_process_of_another_host_that_touches_its_lease_lives(made):
+    other = replace(gone(), host="another")
+    leave(made, other, age=LONG_AGO)
+    ended = threading.Event()
+
+    def beat():
+        count = 0
+        while not ended.wait(0.05):
+            count += 1
+            leave(made, other, age=LONG_AGO - count)
+
+    beating = threading.Thread(target=beat)
+    beating.start()
+    with pytest.raises(Refused), Lease(made, wait=4 * lease.PATIENCE):
+        pass
+    ended.set()
+    beating.join()
+    assert lease.owner(lease.running(made))[0] == other
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1, "colour": "red"}'])
 def test_a_lease_that_is_not_written_to_the_end_is_respected_for_a_while(made, text):
     leave(made, text)
-    with pytest.raises(Refused, match="a process that it does not name is making it"), Lease(made):
+    with pytest.raises(Refused, match="a process that it does not name is making it"), Lease(made, wait=0):
         pass
-    leave(made, text, age=LONG_AGO)
     with Lease(made):
         assert lease.owner(lease.running(made))[0].pid == os.getpid()
+
+
+def test_a_full_disk_leaves_no_lease_that_others_would_wait_for(made, monkeypatch):
+    def full(self):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Lease, "_text", full)
+    with pytest.raises(Refused, match="No space left on device: make room on the disk, then run again"), Lease(made):
+        pass
+    assert list(made.parent.iterdir()) == []
 
 
 def _contend(made, rounds, ready, tried, won):
     for _ in range(rounds):
         ready.wait()
         try:
-            with Lease(made):
+            with Lease(made, wait=0 if not lease.running(made).exists() else lease.PATIENCE * 2):
                 won.put(os.getpid())
                 tried.wait()
         except Refused:
@@ -136,7 +204,7 @@ def _contend(made, rounds, ready, tried, won):
 
 @pytest.mark.parametrize("dead", [False, True])
 def test_of_many_that_want_it_at_once_one_gets_it(made, dead):
-    context, many, rounds = multiprocessing.get_context("fork"), 6, 20
+    context, many, rounds = multiprocessing.get_context("fork"), 6, 8
     ready, tried, won = context.Barrier(many), context.Barrier(many), context.Queue()
     if dead:
         leave(made, Owner("another", "", 1), age=LONG_AGO)
@@ -151,25 +219,35 @@ def test_of_many_that_want_it_at_once_one_gets_it(made, dead):
     assert all(process.exitcode == 0 for process in processes)
 
 
-def test_a_renewed_lease_is_touched_but_not_at_every_step(made, monkeypatch):
+@pytest.fixture
+def fast(monkeypatch):
+    """A lease is touched all the time."""
+    monkeypatch.setattr(lease, "RENEW", 0.02)
+
+
+def until(true):
+    end = time.monotonic() + 10
+    while not true() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert true()
+
+
+def test_a_lease_is_touched_while_its_process_is_busy(made, fast):
     path = lease.running(made)
     with Lease(made) as held:
         os.utime(path, (0, 0))
-        held.renew()
-        assert path.stat().st_mtime == 0
-        monkeypatch.setattr(lease, "RENEW", 0.0)
-        held.renew()
-        assert time.time() - path.stat().st_mtime < 60
+        until(lambda: path.stat().st_mtime > 0)
+        held.check()
 
 
-def test_a_run_stops_where_another_has_taken_over_and_leaves_that_ones_lease(made, monkeypatch):
-    monkeypatch.setattr(lease, "RENEW", 0.0)
+def test_a_run_stops_where_another_has_taken_over_and_leaves_that_ones_lease(made, fast):
     other = Owner("another", "", 7)
 
     def run():
         with Lease(made) as held:
             leave(made, other)
-            held.renew()
+            until(lambda: held._lost)
+            held.check()
 
     with pytest.raises(Refused, match="process 7 on another"):
         run()
@@ -177,11 +255,11 @@ def test_a_run_stops_where_another_has_taken_over_and_leaves_that_ones_lease(mad
     assert not lease.failed(made).exists()
 
 
-def test_a_lease_that_somebody_removed_is_taken_again(made, monkeypatch):
-    monkeypatch.setattr(lease, "RENEW", 0.0)
+def test_a_lease_that_somebody_removed_is_taken_again(made, fast):
     with Lease(made) as held:
         lease.running(made).unlink()
-        held.renew()
+        until(lease.running(made).exists)
+        held.check()
         assert lease.owner(lease.running(made))[0].pid == os.getpid()
     assert not lease.running(made).exists()
 
@@ -240,7 +318,7 @@ def test_where_nobody_can_write_a_finished_record_is_used_and_a_missing_one_is_r
         pytest.fail("it would be lost at its end")
     made.write_bytes(b"a record")
     with Lease(made) as held:
-        held.renew()
+        held.check()
     assert list(made.parent.iterdir()) == [made]
 
 
@@ -254,5 +332,5 @@ def test_it_costs_next_to_nothing(made):
     began = time.process_time()
     for _ in range(100):
         with Lease(made) as held:
-            held.renew()
-    assert time.process_time() - began < 100 * 5e-3  # 0.2 ms each where nothing else runs
+            held.check()
+    assert time.process_time() - began < 100 * 5e-3  # 0.3 ms each where nothing else runs

@@ -45,7 +45,7 @@ def test_a_record_comes_back_bit_for_bit(tmp_path):
     path = tmp_path / "0.parquet"
     digest = record.write(path, HEADER, columns())
     found = record.read(path)
-    assert found.header == {**HEADER, "rows": 50, "trace_sha256": digest}
+    assert found.header == {**HEADER, "rows": 50, "trace_sha256": digest, record.SEAL: found.header[record.SEAL]}
     assert record.read_header(path) == found.header
     assert found.rows == 50
     assert list(found.columns) == list(columns())
@@ -138,9 +138,31 @@ def test_rows_or_columns_lost_or_added_are_refused(written, change):
     assert "was changed after it was written" in refused(written)
 
 
-def test_timing_may_be_changed(written):
-    tampered(written, lambda table: table.drop_columns(["timing.ask"]))
-    assert "timing.ask" not in record.read(written).columns
+@pytest.mark.parametrize("change", ["timing", "header"])
+def test_changed_timings_and_headers_are_refused_too(written, change):
+    """Costs and figures of time are made from them."""
+    table = pq.read_table(written)
+    if change == "timing":
+        table = table.set_column(table.column_names.index("timing.ask"), "timing.ask", pa.array(np.zeros(50)))
+    else:
+        header = {**json.loads(table.schema.metadata[record.KEY]), "best": 2.0}
+        table = table.replace_schema_metadata({record.KEY: json.dumps(header)})
+    pq.write_table(table, written)
+    assert "found others: the file was changed after it was written; move it away" in refused(written)
+
+
+def test_a_record_of_before_the_seal_is_read(written):
+    table = pq.read_table(written)
+    header = {name: value for name, value in json.loads(table.schema.metadata[record.KEY]).items() if name != record.SEAL}
+    pq.write_table(table.replace_schema_metadata({record.KEY: json.dumps(header)}), written)
+    assert record.read(written).rows == 50
+
+
+def test_what_killed_writers_left_is_swept_and_nothing_else(written):
+    for name in (".0.parquet.abc.part", ".1.parquet.abc.part", "0.parquet.abc.part"):
+        (written.parent / name).write_text("half")
+    record.sweep(written)
+    assert sorted(path.name for path in written.parent.iterdir()) == [".1.parquet.abc.part", "0.parquet", "0.parquet.abc.part"]
 
 
 @pytest.mark.parametrize("part", ["rows", "header"])

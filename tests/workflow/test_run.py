@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workflow import lease, plan, record
+from workflow import lease, plan, record, runs
 from workflow import run as runner
 
 spec = importlib.util.spec_from_file_location("checkout", Path(__file__).with_name("checkout.py"))
@@ -29,6 +32,7 @@ time.process_time = lambda: (time.sleep(0.01), real())[1]
 
 
 LONG = ("BKB", "0", "--scale", "quick", "--checkpoint-every", "0")
+PLACE = Path("results", "quick", "mini", "abalone", "BKB", "0.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +48,16 @@ def run(copy, *arguments):
     return checkout.run(copy, "workflow.run", "mini", "abalone", *arguments)
 
 
-def begun(copy, folder, path):
+@pytest.fixture
+def copy(prepared, tmp_path):
+    """A checkout of its own: only what lies in results/ is saved on the way."""
+    return shutil.copytree(prepared, tmp_path / "copy", ignore=shutil.ignore_patterns("results"))
+
+
+def begun(copy, folder):
     """A run, slowed, that has saved itself once, and its checkpoint."""
-    command = [sys.executable, "-m", "workflow.run", "mini", "abalone", *LONG, "-o", str(path)]
+    path = copy / PLACE
+    command = [sys.executable, "-m", "workflow.run", "mini", "abalone", *LONG]
     slow = {**checkout.offline(copy), "PYTHONPATH": f"{folder}{os.pathsep}{copy}"}
     (folder / "sitecustomize.py").write_text(SLOWED)
     running = subprocess.Popen(command, cwd=copy, env=slow, stderr=subprocess.DEVNULL, preexec_fn=hear_interrupts)
@@ -83,44 +94,64 @@ def test_a_quick_run_is_the_exact_prefix_of_a_longer_one(prepared, tmp_path, cur
             np.testing.assert_array_equal(short[name], long[name][:30], err_msg=name)
 
 
-def test_kill_in_the_middle_and_resume_gives_the_identical_trace(prepared, tmp_path):
-    whole, resumed = tmp_path / "whole.parquet", tmp_path / "resumed.parquet"
+def test_kill_in_the_middle_and_resume_gives_the_identical_trace(prepared, copy, tmp_path):
+    whole, resumed = tmp_path / "whole.parquet", copy / PLACE
     assert run(prepared, *LONG, "-o", str(whole)).returncode == 0
-    running, checkpoint = begun(prepared, tmp_path, resumed)
+    running, checkpoint = begun(copy, tmp_path)
     running.send_signal(signal.SIGKILL)
     running.wait()
     assert checkpoint.exists()
     assert not resumed.exists()
     assert resumed.with_suffix(".running").exists()  # nobody could remove it, and it keeps nobody away
-    again = run(prepared, *LONG, "-o", str(resumed))
+    resumed.with_name(".0.parquet.killed.part").write_text("half of it")
+    again = run(copy, *LONG)
     assert again.returncode == 0
     assert "continues after evaluation" in again.stderr
     assert trace(resumed) == trace(whole)
-    assert not checkpoint.exists()
-    assert not resumed.with_suffix(".running").exists()
+    assert [path.name for path in resumed.parent.iterdir()] == ["0.parquet"]
+
+
+def test_while_a_process_makes_a_record_others_wait_and_then_keep_it(copy, tmp_path):
+    running, _ = begun(copy, tmp_path)
+    waiting = run(copy, *LONG)
+    assert running.wait() == waiting.returncode == 0
+    assert f"waits for process {running.pid} on " in waiting.stderr
+    assert "60 evaluations" not in waiting.stderr  # it made none itself
+    assert [path.name for path in (copy / PLACE).parent.iterdir()] == ["0.parquet"]
 
 
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, -signal.SIGINT)])
-def test_while_a_process_makes_a_record_no_other_does_and_one_that_is_ended_leaves_no_lease(prepared, tmp_path, sent, status):
-    path = tmp_path / "run.parquet"
-    running, checkpoint = begun(prepared, tmp_path, path)
-    refused = run(prepared, *LONG, "-o", str(path))
+def test_who_may_not_wait_is_refused_and_a_process_that_is_ended_leaves_no_lease(copy, tmp_path, sent, status):
+    running, checkpoint = begun(copy, tmp_path)
+    refused = run(copy, *LONG, "--wait", "0")
     assert running.poll() is None, "it ended before it was met"
     assert refused.returncode == 1
-    assert f"error: {path}: process {running.pid} on " in refused.stderr
+    assert f"error: {PLACE}: process {running.pid} on " in refused.stderr
     assert "wait for it or cancel it" in refused.stderr
     running.send_signal(sent)
     assert running.wait() == status
-    assert {found.name for found in tmp_path.glob("run.*")} == {checkpoint.name}  # no lease, no failure, no record
+    assert {found.name for found in checkpoint.parent.iterdir()} == {checkpoint.name}  # no lease, no failure, no record
 
 
-def test_a_checkpoint_of_other_code_is_set_aside(prepared, tmp_path):
-    path = tmp_path / "run.parquet"
-    path.with_suffix(".checkpoint").write_bytes(b"not a pickle")
-    found = run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path))
+def test_what_is_no_checkpoint_of_this_run_is_set_aside(copy):
+    path = copy / PLACE.with_suffix(".checkpoint")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"not a pickle")
+    found = run(copy, *LONG)
     assert found.returncode == 0
-    assert "cannot be read" in found.stderr
+    assert "expected a header in its first line, found none" in found.stderr
     assert path.with_suffix(".checkpoint.stale").read_bytes() == b"not a pickle"
+
+
+def test_the_list_of_records_says_what_they_cost_and_what_of_that_was_work(copy):
+    made = []
+    for _ in range(2):
+        assert run(copy, "BKB", "0-1", "--scale", "smoke", "--marker", "made.json").returncode == 0
+        made.append(json.loads((copy / "made.json").read_text()))
+    for found in made:
+        assert found["seeds"] == "0-1" and set(found["trace_sha256"]["BKB"]) == {"0", "1"} and found["timeouts"] == 0
+    assert 0 < made[0]["work_seconds"] < made[0]["cpu_seconds"]
+    assert made[1]["work_seconds"] == 0 < made[1]["cpu_seconds"]  # all was there
 
 
 def test_a_complete_current_record_is_kept(prepared, tmp_path):
@@ -167,20 +198,20 @@ def sequential(tmp_path, monkeypatch):
 
 
 def test_an_error_that_nobody_expected_is_passed_on_with_a_note_of_where_the_run_would_go_on(sequential, monkeypatch):
-    real = runner._step
+    real = runs._step
 
     def step(cell, seed, problem, progress):
         if progress.rows == 3:
             raise KeyError("lost")
         real(cell, seed, problem, progress)
 
-    monkeypatch.setattr(runner, "_step", step)
+    monkeypatch.setattr(runs, "_step", step)
     for _ in range(2):  # the second finds the checkpoint of the first
         with pytest.raises(KeyError, match="lost"):
-            runner.run_cell(sequential, limits=runner.Limits(checkpoint_every=0))
+            runner.run_cell(sequential, limits=runs.Limits(checkpoint_every=0))
         told = lease.failure(lease.failed(sequential.record(0)))
         assert (told.error, told.type, told.evaluations) == ("'lost'", "KeyError", 3)
-    monkeypatch.setattr(runner, "_step", real)
+    monkeypatch.setattr(runs, "_step", real)
     runner.run_cell(sequential)
     assert [path.name for path in sequential.folder.iterdir()] == ["0.parquet"]
 
@@ -190,7 +221,7 @@ def test_a_failure_before_the_first_evaluation_leaves_a_note_too(sequential, mon
         raise ImportError("pip install it")
 
     study = replace(plan.load("dumbo", "smoke").study("recovery-camel"), seeds=(0,))
-    monkeypatch.setattr(runner, "build_problem", build)
+    monkeypatch.setattr(runs, "build_problem", build)
     made = {runner.run_cell: (sequential, sequential.record(0)), runner.run_study: (study, study.record(0)),
             runner.run_initial: (sequential, sequential.initial_folder / "0.parquet")}  # fmt: skip
     for make, (part, path) in made.items():
@@ -199,22 +230,25 @@ def test_a_failure_before_the_first_evaluation_leaves_a_note_too(sequential, mon
         assert lease.failure(lease.failed(path)).error == "pip install it"
 
 
-def test_a_run_says_at_every_step_that_it_goes_on(sequential, monkeypatch):
-    seen = []
-    monkeypatch.setattr(runner.Lease, "renew", lambda self: seen.append(lease.owner(self.path)[0].pid))
-    runner.run_cell(sequential)
-    assert seen == [os.getpid()] * 3  # after the design of two
+def test_a_run_that_has_lost_its_lease_stops(sequential, monkeypatch):
+    def lost(self):
+        raise lease.Refused("another has taken over")
+
+    monkeypatch.setattr(runs.Lease, "check", lost)
+    with pytest.raises(lease.Refused, match="taken over"):
+        runner.run_cell(sequential)
+    assert not sequential.record(0).exists()
 
 
-def test_a_time_limit_ends_after_a_whole_step_with_an_exact_prefix(prepared, tmp_path):
-    whole, cut = tmp_path / "whole.parquet", tmp_path / "cut.parquet"
+def test_a_time_limit_ends_after_a_whole_step_with_an_exact_prefix(prepared, copy, tmp_path):
+    whole, cut = tmp_path / "whole.parquet", copy / "results" / "smoke" / "mini" / "abalone" / "BKB" / "0.parquet"
     assert run(prepared, "BKB", "0", "--scale", "smoke", "-o", str(whole)).returncode == 0
-    assert run(prepared, "BKB", "0", "--scale", "smoke", "--seconds", "0", "-o", str(cut)).returncode == 0
+    assert run(copy, "BKB", "0", "--scale", "smoke", "--seconds", "0").returncode == 0
     short = record.read(cut)
     assert short.header["status"] == "cutoff"
     assert short.rows < 30
     np.testing.assert_array_equal(short.columns["query"], record.read(whole).columns["query"][: short.rows])
-    again = run(prepared, "BKB", "0", "--scale", "smoke", "-o", str(cut))
+    again = run(copy, "BKB", "0", "--scale", "smoke")
     assert "continues after evaluation 1" in again.stderr
     assert trace(cut) == trace(whole)
 
@@ -237,8 +271,20 @@ def test_a_wrong_command_line_is_a_sentence(prepared, arguments, message):
     assert "Traceback" not in found.stderr
 
 
-@pytest.mark.parametrize("error", [ImportError("pip install it"), ChildProcessError("build it anew")])
-def test_a_library_or_simulator_that_fails_is_a_sentence_and_the_other_curves_are_made(monkeypatch, capsys, error):
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (ImportError("pip install it"), "pip install it"),
+        (ChildProcessError("build it anew"), "build it anew"),
+        (MemoryError(), "MiB: give it more (snakemake --set-resources run:mem_mb=8000), or a larger machine"),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            "make room on the disk, then run again: it goes on from its last checkpoint",
+        ),
+        (OSError(errno.EROFS, "Read-only file system"), "expected a folder that can be written"),
+    ],
+)
+def test_what_fails_is_a_sentence_and_the_other_curves_are_made(monkeypatch, capsys, error, sentence):
     made = []
 
     def run_cell(cell, **options):
@@ -251,7 +297,8 @@ def test_a_library_or_simulator_that_fails_is_a_sentence_and_the_other_curves_ar
     monkeypatch.setattr(runner.signal, "signal", lambda *_: None)
     assert runner.main(["dumbo", "cosmo", "DuMBO,random-search", "0", "--scale", "quick"]) == 1
     assert made == ["DuMBO", "random-search"]
-    assert capsys.readouterr().err == f"error: {error}\n"
+    told = capsys.readouterr().err
+    assert told.startswith("error: ") and told.endswith("\n") and sentence in told and "Traceback" not in told
 
 
 TRUSS = """
