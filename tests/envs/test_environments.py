@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -159,6 +160,19 @@ def test_slurm_is_told_account_and_partition_only_where_they_are_named(monkeypat
     assert options(path)["default-resources"][2:] == ["slurm_account='2026-a'", "slurm_partition='long'"]
     assert options(path)["retries"] == ["2"]
     assert "set-resources" not in options(path)
+
+
+@pytest.mark.parametrize(("answer", "command"), [("exit 0", None), ("exit 1", ["squeue"]), (None, ["squeue"])])
+def test_slurm_is_asked_by_squeue_where_there_is_no_accounting(answer, command, tmp_path, monkeypatch):
+    for name in ("timeout", "sh"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    if answer:
+        (tmp_path / "sacct").write_text(f"#!{tmp_path}/sh\n{answer}\n")
+        (tmp_path / "sacct").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = options(ROOT / "profiles" / "slurm" / "config.yaml")
+    assert found.get("slurm-status-command") == command
+    assert ("slurm-no-account" in found) == (command is not None)
 
 
 def rules():
