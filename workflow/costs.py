@@ -30,6 +30,16 @@ class Cost:
     measured: bool
 
 
+def duration(seconds: float) -> str:
+    """For people."""
+    if seconds < 90:
+        return f"{seconds:.3g} s"
+    for unit, size, most in (("min", 60, 90), ("h", 3600, 48)):
+        if seconds < most * size:
+            return f"{seconds / size:.{0 if unit == 'min' else 1}f} {unit}"
+    return f"{seconds / 86400:.1f} days"
+
+
 @cache
 def table() -> dict[str, Any]:
     path = ROOT / "papers" / "costs.yaml"

@@ -49,6 +49,12 @@ def _prepared(values: Array, features: Mapping[str, str], source: str) -> Prepar
     return Prepared(table, _content_sha256(values, features), source, features=features)
 
 
+def content_sha256(table: pa.Table) -> str:
+    """The content of a prepared table as its header states it; another one where a value or a name was changed."""
+    values = np.column_stack([column.to_numpy() for column in table.columns])
+    return _content_sha256(values, dict.fromkeys(table.column_names[:-1], ""))
+
+
 def _content_sha256(values: Array, features: Mapping[str, str]) -> str:
     """sha256 of "feature,...,feature,target", a newline, and the rows as little-endian float64."""
     head = ",".join([*features, "target"]) + "\n"

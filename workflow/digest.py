@@ -1,4 +1,8 @@
-"""A digest of the code that a run reaches: editing one algorithm reruns its runs, editing a comment none."""
+"""A digest of the code that a run reaches: editing one algorithm reruns its runs, editing a comment none.
+
+A process reads and parses a file once, since the plan of a large paper asks for the same few thousands of times; nobody changes
+the sets that are returned.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ def digest(modules: Iterable[str], parameters: Mapping[str, object], *, root: Pa
     total = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode())
     for module in sorted(reach(modules, root=root)):
         total.update(module.encode())
-        total.update(_tree(root, module)[0].encode())
+        total.update(_tree(root, module)[0])
     return total.hexdigest()
 
 
@@ -29,8 +33,14 @@ def with_data(code: str, data_sha256: str) -> str:
 
 def reach(modules: Iterable[str], *, root: Path = ROOT) -> set[str]:
     """The repository modules imported, directly or not, by `modules`; packages count through their __init__."""
+    return set().union(*(_reach(root, module) for module in modules))
+
+
+@cache
+def _reach(root: Path, module: str) -> frozenset[str]:
+    """What one module reaches, itself among it."""
     seen: set[str] = set()
-    waiting = list(modules)
+    waiting = [module]
     while waiting:
         module = waiting.pop()
         if module in seen or module.split(".")[0] not in PACKAGES or _file(root, module) is None:
@@ -40,9 +50,10 @@ def reach(modules: Iterable[str], *, root: Path = ROOT) -> set[str]:
         parent = module.rpartition(".")[0]
         if parent:
             waiting.append(parent)
-    return seen
+    return frozenset(seen)
 
 
+@cache
 def _file(root: Path, module: str) -> Path | None:
     stem = root.joinpath(*module.split("."))
     for path in (stem.with_suffix(".py"), stem / "__init__.py"):
@@ -52,12 +63,12 @@ def _file(root: Path, module: str) -> Path | None:
 
 
 @cache
-def _tree(root: Path, module: str) -> tuple[str, tuple[str, ...]]:
+def _tree(root: Path, module: str) -> tuple[bytes, tuple[str, ...]]:
     """The syntax tree of a module without docstrings, dumped, and the names that it imports."""
     path = _file(root, module)
     if path is None:
         raise LookupError(f"expected a module {module} below {root}, found none")
-    tree = ast.parse(path.read_text(), str(path))
+    tree = ast.parse(path.read_text(), str(path))  # its own: docstrings are taken out below
     imports: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -66,9 +77,10 @@ def _tree(root: Path, module: str) -> tuple[str, tuple[str, ...]]:
             imports += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:]
-    return ast.dump(tree), tuple(imports)
+    return ast.dump(tree).encode(), tuple(imports)
 
 
+@cache
 def parameters_of(name: str, package: str, *, root: Path = ROOT) -> tuple[set[str], set[str]]:
     """(required, all) keyword-only parameters of `module.Class` or `module.function`, from the syntax tree.
 
@@ -102,12 +114,14 @@ def domains_of(name: str, *, root: Path = ROOT) -> set[str]:
     raise LookupError(f"expected `domains = (...)` in class {wanted} of algorithms/{module}.py, found none")
 
 
+@cache
 def reveals_of(name: str, *, root: Path = ROOT) -> set[str]:
     """What the problems of a file reveal: the keys of every dict literal that it passes as `reveals=`."""
     path = _file(root, f"problems.{name.partition('.')[0]}")
     calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)] if path else []
     given = [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "reveals"]
-    return {str(ast.literal_eval(key)) for value in given if isinstance(value, ast.Dict) for key in value.keys if key}
+    dicts = [value for value in given if isinstance(value, ast.Dict)]
+    return {str(ast.literal_eval(key)) for value in dicts for key in value.keys if key}
 
 
 def _keywords(function: ast.FunctionDef) -> tuple[set[str], set[str]]:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from workflow.part import Part, Rejected, part_of, say, verify
+from workflow.part import Part, Rejected, bound, part_of, say, verify
 
 WAITS = (0.3, 0.6)  # seconds before the second and third attempt in a row that brought nothing new
 CONNECT = 2.5  # seconds for name look-up and connection: without a network the substitute must come soon
@@ -96,6 +96,9 @@ def _append(url: str, part: Part, accepted: Mapping[str, int]) -> None:
         progress = _Progress(part.size, announced or max(accepted.values()))
         for chunk in _chunks(response):
             part.append(chunk)
+            if part.size > bound(accepted):
+                part.restart()
+                raise Rejected(f"expected {max(accepted.values()) or 'fewer'} bytes, got more than {bound(accepted)}")
             progress.tell(part.size)
     if part.size < (expected := announced or min(accepted.values())):
         raise Rejected(f"truncated: expected {expected} bytes, got {part.size}", transient=True)

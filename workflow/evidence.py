@@ -39,6 +39,13 @@ class Evidence:
             values = self.store.values(cell, check["metric"])
         return self.store.seeds(cell), values
 
+    def summary(self, check: Check, problem: str, curve: str, variant: str) -> Seeds:
+        """One number per seed: the metric at a point or summarised over the run. Claims share them."""
+        cell = self.place(check, problem, curve, variant)
+        key = (cell.name, *(check.get(part) for part in ("metric", "relative_to", "at")))
+        numbers = self.store.remembered(key, lambda: _summary(self.series(check, problem, curve, variant)[1], check))
+        return dict(zip(self.store.seeds(cell), numbers, strict=True))
+
     def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
         return selection.place(self.paper, problem, curve, reading=self.reading, variant=variant or check.get("variant", DEFAULT))
 
@@ -136,10 +143,7 @@ def _is_left_out(paper: Paper, check: Check, problem: str, curve: str, variant: 
 
 def scalars(evidence: Evidence, check: Check, problem: str, curve: str, best: float = np.nan) -> Seeds:
     """One number per seed: a metric at a point or summarised over a run, then across variants."""
-    parts = []
-    for variant in evidence.variants(check, problem, curve):
-        seeds, values = evidence.series(check, problem, curve, variant)
-        parts.append(dict(zip(seeds, _summary(values, check), strict=True)))
+    parts = [evidence.summary(check, problem, curve, variant) for variant in evidence.variants(check, problem, curve)]
     if "across" not in check:
         return parts[0]
     common = set.intersection(*map(set, parts))

@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import importlib
 import json
+import lzma
 import os
 import shutil
 import sys
@@ -19,6 +20,7 @@ import tempfile
 import urllib.parse
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -31,11 +33,13 @@ import pyarrow.parquet as pq
 
 from workflow.download import CHUNK, download
 from workflow.manifest import Dataset, File, Source, read_manifest
-from workflow.part import Rejected, check, file_sha256, say, writing
+from workflow.part import Rejected, bound, check, file_sha256, say, writing
 from workflow.prepared import DataUnavailable, Prepared, downloads_allowed, prepared_path
 from workflow.record import KEY, atomic
 
-FORMATS = {"delimited": "workflow.delimited", "nasbench101": "workflow.nasbench"}  # each has parse and substitute
+FORMATS = {"delimited": "workflow.delimited", "nasbench101": "workflow.nasbench"}  # each has parse, substitute, content_sha256
+AGAIN = "remove it and run the workflow again, which fetches it anew"
+UNREADABLE = (zlib.error, lzma.LZMAError)
 Found = tuple[Path, str]  # a verified raw file and its source
 
 
@@ -50,12 +54,31 @@ def provenance(path: Path) -> dict[str, str | dict[str, str]]:
     """What a prepared file says about itself: name, data, content_sha256, source, licence, citation, features."""
     try:
         metadata = pq.read_schema(path).metadata or {}
-    except (pa.ArrowInvalid, OSError) as error:
+        header: dict[str, str | dict[str, str]] = json.loads(metadata.get(KEY, b"{}"))
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise DataUnavailable(f"{path}: expected a prepared table, cannot read it ({error}): fetch it again") from None
-    if KEY not in metadata:
+    if not {"name", "data", "content_sha256"} <= set(header):
         raise DataUnavailable(f"{path}: expected a table prepared by workflow.fetch, got a foreign parquet file")
-    header: dict[str, str | dict[str, str]] = json.loads(metadata[KEY])
     return header
+
+
+def check_table(path: Path, *, root: Path) -> None:
+    """Compare the values of a prepared table with what its header states. Raises DataUnavailable with directions."""
+    name = str(provenance(path)["name"])
+    if name not in (known := read_manifest(root)):
+        raise DataUnavailable(f"{path}: expected a data set of data/manifest.yaml, got {name!r}: {AGAIN}")
+    _check_content(path, known[name])
+
+
+def _check_content(path: Path, dataset: Dataset) -> None:
+    stated = provenance(path)["content_sha256"]
+    content_sha256 = importlib.import_module(FORMATS[dataset.format]).content_sha256
+    try:
+        found = content_sha256(pq.read_table(path, page_checksum_verification=True))
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
+        raise DataUnavailable(f"{path}: expected a prepared table, cannot read it ({error}): {AGAIN}") from None
+    if found != stated:
+        raise DataUnavailable(f"{path}: expected content_sha256 {stated} as it says, got {found}: it was changed; {AGAIN}")
 
 
 def _prepare(name: str, target: Path, *, root: Path, substitutes: bool) -> None:
@@ -85,8 +108,8 @@ def _is_real(path: Path, dataset: Dataset) -> bool:
         return False
     try:
         header = provenance(path)
-        pq.read_table(path, page_checksum_verification=True)
-    except (DataUnavailable, pa.ArrowException, OSError) as error:
+        _check_content(path, dataset)
+    except DataUnavailable as error:
         say(f"{dataset.name}: {path} is not used: {error}")
         return False
     wanted = {"name": dataset.name, "data": "real", "content_sha256": dataset.content_sha256 or header.get("content_sha256")}
@@ -146,7 +169,7 @@ def _doors(
     yield label, "mirror", partial(_from_mirror, mirror, wanted, path, accepted)
     for source in sources:
         label = source.url if source.verified else f"{source.url} (checksum not verified by us)"
-        yield label, source.url, partial(_from_url, source, path)
+        yield label, source.url, partial(_from_url, source, path, accepted)
 
 
 def _raw(path: Path, accepted: Mapping[str, int]) -> None:
@@ -188,7 +211,7 @@ def _may_ask() -> None:
         raise Rejected("not asked, since NOREGRET_SUBSTITUTES=preferred", usual=True)
 
 
-def _from_url(source: Source, path: Path) -> None:
+def _from_url(source: Source, path: Path, accepted: Mapping[str, int]) -> None:
     _may_ask()
     if not source.member:
         return download(source.url, path, {source.sha256: source.bytes})
@@ -198,22 +221,30 @@ def _from_url(source: Source, path: Path) -> None:
     with folder:
         archive = Path(folder.name) / "archive"
         download(source.url, archive, {source.sha256: source.bytes})
-        _unpack(archive, source.member["path"], path, {source.member["sha256"]: 0})
+        member = source.member["sha256"]
+        _unpack(archive, source.member["path"], path, {member: accepted.get(member, 0)})
     return None
 
 
 def _unpack(archive: Path, member: str, target: Path, accepted: Mapping[str, int]) -> None:
-    """Copy one file out of a zip or tar archive. Raises Rejected if it is not there or not the accepted one."""
+    """Copy one plain file out of a zip or tar archive. Raises Rejected if it is not there or not the accepted one.
+
+    Nothing else of the archive is written, and no link in it is followed.
+    """
     try:
         if zipfile.is_zipfile(archive):
-            with zipfile.ZipFile(archive) as packed, packed.open(member) as file:
-                return _copy(file, target, accepted)
+            with zipfile.ZipFile(archive) as packed:
+                if packed.getinfo(member).flag_bits & 1:
+                    raise KeyError(f"{member}, which is encrypted")
+                with packed.open(member) as file:
+                    return _copy(file, target, accepted)
         with tarfile.open(archive) as tar:
-            found = tar.extractfile(member)
+            info = tar.getmember(member)
+            found = tar.extractfile(info) if info.isreg() else None
             if found is None:
-                raise KeyError(f"{member}, which is no file")
+                raise KeyError(f"{member}, which is no plain file")
             return _copy(found, target, accepted)
-    except (KeyError, OSError, zipfile.BadZipFile, tarfile.TarError) as error:
+    except (KeyError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile, tarfile.TarError, *UNREADABLE) as error:
         raise Rejected(f"expected an archive with {member}, got {error}") from None
 
 
@@ -224,6 +255,8 @@ def _copy(file: IO[bytes], target: Path, accepted: Mapping[str, int]) -> None:
         for chunk in _pieces(file):
             found.update(chunk)
             size += len(chunk)
+            if size > bound(accepted):
+                raise Rejected(f"expected {max(accepted.values()) or 'fewer'} bytes, got more than {bound(accepted)}")
             copy.write(chunk)
         check(found.hexdigest(), size, accepted)
 

@@ -49,7 +49,10 @@ def data_path(cell: Cell | Study) -> Path:
     """The prepared table of a cell's problem, fetched now if no workflow has."""
     name, allowed = cell.problem_entry["data"], substitutes_allowed(cell.scale)
     path = prepared_path(name, root=ROOT, substitutes=allowed)
-    return path if path.exists() else fetch.prepare(name, root=ROOT, substitutes=allowed)
+    if not path.exists():
+        return fetch.prepare(name, root=ROOT, substitutes=allowed)
+    fetch.check_table(path, root=ROOT)
+    return path
 
 
 def initial_design(cell: Cell, seed: int, problem: Problem) -> tuple[np.ndarray, Evaluation]:

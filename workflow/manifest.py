@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import yaml
 
 from workflow.prepared import DataUnavailable
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, but every process of a run reads the names
+PLACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")  # below data/raw: no .., no root
 DELIMITED = ("rows", "separator", "columns", "target", "content_sha256")  # what a table of delimited text must state
 
 
@@ -80,20 +84,61 @@ class Dataset:
 
 
 def read_manifest(root: Path) -> dict[str, Dataset]:
-    """The data sets of root/data/manifest.yaml by name. Raises DataUnavailable if it is missing or lacks a field."""
+    """The data sets of root/data/manifest.yaml by name. Raises DataUnavailable if it is missing or an entry is wrong."""
+    found = {}
+    for name, entry in _entries(root).items():
+        try:
+            if complaint := _complaint(name, entry):
+                raise ValueError(complaint)
+            found[name] = _dataset(name, entry)
+            if complaint := _misplaced(found[name]):
+                raise ValueError(complaint)
+        except (TypeError, KeyError, ValueError) as error:  # nested fields that are lacking or foreign
+            raise DataUnavailable(f"{root / 'data' / 'manifest.yaml'}: {name}: {error}: correct the entry") from None
+    return found
+
+
+@cache
+def names_in(root: Path) -> list[str]:
+    """The names of the data sets. Raises DataUnavailable if there is no manifest."""
+    return list(map(str, _entries(root)))
+
+
+def _entries(root: Path) -> dict[Any, Any]:
+    """The manifest as YAML has it."""
     path = root / "data" / "manifest.yaml"
     try:
-        entries = yaml.safe_load(path.read_text())
+        entries = yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)
     except OSError as error:
         raise DataUnavailable(f"{path}: no manifest ({error.strerror}): run from the repository root") from None
-    for name, entry in entries.items():
-        if complaint := _complaint(entry):
-            raise DataUnavailable(f"{path}: {name}: {complaint}: correct the entry")
-    return {name: _dataset(name, entry) for name, entry in entries.items()}
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise DataUnavailable(f"{path} is no valid YAML: {error or 'nested too deep'}: get it again") from None
+    if not isinstance(entries, dict):
+        raise DataUnavailable(f"{path}: expected entries by the name of a data set, got {entries!r:.80}: get it again")
+    return entries
 
 
-def _complaint(entry: Mapping[str, Any]) -> str:
+def _misplaced(dataset: Dataset) -> str:
+    """What is wrong with the places that an entry names, "" if nothing is: files lie below data/raw, sources are on the web."""
+    for file in filter(None, (dataset.mirror, dataset.calibration)):
+        if not PLACE.fullmatch(str(file.path)) or not isinstance(file.bytes, int):
+            return (
+                f"expected a file as folder/name (letters, digits, -, _ and .) and its bytes, got {file.path!r}, {file.bytes!r}"
+            )
+    for source in dataset.sources:
+        if not str(source.url).startswith(("https://", "http://")):
+            return f"expected a http or https URL, got {source.url!r:.200}"
+        if source.member and not {"path", "sha256"} <= set(source.member):
+            return "expected path and sha256 of a member of an archive"
+    return ""
+
+
+def _complaint(name: object, entry: object) -> str:
     """What is wrong with the fields of an entry, "" if nothing is."""
+    if not re.fullmatch("[a-z0-9_]+", str(name)):
+        return "expected a name of small letters, digits and _"
+    if not isinstance(entry, dict):
+        return f"expected fields, got {entry!r:.80}"
     known = [one.name for one in fields(Dataset) if one.name != "name"]
     required = [
         one.name for one in fields(Dataset) if one.name in known and one.default is MISSING and one.default_factory is MISSING

@@ -7,10 +7,10 @@ compared with the plan's, so that a stale or foreign file is refused even when S
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,10 @@ Run = Cell | Study
 SHOWN = 12  # refused records that a message names
 GRID = 400  # points of a drawn curve
 OPTIMAL = 1e-12  # a value this close to the optimum is the optimum
+KEPT = 1 << 25  # bytes of records, and as many of metrics, that a report has at hand
+HEADER = 1 << 14  # bytes of a record beside its columns, about
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
 class BadRecords(record.BadRecord):
@@ -254,18 +258,45 @@ def metric(name: str) -> Metric:
     return METRICS[name]
 
 
+class Recent(Generic[K, V]):
+    """What was made last, as much as goes into KEPT bytes: the memory of a report does not grow with the number of runs."""
+
+    def __init__(self, size: Callable[[V], int]) -> None:
+        self._size, self._bytes = size, 0
+        self._kept: dict[K, V] = {}  # the one asked for last is the last
+
+    def get(self, key: K, make: Callable[[], V]) -> V:
+        """The value of a key, made anew if it is no longer kept."""
+        if key in self._kept:
+            self._kept[key] = value = self._kept.pop(key)
+            return value
+        self._kept[key] = value = make()
+        self._bytes += self._size(value)
+        while self._bytes > KEPT and len(self._kept) > 1:
+            self._bytes -= self._size(self._kept.pop(next(iter(self._kept))))
+        return value
+
+
+def _bytes(found: Record) -> int:
+    return HEADER + sum(values.nbytes for values in found.columns.values())
+
+
 class Store:
     """The verified records of one paper at one scale, and metrics of them.
 
+    Records are read one at a time and forgotten; what stays of a run is a few numbers for each seed (`remembered`).
     `partial` reports on the seeds that have been run; otherwise a missing record is refused like a bad one.
     """
 
     def __init__(self, paper: Paper, root: Path = Path(), *, partial: bool = False) -> None:
         self.paper, self.root, self.partial = paper, root, partial
         self._seeds: dict[str, tuple[int, ...]] = {}
-        self._values: dict[tuple[str, str], Array] = {}
+        self._values: Recent[tuple[str, str], Array] = Recent(lambda values: values.nbytes)
+        self._records: Recent[Path, Record] = Recent(_bytes)
+        self._numbers: dict[Hashable, Array] = {}
+        self._data: dict[str, str] = {}
+        self._late: dict[str, tuple[int, ...]] = {}
         self._best: dict[str, float] = {}
-        self._read = lru_cache(maxsize=64)(record.read)
 
     def check(self, runs: Iterable[Run]) -> None:
         """Verify all records of these runs. Raises BadRecords, which names them."""
@@ -285,8 +316,14 @@ class Store:
         """The seeds of a run that are there, verified. Raises NotRun where a partial report finds none."""
         self.check([run])
         if not self._seeds[run.name]:
-            raise NotRun(f"{run.name}: not run at scale {self.paper.scale}")
+            what = "all seeds timed out" if self._late.get(run.name) else "not run"
+            raise NotRun(f"{run.name}: {what} at scale {self.paper.scale}")
         return self._seeds[run.name]
+
+    def timeouts(self, run: Run) -> tuple[int, ...]:
+        """The seeds of a run whose result is that an evaluation took too long: no report shows them, and it says so."""
+        self.check([run])
+        return self._late.get(run.name, ())
 
     def has(self, run: Run) -> bool:
         """Whether a run has records: in a partial report those that only decide an optimum may be missing."""
@@ -302,12 +339,13 @@ class Store:
 
     def values(self, run: Run, name: str) -> Array:
         """A metric of a cell or a column of a study, one row per seed; longer seeds are cut to the shortest."""
-        key = (run.name, name)
-        if key not in self._values:
-            rows = [self._row(run, seed, name) for seed in self.seeds(run)]
-            shortest = min(map(len, rows))
-            self._values[key] = np.stack([row[:shortest] for row in rows])
-        return self._values[key]
+        return self._values.get((run.name, name), lambda: self._rows(run, name))
+
+    def remembered(self, key: Hashable, make: Callable[[], Array]) -> Array:
+        """A few numbers for each seed of a run, made once; `key` says of which run, and which numbers."""
+        if key not in self._numbers:
+            self._numbers[key] = make().copy()  # a view would hold all the rows
+        return self._numbers[key]
 
     def relative(self, cell: Cell, name: str, base: Cell) -> Array:
         """A metric over the mean over seeds of another cell's at the same evaluation, (n, T); NaN where that is zero."""
@@ -320,7 +358,9 @@ class Store:
 
     def data(self, run: Run) -> str:
         """`real`, `none` or `substitute: ...`: what the records of a run were made of."""
-        return str(self.record(run, self.seeds(run)[0]).header.get("data", "none"))
+        if run.name not in self._data:
+            self._data[run.name] = str(self._read(self.root / run.record(self.seeds(run)[0])).header.get("data", "none"))
+        return self._data[run.name]
 
     def versions(self, cell: Cell) -> list[str]:
         """The libraries that a problem's values belong to, with the versions that its records were made with."""
@@ -333,11 +373,19 @@ class Store:
         if cell.problem_name not in self._best:
             cells = companions(self.paper, cell)
             self.check(cells)
-            everywhere = [(other, seed) for other in cells for seed in self._seeds[other.name]]
-            records = [self._read(self.root / other.record(seed)) for other, seed in everywhere]
-            values = [found.columns["true"][feasible(found)].max(initial=-np.inf) for found in records]
-            self._best[cell.problem_name] = float(max(values))
+            records = (self._read(self.root / other.record(seed)) for other in cells for seed in self._seeds[other.name])
+            self._best[cell.problem_name] = float(
+                max(found.columns["true"][feasible(found)].max(initial=-np.inf) for found in records)
+            )
         return self._best[cell.problem_name]
+
+    def _read(self, path: Path) -> Record:
+        return self._records.get(path, lambda: record.read(path))
+
+    def _rows(self, run: Run, name: str) -> Array:
+        rows = [self._row(run, seed, name) for seed in self.seeds(run)]
+        shortest = min(map(len, rows))
+        return np.stack([row[:shortest] for row in rows])
 
     def _row(self, run: Run, seed: int, name: str) -> Array:
         found = self.record(run, seed)
@@ -357,16 +405,20 @@ class Store:
             expected = with_data(run.digest, self.data_sha256(run))
         except DataUnavailable as error:
             return (), [f"{run.name}: {error}"]
-        good, bad = [], []
+        good: list[int] = []
+        late: list[int] = []
+        bad: list[str] = []
         for seed in run.seeds:
             path = self.root / run.record(seed)
             if self.partial and not path.exists():
                 continue
             try:
-                _admit(self._read(path), path, run, seed, expected)
-                good.append(seed)
+                found = self._read(path)
+                _admit(found, path, run, seed, expected)
+                (late if found.header.get("status") == record.TIMEOUT else good).append(seed)
             except record.BadRecord as error:
                 bad.append(str(error))
+        self._late[run.name] = tuple(late)
         return tuple(good), bad
 
     def data_sha256(self, run: Run) -> str:
@@ -387,7 +439,7 @@ class Store:
 
 
 def _admit(found: Record, path: Path, run: Run, seed: int, expected: str) -> None:
-    """Raise BadRecord unless a verified record is the complete, current one of exactly this run and seed."""
+    """Raise BadRecord unless a verified record is the final, current one of exactly this run and seed."""
     header = found.header
     again = "move it away and run the workflow again"
     if header.get("digest") != expected:
@@ -400,8 +452,10 @@ def _admit(found: Record, path: Path, run: Run, seed: int, expected: str) -> Non
             f"{path}: expected {run.paper} seed {seed}, found {header.get('paper')} seed {header.get('seed')}: "
             f"a copy of another record; {again}"
         )
-    if header.get("status", "complete") != "complete":
-        status = header["status"]
+    status = header.get("status", "complete")
+    if status == record.TIMEOUT:
+        return
+    if status != "complete":
         raise record.BadRecord(f"{path}: expected a complete run, found {status!r} after {found.rows} rows; run it again")
     if isinstance(run, Cell) and found.rows != run.budget:
         raise record.BadRecord(f"{path}: expected {run.budget} evaluations, found {found.rows}; {again}")

@@ -17,6 +17,9 @@ from typing import IO
 
 from workflow.prepared import DataUnavailable
 
+SLACK = 1 << 20  # bytes
+LARGEST = 1 << 32  # bytes of a file whose size nobody states
+
 
 class Rejected(Exception):
     """What one source gave instead of the file; `transient` if asking again may help, `usual` if it is no news."""
@@ -42,6 +45,11 @@ def check(found: str, size: int, accepted: Mapping[str, int]) -> None:
         expected = " or ".join(f"sha256 {sha256} ({known or 'unknown'} bytes)" for sha256, known in accepted.items())
         missing = size < min(accepted.values())
         raise Rejected(f"expected {expected}, got sha256 {found} ({size} bytes)", transient=missing)
+
+
+def bound(accepted: Mapping[str, int]) -> int:
+    """Bytes after which a source is known to give something else; some more than are accepted, so that it can be named."""
+    return SLACK + (LARGEST if 0 in accepted.values() else max(accepted.values()))
 
 
 def file_sha256(path: Path) -> str:

@@ -72,7 +72,11 @@ def best_of(store: Store, cells: Sequence[Cell]) -> Best:
     runs = [(cell, seed) for cell in cells if store.has(cell) for seed in store.seeds(cell)]
     if not runs:
         raise NotRun(f"expected a record of {', '.join(cell.name for cell in cells)}, found none: run the workflow first")
-    rows = [_best_row(store.record(*run)) for run in runs]
+    rows, compared = [], 0
+    for run in runs:
+        found = store.record(*run)
+        rows.append(_best_row(found))
+        compared += found.rows
     first = min(range(len(runs)), key=lambda i: rows[i][:2])
     (cell, seed), row = runs[first], rows[first][2]
     record = store.record(cell, seed)
@@ -87,7 +91,7 @@ def best_of(store: Store, cells: Sequence[Cell]) -> Best:
         seed=seed,
         evaluation=row + 1,
         evaluations=record.rows,
-        compared=sum(store.record(*run).rows for run in runs),
+        compared=compared,
         libraries=record.header["provenance"]["libraries"],
     )
 

@@ -7,22 +7,36 @@ constructor signatures from syntax trees, so that planning thousands of runs imp
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from workflow import costs, resolve, selection
+from workflow import costs, mentions, resolve, selection
 from workflow import digest as code
 from workflow.costs import Cost
 from workflow.resolve import PlanError, papers, parse_seeds, seed_range
 from workflow.selection import DEFAULT
 
-__all__ = ["Cell", "Paper", "PlanError", "Study", "chosen_papers", "load", "names_of", "papers", "parse_seeds", "seed_range"]
+__all__ = [
+    "Cell",
+    "Paper",
+    "PlanError",
+    "Study",
+    "chosen_papers",
+    "load",
+    "names_of",
+    "papers",
+    "papers_with",
+    "parse_seeds",
+    "seed_range",
+]
 
 ROOT = resolve.ROOT
 RUNNER = ("workflow.loop", "workflow.seeds", "workflow.designs")
@@ -67,7 +81,7 @@ class Seeded(ABC):
 
 @dataclass(frozen=True)
 class Job:
-    """What one process makes: some seeds of a study or of one cell, or short runs of several cells on one problem."""
+    """What one process makes: some seeds of a study or of a cell, or short runs of several studies or of cells on one problem."""
 
     parts: tuple[Seeded, ...]
     seeds: tuple[int, ...]
@@ -87,7 +101,7 @@ class Job:
         """A generous memory limit, for a cluster."""
         return 500 + round(1.5 * max(part.cost.mib for part in self.parts))
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Of all that it makes."""
         return " ".join(part.digest for part in self.parts)
@@ -131,7 +145,7 @@ class Cell(Seeded):
     def name(self) -> str:
         return f"{self.paper}/{self.problem_name}/{self.curve}"
 
-    @property
+    @cached_property
     def cost(self) -> Cost:
         """Seconds and MiB of one seed."""
         return costs.estimate(self.paper, self.problem, self.curve, self.algorithm, self.budget / self.problem_entry["budget"])
@@ -189,7 +203,7 @@ class Study(Seeded):
     def folder(self) -> Path:
         return Path("results", self.scale, self.paper, "studies", self.id)
 
-    @property
+    @cached_property
     def cost(self) -> Cost:
         """Seconds and MiB of one seed."""
         return costs.estimate(self.paper, "studies", self.id, self.id, 1.0 if self.scale == "paper" else 0.1)
@@ -240,32 +254,65 @@ class Paper:
     def jobs(self) -> Mapping[str, Job]:
         """Every job by its marker."""
         alone: list[Seeded] = [part for part in self.parts if not _is_short(part)]
-        groups: dict[tuple[object, ...], list[Cell]] = {}
-        for cell in self.cells:
-            if _is_short(cell):
-                groups.setdefault((cell.problem_name, cell.seeds), []).append(cell)
-        bundles = [bundle for group in groups.values() for bundle in costs.packed(group, [cell.seconds for cell in group])]
+        groups: dict[tuple[object, ...], list[Seeded]] = {}
+        for part in self.parts:
+            if _is_short(part):
+                groups.setdefault((part.folder.parent, part.seeds), []).append(part)
+        bundles = [bundle for group in groups.values() for bundle in costs.packed(group, [part.seconds for part in group])]
         jobs = [Job(tuple(bundle), bundle[0].seeds) for bundle in bundles]
         jobs += [Job((part,), seeds) for part in alone for seeds in costs.chunks(part.seeds, part.cost.seconds)]
         return {job.marker: job for job in jobs}
 
     def markers(self, runs: Iterable[Seeded]) -> list[str]:
         """The markers of the jobs that make some runs."""
-        wanted = {run.name for run in runs}
-        return [marker for marker, job in self.jobs.items() if wanted & {part.name for part in job.parts}]
+        wanted = {marker for name in {run.name for run in runs} for marker in self._makers.get(name, [])}
+        return [marker for marker in self.jobs if marker in wanted]
+
+    @cached_property
+    def _makers(self) -> Mapping[str, list[str]]:
+        """The markers of the jobs that make some seeds of a run, by its name."""
+        found: dict[str, list[str]] = {}
+        for marker, job in self.jobs.items():
+            for part in job.parts:
+                found.setdefault(part.name, []).append(marker)
+        return found
+
+    def forget_lost(self, root: Path = Path()) -> None:
+        """Remove the markers of jobs of which a record is not there any more: Snakemake would take them for done."""
+        for marker, job in self.jobs.items():
+            records = (root / part.record(seed) for part in job.parts for seed in job.seeds)
+            if (root / marker).exists() and not all(path.exists() for path in records):
+                with suppress(OSError):  # where nobody can write, the report says which record it misses
+                    (root / marker).unlink(missing_ok=True)
+
+    def on(self, problem: str) -> list[Cell]:
+        """All cells on `problem[@reading]`: they share instance and initial design. Raises PlanError where there is none."""
+        if problem not in self._by_problem:
+            known = sorted(self._by_problem)
+            raise PlanError(f"papers/{self.name}.yaml: unknown problem {problem!r}; known: {', '.join(known)}")
+        return self._by_problem[problem]
+
+    @cached_property
+    def _by_problem(self) -> Mapping[str, list[Cell]]:
+        found: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault(cell.problem_name, []).append(cell)
+        return found
 
     def initial_marker(self, problem: str) -> str:
         """The list of the initial designs of all seeds that any cell on this problem needs."""
-        seeds = {seed for cell in self.cells if cell.problem_name == problem for seed in cell.seeds}
-        return str(self.first_cell(problem).initial_folder / f"seeds-{seed_range(seeds)}.json")
+        return self._initial_markers[problem]
+
+    @cached_property
+    def _initial_markers(self) -> Mapping[str, str]:
+        return {
+            problem: str(cells[0].initial_folder / f"seeds-{seed_range({seed for cell in cells for seed in cell.seeds})}.json")
+            for problem, cells in self._by_problem.items()
+        }
 
     def first_cell(self, problem: str) -> Cell:
-        """Some cell on `problem[@reading]`: all of them share instance and initial design."""
-        for cell in self.cells:
-            if cell.problem_name == problem:
-                return cell
-        known = sorted({cell.problem_name for cell in self.cells})
-        raise PlanError(f"papers/{self.name}.yaml: unknown problem {problem!r}; known: {', '.join(known)}")
+        """Some cell on `problem[@reading]`. Raises PlanError."""
+        return self.on(problem)[0]
 
     def study(self, name: str) -> Study:
         """The study called `name`. Raises PlanError naming what is known."""
@@ -284,7 +331,7 @@ def _curve_name(algorithm: str, reading: str, variant: str) -> str:
 
 def _is_short(part: Seeded) -> bool:
     """Whether a run is worth no process of its own."""
-    return isinstance(part, Cell) and part.seconds < costs.SHORT_SECONDS
+    return part.seconds < costs.SHORT_SECONDS
 
 
 def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
@@ -295,10 +342,25 @@ def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
     return chosen
 
 
+def papers_of_job(arguments: Iterable[str], papers: Sequence[str]) -> list[str]:
+    """Which of some papers the jobs are of that Snakemake is told to make on a node (`--target-jobs`); all, if it says none."""
+    named = re.findall(r"[:,]paper=([a-z0-9_]+)", " ".join(arguments))
+    return [name for name in papers if name in named] or list(papers)
+
+
 def names_of(plans: Mapping[str, Paper], section: str, *, moves: bool = False) -> list[str]:
     """The ids in a section of some papers (of pictures: those that move, or do not); if none, one that matches nothing."""
     lines = [line for plan in plans.values() for line in plan.entry.get(section, [])]
     return sorted({line["id"] for line in lines if line.get("moves", False) == moves}) or ["-"]
+
+
+def papers_with(plans: Mapping[str, Paper], section: str, *, moves: bool = False) -> str:
+    """A regular expression of the papers in `PAPER/NAME.` whose section has that name.
+
+    What is a figure of one paper may be a picture of another one: a pattern of papers and one of names would admit both.
+    """
+    names = {paper: names_of({paper: plan}, section, moves=moves) for paper, plan in plans.items()}
+    return "|".join(rf"{paper}(?=/(?:{'|'.join(ids)})\.)" for paper, ids in names.items())
 
 
 def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
@@ -313,6 +375,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
         resolve.chosen("erratum", line.get("errata", []), {erratum["id"]: erratum for erratum in entry.get("errata", [])}, name)
     shown = {part: [line for line in entry.get(part, []) if scale in line.get("scales", [scale])] for part in SHOWN}
     entry = {**entry, **{part: lines for part, lines in shown.items() if part in entry}}
+    mentions.check(name, entry, root)
     wanted = parse_seeds(seeds) if seeds else None
     cells: dict[tuple[str, ...], Cell] = {}
     names: dict[Place, tuple[str, ...]] = {}
@@ -324,11 +387,15 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
             # A variant that equals the default is the same computation: it is run once and known by both names.
             key = (cell.problem, cell.algorithm, cell.digest)
             most = max((cell, cells.get(key, cell)), key=lambda candidate: len(candidate.seeds))
-            cells[key] = replace(cells.get(key, cell), seeds=_cut(most.seeds, wanted))
+            first, left = cells.get(key, cell), _cut(most.seeds, wanted)
+            cells[key] = first if first.seeds == left else replace(first, seeds=left)  # one that is kept knows its digest
             names[cell.problem_name, cell.curve] = key
     aliases = {place: cells[key] for place, key in names.items()}
     studies = {line["id"]: _study(name, scale, entry, line, wanted, root) for line in entry.get("studies", [])}
     paper = Paper(name, scale, entry, tuple(cells.values()), aliases, studies, _elsewhere(name, scale, entry, root) - set(names))
+    if wanted and not any(set(part.seeds) & set(wanted) for part in paper.parts):
+        most = min(source["seeds"] for source in (entry, entry["scales"][scale]) if "seeds" in source)
+        raise PlanError(f"papers/{name}.yaml: expected some of the seeds 0-{most - 1} of scale {scale}, got {seed_range(wanted)}")
     return replace(paper, entry=selection.offered(paper))
 
 

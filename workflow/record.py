@@ -85,9 +85,10 @@ def read(path: Path) -> Record:
     """Read and verify a record. Raises BadRecord, which says what was expected, found and what to do."""
     try:
         table = pq.read_table(path)
+        names = table.column_names
     except FileNotFoundError:
         raise BadRecord(f"{path}: expected a record, found no file: run the workflow again to make it") from None
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise BadRecord(
             f"{path}: expected a record, found a file that is no readable parquet ({error}): "
             "it is half-written or foreign; move it away and run again"
@@ -95,7 +96,7 @@ def read(path: Path) -> Record:
     header = _header(table.schema)
     if not {"trace_sha256", "rows"} <= header.keys():
         raise BadRecord(f"{path}: expected a record, found a parquet file without a readable header: move it away, run again")
-    columns = {name: _to_numpy(table.column(name)) for name in table.column_names}
+    columns = {name: _to_numpy(column) for name, column in zip(names, table.columns, strict=True)}
     found = trace_hash(columns)
     if found != header["trace_sha256"] or len(table) != header["rows"]:
         raise BadRecord(
@@ -120,7 +121,7 @@ def read_header(path: Path) -> dict[str, Any]:
     """The JSON header alone, without reading or verifying the rows; {} if there is none."""
     try:
         return _header(pq.read_schema(path))
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         return {}
 
 

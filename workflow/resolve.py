@@ -20,6 +20,9 @@ from workflow import digest as code
 
 ROOT = Path(__file__).resolve().parents[1]
 MISSING = "none"  # the version of a library that is not installed
+YAML_TAG = "tag:yaml.org,2002:"
+PLAIN = ("str", "int", "float", "bool", "null", "map", "seq", "merge")  # what JSON can say, too
+MOST_VALUES = 1_000_000  # in one paper's YAML, its aliases written out
 RESERVED = {
     "is",
     "data",
@@ -33,6 +36,7 @@ RESERVED = {
     "libraries",
     "simulator",
     "substitute",
+    "timeout",
 }  # keys of an entry that are no parameter
 
 
@@ -43,12 +47,18 @@ class PlanError(ValueError):
 def read(name: str, root: Path = ROOT) -> dict[str, Any]:
     """One paper's YAML, checked against workflow/schema.json. Raises PlanError."""
     path = root / "papers" / f"{name}.yaml"
-    if not path.exists():
+    if name not in papers(root):
         raise PlanError(f"unknown paper {name!r}; known: {', '.join(papers(root))}")
     try:
-        entry = yaml.load(path.read_text(), Loader=_StrictLoader)
+        entry = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)
     except yaml.YAMLError as error:
         raise PlanError(f"papers/{name}.yaml is no valid YAML: {error}") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        wrong = f"line {line}: expected text in UTF-8, got the byte {error.object[error.start]:#04x}"
+        raise PlanError(f"papers/{name}.yaml is no valid YAML: {wrong}: save the file as UTF-8") from None
+    except RecursionError:
+        raise PlanError(f"papers/{name}.yaml is no valid YAML: expected a few levels, got brackets nested too deep") from None
     schema = json.loads((ROOT / "workflow" / "schema.json").read_text())
     mistakes = sorted(jsonschema.Draft202012Validator(schema).iter_errors(entry), key=lambda mistake: mistake.json_path)
     if mistakes:
@@ -64,9 +74,9 @@ def papers(root: Path = ROOT) -> list[str]:
 
 def parse_seeds(text: str) -> tuple[int, ...]:
     """Seeds from "3" or "0-9". Raises PlanError."""
-    match = re.fullmatch(r"(\d+)(?:-(\d+))?", str(text))
+    match = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", str(text))
     if match is None:
-        raise PlanError(f"seeds: expected a number or a range such as 0-9, got {text!r}")
+        raise PlanError(f"seeds: expected a number or a range such as 0-9, of six digits at most, got {text!r}")
     first, last = int(match[1]), int(match[2] or match[1])
     if last < first:
         raise PlanError(f"seeds: expected a rising range, got {text!r}")
@@ -94,7 +104,8 @@ def targets(parameters: object) -> set[str]:
 
 def problem_identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     """What a problem contributes to a digest: its entry, and the versions of the libraries that its values belong to."""
-    identity = {"problem": dict(entry), "libraries": {name: installed(name) for name in entry.get("libraries", [])}}
+    values = {key: value for key, value in entry.items() if key != "timeout"}  # it decides when to give up, no value
+    identity = {"problem": values, "libraries": {name: installed(name) for name in entry.get("libraries", [])}}
     return {**identity, "simulator": source_sha256(entry["simulator"])} if "simulator" in entry else identity
 
 
@@ -194,19 +205,56 @@ def chosen(kind: str, names: Iterable[str], known: Mapping, paper: str) -> list[
     return list(names)
 
 
+def _refusal(says: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(None, None, says, node.start_mark)
+
+
+def _shown(key: yaml.Node) -> str:
+    """A key that is no name, for people."""
+    return f"{key.value} ({key.tag.removeprefix(YAML_TAG)})" if isinstance(key.value, str) else "a list or a mapping"
+
+
 class _StrictLoader(yaml.SafeLoader):
-    """YAML without the silent acceptance of a key given twice; a merge (<<) may repeat one, on purpose."""
+    """YAML that is JSON: no key given twice (a merge, <<, may repeat one), no dates or bytes, nothing that contains itself."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
         self.merged: set[int] = set()
+        self.sizes: dict[int, int] = {}
+
+    def get_single_node(self) -> yaml.Node | None:
+        """The document, checked before anything is made of it."""
+        document = super().get_single_node()
+        if document is not None:
+            self._size(document, frozenset())
+        return document
+
+    def _size(self, node: yaml.Node, within: frozenset[int]) -> int:
+        """How many values a node stands for, every alias written out. Raises ConstructorError."""
+        if id(node) in self.sizes:
+            return self.sizes[id(node)]
+        if node.tag.removeprefix(YAML_TAG) not in PLAIN:
+            kind = node.tag.removeprefix(YAML_TAG)
+            raise _refusal(f"expected text, a number, a list or a mapping, got a {kind}: quote it", node)
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []
+        for key, _ in pairs:
+            if key.tag.removeprefix(YAML_TAG) not in ("str", "merge"):
+                raise _refusal(f"expected a name as key, got {_shown(key)}: quote it", key)
+        parts = node.value if isinstance(node, yaml.SequenceNode) else [value for _, value in pairs]
+        inside = within | {id(node)}
+        if any(id(part) in inside for part in parts):
+            raise _refusal("expected an alias of something else, got one of what contains it", node)
+        self.sizes[id(node)] = size = 1 + sum(self._size(part, inside) for part in parts)
+        if size > MOST_VALUES:
+            raise _refusal(f"expected at most {MOST_VALUES} values, got aliases of aliases that stand for more", node)
+        return size
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         keys = [key.value for key, _ in node.value]
         twice = {key for key in keys if keys.count(key) > 1 and key != "<<"}
         if twice and id(node) not in self.merged:
             names = ", ".join(sorted(twice))
-            raise yaml.constructor.ConstructorError(None, None, f"key given twice: {names}", node.start_mark)
+            raise _refusal(f"key given twice: {names}", node)
         return super().construct_mapping(node, deep)
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:

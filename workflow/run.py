@@ -15,6 +15,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,10 @@ from workflow.lease import Refused
 from workflow.plan import Cell, Paper, PlanError, load, parse_seeds, seed_range
 from workflow.runs import Limits, Made, peak_mib, run_cell, run_initial, run_study
 
+log = logging.getLogger("noregret.run")
+WRONG = (  # what an algorithm, a parameter or a simulator that is wrong may raise
+    ValueError, TypeError, LookupError, AttributeError, NameError, RuntimeError, AssertionError, BufferError, EOFError,
+)  # fmt: skip
 TOLD = (
     PlanError,
     Refused,
@@ -54,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "curve",
         help="algorithm[@reading][+variant], or several with commas; `initial` for the shared initial design; "
-        "a study after `studies`",
+        "a study after `studies`, or several",
     )
     parser.add_argument("seeds", help="one seed or a range such as 0-9")
     parser.add_argument("--scale", default="paper")
@@ -69,28 +74,46 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    made: dict[str, dict[int, Made]] = {}
-    plan: Paper | None = None
-    failed = False
-    for curve in options.curve.split(","):
-        try:
-            plan = plan or load(options.paper, options.scale)  # once, and its mistakes are told like any other
-            made[curve] = _made(plan, curve, options)
-        except TOLD as error:
-            print(f"error: {_sentence(error)}", file=sys.stderr)
-            failed = True  # and the other curves are made all the same
-    if failed:
+    try:
+        plan, seeds = load(options.paper, options.scale), parse_seeds(options.seeds)
+    except TOLD as error:
+        print(f"error: {_sentence(error)}", file=sys.stderr)
+        return 1
+    made = _all_made(plan, seeds, options)
+    if made is None:
         return 1
     if options.marker and options.seconds == Limits.seconds:  # a run that may have been cut is not finished
-        _mark(options.marker, seed_range(parse_seeds(options.seeds)), made)
+        _mark(options.marker, seed_range(seeds), made)
     return 0
 
 
-def _made(plan: Paper, curve: str, options: argparse.Namespace) -> dict[int, Made]:
+def _all_made(plan: Paper, seeds: tuple[int, ...], options: argparse.Namespace) -> dict[str, dict[int, Made]] | None:
+    """The records by curve and seed; None if one failed, which is told and keeps no other from being made."""
+    made: dict[str, dict[int, Made]] = {}
+    told: set[str] = set()
+    for curve, seed in product(options.curve.split(","), seeds):
+        same_for_all = False
+        try:
+            made.setdefault(curve, {}).update(_made(plan, curve, (seed,), options))
+            continue
+        except TOLD as error:
+            sentence, same_for_all = _sentence(error), isinstance(error, fetch.DataUnavailable)
+        except WRONG as error:
+            who = f"{plan.name}/{options.problem}/{curve} seed {seed}"
+            log.exception(who)
+            sentence = f"{who}: {type(error).__name__}: {error}: correct its parameters, code or simulator, then run again"
+        if sentence not in told:
+            print(f"error: {sentence}", file=sys.stderr)
+        told.add(sentence)
+        if same_for_all:
+            break
+    return None if told else made
+
+
+def _made(plan: Paper, curve: str, seeds: tuple[int, ...], options: argparse.Namespace) -> dict[int, Made]:
     """The records, by seed, of what the command line names. Raises what TOLD lists."""
-    seeds = parse_seeds(options.seeds)
     limits = Limits(options.seconds, options.checkpoint_every, options.wait)
-    if options.output and (len(seeds) > 1 or "," in options.curve):
+    if options.output and (len(parse_seeds(options.seeds)) > 1 or "," in options.curve):
         raise PlanError(f"-o names the record of one seed of one curve, got {options.curve} seeds {options.seeds}")
     if curve == "initial":
         return run_initial(replace(plan.first_cell(options.problem), seeds=seeds), limits=limits)

@@ -78,7 +78,7 @@ def companions(paper: Paper, cell: Cell) -> list[Cell]:
     """The cells that decide what regret is on the problem of a cell: all of them where the optimum is the best value seen."""
     if cell.problem_entry.get("optimum") != "best-seen":
         return [cell]
-    return [cell, *(other for other in paper.cells if other.problem_name == cell.problem_name and other.name != cell.name)]
+    return [cell, *(other for other in paper.on(cell.problem_name) if other is not cell and other.name != cell.name)]
 
 
 def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:

@@ -46,6 +46,7 @@ READERS = tuple(
         "ranks",
         "picture",
         "status",
+        "tally",
         "style",
         "tables",
     )

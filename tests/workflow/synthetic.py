@@ -26,7 +26,7 @@ def cell(
     unknown = {"optimum": "best-seen"} if problem == "open" else {}
     return Cell(
         paper="toy", scale=scale, problem=problem, algorithm=algorithm, seeds=tuple(range(seeds)), budget=budget,
-        problem_entry={"is": "tables.abalone", "data": "abalone", "init": {"n": 1}, **unknown},
+        problem_entry={"is": "tables.abalone", "data": "abalone", "budget": budget, "init": {"n": 1}, **unknown},
         algorithm_entry={"is": "random_search.RandomSearch", "qbar": 2, "beta": "theorem"},
         algorithm_reading=reading, variant=variant,
     )  # fmt: skip

@@ -33,3 +33,11 @@ def test_short_runs_are_packed_in_their_order_and_a_long_one_has_its_own_job():
     assert costs.packed("abcdef", [10, 10, 10, 10, 40, 1]) == [["a", "b", "c"], ["d"], ["e"], ["f"]]
     assert costs.packed("ab", [0.0, 30.0]) == [["a", "b"]]
     assert costs.packed("", []) == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0.4 s"), (89, "89 s"), (600, "10 min"), (7000, "1.9 h"), (86400, "24.0 h"), (500_000, "5.8 days")],
+)
+def test_seconds_for_people(seconds, text):
+    assert costs.duration(seconds) == text

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflow import resolve, selection, tables
-from workflow.plan import UNLIMITED, PlanError, load, main, names_of, parse_seeds
+from workflow import costs, plan, resolve, selection, tables
+from workflow.plan import UNLIMITED, PlanError, load, main, names_of, papers_with, parse_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -422,3 +422,43 @@ def test_planning_imports_no_numerical_library():
     probe = f"import sys, workflow.plan as plan; plan.load('bbkb', 'paper'); print({heavy})"
     found = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("paper", plan.papers())
+@pytest.mark.parametrize("scale", ["smoke", "paper"])
+def test_every_seed_of_every_cell_and_study_has_one_job_and_short_ones_share_it(paper, scale):
+    found = plan.load(paper, scale)
+    made = [(part.name, seed) for job in found.jobs.values() for part in job.parts for seed in job.seeds]
+    assert sorted(made) == sorted((part.name, seed) for part in found.parts for seed in part.seeds)
+    for job in found.jobs.values():
+        assert len({part.folder.parent for part in job.parts}) == 1  # cells on one problem, or studies
+        assert len(job.parts) == 1 or sum(part.seconds for part in job.parts) < costs.SHORT_SECONDS * 1.5
+    studies = [job for job in found.jobs.values() if isinstance(job.parts[0], plan.Study)]
+    if scale == "smoke" and len(found.studies) > 2:
+        assert len(studies) < len(found.studies)
+
+
+def test_a_figure_of_one_paper_is_no_picture_because_another_paper_has_one_of_that_name(mini):
+    one, other = mini(shown), mini(lambda entry: entry.update(pictures=[{"id": "every", "is": "truss.draw", "problem": "plain",
+                                                                        "curves": ["uniform"]}]))  # fmt: skip
+    plans = {"one": one, "other": other}
+    found = {section: papers_with(plans, section) for section in ("figures", "pictures")}
+    place = {section: re.compile(rf"figures/(?P<paper>{paper})/(?P<name>[a-z]+)\.png") for section, paper in found.items()}
+    kinds = {path: [section for section, pattern in place.items() if pattern.fullmatch(f"figures/{path}.png")]
+             for path in ("one/every", "one/large", "other/every", "other/large")}  # fmt: skip
+    assert kinds == {"one/every": ["figures"], "one/large": ["figures"], "other/every": ["pictures"], "other/large": []}
+
+
+def test_a_job_on_a_node_looks_up_its_own_paper_alone():
+    papers = ["bbkb", "bkb", "dumbo"]
+    of_one = [
+        "snakemake",
+        "--target-jobs",
+        "run:scale=paper,paper=bkb,problem=abalone,curve=BKB,seeds=0-9",
+        "--config",
+        "papers=all",
+    ]
+    assert plan.papers_of_job(of_one, papers) == ["bkb"]
+    assert plan.papers_of_job([*of_one, "run:paper=dumbo,problem=p"], papers) == ["bkb", "dumbo"]
+    assert plan.papers_of_job(["snakemake", "--target-jobs", "fetch:name=abalone"], papers) == papers
+    assert plan.papers_of_job(["--target-jobs", "figure:scale=smoke,paper=another"], papers) == papers

@@ -45,7 +45,8 @@ def test_a_record_comes_back_bit_for_bit(tmp_path):
     path = tmp_path / "0.parquet"
     digest = record.write(path, HEADER, columns())
     found = record.read(path)
-    assert found.header == {**HEADER, "rows": 50, "trace_sha256": digest, record.SEAL: found.header[record.SEAL]}
+    seal = found.header[record.SEAL]
+    assert found.header == {**HEADER, "rows": 50, "trace_sha256": digest, record.SEAL: seal}
     assert record.read_header(path) == found.header
     assert found.rows == 50
     assert list(found.columns) == list(columns())

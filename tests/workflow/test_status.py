@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow import lease, record, status
+from workflow import lease, plan, record, status
 from workflow.costs import Cost
 from workflow.metrics import BadRecords
 
@@ -89,7 +89,10 @@ def test_records_of_other_data_are_stale_and_without_data_the_code_alone_decides
     table = record.pq.read_table(path)
     for seed in cell.seeds:
         change(toy, cell, seed, data_sha256="0" * 64)
-    record.pq.write_table(table.replace_schema_metadata({record.KEY: json.dumps({"content_sha256": "1" * 64})}), path)
+    record.pq.write_table(
+        table.replace_schema_metadata({record.KEY: json.dumps({"name": "abalone", "data": "real", "content_sha256": "1" * 64})}),
+        path,
+    )
     assert states(toy) == ["stale"] * 4
     path.unlink()
     results = status.Results([toy.paper], toy.root)
@@ -137,7 +140,7 @@ def test_a_living_lease_is_a_run_under_way_and_a_dead_one_a_failure(toy, cell):
 
 
 def test_what_is_missing_costs_the_mean_of_its_cell_or_what_the_plan_says(toy, cell, monkeypatch):
-    monkeypatch.setattr(status.Cell, "cost", Cost(100.0, 500, measured=False))
+    monkeypatch.setattr(plan.Cell, "cost", Cost(100.0, 500, measured=False))
     other = toy.add("B", noisy(0.5), seeds=2)
     unmade(toy, cell, 3)
     for seed in other.seeds:

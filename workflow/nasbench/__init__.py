@@ -6,7 +6,10 @@ from pathlib import Path
 
 from workflow.nasbench import synthetic, table
 from workflow.nasbench.cells import every
+from workflow.nasbench.table import content_sha256
 from workflow.prepared import Prepared
+
+__all__ = ["content_sha256", "parse", "substitute"]
 
 
 def parse(dataset: object, raw: Path) -> Prepared:

@@ -18,20 +18,33 @@ from workflow.selection import (
 )
 from workflow.simulators import binary
 
+LAST = 12  # lines of the log of a failed job that are shown
 
-def asked(wildcards, *folder):
-    # The marker of a job lies with the first run that it makes.
-    place = Path("results", SCALE, wildcards.paper, *folder)
-    return PLAN[wildcards.paper].jobs[str(place / f"seeds-{wildcards.seeds}.json")]
+
+if workflow.is_main_process:  # Snakemake's own `workflow`
+    for plan in PLAN.values():
+        plan.forget_lost()
+
+
+def complaints(failed):
+    # What failed jobs have said last, which names the remedy. (Snakemake shows it only where it lists each job, too.)
+    for path in sorted({str(path) for job in failed for path in job.log}):
+        said = Path(path).read_text().strip() if Path(path).exists() else ""
+        if said:
+            yield "\n  ".join([f"failed ({path}):", *said.splitlines()[-LAST:]])
+
+
+def asked(wildcards, problem, curve):
+    # The marker of a job lies with the first run that it makes. Asked several times for each of thousands of jobs.
+    paper, seeds = wildcards.paper, wildcards.seeds
+    return PLAN[paper].jobs[
+        f"results/{SCALE}/{paper}/{problem}/{curve}/seeds-{seeds}.json"
+    ]
 
 
 def curves(wildcards):
     parts = asked(wildcards, wildcards.problem, wildcards.curve).parts
     return ",".join(cell.curve for cell in parts)
-
-
-def study(wildcards):
-    return PLAN[wildcards.paper].study(wildcards.study)
 
 
 def first(wildcards):
@@ -52,6 +65,13 @@ def data_of(found):
 def simulator_of(found):
     name = found.problem_entry.get("simulator")
     return [] if name is None else [str(binary(name, root=Path()))]
+
+
+def begins_with(wildcards):
+    # One function, not three: Snakemake's own work on each adds up over thousands of jobs.
+    cell = first(wildcards)
+    initial = PLAN[wildcards.paper].initial_marker(wildcards.problem)
+    return [*data_of(cell), *simulator_of(cell), initial]
 
 
 def drawn_by(wildcards):

@@ -16,6 +16,8 @@ rule figure:
         ),
     log:
         "logs/{scale}/{paper}/figures/{figure}.log",
+    wildcard_constraints:
+        paper=papers_with(PLAN, "figures"),
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -46,6 +48,7 @@ rule ranks:
     log:
         "logs/{scale}/{paper}/ranks/{ranks}.log",
     wildcard_constraints:
+        paper=papers_with(PLAN, "ranks"),
         ranks="|".join(names_of(PLAN, "ranks")),
     conda:
         "../../envs/core.yaml"
@@ -76,6 +79,7 @@ rule picture:
     log:
         "logs/{scale}/{paper}/pictures/{picture}.log",
     wildcard_constraints:
+        paper=papers_with(PLAN, "pictures"),
         picture="|".join(names_of(PLAN, "pictures")),
     conda:
         "../../envs/core.yaml"
@@ -101,6 +105,7 @@ use rule picture as moving_picture with:
             labels={"picture": "{picture}", "scale": "{scale}"},
         ),
     wildcard_constraints:
+        paper=papers_with(PLAN, "pictures", moves=True),
         picture="|".join(names_of(PLAN, "pictures", moves=True)),
 
 
@@ -118,6 +123,8 @@ rule table:
         ),
     log:
         "logs/{scale}/{paper}/tables/{table}.log",
+    wildcard_constraints:
+        paper=papers_with(PLAN, "tables"),
     conda:
         "../../envs/core.yaml"
     threads: 1

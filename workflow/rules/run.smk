@@ -1,4 +1,4 @@
-# A job makes the records of several seeds of one cell, or of several cells that take seconds, and then a small list of
+# A job makes the records of several seeds of one cell or study, or of several that take seconds, and then a small list of
 # them, which is what Snakemake tracks: the records themselves are kept whatever becomes of the job, and a job that is run
 # again makes only what is missing. What it asks for has been measured (papers/costs.yaml), with a margin, and grows when it is
 # tried again.
@@ -27,8 +27,11 @@ rule initial:
 
 rule study:
     input:
-        lambda wildcards: data_of(study(wildcards)),
-        lambda wildcards: simulator_of(study(wildcards)),
+        lambda wildcards: [
+            path
+            for part in asked(wildcards, "studies", wildcards.study).parts
+            for path in data_of(part) + simulator_of(part)
+        ],
     output:
         "results/{scale}/{paper}/studies/{study}/seeds-{seeds}.json",
     log:
@@ -44,17 +47,18 @@ rule study:
             attempt * asked(wildcards, "studies", wildcards.study).minutes
         ),
     params:
-        code=lambda wildcards: study(wildcards).digest,
+        code=lambda wildcards: asked(wildcards, "studies", wildcards.study).digest,
+        studies=lambda wildcards: ",".join(
+            part.id for part in asked(wildcards, "studies", wildcards.study).parts
+        ),
     shell:
-        "python -m workflow.run {wildcards.paper} studies {wildcards.study} {wildcards.seeds}"
-        " --scale {wildcards.scale} --marker {output} 2> {log}"
+        "python -m workflow.run {wildcards.paper} studies {params.studies:q} {wildcards.seeds}"
+        " --scale {wildcards.scale} --marker {output:q} 2> {log:q}"
 
 
 rule run:
     input:
-        lambda wildcards: data_of(first(wildcards)),
-        lambda wildcards: simulator_of(first(wildcards)),
-        lambda wildcards: PLAN[wildcards.paper].initial_marker(wildcards.problem),
+        begins_with,
     output:
         "results/{scale}/{paper}/{problem}/{curve}/seeds-{seeds}.json",
     log:

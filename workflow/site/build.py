@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from workflow import findings, record, sensitivity
+from workflow.costs import duration
 from workflow.resolve import ROOT
 from workflow.sensitivity import Matrix
 from workflow.site import text
@@ -114,13 +115,6 @@ def _environment() -> Environment:
 def slug(verdict: str) -> str:
     """A verdict as the name of a style."""
     return verdict.replace(" ", "-")
-
-
-def duration(seconds: float) -> str:
-    """CPU time for people: seconds, minutes or hours."""
-    if seconds < 90:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def short(value: float | None) -> str:

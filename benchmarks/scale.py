@@ -1,0 +1,241 @@
+"""Seconds and MiB of the workflow itself on a large paper: `python -m benchmarks.scale [--runs 10000] [--rows 1000]`.
+
+A made-up paper of 50 curves on each problem, 10 seeds each, with readings, variants, figures, tables, ranks and claims; half of
+its problems have no known optimum, so that their regret is measured from the best of all runs. `apart`: runs so dear that each
+seed is a job of Snakemake; `together`: runs of seconds that share jobs. Nothing is run: markers and records are made up, so
+that what is measured is the plan, Snakemake and the reports. Seconds are CPU seconds of a process and its children.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import yaml
+
+from workflow import record
+from workflow.digest import with_data
+from workflow.plan import Paper, load
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIED = ("algorithms", "problems", "workflow", "profiles", "envs")
+SEEDS = 10
+METHODS = [f"method-{number}" for number in range(1, 10)]
+CONTROLS = ["uniform", *(f"control-{number}" for number in range(1, 5))]
+CURVES = len(METHODS) * 5 + len(CONTROLS)  # by default, under two readings, at two variants
+APART, TOGETHER = 400.0, 0.2  # CPU seconds of a run
+REPORTS = {
+    "figure": ["workflow.plots", "large", "best"],
+    "table": ["workflow.tables", "large", "ends"],
+    "ranks": ["workflow.ranks", "large", "ranks"],
+    "claims": ["workflow.claims", "large"],
+    "inventory": ["workflow.inventory", "large"],
+}
+STAND_IN = """#!/bin/sh
+module=$2 name=$4
+for last; do
+  if [ "$before" = --marker ]; then echo '{}' > "$last"; exit; fi
+  before=$last
+done
+cd figures/paper/large
+case $module in
+  *plots) touch $name.pdf $name.png $name.csv $name.json ;;
+  *ranks) touch $name.pdf $name.png $name.csv ;;
+  *tables) touch $name.md $name.csv ;;
+  *claims) touch verdicts.md verdicts.json ;;
+  *sensitivity) touch sensitivity.md sensitivity.json ;;
+  *inventory) touch runs.json ;;
+esac
+"""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a command took."""
+
+    seconds: float  # CPU, with its children
+    mib: float  # the peak of the largest process
+    printed: str
+
+
+def paper(runs: int, rows: int = 1000) -> dict[str, Any]:
+    """The YAML of a paper of about so many runs of so many evaluations."""
+    problems = [f"task-{number}" for number in range(1, max(1, runs // (CURVES * SEEDS)) + 1)]
+    task = {"is": "synthetic.styblinski_tang", "d": 2, "low": -5, "high": 5, "noise": 0.1, "budget": rows, "room": 1,
+            "init": {"design": "uniform", "n": 1}}  # fmt: skip
+    unknown = {"optimum": "best-seen"}
+    panels = [{"problem": problem, "title": problem} for problem in problems]
+    return {
+        "paper": {"key": "large", "title": "A large paper", "venue": "nowhere"},
+        "scales": {"smoke": {"budget": 30}, "paper": {}},
+        "seeds": SEEDS,
+        "problems": {problem: {**task, **(unknown if odd else {})} for odd, problem in _alternately(problems)},
+        "algorithms": {
+            **{name: {"is": "average_of_k.AverageOfK", "k": 2 + position} for position, name in enumerate(METHODS)},
+            **{name: {"is": "average_of_k.AverageOfK", "k": 20 + position} for position, name in enumerate(CONTROLS[1:])},
+            "uniform": {"is": "random_search.RandomSearch"},
+        },
+        "readings": {
+            name: {"says": f"an average of {k} points", "algorithms": {method: {"k": k} for method in METHODS}}
+            for name, k in (("many", 40), ("more", 50))
+        },
+        "variants": {f"k-{k}": {"k": k} for k in (60, 70)},
+        "runs": [
+            {},
+            {"algorithms": METHODS, "readings": ["many", "more"]},
+            {"algorithms": METHODS, "variants": ["k-60", "k-70"]},
+        ],
+        "figures": [
+            {"id": "best", "metric": "simple_regret", "curves": METHODS, "controls": ["uniform"], "panels": panels[:6]},
+            *(
+                {"id": f"sum-{number}", "metric": "cumulative_regret", "curves": METHODS, "panels": [panel], "reading": "many"}
+                for number, panel in enumerate(panels)
+            ),
+        ],
+        "tables": [
+            {"id": "ends", "kind": "feasible", "problems": problems, "curves": METHODS, "readings": ["default", "many", "more"]}
+        ],
+        "ranks": [{"id": "ranks", "title": "Ranks", "metric": "simple_regret", "problems": problems, "curves": METHODS}]
+        if problems[1:]
+        else [],
+        "claims": list(_claims(problems)),
+    }
+
+
+def _alternately(names: Sequence[str]) -> Iterator[tuple[bool, str]]:
+    return ((position % 2 == 1, name) for position, name in enumerate(names))
+
+
+def _claims(problems: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Two claims on every problem and one on all of them."""
+    for number, problem in enumerate(problems):
+        less = {"test": "less", "metric": "simple_regret", "problems": [problem], "left": METHODS[:1], "right": METHODS[1:]}
+        band = {"test": "band", "metric": "cumulative_regret", "problems": [problem], "curves": METHODS, "at_least": 0}
+        yield {"id": f"first-{number}", "where": "nowhere", "says": "the first method is the best", "check": less}
+        yield {"id": f"band-{number}", "where": "nowhere", "says": "regret is not negative", "check": band}
+    less = {"test": "less", "metric": "simple_regret", "problems": list(problems), "left": METHODS, "right": ["uniform"]}
+    yield {"id": "all", "where": "nowhere", "says": "all methods beat uniform search", "check": less}
+
+
+def make(folder: Path, runs: int, rows: int = 1000, *, seconds: float = APART) -> Path:
+    """A copy of the code with the large paper alone, each run of which costs so many CPU seconds."""
+    copy = folder / "checkout"
+    for name in COPIED:
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "Snakefile", copy)
+    entry = paper(runs, rows)
+    (copy / "papers").mkdir()
+    (copy / "papers" / "large.yaml").write_text(yaml.safe_dump(entry, sort_keys=False))
+    dear = {"large": {problem: {"uniform": [seconds, 300]} for problem in entry["problems"]}}
+    (copy / "papers" / "costs.yaml").write_text(yaml.safe_dump(dear))
+    return copy
+
+
+def planned(copy: Path) -> Paper:
+    """The plan of the large paper by the costs of its copy, and by this process's code, of which the copy is one."""
+    table = yaml.safe_load((copy / "papers" / "costs.yaml").read_text())
+    with patch("workflow.costs.table", return_value=table):
+        plan = load("large", "paper", root=copy)
+        _ = plan.jobs  # looks the costs up, once
+    return plan
+
+
+def write_records(copy: Path, plan: Paper) -> None:
+    """A record for every run of a plan, of the trace that a random search might have left."""
+    rows = plan.cells[0].budget
+    (copy / "results").mkdir(exist_ok=True)
+    provenance = record.provenance()
+    index = np.arange(rows)
+    for number, cell in enumerate(plan.cells):
+        for seed in cell.seeds:
+            rng = np.random.default_rng([number, seed])
+            true = -rng.exponential(size=rows)
+            columns = {"evaluation": index, "batch": index, "query": rng.random((rows, 2)), "y": true, "true": true,
+                       "seconds": np.zeros(rows), "timing.ask": np.full(rows, 1e-5), "timing.tell": np.zeros(rows)}  # fmt: skip
+            header = {
+                "paper": "large", "scale": "paper", "problem": cell.problem_name, "curve": cell.curve, "seed": seed,
+                "status": "complete", "digest": with_data(cell.digest, ""), "best": 0.0, "data": "none", "cpu_seconds": 1.0,
+                "recommendation": {"query": [0.5, 0.5], "true": float(true.max())}, "provenance": provenance,
+            }  # fmt: skip
+            with patch("os.fsync"):  # a made-up record need not survive a power cut
+                record.write(copy / cell.record(seed), header, columns)
+
+
+def finish(copy: Path) -> None:
+    """Let Snakemake run everything with a `python` that leaves an empty file in the place of each output."""
+    stand_in = copy / "stand-in" / "python"
+    stand_in.parent.mkdir()
+    stand_in.write_text(STAND_IN)
+    stand_in.chmod(0o755)
+    snakemake(copy, "--quiet", "all", first=stand_in.parent)
+    for cell in planned(copy).cells:
+        (copy / cell.folder).mkdir(parents=True, exist_ok=True)
+        for seed in cell.seeds:
+            (copy / cell.record(seed)).touch()  # a list of records that are not there would be made anew
+
+
+def spent(copy: Path, *arguments: str, first: Path = Path(sys.executable).parent) -> Spent:
+    """What `python -m ARGUMENTS` takes in the copy, programs taken from a folder `first`. Raises CalledProcessError."""
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PATH": f"{first}{os.pathsep}{os.environ['PATH']}"}
+    probe = (
+        "import resource, subprocess, sys; code = subprocess.run([sys.executable, '-m', *sys.argv[1:]]).returncode; "
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN); "
+        "print(f'\\n{used.ru_utime + used.ru_stime} {used.ru_maxrss}'); sys.exit(code)"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", probe, *arguments], cwd=copy, env=environment, text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    printed, _, last = made.stdout.rstrip().rpartition("\n")
+    if made.returncode != 0:
+        raise subprocess.CalledProcessError(made.returncode, arguments, made.stdout)
+    return Spent(float(last.split()[0]), int(last.split()[1]) / 1024, printed)
+
+
+def snakemake(copy: Path, *arguments: str, first: Path = Path(sys.executable).parent) -> Spent:
+    return spent(copy, "snakemake", "--cores", "2", *arguments, "--config", "scale=paper", first=first)
+
+
+def measured(folder: Path, runs: int, rows: int) -> Iterator[tuple[str, Spent]]:
+    """Every row of the table: what was run, and what it took."""
+    for name, seconds in (("apart", APART), ("together", TOGETHER)):
+        copy = make(folder / name, runs, seconds=seconds)
+        yield f"plan, {len(planned(copy).jobs)} jobs", spent(copy, "workflow.plan", "--scale", "paper")
+        yield f"dry run, {name}", snakemake(copy, "-n", "--quiet", "all")
+        finish(copy)
+        yield f"nothing to be done, {name}", snakemake(copy)
+    least = 2 * CURVES * SEEDS  # two problems: ranks compare over some
+    for number in sorted({max(runs // 10, least), max(runs, least)}):
+        copy = make(folder / str(number), number, rows)
+        write_records(copy, planned(copy))
+        yield f"status, {number} runs", spent(copy, "workflow.status", "--scale", "paper")
+        for name, (module, *arguments) in REPORTS.items():
+            yield f"{name}, {number} runs", spent(copy, module, *arguments, "--scale", "paper")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
+    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--rows", type=int, default=1000, help="of each record; the budget of its run")
+    options = parser.parse_args(arguments)
+    print(f"machine: {record.provenance()['machine']}, {options.runs} runs of {options.rows} evaluations")
+    print(f"{'':<34}{'CPU s':>8}{'MiB':>8}")
+    with tempfile.TemporaryDirectory() as folder:
+        for what, took in measured(Path(folder), options.runs, options.rows):
+            print(f"{what:<34}{took.seconds:>8.1f}{took.mib:>8.0f}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""One undisturbed run, with which all others are compared."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+import pytest
+
+spec = importlib.util.spec_from_file_location("steep", Path(__file__).with_name("steep.py"))
+steep = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(steep)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory):
+    """A checkout in which the workflow has made all records once; nobody changes it."""
+    copy = steep.make(tmp_path_factory.mktemp("undisturbed"))
+    made = steep.snakemake(copy)
+    assert made.returncode == 0, made.stderr
+    assert len(steep.traces(copy)) == steep.SEEDS
+    return copy
+
+
+@pytest.fixture(scope="session")
+def expected(undisturbed):
+    """The trace of every record of the undisturbed run."""
+    return steep.traces(undisturbed)
+
+
+@pytest.fixture
+def finished(undisturbed, tmp_path):
+    """A finished checkout of its own, time stamps kept."""
+    return steep.another(undisturbed, tmp_path)
+
+
+@pytest.fixture
+def empty(finished):
+    """A checkout in which nothing was made."""
+    for name in ("results", "logs", ".snakemake"):
+        shutil.rmtree(finished / name)
+    return finished

@@ -1,0 +1,182 @@
+"""A checkout whose one problem does what the file `fault` in it says: evaluations that wait, are wrong, hang, or kill.
+
+The file is no part of the code or the parameters: once it is gone, the same command makes what it would have made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from workflow import record
+
+spec = importlib.util.spec_from_file_location("checkout", Path(__file__).parents[1] / "workflow" / "checkout.py")
+checkout = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(checkout)
+
+SEEDS, BUDGET = 3, 12
+PAPER = f"""
+paper: {{key: steep, title: A hill, venue: nowhere}}
+scales: {{smoke: {{}}, paper: {{}}}}
+seeds: {SEEDS}
+problems:
+  hill: {{is: hill.hill, d: 2, noise: 0.1, seed: seed, budget: {BUDGET}, room: 1, init: {{design: uniform, n: 2}}}}
+algorithms:
+  uniform: {{is: random_search.RandomSearch}}
+runs: [{{}}]
+figures:
+  - {{id: best, title: Best, metric: simple_regret, curves: [uniform], panels: [{{problem: hill, title: A}}]}}
+"""
+PROBLEM = '''
+"""A hill in the unit cube, and the faults that the file `fault` asks for: KIND [SEED [EVALUATION]]."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+from algorithms.api import Box, Observation
+from problems.api import Evaluation, Problem
+
+
+def hill(instance, *, d, noise, seed):
+    top = instance.random(d)
+    done = [0]
+
+    def evaluate(query, rng):
+        y = -np.sum((query - top) ** 2, axis=1)
+        seen = y + noise * rng.standard_normal(len(query))
+        done[0] += 1
+        if Path("fault").exists():
+            seen = spoiled(seen, done[0], seed, Path("fault").read_text().split())
+        return Evaluation(Observation.of(seen), Observation.of(y), np.zeros(len(query)))
+
+    return Problem(domain=Box(d), evaluate=evaluate, best=0.0, best_at=top[None])
+
+
+def spoiled(seen, number, seed, fault):
+    kind, which, when = [*fault, *["0", "5"][len(fault) - 1 :]]
+    if int(which) != seed or number != int(when):
+        return seen
+    while kind == "wait" and Path("fault").exists():
+        time.sleep(0.05)
+    if kind == "nan":
+        return seen * np.nan
+    if kind == "raise":
+        raise RuntimeError("the simulator has lost its licence")
+    if kind == "shape":
+        return np.zeros((len(seen), 3))
+    if kind == "text":
+        return "a number"
+    if kind == "hang":
+        time.sleep(60)
+    if kind == "memory":
+        return np.ones(1 << 44)
+    if kind == "kill-once":
+        Path("fault").unlink()
+    if kind.startswith("kill"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return seen
+'''
+FOLDER = Path("results", "smoke", "steep", "hill", "uniform")
+MARKER = FOLDER / f"seeds-0-{SEEDS - 1}.json"
+RUN = ("workflow.run", "steep", "hill", "uniform", f"0-{SEEDS - 1}", "--scale", "smoke")
+
+
+def make(folder: Path) -> Path:
+    """A copy of the repository with this paper alone."""
+    copy = checkout.make(folder)
+    (copy / "papers" / "mini.yaml").unlink()
+    (copy / "papers" / "steep.yaml").write_text(PAPER)
+    (copy / "problems" / "hill.py").write_text(PROBLEM)
+    return copy
+
+
+def another(copy: Path, folder: Path) -> Path:
+    """The same checkout once more, with what was made in it, time stamps kept."""
+    return shutil.copytree(copy, folder / "checkout", copy_function=shutil.copy2, symlinks=True)
+
+
+def traces(copy: Path) -> dict[str, str]:
+    """The trace of every record of the runs, read and verified; what lies beside them is not read."""
+    return {path.name: record.read(path).header["trace_sha256"] for path in sorted((copy / FOLDER).glob("*.parquet"))}
+
+
+def inodes(copy: Path) -> dict[str, tuple[int, int]]:
+    """Which file every record is, and when it was written: the same ones were not made again."""
+    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in sorted((copy / FOLDER).glob("*.parquet"))}
+
+
+def beside(copy: Path) -> set[str]:
+    """The names of all that is left beside records, hidden files among them."""
+    return {path.name for path in (copy / FOLDER).iterdir() if path.suffix not in (".parquet", ".json")}
+
+
+def run(copy: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """All seeds, by `workflow.run`."""
+    return checkout.run(copy, *RUN, *more)
+
+
+def snakemake(copy: Path, *arguments: str, target: str = str(MARKER)) -> subprocess.CompletedProcess[str]:
+    """All seeds, by the workflow."""
+    return checkout.run(copy, *command(*arguments, target=target))
+
+
+def command(*arguments: str, target: str = str(MARKER)) -> tuple[str, ...]:
+    """The arguments of `python -m` that make all seeds by the workflow."""
+    return ("snakemake", "--cores", "2", target, *arguments, "--config", "scale=smoke")
+
+
+@contextlib.contextmanager
+def started(copy: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """`python -m ARGUMENTS` in a process group of its own, which hears Ctrl-C; whatever is left of it is ended."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *arguments],
+        cwd=copy,
+        env=checkout.offline(copy),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=_hear_interrupts,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _hear_interrupts() -> None:
+    """What is started in the background of a script ignores Ctrl-C, and hands that on to its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def runners(copy: Path) -> list[int]:
+    """The processes that make records in this checkout now."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if (entry / "cwd").readlink() == copy.resolve() and b"workflow.run" in words and b"steep" in words:
+                found.append(int(entry.name))
+    return found
+
+
+def until(what: Callable[[], object], seconds: float = 40.0) -> None:
+    """Wait for something to come true."""
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)

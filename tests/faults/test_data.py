@@ -1,0 +1,138 @@
+"""Data that are changed after they were used: no run is made of them, no record counts that was made of others."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from workflow import delimited, fetch, record
+from workflow.manifest import read_manifest
+from workflow.prepared import DataUnavailable
+
+spec = importlib.util.spec_from_file_location("steep", Path(__file__).with_name("steep.py"))
+steep = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(steep)
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = ("workflow.run", "mini", "abalone", "uniform", "0-1", "--scale", "smoke")
+FOLDER = Path("results", "smoke", "mini", "abalone", "uniform")
+TABLE = Path("data", "prepared", "or-substitute", "abalone.parquet")
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory):
+    """A checkout in which two runs were made of a prepared table."""
+    copy = steep.checkout.make(tmp_path_factory.mktemp("data"))
+    made = steep.checkout.run(copy, *RUN)
+    assert made.returncode == 0, made.stderr
+    return copy
+
+
+@pytest.fixture
+def copy(used, tmp_path):
+    return steep.another(used, tmp_path)
+
+
+def traces(copy):
+    return {path.name: record.read(path).header["trace_sha256"] for path in sorted((copy / FOLDER).glob("*.parquet"))}
+
+
+def with_value(path, value):
+    """The same table and header, whole in every checksum of the format, but for one value."""
+    table = pq.read_table(path)
+    target = table.column("target").to_numpy().copy()
+    target[0] = value
+    changed = table.set_column(table.column_names.index("target"), "target", pa.array(target))
+    pq.write_table(changed.replace_schema_metadata(table.schema.metadata), path, write_page_checksum=True)
+
+
+def test_a_table_says_what_it_contains(used):
+    """Of real tables, substitutes and those of earlier versions."""
+    fetch.check_table(used / TABLE, root=ROOT)
+
+
+@pytest.mark.parametrize("harm", ["a value", "a name", "a cut", "foreign", "another data set"])
+def test_a_table_that_is_not_what_it_says_is_refused_with_the_remedy(copy, harm):
+    path = copy / TABLE
+    table = pq.read_table(path)
+    if harm == "a value":
+        with_value(path, 11.5)
+    elif harm == "a name":
+        pq.write_table(table.rename_columns(["x9", *table.column_names[1:]]), path)
+    elif harm == "a cut":
+        path.write_bytes(path.read_bytes()[:-1000])
+    elif harm == "foreign":
+        pq.write_table(pa.table({"target": [1.0]}), path)
+    else:
+        said = {**json.loads(table.schema.metadata[record.KEY]), "name": "abalon"}
+        pq.write_table(table.replace_schema_metadata({record.KEY: json.dumps(said)}), path)
+    with pytest.raises(DataUnavailable) as refused:
+        fetch.check_table(path, root=ROOT)
+    assert str(path) in str(refused.value) and "expected" in str(refused.value)
+    assert "fetch" in str(refused.value)
+
+
+def test_no_flipped_bit_gives_other_values_under_the_same_name(tmp_path):
+    """One bit of every fourth byte of a small table: what is accepted has the values and the content that were written."""
+    dataset = read_manifest(ROOT)["wdbc"]
+    values = np.random.default_rng(0).random((30, 4))
+    path = tmp_path / "wdbc.parquet"
+    fetch._write(delimited._prepared(values, {"a": "", "b": "", "c": ""}, "made"), dataset, path)
+    content, said, accepted = path.read_bytes(), fetch.provenance(path), 0
+    for byte in range(0, len(content), 4):
+        changed = bytearray(content)
+        changed[byte] ^= 1 << byte % 8
+        path.write_bytes(changed)
+        try:
+            fetch.check_table(path, root=ROOT)
+        except DataUnavailable:
+            continue
+        accepted += 1
+        found = np.column_stack([column.to_numpy() for column in pq.read_table(path).columns])
+        assert found.tobytes() == values.tobytes(), f"byte {byte}"
+        assert fetch.provenance(path)["content_sha256"] == said["content_sha256"], f"byte {byte}"
+    assert 0 < accepted < len(content) / 8  # statistics, padding, and the words of the header
+
+
+def test_a_damaged_table_makes_no_record_and_once_it_is_removed_all_is_as_before(copy):
+    before, kept = traces(copy), (copy / FOLDER / "0.parquet").stat().st_mtime_ns
+    (copy / FOLDER / "1.parquet").unlink()
+    content = bytearray((copy / TABLE).read_bytes())
+    content[len(content) // 2] ^= 1
+    (copy / TABLE).write_bytes(content)
+    failed = steep.checkout.run(copy, *RUN)
+    assert failed.returncode == 1
+    assert str(TABLE) in failed.stderr and "run the workflow again" in failed.stderr
+    assert list(traces(copy)) == ["0.parquet"]
+    (copy / TABLE).unlink()
+    again = steep.checkout.run(copy, *RUN)
+    assert again.returncode == 0, again.stderr
+    assert traces(copy) == before and (copy / FOLDER / "0.parquet").stat().st_mtime_ns == kept
+
+
+def test_another_table_sets_records_aside_and_none_of_them_is_shown(copy):
+    """A table of other content, which says so: its records are other ones; those of before are kept beside them."""
+    before = traces(copy)
+    table = pq.read_table(copy / TABLE)
+    target = table.column("target").to_numpy() + 1.0
+    other = table.set_column(table.column_names.index("target"), "target", pa.array(target))
+    said = {**json.loads(table.schema.metadata[record.KEY]), "content_sha256": delimited.content_sha256(other)}
+    shutil.copy(copy / TABLE, copy / "kept")
+    pq.write_table(other.replace_schema_metadata({record.KEY: json.dumps(said)}), copy / TABLE, write_page_checksum=True)
+    refused = steep.checkout.run(copy, "workflow.claims", "mini", "--scale", "smoke")
+    assert refused.returncode == 1 and "it is stale; move it away" in refused.stderr
+    made = steep.checkout.run(copy, *RUN)
+    assert made.returncode == 0 and "made by other code, parameters or data" in made.stderr
+    assert {path.name[len("0.parquet.") :] for path in (copy / FOLDER).glob("*.parquet.*")} == {
+        trace[:8] for trace in before.values()
+    }
+    shutil.copy(copy / "kept", copy / TABLE)
+    assert steep.checkout.run(copy, *RUN).returncode == 0
+    assert traces(copy) == before

@@ -1,0 +1,284 @@
+"""Archives, manifests, servers, names and checkpoints that mean harm write nothing where it does not belong, and run nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import io
+import json
+import pickle
+import stat
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from workflow import archive, download, fetch, manifest, part
+from workflow.archive import BadArchive
+from workflow.part import Rejected
+from workflow.prepared import DataUnavailable
+
+
+def load(name, folder):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / folder / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+steep, webserver = load("steep", "faults"), load("webserver", "workflow")
+ROOT = Path(__file__).resolve().parents[2]
+WANTED = b"the file"
+ACCEPTED = {hashlib.sha256(WANTED).hexdigest(): len(WANTED)}
+
+
+def tar(*members, mode="w:gz"):
+    """An archive of (name, content, kind, link)."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode=mode) as made:
+        for name, content, kind, link in members:
+            info = tarfile.TarInfo(name)
+            info.size, info.type, info.linkname = len(content), kind, link
+            made.addfile(info, io.BytesIO(content))
+    return stream.getvalue()
+
+
+def zipped(content, *, flags=0, method=None):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("x", content)
+    changed = bytearray(stream.getvalue())
+    entry = changed.index(b"PK\x01\x02")
+    changed[6] |= flags
+    changed[entry + 8] |= flags
+    if method is not None:
+        changed[8] = changed[entry + 10] = method
+    return bytes(changed)
+
+
+BOMB = bytes(50 << 20)
+LINK, SYMLINK, REGULAR = tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.REGTYPE
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (tar(("x", b"", SYMLINK, "/etc/passwd")), "no plain file"),
+        (tar(("x", b"", SYMLINK, "../../../etc/passwd")), "no plain file"),
+        (tar(("x", b"", LINK, "y"), ("y", WANTED, REGULAR, "")), "no plain file"),
+        (tar(("x", b"", SYMLINK, "y"), ("y", b"", SYMLINK, "x")), "no plain file"),
+        (tar(("x", b"", tarfile.CHRTYPE, "")), "no plain file"),
+        (tar(("x", b"", tarfile.FIFOTYPE, "")), "no plain file"),
+        (tar(("x", b"", tarfile.DIRTYPE, "")), "no plain file"),
+        (tar(("../x", WANTED, REGULAR, "")), "filename 'x' not found"),
+        (tar(("/x", WANTED, REGULAR, "")), "filename 'x' not found"),
+        (tar(("x\n", WANTED, REGULAR, "")), "filename 'x' not found"),
+        (tar(("x", BOMB, REGULAR, "")), "expected 8 bytes, got more than"),
+        (tar(("x", BOMB, REGULAR, ""), mode="w:xz"), "expected 8 bytes, got more than"),
+        (zipped(BOMB), "expected 8 bytes, got more than"),
+        (zipped(WANTED, flags=1), "which is encrypted"),
+        (zipped(WANTED, method=99), "not supported"),
+        (zipped(b"another"), "got sha256"),
+        (tar(("x", WANTED * 9999, REGULAR, ""))[:200], "expected an archive with x"),
+        (b"\x1f\x8b\x08\x00 no gzip", "expected an archive with x"),
+        (b"BZh9 no bzip2", "expected an archive with x"),
+        (b"", "expected an archive with x"),
+    ],
+)
+def test_an_archive_in_the_data_gives_the_one_file_that_is_wanted_or_none(tmp_path, content, message):
+    folder = tmp_path / "data" / "raw"
+    folder.mkdir(parents=True)
+    (tmp_path / "archive").write_bytes(content)
+    with pytest.raises(Rejected) as refused:
+        fetch._unpack(tmp_path / "archive", "x", folder / "x", ACCEPTED)
+    assert message in str(refused.value)
+    assert {path.name for path in tmp_path.rglob("*")} == {"archive", "data", "raw"}
+
+
+def test_what_else_is_in_an_archive_is_not_written(tmp_path):
+    evil = [
+        ("../evil", b"e", REGULAR, ""),
+        ("/tmp/evil", b"e", REGULAR, ""),
+        ("evil", b"", SYMLINK, "/etc"),
+        ("evil/passwd", b"e", REGULAR, ""),
+    ]
+    (tmp_path / "archive").write_bytes(tar(*evil, ("x", WANTED, REGULAR, "")))
+    (tmp_path / "raw").mkdir()
+    fetch._unpack(tmp_path / "archive", "x", tmp_path / "raw" / "x", ACCEPTED)
+    assert (tmp_path / "raw" / "x").read_bytes() == WANTED
+    assert {path.name for path in tmp_path.rglob("*")} == {"archive", "raw", "x"}
+
+
+@pytest.mark.parametrize("size", [len(WANTED), 0])  # stated, and not
+def test_a_server_without_an_end_does_not_fill_the_disk(tmp_path, monkeypatch, size):
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setattr(part, "LARGEST", 3 << 20)
+    server = webserver.Server()
+    try:
+        url, accepted = server.serve("/file", BOMB), dict.fromkeys(ACCEPTED, size)
+        with pytest.raises(Rejected, match="got more than"):
+            download.download(url, tmp_path / "raw" / "x", accepted)
+        assert server.sent < len(BOMB) and server.hits["/file"] == 1
+    finally:
+        server.close()
+    assert list((tmp_path / "raw").iterdir()) == []
+
+
+def test_a_mirror_with_an_endless_file_does_not_fill_the_disk(tmp_path):
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "mirror" / "x").symlink_to("/dev/zero")
+    wanted = manifest.File("x", next(iter(ACCEPTED)), len(WANTED))
+    with pytest.raises(Rejected, match="got more than"):
+        fetch._from_mirror(str(tmp_path / "mirror"), wanted, tmp_path / "raw" / "x", ACCEPTED)
+    assert list((tmp_path / "raw").iterdir()) == []
+
+
+ENTRY = {
+    "title": "t", "licence": "CC0", "citation": "nobody", "mirror": {"path": "toy/x", "sha256": "0" * 64, "bytes": 8},
+    "sources": [{"url": "https://example.org/x", "sha256": "0" * 64, "stated_by": "nobody"}], "rows": 1, "separator": ",",
+    "columns": {"a": ""}, "target": "a", "content_sha256": "0" * 64, "substitute": {"made_by": "regression", "says": "t"},
+}  # fmt: skip
+
+
+def places(path):
+    return {**ENTRY, "mirror": {**ENTRY["mirror"], "path": path}}
+
+
+def url(address):
+    return {**ENTRY, "sources": [{**ENTRY["sources"][0], "url": address}]}
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ({"toy": places("../../../etc/cron.d/x")}, "expected a file as folder/name"),
+        ({"toy": places("/etc/passwd")}, "expected a file as folder/name"),
+        ({"toy": places("toy/../../x")}, "expected a file as folder/name"),
+        ({"toy": places("toy/.ssh")}, "expected a file as folder/name"),
+        ({"toy": places("toy\\x")}, "expected a file as folder/name"),
+        ({"toy": places("toy/x\n")}, "expected a file as folder/name"),
+        ({"toy": {**ENTRY, "calibration": {"path": "../x", "sha256": "0", "bytes": 1}}}, "expected a file as folder/name"),
+        ({"toy": url("file:///etc/passwd")}, "expected a http or https URL"),
+        ({"toy": url("ftp://example.org/x")}, "expected a http or https URL"),
+        ({"../toy": ENTRY}, "expected a name of small letters, digits and _"),
+        ({"toy\nother": ENTRY}, "expected a name of small letters, digits and _"),
+        ({"toy": {**ENTRY, "mirror": {"path": "toy/x", "colour": "blue"}}}, "colour"),
+        ({"toy": {**ENTRY, "sources": [{"url": "https://example.org"}]}}, "missing"),
+        ({"toy": None}, "expected fields, got None"),
+        (["toy"], "expected entries by the name of a data set"),
+        ("x: [", "is no valid YAML"),
+        ("x: !!python/object/apply:os.system ['touch pwned']", "is no valid YAML"),
+    ],
+)
+def test_a_manifest_names_places_below_the_data_and_addresses_on_the_web(tmp_path, entries, message):
+    (tmp_path / "data").mkdir()
+    text = entries if isinstance(entries, str) else yaml.safe_dump(entries)
+    (tmp_path / "data" / "manifest.yaml").write_text(text)
+    with pytest.raises(DataUnavailable) as refused:
+        fetch.prepare("toy", root=tmp_path, substitutes=False)
+    assert message in str(refused.value) and "data/manifest.yaml" in str(refused.value)
+    assert any(remedy in str(refused.value) for remedy in ("correct the entry", "get it again"))
+    assert [path.name for path in tmp_path.rglob("*")] == ["data", "manifest.yaml"]
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "..", "", "abalone\n", "abalone/../cadata", "ABALONE"])
+def test_a_data_set_is_named_never_a_path(tmp_path, monkeypatch, capsys, name):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "manifest.yaml").write_bytes((ROOT / "data" / "manifest.yaml").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert fetch.main([name, "--substitutes", "allowed"]) == 1
+    assert f"expected a data set of data/manifest.yaml (abalone, cadata, breast_cancer, wdbc, australian, diabetes, nasbench101), got {name!r}" in capsys.readouterr().err  # fmt: skip # noqa: E501
+    assert {path.name for path in tmp_path.rglob("*")} == {"data", "manifest.yaml"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("../steep", "hill", "uniform", "0"),
+        ("steep", "../hill", "uniform", "0"),
+        ("steep", "hill", "../uniform", "0"),
+        ("steep", "hill", "uniform", "../0"),
+        ("steep", "hill", "uniform", "0/1"),
+        ("steep", "hill", "uniform@../..", "0"),
+        ("steep", "hill", "uniform\n", "0"),
+        ("steep", "studies", "../../x", "0"),
+        ("steep", "..", "initial", "0"),
+        ("steep", "hill", "uniform", "0", "--scale", "../smoke"),
+    ],
+)
+def test_a_run_is_named_never_a_path(empty, monkeypatch, capsys, arguments):
+    scale = () if "--scale" in arguments else ("--scale", "smoke")
+    refused = steep.checkout.run(empty, "workflow.run", *arguments, *scale)
+    assert refused.returncode == 1 and "Traceback" not in refused.stderr
+    assert "known: " in refused.stderr or "known there: " in refused.stderr or "seeds: expected a number" in refused.stderr
+    assert not (empty / "results").exists()
+
+
+PLACE = "results/paper/toy/p/A/0.parquet"
+
+
+def named(kind):
+    info = zipfile.ZipInfo(PLACE)
+    info.external_attr = (kind | 0o644) << 16
+    return info
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        "results/paper/toy/p/A/0.parquet\n", "results/paper/toy/p/A\n/0.parquet", "results/paper/toy/p/../0.parquet",
+        "results//toy/p/A/0.parquet", "results/paper/toy/p/A/x/0.parquet", "results/paper/toy/p/A/-1.parquet",
+        "results/paper/toy/p/A/\u0661.parquet", "results/paper/toy/p/A/0.checkpoint", "results/paper/toy/p/A/0.running",
+        "data/prepared/abalone.parquet", "workflow/run.py", "~/0.parquet",
+        named(stat.S_IFIFO), named(stat.S_IFCHR), named(stat.S_IFSOCK), named(stat.S_IFDIR),
+    ],
+)  # fmt: skip
+def test_an_archive_of_records_holds_records_alone(tmp_path, member):
+    """Beside what test_archive.py refuses; a checkpoint, above all, never comes out of an archive."""
+    name = member if isinstance(member, str) else member.filename
+    said = {"path": name, "sha256": hashlib.sha256(b"x").hexdigest(), "bytes": 1, "trace_sha256": "", "digest": ""}
+    with zipfile.ZipFile(tmp_path / "forged.zip", "w") as made:
+        made.writestr("manifest.json", json.dumps({"records": [said]}))
+        made.writestr(member, b"x")
+    with pytest.raises(BadArchive, match="get the archive again"):
+        archive.unpack(tmp_path / "forged.zip", tmp_path / "target")
+    assert [path.name for path in tmp_path.iterdir()] == ["forged.zip"]
+
+
+class Trap:
+    """A pickle that leaves a file behind when it is read."""
+
+    def __reduce__(self):
+        return Path.touch, (Path("sprung"),)
+
+
+@pytest.mark.parametrize("how", ["bare", "of another digest", "changed", "a link"])
+def test_a_checkpoint_that_somebody_else_wrote_is_never_read(empty, expected, how):
+    """By the command as a user gives it; test_checkpoint.py asks the module itself."""
+    place = empty / steep.FOLDER / "0.checkpoint"
+    (empty / "fault").write_text("raise 0 9")
+    assert steep.run(empty, "--checkpoint-every", "0").returncode == 1
+    header, _, content = place.read_bytes().partition(b"\n")
+    trap, said = pickle.dumps(Trap()), json.loads(header)
+    right = {"sha256": hashlib.sha256(trap).hexdigest()}
+    forged = {
+        "bare": trap,
+        "of another digest": json.dumps({**said, **right, "digest": "0" * 64}).encode() + b"\n" + trap,
+        "changed": header + b"\n" + trap,
+        "a link": json.dumps({**said, **right}).encode() + b"\n" + trap,
+    }[how]
+    place.unlink()
+    if how == "a link":
+        (empty / "elsewhere").write_bytes(forged)
+        place.symlink_to(empty / "elsewhere")
+    else:
+        place.write_bytes(forged)
+    (empty / "fault").unlink()
+    again = steep.run(empty)
+    assert again.returncode == 0, again.stderr
+    assert "the run starts anew" in again.stderr
+    assert not (empty / "sprung").exists()
+    assert steep.traces(empty) == expected and steep.beside(empty) == {"0.checkpoint.stale"}
+    assert content

@@ -1,0 +1,171 @@
+"""Disks that are full, read-only or lost in part, and clocks that were set back."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from workflow import lease
+
+spec = importlib.util.spec_from_file_location("steep", Path(__file__).with_name("steep.py"))
+steep = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(steep)
+
+FIGURE = ("workflow.plots", "steep", "best", "--scale", "smoke")
+DRAWN = "figures/smoke/steep/best.csv"
+PAGE = 4096
+AHEAD = 10 * 86400.0  # seconds by which a clock was set back
+
+
+def mount(*arguments):
+    done = subprocess.run(["mount", *map(str, arguments)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+
+
+@pytest.fixture
+def small(empty):
+    """small(pages) -> results/ on a disk of its own, filled up but for so many pages; the filling is to be removed."""
+    folder = empty / "results"
+    folder.mkdir()
+
+    def filled(pages):
+        filling = folder / "filling"
+        with filling.open("wb", buffering=0) as file:
+            while file.write(bytes(PAGE)) == PAGE and shutil.disk_usage(folder).free > pages * PAGE:
+                pass
+        return filling
+
+    mount("-t", "tmpfs", "-o", "size=256k", "tmpfs", folder)
+    (empty / steep.FOLDER).mkdir(parents=True)
+    yield filled
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("pages", [0, 1, 2])  # no lease can be written; a lease, but no record; a record in part
+def test_a_disk_that_is_full_leaves_no_part_of_a_record_and_says_what_to_do(small, empty, expected, pages):
+    filling = small(pages)
+    full = steep.run(empty)
+    assert full.returncode == 1
+    assert "No space left on device" in full.stderr and "make room on the disk" in full.stderr and "run again" in full.stderr
+    assert "Traceback" not in full.stderr
+    assert not steep.traces(empty) and not steep.beside(empty) - {"0.failed", "1.failed", "2.failed"}
+    filling.unlink()
+    again = steep.run(empty)
+    assert again.returncode == 0, again.stderr
+    assert steep.traces(empty) == expected
+    assert steep.beside(empty) == set()
+
+
+@pytest.fixture
+def read_only(finished):
+    """read_only() -> results/ can be read and not written, not even by root; read_only.end() -> it can."""
+    folder = finished / "results"
+    mounted = []
+
+    def begin():
+        mount("--bind", folder, folder)
+        mounted.append(folder)
+        mount("-o", "remount,bind,ro", folder)
+
+    def end():
+        while mounted:
+            subprocess.run(["umount", str(mounted.pop())], check=True)
+
+    begin.end = end
+    yield begin
+    end()
+
+
+def test_finished_records_that_nobody_can_write_are_used_and_drawn(read_only, finished, expected):
+    read_only()
+    made = steep.run(finished)
+    assert made.returncode == 0, made.stderr
+    drawn = steep.checkout.run(finished, *FIGURE, "-o", "elsewhere")
+    assert drawn.returncode == 0, drawn.stderr
+    assert (finished / "elsewhere" / "best.png").stat().st_size > 0
+    assert steep.traces(finished) == expected
+
+
+def test_a_record_that_is_missing_where_nobody_can_write_is_refused_with_the_remedy(read_only, finished, expected):
+    (finished / steep.FOLDER / "1.parquet").unlink()
+    kept = steep.inodes(finished)
+    read_only()
+    refused = steep.run(finished)
+    assert refused.returncode == 1 and "Traceback" not in refused.stderr
+    assert "expected a file that can be written, got Read-only file system" in refused.stderr
+    assert "make its folder writable" in refused.stderr
+    read_only.end()
+    again = steep.run(finished)
+    assert again.returncode == 0, again.stderr
+    assert steep.traces(finished) == expected
+    assert {name: steep.inodes(finished)[name] for name in kept} == kept
+
+
+def test_without_the_memory_of_the_workflow_nothing_is_made_again(finished):
+    kept = steep.inodes(finished)
+    shutil.rmtree(finished / ".snakemake")
+    again = steep.snakemake(finished)
+    assert again.returncode == 0, again.stderr
+    assert steep.inodes(finished) == kept
+
+
+def test_a_record_that_was_lost_is_made_again_although_the_list_says_that_it_is_there(finished, expected):
+    """With the memory of the workflow and without it."""
+    for memory in (True, False):
+        (finished / steep.FOLDER / "1.parquet").unlink()
+        kept = steep.inodes(finished)
+        shutil.rmtree(finished / "figures", ignore_errors=True)
+        if not memory:
+            shutil.rmtree(finished / ".snakemake")
+        again = steep.snakemake(finished, target=DRAWN)
+        assert again.returncode == 0, again.stderr
+        assert steep.traces(finished) == expected
+        assert {name: steep.inodes(finished)[name] for name in kept} == kept
+
+
+def test_half_written_files_without_the_memory_of_the_workflow_are_not_taken_for_whole_ones(finished, expected):
+    """A list cut in the middle, a part of a record from a writer that was killed, a figure cut in the middle."""
+    shutil.rmtree(finished / ".snakemake")
+    folder = finished / steep.FOLDER
+    (finished / steep.MARKER).write_text((finished / steep.MARKER).read_text()[:20])
+    shutil.move(folder / "2.parquet", folder / ".2.parquet.abc.part")
+    again = steep.run(finished)
+    assert again.returncode == 0, again.stderr
+    assert steep.traces(finished) == expected
+    assert steep.beside(finished) == set()
+    drawn = steep.checkout.run(finished, *FIGURE)
+    assert drawn.returncode == 0, drawn.stderr
+
+
+def test_a_clock_that_was_set_back_makes_nothing_again(finished, expected):
+    kept = {name: inode for name, (inode, _) in steep.inodes(finished).items()}
+    ahead = time.time() + AHEAD
+    for path in (finished / "results").rglob("*"):
+        os.utime(path, (ahead, ahead))
+    again = steep.snakemake(finished)
+    assert again.returncode == 0, again.stderr
+    assert {name: inode for name, (inode, _) in steep.inodes(finished).items()} == kept
+    assert steep.traces(finished) == expected
+
+
+@pytest.mark.parametrize("since", ["2036-01-01T00:00:00+00:00", "1996-01-01T00:00:00+00:00", "yesterday"])
+def test_a_lease_of_another_time_keeps_nobody_away_once_its_process_is_gone(finished, expected, since):
+    (finished / steep.FOLDER / "1.parquet").unlink()
+    left = finished / steep.FOLDER / "1.running"
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    here = lease.this_process()
+    left.write_text(json.dumps({"host": here.host, "namespace": here.namespace, "pid": gone.pid, "started": 1, "since": since}))
+    os.utime(left, (time.time() + AHEAD,) * 2)
+    again = steep.run(finished)
+    assert again.returncode == 0, again.stderr
+    assert steep.traces(finished) == expected
+    assert steep.beside(finished) == set()

@@ -1,0 +1,59 @@
+"""What starting costs beside the runs: from the lists of records and from what Snakemake itself has written down."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from workflow import overhead
+from workflow.overhead import Overhead
+
+spec = importlib.util.spec_from_file_location("checkout", Path(__file__).with_name("checkout.py"))
+checkout = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(checkout)
+
+
+def write(path, **values):
+    path.write_text(json.dumps(values))
+    return path
+
+
+def test_what_is_no_work_is_overhead_jobs_and_snakemake_together(tmp_path):
+    markers = [
+        write(tmp_path / "a", cpu_seconds=10.0, work_seconds=8.0),
+        write(tmp_path / "b", cpu_seconds=5.0, work_seconds=4.0),
+    ]
+    log = tmp_path / "log"
+    log.write_text('{"cpu_seconds": 1.5}\n{"cpu_seconds": 3.5}\n{"cpu_sec')  # the last one was cut
+    found = overhead.measured(markers, [log, tmp_path / "another"])
+    assert found == Overhead(2, 15.0, 12.0, 5.0)
+    assert found.share == pytest.approx(8 / 20)
+    assert str(found).startswith("overhead 40.0 % of 20 CPU seconds: 3 s in 2 jobs")
+
+
+def test_lists_that_are_not_there_or_do_not_say_are_left_out(tmp_path):
+    (tmp_path / "cut").write_text('{"cpu_seconds": 1')
+    markers = [tmp_path / "none", tmp_path / "cut", write(tmp_path / "old", seeds="0-1")]
+    found = overhead.measured(markers, [])
+    assert (found.jobs, found.share) == (0, 0.0)
+
+
+def test_a_workflow_writes_down_what_it_cost_and_status_prints_the_share(tmp_path):
+    copy = checkout.make(tmp_path)
+    assert checkout.snakemake(copy).returncode == 0
+    (line,) = overhead.workflow_log("smoke", copy).read_text().splitlines()
+    assert json.loads(line)["succeeded"] is True
+    assert 0.5 < json.loads(line)["cpu_seconds"] < 60
+    told = checkout.run(copy, "workflow.status", "--scale", "smoke")
+    assert "overhead " in told.stdout and " CPU seconds: " in told.stdout
+    found = json.loads(checkout.run(copy, "workflow.status", "--scale", "smoke", "--json").stdout)["overhead"]
+    markers = [json.loads(path.read_text()) for path in (copy / "results").rglob("seeds-*.json")]
+    assert found["jobs"] == len(markers) == 4  # of the initial designs, and one for each cell
+    assert found["work"] == pytest.approx(sum(marker["work_seconds"] for marker in markers))
+    assert found["snakemake"] == pytest.approx(json.loads(line)["cpu_seconds"])
+    (copy / "papers" / "mini.yaml").write_text(checkout.MINI.replace("inclusion: per-pull", "inclusion: whatever"))
+    assert checkout.snakemake(copy).returncode == 1
+    assert json.loads(overhead.workflow_log("smoke", copy).read_text().splitlines()[-1])["succeeded"] is False
