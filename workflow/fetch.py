@@ -8,38 +8,32 @@ is asked, and what is not on this machine is substituted.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib
 import json
-import lzma
 import os
 import shutil
 import sys
-import tarfile
 import tempfile
 import urllib.parse
 import urllib.request
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workflow.download import CHUNK, download
+from workflow.download import download
 from workflow.manifest import Dataset, File, Source, read_manifest
-from workflow.part import Rejected, bound, check, file_sha256, say, writing
+from workflow.part import Rejected, check, file_sha256, say, writing
 from workflow.prepared import DataUnavailable, Prepared, downloads_allowed, prepared_path
 from workflow.record import KEY, atomic
+from workflow.unpack import copy, unpack
 
 FORMATS = {"delimited": "workflow.delimited", "nasbench101": "workflow.nasbench"}  # each has parse, substitute, content_sha256
 AGAIN = "remove it and run the workflow again, which fetches it anew"
-UNREADABLE = (zlib.error, lzma.LZMAError)
 Found = tuple[Path, str]  # a verified raw file and its source
 
 
@@ -199,7 +193,7 @@ def _from_mirror(mirror: str, wanted: File, path: Path, accepted: Mapping[str, i
         raise Rejected("no such directory")
     try:
         with (folder / wanted.path).open("rb") as file:
-            _copy(file, path, accepted)
+            copy(file, path, accepted)
     except OSError as error:
         raise Rejected(error.strerror or str(error)) from None
     return None
@@ -222,52 +216,8 @@ def _from_url(source: Source, path: Path, accepted: Mapping[str, int]) -> None:
         archive = Path(folder.name) / "archive"
         download(source.url, archive, {source.sha256: source.bytes})
         member = source.member["sha256"]
-        _unpack(archive, source.member["path"], path, {member: accepted.get(member, 0)})
+        unpack(archive, source.member["path"], path, {member: accepted.get(member, 0)})
     return None
-
-
-def _unpack(archive: Path, member: str, target: Path, accepted: Mapping[str, int]) -> None:
-    """Copy one plain file out of a zip or tar archive. Raises Rejected if it is not there or not the accepted one.
-
-    Nothing else of the archive is written, and no link in it is followed.
-    """
-    try:
-        if zipfile.is_zipfile(archive):
-            with zipfile.ZipFile(archive) as packed:
-                if packed.getinfo(member).flag_bits & 1:
-                    raise KeyError(f"{member}, which is encrypted")
-                with packed.open(member) as file:
-                    return _copy(file, target, accepted)
-        with tarfile.open(archive) as tar:
-            info = tar.getmember(member)
-            found = tar.extractfile(info) if info.isreg() else None
-            if found is None:
-                raise KeyError(f"{member}, which is no plain file")
-            return _copy(found, target, accepted)
-    except (KeyError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile, tarfile.TarError, *UNREADABLE) as error:
-        raise Rejected(f"expected an archive with {member}, got {error}") from None
-
-
-def _copy(file: IO[bytes], target: Path, accepted: Mapping[str, int]) -> None:
-    """Copy a stream to `target` if it turns out to be an accepted one. Raises Rejected."""
-    found, size = hashlib.sha256(), 0
-    with writing(target), atomic(target) as temporary, temporary.open("wb") as copy:
-        for chunk in _pieces(file):
-            found.update(chunk)
-            size += len(chunk)
-            if size > bound(accepted):
-                raise Rejected(f"expected {max(accepted.values()) or 'fewer'} bytes, got more than {bound(accepted)}")
-            copy.write(chunk)
-        check(found.hexdigest(), size, accepted)
-
-
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """A stream piece by piece; what cannot be read is the source's fault, not that of the folder written to."""
-    try:
-        while chunk := file.read(CHUNK):
-            yield chunk
-    except OSError as error:
-        raise Rejected(error.strerror or str(error)) from None
 
 
 def _source_of(path: Path) -> str:

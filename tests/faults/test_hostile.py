@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflow import archive, download, fetch, manifest, part
+from workflow import archive, download, fetch, manifest, part, unpack
 from workflow.archive import BadArchive
 from workflow.part import Rejected
 from workflow.prepared import DataUnavailable
@@ -92,7 +92,7 @@ def test_an_archive_in_the_data_gives_the_one_file_that_is_wanted_or_none(tmp_pa
     folder.mkdir(parents=True)
     (tmp_path / "archive").write_bytes(content)
     with pytest.raises(Rejected) as refused:
-        fetch._unpack(tmp_path / "archive", "x", folder / "x", ACCEPTED)
+        unpack.unpack(tmp_path / "archive", "x", folder / "x", ACCEPTED)
     assert message in str(refused.value)
     assert {path.name for path in tmp_path.rglob("*")} == {"archive", "data", "raw"}
 
@@ -106,7 +106,7 @@ def test_what_else_is_in_an_archive_is_not_written(tmp_path):
     ]
     (tmp_path / "archive").write_bytes(tar(*evil, ("x", WANTED, REGULAR, "")))
     (tmp_path / "raw").mkdir()
-    fetch._unpack(tmp_path / "archive", "x", tmp_path / "raw" / "x", ACCEPTED)
+    unpack.unpack(tmp_path / "archive", "x", tmp_path / "raw" / "x", ACCEPTED)
     assert (tmp_path / "raw" / "x").read_bytes() == WANTED
     assert {path.name for path in tmp_path.rglob("*")} == {"archive", "raw", "x"}
 
