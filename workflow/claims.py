@@ -113,7 +113,7 @@ def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
     corrected = holm([comparison.p for comparison in comparisons]) if comparisons else np.empty(0)
     observed = NOT_RUN if missing else _observed(claim, comparisons, corrected)
     reasons = [missing] if missing else _reasons(evidence, claim, comparisons, data, seeds)
-    reasons += _timeouts(store, wanted)
+    reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks({run.name: run for run in wanted})]
     return Verdict(
         id=claim["id"],
         where=claim["where"],
@@ -172,13 +172,6 @@ def _reasons(evidence: Evidence, claim: Claim, comparisons: Sequence[Comparison]
     if any(not comparison.has_number for comparison in comparisons):
         reasons.append("a comparison has no number at this budget")
     return reasons + sorted({comparison.undecided for comparison in comparisons if comparison.undecided})
-
-
-def _timeouts(store: Store, wanted: Sequence[Run]) -> list[str]:
-    """A sentence for each run that lacks seeds since an evaluation took too long: which ones is no matter of chance."""
-    runs = {run.name: run for run in wanted}.values()
-    late = {run.name: (len(store.timeouts(run)), len(run.seeds)) for run in runs}
-    return [f"{name}: an evaluation took too long in {count} of {seeds} seeds" for name, (count, seeds) in late.items() if count]
 
 
 def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> str:

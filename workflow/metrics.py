@@ -325,6 +325,11 @@ class Store:
         self.check([run])
         return self._late.get(run.name, ())
 
+    def lacks(self, runs: Mapping[str, Run]) -> list[str]:
+        """Of which runs, by their labels, how many seeds lack since an evaluation took too long."""
+        late = {label: (len(self.timeouts(run)), len(run.seeds)) for label, run in runs.items()}
+        return [f"{count} of {planned} seeds of {label}" for label, (count, planned) in late.items() if count]
+
     def has(self, run: Run) -> bool:
         """Whether a run has records: in a partial report those that only decide an optimum may be missing."""
         self.check([run])
@@ -459,6 +464,13 @@ def _admit(found: Record, path: Path, run: Run, seed: int, expected: str) -> Non
         raise record.BadRecord(f"{path}: expected a complete run, found {status!r} after {found.rows} rows; run it again")
     if isinstance(run, Cell) and found.rows != run.budget:
         raise record.BadRecord(f"{path}: expected {run.budget} evaluations, found {found.rows}; {again}")
+
+
+def made_of(data: Iterable[str]) -> str:
+    """What several records were made of, as one status; a single substitute makes it a substitute."""
+    found = sorted(set(data))
+    substitutes = [status for status in found if status.startswith("substitute")]
+    return "; ".join(substitutes) or ", ".join(found) or "none"
 
 
 def thin(length: int, *, log: bool = False) -> NDArray[np.int64]:

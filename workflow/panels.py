@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workflow import metrics
-from workflow.metrics import Array, NotRun, Store
+from workflow.metrics import Array, NotRun, Store, made_of
 from workflow.plan import Cell, Paper
-from workflow.selection import panel_options, places
+from workflow.selection import algorithm_of, panel_options, places
 from workflow.statistics import interval, power_law, wald, within_error
 from workflow.style import Look, column_look, look, own_look
 
@@ -99,8 +99,7 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     dots: list[Dots] = []
     seeds, lengths, data, versions = set[int](), set[int](), set[str](), set[str]()
     for label, cell in places(paper, panel):
-        if late := store.timeouts(cell):
-            timeouts.append(f"{len(late)} of {len(cell.seeds)} seeds of {label}")
+        timeouts += store.lacks({label: cell})
         try:
             if "relative_to" in panel:
                 values = store.relative(cell, panel["metric"], paper.cell(cell.problem_name, panel["relative_to"]))
@@ -130,7 +129,7 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         xlabel=panel.get("xlabel", ratio if dotted else f"{shown.over} {shown.index}"),
         ylabel=panel.get("ylabel", "" if dotted else ratio),
         options={**panel, "lines": _levels(paper, store, panel)},
-        data=_status(data),
+        data=made_of(data),
         lines=lines,
         dots=dots,
         seeds=frozenset(seeds),
@@ -156,15 +155,11 @@ def _levels(paper: Paper, store: Store, panel: Mapping[str, Any]) -> dict[str, f
 
 def _style(paper: Paper, label: str, cell: Cell, panel: Mapping[str, Any]) -> Look:
     """An algorithm keeps its look; only where a panel compares several curves of one alone do hues tell them apart."""
-    mine = [curve for curve in panel["curves"] if _algorithm(curve) == cell.algorithm]
-    others = {_algorithm(curve) for curve in panel["curves"]} - {cell.algorithm, *CONTROLS}
+    mine = [curve for curve in panel["curves"] if algorithm_of(curve) == cell.algorithm]
+    others = {algorithm_of(curve) for curve in panel["curves"]} - {cell.algorithm, *CONTROLS}
     if panel.get("kind") != "dots" and len(mine) > 2 and not others and label in mine:
         return own_look(cell.algorithm, mine.index(label))
     return look(cell.algorithm, _position(paper, label, panel["curves"]))
-
-
-def _algorithm(curve: str) -> str:
-    return curve.split("@")[0].split("+")[0]
 
 
 def _position(paper: Paper, label: str, curves: Iterable[str]) -> int:
@@ -276,13 +271,6 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     xlabel = panel.get("xlabel", panel["x"])
     options = {**panel, "lines": _levels(paper, store, panel)}
     return Panel(panel.get("title", ""), xlabel, ylabel, options, data, lines, seeds=frozenset([table["seed"].nunique()]))
-
-
-def _status(data: Iterable[str]) -> str:
-    """What a panel was made of; a single substitute makes it a substitute."""
-    found = sorted(set(data))
-    substitutes = [status for status in found if status.startswith("substitute")]
-    return "; ".join(substitutes) or ", ".join(found) or "none"
 
 
 def drawn(panels: Sequence[Panel]) -> pd.DataFrame:

@@ -50,16 +50,21 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     with plt.rc_context({**matplotlib.rcParamsDefault, **RC}):
         figure = _figure(panels, _small_print(paper, name, panels))
         paths = [folder / f"{name}.{kind}" for kind in KINDS]
-        with atomic(paths[0]) as temporary:
-            figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Title": f"{paper.name} {name}"})
-        with atomic(paths[1]) as temporary:
-            figure.savefig(temporary, format="png", metadata={"Software": None})
-        plt.close(figure)
+        save(figure, *paths[:2], title=f"{paper.name} {name}")
     with atomic(paths[2]) as temporary:
         drawn(panels).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
     with atomic(paths[3]) as temporary:
         temporary.write_text(as_json(figure_entry(paper, name).get("title", name), panels))
     return paths
+
+
+def save(figure: Figure, pdf: Path, png: Path, *, title: str) -> None:
+    """Write a figure, without the time and the programs that made it, and close it."""
+    with atomic(pdf) as temporary:
+        figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Title": title})
+    with atomic(png) as temporary:
+        figure.savefig(temporary, format="png", metadata={"Software": None})
+    plt.close(figure)
 
 
 def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:

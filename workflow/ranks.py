@@ -21,11 +21,11 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from workflow.metrics import Array, Store, metric, parser
+from workflow.metrics import Array, Store, made_of, metric, parser
 from workflow.plan import Cell, Paper, PlanError, load
-from workflow.plots import RC
+from workflow.plots import RC, save
 from workflow.record import BadRecord, atomic
-from workflow.selection import complete, rank_cells, rank_runs, ranks
+from workflow.selection import algorithm_of, complete, rank_cells, rank_runs, ranks
 from workflow.statistics import LEVEL, critical_difference, friedman, indistinct, ranks_in_rows
 from workflow.style import MARGIN, Look, look, put_small_print, wrapped
 
@@ -48,6 +48,7 @@ class Ranking:
     versions: Sequence[str]
     looks: Mapping[str, Look]
     left_out: str = ""
+    timeouts: Sequence[str] = ()  # cells that lack seeds, and how many
 
     @property
     def ranks(self) -> Array:
@@ -85,10 +86,11 @@ def ranking(paper: Paper, store: Store, name: str) -> Ranking:
         curves=curves,
         values=np.array(values).reshape(len(problems), len(curves)),
         seeds=[len(seeds[problem]) for problem in problems],
-        data=[_data(store, cells) for cells in kept.values()],
+        data=[made_of(store.data(cell) for cell in cells) for cells in kept.values()],
         versions=sorted({version for cell in every for version in store.versions(cell)}),
         looks=_looks(curves),
         left_out=_left_out(entry["problems"], problems, entry["curves"], curves),
+        timeouts=store.lacks({f"{cell.curve} on {cell.problem_name}": cell for cell in every}),
     )
 
 
@@ -114,15 +116,9 @@ def _row(store: Store, cells: Sequence[Cell], seeds: Sequence[int], entry: Mappi
     return means
 
 
-def _data(store: Store, cells: Sequence[Cell]) -> str:
-    """What the records on a problem were made of; a single substitute makes it a substitute."""
-    found = sorted({store.data(cell) for cell in cells}, key=lambda status: (not status.startswith("substitute"), status))
-    return found[0]
-
-
 def _looks(curves: Sequence[str]) -> dict[str, Look]:
     """An algorithm keeps its look; a further reading or variant of one that is there already differs in all but the hue."""
-    names = [curve.split("@")[0].split("+")[0] for curve in curves]
+    names = [algorithm_of(curve) for curve in curves]
     return {
         curve: look(name, names[:position].count(name)) for position, (curve, name) in enumerate(zip(curves, names, strict=True))
     }
@@ -159,11 +155,7 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     paths = [folder / f"{name}.{kind}" for kind in ("pdf", "png", "csv")]
     with plt.rc_context({**plt.rcParamsDefault, **RC}):
         figure = diagram(found, ranks(paper, name)["title"], _small_print(paper, name, found))
-        with atomic(paths[0]) as temporary:
-            figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Title": f"{paper.name} {name}"})
-        with atomic(paths[1]) as temporary:
-            figure.savefig(temporary, format="png", metadata={"Software": None})
-        plt.close(figure)
+        save(figure, *paths[:2], title=f"{paper.name} {name}")
     with atomic(paths[2]) as temporary:
         table(found).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
     return paths
@@ -190,6 +182,7 @@ def _small_print(paper: Paper, name: str, found: Ranking) -> str:
         "real data" if "real" in found.data else "",
         f"SUBSTITUTE on {', '.join(replaced)}: {substitutes}" if replaced else "",
         f"left out: {found.left_out}" if found.left_out else "",
+        f"an evaluation took too long in {'; '.join(found.timeouts)}" if found.timeouts else "",
         ", ".join(found.versions),
         entry.get("note", ""),
     ]

@@ -28,7 +28,7 @@ def place(paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, var
 
 def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -> tuple[str, str]:
     """What the cell is called that `place` looks for. Raises PlanError where there is no such reading."""
-    algorithm, name = curve.split("@")[0].split("+")[0], curve
+    algorithm, name = algorithm_of(curve), curve
     known = paper.entry.get("readings", {})
     if reading and reading not in known:
         raise PlanError(f"papers/{paper.name}.yaml: unknown reading {reading!r}; known: {', '.join(known)}")
@@ -38,6 +38,11 @@ def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -
     if reading and _reached(paper, reading, "problems", problem):
         problem = f"{problem}@{reading}"
     return problem, f"{name}+{variant}" if variant and "+" not in name else name
+
+
+def algorithm_of(curve: str) -> str:
+    """The algorithm in `algorithm[@reading][+variant]`."""
+    return curve.split("@")[0].split("+")[0]
 
 
 def is_cut(paper: Paper, variant: str) -> bool:
