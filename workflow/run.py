@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow import fetch, lease, record
+from workflow import fetch, lease, overhead, record
 from workflow.lease import Refused
 from workflow.plan import Cell, Paper, PlanError, load, parse_seeds, seed_range
 from workflow.runs import Limits, Made, peak_mib, run_cell, run_initial, run_study
@@ -132,6 +132,7 @@ def _mark(marker: Path, seeds: str, made: Mapping[str, Mapping[int, Made]]) -> N
         "timeouts": sum(one.status == record.TIMEOUT for one in records),
         "cpu_seconds": sum(_used(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)),
         "work_seconds": sum(one.seconds for one in records),
+        "snakemake_seconds": overhead.of_this_job(),
     }
     with record.atomic(marker) as temporary:
         temporary.write_text(json.dumps(text, indent=1) + "\n")

@@ -247,6 +247,9 @@ def test_the_whole_workflow_survives_a_cancelled_and_a_killed_job(start, local, 
     assert set(states.values()) == {"COMPLETED"}
     jobs = {*states, cancelled, killed}
     assert [asked_for(seed, jobs) for seed in SEEDS] == [["800M", "1600M"], ["800M", "1600M"], ["800M"]]
+    for marker in (copy / "results").rglob("seeds-*.json"):
+        found, made_here = (json.loads((where / marker.relative_to(copy)).read_text()) for where in (copy, local))
+        assert made_here["snakemake_seconds"] == 0 < found["snakemake_seconds"]  # two Snakemakes for each job, on a node
     verdicts = Path("figures", "smoke", "mini", "verdicts.json")
     assert json.loads((copy / verdicts).read_text()) == json.loads((local / verdicts).read_text())
 

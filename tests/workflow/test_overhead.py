@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,9 @@ from workflow.overhead import Overhead
 spec = importlib.util.spec_from_file_location("checkout", Path(__file__).with_name("checkout.py"))
 checkout = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(checkout)
+
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def write(path, **values):
@@ -57,3 +63,30 @@ def test_a_workflow_writes_down_what_it_cost_and_status_prints_the_share(tmp_pat
     (copy / "papers" / "mini.yaml").write_text(checkout.MINI.replace("inclusion: per-pull", "inclusion: whatever"))
     assert checkout.snakemake(copy).returncode == 1
     assert json.loads(overhead.workflow_log("smoke", copy).read_text().splitlines()[-1])["succeeded"] is False
+
+
+def test_the_snakemakes_of_a_job_on_a_node_are_known_by_what_they_were_told_to_make(tmp_path):
+    """One is our parent, another one is not, and a third makes something else; they work a little and wait."""
+    work = "import time; sum(range(10**7)); print(flush=True); time.sleep(60)"
+    ours = "import sys; from workflow import overhead; sum(range(10**7)); "
+    ours += "import subprocess; subprocess.run([sys.executable, '-c', 'from workflow import overhead; print(overhead.of_this_job())'])"
+    (tmp_path / "snakemake.py").write_text(f"import sys; exec({{'work': {work!r}, 'ours': {ours!r}}}[sys.argv[1]])")
+
+    def start(what, job):
+        command = [sys.executable, "-m", "snakemake", what, "--target-jobs", job]
+        return subprocess.Popen(
+            command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}, stdout=-1, text=True
+        )
+
+    job, another = f"run:seeds={os.getpid()}", f"run:seeds={os.getpid()}-x"
+    with start("work", job) as outer, start("work", another) as other:
+        for process in (outer, other):
+            process.stdout.readline()
+        spent = {process.pid: overhead._seconds(process.pid) for process in (outer, other)}
+        with start("ours", job) as inner:
+            found = float(inner.stdout.read())
+        for process in (outer, other):
+            process.kill()
+    assert spent[outer.pid] > 0.05 and spent[other.pid] > 0.05
+    assert spent[outer.pid] < found < 20 * spent[outer.pid]
+    assert overhead.of_this_job() == 0
