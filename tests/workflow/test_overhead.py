@@ -68,8 +68,8 @@ def test_a_workflow_writes_down_what_it_cost_and_status_prints_the_share(tmp_pat
 def test_the_snakemakes_of_a_job_on_a_node_are_known_by_what_they_were_told_to_make(tmp_path):
     """One is our parent, another one is not, and a third makes something else; they work a little and wait."""
     work = "import time; sum(range(10**7)); print(flush=True); time.sleep(60)"
-    ours = "import sys; from workflow import overhead; sum(range(10**7)); "
-    ours += "import subprocess; subprocess.run([sys.executable, '-c', 'from workflow import overhead; print(overhead.of_this_job())'])"
+    asks = "from workflow import overhead; print(overhead.of_this_job())"
+    ours = f"import subprocess, sys; sum(range(10**7)); subprocess.run([sys.executable, '-c', {asks!r}])"
     (tmp_path / "snakemake.py").write_text(f"import sys; exec({{'work': {work!r}, 'ours': {ours!r}}}[sys.argv[1]])")
 
     def start(what, job):
