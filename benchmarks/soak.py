@@ -102,12 +102,10 @@ def disturb(flow: Workflow, draw: random.Random) -> str:
     process = flow.process
     if process is None:
         raise RuntimeError("expected a workflow that runs")
-    what = draw.choice(["run killed", "snakemake killed", "all killed", "Ctrl-C", "SIGTERM"])
+    runs = flow.runs()
+    what = draw.choice(["run killed"] * bool(runs) + ["snakemake killed", "all killed", "Ctrl-C", "SIGTERM"])
     with suppress(ProcessLookupError):
         if what == "run killed":
-            runs = flow.runs()
-            if not runs:
-                return "nothing to kill"
             os.kill(draw.choice(runs), signal.SIGKILL)
         elif what == "snakemake killed":
             process.kill()
@@ -128,14 +126,15 @@ def disturbed_round(
     found, began = Round(number), time.monotonic()
     process = flow.start()
     found.starts = 1
-    following = draw.expovariate(kills / usual)
+    most = 2 * usual / (kills + 1)  # between two disturbances: the first comes before the end
+    following = draw.uniform(0, most)
     while True:
         try:
             ended = process.wait(timeout=following if sum(found.disturbed.values()) < kills else None)
         except subprocess.TimeoutExpired:
             what = disturb(flow, draw)
             found.disturbed[what] = found.disturbed.get(what, 0) + 1
-            following = draw.expovariate(kills / usual)
+            following = draw.uniform(0, most)
             continue
         if ended == 0:
             break
