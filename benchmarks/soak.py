@@ -182,7 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--records", action="store_true", help="make the records alone, no figures and verdicts")
     options = parser.parse_args(arguments)
     command = [sys.executable, "-m", "snakemake", "--cores", str(options.cores)]
-    command += ["--until", "run", "study", "initial"] if options.records else []
+    command += ["--until", "run", "study"] if options.records else []
     command += ["--config", f"scale={options.scale}", *([f"papers={options.papers}"] if options.papers else [])]
     flow = prepared(options.folder, command)
     log = options.folder / "soak.jsonl"
