@@ -72,7 +72,9 @@ def _mentioned(line: Entry, *, by_study: bool) -> Iterator[tuple[str, str]]:
         if key in FREE:
             continue
         if key in CURVES and not by_study:
-            yield from (part for name in _texts(value) for part in _parts(name))
+            yield from (part for name in _texts(value) for part in _parts(name, "algorithm"))
+        elif KINDS.get(key) == "problem":
+            yield from (part for name in _texts(value) for part in _parts(name, "problem"))
         elif key in KINDS:
             yield from ((KINDS[key], name) for name in _texts(value))
         for inner in value if isinstance(value, list) else [value]:
@@ -85,11 +87,11 @@ def _texts(value: object) -> list[str]:
     return [name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str)]
 
 
-def _parts(curve: str) -> Iterator[tuple[str, str]]:
-    """What `algorithm[@reading][+variant]` names."""
-    head, plus, variant = curve.partition("+")
-    algorithm, at, reading = head.partition("@")
-    yield "algorithm", algorithm
+def _parts(name: str, kind: str) -> Iterator[tuple[str, str]]:
+    """What `algorithm[@reading][+variant]` or `problem[@reading]` names."""
+    head, plus, variant = name.partition("+")
+    plain, at, reading = head.partition("@")
+    yield kind, plain
     yield from [("reading", reading)] * bool(at) + [("variant", variant)] * bool(plus)
 
 
