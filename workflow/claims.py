@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from workflow import render
+from workflow import render, report
 from workflow.checks import Comparison, compare
 from workflow.evidence import Check, Evidence, runs_of
-from workflow.metrics import NotRun, Run, Store, parser
-from workflow.plan import Cell, Paper, PlanError, load, seed_range
-from workflow.record import BadRecord, atomic
+from workflow.plan import Cell, Paper, PlanError, seed_range
+from workflow.record import atomic
 from workflow.selection import DEFAULT
 from workflow.statistics import ENOUGH, LEVEL, holm
+from workflow.store import NotRun, Run, Store
 
 REPRODUCED, DIRECTION, NOT, UNDECIDED = "reproduced", "direction only", "not reproduced", "undecided"
 NOT_RUN = "not run"
@@ -63,6 +63,18 @@ class Verdict:
     note: str
     readings: Mapping[str, Outcome]
     rerun: tuple[str, ...]
+
+
+def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
+    """Write the verdicts on all claims as Markdown and JSON; returns their paths. Raises PlanError, BadRecord."""
+    store.check(runs(paper))
+    verdicts = [judge(paper, store, claim) for claim in paper.entry.get("claims", [])]
+    paths = [folder / "verdicts.md", folder / "verdicts.json"]
+    texts = [render.as_markdown(paper, verdicts), as_json(paper, verdicts, partial=store.partial)]
+    for path, text in zip(paths, texts, strict=True):
+        with atomic(path) as temporary:
+            temporary.write_text(text)
+    return paths
 
 
 def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
@@ -252,22 +264,7 @@ def _plain(value: Any) -> Any:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = parser("claims", __doc__).parse_args(arguments)
-    try:
-        paper = load(options.paper, options.scale, seeds=options.seeds)
-        store = Store(paper, partial=options.partial)
-        store.check(runs(paper))
-        verdicts = [judge(paper, store, claim) for claim in paper.entry.get("claims", [])]
-    except (PlanError, BadRecord) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    folder = options.output or Path("figures", options.scale, options.paper)
-    whole = as_json(paper, verdicts, partial=options.partial)
-    for name, text in (("verdicts.md", render.as_markdown(paper, verdicts)), ("verdicts.json", whole)):
-        with atomic(folder / name) as temporary:
-            temporary.write_text(text)
-    print(f"wrote {folder / 'verdicts.md'}, {folder / 'verdicts.json'}", file=sys.stderr)
-    return 0
+    return report.main("claims", __doc__, write, arguments)
 
 
 if __name__ == "__main__":

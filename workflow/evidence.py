@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from workflow import metrics, selection
-from workflow.metrics import Array, Run, Store
+from workflow.metrics import Array
 from workflow.plan import Cell, Paper
 from workflow.selection import DEFAULT
+from workflow.store import Run, Store
 
 Check = Mapping[str, Any]
 Seeds = dict[int, float]

@@ -14,13 +14,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workflow import metrics
+from workflow import metrics, report
 from workflow.claims import command
-from workflow.metrics import Run, Store, parser
-from workflow.plan import Cell, Paper, PlanError, load
-from workflow.record import BadRecord, atomic
+from workflow.plan import Cell, Paper
+from workflow.record import atomic
+from workflow.store import Run, Store
 
 Entry = dict[str, Any]
+
+
+def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
+    """Write the list of runs; returns its path. Raises BadRecords."""
+    found, path = inventory(paper, store), folder / "runs.json"
+    with atomic(path) as temporary:
+        temporary.write_text(json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
+    return [path]
 
 
 def inventory(paper: Paper, store: Store) -> dict[str, Any]:
@@ -94,18 +102,7 @@ def _digits(value: float) -> float | None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = parser("inventory", __doc__).parse_args(arguments)
-    try:
-        paper = load(options.paper, options.scale, seeds=options.seeds)
-        found = inventory(paper, Store(paper, partial=options.partial))
-    except (PlanError, BadRecord) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    path = (options.output or Path("figures", options.scale, options.paper)) / "runs.json"
-    with atomic(path) as temporary:
-        temporary.write_text(json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
-    print(f"wrote {path}", file=sys.stderr)
-    return 0
+    return report.main("inventory", __doc__, write, arguments)
 
 
 if __name__ == "__main__":

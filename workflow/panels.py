@@ -11,10 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workflow import metrics
-from workflow.metrics import Array, NotRun, Store, made_of
+from workflow.metrics import Array
 from workflow.plan import Cell, Paper
 from workflow.selection import algorithm_of, panel_options, places
 from workflow.statistics import interval, power_law, wald, within_error
+from workflow.store import NotRun, Store, made_of
 from workflow.style import Look, column_look, look, own_look
 
 ABSCISSA = "(x)"

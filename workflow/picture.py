@@ -19,16 +19,17 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
+from workflow import report
 from workflow.digest import parameters_of
-from workflow.metrics import NotRun, Store, parser
 from workflow.pictures import Best, Picture
-from workflow.plan import Cell, Paper, PlanError, load
+from workflow.plan import Cell, Paper, PlanError
 from workflow.plots import RC
-from workflow.record import BadRecord, Record, atomic
+from workflow.record import Record, atomic
 from workflow.resolve import own_parameters
 from workflow.seeds import with_seed
 from workflow.selection import picture as picture_of
 from workflow.selection import picture_cells
+from workflow.store import NotRun, Store
 from workflow.style import put_small_print, wrapped
 
 WARNING = "#B00000"
@@ -40,6 +41,7 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     """Write one picture as PNG and, if it moves, as GIF; returns their paths. Raises PlanError, BadRecord, NotRun."""
     entry = picture_of(paper, name)
     cells, drawer = picture_cells(paper, name), drawer_of(entry)
+    store.check(cells)
     best = best_of(store, cells)
     missing = [cell.curve for cell in cells if not store.has(cell)]
     paths = [folder / f"{name}.png"]
@@ -156,17 +158,7 @@ def _animate(path: Path, picture: Picture) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = parser("picture", __doc__, "picture").parse_args(arguments)
-    try:
-        paper = load(options.paper, options.scale, seeds=options.seeds)
-        store = Store(paper, partial=options.partial)
-        store.check(picture_cells(paper, options.picture))
-        paths = draw(paper, store, options.picture, options.output or Path("figures", options.scale, options.paper))
-    except (PlanError, BadRecord, NotRun) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(f"wrote {', '.join(map(str, paths))}", file=sys.stderr)
-    return 0
+    return report.main("picture", __doc__, draw, arguments, what="picture")
 
 
 if __name__ == "__main__":

@@ -26,13 +26,15 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from workflow import report
 from workflow.interactive import as_json
-from workflow.metrics import OPTIMAL, Store, parser
+from workflow.metrics import OPTIMAL
 from workflow.panels import BANDS, Dots, Line, Panel, drawn, panels_of
-from workflow.plan import Paper, PlanError, load
-from workflow.record import BadRecord, atomic
+from workflow.plan import Paper
+from workflow.record import atomic
 from workflow.selection import figure as figure_entry
 from workflow.selection import figure_runs
+from workflow.store import Store
 from workflow.style import put_small_print, wrapped
 
 KINDS = ("pdf", "png", "csv", "json")
@@ -46,6 +48,7 @@ RC: dict[Any, Any] = {
 
 def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     """Write one figure as PDF, PNG, CSV and JSON; returns their paths. Raises PlanError, BadRecord."""
+    store.check(figure_runs(paper, name))
     panels = panels_of(paper, store, name)
     with plt.rc_context({**matplotlib.rcParamsDefault, **RC}):
         figure = _figure(panels, _small_print(paper, name, panels))
@@ -247,17 +250,7 @@ def _draw_dots(ax: Axes, rows: Sequence[Dots]) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = parser("plots", __doc__, "figure").parse_args(arguments)
-    try:
-        paper = load(options.paper, options.scale, seeds=options.seeds)
-        store = Store(paper, partial=options.partial)
-        store.check(figure_runs(paper, options.figure))
-        paths = draw(paper, store, options.figure, options.output or Path("figures", options.scale, options.paper))
-    except (PlanError, BadRecord) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(f"wrote {', '.join(map(str, paths))}", file=sys.stderr)
-    return 0
+    return report.main("plots", __doc__, draw, arguments, what="figure")
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ import numpy as np
 from scipy.stats import rankdata
 
 from workflow.evidence import Evidence, curves
-from workflow.metrics import Array, NotRun, Store
+from workflow.metrics import Array
 from workflow.plan import Cell, Paper
 from workflow.selection import block_cells
 from workflow.statistics import ENOUGH, interval, power_law, rank_correlation, standard_error
+from workflow.store import NotRun, Store
 
 Row = dict[str, Any]
 

@@ -21,12 +21,14 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from workflow.metrics import Array, Store, made_of, metric, parser
-from workflow.plan import Cell, Paper, PlanError, load
+from workflow import report
+from workflow.metrics import Array, metric
+from workflow.plan import Cell, Paper, PlanError
 from workflow.plots import RC, save
-from workflow.record import BadRecord, atomic
+from workflow.record import atomic
 from workflow.selection import algorithm_of, complete, rank_cells, rank_runs, ranks
 from workflow.statistics import LEVEL, critical_difference, friedman, indistinct, ranks_in_rows
+from workflow.store import Store, made_of
 from workflow.style import MARGIN, Look, look, put_small_print, wrapped
 
 WIDTH, TOP, LINE, BAR = 6.2, 1.0, 0.21, 0.085  # inches: the figure, above its axis, a name, a bar
@@ -151,6 +153,7 @@ def table(found: Ranking) -> pd.DataFrame:
 
 def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     """Write the diagram as PDF and PNG and the ranks as CSV; returns their paths. Raises PlanError, BadRecord."""
+    store.check(rank_runs(paper, name))
     found = ranking(paper, store, name)
     paths = [folder / f"{name}.{kind}" for kind in ("pdf", "png", "csv")]
     with plt.rc_context({**plt.rcParamsDefault, **RC}):
@@ -277,17 +280,7 @@ def _width(text: str) -> float:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = parser("ranks", __doc__, "ranks").parse_args(arguments)
-    try:
-        paper = load(options.paper, options.scale, seeds=options.seeds)
-        store = Store(paper, partial=options.partial)
-        store.check(rank_runs(paper, options.ranks))
-        paths = draw(paper, store, options.ranks, options.output or Path("figures", options.scale, options.paper))
-    except (PlanError, BadRecord) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(f"wrote {', '.join(map(str, paths))}", file=sys.stderr)
-    return 0
+    return report.main("ranks", __doc__, draw, arguments, what="ranks")
 
 
 if __name__ == "__main__":

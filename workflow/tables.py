@@ -11,14 +11,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workflow import published, render
-from workflow.metrics import NotRun, Run, Store, batch_sizes, parser
+from workflow import published, render, report
+from workflow.metrics import batch_sizes
 from workflow.plan import Cell, Paper, PlanError, load
-from workflow.record import BadRecord, atomic
+from workflow.record import atomic
 from workflow.selection import block_cells, blocks, companions, table_cells
 from workflow.statistics import interval
+from workflow.store import NotRun, Run, Store
 
 Row = dict[str, Any]
+
+
+def write(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
+    """Write one table as CSV and Markdown; returns their paths. Raises PlanError, BadRecord."""
+    store.check(runs_of(paper, name))
+    table = build(paper, store, name)
+    paths = [folder / f"{name}.csv", folder / f"{name}.md"]
+    with atomic(paths[0]) as temporary:
+        table.to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
+    with atomic(paths[1]) as temporary:
+        temporary.write_text(as_markdown(paper, name, table))
+    return paths
 
 
 def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
@@ -239,22 +252,7 @@ def _study(paper: Paper, store: Store, entry: Mapping[str, Any]) -> pd.DataFrame
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = parser("tables", __doc__, "table").parse_args(arguments)
-    try:
-        paper = load(options.paper, options.scale, seeds=options.seeds)
-        store = Store(paper, partial=options.partial)
-        store.check(runs_of(paper, options.table))
-        table = build(paper, store, options.table)
-    except (PlanError, BadRecord, NotRun) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    folder = options.output or Path("figures", options.scale, options.paper)
-    with atomic(folder / f"{options.table}.csv") as temporary:
-        table.to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
-    with atomic(folder / f"{options.table}.md") as temporary:
-        temporary.write_text(as_markdown(paper, options.table, table))
-    print(f"wrote {folder / options.table}.csv, {folder / options.table}.md", file=sys.stderr)
-    return 0
+    return report.main("tables", __doc__, write, arguments, what="table")
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ from typing import Any
 from workflow import lease, overhead, record
 from workflow.digest import with_data
 from workflow.lease import Failure, Owner
-from workflow.metrics import Store
 from workflow.overhead import Overhead, workflow_log
 from workflow.plan import Cell, Paper, Study
 from workflow.prepared import DataUnavailable
+from workflow.store import Store
 
 STATES = ("done", "timeout", "running", "failed", "cut", "stale", "missing")
 ENDED = ("done", "timeout", "failed")

@@ -34,6 +34,8 @@ READERS = tuple(
     f"workflow.{name}"
     for name in (
         "metrics",
+        "store",
+        "report",
         "selection",
         "statistics",
         "evidence",

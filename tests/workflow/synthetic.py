@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from workflow import fetch, record
 from workflow.digest import with_data
-from workflow.metrics import Store
 from workflow.plan import Cell, Paper, Study
+from workflow.store import Store
 
 SHA = "0" * 64
 Curve = Callable[[int], Mapping[str, Any]]

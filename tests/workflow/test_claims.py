@@ -9,9 +9,9 @@ import pytest
 from tests.workflow.synthetic import Toy, noisy
 from workflow import claims, evidence, render
 from workflow.claims import DIRECTION, NOT, REPRODUCED, UNDECIDED
-from workflow.metrics import BadRecords
 from workflow.plan import PlanError
 from workflow.statistics import below_zero
+from workflow.store import BadRecords
 
 LESS = {"test": "less", "metric": "cumulative_regret", "problems": ["p"], "left": ["A"], "right": ["B"]}
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.workflow.synthetic import Toy
 from workflow import inventory, record
-from workflow.metrics import BadRecords
+from workflow.store import BadRecords
 
 PROVENANCE = {"python": "3.11.7", "libraries": {"numpy": "2.0"}, "machine": "M", "threads": 1, "commit": "c0ffee"}
 

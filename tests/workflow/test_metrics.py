@@ -1,17 +1,12 @@
-"""Metrics at hand-computed values, and records that a report must refuse."""
-
-from dataclasses import replace
+"""Metrics at hand-computed values."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import stats
 
-from tests.workflow.synthetic import Toy, noisy
-from workflow import metrics, record, selection, statistics
-from workflow.metrics import BadRecords, NotRun
+from tests.workflow.synthetic import Toy
+from workflow import metrics
 from workflow.plan import PlanError
-from workflow.selection import figure_runs
 
 RUN = {
     "true": [0.5, 0.25, 1.0, 0.75, 0.75, 1.0],
@@ -97,32 +92,6 @@ def test_complete_batches_leave_out_the_design_and_the_last(toy):
     assert_allclose(metrics.batch_sizes(toy.store().record(cell, 0)), [1, 3])
 
 
-def test_an_unknown_optimum_is_the_best_value_of_all_runs_on_the_problem(tmp_path):
-    toy = Toy(tmp_path, budget=3, seeds=2)
-    one = toy.add("A", lambda seed: {"true": [0.2, 0.5 + seed / 10, 0.1]}, problem="open")
-    toy.add("B", lambda seed: {"true": [0.2, 0.3, 0.9]}, problem="open", seeds=1)  # it decides, whatever is drawn
-    for seed in one.seeds:
-        header, columns = record.read(toy.root / one.record(seed)).header, record.read(toy.root / one.record(seed)).columns
-        record.write(toy.root / one.record(seed), {**header, "best": None}, columns)
-    store = toy.store()
-    assert_allclose(store.values(one, "simple_regret"), [[0.7, 0.4, 0.4], [0.7, 0.3, 0.3]])
-    assert store.record(one, 0).header["best_kind"] == "best-seen"
-    toy.entry["figures"] = [{"id": "f", "panels": [{"problem": "open", "metric": "simple_regret", "curves": ["A"]}]}]
-    assert {cell.name for cell in figure_runs(toy.paper, "f")} == {"toy/open/A", "toy/open/B"}
-
-
-def test_ratio_divides_by_the_mean_over_seeds(toy):
-    cell, uniform = toy.add("A", lambda seed: {"true": 0.7}), toy.add("uniform", lambda seed: {"true": 0.5 - 0.1 * seed})
-    assert_allclose(toy.store().relative(cell, "cumulative_regret", uniform), 0.3 / 0.55)
-
-
-def test_ratio_is_undefined_while_the_denominator_is_zero(toy):
-    cell, uniform = toy.add("A", lambda seed: {"true": 0.5}), toy.add("uniform", lambda seed: {"true": [1, 0, 0, 0, 0, 0]})
-    ratio = toy.store().relative(cell, "cumulative_regret", uniform)
-    assert np.isnan(ratio[:, 0]).all()
-    assert_allclose(ratio[:, 1], 1.0)
-
-
 def test_unknown_metric_names_the_known():
     with pytest.raises(PlanError, match="unknown metric 'regrets'; known: cumulative_regret"):
         metrics.metric("regrets")
@@ -134,105 +103,6 @@ def test_thinned_grid_keeps_both_ends():
         assert len(grid) <= metrics.GRID
         assert (grid[0], grid[-1]) == (0, 9999)
         assert (np.diff(grid) > 0).all()
-
-
-def test_every_refused_record_is_named(toy):
-    """One error for missing, stale, copied, cut off, half-written and too short records."""
-    cells = {name: toy.add(name, noisy(0.5)) for name in ("A", "B", "C", "uniform")}
-    (toy.root / cells["A"].record(0)).unlink()
-    toy.write(cells["A"], 1, {"true": 0.5}, digest="f" * 64)
-    toy.write(cells["B"], 1, {"true": 0.5}, seed=0)
-    toy.write(cells["B"], 0, {"true": 0.5}, status="cutoff")
-    (toy.root / cells["C"].record(0)).write_bytes(b"PAR1")
-    toy.write(replace(cells["C"], budget=3), 1, {"true": 0.5}, digest=toy.store().record(cells["C"], 1).header["digest"])
-    with pytest.raises(BadRecords) as caught:
-        toy.store().check(toy.cells.values())
-    message = str(caught.value)
-    assert "6 records are refused" in message
-    for path, words in [
-        ("A/0.parquet", "found no file"),
-        ("A/1.parquet", "found ffffffffffff: it is stale"),
-        ("B/0.parquet", "found 'cutoff' after 6 rows"),
-        ("B/1.parquet", "a copy of another record"),
-        ("C/0.parquet", "no readable parquet"),
-        ("C/1.parquet", "expected 6 evaluations, found 3"),
-    ]:
-        line = next(line for line in message.splitlines() if path in line)
-        assert words in line
-        assert "run" in line
-
-
-def test_other_data_make_every_record_stale(toy, monkeypatch):
-    cell = toy.add("A", noisy(0.5))
-    monkeypatch.setattr(metrics.fetch, "provenance", lambda path: {"content_sha256": "1" * 64})
-    with pytest.raises(BadRecords, match="2 records are refused"):
-        toy.store().check([cell])
-
-
-def test_a_missing_table_is_refused_with_directions(tmp_path):
-    toy = Toy(tmp_path)
-    cell = toy.add("A", noisy(0.5))
-    (tmp_path / "data/prepared/abalone.parquet").unlink()
-    with pytest.raises(BadRecords, match=r"workflow\.fetch abalone"):
-        toy.store().check([cell])
-
-
-def test_repeated_seeds_are_refused(toy):
-    cell = replace(toy.add("A", noisy(0.5)), seeds=(0, 0))
-    with pytest.raises(BadRecords, match="distinct seeds"):
-        toy.store().check([cell])
-
-
-def test_partial_reports_on_what_is_there(toy):
-    cell = toy.add("A", noisy(0.5))
-    (toy.root / cell.record(0)).unlink()
-    store = toy.store(partial=True)
-    assert store.seeds(cell) == (1,)
-    (toy.root / cell.record(1)).unlink()
-    with pytest.raises(NotRun, match="toy/p/A"):
-        toy.store(partial=True).seeds(cell)
-    for table in (toy.root / "data").rglob("*.parquet"):
-        table.unlink()  # nobody needs data for runs that nobody made
-    with pytest.raises(NotRun, match="toy/p/A"):
-        toy.store(partial=True).seeds(cell)
-
-
-def test_a_reading_reaches_only_whom_it_changes(toy):
-    toy.entry["algorithms"]["B"] = {"is": "random_search.RandomSearch"}
-    for name, reading in (("A", ""), ("A", "code"), ("B", "")):
-        toy.add(name, noisy(0.5), reading=reading)
-    assert selection.place(toy.paper, "p", "A", reading="code").curve == "A@code"
-    assert selection.place(toy.paper, "p", "B", reading="code").curve == "B"
-    with pytest.raises(PlanError, match="unknown reading 'cod'; known: code"):
-        selection.place(toy.paper, "p", "A", reading="cod")
-
-
-def test_interval_covers_the_mean():
-    rng = np.random.default_rng(0)
-    for n in (3, 10):
-        low, high = statistics.interval(rng.standard_normal((n, 4000)))
-        assert abs(np.mean((low < 0) & (high > 0)) - 0.95) < 0.012
-
-
-def test_a_wald_band_of_five_covers_less_than_it_says():
-    low, high = statistics.wald(np.random.default_rng(0).standard_normal((5, 4000)))
-    assert abs(np.mean((low < 0) & (high > 0)) - 0.8784) < 0.015  # P(|t| < 1.96) with 4 degrees of freedom
-    low, high = statistics.wald([[1.0], [2.0], [3.0]])
-    assert_allclose([low[0], high[0]], [2 - 1.96 / np.sqrt(3), 2 + 1.96 / np.sqrt(3)])
-
-
-def test_sign_flip_has_the_smallest_p_of_n_seeds():
-    assert [statistics.sign_flip(-np.ones(n) - np.arange(n) / 10) for n in (3, 5, 10)] == [1 / 8, 1 / 32, 1 / 1024]
-
-
-def test_holm_by_hand():
-    assert_allclose(statistics.holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
-    assert_allclose(statistics.holm([0.5, 0.9]), [1.0, 1.0])
-
-
-def test_power_law_recovers_its_exponent():
-    x = np.arange(1.0, 50)
-    assert_allclose(statistics.power_law(x, 3 * x**1.7), (3, 1.7), rtol=1e-12)
 
 
 NAN = np.nan
@@ -361,115 +231,6 @@ def test_late_descent_leaves_out_seven_tenths_exactly(tmp_path, rows):
     assert_allclose(toy.store().values(cell, "late_descent"), [[0]])
 
 
-def test_the_best_value_seen_is_a_feasible_one(tmp_path):
-    toy = Toy(tmp_path, budget=3, seeds=2)
-    one = toy.add("A", lambda seed: {"true": [0.2, 0.5, 0.9], "true_g": np.array([[0.0], [-1], [1]])}, problem="open")
-    assert_allclose(toy.store().values(one, "simple_regret"), [[0.3, 0, -0.4]] * 2)
-    toy.add("B", lambda seed: {"true": [0.8, 0.6, 0.7 + seed / 100], "true_g": np.array([[1.0], [-1], [-1]])}, problem="open")
-    store = toy.store()
-    assert store.record(one, 0).header["best"] == pytest.approx(0.71)
-    assert store.record(one, 0).header["best_kind"] == "best-seen"
-
-
-def test_a_record_names_the_versions_of_the_libraries_that_its_problem_belongs_to(toy):
-    cell = toy.add("A", noisy(0.5))
-    assert toy.store().versions(cell) == []
-    named = replace(cell, problem_entry={**cell.problem_entry, "libraries": ["mujoco", "numpy", "gymnasium"]})
-    toy.cells["p", "A"] = named
-    for seed in named.seeds:
-        toy.write(named, seed, {"true": 0.5}, provenance={"libraries": {"numpy": "2.0.1", "mujoco": "3.3.7", "scipy": "1"}})
-    assert toy.store().versions(named) == ["mujoco 3.3.7", "numpy 2.0.1", "gymnasium unknown"]
-    for seed in named.seeds:
-        toy.write(named, seed, {"true": 0.5}, data="substitute: none of it", provenance={"libraries": {"numpy": "2.0.1"}})
-    assert toy.store().versions(named) == ["mujoco not installed", "numpy 2.0.1", "gymnasium not installed"]
-
-
-@pytest.mark.parametrize(
-    ("values", "p"),
-    [
-        ([-1, -2, -3, -4, -5], 1 / 32),
-        ([-1, -2, -3, -4, 5], 10 / 32),  # W+ = 5: the subsets of 1 .. 5 with a sum of at most 5
-        ([1, 2, 3, 4, 5], 1),
-        ([-1, -1, 2], 5 / 8),  # ranks 1.5, 1.5, 3
-        ([0, -1, -2], 1 / 4),  # a zero keeps its rank and is on no side
-        ([0, 0, 0], 1),
-        ([-np.inf] * 5, 1 / 32),
-        ([-np.inf, -np.inf, 1, -2], 1 / 8),  # ranks 3.5, 3.5, 1, 2
-        ([-np.inf, np.inf, -1, -2], 6 / 16),  # W+ = 3.5: {}, 1, 2, 1 + 2 and each 3.5
-        ([np.inf, -1, -2, -3, -4], 10 / 32),
-        ([-1, -2, NAN], NAN),
-    ],
-)
-def test_signed_ranks_by_hand(values, p):
-    found = statistics.ranked_below_zero(values)
-    assert found.n == len(values)
-    assert found.p == pytest.approx(p, rel=1e-12, nan_ok=True)
-    assert found.p_flip == pytest.approx(p, rel=1e-12, nan_ok=True)
-
-
 def test_an_objective_is_labelled_as_one():
     labels = [metrics.metric(name).axis for name in ("mean_objective", "last_objective")]
     assert labels == ["mean objective so far (unit of f)", "objective of the evaluation (unit of f)"]
-
-
-def test_a_standard_error_is_that_of_the_numbers_that_are_there():
-    values = np.random.default_rng(0).standard_normal((7, 4))
-    assert_allclose(statistics.standard_error(values), stats.sem(values, axis=0))
-    values[2:5, 1], values[1:, 2], values[:, 3] = NAN, NAN, NAN
-    expected = [stats.sem(values[:, 0]), stats.sem(values[[0, 1, 5, 6], 1]), NAN, NAN]
-    with np.errstate(all="raise"):
-        assert_allclose(statistics.standard_error(values), expected)
-        bands = [(1, statistics.within_error(values)), (1.96, statistics.wald(values))]
-    for width, (low, high) in bands:
-        assert_allclose((low[:2] + high[:2]) / 2, np.nanmean(values[:, :2], axis=0))
-        assert_allclose((high - low) / 2, width * np.array(expected))
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "expected"),
-    [
-        ([3, 1, 2], [30, -10, 20], 1),
-        ([1, 2, 3], [0, -1, -2], -1),
-        ([1, 2, 3, 4], [1, 3, 2, 4], 0.8),  # 1 - 6 * 2 / (4 * 15)
-        ([1, 2, np.inf], [5, 6, 7], 1),
-        ([1, 2], [1, 2], NAN),
-        ([], [], NAN),
-        ([1, 1, 1], [1, 2, 3], NAN),
-    ],
-)
-def test_rank_correlation_by_hand(x, y, expected):
-    assert statistics.rank_correlation(x, y) == pytest.approx(expected, nan_ok=True)
-
-
-def test_rank_correlation_agrees_with_scipy_where_numbers_are_equal():
-    x, y = np.random.default_rng(3).integers(0, 5, (2, 12))
-    assert statistics.rank_correlation(x, y) == pytest.approx(stats.spearmanr(x, y).statistic, rel=1e-12)
-
-
-@pytest.mark.parametrize("n", [5, 8, 10, 13])
-def test_signed_ranks_agree_with_scipy_and_know_infinity_as_the_largest(n):
-    values = np.random.default_rng(n).standard_normal(n) - 0.4
-    expected = stats.wilcoxon(values, alternative="less", method="exact").pvalue
-    assert statistics.ranked_below_zero(values).p == pytest.approx(expected, rel=1e-12)
-    assert statistics.ranked_below_zero(1e6 * values**3).p == pytest.approx(expected, rel=1e-12)
-    largest = np.argmax(np.abs(values))
-    values[largest] = np.sign(values[largest]) * np.inf
-    assert statistics.ranked_below_zero(values).p == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("values", "quartiles"),
-    [
-        ([2, -np.inf, -1, np.inf, -3], (-3, -1, 2)),
-        ([-np.inf, -np.inf, -np.inf, 1, 2], (-np.inf, -np.inf, 1)),
-        ([np.inf, np.inf, np.inf, 1, -np.inf], (1, np.inf, np.inf)),
-        ([np.inf] * 3, (np.inf,) * 3),
-        ([4.0], (4, 4, 4)),
-        ([1, 2, np.inf, np.inf], (1, 2, np.inf)),  # one of the values, never between a number and infinity
-        ([1, NAN, np.inf], (NAN,) * 3),
-    ],
-)
-def test_median_and_quartiles_of_values_that_may_be_infinite(values, quartiles):
-    with np.errstate(all="raise"):
-        found = statistics.ranked_below_zero(values)
-    assert (found.low, found.mean, found.high) == pytest.approx(quartiles, nan_ok=True)

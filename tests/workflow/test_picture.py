@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
 from problems import structures as problem
-from workflow import picture, record, selection
+from workflow import picture, record, report, selection
 from workflow.digest import with_data
-from workflow.metrics import NotRun, Store
 from workflow.pictures import Best, gait, structures
 from workflow.plan import Cell, Paper, PlanError
+from workflow.store import NotRun, Store
 from workflow.style import BLUE, VERMILLION
 
 TRUSS = {"is": "structures.truss25", "load": "official", "alpha": 20, "noise": 0.1, "budget": 3, "room": 1, "init": {"n": 1}}
@@ -197,7 +197,7 @@ def test_the_command_line_fails_with_a_sentence(capsys):
 
 def test_the_command_line_writes_where_figures_lie(runs, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(picture, "load", lambda name, scale, seeds: runs.paper)
+    monkeypatch.setattr(report, "load", lambda name, scale, seeds: runs.paper)
     assert picture.main(["toy", "best", "--scale", "paper"]) == 0
     assert capsys.readouterr().err == "wrote figures/paper/toy/best.png\n"
     with Image.open("figures/paper/toy/best.png") as still:

@@ -13,9 +13,9 @@ from PIL import Image
 from problems import rover
 from workflow import picture, record
 from workflow.digest import with_data
-from workflow.metrics import Store
 from workflow.pictures import Best, terrain
 from workflow.plan import Cell, Paper
+from workflow.store import Store
 from workflow.style import look
 
 SMOOTH = {"domain": "unit", "ends": "control-points", "smoothing": "default"}

@@ -13,9 +13,9 @@ from problems import wlan
 from problems.topologies import TOPOLOGIES
 from workflow import picture, record
 from workflow.digest import with_data
-from workflow.metrics import Store
 from workflow.pictures import Best, topology
 from workflow.plan import Cell, Paper
+from workflow.store import Store
 from workflow.style import BLACK, BLUE, ORANGE
 
 LINEAR = {"topology": "twelve", "interference": "neighbours", "scale": "linear", "backend": "closed-form", "bandwidth": 1}

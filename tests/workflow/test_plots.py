@@ -14,8 +14,8 @@ from scipy import stats
 
 from tests.workflow.synthetic import Toy, noisy
 from workflow import panels, plots, selection, style, tables
-from workflow.metrics import BadRecords
 from workflow.plan import PlanError, load, papers
+from workflow.store import BadRecords
 
 FIGURE = {
     "id": "f",

@@ -13,10 +13,10 @@ from scipy import stats
 from tests.workflow import checkout
 from tests.workflow.synthetic import Toy, noisy
 from workflow import ranks, resolve, selection
-from workflow.metrics import BadRecords
 from workflow.plan import PlanError, load, papers
 from workflow.plots import RC
 from workflow.statistics import critical_difference, friedman, indistinct, ranks_in_rows
+from workflow.store import BadRecords
 
 INF = np.inf
 

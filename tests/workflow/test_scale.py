@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from benchmarks import scale
-from workflow import metrics, selection
-from workflow.metrics import Recent
+from workflow import selection
+from workflow import store as reports
 
 spec = importlib.util.spec_from_file_location("synthetic", Path(__file__).with_name("synthetic.py"))
 synthetic = importlib.util.module_from_spec(spec)
@@ -73,9 +73,9 @@ def test_planning_snakemake_and_a_rerun_of_ten_thousand_runs_keep_their_limits(t
 
 
 def test_only_so_much_is_kept_and_what_was_asked_for_first_goes_first(monkeypatch):
-    monkeypatch.setattr(metrics, "KEPT", 25)
+    monkeypatch.setattr(reports, "KEPT", 25)
     made = []
-    kept = Recent(len)
+    kept = reports.Recent(len)
 
     def get(key):
         return kept.get(key, lambda: made.append(key) or key * 10)
@@ -92,7 +92,7 @@ def test_only_so_much_is_kept_and_what_was_asked_for_first_goes_first(monkeypatc
 def reading(tmp_path, monkeypatch):
     """reading(cells) -> a toy paper's store with three records of 5000 rows for each of so many cells, which keeps 1 MiB."""
     monkeypatch.setattr("os.fsync", lambda handle: None)
-    monkeypatch.setattr(metrics, "KEPT", MIB)
+    monkeypatch.setattr(reports, "KEPT", MIB)
 
     def made(cells, problem="p"):
         toy = synthetic.Toy(tmp_path / str(cells), budget=ROWS, seeds=3)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from workflow import instance, resolve, simulators
-from workflow.metrics import Store
 from workflow.plan import Cell, Paper, PlanError
 from workflow.simulators import SimulatorUnavailable
+from workflow.store import Store
 
 spec = importlib.util.spec_from_file_location("checkout", Path(__file__).with_name("checkout.py"))
 checkout = importlib.util.module_from_spec(spec)

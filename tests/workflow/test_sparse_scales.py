@@ -11,8 +11,8 @@ from tests.workflow import checkout
 from tests.workflow.synthetic import Toy, noisy
 from workflow import claims, evidence, panels, plan, plots, selection, tables
 from workflow.claims import NOT, REPRODUCED, UNDECIDED
-from workflow.metrics import BadRecords
 from workflow.plan import PlanError, load, names_of
+from workflow.store import BadRecords
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = {"is": "tables.abalone", "data": "abalone", "noise": 0.01, "features": "raw", "target": "raw", "budget": 50,

@@ -14,7 +14,7 @@ import pytest
 from tests.workflow.synthetic import Toy, noisy
 from workflow import lease, plan, record, status
 from workflow.costs import Cost
-from workflow.metrics import BadRecords
+from workflow.store import BadRecords
 
 spec = importlib.util.spec_from_file_location("checkout", Path(__file__).with_name("checkout.py"))
 checkout = importlib.util.module_from_spec(spec)

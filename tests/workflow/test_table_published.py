@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from tests.workflow.synthetic import Toy
-from workflow import plan, selection, tables
+from workflow import plan, report, selection, tables
 from workflow import published as published_rows
-from workflow.metrics import BadRecords
 from workflow.plan import PlanError
+from workflow.store import BadRecords
 
 NAN = np.nan
 SPREAD = np.array([-0.3, -0.1, 0.1, 0.3])  # over four seeds; its standard error is
@@ -273,8 +273,8 @@ def test_published_numbers_of_no_curve_are_a_mistake(toy, monkeypatch):
 
 
 def test_the_files_are_stable(toy, tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "load", lambda *which, **options: toy.paper)
-    monkeypatch.setattr(tables, "Store", lambda paper, partial: toy.store(partial=partial))
+    monkeypatch.setattr(report, "load", lambda *which, **options: toy.paper)
+    monkeypatch.setattr(report, "Store", lambda paper, partial: toy.store(partial=partial))
     first, second = tmp_path / "one", tmp_path / "two"
     for folder in (first, second):
         assert tables.main(["toy", "t", "--scale", "paper", "-o", str(folder)]) == 0
