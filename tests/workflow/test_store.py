@@ -7,9 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow import record, selection
+from workflow import record
 from workflow import store as reports
-from workflow.plan import PlanError
 from workflow.selection import figure_runs
 from workflow.store import BadRecords, NotRun
 
@@ -104,16 +103,6 @@ def test_partial_reports_on_what_is_there(toy):
         table.unlink()  # nobody needs data for runs that nobody made
     with pytest.raises(NotRun, match="toy/p/A"):
         toy.store(partial=True).seeds(cell)
-
-
-def test_a_reading_reaches_only_whom_it_changes(toy):
-    toy.entry["algorithms"]["B"] = {"is": "random_search.RandomSearch"}
-    for name, reading in (("A", ""), ("A", "code"), ("B", "")):
-        toy.add(name, noisy(0.5), reading=reading)
-    assert selection.place(toy.paper, "p", "A", reading="code").curve == "A@code"
-    assert selection.place(toy.paper, "p", "B", reading="code").curve == "B"
-    with pytest.raises(PlanError, match="unknown reading 'cod'; known: code"):
-        selection.place(toy.paper, "p", "A", reading="cod")
 
 
 def test_the_best_value_seen_is_a_feasible_one(tmp_path):
