@@ -35,11 +35,11 @@ check: env                     ## formatter, linter, type checker, snakefmt, sna
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --lint
 	$(BIN)/python -m workflow.reference --check
 
-report: env                    ## the same, then the site report/index.html and Snakemake's own report: SCALE PAPERS SEEDS CORES
+report: env                    ## the same, then the site report/SCALE/index.html and Snakemake's own report: SCALE PAPERS SEEDS CORES
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) report --config $(CONFIG)
-	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --config $(CONFIG) --report report/snakemake.zip
+	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --config $(CONFIG) --report report/$(SCALE)/snakemake.zip
 
-site: env                      ## the site of the committed figures/reference, in seconds and without a run: open report/index.html
+site: env                      ## the site of the committed figures/reference, in seconds and without a run: open report/reference/index.html
 	$(BIN)/python -m workflow.site
 
 readings: env                  ## run what claims read under all readings, set claims against readings: SCALE PAPERS SEEDS CORES

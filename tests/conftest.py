@@ -6,6 +6,7 @@ import workflow  # noqa: F401  before NumPy: it pins BLAS to one thread
 import importlib
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -157,6 +158,11 @@ CASES = [
     Case("hdsafebo.HDsafeBO", "code", HDSAFEBO, box=True, constrained=True),
     Case("hdsafebo.HDsafeBO", "strict", {**HDSAFEBO, "standstill": "failure", "interval": 1.0}, box=True, constrained=True),
 ]
+
+
+def pytest_make_parametrize_id(config, val, argname):
+    """Tests are named alike in every process that collects them: bytes may hold a time, a path is this machine's."""
+    return argname if isinstance(val, bytes | Path) else None
 
 
 def pytest_generate_tests(metafunc):

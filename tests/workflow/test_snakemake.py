@@ -141,6 +141,25 @@ def test_claims_by_readings_wait_for_the_runs_under_them(copy):
     assert "a wider kernel" in (drawn / "sensitivity.md").read_text()
 
 
+def test_site_report_and_figures_may_come_in_any_order(copy):
+    """The committed report's site is no output of the workflow, and a picture that is lost is drawn again for the report."""
+    drawn = copy / "figures" / "smoke" / "mini"
+    shutil.copytree(drawn, copy / "figures" / "reference" / "mini")
+    (copy / "papers" / "findings.yaml").write_text("[]\n")
+    (copy / "papers" / "references.bib").write_text("")
+    shutil.rmtree(drawn)
+    assert checkout.run(copy, "workflow.site").returncode == 0
+    first = checkout.snakemake(copy, "report")
+    assert first.returncode == 0, first.stderr
+    assert (copy / "report" / "reference" / "index.html").exists() and (copy / "report" / "smoke" / "index.html").exists()
+    assert (drawn / "regret.png").exists()
+    (drawn / "regret.png").unlink()
+    assert checkout.snakemake(copy, "report").returncode == 0
+    assert (drawn / "regret.png").exists()
+    assert checkout.run(copy, "workflow.site").returncode == 0
+    assert planned(copy)[1]
+
+
 def test_a_mistake_in_the_yaml_stops_before_any_job(copy):
     edit(copy / "papers" / "mini.yaml", "qbar: 2", "qbarr: 2")
     found = checkout.snakemake(copy)

@@ -1,4 +1,5 @@
-# The static site of what a scale has drawn, and the list of runs that it shows.
+# The static site of what a scale has drawn, and the list of runs that it shows. Each scale has a site of its own: `make site`
+# writes report/reference, which no rule may take for its output.
 
 
 rule inventory:
@@ -26,7 +27,7 @@ rule site:
         [path for name in PAPERS for path in report_files(PLAN[name])],
         "papers/findings.yaml",
     output:
-        "report/index.html",
+        f"report/{SCALE}/index.html",
     log:
         f"logs/{SCALE}/site.log",
     conda:
@@ -40,9 +41,10 @@ rule site:
         papers=",".join(PAPERS),
         code=lambda _: digest.digest(["workflow.site.build"], {}),
     shell:
-        "python -m workflow.site --from figures/{params.scale} --papers {params.papers} -o report 2> {log}"
+        "python -m workflow.site --from figures/{params.scale} --papers {params.papers} -o report/{params.scale} 2> {log}"
 
 
 rule report:
     input:
-        "report/index.html",
+        rules.site.input,  # Snakemake makes no lost picture again for the sake of a page that is there
+        rules.site.output,
