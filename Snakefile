@@ -5,8 +5,14 @@ import sys
 
 from snakemake.utils import min_version
 
-from workflow import overhead
-from workflow.plan import chosen_papers, load, names_of, papers_of_job, papers_with
+from workflow.plan.expand import (
+    chosen_papers,
+    load,
+    names_of,
+    papers_of_job,
+    papers_with,
+)
+from workflow.run import spent
 
 min_version("9.0")
 
@@ -56,13 +62,13 @@ onstart:
 
 
 onerror:
-    overhead.note(SCALE, succeeded=False)
+    spent.note(SCALE, succeeded=False)
     for sentence in complaints(workflow.scheduler.failed):
         print(sentence, file=sys.stderr)
 
 
 onsuccess:
-    overhead.note(SCALE, succeeded=True)
+    spent.note(SCALE, succeeded=True)
     for name in PAPERS:
         print(
             f"{name}: figures, tables and verdicts at scale {SCALE}: figures/{SCALE}/{name}/ (start with verdicts.md)"

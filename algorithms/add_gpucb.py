@@ -11,11 +11,11 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.additive import Bucket, Distances, Factors, Solved
+from algorithms.parts.additive_process import Bucket, Distances, Factors, Solved
 from algorithms.parts.choice import chosen
 from algorithms.parts.decomposition import singletons
 from algorithms.parts.exploration import DIMS, Exploration
-from algorithms.parts.structure import Fits
+from algorithms.parts.interactions import Fits
 from algorithms.parts.transforms import sample
 
 

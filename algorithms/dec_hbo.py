@@ -15,11 +15,11 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
-from algorithms.parts.additive import Bucket, Distances, Factors
+from algorithms.parts.additive_process import Bucket, Distances, Factors
 from algorithms.parts.choice import chosen
 from algorithms.parts.exploration import DIMS, Exploration
+from algorithms.parts.interactions import Chain, Fits, Model
 from algorithms.parts.sampling import latin_hypercube
-from algorithms.parts.structure import Chain, Fits, Model
 from algorithms.parts.transforms import sample
 
 

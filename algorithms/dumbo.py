@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
-from algorithms.parts.additive import Bucket, Distances, Factors, Solved, solve
+from algorithms.parts.additive_process import Bucket, Distances, Factors, Solved, solve
 from algorithms.parts.choice import chosen
 from algorithms.parts.decomposition import SPLITS, Decomposition, check
 from algorithms.parts.exploration import Exploration
 from algorithms.parts.factor_graph import FactorGraph
+from algorithms.parts.interactions import ACCEPTANCES, Chain, Fits, Model, random_models
 from algorithms.parts.sampling import sobol
 from algorithms.parts.steps import Adam
-from algorithms.parts.structure import ACCEPTANCES, Chain, Fits, Model, random_models
 from algorithms.parts.transforms import ROUNDING, Units, sample
 
 MCMC, RANDOM = "mcmc", "random"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow import record
+from workflow.trace import record
 
 AUTHORS = {  # seconds for 10^4 evaluations
     ("abalone", "BKB"): 23.0,

@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Callable
 
-from workflow import record
+from workflow.trace import record
 
 # isort: split
 import numpy as np

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from workflow import costs, record
+from workflow.plan import costs
+from workflow.trace import record
 
 HEAD = """# Measured: CPU seconds (one thread) and peak MiB of one seed at paper scale, by paper, problem and curve.
 # Written by `python -m benchmarks.costs` from records; the machine: """

@@ -17,17 +17,17 @@ from statistics import mean, median
 from typing import Any
 from unittest.mock import patch
 
-from workflow import record
-from workflow.instance import build_problem
-from workflow.plan import load
-from workflow.resolve import own_parameters
-from workflow.seeds import rng
+from workflow.plan.expand import load
+from workflow.plan.resolve import own_parameters
+from workflow.run.instance import build_problem
+from workflow.trace import record
+from workflow.trace.seeds import rng
 
 # isort: split
 import numpy as np
 
 from algorithms.dumbo import DuMBO
-from algorithms.parts import structure
+from algorithms.parts import interactions
 from problems.api import Problem
 
 FITS = {"first values": "DuMBO", "inherited": "DuMBO@warm-fits"}
@@ -46,7 +46,7 @@ def steps(problem: Problem, t: int, parameters: Mapping[str, Any], count: int) -
     query = optimizer.ask(1, nobody)
     for _ in range(count):
         seen = problem.evaluate(query, rng(0, "noise")).seen
-        with patch.object(structure, "fit", wraps=structure.fit) as fit:
+        with patch.object(interactions, "fit", wraps=interactions.fit) as fit:
             began = time.process_time()
             optimizer.tell(query, seen)
             query = optimizer.ask(1, nobody)

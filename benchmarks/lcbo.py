@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from workflow import record
-from workflow.plan import load
-from workflow.resolve import own_parameters
-from workflow.seeds import rng
+from workflow.plan.expand import load
+from workflow.plan.resolve import own_parameters
+from workflow.trace import record
+from workflow.trace.seeds import rng
 
 # isort: split
 import numpy as np

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow import record
-from workflow.nasbench import table
-from workflow.nasbench.cells import Cells, every, matrix, operations
-from workflow.nasbench.tfrecord import masked_crc
+from workflow.data.nasbench import prepare
+from workflow.data.nasbench.graphs import Cells, every, matrix, operations
+from workflow.data.nasbench.tfrecord import masked_crc
+from workflow.trace import record
 
 PUBLISHED, BYTES = 1_270_872, 522_767_376  # records of the published file, and its size
 KEPT, SIX = 12_416 / 423_624, 62_010 / 423_624  # of all cells: those of the table, those with 6 vertices
@@ -74,14 +74,14 @@ def others(rng: np.random.Generator) -> Iterator[bytes]:
         names = ("input", *inner, "output")
         measured = metrics([START, (54.0, 800.0, 0.8, 0.8, 0.8), (108.0, 1600.0, 1.0, 0.9, 0.9)], 8_555_530)
         name = rng.bytes(16).hex()
-        for _ in range(table.REPEATS):
+        for _ in range(prepare.REPEATS):
             yield row(name, digits(edges.tolist()), names, measured)
 
 
 def write(path: Path, records: int, rng: np.random.Generator) -> Cells:
     """A file with about so many records, three for each of the cells that are returned, in mixed order."""
-    chosen = Cells.of(every().codes[rng.permutation(len(every().codes))[: round(records * KEPT / table.REPEATS)]])
-    trainings = np.repeat(np.arange(len(chosen.hashes)), table.REPEATS)
+    chosen = Cells.of(every().codes[rng.permutation(len(every().codes))[: round(records * KEPT / prepare.REPEATS)]])
+    trainings = np.repeat(np.arange(len(chosen.hashes)), prepare.REPEATS)
     order = rng.permutation(np.concatenate([trainings, np.full(records - len(trainings), -1)]))
     rest = others(rng)
     with path.open("wb") as file:
@@ -103,7 +103,7 @@ def main() -> None:
         cells = write(path, records, np.random.default_rng(0))
         size = path.stat().st_size
         start = time.perf_counter()
-        made = table.read(path, cells)
+        made = prepare.read(path, cells)
         seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{records} records, {size / 1e6:.1f} MB, {len(made)} cells kept: {seconds:.2f} s, peak memory {peak:.0f} MiB")

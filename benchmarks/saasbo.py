@@ -16,11 +16,11 @@ import time
 from dataclasses import replace
 from statistics import median
 
-from workflow import record
-from workflow.instance import build_problem
-from workflow.plan import load
-from workflow.resolve import own_parameters
-from workflow.seeds import rng
+from workflow.plan.expand import load
+from workflow.plan.resolve import own_parameters
+from workflow.run.instance import build_problem
+from workflow.trace import record
+from workflow.trace.seeds import rng
 
 # isort: split
 import numpy as np

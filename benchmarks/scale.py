@@ -23,9 +23,10 @@ from unittest.mock import patch
 import numpy as np
 import yaml
 
-from workflow import record
-from workflow.digest import with_data
-from workflow.plan import Paper, load
+from workflow.plan.cells import Paper
+from workflow.plan.digest import with_data
+from workflow.plan.expand import load
+from workflow.trace import record
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("algorithms", "problems", "workflow", "profiles", "envs")
@@ -144,7 +145,7 @@ def make(folder: Path, runs: int, rows: int = 1000, *, seconds: float = APART) -
 def planned(copy: Path) -> Paper:
     """The plan of the large paper by the costs of its copy, and by this process's code, of which the copy is one."""
     table = yaml.safe_load((copy / "papers" / "costs.yaml").read_text())
-    with patch("workflow.costs.table", return_value=table):
+    with patch("workflow.plan.costs.table", return_value=table):
         plan = load("large", "paper", root=copy)
         _ = plan.jobs  # looks the costs up, once
     return plan

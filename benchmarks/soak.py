@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from workflow import record
+from workflow.trace import record
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("algorithms", "envs", "papers", "problems", "profiles", "simulators", "workflow")

@@ -5,6 +5,10 @@ change an argmax. Parallelism is across runs.
 """
 
 import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]  # of the checkout
+__path__.append(str(ROOT / "workflow" / "commands"))  # so that `python -m workflow.status` finds its program
 
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ[_variable] = "1"

@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import Matern
 
 from algorithms.add_gpucb import ADDGPUCB, best
 from algorithms.api import Box, Observation
-from algorithms.parts.additive import Distances, Factors, fit
+from algorithms.parts.additive_process import Distances, Factors, fit
 
 PAPER = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100, "beta_dims": "factor", "grid": 101,
          "outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01, "least_noise": 1e-4, "fit_rate": 0.1, "fit_steps": 5,

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from algorithms import dec_hbo
 from algorithms.api import Box, Observation
 from algorithms.dec_hbo import DECHBO, max_sum
-from algorithms.parts.additive import Factors
+from algorithms.parts.additive_process import Factors
 from problems.additive import six_hump_camel
 
 PAPER = {"models": 5, "largest_factor": 3, "split": "exact", "acceptance": "total", "beta": "kandasamy", "share": 0.2,

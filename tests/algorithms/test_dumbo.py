@@ -15,7 +15,7 @@ from algorithms import dumbo
 from algorithms.add_gpucb import ADDGPUCB
 from algorithms.api import Box, Observation
 from algorithms.dumbo import DuMBO, Local, Search, agree
-from algorithms.parts.additive import Distances, Factors, Kernel, equal_kernel, solve
+from algorithms.parts.additive_process import Distances, Factors, Kernel, equal_kernel, solve
 from algorithms.parts.decomposition import singletons
 from algorithms.parts.factor_graph import FactorGraph
 from problems.additive import powell

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
-from pathlib import Path
 
 import pytest
 
-spec = importlib.util.spec_from_file_location("steep", Path(__file__).with_name("steep.py"))
-steep = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(steep)
+from tests.faults import steep
 
 
 @pytest.fixture(scope="session")

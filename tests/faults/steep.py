@@ -6,7 +6,6 @@ The file is no part of the code or the parameters: once it is gone, the same com
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import shutil
 import signal
@@ -16,11 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from workflow import record
-
-spec = importlib.util.spec_from_file_location("checkout", Path(__file__).parents[1] / "workflow" / "checkout.py")
-checkout = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(checkout)
+from tests.workflow import checkout
+from workflow.trace import record
 
 SEEDS, BUDGET = 3, 12
 PAPER = f"""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from workflow import archive, record, verify
-
-spec = importlib.util.spec_from_file_location("steep", Path(__file__).with_name("steep.py"))
-steep = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(steep)
+from tests.faults import steep
+from workflow.operate import archive, verify
+from workflow.trace import record
 
 PLACE = steep.FOLDER / "1.parquet"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
@@ -12,13 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from workflow import delimited, fetch, record
-from workflow.manifest import read_manifest
-from workflow.prepared import DataUnavailable
-
-spec = importlib.util.spec_from_file_location("steep", Path(__file__).with_name("steep.py"))
-steep = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(steep)
+from tests.faults import steep
+from workflow.data import delimited, fetch
+from workflow.data.manifest import read_manifest
+from workflow.data.places import DataUnavailable
+from workflow.trace import record
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ("workflow.run", "mini", "abalone", "uniform", "0-1", "--scale", "smoke")

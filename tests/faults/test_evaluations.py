@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from workflow import lease, record
-
-spec = importlib.util.spec_from_file_location("steep", Path(__file__).with_name("steep.py"))
-steep = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(steep)
+from tests.faults import steep
+from workflow.run import lease
+from workflow.trace import record
 
 ROOM = 1 << 32  # bytes of addresses; the libraries alone take a third of it
 

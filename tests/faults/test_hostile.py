@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import io
 import json
 import pickle
@@ -15,20 +14,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflow import archive, download, fetch, manifest, part, unpack
-from workflow.archive import BadArchive
-from workflow.part import Rejected
-from workflow.prepared import DataUnavailable
+from tests.faults import steep
+from tests.workflow import webserver
+from workflow.data import download, extract, fetch, manifest, partial
+from workflow.data.partial import Rejected
+from workflow.data.places import DataUnavailable
+from workflow.operate import archive
+from workflow.operate.archive import BadArchive
 
-
-def load(name, folder):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / folder / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-steep, webserver = load("steep", "faults"), load("webserver", "workflow")
 ROOT = Path(__file__).resolve().parents[2]
 WANTED = b"the file"
 ACCEPTED = {hashlib.sha256(WANTED).hexdigest(): len(WANTED)}
@@ -92,7 +85,7 @@ def test_an_archive_in_the_data_gives_the_one_file_that_is_wanted_or_none(tmp_pa
     folder.mkdir(parents=True)
     (tmp_path / "archive").write_bytes(content)
     with pytest.raises(Rejected) as refused:
-        unpack.unpack(tmp_path / "archive", "x", folder / "x", ACCEPTED)
+        extract.unpack(tmp_path / "archive", "x", folder / "x", ACCEPTED)
     assert message in str(refused.value)
     assert {path.name for path in tmp_path.rglob("*")} == {"archive", "data", "raw"}
 
@@ -106,7 +99,7 @@ def test_what_else_is_in_an_archive_is_not_written(tmp_path):
     ]
     (tmp_path / "archive").write_bytes(tar(*evil, ("x", WANTED, REGULAR, "")))
     (tmp_path / "raw").mkdir()
-    unpack.unpack(tmp_path / "archive", "x", tmp_path / "raw" / "x", ACCEPTED)
+    extract.unpack(tmp_path / "archive", "x", tmp_path / "raw" / "x", ACCEPTED)
     assert (tmp_path / "raw" / "x").read_bytes() == WANTED
     assert {path.name for path in tmp_path.rglob("*")} == {"archive", "raw", "x"}
 
@@ -114,7 +107,7 @@ def test_what_else_is_in_an_archive_is_not_written(tmp_path):
 @pytest.mark.parametrize("size", [len(WANTED), 0])  # stated, and not
 def test_a_server_without_an_end_does_not_fill_the_disk(tmp_path, monkeypatch, size):
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr(part, "LARGEST", 3 << 20)
+    monkeypatch.setattr(partial, "LARGEST", 3 << 20)
     server = webserver.Server()
     try:
         url, accepted = server.serve("/file", BOMB), dict.fromkeys(ACCEPTED, size)
@@ -231,7 +224,7 @@ def named(kind):
         "results/paper/toy/p/A/0.parquet\n", "results/paper/toy/p/A\n/0.parquet", "results/paper/toy/p/../0.parquet",
         "results//toy/p/A/0.parquet", "results/paper/toy/p/A/x/0.parquet", "results/paper/toy/p/A/-1.parquet",
         "results/paper/toy/p/A/\u0661.parquet", "results/paper/toy/p/A/0.checkpoint", "results/paper/toy/p/A/0.running",
-        "data/prepared/abalone.parquet", "workflow/run.py", "~/0.parquet",
+        "data/prepared/abalone.parquet", "workflow/run/make.py", "~/0.parquet",
         named(stat.S_IFIFO), named(stat.S_IFCHR), named(stat.S_IFSOCK), named(stat.S_IFDIR),
     ],
 )  # fmt: skip

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 from pathlib import Path
 
 import pytest
 
-spec = importlib.util.spec_from_file_location("steep", Path(__file__).with_name("steep.py"))
-steep = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(steep)
+from tests.faults import steep
 
 LOG = Path("logs", "smoke", "steep", "hill", "uniform", "0-2.log")
 

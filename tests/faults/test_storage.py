@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
-from workflow import lease
-
-spec = importlib.util.spec_from_file_location("steep", Path(__file__).with_name("steep.py"))
-steep = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(steep)
+from tests.faults import steep
+from workflow.run import lease
 
 FIGURE = ("workflow.plots", "steep", "best", "--scale", "smoke")
 DRAWN = "figures/smoke/steep/best.csv"

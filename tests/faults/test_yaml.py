@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from pathlib import Path
 
 import pytest
 
-from workflow import plan, resolve
-from workflow.plan import PlanError
-
-spec = importlib.util.spec_from_file_location("steep", Path(__file__).with_name("steep.py"))
-steep = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(steep)
+from tests.faults import steep
+from workflow.plan import expand, resolve
+from workflow.plan.resolve import PlanError
 
 ROOT = Path(__file__).resolve().parents[2]
 MINI = steep.checkout.MINI + "readings: {wide: {says: a wider kernel, algorithms: {BKB: {bandwidth: 9}}}}\n"
@@ -41,7 +37,7 @@ def root(tmp_path):
 def refusal(root, text, **options):
     (root / "papers" / "mini.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(PlanError) as caught:
-        plan.load("mini", "smoke", root=root, **options)
+        expand.load("mini", "smoke", root=root, **options)
     assert str(caught.value).startswith("papers/mini.yaml")
     assert len(str(caught.value)) < 1200
     return str(caught.value)
@@ -54,7 +50,7 @@ def changed(old, new):
 
 def test_without_a_slip_it_is_a_plan(root):
     (root / "papers" / "mini.yaml").write_text(MINI)
-    assert len(plan.load("mini", "smoke", root=root).cells) == 3
+    assert len(expand.load("mini", "smoke", root=root).cells) == 3
 
 
 @pytest.mark.parametrize(
@@ -181,7 +177,7 @@ def test_a_name_that_would_be_no_folder_is_refused(root, name):
 @pytest.mark.parametrize("seeds", ["5-9", "2"])
 def test_seeds_that_nobody_planned_are_no_first_seed(root, seeds):
     assert f"expected some of the seeds 0-1 of scale smoke, got {seeds}" in refusal(root, MINI, seeds=seeds)
-    assert plan.load("mini", "smoke", root=root, seeds="1-9").cells[0].seeds == (1,)
+    assert expand.load("mini", "smoke", root=root, seeds="1-9").cells[0].seeds == (1,)
 
 
 @pytest.mark.parametrize("seeds", ["", "-1", "1-", "0-99999999999", "\u0661", "1 2", "0..3", "1-0"])
@@ -194,7 +190,7 @@ def test_seeds_that_are_no_range_are_refused(seeds):
 def test_a_paper_is_named_never_a_path(root, name):
     (root / "papers" / "mini.yaml").write_text(MINI)
     with pytest.raises(PlanError, match=r"unknown paper (.|\n)*known: mini$"):
-        plan.load(name, "smoke", root=root)
+        expand.load(name, "smoke", root=root)
 
 
 def test_the_command_lines_tell_it_in_a_sentence(empty):

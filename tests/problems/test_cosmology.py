@@ -13,8 +13,9 @@ from scipy.special import hyp2f1
 
 from algorithms.random_search import RandomSearch
 from problems import cosmology, load
-from workflow import loop, metrics
-from workflow.record import Record
+from workflow.measure import metrics
+from workflow.run import loop
+from workflow.trace.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = {"mode": "five-numbers", "bias": 1.0, "floor": -60.0, "backend": "growth", "noise": 0.0}

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from sklearn.gaussian_process.kernels import RBF
 
 from problems import gp_samples, load
-from workflow.digest import reveals_of
+from workflow.plan.digest import reveals_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = {"d": 25, "constraints": 2, "offset": 0.5, "features": 2000, "noise": 0.1, "lengthscales": "official-code"}

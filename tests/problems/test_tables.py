@@ -161,7 +161,7 @@ def test_importing_it_is_cheap():
     [("abalone", 4177, 29.0, "ring count"), ("cadata", 20640, 500001.0, "median house value")],
 )
 def test_the_real_tables(tmp_path, name, arms, best, label):
-    from workflow import fetch
+    from workflow.data import fetch
 
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "manifest.yaml").write_bytes((ROOT / "data" / "manifest.yaml").read_bytes())

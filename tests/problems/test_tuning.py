@@ -319,7 +319,7 @@ def test_importing_it_is_cheap():
 )
 def test_the_real_tables(tmp_path, data, rows, features, share):
     """Every classifier beats the larger class somewhere among a few random settings."""
-    from workflow import fetch
+    from workflow.data import fetch
 
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "manifest.yaml").write_bytes((ROOT / "data" / "manifest.yaml").read_bytes())

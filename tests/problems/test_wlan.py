@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from problems import load, wlan
 from problems.topologies import TOPOLOGIES, Topology
-from workflow import simulators
+from workflow.data import simulators
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = {"topology": "twelve", "interference": "neighbours", "scale": "linear", "backend": "closed-form", "bandwidth": 1,

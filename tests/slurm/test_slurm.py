@@ -20,7 +20,7 @@ import pytest
 
 from tests.slurm import cluster
 from tests.workflow import checkout
-from workflow import record
+from workflow.trace import record
 
 PROBLEM = '''
 """The first table; every evaluation but the first, which is the initial design, waits while there is a file `hold`."""

@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workflow import fetch, record
-from workflow.digest import with_data
-from workflow.plan import Cell, Paper, Study
-from workflow.store import Store
+from workflow.data import fetch
+from workflow.measure.store import Store
+from workflow.plan.cells import Cell, Paper, Study
+from workflow.plan.digest import with_data
+from workflow.trace import record
 
 SHA = "0" * 64
 Curve = Callable[[int], Mapping[str, Any]]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import time
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from benchmarks import scale
-from workflow import selection
-from workflow import store as reports
-
-spec = importlib.util.spec_from_file_location("synthetic", Path(__file__).with_name("synthetic.py"))
-synthetic = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(synthetic)
+from tests.workflow import synthetic
+from workflow.measure import store as reports
+from workflow.plan import selection
 
 RUNS = 10_000
 ROWS = 5000

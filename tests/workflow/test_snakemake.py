@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
-from workflow import record
-
-spec = importlib.util.spec_from_file_location("checkout", Path(__file__).with_name("checkout.py"))
-checkout = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(checkout)
+from tests.workflow import checkout
+from workflow.trace import record
 
 
 @pytest.fixture(scope="module")

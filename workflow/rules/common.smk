@@ -1,14 +1,14 @@
 # What the rules look up in the plan; everything clever is in workflow/*.py.
 from pathlib import Path
 
-from workflow import digest
-from workflow.prepared import (
+from workflow.plan import digest
+from workflow.data.places import (
     downloads_allowed,
     prepared_path,
     substitutes_allowed,
     superseded,
 )
-from workflow.selection import (
+from workflow.plan.selection import (
     figure,
     figure_runs,
     picture,
@@ -16,7 +16,7 @@ from workflow.selection import (
     rank_runs,
     ranks,
 )
-from workflow.simulators import binary
+from workflow.data.simulators import binary
 
 LAST = 12  # lines of the log of a failed job that are shown
 
@@ -91,8 +91,8 @@ def pictured(wildcards):
 
 def picture_code(wildcards):
     line = picture(PLAN[wildcards.paper], wildcards.picture)
-    drawer = f"workflow.pictures.{line['is'].partition('.')[0]}"
-    return digest.digest(["workflow.picture", drawer], {"entry": line})
+    drawer = f"workflow.draw.drawers.{line['is'].partition('.')[0]}"
+    return digest.digest(["workflow.draw.picture", drawer], {"entry": line})
 
 
 def all_markers(wildcards):

@@ -23,7 +23,7 @@ rule sensitivity:
         mem_mb=1000,
         runtime=5,
     params:
-        code=code_of("sensitivity", lambda plan, _: {}),
+        code=code_of("judge.sensitivity", lambda plan, _: {}),
     shell:
         "python -m workflow.sensitivity {wildcards.paper} --scale {wildcards.scale} 2> {log}"
 

@@ -27,7 +27,7 @@ rule figure:
     params:
         seeds=SEEDS,
         code=code_of(
-            "plots", lambda plan, wildcards: {"entry": figure(plan, wildcards.figure)}
+            "draw.plots", lambda plan, wildcards: {"entry": figure(plan, wildcards.figure)}
         ),
     shell:
         "python -m workflow.plots {wildcards.paper} {wildcards.figure} --scale {wildcards.scale} {params.seeds} 2> {log}"
@@ -59,7 +59,7 @@ rule ranks:
     params:
         seeds=SEEDS,
         code=code_of(
-            "ranks", lambda plan, wildcards: {"entry": ranks(plan, wildcards.ranks)}
+            "draw.ranks", lambda plan, wildcards: {"entry": ranks(plan, wildcards.ranks)}
         ),
     shell:
         "python -m workflow.ranks {wildcards.paper} {wildcards.ranks} --scale {wildcards.scale} {params.seeds} 2> {log}"
@@ -133,7 +133,7 @@ rule table:
         runtime=15,
     params:
         seeds=SEEDS,
-        code=code_of("tables", lambda plan, _: {"entry": plan.entry}),
+        code=code_of("draw.tabulate", lambda plan, _: {"entry": plan.entry}),
     shell:
         "python -m workflow.tables {wildcards.paper} {wildcards.table} --scale {wildcards.scale} {params.seeds} 2> {log}"
 
@@ -160,6 +160,6 @@ rule verdicts:
         runtime=30,
     params:
         seeds=SEEDS,
-        code=code_of("claims", lambda plan, _: {"entry": plan.entry}),
+        code=code_of("judge.ledger", lambda plan, _: {"entry": plan.entry}),
     shell:
         "python -m workflow.claims {wildcards.paper} --scale {wildcards.scale} {params.seeds} 2> {log}"

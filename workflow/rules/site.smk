@@ -17,7 +17,7 @@ rule inventory:
         runtime=15,
     params:
         seeds=SEEDS,
-        code=code_of("inventory", lambda plan, _: {"entry": plan.entry}),
+        code=code_of("operate.inventory", lambda plan, _: {"entry": plan.entry}),
     shell:
         "python -m workflow.inventory {wildcards.paper} --scale {wildcards.scale} {params.seeds} 2> {log}"
 

@@ -8,7 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from workflow.resolve import PlanError
+from workflow.plan.resolve import PlanError
 from workflow.site.build import build
 
 

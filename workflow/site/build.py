@@ -13,13 +13,14 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from workflow import findings, record, sensitivity
-from workflow.costs import duration
-from workflow.resolve import ROOT
-from workflow.sensitivity import Matrix
-from workflow.site import text
-from workflow.site.algorithm import Algorithm, algorithms, in_a_line, styles
-from workflow.site.paper import Report, reports
+from workflow.judge import sensitivity
+from workflow.judge.sensitivity import Matrix
+from workflow.plan.costs import duration
+from workflow.plan.resolve import ROOT
+from workflow.site import findings, text
+from workflow.site.methods import Algorithm, algorithms, in_a_line, styles
+from workflow.site.folder import Report, reports
+from workflow.trace import record
 
 STATIC = Path(__file__).parent / "static"
 LIBRARIES = ("numpy", "scipy", "torch", "gpytorch", "snakemake", "mujoco", "gymnasium", "pandas", "scikit-learn")

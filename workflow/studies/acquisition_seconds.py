@@ -16,9 +16,9 @@ import algorithms
 from algorithms import dumbo
 from algorithms.api import Box
 from problems.api import Problem
-from workflow.loop import evaluate, query_none
-from workflow.seeds import rng
+from workflow.run.loop import evaluate, query_none
 from workflow.studies.paired import Columns, noise, tidy
+from workflow.trace.seeds import rng
 
 
 def run(seed: int, problem: Problem, *, T: int, n: int, optimizers: Mapping[str, Mapping[str, Any]]) -> Columns:

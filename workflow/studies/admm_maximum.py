@@ -19,16 +19,16 @@ from scipy.ndimage import maximum_filter
 
 from algorithms.api import Array, Box
 from algorithms.dumbo import EXPLORATIONS, Agreement, DuMBO, Search, agree
-from algorithms.parts.additive import Bucket, Distances, Factors, Kernel, solve
+from algorithms.parts.additive_process import Bucket, Distances, Factors, Kernel, solve
 from algorithms.parts.choice import chosen
 from algorithms.parts.decomposition import Decomposition, singletons, whole
 from algorithms.parts.factor_graph import FactorGraph
 from algorithms.parts.linalg import safe_cholesky
 from problems.api import Problem
-from workflow.seeds import rng
 from workflow.studies.paired import Columns, tidy
 from workflow.studies.regret_bound import prior_covariances
 from workflow.studies.variance_bounds import Range, random_kernel
+from workflow.trace.seeds import rng
 
 GRAPHS: Mapping[str, Decomposition] = {  # their order gives the codes of column `graph`
     "triangle": ((0, 1), (1, 2), (0, 2)),

@@ -16,9 +16,9 @@ from algorithms.dec_hbo import DECHBO
 from algorithms.dumbo import DuMBO
 from algorithms.parts.choice import chosen
 from problems.api import Problem
-from workflow.loop import evaluate, query_none
-from workflow.seeds import rng
+from workflow.run.loop import evaluate, query_none
 from workflow.studies.paired import Columns, noise, tidy
+from workflow.trace.seeds import rng
 
 METHODS: Mapping[str, type[Optimizer]] = {  # their order gives the codes of column `method`
     "DuMBO": DuMBO,

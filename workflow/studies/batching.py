@@ -16,10 +16,10 @@ from algorithms.api import Indices
 from algorithms.bbkb import BBKB, RESPARSIFY, Draft
 from algorithms.parts.arms import ExactPosterior
 from problems.api import Problem
-from workflow.loop import evaluate, query_none
-from workflow.seeds import rng
+from workflow.run.loop import evaluate, query_none
 from workflow.studies.lemma3 import after
 from workflow.studies.paired import Columns, Model, best, first_arm, noise, ratio_range, table, tidy
+from workflow.trace.seeds import rng
 
 Row = dict[str, float]
 LONGER = 4  # the two rules are followed to this many times BBKB's batch, then cut

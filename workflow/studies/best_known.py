@@ -6,9 +6,9 @@ from typing import cast
 
 from problems.api import Problem
 from problems.gp_samples import Functions, best_feasible
-from workflow.seeds import rng
 from workflow.studies.exact_oracle import revealed
 from workflow.studies.paired import Columns, tidy
+from workflow.trace.seeds import rng
 
 
 def run(seed: int, problem: Problem, *, uniform: int, starts: int) -> Columns:

@@ -10,9 +10,9 @@ import numpy as np
 from algorithms.api import Array, Box
 from algorithms.go_ucb import GOUCB
 from problems.api import Problem
-from workflow import loop
-from workflow.seeds import rng
+from workflow.run import loop
 from workflow.studies.paired import Columns, noise, tidy
+from workflow.trace.seeds import rng
 
 
 def run(seed: int, problem: Problem, *, n: int, T: int, parameter: float, optimizer: Mapping[str, Any]) -> Columns:

@@ -15,15 +15,15 @@ import numpy as np
 
 from algorithms.api import Array, Box
 from algorithms.dumbo import DuMBO
-from algorithms.parts.additive import Distances
+from algorithms.parts.additive_process import Distances
 from algorithms.parts.choice import chosen
 from algorithms.parts.decomposition import Decomposition, check, pair_agreement, pair_recall, singletons, whole
-from algorithms.parts.structure import Chain, Model
+from algorithms.parts.interactions import Chain, Model
 from algorithms.parts.transforms import sample
 from problems.api import Problem
-from workflow import loop
-from workflow.seeds import rng
+from workflow.run import loop
 from workflow.studies.paired import Columns, noise, tidy
+from workflow.trace.seeds import rng
 
 QUERIES = {"own": True, "uniform": False}
 

@@ -17,8 +17,8 @@ from scipy.optimize import minimize, minimize_scalar
 from algorithms.api import Array
 from algorithms.parts.gradient_information import Design, GradientInformation, Kernels
 from problems.api import Problem
-from workflow.seeds import rng
 from workflow.studies.paired import Columns, tidy
+from workflow.trace.seeds import rng
 
 LARGEST = 3.0  # of t = h^2; the optimum is at 1 for infinite noise and below it otherwise
 SPREADS = 0.2, 0.8  # of the logarithms of the distances in perturbed designs, from the first start to the last

@@ -19,8 +19,8 @@ from scipy.optimize import minimize
 from algorithms.api import Array, Box
 from algorithms.parts.choice import chosen
 from problems.api import Problem
-from workflow.seeds import rng
 from workflow.studies.paired import Columns
+from workflow.trace.seeds import rng
 
 Violation = Callable[[Array], Array]  # what counts of c (m,)
 

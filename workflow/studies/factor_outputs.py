@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from problems.api import Problem
-from workflow.seeds import rng
 from workflow.studies.paired import Columns, tidy
 from workflow.studies.variance_bounds import Range, from_outputs, from_sums, random_graph, random_kernel
+from workflow.trace.seeds import rng
 
 
 def run(

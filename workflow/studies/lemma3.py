@@ -16,8 +16,8 @@ from algorithms.api import Array
 from algorithms.parts.arms import GaussianTable, Pulls, SketchedPosterior
 from algorithms.parts.linalg import safe_cholesky
 from problems.api import Problem
-from workflow.seeds import rng
 from workflow.studies.paired import Columns, tidy
+from workflow.trace.seeds import rng
 
 ROUNDING = 1e-9  # a ratio this close above its bound is rounding, no violation
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from algorithms.parts.additive import Distances, Factors, equal_kernel, solve
+from algorithms.parts.additive_process import Distances, Factors, equal_kernel, solve
 from problems.api import Problem
-from workflow.seeds import rng
 from workflow.studies.paired import Columns, tidy
+from workflow.trace.seeds import rng
 
 FACTOR = ((0,),)
 ORIGIN = np.zeros(1)

@@ -11,11 +11,11 @@ from algorithms.api import Box
 from algorithms.lcbo import LCBO
 from algorithms.parts.gradient_information import Kernels
 from problems.api import Problem
-from workflow import loop
-from workflow.seeds import rng
+from workflow.run import loop
 from workflow.studies.error_functions import pair_error
 from workflow.studies.exact_oracle import VIOLATIONS, follow, means_and_bounds, residuals, revealed, smoothness_of
 from workflow.studies.paired import Columns, noise, tidy
+from workflow.trace.seeds import rng
 
 BURN_IN = 3  # the iteration whose running mean fixes the constant of C/sqrt(k)
 

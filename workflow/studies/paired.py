@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from algorithms.api import Arms, Array, Indices
 from problems.api import Problem
-from workflow.loop import Noise
-from workflow.seeds import rng
+from workflow.run.loop import Noise
+from workflow.trace.seeds import rng
 
 Columns = dict[str, NDArray]
 

@@ -16,15 +16,15 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from algorithms.api import Array, Indices
-from algorithms.parts.additive import ROOT5, Kernel, equal_kernel
+from algorithms.parts.additive_process import ROOT5, Kernel, equal_kernel
 from algorithms.parts.choice import chosen
 from algorithms.parts.decomposition import Decomposition, canonical
 from algorithms.parts.exploration import Exploration
 from algorithms.parts.factor_graph import FactorGraph
 from algorithms.parts.linalg import safe_cholesky
 from problems.api import Problem
-from workflow.seeds import rng
 from workflow.studies.paired import Columns, tidy
+from workflow.trace.seeds import rng
 
 JITTER = 1e-10  # of the prior variance, to draw f
 ROUNDING = 1e-9  # a ratio this close above 1 is rounding

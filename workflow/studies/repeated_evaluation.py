@@ -11,9 +11,9 @@ import numpy as np
 
 from algorithms.api import Array, Box
 from problems.api import Evaluation, Problem
-from workflow import loop
-from workflow.seeds import rng
+from workflow.run import loop
 from workflow.studies.paired import Columns, noise, tidy
+from workflow.trace.seeds import rng
 
 
 def run(seed: int, problem: Problem, *, repeats: int) -> Columns:

@@ -18,9 +18,9 @@ from algorithms.bkb import BKB
 from algorithms.gp_ucb import GPUCB
 from algorithms.parts.arms import ExactPosterior
 from problems.api import Problem
-from workflow.loop import evaluate, query_none
-from workflow.seeds import rng
+from workflow.run.loop import evaluate, query_none
 from workflow.studies.paired import Columns, Model, best, first_arm, log_grid, noise, ratio_range, table, tidy
+from workflow.trace.seeds import rng
 
 Row = dict[str, float]
 

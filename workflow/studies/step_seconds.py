@@ -17,9 +17,9 @@ from algorithms.bbkb import BBKB, GLOBAL, RESPARSIFY
 from algorithms.bkb import BKB
 from algorithms.gp_ucb import GPUCB
 from problems.api import Problem
-from workflow.loop import evaluate, query_none
-from workflow.seeds import rng
+from workflow.run.loop import evaluate, query_none
 from workflow.studies.paired import Columns, Model, first_arm, log_grid, noise, table, tidy
+from workflow.trace.seeds import rng
 
 METHODS = ("BKB", "Global-BBKB", "GP-UCB-textbook", "GP-UCB")  # the codes of column `method`
 TEXTBOOK = METHODS.index("GP-UCB-textbook")

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from algorithms.api import Array
-from algorithms.parts.additive import Distances, Factors, Kernel, equal_kernel, solve
+from algorithms.parts.additive_process import Distances, Factors, Kernel, equal_kernel, solve
 from algorithms.parts.decomposition import Decomposition, random_partition, singletons, whole
 from algorithms.parts.factor_graph import FactorGraph
 from problems.api import Problem
-from workflow.seeds import rng
 from workflow.studies.paired import Columns, tidy
+from workflow.trace.seeds import rng
 
 INDEPENDENT, CORRELATED, FAMILY, OBSERVED = range(4)  # the codes of column `kind`
 ANY, PARTITION, COMPLETE, STAR = range(4)  # the codes of column `graph`

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from algorithms.parts.arms.bless import bless
+from algorithms.parts.arms.columns import GaussianTable
 from algorithms.parts.arms.exact import ExactPosterior
-from algorithms.parts.arms.kernel import GaussianTable
 from algorithms.parts.arms.pulls import Pulls
 from algorithms.parts.arms.sketch import SketchedPosterior, include
 from algorithms.parts.arms.textbook import TextbookPosterior

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
 from algorithms.api import Array, Indices
-from algorithms.parts.arms.kernel import GaussianTable
+from algorithms.parts.arms.columns import GaussianTable
 from algorithms.parts.linalg import safe_cholesky
 
 

@@ -16,7 +16,7 @@ import copy
 import numpy as np
 
 from algorithms.api import Array, Indices
-from algorithms.parts.arms.kernel import GaussianTable
+from algorithms.parts.arms.columns import GaussianTable
 
 
 class ExactPosterior:

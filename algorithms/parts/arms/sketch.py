@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.api import Array, Indices
-from algorithms.parts.arms.kernel import GaussianTable
+from algorithms.parts.arms.columns import GaussianTable
 from algorithms.parts.arms.pulls import Pulls
 
 INCLUSION = ("per-pull", "per-arm")

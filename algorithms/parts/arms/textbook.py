@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from algorithms.api import Array, Indices
-from algorithms.parts.arms.kernel import GaussianTable
+from algorithms.parts.arms.columns import GaussianTable
 from algorithms.parts.linalg import safe_cholesky
 
 

@@ -6,7 +6,15 @@ from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import Matern
 
-from algorithms.parts.additive import Distances, Factors, Kernel, equal_kernel, fit, log_evidence, solve
+from algorithms.parts.additive_process import (
+    Distances,
+    Factors,
+    Kernel,
+    equal_kernel,
+    fit,
+    log_evidence,
+    solve,
+)
 
 FACTORS = ((0, 2), (1,), (2, 3, 4))  # two of them share a variable
 KERNEL = Kernel(np.array([0.7, 1.3, 0.4]), np.array([0.5, 0.9, 0.3]), 0.05)

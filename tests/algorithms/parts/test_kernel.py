@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.arms.kernel import FIRST_ROWS, GaussianTable
+from algorithms.parts.arms.columns import FIRST_ROWS, GaussianTable
 
 
 def test_values_by_hand():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.additive import Distances, Kernel, Solved, log_evidence, solve
+from algorithms.parts.additive_process import Distances, Kernel, Solved, log_evidence, solve
 from algorithms.parts.decomposition import canonical, check, pair_agreement, singletons, whole
-from algorithms.parts.structure import Chain, Fits, inherited, random_models
+from algorithms.parts.interactions import Chain, Fits, inherited, random_models
 
 FIRST = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.693, "least_noise": 1e-4, "rate": 0.1}
 QUICK = Fits(**FIRST, steps=3, new_steps=3, start="first-values")

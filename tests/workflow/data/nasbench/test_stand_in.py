@@ -1,0 +1,251 @@
+"""The stand-in: reproducible, on the lattices of the file, shaped as the published numbers are."""
+
+import itertools
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import workflow.data.nasbench
+from workflow.data.nasbench import graphs, prepare, stand_in
+from workflow.data.places import DataUnavailable
+
+CALIBRATION = Path(os.environ.get("NOREGRET_DATA", ""), "nasbench101_partial", "partial_6v_2ops.csv")
+NAMES = ("validation_accuracy", "test_accuracy", "training_seconds")
+measured_cells = pytest.mark.skipif(
+    not CALIBRATION.is_file(), reason="needs nasbench101_partial/partial_6v_2ops.csv, the measured cells, below NOREGRET_DATA"
+)
+
+
+def blocks(prepared):
+    return [np.array(prepared.table[name].to_pylist()) for name in NAMES]
+
+
+@pytest.fixture(scope="module")
+def published():
+    return workflow.data.nasbench.substitute(None, None)
+
+
+@pytest.fixture(scope="module")
+def calibrated():
+    return workflow.data.nasbench.substitute(None, CALIBRATION)
+
+
+@pytest.fixture(scope="module")
+def invented(tmp_path_factory):
+    """A file of 914 cells as the published one has it, with the numbers of a model that is known."""
+    model = stand_in.Model((-3.1, -0.1, 0.15, 0.2, -0.05, 0.1), 0.17, (600.0, 70.0, 400.0, 1100.0, -250.0), 0.08, "", "")
+    made = stand_in.draw(graphs.every(), model)
+    validation, _, seconds = (np.array(made[name].to_pylist()) for name in NAMES)
+    best = validation.argmax(axis=1)
+    chosen = np.random.default_rng(0).choice(12416, 914, replace=False)
+    lines = [f"{graphs.every().hashes[i]},{validation[i, best[i]]},{seconds[i, best[i]]}" for i in chosen]
+    path = tmp_path_factory.mktemp("calibration") / "measured.csv"
+    path.write_text("\n".join([",".join(stand_in.COLUMNS), *lines]) + "\n")
+    return model, path
+
+
+def test_the_cells_are_the_real_ones(published):
+    every = graphs.every()
+    assert published.table.schema == prepare.SCHEMA
+    assert published.table["module_hash"].to_pylist() == list(every.hashes)
+    assert_array_equal(published.table["trainable_parameters"], every.parameters)
+
+
+def test_it_says_what_it_is(published, invented):
+    start = "substitute: synthetic accuracies and training times on the 12,416 real NAS-Bench-101 cells, "
+    assert published.data == start + "from published summary statistics"
+    assert workflow.data.nasbench.substitute(None, invented[1]).data == start + "calibrated on 914 measured cells"
+    assert set(published.features) == set(published.table.column_names)
+
+
+def test_the_bytes_are_always_the_same(published):
+    assert workflow.data.nasbench.substitute(None, None).content_sha256 == published.content_sha256
+    assert published.content_sha256 == "2a59192f46eaebc8732b0fb3ad41ecaa1203de30ccc41c45a19463488c293867"
+
+
+def test_numbers_lie_on_the_lattices_of_the_file_and_in_range(published):
+    validation, test, seconds = blocks(published)
+    for values, step in ((validation, 1 / 9984), (test, 1 / 9984), (seconds, 1e-3)):
+        assert_array_equal(values, (np.rint(values / step) * step).astype(np.float32).astype(float))
+    assert min(validation.min(), test.min()) > 0.7  # failed trainings are left out
+    assert max(validation.max(), test.max()) < stand_in.CEILING
+    assert seconds.min() > 300 and seconds.max() < 4 * 3600
+
+
+def test_published_statistics_are_met(published):
+    validation, test, _ = blocks(published)
+    mean = validation.mean(axis=1)
+    assert mean.mean() == pytest.approx(0.908, abs=0.001)
+    assert mean.std() == pytest.approx(0.024, abs=0.001)
+    assert mean.max() == pytest.approx(0.9506, abs=0.005)  # of the whole table, which has 34 times as many cells
+    assert test[mean.argmax()].mean() == pytest.approx(0.9432, abs=0.005)
+    assert (validation - test).mean() == pytest.approx(0.0054, abs=0.0002)
+
+
+@pytest.mark.parametrize(("mean", "deviation"), [(0.9264, 0.0035), (0.9016, 0.0061)])
+def test_trainings_differ_as_those_of_the_two_published_cells(published, mean, deviation):
+    validation, _, seconds = blocks(published)
+    near = np.abs(validation.mean(axis=1) - mean) < 0.001
+    assert near.sum() > 200
+    assert np.sqrt(validation[near].var(axis=1, ddof=1).mean()) == pytest.approx(deviation, rel=0.1)
+    relative = seconds.std(axis=1, ddof=1) / seconds.mean(axis=1)
+    assert 0.0008 < relative.mean() < 0.002
+
+
+def test_noise_of_validation_and_test_goes_together(published):
+    validation, test, _ = blocks(published)
+    together = [values - values.mean(axis=1, keepdims=True) for values in (validation, test)]
+    assert np.corrcoef(together[0].ravel(), together[1].ravel())[0, 1] == pytest.approx(stand_in.SHARED, abs=0.03)
+
+
+def test_one_cell_is_the_best(published):
+    validation, _, _ = blocks(published)
+    mean = validation.mean(axis=1)
+    assert np.sort(mean)[-1] - np.sort(mean)[-2] > 1e-6
+
+
+def test_ties_of_the_best_are_broken():
+    counts = np.array([[3.0, 3, 2], [1, 1, 1], [2, 2, 4]])
+    assert_array_equal(stand_in.one_best(counts), [[4, 3, 2], [1, 1, 1], [2, 2, 4]])
+    assert_array_equal(counts[0], [3, 3, 2])
+    assert_array_equal(stand_in.one_best(counts[:2]), counts[:2])
+
+
+def test_cells_one_edit_apart_are_alike_beyond_their_properties():
+    every = graphs.every()
+    start = np.repeat(np.arange(12416), [len(reached) for reached in every.edits])
+    end = np.concatenate([np.array(reached) for reached in every.edits])
+    given = stand_in.properties(every)
+    missed = stand_in.effects(every, "accuracy", given)
+    assert missed.mean() == pytest.approx(0, abs=0.01) and missed.std() == pytest.approx(1, abs=0.02)
+    assert 0.4 < np.mean(missed[start] * missed[end]) < 0.8
+    assert_allclose(given.T @ missed / 12416, 0, atol=0.02)
+
+
+def ways(code: int):
+    """All ways from input to output, by walking."""
+    edges = graphs.matrix(code)
+    waiting = [(0,)]
+    while waiting:
+        way = waiting.pop()
+        if way[-1] == 5:
+            yield way
+        else:
+            waiting += [(*way, y) for y in range(6) if edges[way[-1]][y]]
+
+
+def test_properties_and_words_by_walking():
+    every = graphs.every()
+    found, present = stand_in.properties(every), stand_in.words(every)
+    kinds = [word for size in range(5) for word in itertools.product((0, 1), repeat=size)]
+    raw, spelled = [], []
+    for i in range(0, 12416, 61):
+        names, edges = graphs.operations(int(every.codes[i])), graphs.matrix(int(every.codes[i]))
+        pool = [name == graphs.POOL for name in names]
+        all_ways = list(ways(int(every.codes[i])))
+        chains = [len(list(run)) for way in all_ways for is_pool, run in itertools.groupby(way, key=pool.__getitem__) if is_pool]
+        raw.append(
+            [
+                names.count(graphs.CONV),
+                min(len(way) - 1 for way in all_ways),
+                sum(edges[v][5] and pool[v] for v in range(1, 5)),
+                sum(edges[0][1:5]),
+                max(chains, default=0),
+            ]
+        )
+        said = {tuple(int(not pool[v]) for v in way[1:-1]) for way in all_ways}
+        spelled.append([word in said for word in kinds])
+    chosen = found[::61]
+    assert_array_equal(present[::61], spelled)
+    assert_allclose(found[:, 1:].mean(axis=0), 0, atol=1e-12)
+    assert_allclose(found[:, 1:].std(axis=0), 1)
+    for k in range(5):  # standardised: the same up to scale and shift
+        assert np.corrcoef(chosen[:, k + 1], np.array(raw)[:, k])[0, 1] == pytest.approx(1)
+
+
+def test_what_takes_time_by_hand():
+    # the input feeds 1, 2, 3 and the output; 1, 2 and 4 share the output's channels, 3 takes those of 4
+    code = graphs.code_of("011101" + "000001" + "000001" + "000010" + "000001" + "000000", graphs.operations(0))
+    every = graphs.Cells.of(np.array([code]))
+    width = (43 + 43 + 42) / 128
+    expected = [1, every.parameters[0] / 1e6, width, 1, width]
+    assert_allclose(stand_in.drivers(every), [expected])
+
+
+def test_the_fit_finds_a_known_model(invented):
+    model, path = invented
+    every = graphs.every()
+    found = stand_in.fit(every, stand_in.measured(path, every))
+    assert_allclose(found.accuracy, model.accuracy, atol=0.04)
+    assert found.missed == pytest.approx(model.missed, rel=0.1)
+    level = stand_in.drivers(every) @ found.seconds / (stand_in.drivers(every) @ model.seconds)
+    assert level.mean() == pytest.approx(1, abs=0.02) and level.std() < 0.03
+    assert found.seconds_missed == pytest.approx(model.seconds_missed, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text.replace("val_acc_108ep", "accuracy"),
+        lambda text: text.replace("\n", "\nffff,0.9,100\n", 1),
+        lambda text: text.replace("0.9", "nan", 1),
+        lambda text: text.replace("0.9", "1.9", 1),
+        lambda text: text.replace("0.9", "x", 1),
+        lambda text: "\n".join([*text.splitlines(), text.splitlines()[1]]),
+        lambda text: "\n".join(text.splitlines()[:50]),
+        lambda text: "\n".join([*text.splitlines(), graphs.every().hashes[0]]),
+        lambda text: "",
+    ],
+)
+def test_a_file_of_measured_cells_that_is_wrong_is_refused(tmp_path, invented, damage):
+    path = tmp_path / "measured.csv"
+    path.write_text(damage(invented[1].read_text()))
+    with pytest.raises(DataUnavailable, match=r"measured\.csv: expected .*, got .*: restore the file"):
+        stand_in.measured(path, graphs.every())
+
+
+def test_a_missing_file_of_measured_cells_is_named(tmp_path):
+    with pytest.raises(DataUnavailable, match=r"gone\.csv: expected measured cells .* restore the file"):
+        workflow.data.nasbench.substitute(None, tmp_path / "gone.csv")
+
+
+@measured_cells
+def test_the_calibrated_table_resembles_the_measured_cells(calibrated):
+    assert calibrated.content_sha256 == "ff9550c812f9cb1c3ea79e17956dab0551c2acf8987852d2f87e1948bf210c50"
+    known = stand_in.measured(CALIBRATION, graphs.every())
+    validation, test, seconds = blocks(calibrated)
+    rows = np.arange(12416)
+    best = validation.max(axis=1)
+    spent = seconds[rows, validation.argmax(axis=1)]
+    for chosen in (rows, known.index):  # a random sample and the very cells
+        assert best[chosen].mean() == pytest.approx(0.91673, abs=0.001)
+        assert best[chosen].std() == pytest.approx(0.01984, abs=0.001)
+        assert spent[chosen].mean() == pytest.approx(1933, rel=0.02)
+        assert spent[chosen].std() == pytest.approx(869, rel=0.05)
+    assert best[known.index].min() == pytest.approx(0.8066, abs=0.01)
+    assert best[known.index].max() == pytest.approx(0.9480, abs=0.002)
+    assert spent[known.index].min() == pytest.approx(610, rel=0.2)
+    assert spent[known.index].max() == pytest.approx(4678, rel=0.3)
+    marks = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+    assert_allclose(np.quantile(best[known.index], marks), np.quantile(known.best, marks), atol=0.006)
+    assert_allclose(np.quantile(best[known.index], marks[1:]), np.quantile(known.best, marks[1:]), atol=0.002)
+    assert_allclose(np.quantile(spent[known.index], marks), np.quantile(known.seconds, marks), rtol=0.2)
+    assert np.corrcoef(best[known.index], known.best)[0, 1] > 0.8
+    assert np.corrcoef(spent[known.index], known.seconds)[0, 1] > 0.95
+    mean = validation.mean(axis=1)
+    assert mean.max() < 0.9506 and validation.max() < 0.9519 and test.max() < 0.9467  # the best of the whole real table
+    assert np.sort(mean)[-1] - np.sort(mean)[-2] > 1e-6
+
+
+@measured_cells
+def test_the_logarithm_makes_the_measured_cells_gaussian():
+    known = stand_in.measured(CALIBRATION, graphs.every())
+    level = np.log(stand_in.CEILING - known.best)
+    skewness = np.mean(((level - level.mean()) / level.std()) ** 3)
+    assert abs(skewness) < 0.05
+    fitted = stand_in.fit(graphs.every(), known)
+    explained = np.var(stand_in.properties(graphs.every())[known.index] @ fitted.accuracy) / np.var(level)
+    assert explained == pytest.approx(0.82, abs=0.01)

@@ -1,0 +1,104 @@
+"""Tables of delimited text, against one written by hand, and the tables that stand in for them."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from workflow.data import delimited
+from workflow.data.manifest import Dataset, File, Substitute, read_manifest
+from workflow.data.places import DataUnavailable
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+RAW = b"9;M;0.5;7\n8;F;0.25;9\n7;?;1;1\n\n6;M;0.125;11"
+VALUES = np.array([[1, 7, 0.5], [2, 9, 0.25], [1, 11, 0.125]])
+CONTENT = hashlib.sha256(b"sex,rings,target\n" + VALUES.astype("<f8").tobytes()).hexdigest()
+ANIMALS = Dataset(
+    name="animals",
+    title="",
+    licence="",
+    citation="",
+    mirror=File("animals", "", 0),
+    sources=(),
+    substitute=Substitute("shipped_diabetes", "other patients"),
+    content_sha256=CONTENT,
+    rows=3,
+    separator=";",
+    columns={"id": "", "sex": "code", "length": "mm", "rings": "number"},
+    target="length",
+    ignored=("id",),
+    codes={"sex": {"M": 1, "F": 2}},
+)
+
+
+def values(prepared) -> np.ndarray:
+    return np.column_stack([column.to_numpy() for column in prepared.table.columns])
+
+
+@pytest.fixture
+def raw(tmp_path):
+    (tmp_path / "raw").write_bytes(RAW)
+    return tmp_path / "raw"
+
+
+def test_a_table_is_read_with_codes_and_without_incomplete_rows(raw):
+    table = delimited.parse(ANIMALS, raw)
+    assert_array_equal(values(table), VALUES)
+    assert table.table.column_names == ["sex", "rings", "target"]
+    assert (table.data, table.content_sha256, dict(table.features)) == ("real", CONTENT, {"sex": "code", "rings": "number"})
+
+
+def test_another_content_is_an_error(raw):
+    raw.write_bytes(RAW.replace(b"0.25", b"0.26"))
+    with pytest.raises(DataUnavailable, match=f"animals: expected 3 rows with content_sha256 {CONTENT}, got 3 rows with"):
+        delimited.parse(ANIMALS, raw)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("abalone", "fb5f45700b680a5b86650c29ed2392b5b844efa11c80250fcd4b2f839ec2732b"),
+        ("cadata", "9f6338f90b6c21a302809e8b34a9cc001c48516bc7dceac39fd228c305436eb8"),
+        ("breast_cancer", "f2897615809b93d685df1e2be2a7f6f5eb6b8d2368f90fe0446a938a5777cb9c"),
+        ("wdbc", "f2897615809b93d685df1e2be2a7f6f5eb6b8d2368f90fe0446a938a5777cb9c"),
+        ("australian", "337a46dd202274c8b494c0edf3af4f3ff881a493db94cc5f790e25df214a50df"),
+        ("diabetes", "210b97c0e76df2f692ecbb0be64fa3f79babedfb4557a74a5c2755a28175bc5f"),
+    ],
+)
+def test_what_stands_in_does_not_change(name, content):
+    assert delimited.substitute(read_manifest(REPOSITORY)[name]).content_sha256 == content
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high", "step"), [("abalone", 1, 29, 1), ("cadata", 14999, 500001, 100), ("australian", 0, 1, 1)]
+)
+def test_synthetic_tables_have_size_and_range_of_the_real_ones(name, low, high, step):
+    dataset = read_manifest(REPOSITORY)[name]
+    made = delimited.substitute(dataset)
+    table = values(made)
+    features, target = table[:, :-1], table[:, -1]
+    assert made.data == f"substitute: {dataset.substitute.says}"
+    assert table.shape == (dataset.rows, len(dataset.features) + 1)
+    assert np.isfinite(table).all() and (features.std(axis=0) > 0.1).all()
+    assert low <= target.min() and target.max() <= high
+    assert (np.isin(target, [low, high]) | (target % step == 0)).all()
+    centred = np.column_stack([features - features.mean(axis=0), np.ones(len(features))])
+    residual = target - centred @ np.linalg.lstsq(centred, target, rcond=None)[0]
+    assert 0.1 < 1 - residual.var() / target.var() < 0.9  # something to learn, and not all of it linear
+
+
+def test_the_table_that_scikit_learn_ships_is_the_real_wdbc():
+    dataset = read_manifest(REPOSITORY)["wdbc"]
+    table = delimited.substitute(dataset)
+    assert (table.data, table.source) == ("real", "scikit-learn load_breast_cancer")
+    assert delimited.substitute(replace(dataset, content_sha256="0" * 64)).data.startswith("substitute: ")
+
+
+@pytest.mark.parametrize(("name", "shape"), [("breast_cancer", (569, 31)), ("diabetes", (442, 11))])
+def test_shipped_stand_ins_of_other_data_are_substitutes(name, shape):
+    table = delimited.substitute(read_manifest(REPOSITORY)[name])
+    assert table.data.startswith("substitute: ") and str(shape[0]) in table.data
+    assert values(table).shape == shape and set(values(table)[:, -1]) == {0, 1}

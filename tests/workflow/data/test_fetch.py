@@ -1,0 +1,734 @@
+"""The data layer against a local server: every way a file can be missing, late or wrong, and what stands in."""
+
+import hashlib
+import io
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tarfile
+import time
+import tracemalloc
+import types
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from numpy.testing import assert_array_equal
+
+from tests.workflow import webserver
+from workflow.data import delimited, download, fetch
+from workflow.data.fetch import DataUnavailable
+from workflow.data.places import Prepared, substitutes_allowed, superseded
+
+Answer, closed_port = webserver.Answer, webserver.closed_port
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+REAL_MIRROR = os.environ.get("NOREGRET_DATA", "")
+DELIMITED = ["abalone", "cadata", "breast_cancer", "wdbc", "australian", "diabetes"]
+RAW = b"M,0.5,7\nF,0.25,9\n?,1,1\nI,0.125,11\n"
+WRONG = b"<html>please log in to this network, it is longer than the file</html>"
+VALUES = np.array([[1, 0.5, 7], [2, 0.25, 9], [3, 0.125, 11]])
+CONTENT = hashlib.sha256(b"sex,length,target\n" + VALUES.astype("<f8").tobytes()).hexdigest()
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture
+def server():
+    running = webserver.Server()
+    yield running
+    running.close()
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch):
+    monkeypatch.setattr(download, "WAITS", (0.01, 0.01))
+    for name in ("NOREGRET_DATA", "NOREGRET_SUBSTITUTES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("no_proxy", "*")
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A checkout whose manifest knows one small data set, `toy`, and no URL of it."""
+    write_manifest(tmp_path / "checkout")
+    return tmp_path / "checkout"
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    (tmp_path / "mirror" / "toy").mkdir(parents=True)
+    (tmp_path / "mirror" / "toy" / "toy.data").write_bytes(RAW)
+    return tmp_path / "mirror"
+
+
+def write_manifest(root: Path, *sources: dict, content: str = CONTENT) -> None:
+    toy = {
+        "title": "three animals",
+        "licence": "CC0",
+        "citation": "nobody",
+        "mirror": {"path": "toy/toy.data", "sha256": sha256(RAW), "bytes": len(RAW)},
+        "sources": [{"stated_by": "this test", **source} for source in sources],
+        "rows": 3,
+        "separator": ",",
+        "columns": {"sex": "code", "length": "mm", "rings": "rings"},
+        "target": "rings",
+        "codes": {"sex": {"M": 1, "F": 2, "I": 3}},
+        "content_sha256": content,
+        "substitute": {
+            "made_by": "regression",
+            "says": "a toy",
+            "shape": {"centre": 10, "spread": 0.3, "low": 1, "high": 29, "step": 1},
+        },
+    }
+    (root / "data").mkdir(parents=True, exist_ok=True)
+    (root / "data" / "manifest.yaml").write_text(yaml.safe_dump({"toy": toy}, sort_keys=False))
+
+
+def source(url: str, content: bytes = RAW) -> dict:
+    return {"url": url, "sha256": sha256(content), "bytes": len(content), "verified": True}
+
+
+def refusal(root: Path) -> str:
+    with pytest.raises(DataUnavailable) as caught:
+        fetch.prepare("toy", root=root, substitutes=False)
+    return str(caught.value)
+
+
+def raw_files(root: Path) -> list[str]:
+    return sorted(path.name for path in (root / "data" / "raw").rglob("*") if path.is_file())
+
+
+def values(path: Path) -> np.ndarray:
+    return np.column_stack([column.to_numpy() for column in pq.read_table(path).columns])
+
+
+# where a file may come from
+
+
+def test_a_mirror_directory_gives_a_table_with_its_provenance(root, mirror, monkeypatch):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    path = fetch.prepare("toy", root=root, substitutes=False)
+    assert path == root / "data" / "prepared" / "toy.parquet"
+    assert_array_equal(values(path), VALUES)
+    assert pq.read_schema(path).names == ["sex", "length", "target"]
+    assert fetch.provenance(path) == {
+        "name": "toy",
+        "data": "real",
+        "content_sha256": CONTENT,
+        "source": "mirror",
+        "licence": "CC0",
+        "citation": "nobody",
+        "features": {"sex": "code", "length": "mm"},
+    }
+    assert (root / "data" / "raw" / "toy" / "toy.data").read_bytes() == RAW
+
+
+def test_a_mirror_may_be_a_url(root, mirror, server, monkeypatch):
+    server.serve("/files/toy/toy.data", RAW)
+    for address in (f"{server.url}/files", f"{server.url}/files/", mirror.as_uri()):
+        monkeypatch.setenv("NOREGRET_DATA", address)
+        path = fetch.prepare("toy", root=root, substitutes=False)
+        assert fetch.provenance(path)["source"] == "mirror"
+        (root / "data" / "raw" / "toy" / "toy.data").unlink()
+
+
+def test_without_a_mirror_the_canonical_url_is_asked_and_remembered(root, server):
+    url = server.serve("/toy.data", RAW)
+    write_manifest(root, source(url))
+    first = fetch.prepare("toy", root=root, substitutes=False)
+    content = first.read_bytes()
+    first.unlink()
+    assert fetch.prepare("toy", root=root, substitutes=False).read_bytes() == content
+    assert fetch.provenance(first)["source"] == url
+    assert server.hits["/toy.data"] == 1
+
+
+@pytest.mark.parametrize("kind", ["zip", "tgz"])
+def test_a_member_is_taken_out_of_an_archive(root, server, kind):
+    stream = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(stream, "w") as archive:
+            archive.writestr("folder/toy.data", RAW)
+    else:
+        with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+            info = tarfile.TarInfo("folder/toy.data")
+            info.size = len(RAW)
+            archive.addfile(info, io.BytesIO(RAW))
+    packed = stream.getvalue()
+    entry = source(server.serve("/toy", packed), packed)
+    write_manifest(root, {**entry, "member": {"path": "other.data", "sha256": sha256(RAW)}})
+    assert "expected an archive with other.data" in refusal(root)
+    write_manifest(root, {**entry, "member": {"path": "folder/toy.data", "sha256": sha256(RAW)}})
+    assert_array_equal(values(fetch.prepare("toy", root=root, substitutes=False)), VALUES)
+
+
+def test_a_mirror_that_lacks_the_file_falls_back_to_the_canonical_url(root, mirror, server, monkeypatch, capsys):
+    (mirror / "toy" / "toy.data").unlink()
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    write_manifest(root, source(server.serve("/toy.data", RAW)))
+    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=False))["source"].startswith("http")
+    assert "toy/toy.data: No such file or directory" in capsys.readouterr().err
+
+
+def test_a_wrong_file_in_a_mirror_is_reported_and_left_alone(root, mirror, server, monkeypatch, capsys):
+    (mirror / "toy" / "toy.data").write_bytes(WRONG)
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    write_manifest(root, source(server.serve("/toy.data", RAW)))
+    fetch.prepare("toy", root=root, substitutes=False)
+    assert (mirror / "toy" / "toy.data").read_bytes() == WRONG
+    said = capsys.readouterr().err
+    assert f"got sha256 {sha256(WRONG)} ({len(WRONG)} bytes)" in said and f"expected sha256 {sha256(RAW)}" in said
+
+
+def test_each_source_has_its_own_checksum(root, server):
+    shorter = RAW.rstrip(b"\n")  # as hosts without the last newline serve it
+    write_manifest(root, source(server.serve("/toy.csv", shorter), shorter))
+    path = fetch.prepare("toy", root=root, substitutes=False)
+    path.unlink()
+    fetch.prepare("toy", root=root, substitutes=False)  # data/raw holds the shorter file, and that is right
+    assert fetch.provenance(path)["content_sha256"] == CONTENT
+    assert server.hits["/toy.csv"] == 1
+
+
+def test_a_file_put_into_raw_by_hand_is_used(root):
+    raw = root / "data" / "raw" / "toy" / "toy.data"
+    raw.parent.mkdir(parents=True)
+    raw.write_bytes(RAW)
+    path = fetch.prepare("toy", root=root, substitutes=False)
+    assert fetch.provenance(path)["source"] == "data/raw, put there by hand"
+
+
+# what can go wrong
+
+
+def test_a_corrupted_raw_file_is_set_aside_and_replaced(root, mirror, monkeypatch, capsys):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    raw = root / "data" / "raw" / "toy" / "toy.data"
+    for damaged in (RAW[:9], RAW.replace(b"7", b"8"), b""):
+        raw.parent.mkdir(parents=True, exist_ok=True)
+        raw.write_bytes(damaged)
+        fetch.prepare("toy", root=root, substitutes=False)
+        aside = raw.with_name(f"toy.data.{sha256(damaged)[:8]}.corrupt")
+        assert raw.read_bytes() == RAW and aside.read_bytes() == damaged
+        assert f"set aside as {aside.name}" in capsys.readouterr().err
+
+
+def test_a_missing_page_is_asked_for_once(root, server):
+    write_manifest(root, source(f"{server.url}/gone"))
+    assert "HTTP 404" in refusal(root)
+    assert server.hits["/gone"] == 1
+
+
+def test_wrong_bytes_are_asked_for_once(root, server):
+    write_manifest(root, {**source(server.serve("/toy.data", WRONG)), "verified": False})
+    assert "/toy.data (checksum not verified by us): expected sha256" in refusal(root)
+    server.hits.clear()
+    assert f"got sha256 {sha256(WRONG)} ({len(WRONG)} bytes)" in refusal(root)
+    assert server.hits["/toy.data"] == 1
+    assert raw_files(root) == []
+
+
+@pytest.mark.parametrize(
+    "trouble", [Answer(status=503), Answer(RAW, sends=9), Answer(RAW[:9])], ids=["503", "truncated", "short"]
+)
+def test_transient_trouble_is_tried_again(root, server, trouble):
+    attempts = 4 if trouble.sends else 3  # the first bytes of a broken transfer count as progress
+    write_manifest(root, source(server.serve("/toy.data", trouble)))
+    refusal(root)
+    assert server.hits["/toy.data"] == attempts
+    assert raw_files(root) == (["toy.data.part", "toy.data.part.json"] if trouble.sends else [])
+    server.serve("/toy.data", trouble, trouble, RAW)
+    assert_array_equal(values(fetch.prepare("toy", root=root, substitutes=False)), VALUES)
+    assert server.hits["/toy.data"] == 3
+    assert raw_files(root) == ["toy.data", "toy.data.source"]
+
+
+def test_a_download_that_gave_up_is_continued_and_the_refusal_says_so(root, server):
+    write_manifest(root, source(server.serve("/toy.data", Answer(RAW, sends=9), Answer(status=404))))
+    assert "toy.data.part keeps the 9 bytes that came: another try goes on there" in refusal(root)
+    server.serve("/toy.data", Answer(RAW, ranges=True))
+    assert_array_equal(values(fetch.prepare("toy", root=root, substitutes=False)), VALUES)
+    assert server.asked[-1]["Range"] == "bytes=9-"
+
+
+def test_a_transfer_that_trickles_ends(root, server, monkeypatch):
+    monkeypatch.setattr(download, "WINDOW", 0.0)
+    monkeypatch.setattr(download, "RATE", 1e12)
+    write_manifest(root, source(server.serve("/toy.data", RAW)))
+    assert "too slow: expected at least" in refusal(root)
+
+
+def test_a_refused_connection_is_found_out_once_per_host_and_soon(root, monkeypatch):
+    monkeypatch.undo()  # the real waits
+    monkeypatch.delenv("NOREGRET_DATA", raising=False)
+    monkeypatch.setenv("no_proxy", "*")
+    host = f"http://127.0.0.1:{closed_port()}"
+    write_manifest(root, source(f"{host}/a"), source(f"{host}/b"), source(f"{host}/c"))
+    start = time.monotonic()
+    message = refusal(root)
+    assert time.monotonic() - start < 3
+    assert message.count("Connection refused") == 3
+
+
+def test_a_network_that_swallows_everything_does_not_hold_up_the_substitute(root, monkeypatch):
+    monkeypatch.setattr(download, "CONNECT", 0.1)
+
+    def swallow(*_: object, **__: object) -> socket.socket:
+        time.sleep(1)
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr(download.socket, "create_connection", swallow)
+    write_manifest(root, source(f"http://127.0.0.1:{closed_port()}/a"))
+    start = time.monotonic()
+    fetch.prepare("toy", root=root, substitutes=True)
+    assert time.monotonic() - start < 0.8
+
+
+def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirror, server, monkeypatch):
+    (mirror / "toy" / "toy.data").write_bytes(WRONG)
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    closed = f"http://127.0.0.1:{closed_port()}/toy.data"
+    write_manifest(root, source(f"{server.url}/gone"), source(closed), source(server.serve("/toy.data", RAW[:9])))
+    raw = root / "data" / "raw" / "toy" / "toy.data"
+    raw.parent.mkdir(parents=True)
+    raw.write_bytes(RAW[:5])
+    message = refusal(root)
+    for expected in (
+        f"{raw}: expected sha256 {sha256(RAW)} ({len(RAW)} bytes), got sha256 {sha256(RAW[:5])} (5 bytes)",
+        f"NOREGRET_DATA={mirror}, toy/toy.data: expected",
+        f"{server.url}/gone: HTTP 404",
+        f"{closed}: no connection to 127.0.0.1: Connection refused",
+        f"{server.url}/toy.data: expected sha256 {sha256(RAW)}",
+        "set NOREGRET_DATA to a directory (or URL of one) that contains toy/toy.data",
+        "put the file at data/raw/toy/toy.data",
+        "NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values stay undecided.",
+        "NOREGRET_SUBSTITUTES=preferred does so at every scale and downloads nothing.",
+        "`python -m workflow.fetch toy --substitutes allowed`",
+    ):
+        assert expected in message
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("ftp://127.0.0.1/x", "expected a directory or a http, https or file URL, got ftp:"),
+        ("http://127.0.0.1:x/", "not a URL: Port could not be cast"),
+        ("/nowhere", "no such directory"),
+    ],
+)
+def test_a_mirror_that_is_none_is_named(root, monkeypatch, address, reason):
+    monkeypatch.setenv("NOREGRET_DATA", address)
+    assert reason in refusal(root)
+
+
+def test_a_manifest_that_expects_other_content_is_an_error_in_both_modes(root, mirror, monkeypatch):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    write_manifest(root, content="0" * 64)
+    with pytest.raises(DataUnavailable, match="manifest and parser disagree"):
+        fetch.prepare("toy", root=root, substitutes=True)
+
+
+def test_a_target_that_cannot_be_written_is_named_and_no_reason_for_a_substitute(root, mirror, monkeypatch):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    (root / "data" / "raw").write_text("a file where a folder must be")  # holds for root too, unlike permissions
+    for substitutes in (False, True):
+        with pytest.raises(DataUnavailable, match=r"data/raw/toy/toy\.data: cannot be written"):
+            fetch.prepare("toy", root=root, substitutes=substitutes)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_named(root, mirror, monkeypatch):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    (root / "data").chmod(0o555)
+    try:
+        assert "cannot be written (Permission denied)" in refusal(root)
+    finally:
+        (root / "data").chmod(0o755)
+
+
+def test_a_failure_in_the_middle_of_writing_leaves_the_old_table(root, mirror, monkeypatch):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    path = fetch.prepare("toy", root=root, substitutes=False)
+    before = path.read_bytes()
+
+    def full(_: object, half_written: Path, **__: object) -> None:
+        half_written.write_bytes(b"PAR1")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(fetch.pq, "write_table", full)
+    assert "No space left on device" in refusal(root)
+    assert path.read_bytes() == before
+    assert [found.name for found in path.parent.iterdir()] == ["toy.parquet"]
+
+
+# substitutes
+
+
+def test_a_substitute_is_labelled_and_lies_elsewhere(root):
+    path = fetch.prepare("toy", root=root, substitutes=True)
+    assert path == root / "data" / "prepared" / "or-substitute" / "toy.parquet"
+    header = fetch.provenance(path)
+    assert header["data"] == "substitute: a toy"
+    assert header["source"] == "generated by workflow.fetch"
+    assert header["content_sha256"] != CONTENT
+    assert values(path).shape == VALUES.shape
+
+
+def test_where_substitutes_are_allowed_real_data_are_still_preferred(root, mirror, monkeypatch):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    real = fetch.prepare("toy", root=root, substitutes=False)
+    allowed = fetch.prepare("toy", root=root, substitutes=True)
+    assert allowed != real and allowed.read_bytes() == real.read_bytes()
+
+
+def test_the_same_bytes_come_out_twice(root, tmp_path):
+    write_manifest(tmp_path / "other")
+    first, again = (fetch.prepare("toy", root=place, substitutes=True) for place in (root, tmp_path / "other"))
+    assert first.read_bytes() == again.read_bytes()
+
+
+def test_what_scikit_learn_ships_counts_as_real_only_where_it_is_the_very_table(root):
+    entries = yaml.safe_load((REPOSITORY / "data" / "manifest.yaml").read_text())
+    shipped = {name: {**entries[name], "sources": []} for name in ("wdbc", "breast_cancer")}
+    (root / "data" / "manifest.yaml").write_text(yaml.safe_dump(shipped, sort_keys=False))
+    header = fetch.provenance(fetch.prepare("wdbc", root=root, substitutes=False))
+    assert (header["data"], header["source"]) == ("real", "scikit-learn load_breast_cancer")
+    with pytest.raises(DataUnavailable, match=r"no verified copy of breast_cancer/breast-cancer-wisconsin\.data"):
+        fetch.prepare("breast_cancer", root=root, substitutes=False)
+
+
+@pytest.mark.parametrize("said", ["", "allowed", "preferred"])
+@pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
+def test_at_paper_scale_substitutes_are_asked_for(monkeypatch, scale, said):
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", said)
+    assert substitutes_allowed(scale) is (scale != "paper" or said != "")
+
+
+@pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
+def test_substitutes_that_are_asked_for_in_other_words_are_an_error(root, monkeypatch, capsys, scale):
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", "yes")
+    message = "NOREGRET_SUBSTITUTES: expected allowed, preferred or nothing, got 'yes': correct or unset it"
+    with pytest.raises(DataUnavailable, match=message):
+        substitutes_allowed(scale)
+    monkeypatch.chdir(root)
+    write_manifest(root, source("http://127.0.0.1:9/toy.data"))
+    assert fetch.main(["toy"]) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["url", "mirror", "archive"])
+def test_where_substitutes_are_preferred_no_server_is_asked(root, server, monkeypatch, kind):
+    url = server.serve("/files/toy/toy.data", RAW)
+    member = {"member": {"path": "toy.data", "sha256": sha256(RAW)}} if kind == "archive" else {}
+    if kind == "mirror":
+        monkeypatch.setenv("NOREGRET_DATA", f"{server.url}/files")
+    else:
+        write_manifest(root, {**source(url), **member})
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", "preferred")
+    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "substitute: a toy"
+    assert f"{'toy/toy.data' if kind == 'mirror' else url}: not asked, since NOREGRET_SUBSTITUTES=preferred" in refusal(root)
+    assert not server.hits["/files/toy/toy.data"] and not (root / "data" / "raw").exists()
+    if kind != "archive":
+        monkeypatch.setenv("NOREGRET_SUBSTITUTES", "allowed")
+        assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "real"
+
+
+@pytest.mark.parametrize("place", ["raw", "mirror", "file URL"])
+def test_where_substitutes_are_preferred_a_file_of_this_machine_is_real(root, mirror, monkeypatch, place):
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", "preferred")
+    if place == "raw":
+        (mirror / "toy").rename(root / "data" / "toy")
+        (root / "data" / "raw").mkdir()
+        (root / "data" / "toy").rename(root / "data" / "raw" / "toy")
+    else:
+        monkeypatch.setenv("NOREGRET_DATA", str(mirror) if place == "mirror" else mirror.as_uri())
+    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "real"
+
+
+def test_where_substitutes_are_preferred_what_ships_with_scikit_learn_is_real(root, monkeypatch):
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", "preferred")
+    (root / "data" / "manifest.yaml").write_bytes((REPOSITORY / "data" / "manifest.yaml").read_bytes())
+    assert fetch.provenance(fetch.prepare("wdbc", root=root, substitutes=True))["data"] == "real"
+    assert fetch.provenance(fetch.prepare("abalone", root=root, substitutes=True))["data"].startswith("substitute: ")
+
+
+def test_a_real_table_that_was_prepared_before_is_copied(root, mirror, server, monkeypatch):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    real = fetch.prepare("toy", root=root, substitutes=False)
+    monkeypatch.delenv("NOREGRET_DATA")
+    shutil.rmtree(root / "data" / "raw")
+    write_manifest(root, source(server.serve("/toy.data", RAW)))
+    for said in ("", "preferred"):
+        monkeypatch.setenv("NOREGRET_SUBSTITUTES", said)
+        path = fetch.prepare("toy", root=root, substitutes=True)
+        assert path.parent.name == "or-substitute" and path.read_bytes() == real.read_bytes()
+    assert server.hits["/toy.data"] == 0
+
+
+@pytest.mark.parametrize("harm", ["cut", "flipped", "foreign", "of other content", "a substitute"])
+def test_a_table_prepared_before_that_is_not_the_real_one_is_reported_and_not_used(root, mirror, monkeypatch, capsys, harm):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    real = fetch.prepare("toy", root=root, substitutes=False)
+    monkeypatch.delenv("NOREGRET_DATA")
+    shutil.rmtree(root / "data" / "raw")
+    content = bytearray(real.read_bytes())
+    content[content.index(np.float64(0.125).tobytes())] ^= 1
+    if harm == "cut":
+        real.write_bytes(content[:-20])
+    elif harm == "flipped":
+        real.write_bytes(content)
+    elif harm == "foreign":
+        pq.write_table(pa.table({"x": [1]}), real)
+    elif harm == "of other content":
+        write_manifest(root, content="0" * 64)
+    else:
+        real.unlink()
+        fetch.prepare("toy", root=root, substitutes=True).replace(real)
+    capsys.readouterr()
+    before = real.read_bytes()
+    made = fetch.prepare("toy", root=root, substitutes=True)
+    said = capsys.readouterr().err
+    assert fetch.provenance(made)["data"] == "substitute: a toy"
+    assert f"toy: {real} is not used: " in said
+    assert real.read_bytes() == before
+
+
+def test_a_substitute_is_superseded_by_a_real_table_alone(root, mirror, monkeypatch):
+    fetch.prepare("toy", root=root, substitutes=True)
+    assert not superseded("toy", root=root)
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    real = fetch.prepare("toy", root=root, substitutes=False)
+    assert superseded("toy", root=root)
+    fetch.prepare("toy", root=root, substitutes=True)
+    assert not superseded("toy", root=root)
+    real.unlink()
+    assert not superseded("toy", root=root)
+
+
+def test_the_rules_import_no_numerical_library():
+    """Each job is a process that reads the rules anew."""
+    rules = [REPOSITORY / "Snakefile", *sorted((REPOSITORY / "workflow" / "rules").glob("*.smk"))]
+    statement = r"^(?:from workflow\S* )?import (?:\([^)]*\)|.+)"
+    lines = [found for path in rules for found in re.findall(statement, path.read_text(), flags=re.MULTILINE)]
+    assert any("workflow.data.places" in line for line in lines)
+    heavy = "*{'numpy', 'pandas', 'pyarrow', 'scipy', 'sklearn'} & set(sys.modules)"
+    code = "\n".join([*lines, f"import sys; print({heavy})"])
+    found = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == ""
+
+
+# other formats
+
+
+TINY = pa.table({"word": ["a", "b"], "number": pa.array([1, 2], pa.int32())})
+
+
+@pytest.fixture
+def tiny(root, monkeypatch):
+    """A data set of a format `tiny`, whose module keeps in `seen` what it was given; substitutes claim to be real."""
+
+    def parse(dataset, raw):
+        if raw.read_bytes() != RAW:
+            raise DataUnavailable("parse met another file")
+        return Prepared(TINY, "1" * 64, "", features={"word": "a word"})
+
+    def substitute(dataset, calibration):
+        module.seen.append(calibration.read_bytes() if calibration else None)
+        return Prepared(TINY.slice(0, 1), "2" * 64, "made", features={"word": "a word"})
+
+    module = types.SimpleNamespace(seen=[], parse=parse, substitute=substitute)
+    monkeypatch.setitem(sys.modules, "tiny_format", module)
+    monkeypatch.setitem(fetch.FORMATS, "tiny", "tiny_format")
+    write_tiny(root)
+    return module
+
+
+def write_tiny(root: Path, **changes: object) -> None:
+    entry = {
+        "title": "two words",
+        "format": "tiny",
+        "licence": "CC0",
+        "citation": "nobody",
+        "mirror": {"path": "toy/toy.data", "sha256": sha256(RAW), "bytes": len(RAW)},
+        "calibration": {"path": "more/shape.csv", "sha256": sha256(b"shape"), "bytes": 5},
+        "sources": [],
+        "substitute": {"made_by": "tiny", "says": "one word"},
+    }
+    kept = {name: value for name, value in {**entry, **changes}.items() if value is not None}
+    (root / "data" / "manifest.yaml").write_text(yaml.safe_dump({"toy": kept}, sort_keys=False))
+
+
+def test_another_format_has_its_own_columns_and_the_same_header(root, mirror, monkeypatch, tiny):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    path = fetch.prepare("toy", root=root, substitutes=True)
+    table = pq.read_table(path)
+    assert table.to_pydict() == TINY.to_pydict() and table.schema.types == TINY.schema.types
+    assert fetch.provenance(path) == {
+        "name": "toy",
+        "data": "real",
+        "content_sha256": "1" * 64,
+        "source": "mirror",
+        "licence": "CC0",
+        "citation": "nobody",
+        "features": {"word": "a word"},
+    }
+    assert tiny.seen == []
+
+
+def test_what_is_made_is_a_substitute_even_if_its_maker_says_otherwise(root, tiny):
+    header = fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))
+    assert (header["data"], header["source"]) == ("substitute: one word", "made")
+    assert header["licence"] == "not that of toy: see source"
+    assert tiny.seen == [None]
+
+
+def test_a_maker_may_label_its_substitute_itself(root, tiny):
+    tiny.substitute = lambda *_: Prepared(TINY, "2" * 64, "made", "substitute: two words")
+    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "substitute: two words"
+
+
+def test_where_substitutes_are_refused_none_is_made(root, tiny):
+    assert "no verified copy of toy/toy.data" in refusal(root)
+    assert tiny.seen == []
+
+
+@pytest.mark.parametrize("kind", ["directory", "url"])
+def test_a_calibration_file_comes_from_a_mirror_and_is_kept(root, mirror, server, monkeypatch, tiny, kind):
+    (mirror / "toy" / "toy.data").unlink()
+    (mirror / "more").mkdir()
+    (mirror / "more" / "shape.csv").write_bytes(b"shape")
+    server.serve("/files/more/shape.csv", b"shape")
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror) if kind == "directory" else f"{server.url}/files")
+    fetch.prepare("toy", root=root, substitutes=True)
+    monkeypatch.delenv("NOREGRET_DATA")
+    fetch.prepare("toy", root=root, substitutes=True)
+    assert tiny.seen == [b"shape", b"shape"]
+    assert raw_files(root) == ["shape.csv", "shape.csv.source"]
+
+
+def test_a_wrong_calibration_file_is_reported_and_not_used(root, mirror, monkeypatch, tiny, capsys):
+    (mirror / "toy" / "toy.data").unlink()
+    (mirror / "more").mkdir()
+    (mirror / "more" / "shape.csv").write_bytes(b"other")
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    fetch.prepare("toy", root=root, substitutes=True)
+    assert tiny.seen == [None]
+    assert f"more/shape.csv: expected sha256 {sha256(b'shape')}" in capsys.readouterr().err
+
+
+def test_a_verified_file_that_cannot_be_parsed_is_an_error_in_both_modes(root, mirror, monkeypatch, tiny):
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    (mirror / "toy" / "toy.data").write_bytes(WRONG)
+    write_tiny(root, mirror={"path": "toy/toy.data", "sha256": sha256(WRONG), "bytes": len(WRONG)})
+    for substitutes in (True, False):
+        with pytest.raises(DataUnavailable, match="parse met another file"):
+            fetch.prepare("toy", root=root, substitutes=substitutes)
+    assert tiny.seen == []
+
+
+def test_a_large_mirror_file_is_copied_in_constant_memory(root, mirror, monkeypatch, tiny):
+    big = bytes(32 << 20)
+    (mirror / "toy" / "toy.data").write_bytes(big)
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    write_tiny(root, mirror={"path": "toy/toy.data", "sha256": sha256(big), "bytes": len(big)})
+    tiny.parse = lambda dataset, raw: Prepared(TINY, "1" * 64, "")
+    tracemalloc.start()
+    try:
+        fetch.prepare("toy", root=root, substitutes=False)
+        fetch.prepare("toy", root=root, substitutes=False)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (root / "data" / "raw" / "toy" / "toy.data").stat().st_size == 32 << 20
+    assert peak < 4 << 20
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"format": "smoke signals"}, "expected a format among delimited, nasbench101, tiny, got 'smoke signals'"),
+        ({"format": None, "calibration": None}, "expected the fields rows, separator, columns, target, content_sha256, got none"),
+        ({"licence": None}, "expected the fields licence, got none"),
+        ({"colour": "blue"}, "got colour: correct the entry"),
+    ],
+)
+def test_an_entry_that_lacks_something_is_named(root, tiny, changes, reason):
+    write_tiny(root, **changes)
+    message = refusal(root)
+    assert "toy" in message and reason in message
+
+
+# the command line, the manifest, real data
+
+
+def test_the_command_prepares_what_it_can_and_says_what_it_cannot(root, mirror, monkeypatch, capsys):
+    monkeypatch.chdir(root)
+    assert fetch.main(["toy"]) == 1
+    said = capsys.readouterr().err
+    assert "no verified copy of toy/toy.data" in said and "Traceback" not in said
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    assert fetch.main(["nonsense", "toy"]) == 1
+    assert "expected a data set of data/manifest.yaml (toy), got 'nonsense'" in capsys.readouterr().err
+    assert (root / "data" / "prepared" / "toy.parquet").is_file()
+    assert fetch.main(["toy", "--substitutes", "allowed", "-o", str(root / "here.parquet")]) == 0
+    assert fetch.provenance(root / "here.parquet")["data"] == "real"
+
+
+def test_one_output_path_is_for_one_name(capsys):
+    with pytest.raises(SystemExit):
+        fetch.main(["abalone", "cadata", "-o", "x.parquet"])
+    assert "-o takes one NAME, got 2" in capsys.readouterr().err
+
+
+def test_outside_a_checkout_the_command_says_where_to_go(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert fetch.main(["abalone"]) == 1
+    assert "run from the repository root" in capsys.readouterr().err
+
+
+def test_provenance_of_a_foreign_file_is_refused(tmp_path):
+    (tmp_path / "foreign.parquet").write_bytes(b"PAR1 but no")
+    for name in ("foreign.parquet", "missing.parquet"):
+        with pytest.raises(DataUnavailable, match="cannot read it"):
+            fetch.provenance(tmp_path / name)
+
+
+def test_the_manifest_is_complete_and_consistent():
+    datasets = fetch.read_manifest(REPOSITORY)
+    assert list(datasets) == [*DELIMITED, "nasbench101"]
+    for name, dataset in datasets.items():
+        assert dataset.mirror.path.startswith(f"{name}/") and dataset.sources
+        assert dataset.format == ("delimited" if name in DELIMITED else name) and dataset.format in fetch.FORMATS
+        checksums = [*dataset.accepted, *(source.sha256 for source in dataset.sources)]
+        assert all(len(checksum) == 64 and int(checksum, 16) for checksum in checksums)
+        for one in dataset.sources:
+            assert one.url.startswith("https://") and one.stated_by
+            assert not one.member or one.member["sha256"] in dataset.accepted
+    for name in DELIMITED:
+        dataset = datasets[name]
+        assert dataset.substitute.made_by in delimited.MAKERS
+        assert dataset.target in dataset.columns and len(dataset.content_sha256) == 64
+    calibration = datasets["nasbench101"].calibration
+    assert calibration.path == "nasbench101_partial/partial_6v_2ops.csv" and len(calibration.sha256) == 64
+
+
+@pytest.mark.skipif(not REAL_MIRROR, reason="needs the real data: set NOREGRET_DATA to a mirror of data/manifest.yaml")
+@pytest.mark.parametrize("name", DELIMITED)
+def test_real_data_have_the_expected_content(tmp_path, name, monkeypatch):
+    monkeypatch.setenv("NOREGRET_DATA", REAL_MIRROR)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "manifest.yaml").write_bytes((REPOSITORY / "data" / "manifest.yaml").read_bytes())
+    path = fetch.prepare(name, root=tmp_path, substitutes=False)
+    dataset = fetch.read_manifest(tmp_path)[name]
+    assert fetch.provenance(path)["content_sha256"] == dataset.content_sha256
+    assert values(path).shape == (dataset.rows, len(dataset.features) + 1)

@@ -1,0 +1,154 @@
+"""The picture of the rover's terrain: obstacles, the trajectory and its value where the problem has them."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from matplotlib.collections import PatchCollection
+from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
+from numpy.testing import assert_allclose
+from PIL import Image
+
+from problems import rover
+from workflow.draw import picture
+from workflow.draw.drawers import Best, terrain
+from workflow.draw.style import look
+from workflow.measure.store import Store
+from workflow.plan.cells import Cell, Paper
+from workflow.plan.digest import with_data
+from workflow.trace import record
+
+SMOOTH = {"domain": "unit", "ends": "control-points", "smoothing": "default"}
+EXACT = {"domain": "extended", "ends": "curve", "smoothing": "none"}
+LINE = np.linspace(rover.START, rover.GOAL, 30).ravel()
+
+
+def cost(query, parameters):
+    return float(np.sum(rover.costs(query[None], **parameters)))
+
+
+def best_of(query, curve="DuMBO", parameters=SMOOTH, **changes):
+    shown = {"value": cost(query, parameters), "label": "negative reward", "unit": "", "g": np.empty(0), "seed": 3,
+             "evaluation": 1, "evaluations": 3, "compared": 3, "libraries": {}}  # fmt: skip
+    return Best(query=query, curve=curve, **{**shown, **changes})
+
+
+def lines(ax, n):
+    """The drawn lines with so many points."""
+    return [line for line in ax.lines if len(line.get_xdata()) == n]
+
+
+def labels(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_obstacles_are_where_the_problem_has_them():
+    ax = terrain.trajectory(best_of(LINE), SMOOTH).still.axes[0]
+    (squares,) = [found for found in ax.collections if isinstance(found, PatchCollection)]
+    corners = np.array([path.vertices[:4] for path in squares.get_paths()])  # (113, 4, 2)
+    assert_allclose(corners.mean(axis=1), rover.OBSTACLES, rtol=0, atol=1e-12)
+    assert_allclose(np.ptp(corners, axis=1), 0.05, rtol=1e-9)
+    middles = np.random.default_rng(2).uniform(0, 1, (300, 2))
+    covered = ((corners.min(axis=1) <= middles[:, None]) & (middles[:, None] < corners.max(axis=1))).all(axis=2).any(axis=1)
+    assert (covered == rover.blocked(middles)).all()
+
+
+def test_what_lies_outside_looks_like_an_obstacle():
+    ax = terrain.trajectory(best_of(LINE), SMOOTH).still.axes[0]
+    assert to_hex(ax.get_facecolor()).upper() == terrain.ROUGH
+    square = next(patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_fill())
+    assert (square.get_xy(), square.get_width(), square.get_height()) == ((0, 0), 1, 1)
+    assert to_hex(square.get_facecolor()) == "#ffffff"
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    assert left < 0 < 1 < right and low < 0 < 1 < high
+
+
+@pytest.mark.parametrize("parameters", [SMOOTH, EXACT], ids=["smooth", "exact"])
+def test_the_trajectory_and_its_control_points_are_those_of_the_problem(parameters):
+    query = np.random.default_rng(3).random(60)
+    ax = terrain.trajectory(best_of(query, parameters=parameters), parameters).still.axes[0]
+    (curve,) = lines(ax, 1000)
+    expected = rover.trajectory(query, domain=parameters["domain"], smoothing=parameters["smoothing"])
+    assert_allclose(curve.get_xydata(), expected)
+    assert curve.get_color() == look("DuMBO").colour
+    (points,) = lines(ax, 30)
+    assert_allclose(points.get_xydata(), rover.control_points(query, domain=parameters["domain"]))
+    assert (points.get_linestyle(), points.get_marker(), points.get_color()) == ("None", "o", look("DuMBO").colour)
+    joined = [line.get_xydata() for line in lines(ax, 2)]
+    ends = (points if parameters["ends"] == "control-points" else curve).get_xydata()[[0, -1]]
+    assert_allclose(joined, [[rover.START, ends[0]], [rover.GOAL, ends[1]]])
+    marks = {line.get_marker(): line.get_xydata()[0] for line in lines(ax, 1)}
+    assert_allclose([marks["s"], marks["*"]], [rover.START, rover.GOAL])
+
+
+def test_the_trajectory_is_named_with_its_cost_and_drawn_as_its_algorithm():
+    ax = terrain.trajectory(best_of(LINE, "TuRBO@complete+slow"), SMOOTH).still.axes[0]
+    first, second = ax.get_legend().legend_handles[:2]
+    assert labels(ax)[:2] == ["TuRBO@complete+slow, seed 3: 7.504", "its control points"]
+    (curve,) = lines(ax, 1000)
+    assert curve.get_color() == first.get_color() == second.get_color() == look("TuRBO").colour
+    assert curve._unscaled_dash_pattern == look("TuRBO").dash
+    assert first.get_linewidth() == curve.get_linewidth()
+
+
+def test_the_legend_says_what_is_paid_and_where():
+    ax = terrain.trajectory(best_of(LINE), SMOOTH).still.axes[0]
+    for part in ("start", "goal", "its control points", "ground: 0.05 per unit of length", "obstacles, outside: 20.05",
+                 "from them to the first and last control point"):  # fmt: skip
+        assert part in labels(ax)
+    assert "from them to the ends of the trajectory" in labels(terrain.trajectory(best_of(LINE), EXACT).still.axes[0])
+    assert ax.get_xlabel() == "x (sides of the unit square)" and ax.get_ylabel() == "y (sides of the unit square)"
+
+
+def test_the_parts_of_the_cost_and_the_conventions_are_said():
+    found = terrain.trajectory(best_of(np.full(60, 0.5)), SMOOTH).facts
+    assert found == (
+        "cost of the trajectory 0, of missing start and goal 18 (by control points)",
+        "control points in [0, 1]²",
+        "the trajectory is the least-squares cubic of all control points",
+    )
+    other = terrain.trajectory(best_of(LINE, parameters=EXACT), EXACT).facts
+    assert "control points in [-0.1, 1.1]²" in other and "the trajectory is a spline through all control points" in other
+    assert set(terrain.FITS) == set(rover.SMOOTHING)
+
+
+def test_another_value_than_the_recorded_one_is_confessed():
+    facts = terrain.trajectory(best_of(LINE, value=7.0), SMOOTH).facts
+    assert facts[-1] == "NOT THE RECORDED VALUE: computed here, it is 7.504, recorded is 7"
+
+
+def test_a_trajectory_that_leaves_the_square_is_followed_not_too_far():
+    query = np.tile([0.0, 0.0, 0.05, 0.0, 1.0, 1.0], 10)
+    ax = terrain.trajectory(best_of(query, parameters=EXACT), EXACT).still.axes[0]
+    curve = lines(ax, 1000)[0].get_xydata()
+    assert curve.min() < -0.1
+    for (low, high), values in zip((ax.get_xlim(), ax.get_ylim()), curve.T, strict=True):
+        assert low == pytest.approx(max(values.min(), -terrain.FARTHEST) - terrain.MARGIN)
+        assert high == pytest.approx(min(values.max(), 1 + terrain.FARTHEST) + terrain.MARGIN)
+    assert ax.get_aspect() == 1
+
+
+def test_it_is_drawn_from_records_into_one_file(tmp_path):
+    """As by the command: the cheapest of all evaluations, the same bytes again, a title and small print that name it."""
+    entry = {"is": "rover.trajectory_planning", **SMOOTH, "noise": 0.0, "budget": 2, "room": 1, "init": {"n": 1}}
+    cell = Cell(paper="toy", scale="paper", problem="rover", algorithm="DuMBO", seeds=(0,), budget=2, problem_entry=entry,
+                algorithm_entry={"is": "random_search.RandomSearch"})  # fmt: skip
+    line = {"id": "best-rover", "is": "terrain.trajectory", "problem": "rover", "curves": ["DuMBO"]}
+    paper = Paper("toy", "paper", {"scales": {"paper": {}}, "pictures": [line]}, (cell,), {("rover", "DuMBO"): cell}, {})
+    query = np.vstack([np.full(60, 0.5), LINE])
+    header = {
+        "paper": "toy", "seed": 0, "status": "complete", "digest": with_data(cell.digest, ""),
+        "display": {"label": "negative reward", "unit": "", "sign": -1}, "provenance": {"libraries": {}},
+    }  # fmt: skip
+    columns = {"evaluation": np.arange(2.0), "query": query, "true": np.array([-cost(one, SMOOTH) for one in query])}
+    record.write(tmp_path / cell.record(0), header, columns)
+    store = Store(paper, tmp_path)
+    paths = [picture.draw(paper, store, "best-rover", tmp_path / name) for name in ("one", "two")]
+    assert [path.name for path in paths[0]] == ["best-rover.png"]
+    assert len({hashlib.sha256(found[0].read_bytes()).hexdigest() for found in paths}) == 1
+    with Image.open(paths[0][0]) as still:
+        seen = np.asarray(still.convert("RGB")).astype(int)
+    assert (seen[:, [0, -1]] == 255).all()  # nothing is cut at the sides
+    colour = [int(look("DuMBO").colour[i : i + 2], 16) for i in (1, 3, 5)]
+    assert (np.abs(seen - colour).max(axis=2) < 3).sum() > 500

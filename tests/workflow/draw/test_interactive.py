@@ -1,0 +1,66 @@
+"""The JSON of a figure holds what is drawn: thinned, with its ends, and with no number that JSON lacks."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from workflow.draw import interactive
+from workflow.draw.panels import Dots, Line, Panel
+from workflow.draw.style import look
+
+
+def line(label="DuMBO", n=1000, **changes):
+    x = np.arange(1.0, n + 1)
+    known = {"x": x, "centre": 1 / x, "low": 0.5 / x, "high": 2 / x, "n": 5}
+    return Line(label, look(label), **{**known, **changes})
+
+
+def written(*lines, **options):
+    panel = Panel(
+        "title", "t", "regret", options, lines=list(lines), dots=[Dots("A", look("A"), (0, 1), np.array([0.5, np.nan]))]
+    )
+    return json.loads(interactive.as_json("whole", [panel]))["panels"][0]
+
+
+def test_a_long_line_is_thinned_and_keeps_its_ends():
+    panel = written(line())
+    x = panel["xs"][panel["lines"][0]["x"]]
+    assert (x[0], x[-1]) == (1, 1000)
+    assert len(x) <= interactive.POINTS + 2
+    assert panel["lines"][0]["centre"][-1] == pytest.approx(1e-3, rel=1e-3)
+    assert len(panel["lines"][0]["high"]) == len(x)
+
+
+def test_on_a_logarithmic_axis_the_beginning_keeps_its_points():
+    even = written(line())
+    logarithmic = written(line(), xscale="log", yscale="log")
+    assert sum(x <= 30 for x in logarithmic["xs"][0]) > 20 > sum(x <= 30 for x in even["xs"][0])
+    assert (even["log"], logarithmic["log"]) == ([False, False], [True, True])
+
+
+def test_lines_on_the_same_points_share_them():
+    panel = written(line(), line("TuRBO"), line("short", n=5))
+    assert [each["x"] for each in panel["lines"]] == [0, 0, 1]
+    assert len(panel["xs"]) == 2
+
+
+def test_numbers_have_four_digits_and_gaps_are_null():
+    panel = written(line(n=3, centre=np.array([np.nan, 1.23456789, np.inf]), low=np.full(3, np.nan), high=np.full(3, np.nan)))
+    assert panel["lines"][0]["centre"] == [None, 1.235, None]
+    assert "low" not in panel["lines"][0]
+    assert panel["dots"][0]["values"] == [0.5, None]
+
+
+def test_levels_and_dashes_are_told_apart():
+    panel = written(line(), line("uniform"), line("GO-UCB", fitted="t^2"), lines={"optimum": 1.5})
+    assert panel["levels"] == {"optimum": 1.5}
+    dashes = [tuple(each["dash"]) for each in panel["lines"]]
+    assert dashes[0] == ()
+    assert dashes[1] == tuple(interactive.DOTTED)
+
+
+@pytest.mark.parametrize("name", ["GP-BUCB", "Async-TS", "GP-UCB", "uniform", "DuMBO"])
+def test_every_pattern_of_a_look_has_a_dash(name):
+    assert all(length > 0 for length in interactive._dash(SimpleNamespace(look=look(name), fitted="")))

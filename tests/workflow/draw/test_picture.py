@@ -1,0 +1,369 @@
+"""Pictures of the best design: the right evaluation, bars as thick as their areas, limbs where the simulator has them."""
+
+import hashlib
+from importlib.metadata import version
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from numpy.testing import assert_allclose, assert_array_equal
+from PIL import Image
+
+from problems import structures as problem
+from workflow.draw import picture
+from workflow.draw.drawers import Best, frames, gait
+from workflow.draw.style import BLUE, VERMILLION
+from workflow.measure import report
+from workflow.measure.store import NotRun, Store
+from workflow.plan import selection
+from workflow.plan.cells import Cell, Paper
+from workflow.plan.digest import with_data
+from workflow.plan.resolve import PlanError
+from workflow.trace import record
+
+TRUSS = {"is": "structures.truss25", "load": "official", "alpha": 20, "noise": 0.1, "budget": 3, "room": 1, "init": {"n": 1}}
+CHEETAH = {"is": "halfcheetah.linear_policy", "episodes": 2, "noise": 0.1, "budget": 3, "room": 1, "init": {"n": 1}}
+WEIGHT = {"label": "weight", "unit": "100 lb", "sign": -1}
+SPEED = {"label": "forward velocity", "unit": "m/s", "sign": 1}
+LIGHTEST = (np.array(problem.LIGHTEST["official", 20.0]) - 0.01) / 4.99
+OPTIMAL = (np.array([side for height in problem.HEIGHTS["correct"] for side in (0.5, height)]) - 0.5) / 4.5
+
+
+class Runs:
+    """A paper with one picture, and the records that it reads: `add(curve, seed, query=..., true=..., true_g=...)`."""
+
+    def __init__(self, root, entry=TRUSS, display=WEIGHT, drawer="frames.truss", **line):
+        self.root, self.entry, self.display, self.cells = root, entry, display, {}
+        self.line = {"id": "best", "is": drawer, "problem": "p", "curves": ["A", "B"], **line}
+        for curve in ("A", "B"):
+            self.cells[curve] = Cell(
+                paper="toy", scale="paper", problem="p", algorithm=curve, seeds=(0, 1), budget=3, problem_entry=entry,
+                algorithm_entry={"is": "random_search.RandomSearch"},
+            )  # fmt: skip
+
+    def add(self, curve, seed, true, true_g=None, query=LIGHTEST, **libraries):
+        made, n = self.cells[curve], len(true)
+        header = {
+            "paper": "toy", "seed": seed, "status": "complete", "digest": with_data(made.digest, ""), "display": self.display,
+            "provenance": {"libraries": {"numpy": f"of {curve}{seed}", **libraries}},
+        }  # fmt: skip
+        columns = {"evaluation": np.arange(n), "query": np.tile(query, (n, 1)) + 1e-9 * np.arange(n)[:, None], "true": true}
+        columns |= {} if true_g is None else {"true_g": np.array(true_g, dtype=float)}
+        record.write(self.root / made.record(seed), header, {k: np.asarray(v, dtype=float) for k, v in columns.items()})
+
+    @property
+    def paper(self):
+        entry = {"scales": {"paper": {}}, "pictures": [self.line]}
+        return Paper("toy", "paper", entry, tuple(self.cells.values()), {("p", c): cell for c, cell in self.cells.items()}, {})
+
+    def store(self, **options):
+        return Store(self.paper, self.root, **options)
+
+    def best(self, **options):
+        return picture.best_of(self.store(**options), selection.picture_cells(self.paper, "best"))
+
+    def draw(self, folder, **options):
+        return picture.draw(self.paper, self.store(**options), "best", folder)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """The lightest feasible design is the third one of B with seed 1; lighter ones are not feasible."""
+    runs = Runs(tmp_path)
+    runs.add("A", 0, [-5, -4, -1], [[-1, -1], [0, -1], [-1, 0.01]])
+    runs.add("A", 1, [-2, -9, -9], [[1, -5], [-1, -1], [-1, -1]])
+    runs.add("B", 0, [-8, -7, -6], [[-1, -1]] * 3)
+    runs.add("B", 1, [-1, -4.5, -3], [[9, 9], [-1, -1], [-0.5, 0]])
+    return runs
+
+
+def hashes(paths):
+    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+
+
+def best_of(query, g=(-1.0, -1.0), **changes):
+    shown = {"value": 2.5, "label": "weight", "unit": "100 lb", "curve": "A", "seed": 0, "evaluation": 1, "evaluations": 3,
+             "compared": 3, "libraries": {}}  # fmt: skip
+    return Best(query=np.asarray(query), g=np.array(g), **{**shown, **changes})
+
+
+def shown(monkeypatch, module, name):
+    """The list into which a drawer's pictures go as they are made."""
+    drawer, kept = getattr(module, name), []
+    monkeypatch.setattr(module, name, lambda *arguments: kept.append(drawer(*arguments)) or kept[-1])
+    return kept
+
+
+def words(figure):
+    return " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
+
+
+# the best evaluation
+
+
+def test_the_best_feasible_evaluation_of_all_curves_and_seeds_is_found(runs):
+    best = runs.best()
+    assert (best.curve, best.seed, best.evaluation, best.evaluations, best.compared) == ("B", 1, 3, 3, 12)
+    assert (best.value, best.label, best.unit, best.quantity) == (3.0, "weight", "100 lb", "300 lb")
+    assert (best.g.tolist(), best.violation) == ([-0.5, 0], 0)
+    assert_allclose(best.query, LIGHTEST + 2e-9, rtol=0, atol=1e-12)
+    assert best.libraries == {"numpy": "of B1"}
+
+
+def test_without_a_feasible_one_it_is_the_least_violation_and_then_the_value(tmp_path):
+    runs = Runs(tmp_path)
+    for curve in ("A", "B"):
+        for seed in (0, 1):
+            runs.add(curve, seed, [-1, -2, -3], [[3, -9], [2, 1], [5, 5]])
+    runs.add("B", 0, [-1, -2, -2], [[2, 0.5], [0.5, 1.5], [1.5, 0.5]])
+    best = runs.best()
+    assert (best.curve, best.seed, best.evaluation, best.violation, best.value) == ("B", 0, 2, 2.0, 2.0)
+
+
+def test_the_first_of_equals_is_taken_and_a_problem_may_have_no_constraints(tmp_path):
+    runs = Runs(tmp_path, display=SPEED)
+    for curve in ("B", "A"):
+        for seed in (1, 0):
+            runs.add(curve, seed, [1, 2, 2])
+    best = runs.best()
+    assert (best.curve, best.seed, best.evaluation, best.violation, best.g.size) == ("A", 0, 2, 0, 0)
+    assert best.quantity == "2 m/s"
+
+
+def test_what_has_not_been_run_is_said(runs, tmp_path, monkeypatch):
+    for seed in (0, 1):
+        (runs.root / runs.cells["B"].record(seed)).unlink()
+    kept = shown(monkeypatch, frames, "truss")
+    with pytest.raises(record.BadRecord, match="found no file"):
+        runs.draw(tmp_path)
+    runs.draw(tmp_path, partial=True)
+    assert "not run: B" in words(kept[0].still)
+    for seed in (0, 1):
+        (runs.root / runs.cells["A"].record(seed)).unlink()
+    with pytest.raises(NotRun, match=r"expected a record of toy/p/A, toy/p/B, found none"):
+        runs.draw(tmp_path, partial=True)
+
+
+# files and words
+
+
+def test_redrawn_files_are_the_same_bytes(runs, tmp_path):
+    first, second = runs.draw(tmp_path / "one"), runs.draw(tmp_path / "two")
+    assert [path.name for path in first] == ["best.png"]
+    assert hashes(first) == hashes(second)
+
+
+def test_a_feasible_picture_says_what_it_shows(runs, tmp_path, monkeypatch):
+    kept = shown(monkeypatch, frames, "truss")
+    runs.line["note"] = "a note"
+    runs.draw(tmp_path)
+    text = words(kept[0].still)
+    for part in ("toy best", "scale paper", "best feasible of 12 evaluations: B seed 1, evaluation 3 of 3", "weight 300 lb",
+                 "constraints g (feasible where <= 0): -0.5, 0", "load official", "greatest displacement 0.35 of 0.35 in",
+                 "a note"):  # fmt: skip
+        assert part in text
+    assert kept[0].still.get_suptitle() == "best weight: 300 lb"
+    assert "FEASIBLE" not in text
+
+
+def test_an_infeasible_picture_says_so_in_red(tmp_path, monkeypatch):
+    runs = Runs(tmp_path, title="The lightest truss")
+    for curve in ("A", "B"):
+        for seed in (0, 1):
+            runs.add(curve, seed, [-1, -2, -3], [[0.25, 0.5]] * 3)
+    kept = shown(monkeypatch, frames, "truss")
+    runs.draw(tmp_path)
+    title = kept[0].still._suptitle
+    assert title.get_text() == "The lightest truss\nNOT FEASIBLE: the least violation in 12 evaluations, none of them feasible"
+    assert title.get_color() == picture.WARNING
+    assert "least infeasible (violations sum to 0.75) of 12 evaluations" in words(kept[0].still)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": "worst"}, "unknown picture 'best'; known: worst"),
+        ({"is": "frames.bridge"}, r"picture best: `is: frames.bridge`: no bridge in workflow/draw/drawers/frames.py"),
+        ({"is": "cars.best"}, "no file workflow/draw/drawers/cars.py; known: frames, gait"),
+        ({"curves": ["C"]}, "no run makes the curve 'C'"),
+    ],
+)
+def test_mistakes_in_the_yaml_are_named(runs, tmp_path, change, message):
+    runs.line |= change
+    with pytest.raises(PlanError, match=message):
+        runs.draw(tmp_path)
+
+
+def test_the_command_line_fails_with_a_sentence(capsys):
+    assert picture.main(["bkb", "nothing"]) == 1
+    assert "error: papers/bkb.yaml: unknown picture 'nothing'; known: none" in capsys.readouterr().err
+
+
+def test_the_command_line_writes_where_figures_lie(runs, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(report, "load", lambda name, scale, seeds: runs.paper)
+    assert picture.main(["toy", "best", "--scale", "paper"]) == 0
+    assert capsys.readouterr().err == "wrote figures/paper/toy/best.png\n"
+    with Image.open("figures/paper/toy/best.png") as still:
+        assert still.size[0] == 1344
+        assert (np.asarray(still.convert("RGB"))[:, [0, -1]] == 255).all()  # nothing is cut at the sides
+
+
+# structures
+
+
+def test_a_projection_keeps_lengths_and_looks_from_the_front_and_above():
+    turned = frames.project(np.eye(3))  # rows are where x, y and z go
+    assert_allclose(turned @ turned.T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(turned) == pytest.approx(1)  # right, up and towards the viewer: nothing is mirrored
+    assert turned[2, 1] > 0.9 and turned[0, 0] > 0.9 and turned[1, 2] < -0.8
+
+
+def test_bars_are_as_thick_as_their_areas_and_coloured_by_the_sign_of_their_stress():
+    drawn = frames.truss(best_of(LIGHTEST), {"load": "official"})
+    tower, chart = drawn.still.axes[:2]
+    _, bars = tower.collections
+    seen = {node: frames.project(np.array([place]))[0, :2] for node, place in problem.NODES.items()}
+    where = {np.round([seen[a], seen[b]], 6).tobytes(): i for i, (a, b) in enumerate(problem.BARS)}
+    order = [where[np.round(segment, 6).tobytes()] for segment in bars.get_segments()]
+    assert sorted(order) == list(range(25))
+    areas = np.array(problem.LIGHTEST["official", 20.0])
+    assert_allclose(bars.get_linewidths(), frames.PER_AREA * areas[order], rtol=1e-9)
+    assert_allclose([bar.get_width() for bar in chart.patches], areas, rtol=1e-9)
+    truss = problem.assemble(problem.NODES, problem.BARS, problem.SUPPORTS, problem.LOADS["official"], 1e7)
+    stresses = truss.respond(areas[None])[0][0]
+    assert [text.get_text() for text in chart.texts] == [f"{stress / 40_000:+.2f}" for stress in stresses]
+    colours = bars.get_colors()
+    assert ((colours[:, 0] > colours[:, 2]) == (stresses[order] > 0)).all()  # reddish in tension, bluish in compression
+    assert [label.get_text() for label in chart.get_yticklabels()][:2] == ["1-2", "1-4"]
+
+
+def test_bars_behind_are_painted_first():
+    drawn = frames.truss(best_of(LIGHTEST), {"load": "M2"})
+    bars = drawn.still.axes[0].collections[1]
+    depth = {}
+    for a, b in problem.BARS:
+        ends = frames.project(np.array([problem.NODES[a], problem.NODES[b]]))
+        depth[np.round(ends[:, :2], 6).tobytes()] = ends[:, 2].mean()
+    assert (np.diff([depth[np.round(segment, 6).tobytes()] for segment in bars.get_segments()]) >= -1e-9).all()
+    assert sum("lb" in text.get_text() for text in drawn.still.axes[0].texts) == 4  # loads on four nodes
+
+
+def test_a_cantilever_is_drawn_to_its_heights_and_widths():
+    drawn = frames.cantilever(best_of(OPTIMAL), {"displacement": "correct"})
+    heights, widths = problem.HEIGHTS["correct"], np.full(25, 0.5)
+    for ax, sides in zip(drawn.still.axes[:2], (heights, widths), strict=True):
+        corners = np.array([path.vertices[:4] for path in ax.collections[0].get_paths()])  # (25, 4, 2)
+        assert_allclose(np.ptp(corners[..., 1], axis=1), sides, rtol=1e-9)
+        assert_allclose(corners[..., 0].min(axis=1), 4.0 * np.arange(25))
+        assert_allclose(np.ptp(corners[..., 0], axis=1), 4.0)
+        assert_allclose(corners[..., 1].mean(axis=1), 0, atol=1e-12)
+    stresses = 500 * 4.0 * np.arange(25, 0, -1) * 6 / (0.5 * np.array(heights) ** 2)  # M c / I, I = w h^3 / 12
+    expected = frames.UNSIGNED(stresses / 40_000)
+    assert_allclose(drawn.still.axes[0].collections[0].get_facecolors(), expected, atol=1e-9)
+    assert "deflection of the tip 2.5 of 2.5 in" in drawn.facts
+
+
+def test_a_deflection_that_is_not_enforced_is_said():
+    drawn = frames.cantilever(best_of(OPTIMAL), {"displacement": "official-code"})
+    assert "deflection of the tip 2.5 of 2.5 in, not enforced (displacement: official-code)" in drawn.facts
+
+
+# the gait
+
+
+def test_capsules_surround_their_limbs():
+    limbs = np.array([[[0.0, 0.0], [1.0, 0.0]], [[2.0, 1.0], [2.0, 0.5]]])
+    outlines = gait.capsules(limbs)
+    nearest = np.clip(outlines[0, :, 0], 0, 1)
+    assert_allclose(np.hypot(outlines[0, :, 0] - nearest, outlines[0, :, 1]), gait.RADIUS, rtol=1e-9)
+    assert_allclose(np.ptp(outlines[1], axis=0), [2 * gait.RADIUS, 0.5 + 2 * gait.RADIUS], rtol=0.02)
+    x, y = outlines[0].T
+    area = abs(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1))) / 2
+    assert area == pytest.approx(2 * gait.RADIUS + np.pi * gait.RADIUS**2, rel=2e-3)
+
+
+def body(speed, n=gait.FRAMES):
+    """A stiff cheetah (n, 8, 2, 2) that glides at so many m/s, its back leg behind its front leg."""
+    limbs = np.array([[[-0.5, 0.6], [0.5, 0.6]], [[0.5, 0.6], [0.7, 0.8]], [[-0.5, 0.6], [-0.4, 0.4]], [[-0.4, 0.4], [-0.5, 0.2]],
+                      [[-0.5, 0.2], [-0.4, 0.05]], [[0.5, 0.6], [0.6, 0.4]], [[0.6, 0.4], [0.5, 0.2]],
+                      [[0.5, 0.2], [0.6, 0.05]]])  # fmt: skip
+    return limbs + np.stack([speed * 0.05 * np.arange(n), np.zeros(n)], axis=-1)[:, None, None]
+
+
+def test_the_strip_shows_poses_at_their_true_places_with_their_times():
+    moving = body(4.0)
+    figure = gait.strip(moving)
+    together, *alone = figure.axes
+    assert len(together.collections) == len(alone) == 8
+    torsos = [pose.get_paths()[gait.ORDER.index(0)].vertices[:, 0] for pose in together.collections]
+    middles = [(torso.min() + torso.max()) / 2 for torso in torsos]
+    assert_allclose(middles, 4.0 * 0.2 * np.arange(8), atol=1e-9)  # every 0.2 s
+    assert [ax.get_title() for ax in alone] == [f"{25 + 0.2 * i:.1f} s" for i in range(8)]
+    assert_allclose([np.mean(ax.get_xlim()) for ax in alone], middles, atol=1e-9)
+    assert together.get_title(loc="left") == "light to full colour: 25.0 s to 26.4 s"
+    faces = alone[0].collections[0].get_facecolors()[:, :3]
+    assert_allclose(faces[gait.ORDER.index(2)], to_rgb(VERMILLION))
+    assert_allclose(faces[gait.ORDER.index(7)], to_rgb(BLUE))
+    brightness = [pose.get_facecolors()[:, :3].mean() for pose in together.collections]
+    assert (np.diff(brightness) < 0).all()  # the last one in full colour
+    assert_allclose(together.collections[-1].get_facecolors()[:, :3], faces)
+
+
+def test_a_rearing_cheetah_is_not_cut():
+    rearing = body(1.0) + np.array([0, 1.0])
+    for ax in gait.strip(rearing).axes:
+        assert ax.get_ylim()[1] > 1.8
+
+
+def test_the_camera_follows():
+    pictures = np.array(gait.frames(body(3.0, 4), best_of(np.zeros(102))))
+    assert pictures.shape == (4, 220, 480, 3)
+    columns = {}
+    for name, colour in (("back", VERMILLION), ("front", BLUE)):
+        near = np.abs(pictures - 255 * np.array(to_rgb(colour))).max(axis=-1) < 3  # (4, 220, 480)
+        assert near.any(axis=(1, 2)).all()
+        columns[name] = np.array([np.nonzero(one)[1].mean() for one in near])
+    assert np.ptp(columns["back"]) < 2 and np.ptp(columns["front"]) < 2  # pixels, while the ground passes below
+    assert (columns["back"] < columns["front"]).all()
+    assert all((pictures[i] != pictures[i + 1]).any() for i in range(3))
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Episodes of 90 steps, of which 30 are shown."""
+    pytest.importorskip("mujoco", reason="needs gymnasium, mujoco and imageio")
+    monkeypatch.setattr(gait, "HORIZON", 90)
+    monkeypatch.setattr(gait, "FIRST", 40)
+    monkeypatch.setattr(gait, "FRAMES", 30)
+    return (np.random.default_rng(3).random(102) < 0.5).astype(float)
+
+
+def test_a_simulated_gait_becomes_a_still_and_an_animation(short, tmp_path):
+    runs = Runs(tmp_path, CHEETAH, SPEED, "gait.stick_figure", curves=["A"])
+    runs.cells["A"] = Cell(**{**vars(runs.cells["A"]), "seeds": (0,)})
+    runs.add("A", 0, [0.1, 0.2, 0.3], [[-1.0]] * 3, query=short * 0.9, mujoco=version("mujoco"), gymnasium=version("gymnasium"))
+    first, second = runs.draw(tmp_path / "one"), runs.draw(tmp_path / "two")
+    assert [path.name for path in first] == ["best.png", "best.gif"]
+    assert hashes(first) == hashes(second)
+    with Image.open(first[1]) as moving:
+        assert (moving.n_frames, moving.size, moving.info["duration"], moving.info["loop"]) == (30, (480, 220), 50, 0)
+        assert moving.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
+    assert first[1].stat().st_size < 400_000
+
+
+def test_the_simulators_are_named_and_another_motion_is_confessed(short, monkeypatch):
+    monkeypatch.setattr(gait, "frames", lambda body, best: tuple(body))
+    env = gait.halfcheetah.make()
+    policy = gait.halfcheetah.normalise(env).policy(gait.halfcheetah.weights(short))
+    speed = np.mean([gait.halfcheetah.episode(env, policy, seed, 90)[0] for seed in (0, 100)])
+    versions = {"mujoco": version("mujoco"), "gymnasium": "0.1"}
+    true = gait.stick_figure(best_of(short, value=speed, unit="m/s", libraries=versions), {"episodes": 2})
+    assert f"mujoco {versions['mujoco']}" in true.facts
+    assert f"gymnasium 0.1, drawn with {version('gymnasium')}" in true.facts
+    assert not any("NOT THE RECORDED" in fact for fact in true.facts)
+    assert_array_equal(true.frames, gait.halfcheetah.skeleton(env, policy, 0, 70)[40:])
+    assert true.rate == 20
+    other = gait.stick_figure(best_of(short, value=speed + 1, unit="m/s"), {"episodes": 2})
+    assert any(fact.startswith("NOT THE RECORDED MOTION") and f"{speed:.4g} m/s" in fact for fact in other.facts)
+    assert "mujoco of unknown version" in other.facts[1]

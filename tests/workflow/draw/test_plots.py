@@ -1,0 +1,553 @@
+"""Figures and tables: the same bytes when redrawn, substitutes that cannot be missed, extrapolations that look like such."""
+
+import hashlib
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+from scipy import stats
+
+from tests.workflow.synthetic import Toy, noisy
+from workflow.draw import panels, plots, style, tabulate
+from workflow.measure.store import BadRecords
+from workflow.plan import selection
+from workflow.plan.expand import load
+from workflow.plan.resolve import PlanError, papers
+
+FIGURE = {
+    "id": "f",
+    "metric": "cumulative_regret",
+    "relative_to": "uniform",
+    "curves": ["A", "B"],
+    "panels": [{"problem": "p", "title": "P"}],
+}
+
+
+@pytest.fixture
+def toy(tmp_path):
+    toy = Toy(tmp_path, seeds=3)
+    for name, level in (("A", 0.9), ("B", 0.7), ("uniform", 0.4)):
+        toy.add(name, noisy(level, 0.05))
+    toy.entry["figures"] = [FIGURE]
+    return toy
+
+
+def hashes(paths):
+    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+
+
+def words(toy, name="f"):
+    found = panels.panels_of(toy.paper, toy.store(), name)
+    return plots._small_print(toy.paper, name, found), found
+
+
+def test_redrawn_files_are_the_same_bytes(toy, tmp_path):
+    first = plots.draw(toy.paper, toy.store(), "f", tmp_path / "one")
+    second = plots.draw(toy.paper, toy.store(), "f", tmp_path / "two")
+    assert [path.suffix for path in first] == [".pdf", ".png", ".csv", ".json"]
+    assert hashes(first) == hashes(second)
+
+
+def test_csv_holds_what_is_drawn(toy, tmp_path):
+    drawn = pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path)[2])
+    last = drawn[(drawn["curve"] == "A") & (drawn["x"] == 60)].iloc[0]
+    ratio = toy.store().relative(toy.cells["p", "A"], "cumulative_regret", toy.cells["p", "uniform"])[:, -1]
+    assert last["centre"] == pytest.approx(ratio.mean())
+    assert last["low"] < last["centre"] < last["high"]
+    assert (last["seeds"], last["data"], last["kind"]) == (3, "real", "measured")
+
+
+def test_small_print_says_scale_seeds_budget_reading_and_data(toy):
+    text, _ = words(toy)
+    for part in ("toy f", "scale paper", "3 seeds", "60 evaluations", "reading: default", "95 % t interval", "real data"):
+        assert part in text
+
+
+def test_a_substitute_is_in_print_csv_and_panel(tmp_path):
+    toy = Toy(tmp_path, scale="quick", data="substitute: a synthetic table", seeds=2)
+    for name in ("A", "B", "uniform"):
+        toy.add(name, noisy(0.5))
+    toy.entry["figures"] = [FIGURE]
+    text, found = words(toy)
+    assert "SUBSTITUTE: a synthetic table" in text
+    assert "real data" not in text
+    figure = plots._figure(found, text)
+    assert "SUBSTITUTE DATA" in [item.get_text() for item in figure.axes[0].texts]
+    assert set(panels.drawn(found)["data"]) == {"substitute: a synthetic table"}
+
+
+def test_extrapolations_are_labelled_and_lighter(toy):
+    toy.add("C", lambda seed: {"true": 0.5, "timing.ask": np.arange(20.0)}, budget=20)
+    toy.entry["figures"] = [
+        {"id": "f", "metric": "seconds", "curves": ["A", "C"], "extrapolate": {"from": 5, "to": 40}, "panels": [{"problem": "p"}]}
+    ]
+    lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
+    assert [bool(line.fitted) for line in lines] == [False, False, True]
+    fitted = lines[2]
+    assert fitted.label == "C: fitted $t^x$"
+    assert 1.9 < float(fitted.fitted.removeprefix("t^")) < 2.3  # sums of 0, 1, 2, ... seconds
+    assert (fitted.x[0], fitted.x[-1]) == (20, pytest.approx(40))
+    assert plots._looks(fitted)["alpha"] < 1
+    assert plots._looks(fitted)["linestyle"] != plots._looks(lines[1])["linestyle"]
+
+
+def test_panels_of_cut_variants_are_left_out(tmp_path):
+    toy = Toy(tmp_path, scale="quick", seeds=2)
+    toy.add("A", noisy(0.5), variant="b-1")
+    shared = {"metric": "seconds", "problem": "p", "curves": ["A"]}
+    toy.entry["figures"] = [
+        {"id": "f", **shared, "panels": [{"variant": "b-1", "title": "one"}, {"variant": "b-2", "title": "two"}]},
+        {"id": "none", **shared, "panels": [{"variant": "b-2"}]},
+    ]
+    assert [panel.title for panel in panels.panels_of(toy.paper, toy.store(), "f")] == ["one"]
+    with pytest.raises(PlanError, match="leaves out all its panels"):
+        panels.panels_of(toy.paper, toy.store(), "none")
+
+
+def test_controls_keep_their_default_run(toy):
+    toy.add("A", noisy(0.8), variant="b-1")
+    toy.entry["figures"] = [
+        {"id": "f", "metric": "seconds", "variant": "b-1", "curves": ["A"], "controls": ["B"], "panels": [{"problem": "p"}]}
+    ]
+    assert [run.name for run in selection.figure_runs(toy.paper, "f")] == ["toy/p/A+b-1", "toy/p/B"]
+
+
+def test_a_study_gives_a_line_per_column_and_split(toy):
+    toy.study("s", lambda seed: {"q": [1, 1, 2, 2], "t": [1, 10, 1, 10], "low": [1, 2, 3, 4 + seed], "high": [2, 3, 4, 5]})
+    toy.entry["figures"] = [{"id": "f", "panels": [{"study": "s", "x": "t", "y": ["low", "high"], "split": "q"}]}]
+    lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
+    assert [line.label for line in lines] == ["low, q = 1", "low, q = 2", "high, q = 1", "high, q = 2"]
+    assert lines[1].centre.tolist() == [3, 5]
+
+
+def test_dots_show_every_seed_under_every_planned_reading(toy, tmp_path):
+    toy.add("A", noisy(0.3), reading="code")
+    toy.entry["figures"] = [
+        {"id": "f", "kind": "dots", "metric": "recommendation_regret", "curves": ["A", "B"], "readings": ["default", "code"],
+         "panels": [{"problem": "p"}]}
+    ]  # fmt: skip
+    rows = panels.panels_of(toy.paper, toy.store(), "f")[0].dots
+    assert [(row.label, row.hollow) for row in rows] == [("A", False), ("A@code", True), ("B", False)]
+    assert len(pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path)[2])) == 9
+
+
+def test_an_unknown_figure_names_the_known(toy):
+    with pytest.raises(PlanError, match="unknown figure 'g'; known: f"):
+        selection.figure_runs(toy.paper, "g")
+
+
+def test_a_partial_figure_says_what_is_missing(toy):
+    for seed in range(3):
+        (toy.root / toy.cells["p", "B"].record(seed)).unlink()
+    found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
+    assert "not run: B" in plots._small_print(toy.paper, "f", found)
+
+
+def test_a_band_may_be_one_standard_error(toy):
+    toy.entry["figures"] = [{**FIGURE, "band": "se"}]
+    text, (panel,) = words(toy)
+    assert "mean and one standard error" in text
+    line = panel.lines[0]
+    ratio = toy.store().relative(toy.cells["p", "A"], "cumulative_regret", toy.cells["p", "uniform"])
+    assert line.centre == pytest.approx(ratio.mean(axis=0))
+    assert (line.centre - line.low) == pytest.approx(stats.sem(ratio, axis=0))
+    assert (line.high - line.centre) == pytest.approx(stats.sem(ratio, axis=0))
+
+
+def test_a_single_seed_has_no_standard_error(tmp_path):
+    toy = Toy(tmp_path, seeds=1)
+    toy.add("A", noisy(0.9))
+    toy.entry["figures"] = [{"id": "f", "metric": "simple_regret", "band": "se", "panels": [{"problem": "p", "curves": ["A"]}]}]
+    line = panels.panels_of(toy.paper, toy.store(), "f")[0].lines[0]
+    assert np.isfinite(line.centre).all() and np.isnan(line.low).all() and np.isnan(line.high).all()
+
+
+@pytest.mark.parametrize("band", ["se", "ci95", "ci95-log", "iqr", "none"])
+def test_a_regret_of_zero_is_no_number_on_a_logarithmic_axis(tmp_path, band):
+    """A reaches the optimum after 30 evaluations, in some seeds earlier; B is there from the beginning."""
+    toy = Toy(tmp_path, seeds=3)
+    toy.add("A", lambda seed: {"true": np.where(np.arange(60) < 30 - 10 * seed, 0.5, 1.0)})
+    toy.add("B", lambda seed: {"true": 1.0})
+    shown = {"metric": "simple_regret", "yscale": "log", "band": band, "lines": {"none": 0.0, "some": 0.1}}
+    toy.entry["figures"] = [{"id": "f", **shown, "panels": [{"problem": "p", "curves": ["A", "B"]}]}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = panels.panels_of(toy.paper, toy.store(), "f")
+        ax = axes_of(found)
+        plots.draw(toy.paper, toy.store(), "f", tmp_path / "out")
+        toy.entry["figures"] = [{"id": "f", **shown, "panels": [{"problem": "p", "curves": ["B"], "lines": {"none": 0.0}}]}]
+        assert np.isfinite(axes_of(panels.panels_of(toy.paper, toy.store(), "f")).get_ylim()).all()
+    a, b = (line.get_ydata() for line in ax.lines[:2])
+    assert np.isnan(a[30:]).all() and np.isnan(b).all()
+    centre = found[0].lines[0].centre
+    assert a[:30][centre[:30] > 0].tolist() == centre[:30][centre[:30] > 0].tolist() != []
+    assert 0 < ax.get_ylim()[0] < 0.5 <= ax.get_ylim()[1]
+    assert [text.get_text() for text in ax.texts] == ["some"]
+    drawn = pd.read_csv(tmp_path / "out" / "f.csv")
+    if band != "ci95-log":  # the geometric mean of a zero is none
+        assert (drawn[drawn["curve"] == "B"]["centre"] == 0).all()
+
+
+def test_looks_are_fixed_distinct_and_readable_in_grey():
+    bbkb = ["Global-BBKB", "GlobalLocal-BBKB", "BKB", "GP-UCB", "GP-BUCB", "GP-BUCB-Lemma1", "Async-TS", "eps-greedy", "uniform"]
+    looks = [style.look(name) for name in bbkb]
+    assert len({look.colour for look in looks}) == len(bbkb)
+    assert len({(look.marker, look.dash) for look in looks}) == len(bbkb)
+    assert style.look("a method of next year") == style.look("a method of next year")
+    assert all(max(np.dot(to_rgb(look.colour), [0.3, 0.59, 0.11]) for look in [style.look(name)]) < 0.8 for name in style.LOOKS)
+    assert len({style.look("BKB", n) for n in range(5)}) == 5
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_no_two_methods_of_a_paper_look_alike(paper):
+    names = list(load(paper, "paper").entry["algorithms"])
+    assert len({style.look(name) for name in names}) == len(names)
+
+
+def test_several_readings_of_an_algorithm_in_a_panel_look_different(toy):
+    toy.entry["readings"]["other"] = {"says": "another", "algorithms": {"A": {"beta": "other"}}}
+    for reading in ("code", "other"):
+        toy.add("A", noisy(0.4), reading=reading)
+    curves = ["A", "A@code", "A@other"]
+    toy.entry["figures"] = [{"id": "f", "metric": "simple_regret", "panels": [{"problem": "p", "curves": curves}]}]
+    lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
+    assert len({(line.look.marker, line.look.dash) for line in lines}) == len({line.look.colour for line in lines}) == 3
+    assert lines[0].look == style.look("A")
+    assert [line.hollow for line in lines] == [False, True, True]
+    toy.entry["figures"][0]["panels"][0]["curves"] = ["A", "A@other"]
+    assert (
+        len({line.look for line in panels.panels_of(toy.paper, toy.store(), "f")[0].lines}) == 1
+    )  # hollow markers tell them apart
+
+
+def test_tables_are_stable_and_count_what_happened(toy, tmp_path):
+    toy.add("C", lambda seed: {"true": 1.0 if seed else 0.5, "batch": np.repeat([0, 1, 2, 3], [1, 9, 30, 20])})
+    toy.entry["tables"] = [
+        {"id": "d", "kind": "diagnostics", "problems": ["p"], "curves": ["A", "C"], "relative_to": "uniform"},
+        {"id": "s", "kind": "study", "study": "s", "by": ["q"], "columns": ["low"]},
+    ]
+    toy.study("s", lambda seed: {"q": [1, 2, 2], "low": [1, 2, 4]})
+    table = tabulate.build(toy.paper, toy.store(), "d")
+    row = table.set_index("algorithm").loc["C"]
+    assert (row["share stuck"], row["largest batch"], row["mean batch"], row["by seeds"]) == (pytest.approx(1 / 3), 30, 19.5, 3)
+    assert row["seconds per 1000 evaluations"] == pytest.approx(1)
+    assert tabulate.as_markdown(toy.paper, "d", table) == tabulate.as_markdown(
+        toy.paper, "d", tabulate.build(toy.paper, toy.store(), "d")
+    )
+    assert tabulate.build(toy.paper, toy.store(), "s")["low"].tolist() == [1, 3]
+
+
+def test_a_table_of_runs_on_a_box_names_no_arm_but_what_is_reported(toy):
+    points = np.array([[0.5, 0.5], [0.1, 0.1], [0.1, 0.4], [0.1, 0.38], [0.9, 0.1], [0.9, 0.1]])
+    toy.budget = 6
+    batch, depth = np.array([0, 0, 1, 2, 3, 4]), np.arange(6.0)
+    made = toy.add("B", lambda seed: {"true": 0.75, "batch": batch, "report.depth": depth, "query": points}, problem="box")
+    toy.entry["tables"] = [{"id": "d", "kind": "diagnostics", "problems": ["box"], "curves": ["B"], "reports": ["depth"]}]
+    row = tabulate.build(toy.paper, toy.store(), "d").iloc[0]
+    assert "recommended most" not in row
+    assert row["recommendation regret"] == 0.25
+    assert row["farthest new query"] == pytest.approx(0.4)  # of the fifth from the first, by its largest coordinate
+    assert row["depth"] == 5
+    toy.entry["tables"][0]["relative_to"] = "uniform"
+    toy.add("uniform", noisy(0.5), problem="box")
+    for seed in made.seeds:
+        (toy.root / toy.cells["box", "uniform"].record(seed)).unlink()
+    assert tabulate.build(toy.paper, toy.store(partial=True), "d").empty  # nothing to divide by
+
+
+def test_curves_that_name_a_reading_are_called_so(toy):
+    toy.add("A", noisy(0.4), reading="code")
+    toy.entry["figures"] = [{**FIGURE, "curves": ["A", "A@code"]}]
+    assert "reading: see labels" in words(toy)[0]
+
+
+INF, NAN = np.inf, np.nan
+
+
+def band(*seeds):
+    """Centre and edges, as lists, of median and quartiles over these seeds."""
+    with np.errstate(all="raise"):
+        return [edge.tolist() for edge in panels._band(np.array(seeds, dtype=float), "iqr")]
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "centre", "high"),
+    [
+        ([1, 2, 3, 4, 5], 2, 3, 4),
+        ([1, 2, 3, 4, INF], 2, 3, 4),  # of five seeds the quartiles are the second and the fourth
+        ([1, 2, 3, INF, INF], 2, 3, INF),
+        ([1, 2, INF, INF, INF], 2, NAN, INF),
+        ([1, INF, INF, INF, INF], INF, NAN, INF),
+        ([INF] * 5, INF, NAN, INF),
+        ([1, 2, 3, INF], 1.75, 2.5, INF),  # the upper quartile lies between 3 and infinity
+        ([1, 2, INF, INF], 1.75, NAN, INF),  # the median does
+        ([-7, -7, -7, INF], -7, -7, INF),
+        ([INF, 1e9, 1e-9], (1e9 + 1e-9) / 2, 1e9, INF),
+    ],
+)
+def test_quartiles_of_seeds_that_may_have_found_nothing(values, low, centre, high):
+    one = [[value] for value in values]
+    assert np.ravel(band(*one)).tolist() == pytest.approx([centre, low, high], nan_ok=True)
+    beside = band(*[[5.0, *value, float(seed)] for seed, value in enumerate(one)])  # other evaluations are left alone
+    assert [edge[1] for edge in beside] == pytest.approx([centre, low, high], nan_ok=True)
+    assert [edge[0] for edge in beside] == [5, 5, 5]
+    assert [edge[2] for edge in beside] == np.quantile(range(len(values)), [0.5, 0.25, 0.75]).tolist()
+
+
+def feasible_after(toy, name, first, **options):
+    """Runs that reach 10 - 1 at this evaluation, one less at each later one; nothing is feasible before."""
+
+    def columns(seed):
+        t = np.arange(1, options.get("budget", toy.budget) + 1)
+        return {"true": t - first[seed] - 9.0, "true_g": np.where(t >= first[seed], -1.0, 1.0)[:, None]}
+
+    return toy.add(name, columns, seeds=len(first), **options)
+
+
+def progress(toy, curves=("A",), **panel):
+    """The panels of a figure of best feasible values."""
+    shown = [{"problem": "p", "curves": list(curves), **panel}]
+    toy.entry["figures"] = [{"id": "f", "metric": "best_feasible", "band": "iqr", "panels": shown}]
+    return panels.panels_of(toy.paper, toy.store(partial=True), "f")
+
+
+def axes_of(found):
+    figure = plots._figure(found, "")
+    figure.draw_without_rendering()
+    plots.plt.close(figure)
+    return figure.axes[0]
+
+
+def filled(ax):
+    """The corners of every filled band."""
+    return [np.vstack([path.vertices for path in item.get_paths()]) for item in ax.collections if item.get_paths()]
+
+
+def test_a_curve_begins_where_half_the_seeds_are_feasible_and_its_band_is_open_above(tmp_path):
+    """Five seeds, feasible from evaluations 1, 3, 5, 7 on and never."""
+    toy = Toy(tmp_path, budget=10)
+    feasible_after(toy, "A", [1, 3, 5, 7, INF])
+    found = progress(toy)
+    (line,) = found[0].lines
+    assert np.isnan(line.centre[:4]).all() and line.centre[4:].tolist() == [9, 8, 7, 6, 5, 4]
+    assert np.isinf(line.low[:2]).all() and line.low[2:].tolist() == [9, 8, 7, 6, 5, 4, 3, 2]
+    assert np.isinf(line.high[:6]).all() and line.high[6:].tolist() == [9, 8, 7, 6]
+    assert (line.n, line.absent) == (5, 1)
+    ax = axes_of(found)
+    top = ax.get_ylim()[1]
+    assert np.isfinite(ax.get_ylim()).all() and top >= 9
+    closed, opened = sorted(filled(ax), key=lambda corners: corners[:, 1].max())
+    assert opened[:, 1].max() == pytest.approx(top)
+    assert opened[:, 0].min() == 3  # where a quarter of the seeds is feasible
+    assert 6 <= opened[:, 0].max() <= closed[:, 0].min() <= 7  # where three quarters are
+    assert closed[:, 0].max() == 10
+    assert (opened[:, 1].min(), closed[:, 1].max()) == (6, 9)
+    assert "seeds without a feasible point\nA 1 of 5" in [text.get_text() for text in ax.texts]
+
+
+def test_a_curve_of_seeds_that_are_all_feasible_has_no_open_band(tmp_path):
+    toy = Toy(tmp_path, budget=10)
+    feasible_after(toy, "A", [1] * 5)
+    found = progress(toy)
+    assert found[0].lines[0].absent == 0
+    ax = axes_of(found)
+    assert len(filled(ax)) == 1
+    assert not [text for text in ax.texts if "feasible" in text.get_text()]
+
+
+def test_a_panel_in_which_nobody_finds_anything_can_be_drawn(tmp_path):
+    toy = Toy(tmp_path, budget=10)
+    feasible_after(toy, "A", [INF] * 5)
+    found = progress(toy)
+    assert np.isnan(found[0].lines[0].centre).all()
+    ax = axes_of(found)
+    assert np.isfinite(ax.get_ylim()).all()
+    assert filled(ax) == []
+    assert "seeds without a feasible point\nA 5 of 5" in [text.get_text() for text in ax.texts]
+    drawn = pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path / "out")[2])
+    assert drawn["centre"].isna().all()
+    assert (drawn["low"] == INF).all()
+
+
+@pytest.mark.parametrize("level", [-40.0, 2.0, 60.0])
+def test_a_line_stays_in_sight_beside_an_open_band(tmp_path, level):
+    toy = Toy(tmp_path, budget=10)
+    feasible_after(toy, "A", [1, 3, 5, 7, INF])
+    low, high = axes_of(progress(toy, lines={"best known": level})).get_ylim()
+    assert low <= level <= high
+
+
+def test_all_curves_end_with_the_shortest_where_a_panel_says_so(tmp_path):
+    toy = Toy(tmp_path, seeds=3)
+    falling = -np.arange(60.0, 0, -1)
+    for name, length in (("A", 60), ("B", 30), ("C", 45)):
+        iteration = np.minimum(np.arange(60), length).astype(float)
+        toy.add(name, lambda seed, iteration=iteration: {"true": falling, "report.iteration": iteration})
+    toy.add("uniform", lambda seed: {"true": falling[:20]}, budget=20)
+    curves = ["A", "B", "C"]
+    assert [line.x[-1] for line in progress(toy, curves, metric="best_feasible_by_iteration")[0].lines] == [60, 31, 46]
+    panel = progress(toy, curves, metric="best_feasible_by_iteration", shortest=True)[0]
+    assert (panel.xlabel, panel.ylabel) == ("iterations k", "best feasible objective (unit of f)")
+    for line in panel.lines:
+        assert line.x.tolist() == list(range(1, 32))
+        assert len(line.x) == len(line.centre) == len(line.low) == len(line.high)
+    assert [line.centre[29] for line in panel.lines] == [31, 31, 31]
+    assert [line.centre[-1] for line in panel.lines] == [30, 1, 30]
+    one, other = progress(toy, ["A", "uniform"], shortest=True)[0].lines
+    assert (one.x[-1], one.centre[-1], other.x[-1]) == (20, 41, 20)
+    for seed in range(3):
+        (toy.root / toy.cells["p", "B"].record(seed)).unlink()
+    left = progress(toy, curves, metric="best_feasible_by_iteration", shortest=True)[0]
+    assert [line.x[-1] for line in left.lines] == [46, 46]  # what was not run cuts nothing
+
+
+LEVELS = {"best known": {"study": "s", "column": "best"}, "optimum": 2.5}
+
+
+def test_a_line_may_be_the_median_of_a_study_and_is_left_out_where_that_was_not_run(toy):
+    study = toy.study("s", lambda seed: {"best": [9.0, 1.0, 4.0][seed : seed + 1], "other": [0.0]})
+    (panel,) = progress(toy, lines=LEVELS)
+    assert panel.options["lines"] == {"best known": 4.0, "optimum": 2.5}
+    ax = axes_of([panel])
+    assert {"best known", "optimum"} <= {text.get_text() for text in ax.texts}
+    assert [float(line.get_ydata()[0]) for line in ax.lines if len(line.get_xdata()) == 2] == [4.0, 2.5]
+    assert {run.name for run in selection.figure_runs(toy.paper, "f")} == {"toy/studies/s", "toy/p/A"}
+    (toy.root / study.record(0)).unlink()
+    assert progress(toy, lines=LEVELS)[0].options["lines"]["best known"] == 2.5  # of the seeds that there are, 1 and 4
+    for seed in (1, 2):
+        (toy.root / study.record(seed)).unlink()
+    (panel,) = progress(toy, lines=LEVELS)
+    assert panel.options["lines"] == {"optimum": 2.5}
+    assert "best known" not in {text.get_text() for text in axes_of([panel]).texts}
+    with pytest.raises(BadRecords, match="3 records are refused"):
+        panels.panels_of(toy.paper, toy.store(), "f")
+
+
+def test_a_line_of_a_study_that_is_not_planned_is_a_mistake(toy):
+    progress(toy)
+    toy.entry["figures"][0]["panels"][0]["lines"] = LEVELS
+    with pytest.raises(PlanError, match="unknown study 's'"):
+        selection.figure_runs(toy.paper, "f")
+    toy.study("s", lambda seed: {"other": [0.0]})
+    with pytest.raises(PlanError, match="study s: no column 'best'; known: other"):
+        panels.panels_of(toy.paper, toy.store(), "f")
+
+
+@pytest.mark.parametrize("run", ["s t", "s", "t", ""])
+def test_a_panel_of_a_study_may_have_such_lines_too(toy, run):
+    """Also where a partial report has no record of the study itself or of that of the line."""
+    for name in ("s", "t"):
+        study = toy.study(name, lambda seed: {"t": [1, 2, 3], "best": [4.0, 5.0, 6.0]})
+        if name not in run:
+            for seed in study.seeds:
+                (toy.root / study.record(seed)).unlink()
+    toy.entry["figures"] = [{"id": "f", "panels": [{"study": "t", "x": "t", "y": "best", "lines": LEVELS}]}]
+    found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
+    texts = {text.get_text() for text in axes_of(found).texts}
+    assert ("best known" in texts) is ("s" in run)
+    assert "optimum" in texts
+    assert ("not run" in texts) is ("t" not in run)
+
+
+def test_small_print_names_the_versions_that_values_belong_to(toy):
+    for name, version in (("A", "3.3.7"), ("B", "3.3.6")):
+        made = replace(toy.cells["p", name], problem_entry={**toy.cells["p", name].problem_entry, "libraries": ["mujoco"]})
+        toy.cells["p", name] = made
+        for seed in made.seeds:
+            toy.write(made, seed, {"true": 0.5}, provenance={"libraries": {"mujoco": version}})
+    progress(toy, ["A", "B", "uniform"])
+    text, found = words(toy)
+    assert found[0].versions == {"mujoco 3.3.7", "mujoco 3.3.6"}
+    assert " · mujoco 3.3.6, mujoco 3.3.7" in text
+    progress(toy, ["uniform"])
+    assert "mujoco" not in words(toy)[0]
+
+
+def test_a_table_of_settings_holds_what_is_published_at_any_scale(tmp_path, monkeypatch):
+    published, here = Toy(tmp_path), Toy(tmp_path, scale="quick")
+    for place, qbar in ((published, {"p": 3, "q": 0.25}), (here, {"p": 1, "q": 1})):
+        for problem in "pq":
+            for name in "AB":
+                made = place.add(name, noisy(0.5), problem=problem, seeds=1)
+                entry = {**made.algorithm_entry, "qbar": qbar[problem], "limits": [0.1, "T"]}
+                place.cells[problem, name] = replace(made, algorithm_entry=entry)
+    asked = []
+    monkeypatch.setattr(tabulate, "load", lambda *which: asked.append(which) or published.paper)
+    here.entry["tables"] = [
+        {"id": "t", "kind": "settings", "problems": ["p", "q"], "settings": {"B": ["qbar", "limits"], "A": ["beta"]}}
+    ]
+    table = tabulate.build(here.paper, here.store(), "t")
+    assert table.to_dict("records") == [
+        {"algorithm": "B", "parameter": "qbar", "p": "3", "q": "0.25"},
+        {"algorithm": "B", "parameter": "limits", "p": "[0.1, 'T']", "q": "[0.1, 'T']"},
+        {"algorithm": "A", "parameter": "beta", "p": "theorem", "q": "theorem"},
+    ]
+    assert asked == [("toy", "paper")]
+    assert tabulate.runs_of(here.paper, "t") == []
+    assert "| B | qbar | 3 | 0.25 |" in tabulate.as_markdown(here.paper, "t", table)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"), [({"A": ["qbarr"]}, "qbarr"), ({"D": ["qbar"]}, "no run makes the curve 'D' on 'p'")]
+)
+def test_a_setting_that_nobody_has_is_a_mistake(toy, monkeypatch, settings, message):
+    monkeypatch.setattr(tabulate, "load", lambda *which: toy.paper)
+    toy.entry["tables"] = [{"id": "t", "kind": "settings", "problems": ["p"], "settings": settings}]
+    with pytest.raises(PlanError, match=message):
+        tabulate.build(toy.paper, toy.store(), "t")
+
+
+def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
+    """Ten evaluations, two of them the design. Feasible from evaluation 1, 5, 10 on and never."""
+    toy = Toy(tmp_path, budget=10, seeds=4)
+    batch = np.maximum(np.arange(10) - 1, 0)
+    for name, first in (("A", [1, 5, 10, INF]), ("B", [INF] * 4), ("C", [2] * 4)):
+
+        def columns(seed, first=first):
+            t = np.arange(1, 11)
+            return {"true": t - 20.0 + seed, "true_g": np.where(t >= first[seed], -1.0, 1.0)[:, None], "batch": batch}
+
+        toy.add(name, columns)
+    toy.add("A", noisy(0.5), reading="code")
+    toy.entry["tables"] = [
+        {"id": "t", "kind": "feasible", "problems": ["p"], "curves": ["A", "B", "C"], "readings": ["default", "code"]}
+    ]
+    table = tabulate.build(toy.paper, toy.store(partial=True), "t")
+    assert [(row["algorithm"], row["reading"]) for row in table.to_dict("records")] == [
+        ("A", "default"), ("A", "code"), ("B", "default"), ("C", "default"),
+    ]  # fmt: skip
+    a, _, b, c = table.to_dict("records")
+    assert (a["problem"], a["seeds"], a["evaluations"], a["seeds with a feasible point"]) == ("p", 4, 10, 3)
+    assert (a["lower quartile"], a["median"], a["upper quartile"]) == (8, 9, 10)  # of 10, 9, 8 and infinity
+    assert (a["designs without a feasible point"], a["median search from there"]) == (3, 8)  # 3, 8 and never
+    assert a["feasible evaluations"] == (8 + 6 + 1 + 0) / 4
+    assert a["descent over the last 30 %"] == 3  # 3, 3, infinity and 0
+    assert a["seconds per 1000 evaluations"] == pytest.approx(1)
+    assert a["data"] == "real"
+    assert (b["seeds with a feasible point"], b["median"], b["median search from there"]) == (0, INF, INF)
+    assert (b["descent over the last 30 %"], b["feasible evaluations"]) == (0, 0)
+    assert (c["designs without a feasible point"], c["seeds with a feasible point"]) == (0, 4)
+    assert np.isnan(c["median search from there"])
+    text = tabulate.as_markdown(toy.paper, "t", table)
+    assert "| p | B | default | 4 | 10 | 0 | ∞ | ∞ | ∞ | 4 | ∞ | 0 | 0 | 1 | real |" in text
+    assert "| p | C | default | 4 | 10 | 4 | 8 | 7 | 9 | 0 | - | 8 | 3 | 1 | real |" in text
+    assert {run.name for run in tabulate.runs_of(toy.paper, "t")} == {"toy/p/A", "toy/p/A@code", "toy/p/B", "toy/p/C"}
+    for seed in range(4):
+        (toy.root / toy.cells["p", "B"].record(seed)).unlink()
+    assert set(tabulate.build(toy.paper, toy.store(partial=True), "t")["algorithm"]) == {"A", "C"}
+
+
+def test_small_print_keeps_its_width_whatever_its_letters():
+    """Capitals are wider: by the number of letters alone a line of them would leave the paper."""
+    for text in ("not run: " + "SAASBO; ADD-DuMBO, TuRBO, MS-UCB " * 12, "all of it in the small letters that most have " * 12):
+        lines = style.wrapped(text, 8.0)
+        assert " ".join(lines) == " ".join(text.split())
+        widths = [text_to_path.get_text_width_height_descent(line, FontProperties(size=6.3), False)[0] / 72 for line in lines]
+        assert max(widths) <= 7.88 and min(widths[:-1]) > 7.1
+    assert style.wrapped("", 1) == [""]
+    assert style.wrapped("a-word-that-is-wider-than-its-line b", 0.2) == ["a-word-that-is-wider-than-its-line", "b"]

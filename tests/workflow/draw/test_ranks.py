@@ -1,0 +1,340 @@
+"""Ranks over problems: the statistics against published numbers, what is ranked, what is left out, and the diagram."""
+
+import hashlib
+import re
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from tests.workflow import checkout
+from tests.workflow.synthetic import Toy, noisy
+from workflow.draw import ranks
+from workflow.draw.plots import RC
+from workflow.measure.statistics import critical_difference, friedman, indistinct, ranks_in_rows
+from workflow.measure.store import BadRecords
+from workflow.plan import resolve, selection
+from workflow.plan.expand import load
+from workflow.plan.resolve import PlanError, papers
+
+INF = np.inf
+
+# the statistics
+
+
+def test_demsars_example():
+    """Demsar (2006), Sec. 3.2.2: four variants of C4.5 on 14 data sets, which Nemenyi's test does not tell apart."""
+    assert critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
+    assert indistinct(np.array([1.964, 2.000, 2.893, 3.143]), critical_difference(4, 14)) == [(0, 3)]
+
+
+@pytest.mark.parametrize(("k", "q"), [(2, 1.960), (3, 2.343), (5, 2.728), (8, 3.031), (10, 3.164)])
+def test_critical_differences_are_the_tabulated_ones(k, q):
+    assert critical_difference(k, 6) == pytest.approx(q * np.sqrt(k * (k + 1) / 36), abs=1e-3)
+
+
+def test_ties_and_infinities_share_their_ranks():
+    rows = [[3, 1, 2], [2, 2, 1], [INF, 5, INF], [INF] * 3, [0, 0, 0], [0.1 + 0.2, 0.3, 0.3 + 1e-9]]
+    expected = [[3, 1, 2], [2.5, 2.5, 1], [2.5, 1, 2.5], [2] * 3, [2] * 3, [1.5, 1.5, 3]]
+    assert ranks_in_rows(rows).tolist() == expected
+
+
+def test_friedmans_p_is_exact_where_chi_square_is_not():
+    """The permutations of three rows of three agree in one of 36 draws, chi-square says 0.050."""
+    agreeing = np.tile([1.0, 2.0, 3.0], (3, 1))
+    assert friedman(agreeing) == pytest.approx(1 / 36, abs=4 * np.sqrt(0.027 / (1 << 14)))
+    many = np.random.default_rng(1).random((40, 4)).argsort(axis=1) + 1.0
+    many[:12] = np.sort(many[:12])
+    assert friedman(many) == pytest.approx(stats.friedmanchisquare(*many.T).pvalue, abs=0.006)
+
+
+@pytest.mark.parametrize("rows", [[[1, 2, 3]], [[2, 2, 2]] * 9])
+def test_one_problem_or_nothing_but_ties_show_nothing(rows):
+    assert friedman(np.array(rows, dtype=float)) == 1
+
+
+@pytest.mark.parametrize(
+    ("ascending", "groups"),
+    [
+        ([1, 1.5, 2, 2.4, 5], [(0, 1), (1, 3)]),
+        ([1, 2, 3], []),  # exactly the critical difference apart: they differ
+        ([1, 1.2, 1.9], [(0, 2)]),
+        ([1, 1, 3, 3], [(0, 1), (2, 3)]),
+    ],
+)
+def test_groups_are_the_longest_that_cannot_be_told_apart(ascending, groups):
+    assert indistinct(np.array(ascending, dtype=float), 1.0) == groups
+
+
+# what is ranked
+
+
+ENTRY = {"id": "r", "title": "Ranks", "problems": ["p", "q", "s"], "curves": ["A", "B", "C"], "metric": "simple_regret"}
+
+
+def filled(root, without=(), **options):
+    """A toy in which A is best and C worst on three problems, without some of the runs; the optimum is 1."""
+    toy = Toy(root, seeds=options.pop("seeds", 5), **options)
+    toy.entry["ranks"] = [ENTRY]
+    for problem in ENTRY["problems"]:
+        for name, level in (("A", 0.9), ("B", 0.8), ("C", 0.7)):
+            if (problem, name) not in without:
+                toy.add(name, noisy(level, 0.01, ord(name)), problem=problem)
+    return toy
+
+
+def ranked(toy, **options):
+    return ranks.ranking(toy.paper, toy.store(**options), "r")
+
+
+def printed(toy, **options):
+    return ranks._small_print(toy.paper, "r", ranked(toy, **options))
+
+
+def test_means_over_seeds_are_ranked_on_each_problem(tmp_path):
+    toy = filled(tmp_path)
+    toy.add("C", noisy(0.99), problem="s")
+    found = ranked(toy)
+    assert (found.problems, found.curves) == (["p", "q", "s"], ["A", "B", "C"])
+    assert found.ranks.tolist() == [[1, 2, 3], [1, 2, 3], [2, 3, 1]]
+    assert_allclose(found.means, [4 / 3, 7 / 3, 7 / 3])
+    assert_allclose(found.values[:2].mean(axis=0), [0.1, 0.2, 0.3], atol=0.01)
+
+
+def test_only_common_seeds_are_compared(tmp_path):
+    toy = filled(tmp_path)
+    toy.add("A", lambda seed: {"true": [0.9, 0.9, 0.0, 0.0, 0.0][seed]}, problem="p")
+    toy.add("B", noisy(0.5), problem="p", seeds=2)
+    found = ranked(toy)
+    assert list(found.seeds) == [2, 5, 5]
+    assert found.values[0, 0] == pytest.approx(0.1)
+    assert "2-5 seeds" in printed(toy)
+
+
+def test_a_run_that_finds_nothing_feasible_is_last_and_tied(tmp_path):
+    toy = filled(tmp_path)
+    toy.entry["ranks"] = [{**ENTRY, "metric": "best_feasible"}]
+    for name, failing in (("A", [2]), ("B", range(5))):
+        toy.add(name, lambda seed, bad=failing: {"true": 0.99, "true_g": np.full((toy.budget, 1), 1.0 if seed in bad else -1.0)})
+    assert ranked(toy).ranks[0].tolist() == [2.5, 2.5, 1]
+    assert "infinite: tied for the last ranks" in printed(toy)
+
+
+def test_what_is_read_is_the_end_of_the_shortest_run_or_where_the_line_says(tmp_path):
+    toy = filled(tmp_path)
+    rising = np.linspace(0.0, 1.0, 60)
+    toy.add("A", lambda seed: {"true": rising}, problem="p")
+    assert ranked(toy).ranks[0].tolist() == [1, 2, 3]
+    toy.entry["ranks"] = [{**ENTRY, "at": 20}]
+    assert ranked(toy).ranks[0].tolist() == [3, 1, 2]
+    assert "after 20 evaluations" in printed(toy)
+    toy.entry["ranks"] = [ENTRY]
+    toy.add("C", noisy(0.7), problem="p", budget=20)
+    assert ranked(toy).ranks[0].tolist() == [3, 1, 2]
+
+
+def test_a_metric_without_a_number_is_a_mistake(tmp_path):
+    toy = filled(tmp_path)
+    toy.entry["ranks"] = [{**ENTRY, "metric": "report.alpha"}]
+    with pytest.raises(
+        PlanError, match=r"expected numbers, got NaN for report.alpha of toy/p/A after 60 evaluations: rank another"
+    ):
+        ranked(toy)
+
+
+# what is left out
+
+
+@pytest.mark.parametrize(
+    ("run", "problems", "curves"),
+    [
+        ({"p": "ABC", "q": "ABC"}, "pq", "ABC"),
+        ({"p": "ABC", "q": "A", "s": "AB"}, "ps", "AB"),  # q has fewer than half, C lacks s
+        ({"p": "", "q": "A"}, "", "ABC"),
+        ({"p": "AB", "q": "BC", "s": "AC"}, "pqs", ""),
+    ],
+)
+def test_problems_go_first_then_curves(run, problems, curves):
+    assert selection.complete(run, list("ABC")) == (list(problems), list(curves))
+
+
+def test_a_partial_report_ranks_what_is_complete_and_names_the_rest(tmp_path):
+    toy = filled(tmp_path)
+    for problem, name in (("p", "C"), ("q", "A"), ("q", "B")):
+        made = toy.cells[problem, name]
+        for seed in made.seeds:
+            (tmp_path / made.record(seed)).unlink()
+    with pytest.raises(BadRecords, match="15 records are refused"):
+        toy.store().check(selection.rank_runs(toy.paper, "r"))
+    found = ranked(toy, partial=True)
+    assert (found.problems, found.curves) == (["p", "s"], ["A", "B"])
+    assert found.left_out == "q (with fewer than half of the curves); C (not run on all problems that are left)"
+    assert "left out: q (with" in printed(toy, partial=True)
+
+
+def test_nothing_run_is_drawn_as_such(tmp_path):
+    toy = filled(tmp_path)
+    for made in toy.cells.values():
+        for seed in made.seeds:
+            (tmp_path / made.record(seed)).unlink()
+    paths = ranks.draw(toy.paper, toy.store(partial=True), "r", tmp_path / "drawn")
+    assert pd.read_csv(paths[2]).empty
+    assert "not run" in texts(ranks.diagram(ranked(toy, partial=True), "Ranks", "print"))
+
+
+def test_a_scale_leaves_out_what_it_does_not_run(tmp_path):
+    toy = filled(tmp_path, without={("q", "C"), ("s", "A"), ("s", "B"), ("s", "C")})
+    toy.elsewhere = {("q", "C"), ("s", "A"), ("s", "B"), ("s", "C")}
+    assert {problem: list(row) for problem, row in selection.rank_cells(toy.paper, "r").items()} == {
+        "p": ["A", "B"],
+        "q": ["A", "B"],
+    }
+    assert [run.name for run in selection.rank_runs(toy.paper, "r")] == ["toy/p/A", "toy/p/B", "toy/q/A", "toy/q/B"]
+    toy.elsewhere |= {("q", "A"), ("q", "B")}
+    assert selection.offered(toy.paper)["ranks"] == []
+    with pytest.raises(PlanError, match="leaves fewer than two problems with two curves"):
+        selection.rank_runs(toy.paper, "r")
+
+
+def test_mistakes_are_named(tmp_path):
+    toy = filled(tmp_path)
+    with pytest.raises(PlanError, match="unknown ranks 'other'; known: r"):
+        selection.rank_runs(toy.paper, "other")
+    toy.entry["ranks"] = [{**ENTRY, "curves": ["A", "slower"]}]
+    assert selection.offered(toy.paper)["ranks"] == toy.entry["ranks"]
+    with pytest.raises(PlanError, match="no run makes the curve 'slower' on 'p'"):
+        selection.rank_runs(toy.paper, "r")
+
+
+def test_an_optimum_that_is_the_best_seen_waits_for_all_runs_on_the_problem(tmp_path):
+    toy = filled(tmp_path)
+    toy.entry["ranks"] = [{**ENTRY, "problems": ["p", "open"], "curves": ["A", "B"]}]
+    for name in ("A", "B", "C"):
+        toy.add(name, noisy(0.5), problem="open")
+    assert "toy/open/C" in {run.name for run in selection.rank_runs(toy.paper, "r")}
+
+
+# the diagram
+
+
+def texts(figure):
+    return [item.get_text() for item in figure.axes[0].texts + figure.texts]
+
+
+def made_up(curves, means, n=12, **options):
+    """A ranking whose ranks are those of given mean values, the same on each of n problems."""
+    values = np.tile(np.array(means, dtype=float), (n, 1))
+    problems = [f"problem-{i}" for i in range(n)]
+    return ranks.Ranking(problems, curves, values, [5] * n, ["real"] * n, [], ranks._looks(curves), **options)
+
+
+def test_files_are_the_same_bytes_and_the_table_has_every_rank(tmp_path):
+    toy = filled(tmp_path)
+    first, second = (ranks.draw(toy.paper, toy.store(), "r", tmp_path / name) for name in ("one", "two"))
+    hashes = [[hashlib.sha256(path.read_bytes()).hexdigest() for path in paths] for paths in (first, second)]
+    assert hashes[0] == hashes[1]
+    table = pd.read_csv(first[2])
+    assert [path.suffix for path in first] == [".pdf", ".png", ".csv"]
+    assert table["problem"].value_counts().to_dict() == {"p": 3, "q": 3, "s": 3, "all": 3}
+    assert table[table["problem"] == "all"].set_index("curve")["rank"].to_dict() == {"A": 1, "B": 2, "C": 3}
+    assert set(table["data"]) == {"real"} and set(table["seeds"]) == {5}
+
+
+def test_small_print_says_what_a_reader_must_know(tmp_path):
+    words = printed(filled(tmp_path))
+    for part in ("toy r", "scale paper", "5 seeds", "3 problems: p, q, s", "regret at the end", "Friedman's test: p = 0.02",
+                 "Nemenyi's test", "real data", "reading: default"):  # fmt: skip
+        assert part in words
+    assert "left out" not in words
+
+
+def test_a_substitute_is_in_print_table_and_diagram(tmp_path):
+    toy = filled(tmp_path, scale="quick", data="substitute: a synthetic table")
+    found = ranked(toy)
+    assert "SUBSTITUTE on p, q, s: a synthetic table" in printed(toy)
+    assert "real data" not in printed(toy)
+    assert set(ranks.table(found)["data"]) == {"substitute: a synthetic table"}
+    assert "SUBSTITUTE DATA" in texts(ranks.diagram(found, "Ranks", "print"))
+    assert "SUBSTITUTE DATA" not in texts(ranks.diagram(made_up(["A", "B"], [1, 2]), "Ranks", "print"))
+
+
+def test_bars_join_what_is_not_told_apart():
+    """Over 12 problems with six curves the critical difference is 2.18."""
+    found = made_up(list("ABCDEF"), [1, 2, 3, 4, 5, 6])
+    assert ranks._bars(found) == [[(1, 3), (4, 6)], [(2, 4)], [(3, 5)]]
+    assert ranks.TOO_FEW not in texts(ranks.diagram(found, "Ranks", "print"))
+    assert "critical difference 2.18" in texts(ranks.diagram(found, "Ranks", "print"))
+
+
+def test_one_bar_joins_all_where_friedmans_test_finds_nothing():
+    found = made_up(list("ABCDEF"), [1, 2, 3, 4, 5, 6], n=1)
+    assert ranks._bars(found) == [[(1, 6)]]
+    words = texts(ranks.diagram(found, "Ranks", "print"))
+    assert "too few problems: nothing can be told apart" in words
+    assert "critical difference 7.54, more than the axis" in words
+
+
+def test_readings_of_an_algorithm_are_told_apart():
+    looks = ranks._looks(["A", "A@code", "B"])
+    assert looks["A"] != looks["A@code"] and looks["A"].colour != looks["B"].colour
+
+
+def boxes(figure):
+    """The extents of all words of a diagram, in pixels."""
+    figure.canvas.draw()
+    words = [item for item in figure.axes[0].texts + figure.texts if item.get_text() not in ("", "SUBSTITUTE DATA")]
+    return figure.bbox, {item.get_text(): item.get_window_extent() for item in words}
+
+
+def assert_legible(figure):
+    page, found = boxes(figure)
+    names = list(found)
+    for name, box in found.items():
+        assert page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 and box.y1 <= page.y1, f"{name!r} is clipped"
+    overlapping = [(a, b) for i, a in enumerate(names) for b in names[:i] if found[a].overlaps(found[b])]
+    assert overlapping == []
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("name", papers())
+def test_no_words_of_the_papers_diagrams_are_clipped_or_overlap(name):
+    for entry in resolve.read(name).get("ranks", []):
+        k = len(entry["curves"])
+        for n, means in ((12, list(range(k))), (12, [0, *[1] * (k - 1)]), (1, [*[0] * (k - 1), 1])):
+            with plt.rc_context({**plt.rcParamsDefault, **RC, "figure.dpi": RC["savefig.dpi"]}):
+                assert_legible(ranks.diagram(made_up(entry["curves"], means, n=n), entry["title"], "what is said below, " * 40))
+
+
+@pytest.mark.parametrize("name", papers())
+def test_the_papers_rank_planned_runs(name):
+    paper, entry = load(name, "smoke"), resolve.read(name)
+    for line in paper.entry.get("ranks", []):
+        assert len(selection.rank_runs(paper, line["id"])) >= 4
+    names = [line["id"] for section in ("figures", "ranks") for line in entry.get(section, [])]
+    assert len(names) == len(set(names)), "figures and ranks are files of one folder"
+
+
+# the workflow
+
+
+LINE = "  - {id: order, title: R, problems: [abalone, cadata], curves: [BKB, GP-UCB, uniform], metric: simple_regret}\n"
+CADATA = """  cadata: {is: tables.cadata, data: cadata, noise: 0.01, features: z-scored, target: unit-interval, budget: 120,
+           room: unlimited, init: {design: uniform, n: 1}}
+"""
+MINI = checkout.MINI.replace("algorithms:\n", f"{CADATA}algorithms:\n", 1).replace("claims:", f"ranks:\n{LINE}claims:")
+
+
+def test_command_and_rule(tmp_path):
+    copy = checkout.make(tmp_path)
+    (copy / "papers" / "mini.yaml").write_text(MINI)
+    drawn = checkout.run(copy, "workflow.ranks", "mini", "order", "--scale", "smoke", "--partial", "-o", "elsewhere")
+    assert drawn.returncode == 0, drawn.stderr
+    assert sorted(path.name for path in (copy / "elsewhere").iterdir()) == ["order.csv", "order.pdf", "order.png"]
+    refused = checkout.run(copy, "workflow.ranks", "mini", "other", "--scale", "smoke")
+    assert (refused.returncode, refused.stderr) == (1, "error: papers/mini.yaml: unknown ranks 'other'; known: order\n")
+    planned = checkout.snakemake(copy, "-n")
+    assert planned.returncode == 0, planned.stderr
+    assert re.search(r"^ranks +1$", planned.stdout + planned.stderr, re.MULTILINE)

@@ -1,0 +1,848 @@
+"""Verdicts on synthetic curves with known answers."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.workflow.synthetic import Toy, noisy
+from workflow.judge import claims, evidence, ledger, render
+from workflow.judge.claims import DIRECTION, NOT, REPRODUCED, UNDECIDED
+from workflow.measure.statistics import below_zero
+from workflow.measure.store import BadRecords
+from workflow.plan.resolve import PlanError
+
+LESS = {"test": "less", "metric": "cumulative_regret", "problems": ["p"], "left": ["A"], "right": ["B"]}
+
+
+def claim(check=LESS, **more):
+    return {"id": "c", "where": "Fig. 1", "says": "A has less regret than B", "check": check, **more}
+
+
+def judged(toy, check=LESS, **more):
+    return claims.judge(toy.paper, toy.store(), claim(check, **more))
+
+
+def observed(verdict):
+    """What is observed under each other reading."""
+    return {name: outcome.observed for name, outcome in verdict.readings.items()}
+
+
+def pair(root, a, b, spread=0.01, **options):
+    """A toy with two curves of the given mean values of the pulled arms."""
+    toy = Toy(root, **options)
+    toy.add("A", noisy(a, spread, 1))
+    toy.add("B", noisy(b, spread, 2))
+    return toy
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "spread", "verdict"),
+    [
+        (0.9, 0.5, 0.01, REPRODUCED),
+        (0.501, 0.5, 0.0, REPRODUCED),  # without any spread the smallest difference decides
+        (0.6, 0.5, 0.4, DIRECTION),
+        (0.5, 0.9, 0.01, NOT),
+        (0.5, 0.5, 0.0, NOT),
+    ],
+)
+def test_less(tmp_path, a, b, spread, verdict):
+    assert judged(pair(tmp_path, a, b, spread)).verdict == verdict
+
+
+def test_more_is_the_mirror_image(tmp_path):
+    toy = pair(tmp_path, 0.5, 0.9)
+    assert judged(toy, {**LESS, "test": "more"}).verdict == REPRODUCED
+    assert judged(toy, {**LESS, "test": "more", "factor": 10}).verdict == NOT
+
+
+def test_effect_interval_and_both_p_values_are_reported(tmp_path):
+    comparison = judged(pair(tmp_path, 0.9, 0.5)).comparisons[0]
+    assert comparison.effect == pytest.approx(60 * -0.4, abs=1)
+    assert comparison.low < comparison.effect < comparison.high < 0
+    assert comparison.p < 1e-6
+    assert comparison.p_flip == 1 / 1024
+    assert comparison.n == 10
+
+
+def test_a_ratio_is_compared_in_logarithms(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    for factor, verdict in ((0.5, REPRODUCED), (0.1, NOT)):
+        found = judged(toy, {**LESS, "compare": "ratio", "factor": factor})
+        assert found.verdict == verdict
+        assert found.comparisons[0].effect == pytest.approx(0.2, rel=0.1)
+
+
+def test_one_of_many_comparisons_on_the_wrong_side_is_not_reproduced(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    toy.add("C", noisy(0.95))
+    found = judged(toy, {**LESS, "right": ["B", "C"]})
+    assert found.verdict == NOT
+    assert [comparison.holds for comparison in found.comparisons] == [True, False]
+
+
+def test_holm_makes_many_weak_comparisons_direction_only(tmp_path):
+    """A difference that would decide alone does not beside others that are as weak."""
+    toy = Toy(tmp_path)
+    draws = np.random.default_rng(3).standard_normal((4, 10))
+    draws -= draws.mean(axis=1, keepdims=True)
+    draws /= draws.std(axis=1, ddof=1, keepdims=True)
+    toy.add("A", lambda seed: {"true": 0.9})
+    level = 0.9 - 0.06 / np.sqrt(10) * 2.0  # t = 2.0 with 9 degrees of freedom: p = 0.038
+    for row, name in enumerate(("B", "C", "D", "E")):
+        toy.add(name, lambda seed, row=row: {"true": level + 0.06 * draws[row, seed]})
+    assert judged(toy).verdict == REPRODUCED
+    assert judged(toy, {**LESS, "right": ["B", "C", "D", "E"]}).verdict == DIRECTION
+
+
+def test_fewer_than_five_seeds_are_undecided_but_shown(tmp_path):
+    for seeds, verdict in ((4, UNDECIDED), (5, REPRODUCED)):
+        found = judged(pair(tmp_path / str(seeds), 0.9, 0.5, seeds=seeds))
+        assert found.verdict == verdict
+        assert found.observed == REPRODUCED
+        assert found.comparisons[0].effect < 0
+    assert "4 seeds, 5 are needed" in render.in_full(judged(pair(tmp_path / "again", 0.9, 0.5, seeds=4)))
+
+
+def test_only_common_seeds_are_paired(tmp_path):
+    toy = Toy(tmp_path)
+    toy.add("A", noisy(0.9))
+    toy.add("B", noisy(0.5), seeds=6)
+    assert judged(toy).seeds == 6
+
+
+def test_substituted_data_are_undecided_unless_the_claim_takes_any(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5, data="substitute: a synthetic table")
+    assert judged(toy).reasons == ("substituted data",)
+    assert judged(toy, data="any").verdict == REPRODUCED
+
+
+def test_another_scale_is_undecided_unless_the_claim_takes_any(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5, scale="quick")
+    assert judged(toy).reasons == ("scale quick",)
+    assert judged(toy, scale="any").verdict == REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("requirement", "met"),
+    [
+        ({"curve": "A", "problem": "p", "parameter": "qbar", "at_least": 2}, True),
+        ({"curve": "A", "problem": "p", "parameter": "qbar", "at_least": 158}, False),
+        ({"curve": "A", "problem": "p", "parameter": "qbar", "at_most": 1}, False),
+        ({"curve": "A", "problem": "p", "parameter": "beta", "equals": "theorem"}, True),
+        ({"never": True, "because": "nobody knows the norm"}, False),
+    ],
+)
+def test_hypotheses_that_are_not_met_leave_a_claim_undecided(tmp_path, requirement, met):
+    found = judged(pair(tmp_path, 0.9, 0.5), requires=[requirement])
+    assert (found.verdict == REPRODUCED) == met
+    if not met:
+        assert found.reasons[0].startswith("hypotheses not met: ")
+
+
+def test_a_hypothesis_on_an_unknown_parameter_is_a_mistake(tmp_path):
+    with pytest.raises(PlanError, match="no parameter 'qbra'"):
+        judged(pair(tmp_path, 0.9, 0.5), requires=[{"curve": "A", "problem": "p", "parameter": "qbra", "at_least": 1}])
+
+
+@pytest.mark.parametrize(("b", "spread", "verdict"), [(0.505, 0.005, REPRODUCED), (0.505, 0.25, DIRECTION), (0.7, 0.005, NOT)])
+def test_equivalence_needs_evidence(tmp_path, b, spread, verdict):
+    toy = pair(tmp_path, 0.5, b, spread)
+    assert judged(toy, {**LESS, "test": "equivalent", "tolerance": 0.1}).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("absolute", "verdict"),
+    [(0.5, REPRODUCED), (0.305, DIRECTION), (0.2, NOT)],  # the means differ by 0.3, with an interval of 0.014 around
+)
+@pytest.mark.parametrize("level", [1.0, 0.5])
+def test_equivalence_within_an_absolute_tolerance(tmp_path, level, absolute, verdict):
+    """60 evaluations at a difference of 0.005; at level 1 the right mean is 0, of which no share is a tolerance."""
+    toy = Toy(tmp_path)
+    draws = np.random.default_rng(0).standard_normal(10)
+    draws = 0.02 * (draws - draws.mean()) / draws.std(ddof=1) / 60
+    toy.add("A", lambda seed: {"true": level - 0.005 + draws[seed]})
+    toy.add("B", lambda seed: {"true": level})
+    found = judged(toy, {**LESS, "test": "equivalent", "absolute": absolute})
+    assert found.verdict == verdict
+    assert found.comparisons[0].effect == pytest.approx(0.3)
+    assert found.comparisons[0].what == f"A = B on p within {absolute:.3g}"
+    if level == 1.0:
+        assert judged(toy, {**LESS, "test": "equivalent", "tolerance": 0.5}).verdict == NOT
+
+
+def two_problems(root):
+    """A is better than B on p, worse than it on q, and A on q is better than both on p."""
+    toy = Toy(root)
+    toy.entry["problems"]["q"] = toy.entry["problems"]["p"]
+    for problem, a, b in (("p", 0.5, 0.3), ("q", 0.9, 0.95)):
+        toy.add("A", noisy(a, 0.01, 1), problem=problem)
+        toy.add("B", noisy(b, 0.01, 2), problem=problem)
+    return toy
+
+
+def test_a_check_may_read_its_right_side_on_another_problem(tmp_path):
+    toy = two_problems(tmp_path)
+    across = {**LESS, "against": "q"}
+    assert judged(toy).verdict == judged(toy, {**across, "test": "more"}).verdict == REPRODUCED
+    found = judged(toy, across)
+    assert found.verdict == NOT
+    assert found.comparisons[0].what == "A on p < B on q"
+    assert found.comparisons[0].effect == pytest.approx(60 * 0.45, abs=1.5)
+    same = judged(toy, {**across, "right": ["A"], "test": "more"})
+    assert (same.verdict, same.comparisons[0].what) == (REPRODUCED, "A on p > A on q")
+
+
+def test_a_check_across_problems_reads_each_side_where_it_stands(tmp_path):
+    toy = two_problems(tmp_path)
+    found = evidence.runs_of(toy.paper, {**LESS, "against": "q"})
+    assert {run.name for run in found} == {"toy/p/A", "toy/q/B"}
+    plain = evidence.runs_of(toy.paper, {**LESS, "problems": ["p", "q"]})
+    assert {run.name for run in plain} == {"toy/p/A", "toy/p/B", "toy/q/A", "toy/q/B"}
+    toy.add("uniform", noisy(0.1))
+    toy.add("uniform", noisy(0.2), problem="q")
+    divided = evidence.runs_of(toy.paper, {**LESS, "against": "q", "relative_to": "uniform"})
+    assert {run.name for run in divided} == {"toy/p/A", "toy/q/B", "toy/p/uniform", "toy/q/uniform"}
+    ratios = {**LESS, "against": "q", "relative_to": "uniform", "compare": "ratio"}
+    assert judged(toy, ratios).comparisons[0].effect == pytest.approx((0.5 / 0.9) / (0.05 / 0.8), rel=0.1)
+    del toy.cells["p", "B"]  # nothing reads it
+    assert judged(toy, {**LESS, "against": "q"}).comparisons[0].n == 10
+
+
+def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(tmp_path):
+    toy = Toy(tmp_path)
+    toy.entry["readings"]["raw"] = {"says": "as they are", "problems": {"p": {"features": "raw"}}}
+    toy.add("A", lambda seed: {"true": 0.9})
+    toy.add("uniform", lambda seed: {"true": 0.5})
+    for name, level in (("A", 0.6), ("uniform", 0.2)):
+        made = replace(toy.cells["p", name], problem_reading="raw")
+        toy.cells[made.problem_name, made.curve] = made
+        for seed in made.seeds:
+            toy.write(made, seed, {"true": level})
+    check = {
+        "test": "less",
+        "metric": "cumulative_regret",
+        "relative_to": "uniform",
+        "problems": ["p"],
+        "left": ["A"],
+        "right": 0.3,
+    }
+    for reading, ratio, names in (("", 0.1 / 0.5, ("p/A", "p/uniform")), ("raw", 0.4 / 0.8, ("p@raw/A", "p@raw/uniform"))):
+        _, values = evidence.Evidence(toy.paper, toy.store(), reading).series(check, "p", "A")
+        assert values == pytest.approx(np.full((10, 60), ratio))
+        assert {run.name for run in evidence.runs_of(toy.paper, check, reading)} == {f"toy/{name}" for name in names}
+    found = judged(toy, check, readings=["raw"])
+    assert (found.verdict, observed(found)) == (REPRODUCED, {"raw": NOT})
+
+
+@pytest.mark.parametrize(
+    ("bound", "verdict"), [({"at_most": 1.8}, REPRODUCED), ({"at_most": 1.2}, NOT), ({"at_least": 1.2}, REPRODUCED)]
+)
+def test_exponent_over_a_window(tmp_path, bound, verdict):
+    toy = Toy(tmp_path, budget=200)
+    t = np.arange(1, 201)
+    toy.add("A", lambda seed: {"true": 1 - np.diff(t**1.5, prepend=0) * (1 + 0.05 * np.random.default_rng(seed).random())})
+    found = judged(
+        toy, {"test": "exponent", "metric": "cumulative_regret", "problems": ["p"], "curves": ["A"], "from": 20, **bound}
+    )
+    assert found.verdict == verdict
+    assert found.comparisons[0].effect == pytest.approx(1.5, abs=0.01)
+
+
+@pytest.mark.parametrize(("hits", "verdict"), [(10, REPRODUCED), (7, DIRECTION), (3, NOT)])
+def test_share_of_seeds(tmp_path, hits, verdict):
+    toy = Toy(tmp_path)
+    toy.add("A", lambda seed: {"true": 0.5 if seed < hits else 1.0})
+    check = {"test": "share", "metric": "stuck", "problems": ["p"], "curves": ["A"], "event": {"at_least": 1}, "at_least": 0.5}
+    found = judged(toy, check)
+    assert found.verdict == verdict
+    assert found.comparisons[0].effect == hits / 10
+
+
+@pytest.mark.parametrize(("sizes", "verdict"), [(range(1, 12), REPRODUCED), ([3, 3, 3, 3, 3], NOT), (range(11, 0, -1), NOT)])
+def test_monotone_batches(tmp_path, sizes, verdict):
+    toy = Toy(tmp_path, budget=1 + sum(sizes))
+    batch = np.repeat(np.arange(1 + len(sizes)), [1, *sizes])
+    toy.add("A", lambda seed: {"true": 0.5, "batch": batch})
+    check = {"test": "monotone", "metric": "batch_size", "problems": ["p"], "curves": ["A"], "direction": "increasing"}
+    assert judged(toy, check).verdict == verdict
+
+
+def test_the_mean_batch_is_a_mean_over_batches(tmp_path):
+    toy = Toy(tmp_path, budget=9)
+    toy.add("A", lambda seed: {"true": 0.5, "batch": np.repeat([0, 1, 2, 3], [1, 1, 5, 2])})
+    check = {"test": "less", "metric": "batch_size", "at": "mean", "problems": ["p"], "left": ["A"], "right": 3.0}
+    assert judged(toy, check).comparisons[0].effect == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(("across", "verdict"), [("max", REPRODUCED), ("ratio", REPRODUCED), ("min", NOT)])
+def test_range_over_variants(tmp_path, across, verdict):
+    """A is good everywhere, B very good at one variant and bad at the other."""
+    toy = Toy(tmp_path)
+    for variant, a, b in (("b-1", 0.9, 0.95), ("b-2", 0.88, 0.2)):
+        toy.add("A", noisy(a, 0.005, 1), variant=variant)
+        toy.add("B", noisy(b, 0.005, 2), variant=variant)
+    check = {**LESS, "variants": "all", "across": across}
+    assert judged(toy, check).verdict == verdict
+    if across == "max":
+        wide = judged(toy, {**check, "test": "more", "across": "width", "within": 3})
+        assert (wide.verdict, wide.comparisons[0].effect) == (REPRODUCED, 1.0)
+
+
+def test_a_scale_without_the_variants_has_nothing_to_compare(tmp_path):
+    toy = Toy(tmp_path, scale="quick")
+    for name in "AB":
+        toy.add(name, noisy(0.5), variant="b-1")
+    found = judged(toy, {**LESS, "variants": ["b-2"], "across": "max"})
+    assert "nothing to compare at this scale" in found.reasons
+    assert judged(toy, {**LESS, "left": ["A+b-2"], "right": ["B+b-2"]}).comparisons == ()
+
+
+@pytest.mark.parametrize(("ratio", "expected"), [(0.1, REPRODUCED), (0.6, UNDECIDED), (5.0, NOT)])
+def test_spreads_within_a_factor_three_are_undecided(tmp_path, ratio, expected):
+    toy = Toy(tmp_path)
+    draw = np.random.default_rng(0).standard_normal(10)
+    toy.add("A", lambda seed: {"true": 0.5 + 0.01 * ratio * draw[seed]})
+    toy.add("B", lambda seed: {"true": 0.5 + 0.01 * draw[seed]})
+    assert judged(toy, {**LESS, "test": "spread"}).verdict == expected
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(6.0, REPRODUCED), (6.5, DIRECTION), (12.0, NOT)])
+def test_published_value(tmp_path, value, verdict):
+    toy = Toy(tmp_path)
+    toy.add("A", noisy(0.9, 0.02 if value != 6.5 else 0.05))
+    check = {
+        "test": "published",
+        "metric": "cumulative_regret",
+        "problems": ["p"],
+        "curves": ["A"],
+        "value": value,
+        "tolerance": 0.2,
+    }
+    assert judged(toy, check).verdict == verdict
+
+
+def study(root, low=0.5):
+    toy = Toy(root)
+    toy.study(
+        "s",
+        lambda seed: {
+            "q": [1, 1, 2, 2],
+            "t": [1, 10, 1, 10],
+            "ratio": [0.1, 0.2, low, 2.0],
+            "size": [1, 2, 3, 40],
+            "met": [0, 0, 1, 1],
+        },
+    )
+    return toy
+
+
+def test_band_and_bound_of_a_study(tmp_path):
+    toy = study(tmp_path)
+    band = {"test": "band", "study": "s", "column": "ratio", "at_least": 1 / 3, "at_most": 3}
+    assert judged(toy, {**band, "rows": {"q": 2}}).verdict == REPRODUCED
+    found = judged(toy, band)
+    assert found.verdict == NOT
+    assert (found.comparisons[0].effect, found.comparisons[0].low, found.comparisons[0].high) == (0.5, 0.1, 2.0)
+    assert judged(toy, {**band, "share": 0.5}).verdict == REPRODUCED
+    bound = {"test": "bound", "study": "s", "left": "size", "right": "t"}
+    assert judged(toy, bound).verdict == NOT
+    assert judged(toy, {**bound, "factor": 4}).verdict == REPRODUCED
+    assert judged(toy, {**bound, "right": 40}).verdict == REPRODUCED
+
+
+def test_one_seed_decides_where_nothing_is_drawn(tmp_path):
+    toy = Toy(tmp_path)
+    toy.study("s", lambda seed: {"count": [12]}, seeds=1)
+    check = {"test": "band", "study": "s", "column": "count", "at_least": 12, "at_most": 12}
+    assert judged(toy, check).verdict == UNDECIDED
+    assert judged(toy, check, deterministic=True).verdict == REPRODUCED
+    assert judged(toy, {**check, "at_least": 13, "at_most": 13}, deterministic=True).verdict == NOT
+
+
+def test_an_infinite_violation_is_a_violation(tmp_path):
+    toy = Toy(tmp_path)
+    toy.study("s", lambda seed: {"t": [1, 2, 3], "ratio": [1.0, np.inf, np.nan], "left": [1, 5, 0], "right": [2, 0, 0]})
+    assert judged(toy, {"test": "band", "study": "s", "column": "ratio", "at_most": 3}).verdict == NOT
+    assert judged(toy, {"test": "bound", "study": "s", "left": "left", "right": "right"}).verdict == NOT
+    assert judged(toy, {"test": "bound", "study": "s", "left": "right", "right": 2}).verdict == REPRODUCED
+
+
+def test_hypothesis_as_a_column_of_a_study(tmp_path):
+    toy = study(tmp_path)
+    band = {"test": "band", "study": "s", "column": "ratio", "at_most": 3}
+    requires = [{"column": "met", "at_least": 1}]
+    assert judged(toy, {**band, "rows": {"q": 2}}, requires=requires).verdict == REPRODUCED
+    assert judged(toy, {**band, "rows": {"q": 1}}, requires=requires).reasons[0].startswith("hypotheses not met: met of s is 0")
+
+
+def test_study_columns_compare_slope_and_order(tmp_path):
+    toy = study(tmp_path)
+    rows = {"rows": {"q": 2}}
+    assert judged(toy, {"test": "more", "study": "s", "left": "size", "right": "t", "at": "end", **rows}).verdict == REPRODUCED
+    slope = {"test": "exponent", "study": "s", "column": "size", "x": "t", "from": 1, "at_least": 1, **rows}
+    assert judged(toy, slope).comparisons[0].effect == pytest.approx(np.log10(40 / 3))
+    assert (
+        judged(toy, {"test": "monotone", "study": "s", "column": "size", "x": "t", "direction": "increasing", **rows}).verdict
+        == REPRODUCED
+    )
+
+
+def test_regret_bound_at_every_step(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    check = {"test": "bound", "metric": "cumulative_regret", "problems": ["p"], "left": ["B"], "right": ["A"], "factor": 220}
+    assert judged(toy, check).verdict == REPRODUCED
+    assert judged(toy, {**check, "factor": 2}).verdict == NOT
+
+
+def under_readings(root):
+    """A beats B by default and loses under `code`, `first` changes A alone, `other` neither of them, `never` is not planned."""
+    toy = pair(root, 0.9, 0.5)
+    for name, level in (("A", 0.4), ("B", 0.8)):
+        toy.add(name, noisy(level), reading="code")
+    toy.add("A", noisy(0.7), reading="first", seeds=4)
+    toy.add("C", noisy(0.7), reading="other")
+    toy.entry["readings"] |= {
+        "first": {"says": "another A", "algorithms": {"A": {"beta": 2}}},
+        "other": {"says": "another C", "algorithms": {"C": {"beta": 2}}},
+        "never": {"says": "nobody runs it", "algorithms": {"*": {"beta": 3}}},
+    }
+    return toy
+
+
+def test_a_claim_is_judged_under_every_planned_reading_that_changes_one_of_its_runs(tmp_path):
+    toy = under_readings(tmp_path)
+    found = judged(toy)
+    assert found.verdict == REPRODUCED
+    assert found.readings == {
+        "code": claims.Outcome(NOT, NOT, (), 10),
+        "first": claims.Outcome(UNDECIDED, REPRODUCED, ("4 seeds, 5 are needed",), 4),  # B keeps its default run
+    }
+    toy.entry["claims"] = [claim()]
+    assert {run.name for run in claims.runs(toy.paper)} == {f"toy/p/{name}" for name in ("A", "B", "A@code", "B@code", "A@first")}
+
+
+def test_a_reading_that_a_claim_names_is_judged_even_where_it_is_not_planned(tmp_path):
+    toy = under_readings(tmp_path)
+    found = judged(toy, readings=["never", "other"])
+    assert observed(found) == {"code": NOT, "first": REPRODUCED, "never": "not run"}  # `other` affects nothing here
+    assert found.readings["never"] == claims.Outcome("not run", "not run", ("not planned at scale paper",), 0)
+    with pytest.raises(PlanError, match="claim c: unknown reading cod; known: code, first, other, never"):
+        judged(toy, readings=["cod"])
+
+
+def test_a_reading_that_changes_nothing_where_regret_depends_on_all_runs_affects_nothing(tmp_path):
+    """On a problem without a known optimum a check reads the runs under all readings, whichever it is about."""
+    toy = Toy(tmp_path)
+    toy.entry["readings"]["other"] = {"says": "another C", "algorithms": {"C": {"beta": 2}}}
+    for name, level, reading in (("A", 0.9, ""), ("B", 0.5, ""), ("C", 0.7, "other"), ("A", 0.3, "code"), ("B", 0.8, "code")):
+        toy.add(name, noisy(level), problem="open", reading=reading)
+    toy.entry["problems"]["open"] = toy.entry["problems"]["p"]
+    assert observed(judged(toy, {**LESS, "problems": ["open"]})) == {"code": NOT}
+
+
+def test_a_claim_on_a_study_or_on_runs_of_one_reading_depends_on_no_other(tmp_path):
+    toy = study(tmp_path)
+    toy.add("A", noisy(0.9), reading="code")
+    assert judged(toy, {"test": "band", "study": "s", "column": "q", "at_most": 2}).readings == {}
+    assert judged(toy, {**LESS, "left": ["A@code"], "right": 40.0}).readings == {}
+
+
+def test_a_reading_without_records_is_not_run_in_a_partial_report(tmp_path):
+    toy = under_readings(tmp_path)
+    for seed in range(4):
+        (toy.root / toy.cells["p", "A@first"].record(seed)).unlink()
+    found = claims.judge(toy.paper, toy.store(partial=True), claim()).readings["first"]
+    assert (found.verdict, found.observed, found.seeds) == ("not run", "not run", 0)
+    assert "toy/p/A@first: not run" in found.reasons[0]
+    with pytest.raises(BadRecords, match="4 records are refused"):
+        judged(toy)
+
+
+def test_a_hypothesis_on_a_curve_without_a_run_under_a_reading_is_no_verdict(tmp_path):
+    toy = under_readings(tmp_path)
+    toy.add("C", noisy(0.7))
+    found = judged(toy, requires=[{"curve": "C", "problem": "p", "parameter": "qbar", "at_least": 2}])
+    assert (found.verdict, observed(found)) == (REPRODUCED, {"code": "not run", "first": REPRODUCED})
+    assert "no run makes the curve 'C@code'" in found.readings["code"].reasons[0]
+
+
+def test_the_ledger_spells_out_the_readings_that_change_something_and_counts_those_not_run(tmp_path):
+    toy = under_readings(tmp_path)
+    verdict = judged(toy, readings=["never"])
+    row = next(line for line in render.as_markdown(toy.paper, [verdict]).splitlines() if line.startswith("| [c](#c)"))
+    assert row.split(" | ")[-1] == "**not reproduced** under: code; same under: first (4 seeds); not run: never |"
+    missing = claims.Outcome("not run", "not run", (), 0)
+    many = replace(verdict, readings=dict.fromkeys("uvwx", missing))
+    assert "| not run: 4 readings |" in render.as_markdown(toy.paper, [many])
+    data = json.loads(ledger.as_json(toy.paper, [verdict], partial=True))
+    assert data["partial"] is True
+    assert data["readings"]["first"] == "another A"
+    assert data["claims"][0]["readings"]["first"] == {
+        "verdict": UNDECIDED, "observed": REPRODUCED, "reasons": ["4 seeds, 5 are needed"], "seeds": 4,
+    }  # fmt: skip
+
+
+def test_a_partial_report_says_what_was_not_run(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    for seed in range(10):
+        (tmp_path / toy.cells["p", "B"].record(seed)).unlink()
+    found = claims.judge(toy.paper, toy.store(partial=True), claim())
+    assert (found.verdict, found.observed) == (UNDECIDED, "not run")
+    assert "toy/p/B: not run" in found.reasons[0]
+
+
+def test_false_positives_stay_at_the_nominal_rate():
+    """200 claims of equal means: about 5 % of the tests, and with Holm at most about 5 % of the families of four, decide."""
+    rng = np.random.default_rng(1)
+    single = [below_zero(rng.standard_normal(10)).p <= 0.05 for _ in range(200)]
+    assert 0.01 <= np.mean(single) <= 0.09
+    families = [claims.holm([below_zero(rng.standard_normal(5)).p for _ in range(4)]).min() <= 0.05 for _ in range(200)]
+    assert np.mean(families) <= 0.09
+
+
+def test_ledger_is_stable_and_names_everything(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5, scale="quick")
+    toy.entry["errata"] = [{"id": "lemma-3", "where": "Sec. 4", "says": "a | b", "instead": "c"}]
+    toy.entry["claims"] = [claim()]
+    verdicts = [judged(toy)]
+    text = render.as_markdown(toy.paper, verdicts)
+    assert text == render.as_markdown(toy.paper, [judged(toy)])
+    for words in (
+        "undecided: scale quick",
+        "observed: reproduced",
+        "a \\| b",
+        "python -m workflow.run toy p A 0-9 --scale quick",
+    ):
+        assert words in text
+    data = json.loads(ledger.as_json(toy.paper, verdicts))
+    assert data["claims"][0]["comparisons"][0]["p_holm"] < 1e-6
+    assert data["errata"][0]["id"] == "lemma-3"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(12416.0, "12416"), (0.99988, "0.99988"), (-1.0, "-1"), (0.0012345, "0.00123"), (1.5e6, "1.5e+06"), (np.nan, "-")],
+)
+def test_numbers_are_short_but_not_misleading(value, shown):
+    assert render.number(value) == shown
+
+
+def test_a_partial_report_does_without_runs_that_only_decide_an_optimum(tmp_path):
+    toy = Toy(tmp_path)
+    for name, level in (("A", 0.9), ("B", 0.5)):
+        toy.add(name, noisy(level, 0.01, 1), problem="open")
+    unfinished = toy.add("C", noisy(0.7, 0.01, 2), problem="open")
+    for seed in unfinished.seeds:
+        (toy.root / unfinished.record(seed)).unlink()
+    check = {**LESS, "problems": ["open"]}
+    assert claims.judge(toy.paper, toy.store(partial=True), claim(check)).verdict == REPRODUCED
+
+
+INF, NAN = np.inf, np.nan
+BEST = {**LESS, "metric": "best_feasible"}
+
+
+def ends(toy, name, values, **options):
+    """Runs whose best feasible value is that of their seed, from the first evaluation on; infinite: nothing is feasible."""
+
+    def columns(seed):
+        found = np.isfinite(values[seed])
+        g = np.full((toy.budget, 1), -1.0 if found else 1.0)
+        return {"true": -float(values[seed]) if found else 0.0, "true_g": g}
+
+    return toy.add(name, columns, seeds=len(values), **options)
+
+
+def best(root, a, b):
+    toy = Toy(root, budget=4)
+    ends(toy, "A", a)
+    ends(toy, "B", b)
+    return toy
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "effect", "p", "verdict"),
+    [
+        ([1, 1, 1, 1, 1], [2, 3, INF, INF, INF], (-INF, -INF, -2), 1 / 32, REPRODUCED),
+        ([1, 1, 1, 1, 1], [2, 3, 4, 5, INF], (-4, -3, -2), 1 / 32, REPRODUCED),
+        ([1, 1, 1, 1, INF], [2, 3, 4, 5, 6], (-3, -2, -1), 10 / 32, DIRECTION),  # W+ = 5, median of -4 .. -1, inf
+        ([INF, INF, 1, INF, INF], [2, 3, INF, INF, INF], (0, 0, INF), 7 / 8, NOT),  # ranks 4, 4, -4; two equal infinities are 0
+        ([INF] * 5, [INF] * 5, (0, 0, 0), 1, NOT),
+        ([INF] * 5, [1, 2, 3, 4, 5], (INF, INF, INF), 1, NOT),
+    ],
+)
+def test_less_goes_by_rank_where_a_run_has_found_nothing_feasible(tmp_path, a, b, effect, p, verdict):
+    toy = best(tmp_path, a, b)
+    found = judged(toy, BEST)
+    comparison = found.comparisons[0]
+    assert comparison.kind == "median difference by rank"
+    assert (comparison.low, comparison.effect, comparison.high) == effect
+    assert comparison.p == comparison.p_flip == pytest.approx(p, rel=1e-12)
+    assert comparison.holds is (effect[1] < 0)
+    assert comparison.has_number
+    assert (found.verdict, found.observed, found.reasons) == (verdict, verdict, ())
+
+
+def test_more_by_rank_is_the_mirror_image(tmp_path):
+    a, b = [1, 1, 1, 1, INF], [2, 3, 4, 5, 7]
+    toy = best(tmp_path, b, a)
+    found = judged(toy, {**BEST, "test": "more"})
+    mirrored = found.comparisons[0]
+    assert (mirrored.low, mirrored.effect, mirrored.high) == (1, 2, 3)
+    assert (mirrored.p, mirrored.holds, found.verdict) == (10 / 32, True, DIRECTION)
+    assert mirrored.what == "A > B on p"
+    other = judged(toy, BEST).comparisons[0]
+    assert (other.low, other.effect, other.high, other.holds) == (1, 2, 3, False)
+    assert other.p == 25 / 32  # W+ = 10 of 15
+    toy = best(tmp_path / "all", [2, 3, 4, 5, INF], [1, 1, 1, 1, 1])
+    found = judged(toy, {**BEST, "test": "more"})
+    comparison = found.comparisons[0]
+    assert (comparison.low, comparison.effect, comparison.high, comparison.p) == (2, 3, 4, 1 / 32)
+    assert found.verdict == REPRODUCED
+
+
+def test_as_many_seeds_above_as_below_are_on_one_side_at_most(tmp_path):
+    toy = best(tmp_path, [1, 1, 1, 3, 3, INF], [2, 2, 2, 2, 2, 2])
+    sides = [judged(toy, {**BEST, "test": test}).comparisons[0].holds for test in ("less", "more")]
+    assert sum(sides) <= 1
+
+
+def test_an_infinite_median_has_a_number_and_is_written_as_such(tmp_path):
+    toy = best(tmp_path, [INF, INF, INF, INF, 2], [1] * 5)
+    found = judged(toy, {**BEST, "test": "more"})
+    assert (found.verdict, found.comparisons[0].effect) == (REPRODUCED, INF)
+    text = render.as_markdown(toy.paper, [found])
+    assert "median difference by rank ∞ [∞, ∞]" in text
+    assert "| A > B on p | median difference by rank ∞ [∞, ∞] | yes | 0.0312 | 0.0312 | 5 |" in text
+    less = judged(toy, {**BEST, "left": ["B"], "right": ["A"]})
+    assert "median difference by rank -∞ [-∞, -∞]" in render.as_markdown(toy.paper, [less])
+    data = json.loads(ledger.as_json(toy.paper, [found]))["claims"][0]
+    assert (data["verdict"], data["comparisons"][0]["effect"]) == (REPRODUCED, None)
+
+
+@pytest.mark.parametrize(("value", "shown"), [(np.inf, "∞"), (-np.inf, "-∞"), (np.float64("inf"), "∞"), (np.nan, "-")])
+def test_infinite_numbers_are_shown(value, shown):
+    assert render.number(value) == shown
+
+
+def test_only_an_effect_by_rank_may_be_infinite():
+    plain = claims.Comparison("A < B", "difference", INF, NAN, NAN, True, 0.01, 0.01, 5)
+    assert not plain.has_number
+    ranked = replace(plain, kind="median difference by rank")
+    assert ranked.has_number
+    assert replace(ranked, effect=-INF).has_number and replace(ranked, effect=-1.0).has_number
+    assert not replace(ranked, effect=NAN).has_number
+
+
+def test_finite_values_are_compared_by_their_mean(tmp_path):
+    comparison = judged(best(tmp_path, [1, 2, 3, 4, 5], [2, 4, 6, 8, 100]), BEST).comparisons[0]
+    assert (comparison.kind, comparison.effect) == ("difference", (15 - 120) / 5)
+    assert comparison.p != comparison.p_flip == 1 / 32
+
+
+def test_by_rank_against_a_number_and_against_a_multiple(tmp_path):
+    toy = best(tmp_path, [1, 2, 3, 4, INF], [1, 1, 1, 1, INF])
+    against = judged(toy, {**BEST, "right": 4.5}).comparisons[0]
+    assert (against.low, against.effect, against.high, against.p) == (-2.5, -1.5, -0.5, 10 / 32)
+    multiple = judged(toy, {**BEST, "factor": 5}).comparisons[0]  # -4, -3, -2, -1 and two infinities
+    assert (multiple.low, multiple.effect, multiple.high) == (-3, -2, -1)
+    assert multiple.what == "A < 5 x B on p"
+    assert multiple.p == 1 / 16  # all four signs, whatever that of the zero
+
+
+def searching(toy, name, first, **options):
+    """Runs that find a feasible point at this evaluation after a design of two, never (infinite), or in the design (NaN)."""
+
+    def columns(seed):
+        rows = np.arange(toy.budget)
+        found = rows >= (0 if np.isnan(first[seed]) else 1 + first[seed])
+        return {"true": 0.5, "batch": np.maximum(rows - 1, 0), "true_g": np.where(found, -1.0, 1.0)[:, None]}
+
+    return toy.add(name, columns, seeds=len(first), **options)
+
+
+SEARCH = {**LESS, "metric": "search_for_feasible"}
+
+
+def test_seeds_without_a_number_are_left_out_where_a_check_says_so(tmp_path):
+    toy = Toy(tmp_path, budget=20)
+    searching(toy, "A", [NAN, 1, 2, 3, NAN, 4, 5])
+    searching(toy, "B", [NAN, 2, 4, 6, NAN, 8, INF])
+    plain = judged(toy, SEARCH)
+    assert (plain.verdict, plain.observed, plain.seeds) == (UNDECIDED, "no number", 7)
+    assert "a comparison has no number at this budget" in plain.reasons
+    found = judged(toy, {**SEARCH, "where_defined": True})
+    comparison = found.comparisons[0]
+    assert (comparison.n, comparison.low, comparison.effect, comparison.high) == (5, -4, -3, -2)
+    assert (comparison.p, found.verdict) == (1 / 32, REPRODUCED)
+
+
+def test_a_number_on_one_side_alone_leaves_no_seed_out(tmp_path):
+    toy = Toy(tmp_path, budget=20)
+    searching(toy, "A", [NAN, 1, 2, 3, 4, 5])
+    searching(toy, "B", [2, 3, 4, 5, 6, 7])
+    found = judged(toy, {**SEARCH, "where_defined": True})
+    assert (found.verdict, found.observed, found.seeds) == (UNDECIDED, "no number", 6)
+    against = judged(toy, {**SEARCH, "where_defined": True, "right": 9.0})  # a number has one in every seed
+    assert (against.observed, against.seeds) == ("no number", 6)
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value encountered")
+def test_seeds_that_are_left_out_do_not_help_to_decide(tmp_path):
+    toy = Toy(tmp_path, budget=20)
+    searching(toy, "A", [1, 1, 1, 1, NAN, NAN])
+    searching(toy, "B", [2, 3, 4, 5, NAN, NAN])
+    found = judged(toy, {**SEARCH, "where_defined": True})
+    assert (found.verdict, found.observed, found.seeds) == (UNDECIDED, REPRODUCED, 4)
+    assert "4 seeds, 5 are needed" in found.reasons
+    searching(toy, "A", [NAN] * 6)
+    searching(toy, "B", [NAN] * 6)
+    nowhere = judged(toy, {**SEARCH, "where_defined": True})
+    assert (nowhere.verdict, nowhere.observed, nowhere.seeds) == (UNDECIDED, "no number", 0)
+
+
+def leads(root):
+    """A's lead over the better one of C and D is 1, 3, 3, 10, 5 on p and 2 more on q, in this order of the seeds."""
+    toy = Toy(root, budget=4)
+    toy.entry["problems"]["q"] = toy.entry["problems"]["p"]
+    ends(toy, "A", [10, 20, 30, 40, 50])
+    ends(toy, "C", [9, 18, 27, 36, 45])
+    ends(toy, "D", [12, 17, 40, 30, 60])
+    ends(toy, "A", [3, 5, 5, 12, 7], problem="q")
+    ends(toy, "C", [0, 6, 0, 6, 0], problem="q")
+    ends(toy, "D", [6, 0, 6, 0, 6], problem="q")
+    return toy
+
+
+LEAD = {**BEST, "right": ["A"], "against": "q", "minus": ["C", "D"]}
+
+
+def test_a_lead_is_taken_seed_by_seed_from_the_best_of_the_others_on_each_problem(tmp_path):
+    toy = leads(tmp_path)
+    found = judged(toy, LEAD)
+    comparison = found.comparisons[0]
+    assert (comparison.low, comparison.effect, comparison.high) == pytest.approx((-2, -2, -2))  # each lead against its own
+    assert (found.verdict, comparison.n, comparison.p_flip) == (REPRODUCED, 5, 1 / 32)
+    assert comparison.what == "A on p < A on q, less the best of C, D"
+    one = judged(toy, {**LEAD, "minus": ["C"]}).comparisons[0]  # 1, 2, 3, 4, 5 and 3, -1, 5, 6, 7
+    assert one.effect == pytest.approx(3 - 4)
+    number = judged(toy, {**BEST, "right": 4.0, "minus": ["C", "D"]}).comparisons[0]  # a number is not diminished
+    assert number.effect == pytest.approx(22 / 5 - 4)
+    ((_, left, right),) = evidence.sides(evidence.Evidence(toy.paper, toy.store()), LEAD)
+    assert (left.tolist(), right.tolist()) == ([1, 3, 3, 10, 5], [3, 5, 5, 12, 7])
+
+
+def test_a_lead_needs_the_seed_of_every_curve(tmp_path):
+    toy = leads(tmp_path)
+    ends(toy, "D", [6, 0, 6], problem="q")
+    ((_, left, right),) = evidence.sides(evidence.Evidence(toy.paper, toy.store()), LEAD)
+    assert (left.tolist(), right.tolist()) == ([1, 3, 3], [3, 5, 5])
+
+
+def test_a_lead_over_others_that_have_found_nothing_is_infinite(tmp_path):
+    toy = Toy(tmp_path, budget=4)
+    ends(toy, "A", [1, 2, 3, 4, 5])
+    ends(toy, "B", [2, 3, 4, 5, 6])
+    ends(toy, "C", [INF, INF, 3, 3, 3])
+    comparison = judged(toy, {**BEST, "minus": ["C"]}).comparisons[0]
+    assert (comparison.kind, comparison.effect, comparison.p) == ("median difference by rank", -1, 1 / 8)  # two infinite leads
+
+
+def test_a_curve_that_has_found_nothing_leads_nobody_who_has_not_either(tmp_path):
+    """Two infinite values are equal, as those of two sides are."""
+    toy = Toy(tmp_path, budget=4)
+    ends(toy, "A", [INF, 2, 3, 4, 5])
+    ends(toy, "B", [INF, 3, 4, 5, 6])
+    ends(toy, "C", [INF, 3, 3, 3, 3])
+    comparison = judged(toy, {**BEST, "minus": ["C"]}).comparisons[0]
+    assert comparison.has_number
+    assert comparison.n == 5
+
+
+def test_a_lead_reads_the_curves_that_it_takes_off_on_both_problems(tmp_path):
+    toy = leads(tmp_path)
+    names = {run.name for run in evidence.runs_of(toy.paper, LEAD)}
+    assert names == {"toy/p/A", "toy/p/C", "toy/p/D", "toy/q/A", "toy/q/C", "toy/q/D"}
+    same = {run.name for run in evidence.runs_of(toy.paper, {**BEST, "right": ["D"], "minus": ["C"]})}
+    assert same == {"toy/p/A", "toy/p/C", "toy/p/D"}
+    del toy.cells["q", "C"]
+    toy.entry["claims"] = [claim(LEAD)]
+    with pytest.raises(PlanError, match="no run makes the curve 'C' on 'q'"):
+        claims.runs(toy.paper)
+
+
+def reaching(toy, name, when, end=1.0, **options):
+    """Runs whose best feasible value falls from 10 to `end` at this evaluation, or never (infinite)."""
+
+    def columns(seed):
+        return {"true": -np.where(np.arange(1, toy.budget + 1) >= when[seed], end, 10.0)}
+
+    return toy.add(name, columns, seeds=len(when), **options)
+
+
+PASSES = {"test": "passes", "metric": "best_feasible", "problems": ["p"], "left": ["A"], "right": ["B"], "at_most": 3}
+
+
+@pytest.mark.parametrize(
+    ("when", "effect", "p", "verdict"),
+    [
+        ([3, 3, 3, 3, 3], (3, 3, 3), 1 / 32, REPRODUCED),  # the bound itself keeps it
+        ([1, 2, 3, 3, 2], (2, 2, 3), 1 / 32, REPRODUCED),
+        ([4, 4, 4, 4, 4], (4, 4, 4), 1, NOT),
+        ([1, 2, 3, INF, INF], (2, 3, INF), 21 / 32, DIRECTION),  # W+ = 9 of the ranks 1, 2, 3, 4.5, 4.5
+        ([1, 2, INF, INF, INF], (2, INF, INF), 29 / 32, NOT),  # W+ = 12 of the ranks 1, 2, 4, 4, 4
+        ([INF] * 5, (INF, INF, INF), 1, NOT),
+    ],
+)
+def test_passes_asks_from_which_evaluation_on_one_is_as_good_as_another_at_its_end(tmp_path, when, effect, p, verdict):
+    toy = Toy(tmp_path, budget=6)
+    reaching(toy, "A", when)
+    reaching(toy, "B", [6] * 5)
+    found = judged(toy, PASSES)
+    comparison = found.comparisons[0]
+    assert (comparison.low, comparison.effect, comparison.high) == effect
+    assert comparison.p == comparison.p_flip == pytest.approx(p, rel=1e-12)
+    assert (found.verdict, found.reasons, comparison.n) == (verdict, (), 5)
+    assert (comparison.what, comparison.kind) == ("A reaches the end of B on p", "median evaluation by rank")
+    assert comparison.has_number
+    assert ("∞" in render.as_markdown(toy.paper, [found])) is (INF in effect)
+    assert {run.name for run in evidence.runs_of(toy.paper, PASSES)} == {"toy/p/A", "toy/p/B"}
+
+
+def test_passes_is_paired_and_counts_the_first_time(tmp_path):
+    toy = Toy(tmp_path, budget=6)
+    levels = [1.0, 2.0, 3.0, 4.0, 5.0]
+    toy.add("A", lambda seed: {"true": -np.array([9, 9, levels[seed], 9, 0, 0])}, seeds=5)
+    ends(toy, "B", levels)
+    assert judged(toy, PASSES).comparisons[0].effect == 3
+    ends(toy, "B", levels[::-1])  # seeds 3 and 4 get below the end of B at 0 alone
+    comparison = judged(toy, PASSES).comparisons[0]
+    assert (comparison.low, comparison.effect, comparison.high) == (3, 3, 5)
+    ends(toy, "B", [INF] * 5)  # nobody can be worse
+    assert judged(toy, PASSES).comparisons[0].effect == 1
+
+
+def test_a_metric_by_iteration_is_read_at_an_iteration(tmp_path):
+    toy = Toy(tmp_path, budget=5)
+    toy.add("A", lambda seed: {"true": [-9, -8, -7, -6, -5], "report.iteration": np.array([NAN, 1, 1, 2, 3])}, seeds=5)
+    toy.add("B", lambda seed: {"true": [-9, -7, -6, -5, -4], "report.iteration": np.array([NAN, 1, 2, 2, 3])}, seeds=5)
+    check = {**LESS, "test": "more", "metric": "best_feasible_by_iteration"}
+    for at, effect in ((1, 0), (2, 1), (3, 1), (40, 1), ("end", 1)):
+        assert judged(toy, {**check, "at": at}).comparisons[0].effect == effect
+
+
+def test_a_share_counts_runs_without_a_feasible_evaluation(tmp_path):
+    toy = Toy(tmp_path, budget=4)
+    ends(toy, "A", [INF] * 9 + [1.0])
+    check = {
+        "test": "share",
+        "metric": "infeasible",
+        "problems": ["p"],
+        "curves": ["A"],
+        "event": {"at_least": 1},
+        "at_least": 0.5,
+    }
+    found = judged(toy, check)
+    assert (found.verdict, found.comparisons[0].effect) == (REPRODUCED, 0.9)

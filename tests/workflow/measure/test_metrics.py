@@ -1,0 +1,236 @@
+"""Metrics at hand-computed values."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from tests.workflow.synthetic import Toy
+from workflow.measure import metrics
+from workflow.plan.resolve import PlanError
+
+RUN = {
+    "true": [0.5, 0.25, 1.0, 0.75, 0.75, 1.0],
+    "batch": np.array([0, 1, 2, 2, 2, 3]),
+    "seconds": np.array([3.0, 2, 1, 5, 2, 4]),
+    "timing.ask": np.array([0, 1.0, 6.0, 0, 0, 2.0]),
+    "report.dictionary": np.array([np.nan, 1, 2, 2, 2, 4]),
+}
+
+
+@pytest.fixture
+def toy(tmp_path):
+    return Toy(tmp_path, budget=6, seeds=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cumulative_regret", [0.5, 1.25, 1.25, 1.5, 1.75, 1.75]),
+        ("simple_regret", [0.5, 0.5, 0, 0, 0, 0]),
+        ("mean_regret", [np.nan, 0.75, 0.375, 1 / 3, 0.3125, 0.25]),  # batch 0 is the initial design
+        ("final_regret", [0]),
+        ("recommendation_regret", [0]),
+        ("mean_objective", [-0.5, -0.75 / 2, -1.75 / 3, -2.5 / 4, -3.25 / 5, -4.25 / 6]),
+        ("last_objective", [-0.5, -0.25, -1, -0.75, -0.75, -1]),
+        ("stuck", [0]),
+        ("seconds", [0, 1, 7, 7, 7, 9]),
+        ("step_seconds", [0, 1, 2, 2, 2, 2]),
+        ("experiment_seconds", [3, 5, 10, 10, 10, 14]),  # a batch costs its slowest member
+        ("total_seconds", [3, 6, 17, 17, 17, 23]),
+        ("given_seconds", [0]),
+        ("batch_size", [np.nan, 1, 3, 3, 3, np.nan]),
+        ("batches", [0, 1, 2, 2, 2, 3]),
+        ("report.dictionary", [np.nan, 1, 2, 2, 2, 4]),
+        ("report.nothing", [np.nan] * 6),
+    ],
+)
+def test_metric_of_a_run_by_hand(toy, name, expected):
+    cell = toy.add("A", lambda seed: RUN)
+    assert_allclose(toy.store().values(cell, name), [expected, expected])
+
+
+AFTER_DATA = {**RUN, "batch": np.array([1, 1, 2, 3, 3, 4])}  # batch 0 was there before the run
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("seconds", [2.5, 3.5, 9.5, 9.5, 9.5, 11.5]),  # the construction, which includes learning from the data, then the rows
+        ("given_seconds", [2.0]),
+        ("experiment_seconds", [3, 3, 4, 9, 9, 13]),
+        ("total_seconds", [5.5, 6.5, 13.5, 18.5, 18.5, 24.5]),
+        ("step_seconds", [0.5, 0.5, 6, 0, 0, 2]),
+        ("batch_size", [2, 2, 1, 2, 2, np.nan]),
+        ("batches", [1, 1, 2, 3, 3, 4]),
+        ("cumulative_regret", [0.5, 1.25, 1.25, 1.5, 1.75, 1.75]),
+    ],
+)
+def test_metric_of_a_run_after_existing_data_by_hand(toy, name, expected):
+    cell = toy.add("A", lambda seed: AFTER_DATA)
+    for seed in cell.seeds:
+        toy.write(cell, seed, dict(AFTER_DATA), setup_seconds=2.5, given_seconds=2.0)
+    with np.errstate(all="raise"):  # there is no batch 0 to divide by
+        assert_allclose(toy.store().values(cell, name), [expected, expected])
+
+
+def test_complete_batches_after_existing_data_leave_out_the_last(toy):
+    cell = toy.add("A", lambda seed: AFTER_DATA)
+    assert_allclose(metrics.batch_sizes(toy.store().record(cell, 0)), [2, 1, 2])
+
+
+def test_workers_that_do_not_wait_take_until_their_evaluation_ends(toy):
+    """The seconds of an evaluation are no matter: those of all workers run at once."""
+    finished = np.array([1.0, 1.5, 1.5, 2.5, 4.0, 4.25])
+    events = {**RUN, "batch": np.arange(6), "started": np.zeros(6), "finished": finished}
+    cell = toy.add("A", lambda seed: events)
+    assert_allclose(toy.store().values(cell, "experiment_seconds"), [finished, finished])
+    assert_allclose(toy.store().values(cell, "total_seconds")[0], np.add(finished, [0, 1, 7, 7, 7, 9]))
+
+
+def test_complete_batches_leave_out_the_design_and_the_last(toy):
+    cell = toy.add("A", lambda seed: RUN)
+    assert_allclose(metrics.batch_sizes(toy.store().record(cell, 0)), [1, 3])
+
+
+def test_unknown_metric_names_the_known():
+    with pytest.raises(PlanError, match="unknown metric 'regrets'; known: cumulative_regret"):
+        metrics.metric("regrets")
+
+
+def test_thinned_grid_keeps_both_ends():
+    for log in (False, True):
+        grid = metrics.thin(10_000, log=log)
+        assert len(grid) <= metrics.GRID
+        assert (grid[0], grid[-1]) == (0, 9999)
+        assert (np.diff(grid) > 0).all()
+
+
+NAN = np.nan
+CONSTRAINED = {  # two points of an initial design, two whole iterations and one that the budget cuts
+    "true": [-5, -1, -4, -3, -0.5, -3.5, -2, -1.5],
+    "true_g": np.array([[0.1, -1], [-1, 0.2], [0, -1], [-1, -1], [1, 1], [-1, -1], [-2, -2], [-1, 0]]),
+    "batch": np.array([0, 0, 1, 2, 3, 3, 4, 5]),
+    "report.role": np.array([NAN, NAN, 1, 2, 1, 1, 2, 1]),
+    "report.iteration": np.array([NAN, NAN, 1, 1, 2, 2, 2, 3]),
+}
+
+
+def constrained(root, *runs):
+    """A toy whose seeds have these columns, and its cell."""
+    toy = Toy(root, budget=len(runs[0]["batch"]), seeds=len(runs))
+    return toy, toy.add("A", lambda seed: runs[seed])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("best_feasible", [np.inf, np.inf, 4, 3, 3, 3, 2, 1.5]),  # a constraint of exactly 0 is kept
+        ("best_feasible_iterate", [np.inf, np.inf, 4, 4, 4, 3.5, 3.5, 1.5]),
+        ("best_feasible_by_iteration", [3, 2, 1.5]),
+        ("infeasible", [1, 1, 0, 0, 0, 0, 0, 0]),
+        ("feasible_evaluations", [0, 0, 1, 2, 2, 3, 4, 5]),
+        ("search_for_feasible", [1]),
+        ("late_descent", [1.5]),  # from the fifth of eight evaluations on
+    ],
+)
+def test_metric_of_a_constrained_run_by_hand(tmp_path, name, expected):
+    toy, cell = constrained(tmp_path, CONSTRAINED)
+    assert_allclose(toy.store().values(cell, name), [expected])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("best_feasible", [np.inf] * 8),
+        ("best_feasible_iterate", [np.inf] * 8),
+        ("best_feasible_by_iteration", [np.inf] * 3),
+        ("infeasible", [1] * 8),
+        ("feasible_evaluations", [0] * 8),
+        ("search_for_feasible", [np.inf]),
+        ("late_descent", [0]),
+    ],
+)
+def test_metric_of_a_run_without_a_feasible_evaluation(tmp_path, name, expected):
+    toy, cell = constrained(tmp_path, {**CONSTRAINED, "true_g": np.tile([-1, 1e-12], (8, 1))})
+    with np.errstate(all="raise"):
+        assert_allclose(toy.store().values(cell, name), [expected])
+
+
+def test_a_run_without_constraints_is_feasible_everywhere(toy):
+    cell = toy.add("A", lambda seed: RUN)
+    store = toy.store()
+    assert metrics.feasible(store.record(cell, 0)).tolist() == [True] * 6
+    assert_allclose(store.values(cell, "best_feasible")[0], [-0.5, -0.5, -1, -1, -1, -1])
+    assert np.isnan(store.values(cell, "search_for_feasible")).all()  # its design is feasible
+    assert_allclose(store.values(cell, "feasible_evaluations")[0], [0, 1, 2, 3, 4, 5])
+    assert np.isinf(store.values(cell, "best_feasible_iterate")).all()  # nothing is reported to be an iterate
+
+
+def test_iterations_end_within_batches_and_seeds_are_cut_to_the_fewest(tmp_path):
+    """An iteration may be several batches or a part of one; a seed with a single long one cuts the others to one."""
+    values = {"true": -np.arange(9.0, 0, -1), "true_g": np.full((9, 1), -1.0)}
+    one = {**values, "batch": np.array([0, 1, 1, 2, 2, 3, 4, 5, 5]), "report.iteration": np.array([NAN, 1, 1, 2, 2, 3, 4, 5, 5])}
+    two = {**values, "batch": np.repeat([0, 1], [1, 8]), "report.iteration": np.repeat([NAN, 1], [1, 8])}
+    toy, cell = constrained(tmp_path / "two", one, two)
+    assert_allclose(toy.store().values(cell, "best_feasible_by_iteration"), [[7], [1]])
+    toy, cell = constrained(tmp_path / "one", one, {**one, "report.iteration": np.array([1, 1, 1, 2, 2, 2, 3, 3, 3.0])})
+    assert_allclose(toy.store().values(cell, "best_feasible_by_iteration"), [[7, 5, 4], [7, 4, 1]])
+
+
+@pytest.mark.parametrize(
+    ("batch", "feasible", "expected"),
+    [
+        ([0, 0, 1, 2, 3], [0, 1, 1, 1, 1], NAN),
+        ([0, 0, 1, 2, 3], [1, 0, 0, 0, 0], NAN),
+        ([0, 0, 1, 2, 3], [0, 0, 1, 0, 0], 1),
+        ([0, 0, 1, 1, 1], [0, 0, 0, 0, 1], 3),
+        ([0, 0, 1, 2, 3], [0, 0, 0, 0, 0], np.inf),
+        ([1, 1, 2, 3, 4], [0, 1, 0, 0, 0], 2),  # the design existed before and is in no row
+        ([0, 0, 0, 0, 0], [0, 0, 0, 0, 0], np.inf),
+        ([0, 0, 0, 0, 0], [0, 0, 0, 0, 1], NAN),
+    ],
+)
+def test_search_for_a_feasible_point_begins_after_the_design(tmp_path, batch, feasible, expected):
+    g = np.where(np.array(feasible)[:, None] == 1, -1.0, 1.0)
+    toy, cell = constrained(tmp_path, {"true": -1.0, "true_g": g, "batch": np.array(batch)})
+    assert_allclose(toy.store().values(cell, "search_for_feasible"), [[expected]])
+
+
+def test_the_distance_from_the_centre_is_a_mean_over_variables(tmp_path):
+    toy = Toy(tmp_path, budget=3, seeds=1)
+    cell = toy.add("A", lambda seed: {"true": np.zeros(3), "query": np.array([[0.5, 0.5], [0.0, 1.0], [0.25, 0.5]])})
+    assert_allclose(toy.store().values(cell, "centre_distance"), [[0, 0.5, 0.125]])
+
+
+@pytest.mark.parametrize(
+    ("first", "drops", "expected"),
+    [
+        (0, {}, 0),
+        (0, {7: 2.0}, 0),  # the seventh evaluation is not among the last 30 % of ten
+        (0, {8: 2.0}, 2),
+        (0, {3: 1.0, 8: 2.0, 10: 0.5}, 2.5),
+        (6, {9: 1.0}, 1),
+        (7, {}, np.inf),  # from nothing feasible to something
+        (9, {}, np.inf),
+        (10, {}, 0),  # nothing feasible at all
+    ],
+)
+def test_late_descent_is_that_of_the_last_three_tenths(tmp_path, first, drops, expected):
+    """Feasible after the `first` evaluations, at 10 less the drops so far, each at an evaluation that counts from 1."""
+    level = 10 - np.array([sum(size for at, size in drops.items() if at <= t) for t in range(1, 11)])
+    g = np.where(np.arange(10) < first, 1.0, -1.0)[:, None]
+    toy, cell = constrained(tmp_path, {"true": -level, "true_g": g, "batch": np.arange(10)})
+    assert_allclose(toy.store().values(cell, "late_descent"), [[expected]])
+
+
+@pytest.mark.parametrize("rows", [90, 120, 170, 1000])
+def test_late_descent_leaves_out_seven_tenths_exactly(tmp_path, rows):
+    """All descent is at the last evaluation of the first 70 %; 0.7 * 90 is a little less than 63."""
+    level = np.where(np.arange(1, rows + 1) < 7 * rows // 10, 2.0, 1.0)
+    toy, cell = constrained(tmp_path, {"true": -level, "batch": np.arange(rows)})
+    assert_allclose(toy.store().values(cell, "late_descent"), [[0]])
+
+
+def test_an_objective_is_labelled_as_one():
+    labels = [metrics.metric(name).axis for name in ("mean_objective", "last_objective")]
+    assert labels == ["mean objective so far (unit of f)", "objective of the evaluation (unit of f)"]

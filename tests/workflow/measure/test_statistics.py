@@ -1,0 +1,124 @@
+"""Intervals, tests and fits, against values by hand, SciPy and simulation."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from workflow.measure import statistics
+
+NAN = np.nan
+
+
+def test_interval_covers_the_mean():
+    rng = np.random.default_rng(0)
+    for n in (3, 10):
+        low, high = statistics.interval(rng.standard_normal((n, 4000)))
+        assert abs(np.mean((low < 0) & (high > 0)) - 0.95) < 0.012
+
+
+def test_a_wald_band_of_five_covers_less_than_it_says():
+    low, high = statistics.wald(np.random.default_rng(0).standard_normal((5, 4000)))
+    assert abs(np.mean((low < 0) & (high > 0)) - 0.8784) < 0.015  # P(|t| < 1.96) with 4 degrees of freedom
+    low, high = statistics.wald([[1.0], [2.0], [3.0]])
+    assert_allclose([low[0], high[0]], [2 - 1.96 / np.sqrt(3), 2 + 1.96 / np.sqrt(3)])
+
+
+def test_sign_flip_has_the_smallest_p_of_n_seeds():
+    assert [statistics.sign_flip(-np.ones(n) - np.arange(n) / 10) for n in (3, 5, 10)] == [1 / 8, 1 / 32, 1 / 1024]
+
+
+def test_holm_by_hand():
+    assert_allclose(statistics.holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    assert_allclose(statistics.holm([0.5, 0.9]), [1.0, 1.0])
+
+
+def test_power_law_recovers_its_exponent():
+    x = np.arange(1.0, 50)
+    assert_allclose(statistics.power_law(x, 3 * x**1.7), (3, 1.7), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "p"),
+    [
+        ([-1, -2, -3, -4, -5], 1 / 32),
+        ([-1, -2, -3, -4, 5], 10 / 32),  # W+ = 5: the subsets of 1 .. 5 with a sum of at most 5
+        ([1, 2, 3, 4, 5], 1),
+        ([-1, -1, 2], 5 / 8),  # ranks 1.5, 1.5, 3
+        ([0, -1, -2], 1 / 4),  # a zero keeps its rank and is on no side
+        ([0, 0, 0], 1),
+        ([-np.inf] * 5, 1 / 32),
+        ([-np.inf, -np.inf, 1, -2], 1 / 8),  # ranks 3.5, 3.5, 1, 2
+        ([-np.inf, np.inf, -1, -2], 6 / 16),  # W+ = 3.5: {}, 1, 2, 1 + 2 and each 3.5
+        ([np.inf, -1, -2, -3, -4], 10 / 32),
+        ([-1, -2, NAN], NAN),
+    ],
+)
+def test_signed_ranks_by_hand(values, p):
+    found = statistics.ranked_below_zero(values)
+    assert found.n == len(values)
+    assert found.p == pytest.approx(p, rel=1e-12, nan_ok=True)
+    assert found.p_flip == pytest.approx(p, rel=1e-12, nan_ok=True)
+
+
+def test_a_standard_error_is_that_of_the_numbers_that_are_there():
+    values = np.random.default_rng(0).standard_normal((7, 4))
+    assert_allclose(statistics.standard_error(values), stats.sem(values, axis=0))
+    values[2:5, 1], values[1:, 2], values[:, 3] = NAN, NAN, NAN
+    expected = [stats.sem(values[:, 0]), stats.sem(values[[0, 1, 5, 6], 1]), NAN, NAN]
+    with np.errstate(all="raise"):
+        assert_allclose(statistics.standard_error(values), expected)
+        bands = [(1, statistics.within_error(values)), (1.96, statistics.wald(values))]
+    for width, (low, high) in bands:
+        assert_allclose((low[:2] + high[:2]) / 2, np.nanmean(values[:, :2], axis=0))
+        assert_allclose((high - low) / 2, width * np.array(expected))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        ([3, 1, 2], [30, -10, 20], 1),
+        ([1, 2, 3], [0, -1, -2], -1),
+        ([1, 2, 3, 4], [1, 3, 2, 4], 0.8),  # 1 - 6 * 2 / (4 * 15)
+        ([1, 2, np.inf], [5, 6, 7], 1),
+        ([1, 2], [1, 2], NAN),
+        ([], [], NAN),
+        ([1, 1, 1], [1, 2, 3], NAN),
+    ],
+)
+def test_rank_correlation_by_hand(x, y, expected):
+    assert statistics.rank_correlation(x, y) == pytest.approx(expected, nan_ok=True)
+
+
+def test_rank_correlation_agrees_with_scipy_where_numbers_are_equal():
+    x, y = np.random.default_rng(3).integers(0, 5, (2, 12))
+    assert statistics.rank_correlation(x, y) == pytest.approx(stats.spearmanr(x, y).statistic, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 8, 10, 13])
+def test_signed_ranks_agree_with_scipy_and_know_infinity_as_the_largest(n):
+    values = np.random.default_rng(n).standard_normal(n) - 0.4
+    expected = stats.wilcoxon(values, alternative="less", method="exact").pvalue
+    assert statistics.ranked_below_zero(values).p == pytest.approx(expected, rel=1e-12)
+    assert statistics.ranked_below_zero(1e6 * values**3).p == pytest.approx(expected, rel=1e-12)
+    largest = np.argmax(np.abs(values))
+    values[largest] = np.sign(values[largest]) * np.inf
+    assert statistics.ranked_below_zero(values).p == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "quartiles"),
+    [
+        ([2, -np.inf, -1, np.inf, -3], (-3, -1, 2)),
+        ([-np.inf, -np.inf, -np.inf, 1, 2], (-np.inf, -np.inf, 1)),
+        ([np.inf, np.inf, np.inf, 1, -np.inf], (1, np.inf, np.inf)),
+        ([np.inf] * 3, (np.inf,) * 3),
+        ([4.0], (4, 4, 4)),
+        ([1, 2, np.inf, np.inf], (1, 2, np.inf)),  # one of the values, never between a number and infinity
+        ([1, NAN, np.inf], (NAN,) * 3),
+    ],
+)
+def test_median_and_quartiles_of_values_that_may_be_infinite(values, quartiles):
+    with np.errstate(all="raise"):
+        found = statistics.ranked_below_zero(values)
+    assert (found.low, found.mean, found.high) == pytest.approx(quartiles, nan_ok=True)

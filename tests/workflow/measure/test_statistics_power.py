@@ -1,0 +1,267 @@
+"""How often verdicts are wrong or missed: synthetic curves with known answers through the code that judges claims.
+
+Rates are shares of REPEATS claims, each judged whole, over curves that the paired noise of a seed moves together. A rate
+that is known must lie within four Monte-Carlo errors of it; a bound may be missed by as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from tests.workflow.synthetic import cell
+from workflow.judge import claims
+from workflow.judge.checks import compare
+from workflow.judge.claims import REPRODUCED, Verdict
+from workflow.judge.evidence import Evidence
+from workflow.measure import statistics
+from workflow.measure.statistics import ENOUGH, LEVEL, critical_difference, interval, share, wald
+from workflow.plan.cells import Paper
+
+REPEATS = 1000
+SEEDS = pytest.mark.parametrize("n", [ENOUGH, 10])
+LESS = {"test": "less", "metric": "simple_regret", "problems": ["p"], "left": ["A"], "right": ["B"]}
+FAMILY = {**LESS, "right": ["B", "C", "D", "E"]}
+
+
+class Drawn:
+    """Stands in for the store: the values of each curve, one per seed."""
+
+    def __init__(self, ends: Mapping[str, np.ndarray]) -> None:
+        self.ends = ends
+
+    def values(self, run, name):
+        return self.ends[run.curve][:, None]
+
+    def seeds(self, run):
+        return tuple(range(len(self.ends[run.curve])))
+
+    def has(self, run):
+        return True
+
+    def data(self, run):
+        return "none"
+
+    def lacks(self, runs):
+        return []
+
+    def remembered(self, key, make):
+        return make()
+
+
+def paper(n):
+    """Five curves on one problem, planned and never run."""
+    cells = {("p", name): cell("p", name, n, 1) for name in "ABCDE"}
+    return Paper("toy", "paper", {"scales": {"paper": {}}, "problems": {"p": {}}}, tuple(cells.values()), cells, {})
+
+
+def judged(draw, n, check=LESS, repeats=REPEATS) -> list[Verdict]:
+    """Verdicts on `repeats` draws; draw(rng) gives the (n,) values of each curve."""
+    rng, toy = np.random.default_rng(n), paper(n)
+    claim = {"id": "c", "where": "Fig. 1", "says": "what the check says", "check": check}
+    return [claims.judge(toy, Drawn(draw(rng)), claim) for _ in range(repeats)]
+
+
+def shifted(n, *means):
+    """Curves whose values differ in their means; instance and design move all of them, as they do in paired runs."""
+
+    def draw(rng):
+        common = 3 * rng.standard_normal(n)
+        return {name: mean + common + rng.standard_normal(n) / np.sqrt(2) for name, mean in zip("ABCDE", means, strict=False)}
+
+    return draw
+
+
+@cache
+def signs(n):
+    return np.array(list(product((1.0, -1.0), repeat=n)))
+
+
+EXACT = statistics.sign_flip
+
+
+@pytest.fixture(autouse=True)
+def quick_flips(monkeypatch):
+    """Sign patterns listed once, not for each of some ten thousand tests."""
+    monkeypatch.setattr(statistics, "sign_flip", lambda x: float((signs(len(x)) @ x <= x.sum() + 1e-12 * np.abs(x).sum()).mean()))
+
+
+def reproduced(verdicts):
+    return np.mean([verdict.verdict == REPRODUCED for verdict in verdicts])
+
+
+def any_significant(verdicts):
+    return np.mean([min(verdict.p_holm) <= LEVEL for verdict in verdicts])
+
+
+def error(rate, repeats=REPEATS):
+    """Four Monte-Carlo errors."""
+    return 4 * np.sqrt(rate * (1 - rate) / repeats)
+
+
+# no effect
+
+
+@SEEDS
+def test_without_an_effect_one_comparison_is_reproduced_in_5_percent(n):
+    found = judged(shifted(n, 0, 0), n)
+    assert reproduced(found) == pytest.approx(LEVEL, abs=error(LEVEL))
+    flips = np.floor(LEVEL * 2**n) / 2**n  # what an exact test of n signs can reach: 0.031, 0.0498
+    assert np.mean([verdict.comparisons[0].p_flip <= LEVEL for verdict in found]) == pytest.approx(flips, abs=error(flips))
+
+
+@SEEDS
+def test_without_an_effect_a_family_is_wrong_anywhere_in_at_most_5_percent(n):
+    found = judged(shifted(n, 0, 0, 0, 0, 0), n, FAMILY, repeats=REPEATS // 2)
+    assert 0.01 < any_significant(found) <= LEVEL + error(LEVEL, REPEATS // 2)
+    assert reproduced(found) <= 0.02  # the claim needs all four
+
+
+@SEEDS
+def test_one_false_comparison_among_true_ones_is_let_through_in_5_percent(n):
+    """The worst case of a claim about all: what is false is tested last, without a correction."""
+    found = judged(shifted(n, 0, 0, 50, 50, 50), n, FAMILY, repeats=REPEATS // 2)
+    assert reproduced(found) == pytest.approx(LEVEL, abs=error(LEVEL, REPEATS // 2))
+
+
+@SEEDS
+def test_by_rank_too(n):
+    """Runs that find nothing feasible, half of them on either side."""
+
+    def draw(rng):
+        return {name: np.where(rng.random(n) < 0.5, np.inf, rng.standard_normal(n)) for name in "AB"}
+
+    assert reproduced(judged(draw, n, repeats=REPEATS // 2)) <= LEVEL + error(LEVEL, REPEATS // 2)
+
+
+# at the border of what is tolerated
+
+
+@pytest.mark.parametrize(("n", "side"), [(5, -1), (10, 1)])
+def test_a_difference_of_the_tolerance_is_called_equivalent_in_5_percent(n, side):
+    check = {**LESS, "test": "equivalent", "absolute": 8.0}
+    assert reproduced(judged(shifted(n, side * 8.0, 0), n, check)) == pytest.approx(LEVEL, abs=error(LEVEL))
+
+
+@SEEDS
+def test_a_share_of_the_right_side_is_as_uncertain_as_that_side(n):
+    """A difference of exactly a fifth, where what moves both sides moves the tolerance and not the difference."""
+
+    def draw(rng):
+        common = 3 * rng.standard_normal(n)
+        return {"A": 12 + common + 0.1 * rng.standard_normal(n), "B": 10 + common}
+
+    check = {**LESS, "test": "equivalent", "tolerance": 0.2}
+    assert reproduced(judged(draw, n, check)) == pytest.approx(LEVEL, abs=error(LEVEL))
+
+
+@SEEDS
+def test_a_tolerance_within_the_noise_shows_nothing(n):
+    """Equal means, which as few seeds cannot know."""
+    check = {**LESS, "test": "equivalent", "absolute": 0.3}
+    assert reproduced(judged(shifted(n, 0, 0), n, check, repeats=REPEATS // 2)) < LEVEL
+
+
+@SEEDS
+def test_a_published_value_at_the_tolerance_is_reproduced_in_5_percent(n):
+    check = {"test": "published", "metric": "simple_regret", "problems": ["p"], "curves": ["A"], "value": 10.0, "tolerance": 0.5}
+    found = judged(lambda rng: {"A": 15 + rng.standard_normal(n)}, n, check)
+    assert reproduced(found) == pytest.approx(LEVEL, abs=error(LEVEL))
+
+
+@SEEDS
+@pytest.mark.parametrize("bounds", [{"at_least": 0.5}, {"at_least": 0.9}, {"at_most": 0.3}, {"at_least": 0.2, "at_most": 0.8}])
+def test_a_share_at_its_bound_is_called_kept_in_at_most_5_percent(n, bounds):
+    """No sample: the exact probability of all numbers of hits that pass, at each bound and beyond it."""
+    passing = np.array([share(hits, n, **bounds).p <= LEVEL for hits in range(n + 1)])
+    for bound, name in ((bounds.get(key), key) for key in ("at_least", "at_most") if key in bounds):
+        for true in (bound, bound - 0.1 if name == "at_least" else bound + 0.1):
+            assert stats.binom.pmf(np.arange(n + 1), n, true)[passing].sum() <= LEVEL
+
+
+def test_what_shares_of_few_seeds_can_show():
+    """Five of five show more than a half, nine of ten do; that more than 90 % of the seeds do something ten cannot show."""
+    assert [hits for hits in range(6) if share(hits, 5, at_least=0.5).p <= LEVEL] == [5]
+    assert [hits for hits in range(11) if share(hits, 10, at_least=0.5).p <= LEVEL] == [9, 10]
+    assert [hits for hits in range(11) if share(hits, 10, at_least=0.9).p <= LEVEL] == []
+
+
+# skewed values
+
+
+@SEEDS
+def test_curves_of_the_same_skewed_distribution_are_told_apart_in_at_most_5_percent(n):
+    """Regrets are lognormal rather than normal; the difference of two curves that do not differ is symmetric all the same."""
+
+    def draw(rng):
+        return {name: rng.lognormal(0, 1, n) for name in "AB"}
+
+    assert reproduced(judged(draw, n)) <= LEVEL + error(LEVEL)
+
+
+@SEEDS
+def test_skewed_differences_are_a_limit_of_the_tests(n):
+    """Equal means and a lognormal difference: too often significant towards its short tail, too rarely towards its long one.
+
+    Neither test is valid here, since both ask for symmetry: a claim may then be called reproduced in 15 to 25 % of the cases.
+    """
+
+    def draw(rng):
+        return {"A": rng.lognormal(0, 1, n) - np.exp(0.5), "B": np.zeros(n)}
+
+    short, long = (judged(draw, n, {**LESS, "test": test}, repeats=REPEATS // 2) for test in ("less", "more"))
+    assert 0.10 < reproduced(short) < 0.30
+    assert 0.05 < np.mean([verdict.comparisons[0].p_flip <= LEVEL for verdict in short]) < 0.25
+    assert reproduced(long) < 0.03
+
+
+# an effect
+
+
+@SEEDS
+def test_power_is_that_of_the_noncentral_t(n):
+    """An effect of 1.5 standard deviations of the paired differences."""
+    critical = stats.t.ppf(LEVEL, n - 1)
+    power = stats.nct.cdf(critical, n - 1, -1.5 * np.sqrt(n))
+    assert power == pytest.approx({5: 0.86, 10: 0.995}[n], abs=0.01)
+    assert reproduced(judged(shifted(n, 0, 1.5), n)) == pytest.approx(power, abs=error(power))
+
+
+def test_holms_correction_costs_power():
+    """Four comparisons with the effect of one over five seeds: all of them have to be significant."""
+    found = reproduced(judged(shifted(5, 0, 1.5, 1.5, 1.5, 1.5), 5, FAMILY, repeats=REPEATS // 4))
+    assert found == pytest.approx(0.53, abs=error(0.53, REPEATS // 4))  # alone 0.86
+
+
+# intervals and ranks
+
+
+@SEEDS
+def test_intervals_cover_as_often_as_they_say(n):
+    drawn = np.random.default_rng(n).standard_normal((n, 20000))
+    low, high = interval(drawn)
+    assert np.mean((low <= 0) & (high >= 0)) == pytest.approx(0.95, abs=error(0.95, 20000))
+    low, high = wald(drawn)
+    assert_allclose(np.mean((low <= 0) & (high >= 0)), 1 - 2 * stats.t.sf(1.96, n - 1), atol=error(0.88, 20000))
+
+
+@pytest.mark.parametrize(("problems", "curves"), [(4, 5), (6, 9), (12, 6)])
+def test_ranks_without_an_effect_are_told_apart_in_at_most_5_percent(problems, curves):
+    drawn = np.random.default_rng(problems).random((2000, problems, curves)).argsort(axis=2).argsort(axis=2)
+    means = 1 + drawn.mean(axis=1)
+    assert np.mean(np.ptp(means, axis=1) >= critical_difference(curves, problems)) <= LEVEL + error(LEVEL, 2000)
+
+
+def test_the_stand_ins_are_faithful():
+    """Left and right are paired by seed, and quick flips are those of the report."""
+    for x in np.random.default_rng(0).integers(-3, 4, (20, 7)).astype(float):
+        assert statistics.sign_flip(x) == EXACT(x)
+    ends = {"A": np.arange(5.0), "B": np.arange(5.0) + 1}
+    comparison = compare(Evidence(paper(5), Drawn(ends)), LESS)[0]
+    assert (comparison.effect, comparison.p, comparison.n) == (-1, 0, 5)

@@ -1,0 +1,244 @@
+"""An archive holds every finished record and nothing else, has the same bytes for the same records, and is trusted in nothing."""
+
+import hashlib
+import json
+import os
+import platform
+import stat
+import zipfile
+
+import numpy as np
+import pytest
+
+from tests.workflow import synthetic
+from workflow.operate import archive
+from workflow.operate.archive import BadArchive
+from workflow.trace import record
+
+PLACE = "results/paper/toy/p/A/0.parquet"
+MADE = {"python": "3.11.7", "libraries": {"numpy": "2.4.6"}, "machine": "Linux", "commit": "abc"}
+
+
+def results(root):
+    """Three cells and a study of two seeds each, an initial design, and all that may lie beside records."""
+    toy = synthetic.Toy(root, seeds=2, budget=8)
+    for name, options in (("A", {}), ("B", {"reading": "code", "variant": "b-1"}), ("C", {"problem": "open"})):
+        toy.add(name, synthetic.noisy(0.5), **options)
+    toy.study("lemma", lambda seed: {"t": np.arange(3)})
+    folder = root / "results" / "paper" / "toy" / "p"
+    record.write(folder / "initial" / "0.parquet", {"seed": 0, "digest": "d"}, {"y": np.zeros(2)})
+    made = toy.paper.cells[0]
+    toy.write(made, 1, {"true": 0.25}, provenance=MADE)
+    toy.write(made, 2, {"true": 0.5}, status="cutoff")
+    for name in (
+        "0.checkpoint",
+        "0.parquet.1a2b3c4d",
+        "seeds-0-1.json",
+        ".0.parquet.x.part",
+        "0.failed",
+        "notes.parquet",
+        "0.log",
+    ):
+        (folder / "A" / name).write_text("not a record")
+    return root
+
+
+@pytest.fixture
+def root(tmp_path):
+    return results(tmp_path / "checkout")
+
+
+@pytest.fixture
+def made(root, tmp_path):
+    target = tmp_path / "made.zip"
+    archive.write(target, root=root)
+    return target
+
+
+def manifest(path):
+    with zipfile.ZipFile(path) as found:
+        return json.loads(found.read("manifest.json"))
+
+
+def forged(path, members, listed=None, changes=None):
+    """An archive of (name or ZipInfo, content), with a manifest that says what they are unless the last entry is changed."""
+    plain = [(info.filename if isinstance(info, zipfile.ZipInfo) else info, content) for info, content in members]
+    entries = [
+        {"path": name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), "trace_sha256": "", "digest": ""}
+        for name, content in plain
+    ]
+    text = json.dumps({"records": [*entries[:-1], {**entries[-1], **(changes or {})}]}) if listed is None else listed
+    with zipfile.ZipFile(path, "w") as target:
+        for info, content in [("manifest.json", text), *members]:
+            target.writestr(info, content)
+    return path
+
+
+def test_every_finished_record_is_in_it_and_comes_back_as_it_was(root, made, tmp_path):
+    entries = archive.unpack(made, tmp_path / "out")
+    names = [f"results/paper/toy/{name}" for name in (
+        "open/C/0.parquet", "open/C/1.parquet", "p/A/0.parquet", "p/A/1.parquet", "p/B@code+b-1/0.parquet",
+        "p/B@code+b-1/1.parquet", "p/initial/0.parquet", "studies/lemma/0.parquet", "studies/lemma/1.parquet",
+    )]  # fmt: skip
+    assert [entry.path for entry in entries] == names
+    assert [
+        path.relative_to(tmp_path / "out").as_posix() for path in sorted((tmp_path / "out").rglob("*.*")) if path.is_file()
+    ] == names
+    for entry in entries:
+        assert (tmp_path / "out" / entry.path).read_bytes() == (root / entry.path).read_bytes()
+        assert record.read(tmp_path / "out" / entry.path).header["trace_sha256"] == entry.trace_sha256
+
+
+def test_the_manifest_says_what_each_record_is_and_nothing_of_this_machine(root, made):
+    said = manifest(made)
+    header = record.read(root / PLACE).header
+    (entry,) = [entry for entry in said["records"] if entry["path"] == PLACE]
+    content = (root / PLACE).read_bytes()
+    assert entry == {"path": PLACE, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content),
+                     "trace_sha256": header["trace_sha256"], "digest": header["digest"]}  # fmt: skip
+    assert said["versions"] == {"numpy": ["2.4.6"], "python": ["3.11.7"]}
+    assert said["commit"] == record.provenance()["commit"]
+    assert set(said) == {"commit", "records", "versions"}
+    assert str(root) not in json.dumps(said) and platform.node() not in json.dumps(said)
+
+
+def test_equal_records_give_equal_bytes_wherever_and_whenever(root, made, tmp_path):
+    other = results(tmp_path / "elsewhere")
+    for path in other.rglob("*.parquet"):
+        os.utime(path, (1e9, 1e9))
+        path.chmod(0o600)
+    archive.write(tmp_path / "other.zip", root=other)
+    assert (tmp_path / "other.zip").read_bytes() == made.read_bytes()
+    synthetic.Toy(other, seeds=2, budget=8).add("A", synthetic.noisy(0.4))
+    archive.write(tmp_path / "other.zip", root=other)
+    assert (tmp_path / "other.zip").read_bytes() != made.read_bytes()
+
+
+def test_scale_and_papers_choose(root, monkeypatch, capsys):
+    other = root / "results" / "smoke" / "bkb" / "p" / "A" / "0.parquet"
+    record.write(other, {"seed": 0}, {"y": np.zeros(2)})
+    assert len(archive.record_paths(root)) == len(archive.record_paths(root, scale="paper")) + 1
+    monkeypatch.chdir(root)
+    assert archive.main(["--papers", "bkb"]) == 0
+    assert [entry["path"] for entry in manifest("noregret-all.zip")["records"]] == [other.relative_to(root).as_posix()]
+    assert archive.main(["--scale", "paper"]) == 0
+    assert "wrote noregret-paper.zip: 9 records" in capsys.readouterr().err
+    for arguments, message in ((["--papers", "toy"], "unknown paper toy"), (["--scale", "huge"], "got none: run the workflow")):
+        assert archive.main(arguments) == 1
+        assert message in capsys.readouterr().err
+
+
+def test_a_damaged_record_is_refused_by_name_and_the_last_archive_stays(root, made):
+    before = made.read_bytes()
+    (root / PLACE).write_bytes((root / PLACE).read_bytes()[:-9])
+    with pytest.raises(BadArchive, match=r"1 records are damaged, nothing was written:\n.*A/0\.parquet: expected a record"):
+        archive.write(made, root=root)
+    assert made.read_bytes() == before
+    assert [path.name for path in made.parent.iterdir() if path.is_file()] == ["made.zip"]
+
+
+def test_a_record_that_is_replaced_while_it_is_archived_is_noticed(root, tmp_path, monkeypatch):
+    monkeypatch.setattr(archive.record, "provenance", lambda: (root / PLACE).write_bytes(b"other") and {"commit": ""})
+    with pytest.raises(BadArchive, match=r"A/0\.parquet: expected the record that was verified, got another"):
+        archive.write(tmp_path / "made.zip", root=root)
+    assert not (tmp_path / "made.zip").exists()
+
+
+def link(name):
+    info = zipfile.ZipInfo(name)
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return info
+
+
+def deflated(name):
+    info = zipfile.ZipInfo(name)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
+
+
+@pytest.mark.parametrize(
+    ("members", "options", "message"),
+    [
+        ([("../results/paper/toy/p/A/0.parquet", b"x")], {}, "got the name '../results"),
+        ([("/results/paper/toy/p/A/0.parquet", b"x")], {}, "got the name '/results"),
+        ([("results/../toy/p/A/0.parquet", b"x")], {}, "expected results/SCALE/PAPER/PROBLEM/CURVE/SEED.parquet"),
+        ([("results/paper/toy/p/A/../../0.parquet", b"x")], {}, "expected results/SCALE"),
+        ([("results\\paper\\toy\\p\\A\\0.parquet", b"x")], {}, "expected results/SCALE"),
+        ([("results/paper/toy/p/.git/0.parquet", b"x")], {}, "expected results/SCALE"),
+        ([("results/C:/toy/p/A/0.parquet", b"x")], {}, "expected results/SCALE"),
+        ([("results/paper/toy/p/A/0.sh", b"x")], {}, "expected results/SCALE"),
+        ([("results/paper/toy/p/A/0.parquet/", b"")], {}, "expected results/SCALE"),
+        ([(link(PLACE), b"/etc/passwd")], {}, "expected a plain file, got a link"),
+        ([(deflated(PLACE), b"0" * 10**6)], {}, "got a compressed or encrypted one"),
+        ([(PLACE, b"x")], {"changes": {"sha256": "0" * 64}}, f"expected sha256 {'0' * 64}, got 2d711642b726b044"),
+        ([(PLACE, b"x")], {"changes": {"bytes": 2}}, "expected exactly the records of the archive"),
+        ([(PLACE, b"x")], {"changes": {"path": PLACE.replace("0.", "1.")}}, "expected exactly the records of the archive"),
+        ([(PLACE, b"x")], {"changes": {"path": ["list"]}}, "expected JSON with an entry for each record"),
+        ([(PLACE, b"x")], {"listed": '{"records": []}'}, "expected exactly the records of the archive"),
+        ([(PLACE, b"x")], {"listed": '{"records": [{"path": 1}]}'}, "expected JSON with an entry for each record"),
+        ([(PLACE, b"x")], {"listed": "[" * 100_000}, "expected JSON with an entry for each record"),
+        ([(PLACE, b"x")], {"listed": "{}"}, "expected JSON with an entry for each record"),
+    ],
+)
+def test_what_could_lead_elsewhere_or_is_not_what_the_manifest_says_is_refused(tmp_path, members, options, message):
+    good = ("results/paper/toy/p/A/9.parquet", b"good")
+    source = forged(tmp_path / "forged.zip", [good, *members], **options)
+    with pytest.raises(BadArchive) as refused:
+        archive.unpack(source, tmp_path / "deep" / "target")
+    assert message in str(refused.value)
+    assert "get the archive again" in str(refused.value)
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_a_name_that_is_there_twice_is_refused(tmp_path):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        source = forged(tmp_path / "forged.zip", [(PLACE, b"x"), (PLACE, b"x")])
+    with pytest.raises(BadArchive, match="expected every name once"):
+        archive.unpack(source, tmp_path / "target")
+
+
+def test_sizes_beyond_the_archive_itself_are_refused_before_anything_is_read(made, tmp_path):
+    content = bytearray(made.read_bytes())
+    entry = content.rindex(b"PK\x01\x02")
+    content[entry + 24 : entry + 28] = (0x7FFFFFFF).to_bytes(4, "little")  # what the directory declares
+    made.write_bytes(content)
+    with pytest.raises(BadArchive, match=rf"expected at most {len(content)} bytes in an archive of that size, got 2147"):
+        archive.unpack(made, tmp_path / "target")
+    assert not (tmp_path / "target").exists()
+
+
+def test_a_changed_byte_a_missing_end_and_a_foreign_file_are_refused(root, made, tmp_path):
+    whole, record_bytes = made.read_bytes(), (root / PLACE).read_bytes()
+    at = whole.index(record_bytes) + len(record_bytes) // 2
+    for content in (whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :], whole[:-30], b"no zip at all", b""):
+        made.write_bytes(content)
+        with pytest.raises(BadArchive, match="get the archive again"):
+            archive.unpack(made, tmp_path / "target")
+    with pytest.raises(BadArchive, match="No such file"):
+        archive.unpack(tmp_path / "none.zip", tmp_path / "target")
+    with zipfile.ZipFile(made, "w") as target:
+        target.writestr(PLACE, record_bytes)
+    with pytest.raises(BadArchive, match=r"expected a manifest\.json, got none"):
+        archive.unpack(made, tmp_path / "target")
+    assert not (tmp_path / "target").exists()
+
+
+def test_a_file_that_is_there_is_kept_and_another_one_never_replaced(root, made, tmp_path):
+    assert archive.unpack(made, root)  # the same records
+    (tmp_path / "out").mkdir()
+    other = tmp_path / "out" / PLACE
+    other.parent.mkdir(parents=True)
+    other.write_bytes(b"mine")
+    with pytest.raises(BadArchive, match="expected no other file in its place, got one: move it away or unpack elsewhere"):
+        archive.unpack(made, tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").rglob("*.*")] == ["0.parquet"]
+    assert other.read_bytes() == b"mine"
+
+
+def test_a_link_within_the_target_does_not_lead_out_of_it(made, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "out" / "results").symlink_to(tmp_path / "outside")
+    with pytest.raises(BadArchive, match="got a link that leads out of it"):
+        archive.unpack(made, tmp_path / "out")
+    assert list((tmp_path / "outside").iterdir()) == []

@@ -1,0 +1,304 @@
+"""Some records are made again: what agrees, what differs and where, what is damaged, stale or too dear; nothing is written."""
+
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.workflow import checkout, synthetic
+from workflow.operate import archive, verify
+from workflow.operate.verify import Candidate
+from workflow.plan.digest import with_data
+from workflow.trace import record
+from workflow.trace.record import Record
+
+STUDY = """
+studies:
+  - {id: lemma, is: lemma3.run, problem: abalone, seeds: 1, parameters: {instances: 3, arms: [5, 9], dimensions: [1, 2],
+     batch: [1, 3], bandwidth: [0.3, 3], lam: [1.0e-3, 10]}}
+"""
+MADE = {"python": "3.11.7", "libraries": {"numpy": "2.4.6"}, "machine": "Linux, another CPU", "threads": 1, "commit": "abc"}
+HEADER = {"best": 1.5, "recommendation": {"query": [0.25, 0.5], "true": 0.125, "true_g": []}, "digest": "d", "provenance": MADE}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A copy of the repository in which two seeds of a cell, an initial design and a study were run."""
+    copy = checkout.make(tmp_path_factory.mktemp("verify"))
+    with (copy / "papers" / "mini.yaml").open("a") as paper:
+        paper.write(STUDY)
+    calls = [["workflow.fetch", "abalone", "--substitutes", "allowed"]]
+    calls += [["workflow.run", "mini", *names, "--scale", "smoke"] for names in (("abalone", "initial,uniform", "0"),
+              ("abalone", "uniform", "1"), ("studies", "lemma", "0"))]  # fmt: skip
+    for call in calls:
+        found = checkout.run(copy, *call)
+        assert found.returncode == 0, found.stderr
+    return copy
+
+
+@pytest.fixture
+def copy(made):
+    """The same; what a test does to its records is undone."""
+    shutil.copytree(made / "results", made / "kept")
+    yield made
+    shutil.rmtree(made / "results", ignore_errors=True)
+    (made / "kept").rename(made / "results")
+
+
+def rewrite(path, columns=None, **header):
+    found = record.read(path)
+    record.write(path, {**found.header, **header}, {**found.columns, **(columns or {})})
+
+
+def state(copy):
+    return {
+        path: (path.stat().st_mtime_ns, path.is_dir() or path.read_bytes()) for path in copy.rglob("*") if path.suffix != ".pyc"
+    }
+
+
+def test_cells_designs_and_studies_are_made_again_and_nothing_is_written(copy):
+    before = state(copy)
+    found = checkout.run(copy, "workflow.verify", "--share", "1")
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "4 of 4 records are drawn by seed 1" in found.stdout
+    for name in ("abalone/initial/0", "abalone/uniform/0", "abalone/uniform/1", "studies/lemma/0"):
+        assert f"agrees   results/smoke/mini/{name}.parquet" in found.stdout
+    assert found.stdout.endswith("\n4 of 4 records agree bit for bit\n")
+    assert state(copy) == before
+
+
+def test_a_changed_a_damaged_and_a_stale_record_are_told_apart(copy):
+    place = copy / "results" / "smoke" / "mini"
+    design = place / "abalone" / "initial" / "0.parquet"
+    y = record.read(design).columns["y"]
+    rewrite(design, {"y": np.nextafter(y, 9)})  # the run of this seed does not take it over
+    rewrite(place / "abalone" / "uniform" / "1.parquet", digest="of other code")
+    shutil.copytree(place / "abalone" / "uniform", place / "abalone" / "gone")
+    (place / "studies" / "lemma" / "0.parquet").write_bytes(b"PAR1 half a file")
+    found = checkout.run(copy, "workflow.verify", "--share", "1")
+    assert found.returncode == 1
+    assert "3 records were made by other code, parameters, data or library versions: not made again" in found.stdout
+    assert "results/smoke/mini/abalone/gone (2)" in found.stdout and "results/smoke/mini/abalone/uniform (1)" in found.stdout
+    assert "agrees   results/smoke/mini/abalone/uniform/0.parquet" in found.stdout
+    assert "differs  results/smoke/mini/abalone/initial/0.parquet" in found.stdout
+    assert f"begins in column y, row 0: {np.nextafter(y, 9)[0]!s} became {y[0]!s}" in found.stdout
+    assert "damaged  results/smoke/mini/studies/lemma/0.parquet" in found.stdout
+    assert found.stdout.endswith("\n1 of 2 records agree bit for bit; 1 differs; 1 damaged\n")
+
+
+def test_the_records_of_an_archive_are_made_again_without_results(copy):
+    archive.write(copy / "made.zip", root=copy)
+    shutil.rmtree(copy / "results")
+    found = checkout.run(copy, "workflow.verify", "--archive", "made.zip", "--records", "1")
+    (copy / "made.zip").unlink()
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "1 of 4 records are drawn by seed 1" in found.stdout
+    assert not (copy / "results").exists()
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A plan of one cell with three seeds on real data, an initial design and a study, all current; `verify` reads that plan."""
+    made = synthetic.Toy(tmp_path, seeds=3, budget=8)
+    cell = made.add("A", synthetic.noisy(0.5))
+    cell = replace(cell, problem_entry={**cell.problem_entry, "budget": 8})
+    made.cells["p", "A"] = cell
+    for seed in cell.seeds:
+        sha = {"digest": with_data(cell.digest, synthetic.SHA), "data_sha256": synthetic.SHA, "cpu_seconds": 10.0 * seed}
+        made.write(cell, seed, {"true": 0.5}, **sha)
+    design = tmp_path / cell.initial_folder / "0.parquet"
+    record.write(design, {"seed": 0, "digest": with_data(cell.initial_digest, synthetic.SHA)}, {"y": np.zeros(1)})
+    study = made.study("lemma", lambda seed: {"t": np.arange(3)}, seeds=1)
+    rewrite(tmp_path / study.record(0), data_sha256=synthetic.SHA, cpu_seconds=1.0)
+    monkeypatch.setattr(verify.resolve, "papers", lambda: ["toy"])
+    monkeypatch.setattr(verify.resolve, "read", lambda name: {"scales": {"paper": {}}})
+    monkeypatch.setattr(verify, "load", lambda name, scale: made.paper)
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+def surveyed():
+    return verify.survey(Path(), archive.record_paths(Path()))
+
+
+def test_the_present_records_are_found_with_their_commands_and_costs(toy):
+    found = surveyed()
+    assert found.other == [] and found.damaged == []
+    place = Path("results", "paper", "toy")
+    assert [(each.path.relative_to(place).as_posix(), each.command) for each in found.candidates] == [
+        ("p/A/0.parquet", ("toy", "p", "A", "0", "--scale", "paper")),
+        ("p/A/1.parquet", ("toy", "p", "A", "1", "--scale", "paper")),
+        ("p/A/2.parquet", ("toy", "p", "A", "2", "--scale", "paper")),
+        ("p/initial/0.parquet", ("toy", "p", "initial", "0", "--scale", "paper")),
+        ("studies/lemma/0.parquet", ("toy", "studies", "lemma", "0", "--scale", "paper")),
+    ]
+    assert [each.seconds for each in found.candidates[:3]] == [0.0, 10.0, 20.0]
+    design = found.candidates[3]
+    assert design.seconds == toy.cells["p", "A"].cost.seconds / 8  # it does not say: one of eight evaluations
+
+
+def test_stale_unplanned_and_unfinished_records_are_no_candidates(toy):
+    cell = toy.cells["p", "A"]
+    rewrite(cell.record(0), digest="of other code")
+    rewrite(cell.record(1), status="cutoff")
+    rewrite(Path("results/paper/toy/p/initial/0.parquet"), digest=with_data(cell.initial_digest, "of other data"))
+    for folder in ("results/paper/toy/p/B", "results/smoke/toy/p/A", "results/paper/other/p/A"):
+        shutil.copytree(cell.folder, folder)
+    found = surveyed()
+    assert [each.path.name for each in found.candidates if each.path.parent == cell.folder] == ["2.parquet"]
+    assert {path.as_posix().removeprefix("results/").removesuffix(".parquet") for path in found.other} == {
+        "paper/toy/p/A/0", "paper/toy/p/initial/0", "paper/toy/p/B/0", "paper/toy/p/B/2", "smoke/toy/p/A/0", "smoke/toy/p/A/2",
+        "paper/other/p/A/0", "paper/other/p/A/2",
+    }  # fmt: skip
+
+
+def test_what_was_made_from_substituted_data_is_made_from_such_again(toy, monkeypatch, tmp_path):
+    for seed in range(3):
+        rewrite(toy.cells["p", "A"].record(seed), data="substitute: made up")
+    assert [each.substitute for each in surveyed().candidates] == [True] * 4 + [False]
+    said = (
+        "import os, pathlib, sys; print([*pathlib.Path().iterdir()], os.environ.get('NOREGRET_SUBSTITUTES'), file=sys.stderr)"
+        "; sys.exit(os.environ['NOREGRET_DATA'])"
+    )
+    monkeypatch.setenv("NOREGRET_DATA", "data")
+    monkeypatch.delenv("NOREGRET_SUBSTITUTES", raising=False)
+    run = verify.subprocess.run
+    monkeypatch.setattr(verify.subprocess, "run", lambda command, **how: run([sys.executable, "-c", said], **how))
+    for number, (substitute, wish) in enumerate(((True, "preferred"), (False, "None"))):
+        (tmp_path / f"empty-{number}").mkdir()
+        with pytest.raises(ChildProcessError) as failed:
+            verify.rerun(Candidate(Path("x"), (), 1.0, substitute), tmp_path / f"empty-{number}")
+        assert str(failed.value) == f"[PosixPath('data')] {wish} {tmp_path / 'data'}"
+
+
+def test_the_draw_is_the_same_for_the_same_seed_and_a_larger_one_contains_it():
+    candidates = [Candidate(Path(str(i)), (), 1.0, False) for i in range(50)]
+    drawn = verify.sample(candidates, seed=1, many=5)
+    assert drawn == verify.sample(candidates, seed=1, many=5) != verify.sample(candidates, seed=2, many=5)
+    assert [each.path.name for each in drawn] == [str(i) for i in sorted(int(each.path.name) for each in drawn)]
+    assert set(drawn) < set(verify.sample(candidates, seed=1, many=9))
+    assert verify.sample(candidates, seed=3, many=99) == candidates
+    assert len({each for seed in range(40) for each in verify.sample(candidates, seed=seed, many=5)}) > 45
+
+
+def verified(monkeypatch, capsys, *arguments, rerun=None):
+    """The exit status and the output of a call in which a record is made again by reading it, or by `rerun`."""
+    monkeypatch.setattr(verify, "rerun", rerun or (lambda candidate, folder: record.read(candidate.path)))
+    return verify.main(list(arguments)), capsys.readouterr().out
+
+
+def test_share_number_and_cost_decide_how_many_are_drawn(toy, monkeypatch, capsys):
+    status, said = verified(monkeypatch, capsys)
+    assert (status, said.splitlines()[-1]) == (0, "1 of 1 records agree bit for bit")  # at least one
+    assert "2 of 5 records are drawn" in verified(monkeypatch, capsys, "--share", "0.4")[1]
+    status, said = verified(monkeypatch, capsys, "--records", "9", "--most-seconds", "10")
+    assert "1 records cost more than 10 CPU seconds each: left out" in said
+    assert "4 of 4 records are drawn by seed 1: they took 0.3 CPU minutes" in said
+    assert "A/2.parquet" not in said
+
+
+def test_a_run_that_fails_is_told_and_is_no_agreement(toy, monkeypatch, capsys):
+    def rerun(candidate, folder):
+        if candidate.path.parent.name != "lemma":
+            raise ChildProcessError("camb: expected 2.0.5, found none: install it")
+        return record.read(candidate.path)
+
+    status, said = verified(monkeypatch, capsys, "--share", "1", rerun=rerun)
+    assert status == 1
+    assert "could not be made again: camb: expected 2.0.5, found none: install it" in said
+    assert said.endswith("1 of 1 records agree bit for bit; 4 could not be made again\n")
+    shutil.rmtree(toy.studies["lemma"].folder)
+    assert verified(monkeypatch, capsys, "--share", "1", rerun=rerun)[0] == 2  # nothing was compared
+
+
+def test_a_run_on_other_data_is_not_compared(toy, monkeypatch, capsys):
+    def rerun(candidate, folder):
+        found = record.read(candidate.path)
+        return replace(found, header={**found.header, "digest": "of other data"})
+
+    status, said = verified(monkeypatch, capsys, "--records", "1", rerun=rerun)
+    assert status == 2
+    assert said.endswith("0 of 0 records agree bit for bit; 1 made by other code, parameters, data or library versions\n")
+
+
+def test_nothing_to_compare_and_wrong_arguments_are_sentences(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert verify.main([]) == 2
+    assert "nothing to compare: run the workflow, name an --archive" in capsys.readouterr().out
+    assert verify.main(["--papers", "nobody"]) == 2
+    assert "unknown paper nobody" in capsys.readouterr().err
+    assert verify.main(["--archive", "none.zip"]) == 1
+    assert "none.zip: expected an archive" in capsys.readouterr().err
+    for wrong in (["--share", "0"], ["--share", "1.5"], ["--records", "0"]):
+        with pytest.raises(SystemExit, match="2"):
+            verify.main(wrong)
+        assert "expected a share in (0, 1] and at least one record" in capsys.readouterr().err
+
+
+def compared(changes=None, **header):
+    """The lines about a record of three rows and what it became."""
+    columns = {"evaluation": np.arange(3), "query": np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]),
+               "y": np.array([1.0, np.nan, 0.0]), "timing.ask": np.ones(3)}  # fmt: skip
+    return verify.differences(Record(HEADER, columns), Record({**HEADER, **header}, {**columns, **(changes or {})}))
+
+
+def test_equal_bytes_agree_and_times_do_not_count():
+    assert (
+        compared({"timing.ask": np.zeros(3), "timing.tell": np.zeros(3)}, cpu_seconds=9.0, provenance={**MADE, "machine": "m"})
+        == []
+    )
+
+
+def test_a_difference_is_told_where_it_begins_where_it_is_largest_and_between_which_machines():
+    query = np.array([[0.1, 0.2], [0.3, 0.5], [0.5, 0.9]])
+    lines = compared({"query": query, "y": np.array([1.0, np.nan, 4.0])}, provenance={**MADE, "machine": "this CPU"})
+    assert lines == [
+        "begins in column query, row 1: 0.4 became 0.5, 0.1 apart (relative 0.2)",
+        "largest difference of query: row 2, 0.6 became 0.9, 0.3 apart (relative 0.333)",
+        "largest difference of y: row 2, 0.0 became 4.0, 4 apart (relative 1)",
+        "recorded: Linux, another CPU; python 3.11.7, numpy 2.4.6; commit abc",
+        "now:      this CPU; python 3.11.7, numpy 2.4.6; commit abc",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("y", "begins"),
+    [
+        ([np.nextafter(1.0, 2), np.nan, 0.0], "row 0: 1.0 became 1.0000000000000002, 2.22e-16 apart (relative 2.22e-16)"),
+        ([1.0, np.nan, -0.0], "row 2: 0.0 became -0.0, 0 apart (relative 0)"),
+        ([1.0, 0.0, 0.0], "row 1: nan became 0.0, not both finite"),
+        ([np.inf, np.nan, 0.0], "row 0: 1.0 became inf, not both finite"),
+    ],
+)
+def test_one_bit_is_a_difference(y, begins):
+    assert compared({"y": np.array(y)})[0] == f"begins in column y, {begins}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "first"),
+    [
+        ({"y": np.zeros(2)}, "column y: expected float64 (3,), got float64 (2,)"),
+        ({"evaluation": np.arange(3, dtype=np.int32)}, "column evaluation: expected int64 (3,), got int32 (3,)"),
+        ({"report.beta": np.zeros(3)}, "column report.beta: expected none, got float64 (3,)"),
+    ],
+)
+def test_another_shape_type_or_column_is_a_difference(changes, first):
+    assert compared(changes)[0] == first
+
+
+def test_the_outcome_in_the_header_is_compared_as_far_as_the_record_has_it():
+    moved = {**HEADER["recommendation"], "query": [0.25, 0.75]}
+    assert (
+        compared(recommendation=moved)[0]
+        == "begins in header recommended query, row 1: 0.5 became 0.75, 0.25 apart (relative 0.333)"
+    )
+    assert compared(best=None)[0] == "header best: expected float64 (1,), got none"
+    assert compared(best=1.25)[0].startswith("begins in header best, row 0: 1.5 became 1.25")
+    assert compared(recommendation={**HEADER["recommendation"], "new": 1.0}) == []
+    assert (
+        compared(recommendation={"query": [0.25, 0.5], "true": 0.125})[0]
+        == "header recommended true_g: expected float64 (0,), got none"
+    )

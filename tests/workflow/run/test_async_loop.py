@@ -1,0 +1,274 @@
+"""Workers that never wait: list scheduling by an independent heap, who is told when, and the one-worker limit."""
+
+import heapq
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from algorithms.api import Arms, Observation, Optimizer
+from problems.api import Evaluation, Problem
+from workflow.run import async_loop, loop
+from workflow.trace import record
+from workflow.trace.seeds import rng
+
+A = 60
+WORKERS = [1, 2, 3, 7]
+
+
+class Script(Optimizer):
+    """Asks for the arms 0, 1, 2, ... in the order in which they begin, at most `width` at once."""
+
+    domains = (Arms,)
+
+    def __init__(self, domain, rng, *, width=1):
+        super().__init__(domain, rng)
+        self.width, self.begun, self.rooms, self.missed = width, 0, [], []
+
+    def ask(self, room, pending):
+        known = np.array([arm for arm in range(self.begun) if arm not in self.x], dtype=np.int64)
+        self.rooms.append(room)
+        self.missed += [] if np.array_equal(pending, known) else [(pending, known)]
+        query = self.begun + np.arange(min(self.width, room))
+        self.begun += len(query)
+        return query
+
+    def report(self):
+        return {"known": len(self.y)}
+
+
+def noise(i):
+    return rng(0, "noise", "toy", i)
+
+
+def problem(smooth, duration):
+    """Arms whose evaluations last `duration(query, draw)` simulated seconds."""
+    points, f = smooth(0, A=A)
+
+    def evaluate(query, draw):
+        seen = f[query] + 0.1 * draw.standard_normal(len(query))
+        return Evaluation(Observation.of(seen), Observation.of(f[query]), duration(query, draw))
+
+    return Problem(Arms(points), evaluate, best=1.0)
+
+
+@pytest.fixture
+def toy(smooth):
+    """Every evaluation takes a time of its own, some fifty times as long as others."""
+    return problem(smooth, lambda query, draw: draw.lognormal(0.0, 1.0, size=len(query)))
+
+
+@pytest.fixture
+def ties(smooth):
+    """1, 2 or 3 seconds by the arm, so that evaluations begun at different times end together."""
+    seconds = np.random.default_rng(5).integers(1, 4, size=A).astype(float)
+    return problem(smooth, lambda query, draw: seconds[query])
+
+
+def finished(problem, progress, budget, workers):
+    while progress.rows < budget:
+        async_loop.step(problem, progress, room=workers, noise=noise)
+    return progress
+
+
+def script(problem, workers, budget=40, width=1):
+    return finished(problem, async_loop.Progress(Script(problem.domain, rng(0), width=width)), budget, workers)
+
+
+def durations(problem, count):
+    """Of the evaluations in the order in which they begin."""
+    return [float(problem.evaluate(np.array([i]), noise(i)).seconds[0]) for i in range(count)]
+
+
+def scheduled(lengths, workers):
+    """Start and end of each job when a job goes to the worker that is free first: Graham's list scheduling."""
+    free, begins = [0.0] * workers, []
+    for length in lengths:
+        begins.append(heapq.heappop(free))
+        heapq.heappush(free, begins[-1] + length)
+    return np.array(begins), np.array(begins) + np.array(lengths)
+
+
+def begun(problem, case):
+    """A run of some optimizer that was told one arm."""
+    progress = async_loop.Progress(case.build(problem.domain, rng(0, "optimizer", case.label)))
+    query = np.array([7])
+    async_loop.start(progress, query, loop.evaluate(problem, query, noise, first=0))
+    return progress
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_one_worker_is_the_loop_of_batches_of_one(arms_case, toy, counted):
+    query, columns = np.array([7, 3, 7]), []
+    for module in (loop, async_loop):
+        progress = module.Progress(arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label)))
+        start = module.start if counted else loop.start_from_data
+        start(progress, query, loop.evaluate(toy, query, noise, first=0))
+        while progress.rows < 22:
+            if module is loop:
+                loop.step(toy, progress, budget=22, room=1, noise=noise)
+            else:
+                async_loop.step(toy, progress, room=1, noise=noise)
+        columns.append(progress.columns())
+    batches, events = columns
+    assert set(events) - set(batches) == {"started", "finished"}
+    assert record.trace_hash({name: events[name] for name in batches}) == record.trace_hash(batches)
+    design = 3 if counted else 0
+    times = np.cumsum([events["seconds"][:design].max(initial=0.0), *events["seconds"][design:]])
+    assert_array_equal(events["started"][design:], times[:-1])
+    assert_array_equal(events["finished"][design:], times[1:])
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_the_schedule_is_that_of_a_heap_of_free_workers(toy, workers):
+    progress = script(toy, workers)
+    columns = progress.columns()
+    began, ended = scheduled(durations(toy, progress.begun), workers)
+    assert_array_equal(columns["started"], began[columns["query"]])
+    assert_array_equal(columns["finished"], ended[columns["query"]])
+    assert_array_equal(columns["finished"], np.sort(ended)[:40])  # what ended first, and the makespan of 40
+    assert progress.now == columns["finished"][-1]
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("width", [1, 2, 100])
+def test_every_worker_is_busy_until_the_budget_is_spent_and_none_does_two_things(toy, ties, workers, width):
+    for chosen in (toy, ties):
+        progress = script(chosen, workers, width=width)
+        columns = progress.columns()
+        held = progress.running
+        began = np.append(columns["started"], [event.started for event in held])
+        ended = np.append(columns["finished"], [event.finished for event in held])
+        assert len(began) == progress.begun == 40 + workers - 1
+        assert (np.diff(columns["finished"]) >= 0).all()
+        assert (columns["started"] <= columns["finished"]).all()
+        moments = np.unique([*began, *columns["finished"]])
+        between = (moments[1:] + moments[:-1])[moments[1:] <= progress.now] / 2
+        busy = ((began <= between[:, None]) & (between[:, None] < ended)).sum(axis=1)
+        assert_array_equal(busy, np.full(len(between), workers))
+        assert len(between) > 10
+
+
+def test_free_workers_are_offered_until_none_is_left(toy):
+    assert script(toy, 5, width=2).optimizer.rooms[:4] == [5, 3, 1, 1]
+    assert script(toy, 5, width=100).optimizer.rooms == [5] + [1] * 39
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_every_ask_sees_exactly_what_is_pending_in_the_order_in_which_it_began(toy, workers):
+    optimizer = script(toy, workers).optimizer
+    assert optimizer.missed == []
+    assert len(optimizer.rooms) == 40 + workers - 1
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_a_row_reports_the_state_from_which_its_query_was_chosen(toy, workers):
+    columns = script(toy, workers).columns()
+    assert_array_equal(columns["report.known"], np.maximum(columns["query"] - workers + 1, 0))  # one told for one begun
+    assert_array_equal(columns["evaluation"], np.arange(40))
+    assert_array_equal(columns["batch"], np.arange(40))  # every event is told by itself
+
+
+@pytest.mark.parametrize("workers", WORKERS[1:])
+def test_events_that_end_together_are_told_in_the_order_in_which_they_began(ties, workers):
+    columns = script(ties, workers).columns()
+    assert_array_equal(np.lexsort((columns["query"], columns["finished"])), np.arange(40))
+    assert len(np.unique(columns["finished"])) < 40
+    _, ended = scheduled(durations(ties, A), workers)
+    assert_array_equal(columns["query"], np.argsort(ended, kind="stable")[:40])
+
+
+def test_evaluations_that_take_no_time_are_told_in_order(smooth):
+    columns = script(problem(smooth, lambda query, draw: np.zeros(len(query))), 7).columns()
+    assert_array_equal(columns["query"], np.arange(40))
+    assert_array_equal(columns["finished"], np.zeros(40))
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_the_noise_is_that_of_the_order_of_beginning(toy, workers):
+    columns = script(toy, workers).columns()
+    expected = [toy.evaluate(np.array([i]), noise(i)).seen.y[0] for i in columns["query"]]
+    assert_array_equal(columns["y"], expected)
+    assert workers == 1 or (np.diff(columns["query"]) < 0).any()  # some ended before others that had begun earlier
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_shorter_run_is_a_bit_exact_prefix_of_a_longer_one(arms_case, toy, workers):
+    def columns(budget):
+        return finished(toy, begun(toy, arms_case), budget, workers).columns()
+
+    long = columns(30)
+    for budget in (2, 13):
+        short = columns(budget)
+        assert len(short["y"]) == budget
+        assert record.trace_hash(short) == record.trace_hash({name: values[:budget] for name, values in long.items()})
+
+
+def test_a_pickle_in_the_middle_continues_with_the_identical_trace(arms_case, toy):
+    progress = finished(toy, begun(toy, arms_case), 12, workers=4)
+    assert len(progress.running) == 3
+    twin = pickle.loads(pickle.dumps(progress))
+    one, other = (record.trace_hash(finished(toy, each, 30, workers=4).columns()) for each in (progress, twin))
+    assert one == other
+
+
+def test_a_counted_design_is_evaluated_at_once_and_begins_the_rows(toy):
+    query = np.array([50, 51, 52, 53, 54])
+    evaluation = loop.evaluate(toy, query, noise, first=0)
+    progress = async_loop.Progress(Script(toy.domain, rng(0)))
+    async_loop.start(progress, query, evaluation)
+    columns = finished(toy, progress, 20, workers=2).columns()
+    together = evaluation.seconds.max()
+    assert_array_equal(columns["query"][:5], query)
+    assert_array_equal(columns["batch"], [*[0] * 5, *range(1, 16)])
+    assert_array_equal(columns["started"][:5], np.zeros(5))
+    assert_array_equal(columns["finished"][:5], np.full(5, together))
+    assert_array_equal(np.sort(columns["started"][5:])[:2], [together, together])
+    later = [toy.evaluate(np.array([i]), noise(5 + i)).seen.y[0] for i in columns["query"][5:]]
+    assert_array_equal(columns["y"], [*evaluation.seen.y, *later])
+
+
+def test_existing_data_stand_in_no_row_take_no_time_and_no_noise_of_the_run(toy):
+    query = np.array([50, 51, 52, 53, 54])
+    progress = async_loop.Progress(Script(toy.domain, rng(0)))
+    loop.start_from_data(progress, query, loop.evaluate(toy, query, noise, first=0))
+    columns = finished(toy, progress, 20, workers=2).columns()
+    assert_array_equal(progress.optimizer.x, [*query, *columns["query"]])
+    assert_array_equal(columns["evaluation"], np.arange(20))
+    assert_array_equal(columns["batch"], np.arange(1, 21))
+    assert_array_equal(np.sort(columns["started"])[:2], [0, 0])
+    assert_array_equal(columns["y"], [toy.evaluate(np.array([i]), noise(5 + i)).seen.y[0] for i in columns["query"]])
+    assert columns["query"].max() < 50
+
+
+def test_an_answer_for_more_than_the_free_workers_is_refused(toy):
+    optimizer = Script(toy.domain, rng(0))
+    progress = finished(toy, async_loop.Progress(optimizer), 5, workers=3)
+    optimizer.ask = lambda room, pending: np.arange(2)
+    with pytest.raises(ValueError, match=r"Script\.ask: expected 1 to 1 queries, got 2"):
+        async_loop.step(toy, progress, room=3, noise=noise)
+    optimizer.ask = lambda room, pending: np.array([A])
+    with pytest.raises(ValueError, match=r"Script\.ask: expected queries inside Arms"):
+        async_loop.step(toy, progress, room=3, noise=noise)
+    assert progress.rows == 5
+
+
+def test_the_seconds_of_an_ask_stand_with_the_first_query_that_it_answered(toy, monkeypatch):
+    clock = [0.0]
+
+    class Slow(Script):
+        def ask(self, room, pending):
+            clock[0] += 5
+            return super().ask(room, pending)
+
+        def tell(self, query, obs):
+            clock[0] += 2
+            super().tell(query, obs)
+
+    monkeypatch.setattr(loop.time, "process_time", lambda: clock[0])
+    columns = finished(toy, async_loop.Progress(Slow(toy.domain, rng(0), width=3)), 12, workers=3).columns()
+    first = (columns["query"] == 0) | (columns["query"] > 2)
+    assert_array_equal(columns["timing.ask"], 5.0 * first)
+    assert first.sum() == 10  # the other two began with the first ask
+    assert_array_equal(columns["timing.tell"], np.full(12, 2.0))

@@ -1,0 +1,216 @@
+"""What a run starts from: parameters that the problem reveals, designs drawn by the rule, and a design read back."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from algorithms.api import Arms, Box, Observation
+from problems.api import Evaluation, Problem
+from problems.api import constrained as as_constrained
+from workflow.plan.cells import Cell
+from workflow.plan.digest import with_data
+from workflow.plan.resolve import PlanError
+from workflow.run import instance, loop
+from workflow.trace import record
+from workflow.trace.seeds import rng
+
+REVEALS = {"noise": 0.25, "noise_variance": 0.0625}
+
+
+def cell(algorithm=None, design="uniform", n=5):
+    """A cell whose parameters the plan has already resolved."""
+    return Cell(
+        paper="toy", scale="paper", problem="p", algorithm="a", seeds=(0,), budget=10,
+        problem_entry={"is": "tables.abalone", "room": 1, "init": {"design": design, "n": n}},
+        algorithm_entry={"is": "bkb.BKB", **(algorithm or {})},
+    )  # fmt: skip
+
+
+def problem(arms=20, reveals=REVEALS):
+    """Arms whose noise and whose seconds depend on the stream that they are evaluated with."""
+
+    def evaluate(query, draw):
+        return Evaluation(
+            Observation.of(query + draw.standard_normal(len(query))), Observation.of(1.0 * query), draw.random(len(query))
+        )
+
+    return Problem(Arms(np.zeros((arms, 1))), evaluate, reveals=reveals, data_sha256="ab")
+
+
+def test_a_problem_may_ask_for_the_number_of_the_repetition(monkeypatch):
+    made = cell()
+    made.problem_entry["fold"], made.problem_entry["split"] = "seed", "contiguous"
+    monkeypatch.setattr(instance.problems, "load", lambda name: lambda draw, **parameters: parameters)
+    assert [instance.build_problem(made, seed) for seed in (0, 3)] == [
+        {"fold": 0, "split": "contiguous"}, {"fold": 3, "split": "contiguous"},
+    ]  # fmt: skip
+
+
+LACKING = {"is": "cosmology.boss_likelihood", "mode": "five-numbers", "backend": "camb", "libraries": ["numpy", "no-such"],
+           "substitute": {"backend": "growth"}, "room": 1, "init": {"design": "uniform", "n": 2}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("libraries", "scale", "said", "backend"),
+    [
+        (["numpy", "no-such"], "quick", "", "growth"),
+        (["numpy", "no-such"], "smoke", "preferred", "growth"),
+        (["numpy", "no-such"], "paper", "", "camb"),
+        (["numpy", "no-such"], "paper", "allowed", "growth"),
+        (["numpy"], "quick", "", "camb"),
+        (["numpy"], "quick", "preferred", "camb"),
+        (["numpy"], "paper", "allowed", "camb"),
+    ],
+)
+def test_a_substitute_takes_the_place_of_a_library_that_is_missing_where_it_may(monkeypatch, libraries, scale, said, backend):
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", said)
+    made = replace(cell(), scale=scale, problem_entry={**LACKING, "libraries": libraries})
+    monkeypatch.setattr(instance.problems, "load", lambda name: lambda draw, **parameters: parameters)
+    assert instance.build_problem(made, 0) == {"mode": "five-numbers", "backend": backend}
+    assert made.problem_entry["backend"] == "camb"
+
+
+def test_a_missing_library_without_a_substitute_is_the_problems_own_concern(monkeypatch):
+    made = replace(cell(), scale="quick", problem_entry={key: LACKING[key] for key in LACKING if key != "substitute"})
+    monkeypatch.setattr(instance.problems, "load", lambda name: lambda draw, **parameters: parameters)
+    assert instance.build_problem(made, 0)["backend"] == "camb"
+
+
+def test_what_the_problem_reveals_stands_in_the_place_of_its_name():
+    parameters = {"lam": {"given": "noise_variance"}, "xi": {"given": "noise"}, "qbar": 2}
+    chosen = cell({**parameters, "room": 3, "execution": "async"})
+    assert instance.parameters_of(chosen, problem()) == {"lam": 0.0625, "xi": 0.25, "qbar": 2}
+    assert chosen.algorithm_entry["lam"] == {"given": "noise_variance"}  # a digest knows no numbers of the problem
+    other = problem(reveals={"noise": 1.0, "noise_variance": 1.0})
+    assert instance.parameters_of(chosen, other) == {"lam": 1.0, "xi": 1.0, "qbar": 2}
+
+
+def test_what_is_not_given_stays_as_it_is():
+    parameters = {"lam": 0.5, "shape": {"given": "noise", "more": 1}, "rule": "given"}
+    assert instance.parameters_of(cell(parameters), problem()) == parameters
+
+
+@pytest.mark.parametrize(
+    ("reveals", "known"), [(REVEALS, "noise, noise_variance$"), ({}, "nothing$")], ids=["something", "nothing"]
+)
+def test_a_name_that_the_problem_does_not_reveal_is_refused_with_what_it_does(reveals, known):
+    message = rf"toy/p/a: lam is given by 'variance', which the problem does not reveal; known: {known}"
+    with pytest.raises(PlanError, match=message):
+        instance.parameters_of(cell({"lam": {"given": "variance"}}), problem(reveals=reveals))
+
+
+def designs(design, n, seeds=1500, arms=20):
+    return np.array([instance.draw_design(cell(design=design, n=n), seed, problem(arms)) for seed in range(seeds)])
+
+
+def test_a_distinct_design_repeats_no_arm_and_every_arm_is_as_likely_in_every_place():
+    drawn = designs("uniform-distinct", 8)
+    assert drawn.shape == (1500, 8)
+    assert all(len(set(row)) == 8 for row in drawn.tolist())
+    inside = np.bincount(drawn.ravel(), minlength=20)
+    assert (abs(inside - 600) < 4.5 * np.sqrt(1500 * 0.4 * 0.6)).all()  # an arm is in 8 of 20 designs
+    for place in (0, 7):
+        counts = np.bincount(drawn[:, place], minlength=20)
+        assert (abs(counts - 75) < 4.5 * np.sqrt(75 * 0.95)).all()
+    assert_array_equal(np.sort(designs("uniform-distinct", 20, seeds=1)[0]), np.arange(20))
+
+
+def test_a_uniform_design_may_repeat_arms():
+    drawn = designs("uniform", 8)
+    distinct = np.mean([len(set(row)) for row in drawn.tolist()])
+    assert distinct == pytest.approx(20 * (1 - 0.95**8), abs=0.15)  # 6.73 of 8
+    counts = np.bincount(drawn.ravel(), minlength=20)
+    assert (abs(counts - 600) < 4.5 * np.sqrt(600 * 0.95)).all()
+
+
+def test_a_design_on_a_box_fills_the_unit_cube():
+    drawn = instance.draw_design(cell(n=400), 0, Problem(Box(3), problem().evaluate))
+    assert drawn.shape == (400, 3)
+    assert (abs(drawn.mean(axis=0) - 0.5) < 4.5 / np.sqrt(12 * 400)).all()
+    assert drawn.min() >= 0 and drawn.max() < 1
+
+
+def test_a_design_is_that_of_its_seed_and_problem_alone():
+    one, other = (instance.draw_design(cell(algorithm, n=8), 3, problem()) for algorithm in (None, {"qbar": 7}))
+    assert_array_equal(one, other)
+    assert not np.array_equal(one, instance.draw_design(cell(n=8), 4, problem()))
+
+
+@pytest.mark.parametrize("design", ["uniform", "uniform-distinct"])
+def test_the_design_is_evaluated_with_the_first_streams_of_noise(tmp_path, monkeypatch, design):
+    monkeypatch.chdir(tmp_path)
+    query, evaluation = instance.initial_design(cell(design=design), 2, problem())
+    assert_array_equal(query, instance.draw_design(cell(design=design), 2, problem()))
+    for i in range(5):
+        draw = rng(2, "noise", "p", i)
+        assert evaluation.seen.y[i] == query[i] + draw.standard_normal()
+        assert evaluation.seconds[i] == draw.random()
+    assert_array_equal(evaluation.true.y, query)
+
+
+def test_a_design_is_read_from_its_record_and_from_no_stale_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chosen = cell()
+    query = np.array([3, 3, 1, 0, 2])
+    columns = {"query": query, "y": query + 0.5, "true": 1.0 * query, "seconds": query + 7.0}
+    path = chosen.initial_folder / "2.parquet"
+    record.write(path, {"digest": with_data(chosen.initial_digest, "ab")}, columns)
+    found, evaluation = instance.initial_design(chosen, 2, problem())
+    assert_array_equal(found, query)
+    assert_array_equal(evaluation.seen.y, query + 0.5)
+    assert_array_equal(evaluation.true.y, query)
+    assert_array_equal(evaluation.seconds, query + 7.0)
+    assert evaluation.seen.g.shape == evaluation.true.factor_values.shape == (5, 0)
+    record.write(path, {"digest": with_data(chosen.initial_digest, "cd")}, columns)  # of other data
+    again, fresh = instance.initial_design(chosen, 2, problem())
+    assert_array_equal(again, instance.draw_design(chosen, 2, problem()))
+    assert_array_equal(fresh.seen.y, loop.evaluate(problem(), again, lambda i: rng(2, "noise", "p", i), first=0).seen.y)
+
+
+def constrained(arms=20):
+    """Arms with two constraints; objective, constraints and seconds depend on the stream that they are evaluated with."""
+
+    def evaluate(query, draw):
+        values = np.stack([1.0 * query, query - 7.0, 3.0 - query], axis=1)
+        seen = values + draw.standard_normal(values.shape)
+        return Evaluation(as_constrained(seen), as_constrained(values), draw.random(len(query)))
+
+    return Problem(Arms(np.zeros((arms, 1))), evaluate, data_sha256="ab")
+
+
+def without_noise(design="uniform"):
+    made = cell(design=design)
+    made.problem_entry["init"]["noise"] = False
+    return made
+
+
+def test_a_design_without_noise_is_seen_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    query, exact = instance.initial_design(without_noise(), 2, constrained())
+    same, noisy = instance.initial_design(cell(), 2, constrained())
+    assert_array_equal(query, same)
+    assert_array_equal(exact.seen.y, query)
+    assert_array_equal(exact.seen.g, np.stack([query - 7.0, 3.0 - query], axis=1))
+    assert_array_equal(exact.true.y, noisy.true.y)
+    assert_array_equal(exact.true.g, noisy.true.g)
+    assert_array_equal(exact.seconds, noisy.seconds)  # its cost and the noise of what follows stay what they were
+    assert (exact.seen.y != noisy.seen.y).all() and (exact.seen.g != noisy.seen.g).all()
+
+
+def test_a_design_without_noise_is_no_other_run(tmp_path, monkeypatch):
+    """Its digests differ from those of the noisy one, so that neither reads the record of the other."""
+    monkeypatch.chdir(tmp_path)
+    exact, noisy = without_noise(), cell()
+    assert exact.initial_digest != noisy.initial_digest and exact.digest != noisy.digest
+    assert without_noise().initial_digest == exact.initial_digest and without_noise().digest == exact.digest
+    query, evaluation = instance.initial_design(noisy, 2, problem())
+    columns = {"query": query, "y": evaluation.seen.y, "true": evaluation.true.y, "seconds": evaluation.seconds}
+    path = noisy.initial_folder / "2.parquet"
+    record.write(path, {"digest": with_data(noisy.initial_digest, "ab")}, columns)
+    assert_array_equal(instance.initial_design(exact, 2, problem())[1].seen.y, query)
+    assert_array_equal(instance.initial_design(noisy, 2, problem())[1].seen.y, evaluation.seen.y)
+    record.write(path, {"digest": with_data(exact.initial_digest, "ab")}, {**columns, "y": columns["true"]})
+    assert_array_equal(instance.initial_design(exact, 2, problem())[1].seen.y, query)
+    assert_array_equal(instance.initial_design(noisy, 2, problem())[1].seen.y, evaluation.seen.y)

@@ -1,0 +1,337 @@
+"""One record, one writer: who holds a lease, who may take it over, and what a run leaves that failed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, replace
+
+import pytest
+
+from workflow.run import lease
+from workflow.run.lease import Failure, Lease, Owner, Refused
+from workflow.trace import record
+
+LONG_AGO = 2 * lease.PATIENCE
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Nobody waits for minutes here."""
+    monkeypatch.setattr(lease, "PATIENCE", 0.3)
+    monkeypatch.setattr(lease, "POLL", 0.02)
+
+
+@pytest.fixture
+def made(tmp_path):
+    """The place of a record whose folder is not there yet."""
+    return tmp_path / "curve" / "3.parquet"
+
+
+@pytest.fixture
+def sleeper():
+    """The owner that another living process would be."""
+    with subprocess.Popen([sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"], stdout=-1) as process:
+        process.stdout.readline()
+        yield replace(lease.this_process(), pid=process.pid, started=lease._started(process.pid))
+        process.kill()
+
+
+def leave(made, owner, *, age=0.0):
+    """A lease of another process, touched `age` seconds ago."""
+    path = lease.running(made)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(owner if isinstance(owner, str) else json.dumps(asdict(owner)))
+    os.utime(path, (time.time() - age,) * 2)
+
+
+def gone():
+    """The owner that a process was which has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return replace(lease.this_process(), pid=process.pid, started=1)
+
+
+def test_a_lease_names_this_process_while_it_is_held_and_leaves_nothing(made):
+    with Lease(made):
+        owner, age = lease.owner(lease.running(made))
+        assert (owner.pid, owner.host, owner.since[-6:]) == (os.getpid(), lease.platform.node(), "+00:00")
+        assert owner.is_alive(age)
+        assert list(made.parent.iterdir()) == [made.with_suffix(".running")]
+    assert list(made.parent.iterdir()) == []
+    assert lease.owner(lease.running(made)) is None
+
+
+@pytest.mark.parametrize("age", [0.0, LONG_AGO])  # it may have been suspended, but its machine knows it
+def test_a_living_process_of_this_host_is_respected(made, sleeper, age):
+    leave(made, sleeper, age=age)
+    before = lease.running(made).read_text()
+    with (
+        pytest.raises(
+            Refused, match=rf"3\.parquet: process {sleeper.pid} on .* is making it, waited for 0 s: wait for it or cancel"
+        ),
+        Lease(made, wait=0),
+    ):
+        pytest.fail("two writers")
+    assert lease.running(made).read_text() == before
+    assert not lease.failed(made).exists()
+
+
+def test_a_process_that_has_ended_is_followed(made):
+    leave(made, gone())
+    with Lease(made):
+        assert lease.owner(lease.running(made))[0].pid == os.getpid()
+    assert not lease.running(made).exists()
+
+
+def test_a_process_that_was_not_waited_for_has_ended(made):
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    leave(made, replace(lease.this_process(), pid=process.pid, started=0))
+    with Lease(made):
+        pass
+    process.wait()
+
+
+def test_an_id_that_is_used_again_is_another_process(made, sleeper):
+    leave(made, replace(sleeper, started=sleeper.started - 1))
+    with Lease(made):
+        assert lease.owner(lease.running(made))[0].pid == os.getpid()
+
+
+def test_without_a_start_time_the_id_alone_decides(made, sleeper):
+    leave(made, replace(sleeper, started=0))
+    with pytest.raises(Refused), Lease(made, wait=0):
+        pass
+
+
+def test_a_living_process_is_waited_for_and_what_it_made_is_found(made, sleeper, caplog):
+    leave(made, sleeper)
+
+    def end():
+        time.sleep(0.3)
+        made.write_text("its record")
+        lease.running(made).unlink()
+
+    other = threading.Thread(target=end)
+    other.start()
+    with Lease(made):
+        assert made.read_text() == "its record"
+    other.join()
+    assert caplog.text.count(f"waits for process {sleeper.pid} on ") == 1
+
+
+def test_a_process_that_is_killed_while_others_wait_is_followed(made, sleeper):
+    leave(made, sleeper)
+    killer = threading.Timer(0.2, os.kill, (sleeper.pid, signal.SIGKILL))
+    killer.start()
+    with Lease(made, wait=20):
+        assert lease.owner(lease.running(made))[0].pid == os.getpid()
+    killer.join()
+
+
+@pytest.mark.parametrize("change", [{"host": "another"}, {"namespace": "pid:[1]"}])
+@pytest.mark.parametrize("age", [0.0, LONG_AGO, -LONG_AGO])  # its clock may be another one, and ours may have been set back
+def test_of_another_host_or_container_the_next_touch_decides_whatever_the_clocks_say(made, change, age):
+    other = replace(gone(), **change)  # that nobody here has this id says nothing
+    leave(made, other, age=age)
+    with pytest.raises(Refused, match=f"process {other.pid} on {other.host}"), Lease(made, wait=lease.PATIENCE / 2):
+        pass
+    began = time.monotonic()
+    with Lease(made):
+        assert lease.owner(lease.running(made))[0].pid == os.getpid()
+    assert time.monotonic() - began >= lease.PATIENCE
+
+
+def test_a_process_of_another_host_that_touches_its_lease_lives(made):
+    other = replace(gone(), host="another")
+    leave(made, other, age=LONG_AGO)
+    ended = threading.Event()
+
+    def beat():
+        count = 0
+        while not ended.wait(0.05):
+            count += 1
+            leave(made, other, age=LONG_AGO - count)
+
+    beating = threading.Thread(target=beat)
+    beating.start()
+    with pytest.raises(Refused), Lease(made, wait=4 * lease.PATIENCE):
+        pass
+    ended.set()
+    beating.join()
+    assert lease.owner(lease.running(made))[0] == other
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1, "colour": "red"}'])
+def test_a_lease_that_is_not_written_to_the_end_is_respected_for_a_while(made, text):
+    leave(made, text)
+    with pytest.raises(Refused, match="a process that it does not name is making it"), Lease(made, wait=0):
+        pass
+    with Lease(made):
+        assert lease.owner(lease.running(made))[0].pid == os.getpid()
+
+
+def test_a_full_disk_leaves_no_lease_that_others_would_wait_for(made, monkeypatch):
+    def full(self):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Lease, "_text", full)
+    with pytest.raises(Refused, match="No space left on device: make room on the disk, then run again"), Lease(made):
+        pass
+    assert list(made.parent.iterdir()) == []
+
+
+def _contend(made, rounds, ready, tried, won):
+    for _ in range(rounds):
+        ready.wait()
+        try:
+            with Lease(made, wait=0 if not lease.running(made).exists() else lease.PATIENCE * 2):
+                won.put(os.getpid())
+                tried.wait()
+        except Refused:
+            tried.wait()
+        if ready.wait() == 0:  # all are out
+            leave(made, Owner("another", "", 1), age=LONG_AGO)
+        ready.wait()
+
+
+@pytest.mark.parametrize("dead", [False, True])
+def test_of_many_that_want_it_at_once_one_gets_it(made, dead):
+    context, many, rounds = multiprocessing.get_context("fork"), 6, 8
+    ready, tried, won = context.Barrier(many), context.Barrier(many), context.Queue()
+    if dead:
+        leave(made, Owner("another", "", 1), age=LONG_AGO)
+    count = rounds if dead else 1  # later rounds find what `_contend` leaves
+    processes = [context.Process(target=_contend, args=(made, count, ready, tried, won)) for _ in range(many)]
+    for process in processes:
+        process.start()
+    winners = [won.get(timeout=20) for _ in range(count)]
+    for process in processes:
+        process.join(20)
+    assert won.empty() and len(winners) == count
+    assert all(process.exitcode == 0 for process in processes)
+
+
+@pytest.fixture
+def fast(monkeypatch):
+    """A lease is touched all the time."""
+    monkeypatch.setattr(lease, "RENEW", 0.02)
+
+
+def until(true):
+    end = time.monotonic() + 10
+    while not true() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert true()
+
+
+def test_a_lease_is_touched_while_its_process_is_busy(made, fast):
+    path = lease.running(made)
+    with Lease(made) as held:
+        os.utime(path, (0, 0))
+        until(lambda: path.stat().st_mtime > 0)
+        held.check()
+
+
+def test_a_run_stops_where_another_has_taken_over_and_leaves_that_ones_lease(made, fast):
+    other = Owner("another", "", 7)
+
+    def run():
+        with Lease(made) as held:
+            leave(made, other)
+            until(lambda: held._lost)
+            held.check()
+
+    with pytest.raises(Refused, match="process 7 on another"):
+        run()
+    assert lease.owner(lease.running(made))[0] == other
+    assert not lease.failed(made).exists()
+
+
+def test_a_lease_that_somebody_removed_is_taken_again(made, fast):
+    with Lease(made) as held:
+        lease.running(made).unlink()
+        until(lease.running(made).exists)
+        held.check()
+        assert lease.owner(lease.running(made))[0].pid == os.getpid()
+    assert not lease.running(made).exists()
+
+
+def test_a_failure_is_told_passed_on_and_forgotten_after_a_success(made):
+    held = Lease(made)
+    held.saved = 40
+    with pytest.raises(ZeroDivisionError, match="by hand"), held:
+        raise ZeroDivisionError("by hand")
+    told = lease.failure(lease.failed(made))
+    assert told == Failure("by hand", "ZeroDivisionError", told.time, 40)
+    assert told.time.endswith("+00:00")
+    assert lease.platform.node() not in lease.failed(made).read_text()
+    assert not lease.running(made).exists()
+    with Lease(made):
+        assert lease.failed(made).exists()  # until it is known better
+    assert list(made.parent.iterdir()) == []
+    assert lease.failure(lease.failed(made)) is None
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), SystemExit(143)])
+def test_to_be_ended_is_no_failure(made, end):
+    with pytest.raises(type(end)), Lease(made):
+        raise end
+    assert list(made.parent.iterdir()) == []
+
+
+def test_an_error_without_words_is_named(made):
+    with pytest.raises(MemoryError), Lease(made):
+        raise MemoryError
+    assert lease.failure(lease.failed(made)).error == "MemoryError"
+
+
+def test_a_note_that_is_damaged_is_a_failure_all_the_same(made):
+    made.parent.mkdir()
+    lease.failed(made).write_text("{")
+    assert "cannot be read" in lease.failure(lease.failed(made)).error
+
+
+def test_the_error_of_a_run_is_seen_also_where_no_note_can_be_written(made, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Read-only file system")
+
+    monkeypatch.setattr(record, "atomic", refuse)
+    with pytest.raises(ZeroDivisionError, match="by hand"), Lease(made):
+        raise ZeroDivisionError("by hand")
+    assert not lease.running(made).exists()
+
+
+def test_where_nobody_can_write_a_finished_record_is_used_and_a_missing_one_is_refused_at_once(made, monkeypatch):
+    def refuse(self):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Lease, "_take", refuse)
+    with pytest.raises(Refused, match="expected a file that can be written, got Permission denied"), Lease(made):
+        pytest.fail("it would be lost at its end")
+    made.write_bytes(b"a record")
+    with Lease(made) as held:
+        held.check()
+    assert list(made.parent.iterdir()) == [made]
+
+
+def test_a_file_in_the_place_of_the_folder_is_a_sentence(made):
+    made.parent.write_text("not a folder")
+    with pytest.raises(Refused, match="expected a file that can be written"), Lease(made):
+        pass
+
+
+def test_it_costs_next_to_nothing(made):
+    began = time.process_time()
+    for _ in range(100):
+        with Lease(made) as held:
+            held.check()
+    assert time.process_time() - began < 100 * 5e-3  # 0.3 ms each where nothing else runs

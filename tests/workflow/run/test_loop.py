@@ -1,0 +1,276 @@
+"""The loop: exact budgets, paired noise, prefixes, and refusals that say where it happened."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from threadpoolctl import threadpool_info
+
+from algorithms.api import Arms, Box, Observation, Optimizer
+from problems.api import Evaluation, Problem
+from workflow.plan.cells import UNLIMITED
+from workflow.run import loop
+from workflow.trace import record
+from workflow.trace.seeds import rng
+
+
+class Script(Optimizer):
+    """Asks for the arms 0, 1, 2, ... in batches of a given width, whatever it is told."""
+
+    domains = (Arms, Box)
+
+    def __init__(self, domain, rng, *, width):
+        super().__init__(domain, rng)
+        self.width, self.rooms, self.told = width, [], []
+
+    def ask(self, room, pending):
+        self.rooms.append(room)
+        return (len(self.y) + np.arange(min(self.width, room))) % len(self.domain)
+
+    def tell(self, query, obs):
+        super().tell(query, obs)
+        self.told.append(len(query))
+
+    def report(self):
+        return {"known": len(self.y)}
+
+
+class Wrong(Script):
+    """Answers what it is made to answer."""
+
+    def ask(self, room, pending):
+        return self.width
+
+
+def noise(i):
+    return rng(0, "noise", "toy", i)
+
+
+@pytest.fixture
+def toy(smooth):
+    points, f = smooth(0, A=40)
+
+    def evaluate(query, draw):
+        seen = f[query] + 0.1 * draw.standard_normal(len(query))
+        return Evaluation(Observation.of(seen), Observation.of(f[query]), f[query] * 2)
+
+    return Problem(Arms(points), evaluate, best=1.0)
+
+
+def started(problem, optimizer, query=(7,)):
+    query = np.array(query)
+    progress = loop.Progress(optimizer)
+    loop.start(progress, query, loop.evaluate(problem, query, noise, first=0))
+    return progress
+
+
+def finished(problem, progress, budget, room=UNLIMITED):
+    while progress.rows < budget:
+        loop.step(problem, progress, budget=budget, room=room, noise=noise)
+    return progress
+
+
+def script(problem, width, budget, room=UNLIMITED):
+    return finished(problem, started(problem, Script(problem.domain, rng(0), width=width)), budget, room)
+
+
+@pytest.mark.parametrize("width", [1, 3, 7, 1000])
+@pytest.mark.parametrize("budget", [1, 2, 20, 22])
+def test_the_budget_is_exact_and_the_last_batch_truncated(toy, width, budget):
+    progress = script(toy, width, budget)
+    columns = progress.columns()
+    assert progress.rows == len(columns["y"]) == len(progress.optimizer.y) == budget
+    assert sum(progress.optimizer.told) == budget
+    assert_array_equal(columns["evaluation"], np.arange(budget))
+    sizes = np.bincount(columns["batch"])
+    assert sizes[0] == 1
+    assert (sizes[1:-1] == width).all()
+    assert (sizes[1:] <= width).all()
+    assert_array_equal(columns["query"][1:], (1 + np.arange(budget - 1)) % 40)
+    assert_array_equal(columns["y"], progress.optimizer.y)
+
+
+def test_an_optimizer_hears_of_the_room_and_never_of_the_budget(toy):
+    progress = script(toy, width=1000, budget=23, room=5)
+    assert progress.optimizer.rooms == [5] * 5
+    assert progress.optimizer.told == [1, 5, 5, 5, 5, 2]
+
+
+def test_the_noise_of_an_evaluation_is_its_own_whatever_the_batches(toy):
+    one, *others = (script(toy, width, budget=30).columns() for width in (1, 3, 7, 1000))
+    for other in others:
+        for name in ("query", "y", "true", "seconds"):
+            assert_array_equal(other[name], one[name])
+    residual = one["y"] - one["true"]
+    assert_array_equal(np.argsort(residual), np.argsort([noise(i).standard_normal() for i in range(30)]))
+    assert len(set(residual.tolist())) == 30
+
+
+def test_rows_say_what_was_seen_what_was_true_and_what_the_optimizer_reported(toy):
+    columns = script(toy, width=3, budget=8).columns()
+    assert_array_equal(columns["batch"], [0, 1, 1, 1, 2, 2, 2, 3])
+    assert_array_equal(columns["report.known"], [np.nan, 1, 1, 1, 4, 4, 4, 7])  # of the state that chose the batch
+    assert_array_equal(columns["seconds"], 2 * columns["true"])
+    for name in ("timing.ask", "timing.tell", "timing.evaluate"):
+        assert columns[name].shape == (8,)
+        assert (columns[name] >= 0).all()
+        assert_array_equal(columns[name][[2, 3, 5, 6]], 0)  # the seconds of a batch stand in its first row
+
+
+def known(problem, optimizer, query):
+    """A run that was told evaluations which existed before it."""
+    progress = loop.Progress(optimizer)
+    loop.start_from_data(progress, np.array(query), loop.evaluate(problem, np.array(query), noise, first=0))
+    return progress
+
+
+def test_existing_data_count_neither_in_the_rows_nor_in_the_budget(toy):
+    progress = finished(toy, known(toy, Script(toy.domain, rng(0), width=3), [30, 31, 30, 32, 33]), budget=8)
+    columns = progress.columns()
+    assert progress.optimizer.told == [5, 3, 3, 2]
+    assert (progress.given, progress.rows, len(columns["y"])) == (5, 8, 8)
+    assert_array_equal(columns["evaluation"], np.arange(8))
+    assert_array_equal(columns["batch"], [1, 1, 1, 2, 2, 2, 3, 3])
+    assert_array_equal(columns["query"], np.arange(5, 13))
+    assert_array_equal(columns["report.known"], [5, 5, 5, 8, 8, 8, 11, 11])
+    assert_array_equal(columns["y"], [toy.evaluate(np.array([i]), noise(i)).seen.y[0] for i in range(5, 13)])
+
+
+@pytest.mark.parametrize("room", [1, 4])
+def test_existing_data_and_a_counted_design_differ_only_in_what_counts(arms_case, toy, room):
+    query, columns = [3, 9, 3, 27, 38], []
+    for start, budget in ((known, 15), (started, 20)):
+        optimizer = arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label))
+        columns.append(finished(toy, start(toy, optimizer, query), budget, room).columns())
+    data, counted = columns
+    assert_array_equal(data.pop("evaluation"), counted.pop("evaluation")[5:] - 5)
+    assert set(data) == set(counted)
+    assert record.trace_hash(data) == record.trace_hash({name: values[5:] for name, values in counted.items()})
+
+
+def test_the_seconds_of_learning_from_existing_data_stand_beside_the_rows(toy, monkeypatch):
+    clock = [0.0]
+
+    class Slow(Script):
+        def tell(self, query, obs):
+            clock[0] += 2.0 * len(query)
+            super().tell(query, obs)
+
+    monkeypatch.setattr(loop.time, "process_time", lambda: clock[0])
+    progress = finished(toy, known(toy, Slow(toy.domain, rng(0), width=3), [30, 31, 32, 33, 34]), budget=6)
+    assert progress.given_seconds == 10.0
+    assert_array_equal(progress.columns()["timing.tell"], [6, 0, 0, 6, 0, 0])
+    assert started(toy, Slow(toy.domain, rng(0), width=3)).given_seconds == 0.0
+
+
+def test_a_non_finite_objective_after_existing_data_is_counted_with_them(toy):
+    def evaluate(query, draw):
+        found = toy.evaluate(query, draw)
+        found.seen.y[query == 13] = np.nan
+        return found
+
+    progress = known(toy, Script(toy.domain, rng(0), width=5), [30, 31, 32])
+    with pytest.raises(ArithmeticError, match="evaluation 13: expected a finite objective at query 13"):
+        finished(Problem(toy.domain, evaluate), progress, budget=30)
+    assert progress.rows == 10
+
+
+def test_constraints_are_recorded(toy):
+    def evaluate(query, draw):
+        found = toy.evaluate(query, draw)
+        g = np.column_stack([found.true.y - 0.5, -found.true.y])
+        return Evaluation(
+            Observation(found.seen.y, g + 1, np.empty((len(query), 0))),
+            Observation(found.true.y, g, g[:, :0]),
+            found.seconds,
+        )
+
+    columns = script(Problem(toy.domain, evaluate), width=4, budget=10).columns()
+    assert_array_equal(columns["true_g"], np.column_stack([columns["true"] - 0.5, -columns["true"]]))
+    assert_array_equal(columns["g"], columns["true_g"] + 1)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("side", ["seen", "true"])
+def test_a_non_finite_objective_is_refused_with_its_index_and_query(toy, bad, side):
+    def evaluate(query, draw):
+        found = toy.evaluate(query, draw)
+        getattr(found, side).y[query == 13] = bad
+        return found
+
+    problem = Problem(toy.domain, evaluate)
+    progress = started(problem, Script(toy.domain, rng(0), width=5))
+    with pytest.raises(ArithmeticError, match=f"evaluation 13: expected a finite objective at query 13, got {bad}: look at"):
+        finished(problem, progress, budget=30)
+    assert progress.rows == 11  # whole batches only: 1 + 5 + 5
+    with pytest.raises(ArithmeticError, match="evaluation 0: "):
+        started(problem, Script(toy.domain, rng(0), width=5), query=[13])
+
+
+@pytest.mark.parametrize("side", ["seen", "true"])
+def test_a_non_finite_constraint_is_refused_too(toy, side):
+    def evaluate(query, draw):
+        found = toy.evaluate(query, draw)
+        shown = {name: Observation(of.y, np.zeros((len(query), 2)), of.factor_values) for name, of in vars(found).items()
+                 if name != "seconds"}  # fmt: skip
+        shown[side].g[query == 13, 1] = np.nan
+        return Evaluation(**shown, seconds=found.seconds)
+
+    problem = Problem(toy.domain, evaluate)
+    with pytest.raises(ArithmeticError, match=r"evaluation 0: expected finite constraints at query 13, got \[ 0\. nan\]"):
+        started(problem, Script(toy.domain, rng(0), width=5), query=[13])
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.array([40]), "Wrong.ask: expected queries inside Arms, got array"),
+        (np.array([-1]), "expected queries inside Arms"),
+        (np.array([1.0]), "expected queries inside Arms"),
+        (np.array([[1]]), "expected queries inside Arms"),
+        (np.array([], dtype=np.int64), "Wrong.ask: expected 1 to 3 queries, got 0"),
+        (np.arange(4), "Wrong.ask: expected 1 to 3 queries, got 4"),
+    ],
+)
+def test_an_answer_outside_the_domain_or_the_room_is_refused(toy, answer, message):
+    progress = started(toy, Wrong(toy.domain, rng(0), width=answer))
+    with pytest.raises(ValueError, match=message):
+        loop.step(toy, progress, budget=100, room=3, noise=noise)
+    assert progress.rows == 1
+
+
+@pytest.mark.parametrize(
+    "answer", [[[0.5, 1.1]], [[-0.1, 0.5]], [[0.5, np.nan]], [[0.5]], [0.5, 0.5], [[0.5, 0.5, 0.5]]], ids=str
+)
+def test_an_answer_outside_the_box_is_refused(answer):
+    problem = Problem(Box(2), lambda query, draw: pytest.fail("evaluated"))
+    with pytest.raises(ValueError, match=r"someone\.ask: expected queries inside Box"):
+        loop.check_query(problem, np.array(answer), 5, "someone")
+    loop.check_query(problem, np.array([[0.0, 1.0]]), 5, "someone")
+
+
+def test_a_step_pickled_and_continued_gives_the_identical_trace(arms_case, toy):
+    progress = started(toy, arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label)))
+    finished(toy, progress, budget=20, room=4)
+    twin = pickle.loads(pickle.dumps(progress))
+    one, other = (record.trace_hash(finished(toy, each, budget=60, room=4).columns()) for each in (progress, twin))
+    assert one == other
+
+
+@pytest.mark.parametrize("room", [1, UNLIMITED])
+def test_a_shorter_run_is_a_bit_exact_prefix_of_a_longer_one(arms_case, toy, room):
+    def columns(budget):
+        optimizer = arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label))
+        return finished(toy, started(toy, optimizer), budget, room).columns()
+
+    long = columns(60)
+    for budget in (2, 13, 37):
+        short = columns(budget)
+        assert set(short) == set(long)
+        assert record.trace_hash(short) == record.trace_hash({name: values[:budget] for name, values in long.items()})
+
+
+def test_the_numerical_libraries_run_on_one_thread():
+    np.ones((50, 50)) @ np.ones((50, 50))
+    assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {1}

@@ -1,0 +1,361 @@
+"""Runs as a user makes them: interrupted, repeated, shortened, and met by files that are not theirs."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.workflow import checkout
+from workflow.plan import expand
+from workflow.run import job as runner
+from workflow.run import lease, make
+from workflow.trace import record
+
+SLOWED = """
+import time
+real = time.process_time
+time.process_time = lambda: (time.sleep(0.01), real())[1]
+"""
+
+
+LONG = ("BKB", "0", "--scale", "quick", "--checkpoint-every", "0")
+PLACE = Path("results", "quick", "mini", "abalone", "BKB", "0.parquet")
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """One copy with its substitute data prepared; each test uses its own output files or scale."""
+    copy = checkout.make(tmp_path_factory.mktemp("run"))
+    made = checkout.run(copy, "workflow.fetch", "abalone", "--substitutes", "allowed")
+    assert made.returncode == 0, made.stderr
+    return copy
+
+
+def run(copy, *arguments):
+    return checkout.run(copy, "workflow.run", "mini", "abalone", *arguments)
+
+
+@pytest.fixture
+def copy(prepared, tmp_path):
+    """A checkout of its own: only what lies in results/ is saved on the way."""
+    return shutil.copytree(prepared, tmp_path / "copy", ignore=shutil.ignore_patterns("results"))
+
+
+def begun(copy, folder):
+    """A run, slowed, that has saved itself once, and its checkpoint."""
+    path = copy / PLACE
+    command = [sys.executable, "-m", "workflow.run", "mini", "abalone", *LONG]
+    slow = {**checkout.offline(copy), "PYTHONPATH": f"{folder}{os.pathsep}{copy}"}
+    (folder / "sitecustomize.py").write_text(SLOWED)
+    running = subprocess.Popen(command, cwd=copy, env=slow, stderr=subprocess.DEVNULL, preexec_fn=hear_interrupts)
+    checkpoint = path.with_suffix(".checkpoint")
+    end = time.monotonic() + 30
+    while not checkpoint.exists() and time.monotonic() < end and running.poll() is None:
+        time.sleep(0.005)
+    return running, checkpoint
+
+
+def hear_interrupts():
+    """What is started in the background of a script ignores Ctrl-C, and hands that on to its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def trace(path):
+    return record.read(path).header["trace_sha256"]
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(prepared, tmp_path):
+    for name, seed in (("a", "0"), ("b", "0"), ("c", "1")):
+        assert run(prepared, "BKB", seed, "--scale", "smoke", "-o", str(tmp_path / name)).returncode == 0
+    assert trace(tmp_path / "a") == trace(tmp_path / "b") != trace(tmp_path / "c")
+
+
+@pytest.mark.parametrize("curve", ["BKB", "GP-UCB", "uniform"])
+def test_a_quick_run_is_the_exact_prefix_of_a_longer_one(prepared, tmp_path, curve):
+    for scale in ("smoke", "quick"):
+        assert run(prepared, curve, "0", "--scale", scale, "-o", str(tmp_path / scale)).returncode == 0
+    short, long = (record.read(tmp_path / scale).columns for scale in ("smoke", "quick"))
+    assert set(short) == set(long)
+    for name in short:
+        if not name.startswith("timing."):
+            np.testing.assert_array_equal(short[name], long[name][:30], err_msg=name)
+
+
+def test_kill_in_the_middle_and_resume_gives_the_identical_trace(prepared, copy, tmp_path):
+    whole, resumed = tmp_path / "whole.parquet", copy / PLACE
+    assert run(prepared, *LONG, "-o", str(whole)).returncode == 0
+    running, checkpoint = begun(copy, tmp_path)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    assert checkpoint.exists()
+    assert not resumed.exists()
+    assert resumed.with_suffix(".running").exists()  # nobody could remove it, and it keeps nobody away
+    resumed.with_name(".0.parquet.killed.part").write_text("half of it")
+    again = run(copy, *LONG)
+    assert again.returncode == 0
+    assert "continues after evaluation" in again.stderr
+    assert trace(resumed) == trace(whole)
+    assert [path.name for path in resumed.parent.iterdir()] == ["0.parquet"]
+
+
+def test_while_a_process_makes_a_record_others_wait_and_then_keep_it(copy, tmp_path):
+    running, _ = begun(copy, tmp_path)
+    waiting = run(copy, *LONG)
+    assert running.wait() == waiting.returncode == 0
+    assert f"waits for process {running.pid} on " in waiting.stderr
+    assert "60 evaluations" not in waiting.stderr  # it made none itself
+    assert [path.name for path in (copy / PLACE).parent.iterdir()] == ["0.parquet"]
+
+
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, -signal.SIGINT)])
+def test_who_may_not_wait_is_refused_and_a_process_that_is_ended_leaves_no_lease(copy, tmp_path, sent, status):
+    running, checkpoint = begun(copy, tmp_path)
+    refused = run(copy, *LONG, "--wait", "0")
+    assert running.poll() is None, "it ended before it was met"
+    assert refused.returncode == 1
+    assert f"error: {PLACE}: process {running.pid} on " in refused.stderr
+    assert "wait for it or cancel it" in refused.stderr
+    running.send_signal(sent)
+    assert running.wait() == status
+    assert {found.name for found in checkpoint.parent.iterdir()} == {checkpoint.name}  # no lease, no failure, no record
+
+
+def test_what_is_no_checkpoint_of_this_run_is_set_aside(copy):
+    path = copy / PLACE.with_suffix(".checkpoint")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"not a pickle")
+    found = run(copy, *LONG)
+    assert found.returncode == 0
+    assert "expected a header in its first line, found none" in found.stderr
+    assert path.with_suffix(".checkpoint.stale").read_bytes() == b"not a pickle"
+
+
+def test_the_list_of_records_says_what_they_cost_and_what_of_that_was_work(copy):
+    made = []
+    for _ in range(2):
+        assert run(copy, "BKB", "0-1", "--scale", "smoke", "--marker", "made.json").returncode == 0
+        made.append(json.loads((copy / "made.json").read_text()))
+    for found in made:
+        assert found["seeds"] == "0-1" and set(found["trace_sha256"]["BKB"]) == {"0", "1"} and found["timeouts"] == 0
+    assert 0 < made[0]["work_seconds"] < made[0]["cpu_seconds"]
+    assert made[1]["work_seconds"] == 0 < made[1]["cpu_seconds"]  # all was there
+
+
+def test_a_complete_current_record_is_kept(prepared, tmp_path):
+    path = tmp_path / "run.parquet"
+    assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0
+    before = path.stat()
+    assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+
+
+def test_a_stale_record_is_set_aside_not_overwritten(prepared, tmp_path):
+    path = tmp_path / "run.parquet"
+    old = record.write(path, {"digest": "of other code", "status": "complete"}, {"evaluation": np.arange(3)})
+    found = run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path))
+    assert found.returncode == 0
+    assert "made by other code, parameters or data" in found.stderr
+    assert record.read(tmp_path / f"run.parquet.{old[:8]}").rows == 3
+    assert record.read(path).rows == 30
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 half a file", b"somebody's notes"])
+def test_a_foreign_or_half_written_file_is_refused_and_left_alone(prepared, tmp_path, content):
+    path = tmp_path / "run.parquet"
+    path.write_bytes(content)
+    found = run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path))
+    assert found.returncode == 1
+    assert "error:" in found.stderr
+    assert "move it away" in found.stderr
+    assert path.read_bytes() == content
+    told = lease.failure(path.with_suffix(".failed"))
+    assert f"error: {told.error}\n" == found.stderr
+    assert told.type == "BadRecord"
+    path.unlink()
+    assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0
+    assert [made.name for made in tmp_path.iterdir()] == ["run.parquet"]
+
+
+@pytest.fixture
+def sequential(tmp_path, monkeypatch):
+    """A cell that makes its five evaluations one by one, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    cell = expand.load("dumbo", "smoke").cell("six-hump-camel", "random-search")
+    return replace(cell, seeds=(0,), problem_entry={**cell.problem_entry, "room": 1})
+
+
+def test_an_error_that_nobody_expected_is_passed_on_with_a_note_of_where_the_run_would_go_on(sequential, monkeypatch):
+    real = make._step
+
+    def step(cell, seed, problem, progress):
+        if progress.rows == 3:
+            raise KeyError("lost")
+        real(cell, seed, problem, progress)
+
+    monkeypatch.setattr(make, "_step", step)
+    for _ in range(2):  # the second finds the checkpoint of the first
+        with pytest.raises(KeyError, match="lost"):
+            runner.run_cell(sequential, limits=make.Limits(checkpoint_every=0))
+        told = lease.failure(lease.failed(sequential.record(0)))
+        assert (told.error, told.type, told.evaluations) == ("'lost'", "KeyError", 3)
+    monkeypatch.setattr(make, "_step", real)
+    runner.run_cell(sequential)
+    assert [path.name for path in sequential.folder.iterdir()] == ["0.parquet"]
+
+
+def test_a_failure_before_the_first_evaluation_leaves_a_note_too(sequential, monkeypatch):
+    def build(cell, seed):
+        raise ImportError("pip install it")
+
+    study = replace(expand.load("dumbo", "smoke").study("recovery-camel"), seeds=(0,))
+    monkeypatch.setattr(make, "build_problem", build)
+    made = {runner.run_cell: (sequential, sequential.record(0)), runner.run_study: (study, study.record(0)),
+            runner.run_initial: (sequential, sequential.initial_folder / "0.parquet")}  # fmt: skip
+    for run, (part, path) in made.items():
+        with pytest.raises(ImportError, match="pip install it"):
+            run(part)
+        assert lease.failure(lease.failed(path)).error == "pip install it"
+
+
+def test_a_run_that_has_lost_its_lease_stops(sequential, monkeypatch):
+    def lost(self):
+        raise lease.Refused("another has taken over")
+
+    monkeypatch.setattr(make.Lease, "check", lost)
+    with pytest.raises(lease.Refused, match="taken over"):
+        runner.run_cell(sequential)
+    assert not sequential.record(0).exists()
+
+
+def test_a_time_limit_ends_after_a_whole_step_with_an_exact_prefix(prepared, copy, tmp_path):
+    whole, cut = tmp_path / "whole.parquet", copy / "results" / "smoke" / "mini" / "abalone" / "BKB" / "0.parquet"
+    assert run(prepared, "BKB", "0", "--scale", "smoke", "-o", str(whole)).returncode == 0
+    assert run(copy, "BKB", "0", "--scale", "smoke", "--seconds", "0").returncode == 0
+    short = record.read(cut)
+    assert short.header["status"] == "cutoff"
+    assert short.rows < 30
+    np.testing.assert_array_equal(short.columns["query"], record.read(whole).columns["query"][: short.rows])
+    again = run(copy, "BKB", "0", "--scale", "smoke")
+    assert "continues after evaluation 1" in again.stderr
+    assert trace(cut) == trace(whole)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("BKBB", "0"), "no run makes the curve 'BKBB'"),
+        (("BKB", "1-0"), "expected a rising range"),
+        (("BKB", "0-1", "-o", "x.parquet"), "-o names the record of one seed"),
+        (("BKB", "0", "--evaluations", "5"), "name its file with -o"),
+        (("BKB", "0", "--scale", "huge"), "unknown scale 'huge'; known: smoke, quick, paper"),
+        (("BKB", "0", "--scale", "paper", "-o", "x.parquet"), "NOREGRET_DATA"),
+    ],
+)
+def test_a_wrong_command_line_is_a_sentence(prepared, arguments, message):
+    found = run(prepared, *arguments)
+    assert found.returncode == 1
+    assert message in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (ImportError("pip install it"), "pip install it"),
+        (ChildProcessError("build it anew"), "build it anew"),
+        (MemoryError(), "MiB: give it more (snakemake --set-resources run:mem_mb=8000), or a larger machine"),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            "make room on the disk, then run again: it goes on from its last checkpoint",
+        ),
+        (OSError(errno.EROFS, "Read-only file system"), "expected a folder that can be written"),
+    ],
+)
+def test_what_fails_is_a_sentence_and_the_other_curves_are_made(monkeypatch, capsys, error, sentence):
+    made = []
+
+    def run_cell(cell, **options):
+        made.append(cell.curve)
+        if cell.curve == "DuMBO":
+            raise error
+        return {}
+
+    monkeypatch.setattr(runner, "run_cell", run_cell)
+    monkeypatch.setattr(runner.signal, "signal", lambda *_: None)
+    assert runner.main(["dumbo", "cosmo", "DuMBO,random-search", "0", "--scale", "quick"]) == 1
+    assert made == ["DuMBO", "random-search"]
+    told = capsys.readouterr().err
+    assert told.startswith("error: ") and told.endswith("\n") and sentence in told and "Traceback" not in told
+
+
+TRUSS = """
+paper: {key: tiny, title: A tiny constrained paper, venue: nowhere}
+scales: {smoke: {seeds: 1, after_init: 4}, paper: {}}
+seeds: 1
+problems:
+  truss: {is: structures.truss25, load: official, alpha: 20, noise: 0.1, budget: 50, room: unlimited,
+          init: {design: uniform, n: 3}}
+algorithms:
+  uniform: {is: random_search.RandomSearch}
+readings:
+  exact: {says: existing data without noise, problems: {truss: {init: {design: uniform, n: 3, noise: false}}}}
+runs: [{}, {readings: [exact]}]
+"""
+
+
+@pytest.fixture(scope="module")
+def made(prepared, tmp_path_factory):
+    """made(problem) -> the record of a short run on a problem with two constraints."""
+    (prepared / "papers" / "tiny.yaml").write_text(TRUSS)
+    folder, records = tmp_path_factory.mktemp("truss"), {}
+
+    def run_on(problem):
+        if problem not in records:
+            path = folder / f"{problem}.parquet"
+            found = checkout.run(prepared, "workflow.run", "tiny", problem, "uniform", "0", "--scale", "smoke", "-o", str(path))
+            assert found.returncode == 0, found.stderr
+            records[problem] = record.read(path)
+        return records[problem]
+
+    return run_on
+
+
+def test_a_recommendation_comes_with_its_true_constraints(made, prepared, tmp_path):
+    found = made("truss")
+    recommended = found.header["recommendation"]
+    (row,) = np.flatnonzero((found.columns["query"] == recommended["query"]).all(axis=1))  # random search returns a query
+    assert recommended["true_g"] == found.columns["true_g"][row].tolist()
+    assert recommended["true"] == found.columns["true"][row]
+    assert len(recommended["true_g"]) == 2 and (found.columns["g"][row] != recommended["true_g"]).all()
+    assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(tmp_path / "free")).returncode == 0
+    assert record.read(tmp_path / "free").header["recommendation"]["true_g"] == []
+
+
+def test_a_design_without_noise_is_told_as_it_is_and_what_follows_is_not(made, prepared):
+    noisy, exact = made("truss"), made("truss@exact")
+    assert noisy.rows == exact.rows == 3 + 4
+    assert noisy.header["digest"] != exact.header["digest"]
+    design = exact.columns["batch"] == 0
+    assert design.tolist() == [True] * 3 + [False] * 4
+    for seen, true in (("y", "true"), ("g", "true_g")):
+        same = exact.columns[seen] == exact.columns[true]
+        assert same[design].all() and not same[~design].any()
+        assert not (noisy.columns[seen] == noisy.columns[true]).any()
+        np.testing.assert_array_equal(exact.columns[true], noisy.columns[true])
+        np.testing.assert_array_equal(exact.columns[seen][~design], noisy.columns[seen][~design])  # the streams are the same
+    shared = checkout.run(prepared, "workflow.run", "tiny", "truss@exact", "initial", "0", "--scale", "smoke")
+    assert shared.returncode == 0, shared.stderr
+    initial = record.read(prepared / "results" / "smoke" / "tiny" / "truss@exact" / "initial" / "0.parquet").columns
+    for name in ("query", "y", "true", "g", "true_g"):
+        np.testing.assert_array_equal(initial[name], exact.columns[name][design])

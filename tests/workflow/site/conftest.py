@@ -1,0 +1,34 @@
+"""The sites that the tests read: of made-up runs, and of the committed reports. Each is made once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.site import made_up
+from workflow.plan.resolve import ROOT
+from workflow.site.build import build
+
+ALGORITHMS = ("dumbo", "lcbo", "random_search")  # one page with wide tables, one without, and what the runs name
+
+
+@pytest.fixture(scope="session")
+def made_up_site(tmp_path_factory) -> Path:
+    """The site of the made-up report, with the pages of three algorithms."""
+    root = tmp_path_factory.mktemp("checkout")
+    (root / "papers").symlink_to(ROOT / "papers")
+    (root / "algorithms").mkdir()
+    for name in ALGORITHMS:
+        (root / "algorithms" / f"{name}.py").symlink_to(ROOT / "algorithms" / f"{name}.py")
+    site = tmp_path_factory.mktemp("site")
+    build(made_up.report(tmp_path_factory.mktemp("report")), site, root)
+    return site
+
+
+@pytest.fixture(scope="session")
+def reference_site(tmp_path_factory) -> Path:
+    """The site of the committed reports."""
+    site = tmp_path_factory.mktemp("reference")
+    build(ROOT / "figures" / "reference", site)
+    return site

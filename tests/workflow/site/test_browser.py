@@ -1,0 +1,340 @@
+"""The site in a real browser, on a desk and on a phone: what loads, what a click does, what a reader without a mouse can do."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workflow.site import chromium
+from tests.workflow.site.chromium import Chromium, ChromiumError
+from tests.workflow.site.made_up import MORE
+
+pytestmark = pytest.mark.skipif(not chromium.find(), reason="no Chromium in PATH: the pages are not opened")
+DESK, PHONE = (1280, 900), (390, 844)
+FACTS = """(async () => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const images = all("img").filter((image) => !image.closest("dialog"));
+  const broken = await Promise.all(images.map((image) => {
+    image.loading = "eager";
+    return image.decode().then(() => "", () => image.src);
+  }));
+  return {
+    lang: document.documentElement.lang, title: document.title, width: document.documentElement.scrollWidth,
+    headings: all("h1, h2, h3, h4, h5, h6").map((heading) => [Number(heading.tagName[1]), heading.textContent.trim()]),
+    unlabelled: images.filter((image) => image.alt.trim() === "").map((image) => image.src), images: images.length,
+    broken: broken.filter((source) => source),
+    nameless: all("a[href], button").filter((each) => !each.textContent.trim() && !each.querySelector("img[alt]")).length,
+  };
+})()"""
+COLOURS = """(pieces) => pieces.map((piece) => [...document.querySelectorAll(piece)].slice(0, 1).map((found) => {
+  const style = getComputedStyle(found);
+  return [style.color, style.backgroundColor];
+})[0])"""
+WATCHED = """(() => {
+  window.said = [];
+  const write = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    window.said.push([String(text), this.textAlign]);
+    return write.call(this, text, ...place);
+  };
+})()"""
+PIXELS = """((canvas, colour) => {
+  const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  const wanted = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+  let found = 0;
+  for (let i = 0; i < data.length; i += 4) {
+    if (data[i + 3] > 200 && wanted.every((value, k) => Math.abs(data[i + k] - value) < 48)) found += 1;
+  }
+  return found;
+})"""  # the edges of a line are blended with what lies behind it
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What was seen when a page was opened at one width."""
+
+    complaints: tuple[str, ...]
+    requests: tuple[str, ...]
+    facts: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def visits(browser, made_up_site):
+    """All pages at both widths: {(page, width): what was seen}."""
+    found = {}
+    for page in sorted(made_up_site.rglob("*.html")):
+        name = str(page.relative_to(made_up_site))
+        browser.open(page.as_uri(), *PHONE, mobile=True)
+        for width, height in (PHONE, DESK):
+            browser.resize(width, height, mobile=width < 600)
+            facts = browser.evaluate(FACTS)
+            found[name, width] = Visit(tuple(browser.complaints), tuple(browser.requests), facts)
+    return found
+
+
+@pytest.fixture
+def page(browser, made_up_site):
+    """Open a page of the site on a desk."""
+
+    def open_(name: str, size: tuple[int, int] = DESK) -> Chromium:
+        browser.open(f"{made_up_site.as_uri()}/{name}", *size, mobile=size == PHONE)
+        return browser
+
+    return open_
+
+
+def failing(visits, wrong):
+    """What `wrong` says of the visits of which it says anything."""
+    return {place: said for place, visit in visits.items() if (said := wrong(visit))}
+
+
+def test_every_page_opens_without_a_complaint(visits):
+    assert {name for name, _ in visits} >= {
+        "index.html",
+        "findings.html",
+        "methods.html",
+        "dumbo/index.html",
+        "dumbo/studies.html",
+    }
+    assert failing(visits, lambda visit: visit.complaints) == {}
+
+
+def test_nothing_is_fetched_from_elsewhere(visits):
+    assert failing(visits, lambda visit: [url for url in visit.requests if not url.startswith(("file:", "data:"))]) == {}
+
+
+def test_no_page_scrolls_sideways_on_a_phone(visits):
+    wide = {name: visit.facts["width"] for (name, width), visit in visits.items() if width == PHONE[0]}
+    assert {name: width for name, width in wide.items() if width > PHONE[0] + 1} == {}
+
+
+def test_pictures_are_there_and_have_words(visits):
+    assert visits["dumbo/index.html", PHONE[0]].facts["images"] == 3 + len(MORE)
+    assert failing(visits, lambda visit: visit.facts["unlabelled"] + visit.facts["broken"]) == {}
+
+
+def test_pages_have_a_language_a_title_and_headings_in_order(visits):
+    assert failing(visits, lambda visit: visit.facts["lang"] != "en" or not visit.facts["title"]) == {}
+    levels = {place: [level for level, _ in visit.facts["headings"]] for place, visit in visits.items()}
+    assert {place: found for place, found in levels.items() if found.count(1) != 1} == {}
+    assert {place: found for place, found in levels.items() if any(b > a + 1 for a, b in itertools.pairwise(found))} == {}
+    assert failing(visits, lambda visit: [level for level, words in visit.facts["headings"] if not words]) == {}
+
+
+def test_links_and_buttons_have_names(visits):
+    assert failing(visits, lambda visit: visit.facts["nameless"]) == {}
+
+
+def test_badges_can_be_read(page):
+    names = ["reproduced", "direction-only", "not-reproduced", "undecided"]
+    pieces = [f".tally .verdict.{name}" for name in names]
+    colours = page("dumbo/index.html").evaluate(f"({COLOURS})({pieces})")
+    contrasts = {name: contrast(*pair) for name, pair in zip(names, colours, strict=True)}
+    assert min(contrasts.values()) >= 4.5, contrasts
+    assert len({tuple(pair) for pair in colours}) == 4
+
+
+def contrast(ink: str, ground: str) -> float:
+    """The contrast of two opaque colours as getComputedStyle says them (WCAG 2.2)."""
+    low, high = sorted(map(luminance, (ink, ground)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [float(part) for part in re.findall(r"[\d.]+", colour)]
+    assert len(parts) == 3, f"{colour} is not opaque"
+    linear = [part / 255 / 12.92 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_contrast_by_hand():
+    assert contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)") == pytest.approx(21)
+    assert contrast("rgb(118, 118, 118)", "rgb(255, 255, 255)") == pytest.approx(4.54, abs=0.01)
+
+
+# Curves.
+
+
+def explored(page, figure: str) -> Chromium:
+    """The page of the paper with the curves of a figure open, and everything written on a canvas kept in `said`."""
+    browser = page("dumbo/index.html")
+    browser.evaluate(WATCHED)
+    browser.click(f"#{figure} button.explore")
+    browser.wait(f"document.querySelector('#{figure} canvas')")
+    return browser
+
+
+def test_curves_are_drawn_where_they_are_asked_for(page):
+    browser = explored(page, "fig4")
+    assert browser.evaluate("document.querySelector('#fig4 button.explore').getAttribute('aria-expanded')") == "true"
+    assert browser.evaluate("document.querySelectorAll('#fig4 canvas').length") == 2
+    assert browser.evaluate("[...document.querySelectorAll('#fig4 h4')].map((each) => each.textContent)") == [
+        "Powell, d = 24", "Rastrigin substitute data"]  # fmt: skip
+    buttons = "[...document.querySelectorAll('#fig4 .toggles button')].map((each) => each.textContent)"
+    assert browser.evaluate(buttons) == ["DuMBO", "TuRBO", "random-search"]
+    assert browser.evaluate("document.querySelectorAll('#fig1c canvas, #recovery canvas').length") == 0
+    browser.click("#fig4 button.explore")
+    assert browser.evaluate("document.querySelector('#fig4 .plots').checkVisibility()") is False
+    assert browser.complaints == []
+
+
+def test_a_curve_goes_and_comes_back_in_all_panels(page):
+    browser = explored(page, "fig4")
+    colour = browser.evaluate("document.querySelector('#fig4 .toggles line').getAttribute('stroke')")
+    pixels = f"[...document.querySelectorAll('#fig4 canvas')].map((canvas) => {PIXELS}(canvas, {colour!r}))"
+    whole = "[...document.querySelectorAll('#fig4 canvas')].map((canvas) => canvas.toDataURL())"
+    pressed = "document.querySelector('#fig4 .toggles button').getAttribute('aria-pressed')"
+    before, drawn = browser.evaluate(pixels), browser.evaluate(whole)
+    assert (min(before) > 100, browser.evaluate(pressed)) == (True, "true")
+    browser.click("#fig4 .toggles button")
+    assert (browser.evaluate(pixels), browser.evaluate(pressed)) == ([0, 0], "false")
+    browser.evaluate("document.querySelector('#fig4 .toggles button').focus()")
+    browser.press("Enter")
+    assert (browser.evaluate(whole), browser.evaluate(pressed)) == (drawn, "true")
+
+
+def test_an_axis_changes_between_logarithmic_and_linear(page):
+    browser = explored(page, "fig4")
+    toggle = "#fig4 section .axes button:nth-child(2)"
+    for pressed in ("true", "false", "true"):
+        assert browser.evaluate(f"document.querySelector('{toggle}').getAttribute('aria-pressed')") == pressed
+        values = ticks(browser)
+        steps = {round(b - a, 9) for a, b in itertools.pairwise(values)}
+        decades = all(value > 0 and math.log10(value).is_integer() for value in values)
+        assert (len(values) > 1, decades, len(steps) == 1 and len(values) > 2) == (True, pressed == "true", pressed == "false"), (
+            values
+        )
+        browser.evaluate("window.said = []")
+        browser.click(toggle)
+
+
+def ticks(browser: Chromium) -> list[float]:
+    """The labels of the y axis of the panel that was drawn first; they follow its title."""
+    said = browser.evaluate("window.said.map(([text]) => text)")
+    start = said.index("simple regret (unit of y)") + 1
+    return sorted(float(text) for text in itertools.takewhile(lambda text: text != "evaluations t", said[start:]) if text)
+
+
+def test_levels_and_values_under_the_cursor_are_named(page):
+    browser = explored(page, "fig1c")
+    assert ["staying put", "right"] in browser.evaluate("window.said")
+    box = browser.evaluate("(({x, y, width, height}) => [x + width / 2, y + height / 2])"
+                           "(document.querySelector('#fig1c .u-over').getBoundingClientRect())")  # fmt: skip
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
+    said = browser.evaluate(
+        "new Promise((done) => setTimeout(() => done(document.querySelector('#fig1c .readout').textContent), 60))"
+    )
+    assert re.search(r"evaluations t \d+: DuMBO [\d.]+ · TuRBO [\d.]+ · random-search [\d.]+", said)
+
+
+def test_curves_fit_a_phone(page):
+    browser = page("dumbo/index.html", PHONE)
+    browser.click("#recovery button.explore")
+    browser.wait("document.querySelector('#recovery canvas')")
+    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0] + 1
+
+
+# Tables.
+
+
+def column(browser: Chromium, number: int) -> list[str]:
+    cells = f"document.querySelectorAll('#table2 tbody td:nth-child({number})')"
+    return browser.evaluate(f"[...{cells}].map((cell) => cell.textContent)")
+
+
+def orders(browser: Chromium) -> list[str | None]:
+    return browser.evaluate("[...document.querySelectorAll('#table2 thead th')].map((head) => head.getAttribute('aria-sort'))")
+
+
+def test_a_header_sorts_by_number(page):
+    browser = page("dumbo/index.html")
+    assert (column(browser, 2), orders(browser)) == (["3.57e+03", "9.73", "120", "-"], [None, None, None])
+    browser.click("#table2 th:nth-child(2) button")
+    assert (column(browser, 2), orders(browser)) == (["9.73", "120", "3.57e+03", "-"], [None, "ascending", None])
+    browser.click("#table2 th:nth-child(2) button")
+    assert (column(browser, 2)[1:], orders(browser)) == (["3.57e+03", "120", "9.73"], [None, "descending", None])
+
+
+def test_a_table_sorts_without_a_mouse(page):
+    browser = page("dumbo/index.html")
+    browser.evaluate("document.querySelector('#table2 [tabindex]').focus()")
+    browser.press("Tab")
+    browser.press("Enter")
+    assert orders(browser) == ["ascending", None, None]
+    assert column(browser, 1) == sorted(column(browser, 1), key=str.lower)
+    browser.press("Tab")
+    browser.press("Tab")
+    browser.press(" ")
+    assert (column(browser, 3), orders(browser)) == (["1e-05", "0.006", "6.38", "496"], [None, None, "ascending"])
+
+
+# Figures.
+
+
+def test_a_figure_opens_large_and_escape_closes_it(page):
+    browser = page("dumbo/index.html")
+    state = "[document.getElementById('large').open, document.querySelector('#large img').alt.length > 20]"
+    browser.click("#fig1c a.enlarge")
+    assert browser.evaluate(state) == [True, True]
+    assert browser.evaluate("document.querySelector('#large img').src").endswith("/dumbo/fig1c.png")
+    browser.press("Escape")
+    assert browser.evaluate(state)[0] is False
+    browser.evaluate("document.querySelector('#fig4 a.enlarge').focus()")
+    browser.press("Enter")
+    assert browser.evaluate(state) == [True, True]
+    assert browser.evaluate("document.querySelector('#large img').src").endswith("/dumbo/fig4.png")
+    browser.press("Escape")
+    assert browser.evaluate("document.activeElement === document.querySelector('#fig4 a.enlarge')")
+
+
+def test_a_link_into_a_page_ends_where_it_points(page, monkeypatch):
+    browser = page("dumbo/index.html#table2")  # below all pictures, which must not push it away while they load
+    monkeypatch.setattr(browser, "limit", 15.0)
+    browser.wait(f"((top) => top >= 0 && top < {DESK[1] / 2})(document.getElementById('table2').getBoundingClientRect().top)")
+
+
+def test_the_report_prints_with_its_figures(page):
+    printed = page("dumbo/index.html").pdf()  # without having scrolled to any
+    assert printed.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) > 1
+    assert len(re.findall(rb"/Subtype\s*/Image\b", printed)) >= 3 + len(MORE)
+
+
+# What the tests above rest on: the driver hears what goes wrong, and gives up.
+
+
+def test_the_driver_hears_complaints_and_requests(browser, tmp_path):
+    (tmp_path / "bad.html").write_text(
+        "<img src='absent.png'><script>console.error('so', 7); console.warn('hm'); throw new Error('thrown');</script>"
+    )
+    browser.open((tmp_path / "bad.html").as_uri())
+    heard = "\n".join(browser.complaints)
+    assert all(part in heard for part in ("so 7", "hm", "thrown", "absent.png"))
+    assert [Path(url).name for url in browser.requests] == ["bad.html", "absent.png"]
+    browser.open("data:text/html,<p>fine")
+    assert browser.complaints == []
+
+
+def test_the_driver_gives_up(browser, monkeypatch):
+    with pytest.raises(ChromiumError, match="expected a page, got net::ERR_FILE_NOT_FOUND"):
+        browser.open("file:///no/such/page.html")
+    browser.open("data:text/html,<p>fine")
+    with pytest.raises(ChromiumError, match="expected an element #absent to click"):
+        browser.click("#absent")
+    with pytest.raises(ChromiumError, match="no such thing"):
+        browser.evaluate("(() => { throw new Error('no such thing') })()")
+    monkeypatch.setattr(browser, "limit", 0.3)
+    with pytest.raises(ChromiumError, match=r"within 0\.3 s"):
+        browser.evaluate("new Promise(() => {})")

@@ -1,0 +1,154 @@
+"""The site of a small report: what a page shows of verdicts, runs and algorithms, and what it refuses."""
+
+import json
+
+import pytest
+
+from workflow.plan.resolve import PlanError
+from workflow.site import build
+from workflow.site.__main__ import main
+from workflow.site.folder import reports
+from workflow.site.methods import algorithms
+
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (900).to_bytes(4, "big") + (700).to_bytes(4, "big")
+RERUN = "python -m workflow.run bkb abalone BKB 0-9 --scale paper"
+COMPARISON = {"what": "A < B on p", "kind": "difference", "effect": -0.25, "low": -0.5, "high": None, "holds": True, "p": 0.01,
+              "p_flip": 0.03, "p_holm": 0.02, "n": 5, "undecided": ""}  # fmt: skip
+
+
+def claim(name, verdict, **changes):
+    told = {
+        "id": name,
+        "where": "Fig. 1",
+        "says": f"{name} <says>",
+        "verdict": verdict,
+        "reasons": [],
+        "observed": verdict,
+        "comparisons": [COMPARISON],
+        "seeds": 5,
+        "data": "real",
+        "note": "",
+        "readings": {},
+        "rerun": [RERUN],
+    }
+    return {**told, **changes}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports") / "bkb"
+    folder.mkdir(parents=True)
+    claims = [
+        claim(
+            "sublinear-regret",
+            "reproduced",
+            comparisons=[COMPARISON, {**COMPARISON, "what": "A < C on p", "holds": False, "p_holm": 1}],
+        ),
+        claim("thm2-bound", "undecided", reasons=["2 seeds, 5 are needed"], observed="direction only"),
+    ]
+    verdicts = {
+        "paper": "bkb",
+        "scale": "paper",
+        "partial": True,
+        "claims": claims,
+        "readings": {},
+        "errata": [],
+        "assumptions": [],
+    }
+    (folder / "verdicts.json").write_text(json.dumps(verdicts))
+    (folder / "regret.png").write_bytes(PNG)
+    (folder / "regret.json").write_text('{"title": "t", "panels": []}')
+    run = {
+        "problem": "abalone",
+        "curve": "BKB",
+        "names": ["BKB"],
+        "algorithm": "bkb.BKB",
+        "function": "tables.abalone",
+        "budget": 100,
+        "measure": "simple_regret",
+        "ends": {"0": 0.125, "1": None},
+        "digest": "d1",
+        "data": "real",
+        "trace_sha256": {"0": "t0", "1": "t1"},
+        "cpu_seconds": 240.0,
+        "peak_mib": 300,
+        "planned_seeds": 10,
+        "commits": ["c0"],
+        "machines": ["M"],
+        "libraries": {"numpy": "2"},
+        "rerun": RERUN,
+    }
+    runs = {"paper": "bkb", "scale": "paper", "runs": [run], "studies": [], "missing": ["bkb/x/y"]}
+    (folder / "runs.json").write_text(json.dumps(runs))
+    return folder.parent
+
+
+@pytest.fixture(scope="module")
+def site(source, tmp_path_factory):
+    made = tmp_path_factory.mktemp("made") / "site"
+    build.build(source, made)
+    return made
+
+
+def test_a_claim_shows_its_weakest_comparison_beside_its_figure(site):
+    page = (site / "bkb/index.html").read_text()
+    shown = page[page.index('id="regret"') : page.index("</section>", page.index('id="regret"'))]
+    assert 'id="claim-sublinear-regret"' in shown
+    assert "A &lt; C on p: <strong>difference -0.25 [-0.5, -]</strong>" in shown
+    assert "the weakest of 2 comparisons" in shown
+    assert "sublinear-regret &lt;says&gt;" in shown
+    assert 'alt="' in shown
+    assert "Undecided: 2 seeds, 5 are needed. The numbers alone would say: direction only." in page
+    assert "python -m workflow.claims bkb --scale paper --partial" in shown
+
+
+def test_the_overview_counts_verdicts_and_cost(site):
+    page = (site / "index.html").read_text()
+    row = page[page.index("<tbody>") : page.index("</tbody>")]
+    for cell in ('reproduced">1<', 'not-reproduced">0<', 'undecided">1<', ">2</td>", ">4 min<", ">real<"):
+        assert cell in row
+
+
+def test_curves_become_a_script_that_a_page_may_load_from_a_file(site):
+    script = (site / "bkb" / "regret.js").read_text()
+    assert script == 'noregret.receive("bkb/regret",{"title": "t", "panels": []});\n'
+
+
+def test_runs_have_their_provenance(site):
+    page = (site / "bkb/runs-abalone.html").read_text()
+    assert "0.125, -" in page
+    assert "<code>t1</code>" in page
+    assert RERUN in page
+
+
+def test_the_page_of_an_algorithm_has_source_citations_and_uses(source):
+    found = {algorithm.name: algorithm for algorithm in algorithms(reports(source))}
+    bbkb, bkb = found["bbkb"], found["bkb"]
+    assert list(bbkb.classes) == ["BBKB"]
+    assert any("Lemma 1" in what for _, what in bbkb.cited)
+    assert 'id="line-1"' in bbkb.source or 'name="line-1"' in bbkb.source
+    assert next(use.name for use in bkb.uses) == "BKB"
+    assert "qbar" in bkb.parameters
+    assert "api" not in found
+
+
+def test_another_folder_is_never_cleared(source, tmp_path, capsys):
+    precious = tmp_path / "site"
+    precious.mkdir()
+    (precious / "thesis.tex").write_text("ten years")
+    assert main(["--from", str(source), "-o", str(precious)]) == 1
+    assert "no site of this project" in capsys.readouterr().err
+    assert (precious / "thesis.tex").read_text() == "ten years"
+
+
+def test_its_own_pages_are_replaced(source, site):
+    (site / "old.html").touch()
+    assert main(["--from", str(source), "-o", str(site)]) == 0
+    assert not (site / "old.html").exists()
+
+
+def test_a_folder_without_reports_is_told(tmp_path, source):
+    with pytest.raises(PlanError, match="run make figures first"):
+        reports(tmp_path)
+    with pytest.raises(PlanError, match="of lcbo, found none"):
+        reports(source, ["bkb", "lcbo"])

@@ -1,0 +1,224 @@
+"""Records: what comes back is what was written, and anything else in their place is refused with directions."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_array_equal
+
+from workflow.trace import record
+from workflow.trace.record import BadRecord
+
+HEADER = {"paper": "bbkb", "seed": 3, "best": 1.0, "display": {"label": "rings"}, "none": None}
+
+
+def columns(rows=50):
+    draw = np.random.default_rng(0)
+    return {
+        "evaluation": np.arange(rows),
+        "query": draw.integers(4177, size=rows),
+        "point": draw.random((rows, 3)),
+        "y": draw.standard_normal(rows),
+        "report.beta": np.where(np.arange(rows) < 2, np.nan, 0.5),
+        "timing.ask": draw.random(rows),
+    }
+
+
+@pytest.fixture
+def written(tmp_path):
+    path = tmp_path / "deep" / "down" / "0.parquet"
+    record.write(path, HEADER, columns())
+    return path
+
+
+def refused(path):
+    with pytest.raises(BadRecord) as caught:
+        record.read(path)
+    assert str(path) in str(caught.value)
+    assert "expected" in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_record_comes_back_bit_for_bit(tmp_path):
+    path = tmp_path / "0.parquet"
+    digest = record.write(path, HEADER, columns())
+    found = record.read(path)
+    seal = found.header[record.SEAL]
+    assert found.header == {**HEADER, "rows": 50, "trace_sha256": digest, record.SEAL: seal}
+    assert record.read_header(path) == found.header
+    assert found.rows == 50
+    assert list(found.columns) == list(columns())
+    for name, values in columns().items():
+        assert found.columns[name].dtype == values.dtype
+        assert_array_equal(found.columns[name], values)
+    assert record.trace_hash(found.columns) == digest
+
+
+def test_one_row_and_special_values_come_back(tmp_path):
+    values = {"y": np.array([-0.0]), "g": np.array([[np.nan, np.inf]]), "big": np.array([2**62])}
+    digest = record.write(tmp_path / "0.parquet", {}, values)
+    assert record.trace_hash(record.read(tmp_path / "0.parquet").columns) == digest
+
+
+def test_the_trace_hash_leaves_timing_and_order_out_and_nothing_else():
+    plain, hashes = columns(), set()
+    assert record.trace_hash({**plain, "timing.ask": np.zeros(50)}) == record.trace_hash(plain)
+    assert record.trace_hash({n: v for n, v in plain.items() if n != "timing.ask"}) == record.trace_hash(plain)
+    assert record.trace_hash(dict(reversed(plain.items()))) == record.trace_hash(plain)
+    last_bit = plain["y"].copy()
+    last_bit[-1] = np.nextafter(last_bit[-1], 9)
+    for other in (
+        plain,
+        {**plain, "y": last_bit},
+        {**plain, "evaluation": plain["evaluation"].astype(np.int32)},
+        {**plain, "point": plain["point"].reshape(-1, 1)},
+        {("z" if name == "y" else name): values for name, values in plain.items()},
+        {name: values for name, values in plain.items() if name != "y"},
+        {name: values[:-1] for name, values in plain.items()},
+    ):
+        hashes.add(record.trace_hash(other))
+    assert len(hashes) == 7
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    assert "found no file: run the workflow again" in refused(tmp_path / "none.parquet")
+    assert record.read_header(tmp_path / "none.parquet") == {}
+
+
+@pytest.mark.parametrize("keep", [0, 1, 10, 0.5, 0.99])
+def test_a_half_written_file_is_refused(written, keep):
+    content = written.read_bytes()
+    written.write_bytes(content[: keep if isinstance(keep, int) else int(keep * len(content))])
+    assert "half-written or foreign; move it away and run again" in refused(written)
+    assert record.read_header(written) == {}
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    for content in (b"text, comma\n1, 2\n", b"\x89PNG\r\n\x1a\n" + bytes(100)):
+        (tmp_path / "0.parquet").write_bytes(content)
+        assert "half-written or foreign" in refused(tmp_path / "0.parquet")
+
+
+def test_a_parquet_file_of_somebody_else_is_refused(tmp_path):
+    path = tmp_path / "0.parquet"
+    pq.write_table(pa.table({"y": [1.0, 2.0]}), path)
+    assert "without a readable header: move it away" in refused(path)
+    assert record.read_header(path) == {}
+
+
+def test_a_prepared_table_in_the_place_of_a_record_is_refused(tmp_path):
+    path = tmp_path / "0.parquet"
+    table = pa.table({"y": [1.0, 2.0]}).replace_schema_metadata({record.KEY: json.dumps({"name": "abalone", "data": "real"})})
+    pq.write_table(table, path)
+    refused(path)
+
+
+def tampered(path, change):
+    """The record with its rows changed and its header kept."""
+    table = pq.read_table(path)
+    pq.write_table(change(table).replace_schema_metadata(table.schema.metadata), path)
+
+
+def test_changed_rows_are_refused(written):
+    def change(table):
+        y = table.column("y").to_numpy().copy()
+        y[7] += 1e-12
+        return table.set_column(table.column_names.index("y"), "y", pa.array(y))
+
+    tampered(written, change)
+    assert "the file was changed after it was written; move it away and run again" in refused(written)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda t: t.slice(0, 49), lambda t: t.drop_columns(["y"]), lambda t: t.append_column("z", t["y"])]
+)
+def test_rows_or_columns_lost_or_added_are_refused(written, change):
+    tampered(written, change)
+    assert "was changed after it was written" in refused(written)
+
+
+@pytest.mark.parametrize("change", ["timing", "header"])
+def test_changed_timings_and_headers_are_refused_too(written, change):
+    """Costs and figures of time are made from them."""
+    table = pq.read_table(written)
+    if change == "timing":
+        table = table.set_column(table.column_names.index("timing.ask"), "timing.ask", pa.array(np.zeros(50)))
+    else:
+        header = {**json.loads(table.schema.metadata[record.KEY]), "best": 2.0}
+        table = table.replace_schema_metadata({record.KEY: json.dumps(header)})
+    pq.write_table(table, written)
+    assert "found others: the file was changed after it was written; move it away" in refused(written)
+
+
+def test_a_record_of_before_the_seal_is_read(written):
+    table = pq.read_table(written)
+    header = {name: value for name, value in json.loads(table.schema.metadata[record.KEY]).items() if name != record.SEAL}
+    pq.write_table(table.replace_schema_metadata({record.KEY: json.dumps(header)}), written)
+    assert record.read(written).rows == 50
+
+
+def test_what_killed_writers_left_is_swept_and_nothing_else(written):
+    for name in (".0.parquet.abc.part", ".1.parquet.abc.part", "0.parquet.abc.part"):
+        (written.parent / name).write_text("half")
+    record.sweep(written)
+    assert sorted(path.name for path in written.parent.iterdir()) == [".1.parquet.abc.part", "0.parquet", "0.parquet.abc.part"]
+
+
+@pytest.mark.parametrize("part", ["rows", "header"])
+def test_a_flipped_byte_is_refused_or_harmless(written, part):
+    """Never another error, and never other numbers."""
+    content, trace = written.read_bytes(), record.trace_hash(columns())
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    for place in range(0, footer, 23) if part == "rows" else range(footer, len(content), 7):
+        written.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
+        try:
+            found = record.read(written)
+        except BadRecord:
+            continue
+        assert record.trace_hash(found.columns) == trace, f"byte {place} of {len(content)}"
+
+
+def test_an_atomic_write_shows_nothing_before_its_end(tmp_path):
+    path = tmp_path / "new" / "file.txt"
+    with record.atomic(path) as temporary:
+        temporary.write_text("half")
+        assert temporary.parent == path.parent
+        assert not path.exists()
+        temporary.write_text("whole")
+    assert path.read_text() == "whole"
+    assert [file.name for file in path.parent.iterdir()] == ["file.txt"]
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+def test_an_atomic_write_that_fails_leaves_nothing_behind(tmp_path, error):
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+
+    def fail():
+        with record.atomic(path) as temporary:
+            temporary.write_text("half")
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_a_record_that_cannot_be_written_leaves_nothing_behind(written):
+    before = written.read_bytes()
+    with pytest.raises(pa.ArrowInvalid):
+        record.write(written, HEADER, {"y": np.zeros(3), "x": np.zeros(2)})
+    assert written.read_bytes() == before
+    assert [file.name for file in written.parent.iterdir()] == [written.name]
+
+
+def test_provenance_says_where_a_record_comes_from():
+    found = record.provenance()
+    assert {"numpy", "scipy"} <= set(found["libraries"])
+    assert found["threads"] == 1
+    assert found["libraries"]["numpy"] == np.__version__
+    json.dumps(found)

@@ -1,0 +1,1 @@
+"""`python -m workflow.NAME`: each file here only starts the program whose name it has. `python -m workflow` lists them."""

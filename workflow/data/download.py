@@ -1,0 +1,231 @@
+"""Downloads: a http(s) URL is streamed to a file, resumed where it broke off, verified, and only then moved into place."""
+
+from __future__ import annotations
+
+import http.client
+import queue
+import re
+import socket
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from workflow.data.partial import Part, Rejected, bound, part_of, say, verify
+
+WAITS = (0.3, 0.6)  # seconds before the second and third attempt in a row that brought nothing new
+CONNECT = 2.5  # seconds for name look-up and connection: without a network the substitute must come soon
+TIMEOUT = 20.0  # seconds of silence
+RATE, WINDOW = 1000.0, 30.0  # fewer bytes per second than this, over so many seconds, and a transfer is given up
+PAUSE, STEP, LONGEST = 5.0, 0.05, 60.0  # progress: not within 5 s of the last line; then after 5 % or a minute
+CHUNK = 1 << 16
+
+
+class Discontinued(Rejected):
+    """A server that does not go on from where the part ends."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, transient=True)
+
+
+def download(url: str, target: Path, accepted: Mapping[str, int]) -> None:
+    """Bring the file behind a http(s) URL to `target`; raises Rejected, or DataUnavailable where it cannot be written.
+
+    `accepted` maps the sha256 of each version that will do to its size (0: not known).
+    """
+    if reason := _closed(url):
+        raise Rejected(reason)
+    with part_of(target) as part:
+        if not _brought(target, accepted):
+            _complete(url, part, accepted)
+            part.move(target)
+
+
+def _brought(target: Path, accepted: Mapping[str, int]) -> bool:
+    """Whether the file is there already: another process may have brought it while this one waited."""
+    try:
+        verify(target, accepted)
+    except Rejected:
+        return False
+    return True
+
+
+def _complete(url: str, part: Part, accepted: Mapping[str, int]) -> None:
+    """Fill the part until it is the file; one that was put together and is wrong is asked for once more, from zero."""
+    _receive(url, part, accepted)
+    mixed = part.mixed
+    try:
+        return part.verify(accepted)
+    except Rejected as reason:
+        if not mixed:
+            raise
+        say(f"{url}: {reason}; starting over")
+    _receive(url, part, accepted)
+    return part.verify(accepted)
+
+
+def _receive(url: str, part: Part, accepted: Mapping[str, int]) -> None:
+    """Ask for what is missing until all has arrived; only attempts in a row that bring nothing new are counted."""
+    best, idle = part.held(url), 0
+    while not 0 < max(accepted.values()) <= part.size:
+        try:
+            return _append(url, part, accepted)
+        except Rejected as rejected:
+            if isinstance(rejected, Discontinued):
+                part.restart()
+            held = part.held(url)
+            best, idle = max(best, held), 0 if held > best else idle + 1
+            if not rejected.transient or idle > len(WAITS):
+                raise
+            say(f"{url}: {rejected}; trying again")
+            time.sleep(WAITS[max(idle - 1, 0)])
+    return None
+
+
+def _append(url: str, part: Part, accepted: Mapping[str, int]) -> None:
+    """Ask once for what is missing and append what comes. Raises Rejected if that is not all of it."""
+    held = part.held(url)
+    say(f"downloading {_size(max(accepted.values()))} from {url}" + (f", from byte {held} on" if held else ""))
+    with _answer(url, held, str(part.note.get("validator", ""))) as response:
+        announced = _agree(response, url, part, held)
+        progress = _Progress(part.size, announced or max(accepted.values()))
+        for chunk in _chunks(response):
+            part.append(chunk)
+            if part.size > bound(accepted):
+                part.restart()
+                raise Rejected(f"expected {max(accepted.values()) or 'fewer'} bytes, got more than {bound(accepted)}")
+            progress.tell(part.size)
+    if part.size < (expected := announced or min(accepted.values())):
+        raise Rejected(f"truncated: expected {expected} bytes, got {part.size}", transient=True)
+    if part.size < min(accepted.values()):  # all that this server has: nothing to go on from
+        part.verify(accepted)
+
+
+@contextmanager
+def _answer(url: str, held: int, validator: str) -> Iterator[http.client.HTTPResponse]:
+    """The answer to a request for the bytes from `held` on; every failure of the network becomes Rejected."""
+    headers = {"User-Agent": "noregret (replication of published experiments)"}
+    if held:
+        headers |= {"Range": f"bytes={held}-"} | ({"If-Range": validator} if validator else {})
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT) as response:
+            yield response
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and held:
+            raise Discontinued(f"HTTP 416 {error.reason}") from None
+        transient = error.code >= 500 or error.code == 429
+        raise Rejected(f"HTTP {error.code} {error.reason}", transient=transient) from None
+    except (OSError, http.client.HTTPException) as error:
+        raise Rejected(f"{type(error).__name__}: {error}", transient=True) from None
+
+
+def _agree(response: http.client.HTTPResponse, url: str, part: Part, held: int) -> int:
+    """Make the part fit an answer, continued or from zero; returns the size of the whole file, 0 if not announced."""
+    validator = _validator(response)
+    if response.status == 206:
+        total = _continued(response, held)
+        if not total or part.note.get("size") not in (0, total) or validator not in ("", part.note.get("validator")):
+            got = response.headers.get("Content-Range", "no Content-Range")
+            raise Discontinued(f"expected the same file from byte {held} on, got {got}; starting over")
+        part.mixed = True
+        return total
+    if response.status != 200:
+        raise Rejected(f"expected HTTP 200, got {response.status} {response.reason}")
+    total = response.length or 0
+    part.restart(url=url, validator=validator, size=total)
+    return total
+
+
+def _continued(response: http.client.HTTPResponse, held: int) -> int:
+    """The size of the whole file if an answer begins at byte `held` of it, else 0."""
+    found = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+|\*)", response.headers.get("Content-Range", ""))
+    if not held or not found or int(found[1]) != held:
+        return 0
+    return int(found[2]) + 1 if found[3] == "*" else int(found[3])
+
+
+def _validator(response: http.client.HTTPResponse) -> str:
+    """What If-Range may name: a strong ETag or else the date of the last change."""
+    tag = response.headers.get("ETag", "")
+    return str(tag if tag.startswith('"') else response.headers.get("Last-Modified", ""))
+
+
+def _chunks(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """What a server sends, piece by piece. Raises Rejected if it only trickles."""
+    since, arrived = time.monotonic(), 0
+    while chunk := response.read1(CHUNK):
+        yield chunk
+        arrived, seconds = arrived + len(chunk), time.monotonic() - since
+        if seconds >= WINDOW:
+            if arrived < RATE * seconds:
+                raise Rejected(f"too slow: expected at least {RATE:g} bytes a second, got {arrived} in {seconds:.1f} s")
+            since, arrived = time.monotonic(), 0
+
+
+def _size(count: int) -> str:
+    """A number of bytes for people."""
+    if not count:
+        return "a file of unknown size"
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count} bytes"
+
+
+class _Progress:
+    """Says now and then how far a long transfer is."""
+
+    def __init__(self, arrived: int, total: int) -> None:
+        self.begun = self.spoke = time.monotonic()
+        self.first = self.said = arrived
+        self.total = total
+
+    def tell(self, arrived: int) -> None:
+        now = time.monotonic()
+        soon, little = now - self.spoke < PAUSE, arrived - self.said < STEP * self.total
+        if soon or (little and now - self.spoke < LONGEST and arrived != self.total):
+            return
+        rate = (arrived - self.first) / max(now - self.begun, 1e-3)
+        line = f"{arrived / 1e6:.1f} MB at {rate / 1e6:.1f} MB/s"
+        if self.total:
+            left = (self.total - arrived) / rate
+            line = f"{arrived / self.total:4.0%} of {self.total / 1e6:.1f} MB, {line}, {left:.0f} s left"
+        say(line)
+        self.spoke, self.said = now, arrived
+
+
+def _closed(url: str) -> str:
+    """Why asking for a URL is pointless, "" if it is not."""
+    try:
+        address = urllib.parse.urlsplit(url)
+        port = address.port or (443 if address.scheme == "https" else 80)
+    except ValueError as error:
+        return f"not a URL: {error}"
+    return "" if address.scheme in urllib.request.getproxies() else _unreachable(address.hostname or "", port)
+
+
+@cache
+def _unreachable(host: str, port: int) -> str:
+    """Why no connection to a host can be had, "" if one can; found out once per process and within CONNECT seconds."""
+    answer: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def knock() -> None:
+        reason = ""
+        for wait in (*WAITS, 0.0):
+            try:
+                socket.create_connection((host, port), timeout=CONNECT).close()
+                return answer.put("")
+            except OSError as error:
+                reason = f"no connection to {host}: {error.strerror or error}"
+                if error.errno == socket.EAI_NONAME:  # no such host, or no network to ask for one
+                    break
+            time.sleep(wait)
+        return answer.put(reason)
+
+    threading.Thread(target=knock, daemon=True).start()  # a name look-up knows no time limit of its own
+    try:
+        return answer.get(timeout=CONNECT)
+    except queue.Empty:
+        return f"no connection to {host} within {CONNECT:g} s"

@@ -1,0 +1,1 @@
+"""From numbers to what a paper shows: figures, ranks, tables, pictures."""

@@ -1,0 +1,97 @@
+"""The panels of a figure as JSON, for pages on which curves can be switched off and axes changed.
+
+Curves keep some hundred points and four digits: enough to look at, and small enough to commit. The CSV beside holds all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workflow.draw.panels import Dots, Line, Panel
+from workflow.draw.style import MARKERS
+
+POINTS = 110
+DIGITS = 4
+DOTTED, LONG, DASH_DOT = [2, 3], [9, 4], [9, 3, 2, 3]  # pixels
+
+
+def as_json(title: str, panels: Sequence[Panel]) -> str:
+    """What a figure draws, for a script: {title, panels: [{title, xlabel, ylabel, log, data, levels, xs, lines, dots}]},
+    where the `x` of a line says which of `xs`, since most lines share theirs."""
+    whole = {"title": title, "panels": [_panel(panel) for panel in panels]}
+    return json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def _panel(panel: Panel) -> dict[str, Any]:
+    options = panel.options
+    logarithmic = options.get("xscale") == "log"
+    lines = [_line(line, logarithmic=logarithmic) for line in panel.lines]
+    xs = list(dict.fromkeys(tuple(line["x"]) for line in lines))
+    return {
+        "title": panel.title,
+        "xlabel": panel.xlabel,
+        "ylabel": panel.ylabel,
+        "log": [logarithmic, options.get("yscale") == "log"],
+        "data": panel.data,
+        "missing": list(panel.missing),
+        "levels": {label: _number(float(value)) for label, value in options.get("lines", {}).items()},
+        "xs": [list(x) for x in xs],
+        "lines": [{**line, "x": xs.index(tuple(line["x"]))} for line in lines],
+        "dots": [_dots(row) for row in panel.dots],
+    }
+
+
+def _line(line: Line, *, logarithmic: bool) -> dict[str, Any]:
+    kept = _kept(line.x, logarithmic=logarithmic)
+    banded = bool(np.isfinite(line.low).any())
+    return {
+        "label": line.label,
+        "colour": line.look.colour,
+        "dash": _dash(line),
+        "marker": MARKERS.index(line.look.marker) if line.look.marker in MARKERS else -1,
+        "seeds": line.n,
+        "fitted": line.fitted,
+        "x": _numbers(line.x[kept]),
+        "centre": _numbers(line.centre[kept]),
+        **({"low": _numbers(line.low[kept]), "high": _numbers(line.high[kept])} if banded else {}),
+    }
+
+
+def _dots(row: Dots) -> dict[str, Any]:
+    return {"label": row.label, "colour": row.look.colour, "values": _numbers(row.values)}
+
+
+def _kept(x: NDArray, *, logarithmic: bool) -> NDArray[np.int64]:
+    """Which of the points of a line stay: the ends and others evenly, or evenly in the logarithm, between them."""
+    if len(x) <= POINTS:
+        return np.arange(len(x))
+    at = np.log(np.maximum(x, 1e-300)) if logarithmic else x
+    nearest = np.searchsorted(at, np.linspace(at[0], at[-1], POINTS))
+    return np.unique(np.concatenate([[0], np.minimum(nearest, len(x) - 1), [len(x) - 1]]))
+
+
+def _dash(line: Line) -> list[int]:
+    if line.fitted:
+        return DOTTED
+    pattern = [*line.look.dash, ()][1]
+    if len(pattern) == 2:
+        return LONG if pattern[0] > 2 else DOTTED
+    return DASH_DOT if pattern else []
+
+
+def _numbers(values: NDArray) -> list[float | int | None]:
+    return [_number(value) for value in np.asarray(values, dtype=np.float64).tolist()]
+
+
+def _number(value: float) -> float | int | None:
+    """Four significant digits; null where there is no number."""
+    if not math.isfinite(value):
+        return None
+    short = float(f"{value:.{DIGITS}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short

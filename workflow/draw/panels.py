@@ -1,0 +1,295 @@
+"""What the panels of a figure show, as arrays: curves with bands, extrapolations, dots per seed, columns of studies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workflow.draw.style import Look, column_look, look, own_look
+from workflow.measure import metrics
+from workflow.measure.metrics import Array
+from workflow.measure.statistics import interval, power_law, wald, within_error
+from workflow.measure.store import NotRun, Store, made_of
+from workflow.plan.cells import Cell, Paper
+from workflow.plan.selection import algorithm_of, panel_options, places
+
+ABSCISSA = "(x)"
+CONTROLS = ("random-search", "uniform")  # grey wherever they are
+FAR = 1e300  # stands for infinity where numbers are interpolated
+EDGES = {"ci95": interval, "wald": wald, "se": within_error}
+BANDS = {
+    "ci95": "mean and 95 % t interval",
+    "ci95-log": "geometric mean and 95 % t interval",
+    "wald": "mean and 1.96 standard errors",
+    "se": "mean and one standard error",
+    "iqr": "median and quartiles",
+    "none": "mean",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One drawn curve: centre and band over x, from n seeds; `fitted` (as t^2.9) marks an extrapolation."""
+
+    label: str
+    look: Look
+    x: NDArray
+    centre: NDArray
+    low: NDArray
+    high: NDArray
+    n: int
+    fitted: str = ""
+    hollow: bool = False
+    law: str = ""  # a power law fitted to it, in words
+    absent: int = 0  # of the n seeds end at no number
+
+
+@dataclass(frozen=True)
+class Dots:
+    """One row of a dot plot: a value per seed."""
+
+    label: str
+    look: Look
+    seeds: tuple[int, ...]
+    values: Array
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What one panel shows, ready to be drawn."""
+
+    title: str
+    xlabel: str
+    ylabel: str
+    options: Mapping[str, Any]
+    data: str = "none"
+    lines: Sequence[Line] = ()
+    dots: Sequence[Dots] = ()
+    seeds: frozenset[int] = field(default_factory=frozenset)  # how many, over the curves
+    lengths: frozenset[int] = field(default_factory=frozenset)
+    missing: Sequence[str] = ()
+    timeouts: Sequence[str] = ()  # curves that lack seeds, and how many
+    versions: frozenset[str] = field(default_factory=frozenset)  # of libraries that decide the values
+
+
+def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
+    """The panels of a figure that this scale has. Raises PlanError, BadRecords."""
+    panels = [_panel(paper, store, options) for options in panel_options(paper, name)]
+    order = list(dict.fromkeys(line.label for panel in panels if "study" in panel.options for line in panel.lines))
+    return [
+        replace(panel, lines=[replace(line, look=column_look(order.index(line.label))) for line in panel.lines])
+        if "study" in panel.options
+        else panel
+        for panel in panels
+    ]
+
+
+def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
+    if "study" in panel:
+        return _study_panel(paper, store, panel)
+    shown = metrics.metric(panel["metric"])
+    missing: list[str] = []
+    timeouts: list[str] = []
+    lines: list[Line] = []
+    dots: list[Dots] = []
+    seeds, lengths, data, versions = set[int](), set[int](), set[str](), set[str]()
+    for label, cell in places(paper, panel):
+        timeouts += store.lacks({label: cell})
+        try:
+            if "relative_to" in panel:
+                values = store.relative(cell, panel["metric"], paper.cell(cell.problem_name, panel["relative_to"]))
+            else:
+                values = store.values(cell, panel["metric"])
+        except NotRun:
+            missing.append(label)
+            continue
+        seeds.add(len(values))
+        lengths.add(cell.budget)
+        data.add(store.data(cell))
+        versions.update(store.versions(cell))
+        style, hollow = _style(paper, label, cell, panel), bool(cell.algorithm_reading) and "reading" not in panel
+        if panel.get("kind") == "dots":
+            dots.append(Dots(label, style, store.seeds(cell), values[:, -1], hollow))
+        else:
+            lines.append(_line(label, style, values, panel, hollow))
+    if panel.get("shortest"):
+        end = min((line.x[-1] for line in lines), default=0.0)
+        lines = [_up_to(line, end) for line in lines]
+    if "extrapolate" in panel:
+        lines += _extrapolated(lines, start=panel["extrapolate"]["from"], to=panel["extrapolate"]["to"])
+    ratio = f"{shown.label} / that of {panel['relative_to']}" if "relative_to" in panel else shown.axis
+    dotted = panel.get("kind") == "dots"
+    return Panel(
+        title=panel.get("title", ""),
+        xlabel=panel.get("xlabel", ratio if dotted else f"{shown.over} {shown.index}"),
+        ylabel=panel.get("ylabel", "" if dotted else ratio),
+        options={**panel, "lines": _levels(paper, store, panel)},
+        data=made_of(data),
+        lines=lines,
+        dots=dots,
+        seeds=frozenset(seeds),
+        lengths=frozenset(lengths),
+        missing=missing,
+        timeouts=timeouts,
+        versions=frozenset(versions),
+    )
+
+
+def _levels(paper: Paper, store: Store, panel: Mapping[str, Any]) -> dict[str, float]:
+    """The horizontal lines of a panel: constants, or the median over seeds of a study's column where that was run."""
+    levels = {}
+    for label, level in panel.get("lines", {}).items():
+        if isinstance(level, Mapping):
+            try:
+                level = float(np.nanmedian(store.values(paper.study(level["study"]), level["column"])))
+            except NotRun:
+                continue
+        levels[label] = level
+    return levels
+
+
+def _style(paper: Paper, label: str, cell: Cell, panel: Mapping[str, Any]) -> Look:
+    """An algorithm keeps its look; only where a panel compares several curves of one alone do hues tell them apart."""
+    mine = [curve for curve in panel["curves"] if algorithm_of(curve) == cell.algorithm]
+    others = {algorithm_of(curve) for curve in panel["curves"]} - {cell.algorithm, *CONTROLS}
+    if panel.get("kind") != "dots" and len(mine) > 2 and not others and label in mine:
+        return own_look(cell.algorithm, mine.index(label))
+    return look(cell.algorithm, _position(paper, label, panel["curves"]))
+
+
+def _position(paper: Paper, label: str, curves: Iterable[str]) -> int:
+    """Which variant a curve's own name names, or which reading where several share the panel, from 1; 0 for neither."""
+    head, _, variant = label.partition("+")
+    if variant:
+        return 1 + list(paper.entry["variants"]).index(variant)
+    algorithm, _, reading = head.partition("@")
+    named = [curve for curve in curves if curve.startswith(f"{algorithm}@")]
+    return 1 + named.index(label) if reading and len(named) > 1 else 0
+
+
+def _line(label: str, style: Look, values: Array, panel: Mapping[str, Any], hollow: bool) -> Line:
+    """Centre and band over the seeds, thinned; at most the first `to` evaluations."""
+    values = values[:, : panel.get("to", values.shape[1])]
+    chosen = metrics.thin(values.shape[1], log=panel.get("xscale") == "log")
+    centre, low, high = _band(values[:, chosen], panel.get("band", "ci95"))
+    absent = int(np.isinf(values[:, -1]).sum())
+    return Line(label, style, chosen + 1.0, centre, low, high, len(values), hollow=hollow, absent=absent)
+
+
+def _up_to(line: Line, end: float) -> Line:
+    """The part of a line with x <= end."""
+    kept = line.x <= end
+    return replace(line, x=line.x[kept], centre=line.centre[kept], low=line.low[kept], high=line.high[kept])
+
+
+def _band(values: Array, band: str) -> tuple[Array, Array, Array]:
+    """Centre, lower and upper edge over the first axis; edges are NaN where there is no band."""
+    none = np.full(values.shape[1], np.nan)
+    if band == "iqr" and np.isinf(values).any():  # between a number and infinity lies infinity
+        low, centre, high = np.quantile(np.where(np.isinf(values), FAR, values), [0.25, 0.5, 0.75], axis=0)
+        beyond = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+        low, centre, high = (np.where(edge > beyond, np.inf, edge) for edge in (low, centre, high))
+        return np.where(np.isinf(centre), np.nan, centre), low, high
+    if band == "ci95-log":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(values > 0, np.log(values), np.nan)
+        centre, low, high = (np.exp(edge) for edge in _band(logs, "ci95"))
+        return centre, low, high
+    empty = ~np.isfinite(values).any(axis=0)
+    filled = np.where(empty, 0.0, values)
+    if band == "iqr":
+        low, centre, high = np.nanquantile(filled, [0.25, 0.5, 0.75], axis=0)
+    else:
+        centre = np.nanmean(filled, axis=0)
+        low, high = EDGES[band](filled) if band in EDGES else (none, none)
+    centre, low, high = (np.where(empty, np.nan, edge) for edge in (centre, low, high))
+    return centre, low, high
+
+
+def _law(panel: Mapping[str, Any], x: Array, y: Array) -> str:
+    """The power law through the part of a curve that the panel's `fit` names; nothing where it names none."""
+    if "fit" not in panel:
+        return ""
+    tail = x >= panel["fit"]["from"]
+    return f"{panel['x']}^{power_law(x[tail], y[tail])[1]:.2f}"
+
+
+def _extrapolated(lines: Iterable[Line], *, start: int, to: int) -> list[Line]:
+    """Power laws through the measured tails, from where a measurement ends up to the longest of the panel."""
+    longest = min(to, max((line.x[-1] for line in lines), default=0))
+    fitted = []
+    for line in lines:
+        tail = line.x >= start
+        if line.x[-1] >= longest or tail.sum() < 2:
+            continue
+        constant, exponent = power_law(line.x[tail], line.centre[tail])
+        x = np.geomspace(line.x[-1], longest, 50)
+        none = np.full(len(x), np.nan)
+        label = f"{line.label}: fitted $t^x$"
+        law = f"t^{exponent:.2f}"
+        fitted.append(Line(label, line.look, x, constant * x**exponent, none, none, line.n, fitted=law))
+    return fitted
+
+
+def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
+    """Columns of a study over another one, one line per column and value of `split`."""
+    study = paper.study(panel["study"])
+    columns = [panel["y"]] if isinstance(panel["y"], str) else list(panel["y"])
+    split = panel.get("split")
+    wanted = dict.fromkeys([panel["x"], *columns, *([split] if split else []), *panel.get("rows", {})])
+    try:
+        table = pd.concat([
+            pd.DataFrame({name: store.values(study, name)[row] for name in wanted}).assign(seed=seed)
+            for row, seed in enumerate(store.seeds(study))
+        ])  # fmt: skip
+        data = store.data(study)
+    except NotRun:
+        options = {**panel, "lines": _levels(paper, store, panel)}
+        return Panel(panel.get("title", ""), panel["x"], "", options, missing=[study.id])
+    table[ABSCISSA] = table[panel["x"]]  # a copy, since a column may be drawn against itself
+    for name, value in panel.get("rows", {}).items():
+        table = table[np.isclose(table[name], value)]
+    names = panel.get("names", {})
+    groups = [("", table)] if split is None else [
+        (names.get(f"{value:g}", f"{split} = {value:g}"), rows) for value, rows in table.groupby(split)
+    ]  # fmt: skip
+    lines: list[Line] = []
+    for column in columns:
+        for label, rows in groups:
+            seeds = rows.pivot_table(index="seed", columns=ABSCISSA, values=column)
+            centre, low, high = _band(seeds.to_numpy(), panel.get("band", "ci95"))
+            words = ", ".join(filter(None, [column.replace("_", " ") if len(columns) > 1 or not label else "", label]))
+            x = seeds.columns.to_numpy(float)
+            law = _law(panel, x, centre)
+            lines.append(Line(words, column_look(len(lines)), x, centre, low, high, len(seeds), law=law))
+    ylabel = panel.get("ylabel", columns[0].replace("_", " ") if len(columns) == 1 else "")
+    xlabel = panel.get("xlabel", panel["x"])
+    options = {**panel, "lines": _levels(paper, store, panel)}
+    return Panel(panel.get("title", ""), xlabel, ylabel, options, data, lines, seeds=frozenset([table["seed"].nunique()]))
+
+
+def drawn(panels: Sequence[Panel]) -> pd.DataFrame:
+    """What the figure shows, as rows."""
+    names = ["panel", "curve", "kind", "x", "centre", "low", "high", "seeds", "data"]
+    frames = [pd.DataFrame(columns=names)]
+    for number, panel in enumerate(panels, 1):
+        where = f"{number} {panel.title}".strip()
+        for line in panel.lines:
+            kind = f"fitted {line.fitted}" if line.fitted else "measured"
+            frames.append(pd.DataFrame({
+                "panel": where, "curve": line.label, "kind": kind, "x": line.x, "centre": line.centre, "low": line.low,
+                "high": line.high, "seeds": line.n, "data": panel.data,
+            }))  # fmt: skip
+        for row in panel.dots:
+            frames.append(pd.DataFrame({
+                "panel": where, "curve": row.label, "kind": "seed", "x": row.seeds, "centre": row.values, "seeds": len(row.seeds),
+                "data": panel.data,
+            }))  # fmt: skip
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled).reindex(columns=names) if filled else frames[0]

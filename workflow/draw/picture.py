@@ -1,0 +1,160 @@
+"""Draw the best design found on a problem: `python -m workflow.picture PAPER PICTURE [--scale S] [-o DIR]`.
+
+Of all evaluations of all curves and seeds the best one by its true value is taken that is feasible (all true g <= 0), or, where
+none is, the one that violates the constraints least, which the picture says. Writes <picture>.png, and <picture>.gif where
+the picture moves, into figures/<scale>/<paper>/. The files are the same bytes when drawn again.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from PIL import Image
+
+from workflow.draw.drawers import Best, Picture
+from workflow.draw.plots import RC
+from workflow.draw.style import put_small_print, wrapped
+from workflow.measure import report
+from workflow.measure.store import NotRun, Store
+from workflow.plan.cells import Cell, Paper
+from workflow.plan.digest import parameters_of
+from workflow.plan.resolve import PlanError, own_parameters
+from workflow.plan.selection import picture as picture_of
+from workflow.plan.selection import picture_cells
+from workflow.trace.record import Record, atomic
+from workflow.trace.seeds import with_seed
+
+WARNING = "#B00000"
+PALETTE = 64  # colours of an animation
+Drawer = Callable[[Best, Mapping[str, Any]], Picture]
+
+
+def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
+    """Write one picture as PNG and, if it moves, as GIF; returns their paths. Raises PlanError, BadRecord, NotRun."""
+    entry = picture_of(paper, name)
+    cells, drawer = picture_cells(paper, name), drawer_of(entry)
+    store.check(cells)
+    best = best_of(store, cells)
+    missing = [cell.curve for cell in cells if not store.has(cell)]
+    paths = [folder / f"{name}.png"]
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **RC}):
+        picture = drawer(best, with_seed(own_parameters(cells[0].problem_entry), best.seed))
+        _put_title(picture.still, entry, best)
+        _put_small_print(picture.still, _small_print(paper, name, best, picture.facts, missing))
+        with atomic(paths[0]) as temporary:
+            picture.still.savefig(temporary, format="png", metadata={"Software": None})
+    if picture.frames:
+        paths.append(folder / f"{name}.gif")
+        with atomic(paths[1]) as temporary:
+            _animate(temporary, picture)
+    return paths
+
+
+def drawer_of(entry: Mapping[str, Any]) -> Drawer:
+    """The function of workflow/draw/drawers that draws. Raises PlanError."""
+    try:
+        parameters_of(entry["is"], "workflow/draw/drawers")
+    except LookupError as error:
+        raise PlanError(f"picture {entry['id']}: `is: {entry['is']}`: {error.args[0]}") from None
+    module, _, function = entry["is"].partition(".")
+    drawer: Drawer = getattr(importlib.import_module(f"workflow.draw.drawers.{module}"), function)
+    return drawer
+
+
+def best_of(store: Store, cells: Sequence[Cell]) -> Best:
+    """The evaluation with the least violation, among those the greatest true value, among those the first. Raises NotRun."""
+    runs = [(cell, seed) for cell in cells if store.has(cell) for seed in store.seeds(cell)]
+    if not runs:
+        raise NotRun(f"expected a record of {', '.join(cell.name for cell in cells)}, found none: run the workflow first")
+    rows, compared = [], 0
+    for run in runs:
+        found = store.record(*run)
+        rows.append(_best_row(found))
+        compared += found.rows
+    first = min(range(len(runs)), key=lambda i: rows[i][:2])
+    (cell, seed), row = runs[first], rows[first][2]
+    record = store.record(cell, seed)
+    columns, display = record.columns, record.header["display"]
+    return Best(
+        query=columns["query"][row],
+        value=float(display["sign"] * columns["true"][row]),
+        label=display["label"],
+        unit=display["unit"],
+        g=_constraints(record)[row],
+        curve=cell.curve,
+        seed=seed,
+        evaluation=row + 1,
+        evaluations=record.rows,
+        compared=compared,
+        libraries=record.header["provenance"]["libraries"],
+    )
+
+
+def _best_row(record: Record) -> tuple[float, float, int]:
+    """Violation, true value with its sign changed, and number of a record's best row: the smaller the better."""
+    violation = np.maximum(_constraints(record), 0).sum(axis=1)  # (n,)
+    loss = -record.columns["true"]  # (n,)
+    row = int(np.lexsort((loss, violation))[0])
+    return float(violation[row]), float(loss[row]), row
+
+
+def _constraints(record: Record) -> np.ndarray:
+    """True constraints (n, m); m = 0 where the problem has none."""
+    found = record.columns.get("true_g", np.empty((record.rows, 0)))
+    return found.reshape(record.rows, -1)
+
+
+def _put_title(figure: Figure, entry: Mapping[str, Any], best: Best) -> None:
+    """The title above a still; a design that is not feasible cannot be missed."""
+    title, colour = entry.get("title", f"best {best.label}: {best.quantity}"), "black"
+    if best.violation > 0:
+        title += f"\nNOT FEASIBLE: the least violation in {best.compared} evaluations, none of them feasible"
+        colour = WARNING
+    figure.suptitle(title, fontsize=10.5, color=colour)
+
+
+def _small_print(paper: Paper, name: str, best: Best, facts: Sequence[str], missing: Sequence[str]) -> str:
+    """Everything a reader must know who sees the picture alone."""
+    chosen = "best feasible" if best.violation == 0 else f"least infeasible (violations sum to {best.violation:.3g})"
+    parts = [
+        f"{paper.name} {name}",
+        f"scale {paper.scale}",
+        f"{chosen} of {best.compared} evaluations: {best.curve} seed {best.seed}, evaluation {best.evaluation} of "
+        f"{best.evaluations}",
+        f"{best.label} {best.quantity}",
+        f"constraints g (feasible where <= 0): {', '.join(f'{g:.3g}' for g in best.g)}" if best.g.size else "",
+        *facts,
+        f"not run: {', '.join(missing)}" if missing else "",
+        picture_of(paper, name).get("note", ""),
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def _put_small_print(figure: Figure, small_print: str) -> None:
+    """The small print below a still, on paper added there."""
+    width, height = figure.get_size_inches()
+    note = wrapped(small_print, width)
+    low = 0.12 + 0.125 * len(note)
+    total = height + low
+    figure.set_size_inches(width, total)
+    figure.set_layout_engine(ConstrainedLayoutEngine(rect=(0, low / total, 1, 1 - low / total), w_pad=0.06, h_pad=0.05))
+    put_small_print(figure, note)
+
+
+def _animate(path: Path, picture: Picture) -> None:
+    """Write the frames as a GIF without end, in the colours of its first frame."""
+    images = [Image.fromarray(frame) for frame in picture.frames]
+    palette = images[0].quantize(PALETTE, method=Image.Quantize.MAXCOVERAGE)
+    first, *rest = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    first.save(path, format="GIF", save_all=True, append_images=rest, duration=1000 // picture.rate, loop=0)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return report.main("picture", __doc__, draw, arguments, what="picture")

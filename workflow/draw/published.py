@@ -1,0 +1,133 @@
+"""Rows of tables that set our numbers beside a paper's: means and standard errors, and the growth of measured seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from workflow.judge.evidence import Evidence, curves
+from workflow.measure.metrics import Array
+from workflow.measure.statistics import (
+    ENOUGH,
+    interval,
+    power_law,
+    rank_correlation,
+    standard_error,
+)
+from workflow.measure.store import NotRun, Store
+from workflow.plan.cells import Cell, Paper
+from workflow.plan.selection import block_cells
+
+Row = dict[str, Any]
+
+CLOSE = 0.5  # of a published mean: what ours may differ by in a reproduced cell
+
+
+def rows(paper: Paper, store: Store, entry: Mapping[str, Any], block: Mapping[str, Any]) -> list[Row]:
+    """Our numbers on one problem beside a paper's, each run once; ranks are among those of one reading that have both."""
+    found: dict[str, Row] = {}
+    for cells in block_cells(paper, entry, block):
+        ends = {curve: end for curve, cell in cells.items() if len(end := _end(store, cell, block))}
+        ranks = _ranks({curve: float(end.mean()) for curve, end in ends.items()}, block["published"])
+        for curve, end in ends.items():
+            cell, number = cells[curve], float(block["published"].get(curve, np.nan))
+            verdict = _verdict(end, number, paper.scale, store.data(cell))
+            row = {**_beside(store, cell, block, end, number), "verdict": verdict, **ranks[curve], "data": store.data(cell)}
+            found.setdefault(cell.name, row)
+    return list(found.values())
+
+
+def growth(paper: Paper, store: Store, entry: Mapping[str, Any]) -> list[Row]:
+    """What a paper says of complexities, and beside it the exponents of t that a study's seconds have, from `from` data on.
+
+    A line without `rows` was not measured: it is quoted.
+    """
+    return [
+        {"solution": line["solution"], **line["says"], **_exponent(paper, store, entry, line.get("rows", {}))}
+        for line in entry["lines"]
+    ]
+
+
+def _exponent(paper: Paper, store: Store, entry: Mapping[str, Any], chosen: Mapping[str, float]) -> Row:
+    check = {"test": "exponent", "study": entry["study"], "x": entry["x"], "column": entry["columns"][0], "rows": chosen}
+    slopes = np.empty(0)
+    if chosen:
+        pairs = [pair for _, seeds in curves(Evidence(paper, store), check) for pair in seeds]
+        slopes = np.array([power_law(x[x >= entry["from"]], y[x >= entry["from"]])[1] for x, y in pairs])
+    low, high = (float(end) for end in interval(slopes)) if len(slopes) else (np.nan, np.nan)
+    measured = float(slopes.mean()) if len(slopes) else np.nan
+    what = f"measured exponent of {entry['x']} from {entry['from']} on" if "from" in entry else "measured exponent"
+    return {
+        what: measured,
+        "low": low,
+        "high": high,
+        "seeds": len(slopes),
+        "source": "measured" if chosen else "quoted, not measured",
+    }
+
+
+def _end(store: Store, cell: Cell, block: Mapping[str, Any]) -> Array:
+    """A block's metric where it is read, one number per seed; none where there is no record."""
+    try:
+        values = store.values(cell, block["metric"])
+    except NotRun:
+        return np.empty(0)
+    return values[:, _read_at(values, block) - 1]
+
+
+def _read_at(values: Array, block: Mapping[str, Any]) -> int:
+    """The column, from 1, at which a block reads; the last one where the runs of this scale are shorter."""
+    at, last = block.get("at", "end"), values.shape[1]
+    return last if at == "end" else min(at, last)
+
+
+def _beside(store: Store, cell: Cell, block: Mapping[str, Any], end: Array, number: float) -> Row:
+    """One method's mean and standard error, and the published number."""
+    values, mean = store.values(cell, block["metric"]), float(end.mean())
+    readings = dict.fromkeys(filter(None, (cell.algorithm_reading, cell.problem_reading)))
+    return {
+        "problem": block.get("label", block["problem"]),
+        "evaluations": _read_at(values, block) if values.shape[1] > 1 else cell.budget,
+        "metric": block["metric"],
+        "algorithm": cell.algorithm + (f"+{cell.variant}" if cell.variant else ""),
+        "reading": ", ".join(readings) or "default",
+        "mean": mean,
+        "standard error": float(standard_error(end)),
+        "seeds": len(end),
+        "published": number,
+        "ratio": mean / number if number else np.nan,
+    }
+
+
+def _verdict(end: Array, number: float, scale: str, data: str) -> str:
+    """Whether a published mean, whose spread is not known, lies in the 95 % interval of ours, and ours is close to it.
+
+    An interval that is too wide to tell the two apart although they are not close decides nothing.
+    """
+    if np.isnan(number):
+        return ""
+    if len(end) < ENOUGH or scale != "paper" or data.startswith("substitute"):
+        return "undecided"
+    low, high = interval(end)
+    if low <= number <= high:
+        return "reproduced" if abs(end.mean() - number) <= CLOSE * abs(number) else "undecided"
+    return "ours is lower" if high < number else "ours is higher"
+
+
+def _ranks(ours: Mapping[str, float], published: Mapping[str, float]) -> dict[str, Row]:
+    """The rank of each method by our numbers and by the published ones, 1 for the least; NaN for who lacks one of them."""
+    both = [curve for curve, mean in ours.items() if curve in published and not np.isnan(mean)]
+    sides: Sequence[Sequence[float]] = [[side[curve] for curve in both] for side in (ours, published)]
+    ranks = [dict(zip(both, rankdata(side).tolist(), strict=True)) for side in sides]
+    correlation = rank_correlation(*sides)
+    return {
+        curve: {
+            "our rank": ranks[0].get(curve, np.nan),
+            "published rank": ranks[1].get(curve, np.nan),
+            "rank correlation": correlation,
+        }
+        for curve in ours
+    }

@@ -1,0 +1,258 @@
+"""Write one table of a paper: `python -m workflow.tables PAPER TABLE [--scale S] [-o DIR]` makes TABLE.csv and TABLE.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workflow.draw import published
+from workflow.judge import render
+from workflow.measure import report
+from workflow.measure.metrics import batch_sizes
+from workflow.measure.statistics import interval
+from workflow.measure.store import NotRun, Run, Store
+from workflow.plan.cells import Cell, Paper
+from workflow.plan.expand import load
+from workflow.plan.resolve import PlanError
+from workflow.plan.selection import block_cells, blocks, companions, table_cells
+from workflow.trace.record import atomic
+
+Row = dict[str, Any]
+
+
+def write(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
+    """Write one table as CSV and Markdown; returns their paths. Raises PlanError, BadRecord."""
+    store.check(runs_of(paper, name))
+    table = build(paper, store, name)
+    paths = [folder / f"{name}.csv", folder / f"{name}.md"]
+    with atomic(paths[0]) as temporary:
+        table.to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
+    with atomic(paths[1]) as temporary:
+        temporary.write_text(as_markdown(paper, name, table))
+    return paths
+
+
+def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
+    """One table as rows. Raises PlanError, BadRecords."""
+    entry = entry_of(paper, name)
+    if entry["kind"] == "parameters":
+        return pd.DataFrame(_parameters(paper, entry))
+    if entry["kind"] == "settings":
+        return pd.DataFrame(_settings(paper, entry))
+    if entry["kind"] == "study":
+        return _study(paper, store, entry)
+    if entry["kind"] == "feasible":
+        ends = [_feasible(store, cell) for cell in table_cells(paper, entry)]
+        return pd.DataFrame([row for row in ends if row])
+    if entry["kind"] == "growth":
+        return pd.DataFrame(published.growth(paper, store, entry))
+    if entry["kind"] == "published":
+        return pd.DataFrame([row for block in blocks(entry) for row in published.rows(paper, store, entry, block)])
+    rows = [_diagnostics(paper, store, entry, cell) for cell in table_cells(paper, entry)]
+    return pd.DataFrame([row for row in rows if row])
+
+
+def runs_of(paper: Paper, name: str) -> list[Run]:
+    """Every run whose records a table reads."""
+    entry = entry_of(paper, name)
+    if entry["kind"] in ("parameters", "settings"):
+        return []
+    if entry["kind"] in ("study", "growth"):
+        return [paper.study(entry["study"])]
+    if entry["kind"] == "published":
+        found = [cell for block in blocks(entry) for cells in block_cells(paper, entry, block) for cell in cells.values()]
+        return [companion for cell in found for companion in companions(paper, cell)]
+    cells = table_cells(paper, entry)
+    bases = [paper.cell(cell.problem_name, entry["relative_to"]) for cell in cells] if "relative_to" in entry else []
+    return [companion for cell in [*cells, *bases] for companion in companions(paper, cell)]
+
+
+def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
+    entries = {entry["id"]: entry for entry in paper.entry.get("tables", [])}
+    if name not in entries:
+        raise PlanError(f"papers/{paper.name}.yaml: unknown table {name!r}; known: {', '.join(entries) or 'none'}")
+    return entries[name]
+
+
+def as_markdown(paper: Paper, name: str, table: pd.DataFrame) -> str:
+    entry = entry_of(paper, name)
+    rows = [
+        [render.number(cell) if isinstance(cell, float) else str(cell) for cell in row] for row in table.itertuples(index=False)
+    ]
+    where = f" ({entry['where']})" if "where" in entry else ""
+    parts = [
+        f"# {entry.get('title', name)}{where}",
+        f"{paper.name}, scale {paper.scale}",
+        render.table(list(table.columns), rows),
+    ]
+    if entry.get("note"):
+        parts.append(entry["note"])
+    if found := [erratum for erratum in paper.entry.get("errata", []) if erratum["id"] in entry.get("errata", [])]:
+        lines = [f"* {erratum['where']}: {erratum['says']}. Instead: {erratum['instead']}" for erratum in found]
+        parts.append("\n".join(["What the paper itself gets wrong or contradicts:", "", *lines]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _parameters(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
+    """A parameter of each algorithm on each problem, budget and repetitions, as published: at scale `paper`."""
+    full = load(paper.name, "paper")
+    problems = entry.get("problems", list(paper.entry["problems"]))
+    rows = []
+    for algorithm in entry["algorithms"]:
+        cells = {problem: full.cell(problem, algorithm) for problem in problems}
+        values = {
+            f"{entry['parameter']} ({problem})": cell.algorithm_entry.get(entry["parameter"], "-")
+            for problem, cell in cells.items()
+        }
+        budgets = "; ".join(sorted({str(cell.budget) for cell in cells.values()}))
+        repetitions = "; ".join(sorted({str(len(cell.seeds)) for cell in cells.values()}))
+        rows.append(
+            {"algorithm": algorithm, **values, "evaluations": budgets, "repetitions": repetitions, "band": "95 % t interval"}
+        )
+    return rows
+
+
+def _settings(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
+    """Several parameters of each algorithm on each problem, as published: at scale `paper`."""
+    full = load(paper.name, "paper")
+    rows = []
+    for algorithm, names in entry["settings"].items():
+        cells = {problem: full.cell(problem, algorithm).algorithm_entry for problem in entry["problems"]}
+        if unknown := [name for name in names if any(name not in cell for cell in cells.values())]:
+            known = ", ".join(set.intersection(*map(set, cells.values())) - {"is"})
+            raise PlanError(f"table {entry['id']}: {algorithm} has no parameter {', '.join(unknown)}; known: {known}")
+        rows += [
+            {"algorithm": algorithm, "parameter": name, **{problem: str(cell[name]) for problem, cell in cells.items()}}
+            for name in names
+        ]
+    return rows
+
+
+def _feasible(store: Store, cell: Cell) -> Row:
+    """The best feasible value at the end of one cell's runs, and how they came by it; empty where there is no record."""
+    try:
+        best = store.values(cell, "best_feasible")[:, -1]
+    except NotRun:
+        return {}
+    low, middle, high = np.quantile(best, [0.25, 0.5, 0.75], method="inverted_cdf")
+    search = store.values(cell, "search_for_feasible")[:, -1]
+    searched = np.sort(search[~np.isnan(search)])
+    return {
+        "problem": cell.problem_name,
+        "algorithm": cell.algorithm,
+        "reading": cell.algorithm_reading or "default",
+        "seeds": len(best),
+        "evaluations": cell.budget,
+        "seeds with a feasible point": int(np.isfinite(best).sum()),
+        "median": float(middle),
+        "lower quartile": float(low),
+        "upper quartile": float(high),
+        "designs without a feasible point": len(searched),
+        "median search from there": float(searched[(len(searched) - 1) // 2]) if len(searched) else np.nan,
+        "feasible evaluations": _last(store.values(cell, "feasible_evaluations")),
+        "descent over the last 30 %": float(np.median(store.values(cell, "late_descent")[:, -1])),
+        "seconds per 1000 evaluations": float(store.values(cell, "seconds")[:, -1].mean()) * 1000 / cell.budget,
+        "data": store.data(cell),
+    }
+
+
+def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell) -> Row:
+    """How one cell ended: regret, arms, batches, dictionary, seconds; empty where a partial report has no record."""
+    try:
+        seeds = store.seeds(cell)
+        if "relative_to" in entry:
+            regret = store.relative(cell, "cumulative_regret", paper.cell(cell.problem_name, entry["relative_to"]))[:, -1]
+        else:
+            regret = store.values(cell, "cumulative_regret")[:, -1]
+    except NotRun:
+        return {}
+    low, high = interval(regret)
+    size = np.concatenate([batch_sizes(store.record(cell, seed)) for seed in seeds])
+    seconds = store.values(cell, "seconds")
+    return {
+        "problem": cell.problem_name,
+        "algorithm": cell.algorithm,
+        "reading": cell.algorithm_reading or "default",
+        "seeds": len(seeds),
+        "evaluations": cell.budget,
+        "regret ratio" if "relative_to" in entry else "regret": float(regret.mean()),
+        "low": float(low),
+        "high": float(high),
+        **(_of_arms(store, cell, size) if store.record(cell, seeds[0]).columns["query"].ndim == 1 else _on_a_box(store, cell)),
+        **{name.replace("_", " "): _last(store.values(cell, f"report.{name}")) for name in entry.get("reports", [])},
+        "seconds per 1000 evaluations": float(seconds[:, -1].mean()) * 1000 / seconds.shape[1],
+        "data": store.data(cell),
+    }
+
+
+def _of_arms(store: Store, cell: Cell, size: np.ndarray) -> Row:
+    """Which arm was recommended, how large the batches were, what the sketch kept."""
+    arm, votes = _recommended(store, cell)
+    return {
+        "share stuck": float(store.values(cell, "stuck").mean()),
+        "recommended most": arm,
+        "by seeds": votes,
+        "its regret": _regret_of(store, cell, arm),
+        "mean batch": float(size.mean()) if len(size) else np.nan,
+        "median batch": float(np.median(size)) if len(size) else np.nan,
+        "largest batch": float(size.max()) if len(size) else np.nan,
+        "batches": float(store.values(cell, "batches")[:, -1].mean()),
+        "dictionary": _last(store.values(cell, "report.dictionary")),
+        "distinct arms": _last(store.values(cell, "report.distinct_arms")),
+    }
+
+
+def _on_a_box(store: Store, cell: Cell) -> Row:
+    """Regret of what was recommended, and how far a query after the initial design ever was from all before it, side length 1."""
+    return {
+        "recommendation regret": _last(store.values(cell, "recommendation_regret")),
+        "farthest new query": max(_farthest(store.record(cell, seed).columns) for seed in store.seeds(cell)),
+    }
+
+
+def _farthest(columns: Mapping[str, np.ndarray]) -> float:
+    """The largest distance, by its largest coordinate, of a query to the nearest earlier one; NaN without own queries."""
+    query, own = columns["query"], np.flatnonzero(columns["batch"] > 0)
+    return max((float(np.abs(query[:i] - query[i]).max(axis=1).min()) for i in own if i), default=np.nan)
+
+
+def _recommended(store: Store, cell: Cell) -> tuple[str, int]:
+    """The arm that most seeds recommend at the end, and how many do; the first of equals."""
+    arms = Counter(str(store.record(cell, seed).header["recommendation"]["query"]) for seed in store.seeds(cell))
+    return arms.most_common(1)[0]
+
+
+def _regret_of(store: Store, cell: Cell, arm: str) -> float:
+    for seed in store.seeds(cell):
+        header = store.record(cell, seed).header
+        if str(header["recommendation"]["query"]) == arm:
+            return float(header["best"] - header["recommendation"]["true"])
+    return float("nan")
+
+
+def _last(values: np.ndarray) -> float:
+    return float(values[:, -1].mean())
+
+
+def _study(paper: Paper, store: Store, entry: Mapping[str, Any]) -> pd.DataFrame:
+    """Means over the seeds of a study's columns, grouped."""
+    study = paper.study(entry["study"])
+    wanted = dict.fromkeys([*entry["by"], *entry["columns"], *entry.get("rows", {})])
+    frames = [
+        pd.DataFrame({name: store.values(study, name)[position] for name in wanted}).assign(seed=seed)
+        for position, seed in enumerate(store.seeds(study))
+    ]
+    table = pd.concat(frames)
+    for name, value in entry.get("rows", {}).items():
+        table = table[np.isclose(table[name], value)]
+    grouped = table.groupby(entry["by"])
+    return grouped[entry["columns"]].mean().assign(seeds=grouped["seed"].nunique()).reset_index()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return report.main("tables", __doc__, write, arguments, what="table")

@@ -1,0 +1,275 @@
+"""The numbers that a check compares: one per seed, paired, from the records of cells and studies under one reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from workflow.measure import metrics
+from workflow.measure.metrics import Array
+from workflow.measure.store import Run, Store
+from workflow.plan import selection
+from workflow.plan.cells import DEFAULT, Cell, Paper
+
+Check = Mapping[str, Any]
+Seeds = dict[int, float]
+Pairs = list[tuple[Array, Array]]
+Reduction = Callable[..., Any]
+SUMMARIES: Mapping[str, Reduction] = {"mean": np.nanmean, "median": np.nanmedian, "max": np.nanmax, "min": np.nanmin}
+ACROSS: Mapping[str, Reduction] = {"max": np.max, "min": np.min, "mean": np.mean}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a check may read: the records of a paper, under one reading."""
+
+    paper: Paper
+    store: Store
+    reading: str = DEFAULT
+
+    def series(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> tuple[tuple[int, ...], Array]:
+        """Seeds and metric over evaluations, (n,) and (n, T)."""
+        cell = self.place(check, problem, curve, variant)
+        if "relative_to" in check:
+            values = self.store.relative(cell, check["metric"], self.paper.cell(cell.problem_name, check["relative_to"]))
+        else:
+            values = self.store.values(cell, check["metric"])
+        return self.store.seeds(cell), values
+
+    def summary(self, check: Check, problem: str, curve: str, variant: str) -> Seeds:
+        """One number per seed: the metric at a point or summarised over the run. Claims share them."""
+        cell = self.place(check, problem, curve, variant)
+        key = (cell.name, *(check.get(part) for part in ("metric", "relative_to", "at")))
+        numbers = self.store.remembered(key, lambda: _summary(self.series(check, problem, curve, variant)[1], check))
+        return dict(zip(self.store.seeds(cell), numbers, strict=True))
+
+    def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
+        return selection.place(self.paper, problem, curve, reading=self.reading, variant=variant or check.get("variant", DEFAULT))
+
+    def leaves_out(self, check: Check, problem: str, curve: str) -> bool:
+        """Whether `place` would look for a run that this scale leaves out."""
+        return _is_left_out(self.paper, check, problem, curve, check.get("variant", DEFAULT), self.reading)
+
+    def named(self, check: Check, side: str, problem: str) -> list[str]:
+        return named(self.paper, check, side, problem, self.reading)
+
+    def variants(self, check: Check, problem: str, curve: str) -> list[str]:
+        return variants_of(self.paper, check, problem, curve, self.reading)
+
+    def rows(self, check: Check) -> Iterator[tuple[int, Callable[[str], Array]]]:
+        """For each seed of a study, how to get a column of the selected rows."""
+        study = self.paper.study(check["study"])
+        for position, seed in enumerate(self.store.seeds(study)):
+
+            def column(name: str, position: int = position) -> Array:
+                chosen = np.ones(self.store.values(study, name).shape[1], dtype=bool)
+                for key, value in check.get("rows", {}).items():
+                    chosen &= np.isclose(self.store.values(study, key)[position], value)
+                return self.store.values(study, name)[position][chosen]
+
+            yield seed, column
+
+
+def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
+    """Every run whose records a check reads. Raises PlanError where none is planned."""
+    if "study" in check:
+        return [paper.study(check["study"])]
+    runs: list[Run] = []
+    for problem in problems_of(paper, check):
+        where, rivals = opposite(check, problem), rivals_of(paper, check, problem, reading)
+        read = [(problem, curve) for curve in named(paper, check, "left", problem, reading)]
+        read += [(where, curve) for curve in named(paper, check, "right", where, reading)]
+        read += [(problem, curve) for curve in named(paper, check, "curves", problem, reading)]
+        read += [*product([problem], rivals), *product([where], rivals)]
+        for place, curve in read:
+            for variant in variants_of(paper, check, place, curve, reading):
+                cell = selection.place(paper, place, curve, reading=reading, variant=variant)
+                runs += [*selection.companions(paper, cell), *base_of(paper, check, cell)]
+    return runs
+
+
+def base_of(paper: Paper, check: Check, cell: Cell) -> list[Cell]:
+    """The run that a check divides by, on the very problem of a cell."""
+    return [paper.cell(cell.problem_name, check["relative_to"])] if "relative_to" in check else []
+
+
+def named(paper: Paper, check: Check, side: str, problem: str, reading: str = DEFAULT) -> list[str]:
+    """The curves that a check names on one side, those that this scale has on a problem."""
+    curves = check[side] if isinstance(check.get(side), list) else []
+    return [curve for curve in curves if variants_of(paper, check, problem, curve, reading)]
+
+
+def curves_of(evidence: Evidence, check: Check) -> Iterator[tuple[str, str]]:
+    """(problem, curve) for each of the `curves` of a check."""
+    for problem in problems_of(evidence.paper, check):
+        for curve in evidence.named(check, "curves", problem):
+            yield problem, curve
+
+
+def rivals_of(paper: Paper, check: Check, problem: str, reading: str = DEFAULT) -> list[str]:
+    """The curves under `minus`, those that this scale has on both problems of a check."""
+    there = named(paper, check, "minus", opposite(check, problem), reading)
+    return [curve for curve in named(paper, check, "minus", problem, reading) if curve in there]
+
+
+def problems_of(paper: Paper, check: Check) -> list[str]:
+    return list(check.get("problems", paper.entry["problems"]))
+
+
+def opposite(check: Check, problem: str) -> str:
+    """The problem on which the right side of a check is read: the same one, unless the check compares two problems."""
+    return str(check.get("against", problem))
+
+
+def variants_of(paper: Paper, check: Check, problem: str, curve: str, reading: str = DEFAULT) -> list[str]:
+    """The variants at which a check looks at a curve on a problem, those that this scale has."""
+    named = check.get("variants", [check.get("variant", DEFAULT)])
+    named = list(paper.entry.get("variants", {})) if named == "all" else named
+    kept = [variant for variant in named if not selection.is_cut(paper, variant)]
+    return [variant for variant in kept if not _is_left_out(paper, check, problem, curve, variant, reading)]
+
+
+def _is_left_out(paper: Paper, check: Check, problem: str, curve: str, variant: str, reading: str) -> bool:
+    """Whether a scale leaves out a run under the default reading as under this one.
+
+    What it leaves out under this one alone is missed: the verdict on a reading is none on default runs.
+    """
+    how = {"variant": variant, "relative_to": check.get("relative_to", "")}
+    return all(selection.is_left_out(paper, problem, curve, reading=name, **how) for name in {DEFAULT, reading})
+
+
+def scalars(evidence: Evidence, check: Check, problem: str, curve: str, best: float = np.nan) -> Seeds:
+    """One number per seed: a metric at a point or summarised over a run, then across variants."""
+    parts = [evidence.summary(check, problem, curve, variant) for variant in evidence.variants(check, problem, curve)]
+    if "across" not in check:
+        return parts[0]
+    common = set.intersection(*map(set, parts))
+    return {seed: _across([part[seed] for part in parts], check, best) for seed in sorted(common)}
+
+
+def _summary(values: Array, check: Check) -> Array:
+    at = check.get("at", "end")
+    if at == "end":
+        return values[:, -1]
+    if isinstance(at, int):
+        return values[:, min(at, values.shape[1]) - 1]
+    if at == "mean" and check.get("metric") == "batch_size":  # the mean over batches, not over evaluations
+        return np.isfinite(values).sum(axis=1) / np.nansum(1 / values, axis=1)
+    return np.asarray(SUMMARIES[at](values, axis=1), dtype=np.float64)
+
+
+def _across(values: Sequence[float], check: Check, best: float) -> float:
+    """A seed's numbers over the variants as one; `width` counts those within a factor of the best of all curves."""
+    how = check["across"]
+    if how == "width":
+        return float(sum(value <= check["within"] * best for value in values))
+    if how == "ratio":
+        return max(values) / min(values)
+    return float(ACROSS[how](values))
+
+
+def _best(evidence: Evidence, check: Check, problem: str) -> float:
+    """The smallest mean over seeds that any of a check's curves reaches at any of its variants."""
+    plain = {key: value for key, value in check.items() if key not in ("across", "variants")}
+    means = [
+        np.mean(list(scalars(evidence, {**plain, "variant": variant}, problem, curve).values()))
+        for side in ("left", "right")
+        for curve in evidence.named(check, side, problem)
+        for variant in evidence.variants(check, problem, curve)
+    ]
+    return float(min(means))
+
+
+def sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Array, Array]]:
+    """(what, left, right) with one paired number per common seed, for each pair of a check's two sides."""
+    if "study" in check:
+        pairs = [[_study_term(column, check[side], check) for side in ("left", "right")] for _, column in evidence.rows(check)]
+        left, right = np.array(pairs).T
+        yield f"{check['left']} and {check['right']} of {check['study']}", left, right
+        return
+    for problem in problems_of(evidence.paper, check):
+        where, rivals = opposite(check, problem), rivals_of(evidence.paper, check, problem, evidence.reading)
+        lefts = evidence.named(check, "left", problem) if rivals or "minus" not in check else []
+        rights = evidence.named(check, "right", where) if isinstance(check["right"], list) else [check["right"]]
+        best = _best(evidence, check, problem) if check.get("across") == "width" and lefts else np.nan
+        for left_name, right_name in product(lefts, rights):
+            left = _ahead(evidence, check, problem, rivals, scalars(evidence, check, problem, left_name, best))
+            if isinstance(right_name, str):
+                right = _ahead(evidence, check, where, rivals, scalars(evidence, check, where, right_name, best))
+            else:
+                right = dict.fromkeys(left, float(right_name))
+            common = sorted(set(left) & set(right))
+            if check.get("where_defined"):
+                common = [seed for seed in common if not np.isnan([left[seed], right[seed]]).all()]
+            what = f"{left_name} and {right_name} on {problem}"
+            if "against" in check:
+                what = f"{left_name} on {problem} and {right_name} on {check['against']}"
+            if "minus" in check:
+                what += f", less the best of {', '.join(rivals)}"
+            yield what, np.array([left[seed] for seed in common]), np.array([right[seed] for seed in common])
+
+
+def _ahead(evidence: Evidence, check: Check, problem: str, rivals: Sequence[str], values: Seeds) -> Seeds:
+    """A seed's numbers less the smallest of the rivals, where a check names some."""
+    others = [scalars(evidence, check, problem, curve) for curve in rivals]
+    common = set(values).intersection(*others)
+    if not others:
+        return values
+    leads = {seed: (values[seed], min(other[seed] for other in others)) for seed in sorted(common)}
+    return {seed: 0.0 if mine == best else mine - best for seed, (mine, best) in leads.items()}  # two infinities are equal
+
+
+def _study_term(column: Callable[[str], Array], term: str | float, check: Check) -> float:
+    if not isinstance(term, str):
+        return float(term)
+    return float(_summary(column(term)[None], check)[0])
+
+
+def bound_sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
+    if "study" in check:
+        pairs = [(_column(column, check["left"]), _column(column, check["right"])) for _, column in evidence.rows(check)]
+        yield f"{check['left']} and {check['right']} of {check['study']}", pairs
+        return
+    for problem in problems_of(evidence.paper, check):
+        for left_name, right_name in product(*(evidence.named(check, side, problem) for side in ("left", "right"))):
+            sides = [dict(zip(*evidence.series(check, problem, name), strict=True)) for name in (left_name, right_name)]
+            length = min(len(row) for side in sides for row in side.values())
+            common = sorted(set(sides[0]) & set(sides[1]))
+            yield f"{left_name} and {right_name} on {problem}", [(sides[0][s][:length], sides[1][s][:length]) for s in common]
+
+
+def _column(column: Callable[[str], Array], term: str | float) -> Array:
+    return column(term) if isinstance(term, str) else np.array([float(term)])
+
+
+def curves(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
+    """(what, [(x, y) per seed]) for each curve, or for a column of a study."""
+    if "study" in check:
+        x = check.get("x")
+        pairs = [(column(x) if x else np.empty(0), column(check["column"])) for _, column in evidence.rows(check)]
+        yield f"{check['column']} of {check['study']}", pairs
+        return
+    for problem, curve in curves_of(evidence, check):
+        _, values = evidence.series(check, problem, curve)
+        chosen = metrics.thin(values.shape[1], log=check["test"] == "exponent")
+        chosen = chosen if check["test"] != "band" else np.arange(values.shape[1])
+        x = np.asarray(chosen + 1.0 + check.get("known", 0), dtype=np.float64)
+        yield f"{curve} on {problem}", [(x, row[chosen]) for row in values]
+
+
+def along(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
+    """What `monotone` looks at: evaluations, or the variants in their order."""
+    if check.get("along") != "variants":
+        for what, seeds in curves(evidence, check):
+            yield what, [(x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in seeds]
+        return
+    for problem, curve in curves_of(evidence, check):
+        variants = evidence.variants(check, problem, curve)
+        parts = [scalars(evidence, {**check, "variants": [variant]}, problem, curve) for variant in variants]
+        common = sorted(set.intersection(*map(set, parts)))
+        x = np.arange(len(parts), dtype=np.float64)
+        yield f"{curve} on {problem}", [(x, np.array([part[seed] for part in parts])) for seed in common]

@@ -1,0 +1,66 @@
+"""The verdicts on all claims of a paper, as Markdown and JSON.
+
+`python -m workflow.claims PAPER [--scale S] [-o DIR]` writes verdicts.md and verdicts.json.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workflow.judge import render
+from workflow.judge.claims import Verdict, judge, runs
+from workflow.measure import report
+from workflow.measure.store import Store
+from workflow.plan.cells import Paper
+from workflow.trace.record import atomic
+
+
+def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
+    """Write the verdicts on all claims as Markdown and JSON; returns their paths. Raises PlanError, BadRecord."""
+    store.check(runs(paper))
+    verdicts = [judge(paper, store, claim) for claim in paper.entry.get("claims", [])]
+    paths = [folder / "verdicts.md", folder / "verdicts.json"]
+    texts = [render.as_markdown(paper, verdicts), as_json(paper, verdicts, partial=store.partial)]
+    for path, text in zip(paths, texts, strict=True):
+        with atomic(path) as temporary:
+            temporary.write_text(text)
+    return paths
+
+
+def as_json(paper: Paper, verdicts: Sequence[Verdict], *, partial: bool = False) -> str:
+    """All verdicts and comparisons, and what the YAML registers beside them; whether records may be missing."""
+    rows = []
+    for verdict in verdicts:
+        row = asdict(verdict)
+        row["verdict_in_full"] = render.in_full(verdict)
+        row["comparisons"] = [
+            {**asdict(comparison), "p_holm": p} for comparison, p in zip(verdict.comparisons, verdict.p_holm, strict=True)
+        ]
+        del row["p_holm"]
+        rows.append(row)
+    registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
+    says = {name: reading["says"] for name, reading in paper.entry.get("readings", {}).items()}
+    whole = {"paper": paper.name, "scale": paper.scale, "partial": partial, "claims": rows, "readings": says, **registered}
+    return json.dumps(_plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN and no infinity: both become null; numbers keep nine digits, so that files are stable."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float | np.floating):
+        return float(f"{value:.9g}") if math.isfinite(value) else None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return report.main("claims", __doc__, write, arguments)

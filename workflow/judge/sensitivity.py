@@ -1,0 +1,255 @@
+"""Which conclusions depend on an open setting: `python -m workflow.sensitivity PAPER [--scale S] [--partial] [-o DIR]`.
+
+Claims by readings, from verdicts.json alone: what is observed by default and under every other reading that affects the claim.
+Writes sensitivity.md and sensitivity.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from workflow.judge import render
+from workflow.judge.claims import DIRECTION, NOT, NOT_RUN, REPRODUCED, Outcome
+from workflow.plan.resolve import PlanError
+from workflow.trace.record import atomic
+
+SYMBOLS = {REPRODUCED: "✓", DIRECTION: "≈", NOT: "✗", NOT_RUN: "·"}
+NO_NUMBER = "-"
+KEPT, TURNED, SIGNIFICANCE, OPEN = "kept", "other side", "significance alone", "open"  # what becomes of a claim
+MOST = 5  # readings that the summary names
+LEGEND = """\
+✓ reproduced, ≈ direction only, ✗ not reproduced, - no number, · not run. `?`: the numbers show this and may not decide (too few
+seeds, substituted data, ...; verdicts.json has the reasons). **Bold**: another outcome than the default one; this is no test that
+the reading changes the effect. A number: how many seeds are paired, where not as many as by default; fewer seeds alone may turn ✓
+into ≈. Blank: the reading changes no run of the claim, or the plan lacks some of its runs."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim that some reading affects: what it comes to by default and under each of those readings."""
+
+    id: str
+    where: str
+    says: str
+    default: Outcome
+    readings: Mapping[str, Outcome]
+
+    @property
+    def compared(self) -> list[str]:
+        """The readings whose outcome can be set beside the default one: both say on which side the numbers lie."""
+        return [name for name, outcome in self.readings.items() if _has_side(self.default) and _has_side(outcome)]
+
+    @property
+    def changed(self) -> list[str]:
+        """The readings with another outcome."""
+        return [name for name in self.compared if self.readings[name].observed != self.default.observed]
+
+    @property
+    def turned(self) -> list[str]:
+        """The readings under which the numbers lie on the other side of the claim."""
+        return [name for name in self.changed if NOT in (self.readings[name].observed, self.default.observed)]
+
+    @property
+    def fate(self) -> str:
+        """Whether the default outcome survives the readings that were run."""
+        if not self.compared:
+            return OPEN
+        if self.turned:
+            return TURNED
+        return SIGNIFICANCE if self.changed else KEPT
+
+    @property
+    def conclusion(self) -> str:
+        """The same in words, with the names of the readings."""
+        if not _has_side(self.default):
+            return f"by default {self.default.observed}"
+        if not self.compared:
+            was_run = any(outcome.was_run for outcome in self.readings.values())
+            return "no other reading has a number" if was_run else "no other reading run"
+        if not self.changed:
+            return f"same under all readings run ({len(self.compared)} of {len(self.readings)})"
+        weaker = [name for name in self.changed if name not in self.turned]
+        parts = [f"on: {', '.join(self.turned)}"] if self.turned else []
+        parts += [f"in significance alone on: {', '.join(weaker)}"] if weaker else []
+        return f"depends {'; '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The rows of a paper's claims, and what its readings say, in the order of its YAML."""
+
+    paper: str
+    scale: str
+    partial: bool
+    claims: int
+    says: Mapping[str, str]
+    rows: tuple[Row, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The readings that affect a claim."""
+        return [name for name in self.says if any(name in row.readings for row in self.rows)]
+
+    @property
+    def fates(self) -> Mapping[str, int]:
+        """How many claims keep their outcome, change it, or cannot be said."""
+        seen = Counter(row.fate for row in self.rows)
+        return {fate: seen[fate] for fate in (KEPT, TURNED, SIGNIFICANCE, OPEN)}
+
+    def counts(self, reading: str) -> dict[str, int]:
+        """How many claims a reading affects, on how many it can be compared, and how many of those change."""
+        affected = [row for row in self.rows if reading in row.readings]
+        return {
+            "affected": len(affected),
+            "compared": sum(reading in row.compared for row in affected),
+            "changed": sum(reading in row.changed for row in affected),
+            "turned": sum(reading in row.turned for row in affected),
+        }
+
+
+def matrix(report: Mapping[str, Any]) -> Matrix:
+    """Claims by readings, from the content of a verdicts.json. Raises PlanError if claims were not judged under all readings."""
+    if "partial" not in report:
+        raise PlanError(
+            f"expected claims judged under all readings, found older verdicts: {_again(report['paper'], report['scale'])}"
+        )
+    rows = [_row(claim) for claim in report["claims"] if claim["readings"]]
+    return Matrix(report["paper"], report["scale"], report["partial"], len(report["claims"]), report["readings"], tuple(rows))
+
+
+def as_markdown(found: Matrix) -> str:
+    """The matrix as a table of symbols, and what the readings say."""
+    columns, total = found.columns, len(found.says)
+    head = ["claim", "default", *(str(number) for number in range(1, len(columns) + 1)), "conclusion"]
+    rows = [
+        [f"[{row.id}](verdicts.md#{row.id.lower()})", _default(row), *(_symbol(row, name) for name in columns), row.conclusion]
+        for row in found.rows
+    ]
+    said = [
+        [str(number), name, found.says[name], *map(str, found.counts(name).values())]
+        for number, name in enumerate(columns, start=1)
+    ]
+    idle = [name for name in found.says if name not in columns]
+    parts = [
+        f"# What the verdicts on {found.paper} depend on, scale {found.scale}",
+        "A partial report: on the records that were there." if found.partial else "",
+        summary(found),
+        render.table(head, rows) if rows else "",
+        LEGEND if rows else "",
+        "## Readings" if total else "",
+        render.table(["", "reading", "says", "claims affected", "compared", "changed", "to the other side"], said)
+        if said
+        else "",
+        f"Readings that change no run of a claim, or lack runs in the plan: {', '.join(idle)}." if idle else "",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def summary(found: Matrix) -> str:
+    """How many claims keep their outcome, how many change it, and which readings change most."""
+    if not found.rows:
+        return f"No reading affects any of the {found.claims} claims."
+    fates = found.fates
+    changes = fates[TURNED] + fates[SIGNIFICANCE]
+    sentences = [
+        f"Of {found.claims} claims {len(found.rows)} are affected by a reading other than the default.",
+        f"What is observed by default stays the same under every other reading that was run for {fates[KEPT]} of them",
+        f"and changes for {changes}" + (f" (in significance alone for {fates[SIGNIFICANCE]})." if changes else "."),
+        f"For {fates[OPEN]} there is nothing to compare.",
+    ]
+    changed = {name: counts for name in found.columns if (counts := found.counts(name))["changed"]}
+    first = sorted(changed, key=lambda name: -changed[name]["changed"])[:MOST]
+    if first:
+        shares = [f"{name} ({changed[name]['changed']} of {changed[name]['compared']} claims)" for name in first]
+        sentences.append(f"Most changes come from {', '.join(shares)}.")
+    return " ".join(sentences)
+
+
+def as_json(found: Matrix) -> str:
+    """The whole matrix with what follows from it."""
+    rows = [
+        {**asdict(row), "changed": row.changed, "turned": row.turned, "fate": row.fate, "conclusion": row.conclusion}
+        for row in found.rows
+    ]
+    readings = [{"id": name, "says": says, **found.counts(name)} for name, says in found.says.items()]
+    head = {"paper": found.paper, "scale": found.scale, "partial": found.partial, "claims": found.claims}
+    whole = {**head, "summary": summary(found), "fates": found.fates, "readings": readings, "rows": rows}
+    return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _has_side(outcome: Outcome) -> bool:
+    return outcome.observed in (REPRODUCED, DIRECTION, NOT)
+
+
+def _row(claim: Mapping[str, Any]) -> Row:
+    readings = {name: _outcome(judged) for name, judged in claim["readings"].items()}
+    return Row(claim["id"], claim["where"], claim["says"], _outcome(claim), readings)
+
+
+def _outcome(judged: Mapping[str, Any]) -> Outcome:
+    return Outcome(judged["verdict"], judged["observed"], tuple(judged["reasons"]), judged["seeds"])
+
+
+def _default(row: Row) -> str:
+    return _mark(row.default) + (f" {row.default.seeds}" if row.default.was_run else "")
+
+
+def _symbol(row: Row, reading: str) -> str:
+    """The mark of a reading on a claim; blank where it does not affect it."""
+    if reading not in row.readings:
+        return ""
+    outcome = row.readings[reading]
+    mark = f"**{_mark(outcome)}**" if reading in row.changed else _mark(outcome)
+    return mark + (f" {outcome.seeds}" if outcome.was_run and outcome.seeds != row.default.seeds else "")
+
+
+def _mark(outcome: Outcome) -> str:
+    return SYMBOLS.get(outcome.observed, NO_NUMBER) + ("?" if outcome.was_run and outcome.reasons else "")
+
+
+def _again(paper: str, scale: str) -> str:
+    return f"run `python -m workflow.claims {paper} --scale {scale}`"
+
+
+def read(path: Path, paper: str, scale: str, *, partial: bool = False) -> Mapping[str, Any]:
+    """The content of a verdicts.json. Raises PlanError if it is missing, another one, or partial where that is not wanted."""
+    if not path.exists():
+        raise PlanError(f"expected {path}, found none: {_again(paper, scale)}")
+    report = json.loads(path.read_text())
+    if (report["paper"], report["scale"]) != (paper, scale):
+        raise PlanError(f"{path}: expected {paper} at scale {scale}, found {report['paper']} at scale {report['scale']}")
+    if report.get("partial") and not partial:
+        raise PlanError(
+            f"{path}: expected verdicts on all runs, found those of a partial report: add --partial, or {_again(paper, scale)}"
+        )
+    return report
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = argparse.ArgumentParser(prog="python -m workflow.sensitivity", description=__doc__)
+    options.add_argument("paper")
+    options.add_argument("--scale", default="quick")
+    options.add_argument("--partial", action="store_true", help="take the verdicts of a partial report")
+    options.add_argument("--verdicts", type=Path, metavar="FILE", help="default: figures/SCALE/PAPER/verdicts.json")
+    options.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER")
+    chosen = options.parse_args(arguments)
+    drawn = Path("figures", chosen.scale, chosen.paper)
+    try:
+        path = chosen.verdicts or drawn / "verdicts.json"
+        found = matrix(read(path, chosen.paper, chosen.scale, partial=chosen.partial))
+    except PlanError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    folder = chosen.output or drawn
+    for name, text in (("sensitivity.md", as_markdown(found)), ("sensitivity.json", as_json(found))):
+        with atomic(folder / name) as temporary:
+            temporary.write_text(text)
+    print(f"wrote {folder / 'sensitivity.md'}, {folder / 'sensitivity.json'}", file=sys.stderr)
+    return 0

@@ -1,0 +1,240 @@
+"""Metrics: what a report shows of a record, as arrays over its evaluations (lower is better)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workflow.plan.resolve import PlanError
+from workflow.trace.record import Record
+
+Array = NDArray[np.float64]
+GRID = 400  # points of a drawn curve
+OPTIMAL = 1e-12  # a value this close to the optimum is the optimum
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number per evaluation of a record; a single number where only the end of a run has one."""
+
+    label: str
+    unit: str
+    of: Callable[[Record], Array]
+    over: str = "evaluations"
+    index: str = "t"
+
+    @property
+    def axis(self) -> str:
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+def cumulative_regret(found: Record) -> Array:
+    """Sum over the evaluations so far of the optimum minus the true value."""
+    return np.cumsum(found.header["best"] - found.columns["true"])
+
+
+def simple_regret(found: Record) -> Array:
+    """The optimum minus the best true value evaluated so far."""
+    return found.header["best"] - np.maximum.accumulate(found.columns["true"])
+
+
+def mean_regret(found: Record) -> Array:
+    """Mean regret of the evaluations so far after the initial design: what one of them drawn uniformly is expected to cost."""
+    regret, later = found.header["best"] - found.columns["true"], found.columns["batch"] > 0
+    with np.errstate(invalid="ignore"):
+        return np.cumsum(regret * later) / np.cumsum(later)  # NaN within the design
+
+
+def final_regret(found: Record) -> Array:
+    """Mean regret of the last tenth of the evaluations: what the arm that a run has settled on costs a step."""
+    last = max(1, found.rows // 10)
+    return np.array([found.header["best"] - found.columns["true"][-last:].mean()])
+
+
+def recommendation_regret(found: Record) -> Array:
+    """The optimum minus the true value of what the optimizer would return at its end."""
+    return np.array([found.header["best"] - found.header["recommendation"]["true"]])
+
+
+def stuck(found: Record) -> Array:
+    """1 where the recommendation at the end is not optimal; its mean over the seeds is a share."""
+    return (recommendation_regret(found) > OPTIMAL).astype(np.float64)
+
+
+def feasible(found: Record) -> NDArray[np.bool_]:
+    """Whether each evaluation is feasible by its true values; without constraints all are."""
+    return np.all(found.columns.get("true_g", np.empty((found.rows, 0))) <= 0, axis=1)
+
+
+def best_feasible(found: Record) -> Array:
+    """The least true objective, as a paper minimises it, of the feasible evaluations so far; infinite before the first one."""
+    return np.minimum.accumulate(np.where(feasible(found), -found.columns["true"], np.inf))
+
+
+def mean_objective(found: Record) -> Array:
+    """Mean true objective, as a paper minimises it, of the evaluations so far."""
+    return np.cumsum(-found.columns["true"]) / np.arange(1, found.rows + 1)
+
+
+def centre_distance(found: Record) -> Array:
+    """How far a variable lies from the centre of its range, the mean over the variables: 1/4 at uniform points, at most 1/2."""
+    return np.abs(found.columns["query"] - 0.5).mean(axis=1)
+
+
+def last_objective(found: Record) -> Array:
+    """The true objective of each evaluation, as a paper minimises it."""
+    return -found.columns["true"].astype(np.float64)
+
+
+def best_feasible_iterate(found: Record) -> Array:
+    """As `best_feasible`, of the evaluations at iterates alone: the optimizer reports the role 1 of a query."""
+    iterates = feasible(found) & (reported("role")(found) == 1)
+    return np.minimum.accumulate(np.where(iterates, -found.columns["true"], np.inf))
+
+
+def best_feasible_by_iteration(found: Record) -> Array:
+    """`best_feasible` at the end of each iteration that the optimizer reports, one entry each; NaN where it reports none."""
+    iteration = reported("iteration")(found)
+    last = np.flatnonzero(np.diff(iteration, append=np.inf) > 0)
+    return best_feasible(found)[last] if len(last) else np.array([np.nan])
+
+
+def infeasible(found: Record) -> Array:
+    """1 while no evaluation so far is feasible; its mean over the seeds is a share."""
+    return np.isinf(best_feasible(found)).astype(np.float64)
+
+
+def feasible_evaluations(found: Record) -> Array:
+    """How many evaluations after the initial design are feasible so far."""
+    return np.cumsum(feasible(found) & (found.columns["batch"] > 0)).astype(np.float64)
+
+
+def search_for_feasible(found: Record) -> Array:
+    """Evaluations after the initial design up to the first feasible one; NaN where the design has one, infinite where none is."""
+    own = found.columns["batch"] > 0
+    hits = feasible(found)
+    if hits[~own].any():
+        return np.array([np.nan])
+    return np.array([float(np.argmax(hits[own]) + 1) if hits[own].any() else np.inf])
+
+
+def late_descent(found: Record) -> Array:
+    """By how much the last 30 % of the evaluations lower `best_feasible`; 0 where it stays infinite."""
+    best = best_feasible(found)
+    before, after = best[max(7 * found.rows // 10, 1) - 1], best[-1]
+    return np.array([0.0 if before == after else before - after])
+
+
+def seconds(found: Record) -> Array:
+    """CPU seconds of the algorithm so far (its construction, ask and tell); evaluations cost nothing here."""
+    return found.header.get("setup_seconds", 0.0) + np.cumsum(found.columns["timing.ask"] + found.columns["timing.tell"])
+
+
+def step_seconds(found: Record) -> Array:
+    """Seconds of the algorithm per evaluation, those of a batch spread evenly over it."""
+    spent = found.columns["timing.ask"] + found.columns["timing.tell"]
+    batch = found.columns["batch"].astype(np.int64)
+    return np.bincount(batch, weights=spent)[batch] / np.bincount(batch)[batch]
+
+
+def experiment_seconds(found: Record) -> Array:
+    """Simulated seconds until an evaluation is known: a batch costs its slowest member, batches follow one another."""
+    if "finished" in found.columns:  # workers that do not wait for one another
+        return found.columns["finished"].astype(np.float64)
+    batch = found.columns["batch"].astype(np.int64)
+    slowest = np.zeros(batch[-1] + 1)
+    np.maximum.at(slowest, batch, found.columns["seconds"])
+    return np.cumsum(slowest)[batch]
+
+
+def total_seconds(found: Record) -> Array:
+    """Time of the experiments and of the algorithm, which never overlap here."""
+    return experiment_seconds(found) + seconds(found)
+
+
+def given_seconds(found: Record) -> Array:
+    """CPU seconds of learning from the evaluations that existed before the run."""
+    return np.array([found.header.get("given_seconds", 0.0)])
+
+
+def batch_size(found: Record) -> Array:
+    """Size of the batch of each evaluation; NaN in the initial design and in the last batch, which the budget cuts."""
+    batch = found.columns["batch"].astype(np.int64)
+    size = np.bincount(batch).astype(np.float64)[batch]
+    return np.where((batch == 0) | (batch == batch[-1]), np.nan, size)
+
+
+def batch_sizes(found: Record) -> Array:
+    """Sizes of the complete batches, one entry each."""
+    sizes = np.bincount(found.columns["batch"].astype(np.int64))
+    return sizes[1:-1].astype(np.float64)
+
+
+def batches(found: Record) -> Array:
+    """Batches begun so far, the initial design left out."""
+    return found.columns["batch"].astype(np.float64)
+
+
+def reported(name: str) -> Callable[[Record], Array]:
+    """A diagnostic of the optimizer; NaN before its first batch and where it reports no such thing."""
+
+    def of(found: Record) -> Array:
+        column = found.columns.get(f"report.{name}")
+        return np.full(found.rows, np.nan) if column is None else column.astype(np.float64)
+
+    return of
+
+
+METRICS: Mapping[str, Metric] = {
+    "cumulative_regret": Metric("cumulative regret", "unit of y", cumulative_regret),
+    "simple_regret": Metric("simple regret", "unit of y", simple_regret),
+    "mean_regret": Metric("mean regret after the initial design", "unit of y", mean_regret),
+    "final_regret": Metric("mean regret of the last tenth", "unit of y", final_regret),
+    "recommendation_regret": Metric("regret of the recommended arm", "unit of y", recommendation_regret),
+    "best_feasible": Metric("best feasible objective", "unit of f", best_feasible),
+    "mean_objective": Metric("mean objective so far", "unit of f", mean_objective),
+    "last_objective": Metric("objective of the evaluation", "unit of f", last_objective),
+    "best_feasible_iterate": Metric("best feasible objective at iterates", "unit of f", best_feasible_iterate),
+    "best_feasible_by_iteration": Metric("best feasible objective", "unit of f", best_feasible_by_iteration, "iterations", "k"),
+    "infeasible": Metric("nothing feasible found", "share of seeds", infeasible),
+    "feasible_evaluations": Metric("feasible evaluations after the initial design", "", feasible_evaluations),
+    "search_for_feasible": Metric("evaluations to the first feasible one", "", search_for_feasible),
+    "centre_distance": Metric("mean distance of a variable from the centre", "range", centre_distance),
+    "late_descent": Metric("descent over the last 30 % of the evaluations", "unit of f", late_descent),
+    "stuck": Metric("recommendation not optimal", "share of seeds", stuck),
+    "seconds": Metric("time of the algorithm", "s", seconds),
+    "step_seconds": Metric("time of the algorithm per evaluation", "s", step_seconds),
+    "experiment_seconds": Metric("time of the experiments", "simulated s", experiment_seconds),
+    "total_seconds": Metric("time of algorithm and experiments", "s", total_seconds),
+    "given_seconds": Metric("time to learn from existing data", "s", given_seconds),
+    "batch_size": Metric("batch size", "evaluations", batch_size),
+    "batches": Metric("batches so far", "", batches),
+}
+REPORTED = {
+    "dictionary": ("dictionary size", "arms"),
+    "distinct_arms": ("distinct arms pulled", "arms"),
+    "resparsifications": ("resparsifications so far", ""),
+    "alpha": ("width of the confidence bound", "alpha"),
+    "beta": ("width of the confidence bound", "beta"),
+}
+
+
+def metric(name: str) -> Metric:
+    """The metric of a name in the YAML; `report.x` is a diagnostic of the optimizer. Raises PlanError."""
+    if name.startswith("report."):
+        short = name.removeprefix("report.")
+        return Metric(*REPORTED.get(short, (short.replace("_", " "), "")), reported(short))
+    if name not in METRICS:
+        raise PlanError(f"unknown metric {name!r}; known: {', '.join(METRICS)}, report.NAME")
+    return METRICS[name]
+
+
+def thin(length: int, *, log: bool = False) -> NDArray[np.int64]:
+    """At most GRID of the indices 0 .. length-1, the first and the last among them, evenly or log-spaced."""
+    if length <= GRID:
+        return np.arange(length)
+    points = np.geomspace(1, length, GRID) - 1 if log else np.linspace(0, length - 1, GRID)
+    return np.unique(np.rint(points).astype(np.int64))

@@ -1,0 +1,104 @@
+"""List what was run: `python -m workflow.inventory PAPER [--scale S] [--partial] [-o DIR]` writes runs.json.
+
+One entry for each cell and study that has records: seeds, trace hashes, where each seed ended, CPU seconds, data, versions,
+commits, and the command that makes it again. It is what remains of the records where these are not kept, and what the site
+shows of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from workflow.judge.claims import command
+from workflow.measure import metrics, report
+from workflow.measure.store import Run, Store
+from workflow.plan.cells import Cell, Paper
+from workflow.trace.record import atomic
+
+Entry = dict[str, Any]
+
+
+def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
+    """Write the list of runs; returns its path. Raises BadRecords."""
+    found, path = inventory(paper, store), folder / "runs.json"
+    with atomic(path) as temporary:
+        temporary.write_text(json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
+    return [path]
+
+
+def inventory(paper: Paper, store: Store) -> dict[str, Any]:
+    """All runs of a paper that have records, cells before studies. Raises BadRecords."""
+    store.check(paper.parts)
+    return {
+        "paper": paper.name,
+        "scale": paper.scale,
+        "runs": [_cell(paper, store, cell) for cell in paper.cells if store.has(cell)],
+        "studies": [_study(store, study) for study in paper.studies.values() if store.has(study)],
+        "missing": [run.name for run in paper.parts if not store.has(run)],
+    }
+
+
+def _cell(paper: Paper, store: Store, cell: Cell) -> Entry:
+    measure = "best_feasible" if _is_constrained(store, cell) else "simple_regret"
+    ends = {str(seed): _digits(float(metrics.metric(measure).of(store.record(cell, seed))[-1])) for seed in store.seeds(cell)}
+    return {
+        "problem": cell.problem_name,
+        "curve": cell.curve,
+        "names": sorted(curve for (problem, curve), other in paper.aliases.items()
+                        if other.name == cell.name and problem == cell.problem_name),
+        "algorithm": cell.algorithm_entry["is"],
+        "function": cell.problem_entry["is"],
+        "budget": cell.budget,
+        "measure": measure,
+        "ends": ends,
+        **_provenance(store, cell),
+    }  # fmt: skip
+
+
+def _study(store: Store, run: Run) -> Entry:
+    return {"study": run.name.rpartition("/")[2], **_provenance(store, run)}
+
+
+def _provenance(store: Store, run: Run) -> Entry:
+    """What the records of a run say about how they were made."""
+    headers = {seed: store.record(run, seed).header for seed in store.seeds(run)}
+    made = [header["provenance"] for header in headers.values()]
+    return {
+        "digest": run.digest,
+        "data": store.data(run),
+        "trace_sha256": {str(seed): header["trace_sha256"] for seed, header in headers.items()},
+        "cpu_seconds": _digits(sum(header.get("cpu_seconds", 0.0) for header in headers.values())),
+        "peak_mib": max(header.get("peak_mib", 0) for header in headers.values()),
+        "planned_seeds": len(run.seeds),
+        **({"timeouts": list(late)} if (late := store.timeouts(run)) else {}),
+        "commits": sorted({each["commit"] for each in made}),
+        "machines": sorted({each["machine"] for each in made}),
+        "libraries": _versions([{"python": each["python"], **each["libraries"]} for each in made]),
+        "rerun": command(run),
+    }
+
+
+def _is_constrained(store: Store, cell: Cell) -> bool:
+    return "true_g" in store.record(cell, store.seeds(cell)[0]).columns
+
+
+def _versions(made: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Every version of each library that took part."""
+    found: dict[str, set[str]] = {}
+    for libraries in made:
+        for name, version in libraries.items():
+            found.setdefault(name, set()).add(version)
+    return {name: ", ".join(sorted(versions)) for name, versions in sorted(found.items())}
+
+
+def _digits(value: float) -> float | None:
+    """Six significant digits; null where there is no number."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return report.main("inventory", __doc__, write, arguments)

@@ -1,0 +1,297 @@
+"""Run some records again: `python -m workflow.verify [--share 0.02] [--records N] [--seed 1]`, called by `make verify`.
+
+Draws records of results/, or of an archive, makes each anew and compares it bit for bit, but for measured times. Ends with
+status 0 if all agree, 1 if one differs, is damaged or could not be made again, 2 if there was nothing to compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workflow.operate.archive import SHOWN, BadArchive, record_paths, unpack
+from workflow.plan import resolve
+from workflow.plan.digest import with_data
+from workflow.plan.expand import chosen_papers, load
+from workflow.plan.resolve import PlanError
+from workflow.trace import record, seeds
+from workflow.trace.record import BadRecord, Columns, Record
+
+AGREES, DIFFERS, DAMAGED, FAILED, OTHER = "agrees", "differs", "damaged", "failed", "other"
+OTHER_CODE = "made by other code, parameters, data or library versions"
+Header = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What the plan knows of the records of a folder: digest of code and parameters, command, CPU seconds of one."""
+
+    digest: str
+    command: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A record that the present plan makes, by `workflow.run COMMAND`, in about so many CPU seconds."""
+
+    path: Path
+    command: tuple[str, ...]
+    seconds: float
+    substitute: bool
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The finished records by what can be done with them; told by their headers, nothing is verified yet."""
+
+    candidates: list[Candidate]
+    other: list[Path]
+    damaged: list[Candidate]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Where a column begins to differ (row and what differs there), and where it differs most."""
+
+    column: str
+    row: int
+    first: str
+    largest: str
+
+
+def survey(root: Path, paths: Iterable[Path]) -> Survey:
+    """Sort the records at `paths`, relative to `root`. Raises PlanError for a mistake in a paper's YAML."""
+    headers = {path: record.read_header(root / path) for path in paths}
+    planned = {folder: run for place in {path.parts[1:3] for path in headers} for folder, run in _planned(*place).items()}
+    data: dict[Path, list[Header]] = {}
+    for path, header in headers.items():
+        data.setdefault(path.parent.parent, []).extend([header] if "data_sha256" in header else [])
+    found = Survey([], [], [])
+    for path, header in headers.items():
+        if not header:
+            found.damaged.append(Candidate(path, (), 0.0, False))
+        elif header.get("status", "complete") == "complete":
+            candidate = _candidate(path, header, planned.get(path.parent), data[path.parent.parent])
+            found.candidates.extend([candidate] if candidate else [])
+            found.other.extend([] if candidate else [path])
+    return found
+
+
+def _candidate(path: Path, header: Header, run: Planned | None, others: Sequence[Header]) -> Candidate | None:
+    """A record of the present code and parameters; `others` of its problem say what the data of an initial design were."""
+    for source in [header] if "data_sha256" in header else [*others, {}]:
+        if run and header.get("digest") == with_data(run.digest, source.get("data_sha256", "")):
+            command, seconds = (*run.command, path.stem, "--scale", path.parts[1]), header.get("cpu_seconds", run.seconds)
+            return Candidate(path, command, seconds, source.get("data", "").startswith("substitute"))
+    return None
+
+
+def _planned(scale: str, paper: str) -> dict[Path, Planned]:
+    """What the plan makes, by folder; nothing where it does not know the paper or the scale."""
+    if paper not in resolve.papers() or scale not in resolve.read(paper)["scales"]:
+        return {}
+    plan = load(paper, scale)
+    found = {study.folder: Planned(study.digest, (paper, "studies", name), study.cost.seconds)
+             for name, study in plan.studies.items()}  # fmt: skip
+    for cell in sorted(plan.cells, key=lambda cell: -cell.cost.seconds):  # the cheapest last: it does little but evaluate
+        found[cell.folder] = Planned(cell.digest, (paper, cell.problem_name, cell.curve), cell.cost.seconds)
+        seconds = cell.cost.seconds * cell.problem_entry["init"]["n"] / cell.budget
+        found[cell.initial_folder] = Planned(cell.initial_digest, (paper, cell.problem_name, "initial"), seconds)
+    return found
+
+
+def sample(candidates: Sequence[Candidate], *, seed: int, many: int) -> list[Candidate]:
+    """`many` candidates, in their order; the same for equal candidates and seed, and more of them contain the fewer."""
+    drawn = seeds.rng(seed, "verify").permutation(len(candidates))[:many]
+    return [candidates[i] for i in sorted(drawn)]
+
+
+def judge(candidate: Candidate, root: Path) -> tuple[str, list[str]]:
+    """What becomes of a record that is made again, and lines that say why."""
+    try:
+        recorded = record.read(root / candidate.path)
+    except BadRecord as error:
+        return DAMAGED, [str(error)]
+    try:
+        with tempfile.TemporaryDirectory(prefix="noregret-verify-") as folder:
+            again = rerun(candidate, Path(folder))
+    except (ChildProcessError, BadRecord) as error:
+        return FAILED, [f"could not be made again: {error}"]
+    if again.header["digest"] != recorded.header["digest"]:
+        return OTHER, [f"{OTHER_CODE}: expected digest {recorded.header['digest'][:12]}, got {again.header['digest'][:12]}"]
+    lines = differences(recorded, again)
+    return (DIFFERS, lines) if lines else (AGREES, [])
+
+
+def rerun(candidate: Candidate, folder: Path) -> Record:
+    """The record made anew below an empty folder. Raises ChildProcessError with the last words of a run that failed.
+
+    A process of its own, as in the workflow: nothing that an earlier run has loaded or left in memory can matter. Data and
+    simulators are shared, results are not, so that even the initial design is drawn again.
+    """
+    for shared in ("data", "simulators"):
+        if Path(shared).exists():
+            (folder / shared).symlink_to(Path(shared).resolve())
+    command = [sys.executable, "-m", "workflow.run", *candidate.command]
+    done = subprocess.run(command, cwd=folder, env=_environment(candidate), capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = [line.removeprefix("error: ") for line in done.stderr.splitlines() if line.strip()]
+        raise ChildProcessError(" ".join(said[-3:]) or f"status {done.returncode}")
+    return record.read(folder / candidate.path)
+
+
+def _environment(candidate: Candidate) -> dict[str, str]:
+    """That of this process, with relative places made absolute; a record of substituted data is made from such again."""
+    code = os.pathsep.join(filter(None, [str(resolve.ROOT), os.environ.get("PYTHONPATH")]))
+    substitutes = {"NOREGRET_SUBSTITUTES": "preferred"} if candidate.substitute else {}
+    mirror = os.environ.get("NOREGRET_DATA", "")
+    absolute = {"NOREGRET_DATA": str(Path(mirror).resolve())} if mirror and Path(mirror).exists() else {}
+    return {**substitutes, **os.environ, **absolute, "PYTHONPATH": code}
+
+
+def differences(recorded: Record, again: Record) -> list[str]:
+    """What differs between two records of one run, but for measured times, and on which machines; empty if they agree."""
+    was, now = _outcome(recorded.header), _outcome(again.header)
+    lines = _unequal("column", recorded.columns, again.columns)
+    lines += _unequal("header", was, {name: values for name, values in now.items() if name in was})  # an old one has less
+    here = {"provenance": record.provenance(), **again.header}  # an initial design does not say where it was made
+    return lines and [*lines, f"recorded: {_made(recorded.header)}", f"now:      {_made(here)}"]
+
+
+def _unequal(what: str, recorded: Columns, again: Columns) -> list[str]:
+    """Which columns are not the same, where that begins, and how far each of them goes."""
+    names = [name for name in {**recorded, **again} if not name.startswith("timing.")]
+    both = {name: [f"{of[name].dtype} {of[name].shape}" if name in of else "none" for of in (recorded, again)] for name in names}
+    lines = [f"{what} {name}: expected {was}, got {now}" for name, (was, now) in both.items() if was != now]
+    alike = [name for name, (was, now) in both.items() if was == now]
+    if gaps := [gap for name in alike if (gap := _gap(name, recorded[name], again[name]))]:
+        first = min(gaps, key=lambda gap: gap.row)  # of several in one row the first column
+        lines += [f"begins in {what} {first.column}, row {first.row}: {first.first}"]
+        lines += [f"largest difference of {gap.column}: {gap.largest}" for gap in gaps]
+    return lines
+
+
+def _gap(name: str, recorded: np.ndarray, again: np.ndarray) -> Gap | None:
+    """The difference of two columns of one type and shape, by their bytes: NaN equals itself, -0.0 is not 0.0."""
+    unequal = recorded.view(f"u{recorded.itemsize}") != again.view(f"u{again.itemsize}")
+    if not unequal.any():
+        return None
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(recorded.astype(np.float64) - again.astype(np.float64))
+    apart = np.where(unequal, np.nan_to_num(apart, nan=np.inf), -1.0)
+    first, most = np.unravel_index(unequal.argmax(), unequal.shape), np.unravel_index(apart.argmax(), apart.shape)
+    said = [f"{recorded[at]!s} became {again[at]!s}, {_apart(float(recorded[at]), float(again[at]))}" for at in (first, most)]
+    return Gap(name, int(first[0]), said[0], f"row {most[0]}, {said[1]}")
+
+
+def _apart(one: float, other: float) -> str:
+    """The absolute and the relative size of a difference."""
+    absolute = abs(one - other)
+    if not math.isfinite(absolute):
+        return "not both finite"
+    return f"{absolute:.3g} apart (relative {absolute / max(abs(one), abs(other)) if absolute else 0.0:.3g})"
+
+
+def _outcome(header: Header) -> Columns:
+    """What a header says of the outcome of a run, as columns."""
+    said = {f"recommended {name}": value for name, value in header.get("recommendation", {}).items()}
+    said["best"] = header.get("best")
+    return {name: np.atleast_1d(value) for name, value in said.items() if value is not None}
+
+
+def _made(header: Header) -> str:
+    """Where and with what a record was made."""
+    if not (made := header.get("provenance")):
+        return "on a machine that the record does not name"
+    versions = ", ".join(f"{name} {version}" for name, version in {"python": made["python"], **made["libraries"]}.items())
+    return f"{made['machine']}; {versions}; commit {made['commit']}"
+
+
+def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> int:
+    """Draw, make again, compare and say so; returns the exit status. Raises PlanError."""
+    found = survey(root, record_paths(root, scale=options.scale, papers=papers))
+    kept = [candidate for candidate in found.candidates if candidate.seconds <= options.most_seconds]
+    drawn = sample(kept, seed=options.seed, many=options.records or max(1, round(options.share * len(kept))))
+    print("\n".join(_announced(found, kept, drawn, options)), flush=True)
+    outcomes = Counter[str]()
+    for candidate in [*found.damaged, *drawn]:
+        began = time.monotonic()
+        outcome, lines = judge(candidate, root)
+        outcomes[outcome] += 1
+        said = f"{outcome:8} {candidate.path} ({time.monotonic() - began:.1f} s)"
+        print("\n         ".join([said, *lines]), flush=True)
+    print(summary(outcomes) if outcomes else "nothing to compare: run the workflow, name an --archive, or restrict the draw less")
+    return status(outcomes)
+
+
+def _announced(found: Survey, kept: Sequence[Candidate], drawn: Sequence[Candidate], options: argparse.Namespace) -> list[str]:
+    """What will be made again, what it will cost, and what is left out."""
+    lines = []
+    if found.other:
+        folders = Counter(path.parent.as_posix() for path in found.other)
+        lines = [f"{len(found.other)} records were {OTHER_CODE}: not made again"]
+        lines += [f"         {folder} ({count})" for folder, count in sorted(folders.items())[:SHOWN]]
+        lines += [f"         ... and {len(folders) - SHOWN} more folders"] * (len(folders) > SHOWN)
+    if left := len(found.candidates) - len(kept):
+        lines.append(f"{left} records cost more than {options.most_seconds:g} CPU seconds each: left out")
+    cost = f"they took {sum(candidate.seconds for candidate in drawn) / 60:.1f} CPU minutes, and each start takes some seconds"
+    return [*lines, f"{len(drawn)} of {len(kept)} records are drawn by seed {options.seed}: {cost}"]
+
+
+def summary(outcomes: Mapping[str, int]) -> str:
+    """The agreement in one line."""
+    agree, differ = outcomes.get(AGREES, 0), outcomes.get(DIFFERS, 0)
+    said = {DIFFERS: f"differ{'s' * (differ == 1)}", DAMAGED: "damaged", FAILED: "could not be made again", OTHER: OTHER_CODE}
+    rest = [f"{outcomes[name]} {words}" for name, words in said.items() if outcomes.get(name)]
+    return "; ".join([f"{agree} of {agree + differ} records agree bit for bit", *rest])
+
+
+def status(outcomes: Mapping[str, int]) -> int:
+    """0 if all agree, 1 if something is wrong, 2 if nothing was compared."""
+    if outcomes.get(DIFFERS) or outcomes.get(DAMAGED):
+        return 1
+    if not outcomes.get(AGREES):
+        return 2
+    return 1 if outcomes.get(FAILED) else 0
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m workflow.verify", description=__doc__)
+    parser.add_argument("--share", type=float, default=0.02, help="of the records; at least one is drawn")
+    parser.add_argument("--records", type=int, metavar="N", help="how many, instead of a share")
+    parser.add_argument("--seed", type=int, default=1, help="another one draws other records")
+    parser.add_argument("--scale", default="", help="default: all scales")
+    parser.add_argument("--papers", default="", help="some papers, with commas; default: all")
+    parser.add_argument("--archive", type=Path, metavar="FILE", help="the records of an archive, instead of results/")
+    parser.add_argument("--most-seconds", type=float, default=math.inf, metavar="S", help="draw only what costs no more")
+    options = parser.parse_args(arguments)
+    if not 0 < options.share <= 1 or (options.records is not None and options.records < 1):
+        parser.error(f"expected a share in (0, 1] and at least one record, got {options.share} and {options.records}: correct it")
+    return options
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _options(arguments)
+    try:
+        papers = chosen_papers(options.papers) if options.papers else []
+        if options.archive is None:
+            return verify(Path(), options, papers)
+        with tempfile.TemporaryDirectory(prefix="noregret-archive-") as folder:
+            unpack(options.archive, Path(folder))
+            return verify(Path(folder), options, papers)
+    except (PlanError, BadArchive) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1 if isinstance(error, BadArchive) else 2

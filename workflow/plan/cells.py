@@ -1,0 +1,316 @@
+"""What is planned: cells and studies, each with all its seeds, the jobs that make them, and a paper that has them.
+
+A cell is one algorithm on one problem under one reading and one variant. Everything here is data about runs, which rules, runner
+and reports read; workflow/plan.py makes it from a paper's YAML.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from workflow.plan import costs, resolve
+from workflow.plan import digest as code
+from workflow.plan.costs import Cost
+from workflow.plan.resolve import PlanError, seed_range
+
+DEFAULT = ""  # the reading and the variant of a cell that has none
+RUNNER = ("workflow.run.loop", "workflow.trace.seeds", "workflow.run.designs")
+UNLIMITED = 1 << 30  # of parallel evaluations
+Place = tuple[str, str]  # `problem[@reading]` and `algorithm[@reading][+variant]`
+
+
+class Seeded(ABC):
+    """What has one record for each of its seeds: where they lie, and what a job that makes some of them asks for."""
+
+    seeds: tuple[int, ...]
+
+    @property
+    @abstractmethod
+    def folder(self) -> Path:
+        """Where the records lie."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> Cost:
+        """Seconds and MiB of one seed."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Of the plan's cell or study."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """Of the code that it reaches and its resolved parameters."""
+
+    def record(self, seed: int) -> Path:
+        return self.folder / f"{seed}.parquet"
+
+    @property
+    def seconds(self) -> float:
+        """All seeds."""
+        return len(self.seeds) * self.cost.seconds
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one process makes: some seeds of a study or of a cell, or short runs of several studies or of cells on one problem."""
+
+    parts: tuple[Seeded, ...]
+    seeds: tuple[int, ...]
+
+    @property
+    def marker(self) -> str:
+        """The list of finished records that Snakemake tracks."""
+        return str(self.parts[0].folder / f"seeds-{seed_range(self.seeds)}.json")
+
+    @property
+    def minutes(self) -> int:
+        """A generous time limit, for a cluster."""
+        return 10 + round(3 * len(self.seeds) * sum(part.cost.seconds for part in self.parts) / 60)
+
+    @property
+    def memory_mb(self) -> int:
+        """A generous memory limit, for a cluster."""
+        return 500 + round(1.5 * max(part.cost.mib for part in self.parts))
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all that it makes."""
+        return " ".join(part.digest for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Cell(Seeded):
+    """One algorithm x problem x reading x variant, all seeds; everything that decides its trace is in here."""
+
+    paper: str
+    scale: str
+    problem: str
+    algorithm: str
+    seeds: tuple[int, ...]
+    budget: int
+    problem_entry: Mapping[str, Any] = field(hash=False)
+    algorithm_entry: Mapping[str, Any] = field(hash=False)
+    problem_reading: str = DEFAULT
+    algorithm_reading: str = DEFAULT
+    variant: str = DEFAULT
+
+    @property
+    def problem_name(self) -> str:
+        """`problem[@reading]`: the folder of everything that shares instance and initial design."""
+        return problem_name(self.problem, self.problem_reading)
+
+    @property
+    def curve(self) -> str:
+        """`algorithm[@reading][+variant]`: how figures and claims name this cell on its problem."""
+        return curve_name(self.algorithm, self.algorithm_reading, self.variant)
+
+    @property
+    def folder(self) -> Path:
+        return Path("results", self.scale, self.paper, self.problem_name, self.curve)
+
+    @property
+    def initial_folder(self) -> Path:
+        return self.folder.parent / "initial"
+
+    @property
+    def name(self) -> str:
+        return f"{self.paper}/{self.problem_name}/{self.curve}"
+
+    @cached_property
+    def cost(self) -> Cost:
+        """Seconds and MiB of one seed."""
+        return costs.estimate(self.paper, self.problem, self.curve, self.algorithm, self.budget / self.problem_entry["budget"])
+
+    @property
+    def room(self) -> int:
+        """How many evaluations may run at once: the algorithm's own number of workers, else the problem's."""
+        room = self.algorithm_entry.get("room", self.problem_entry["room"])
+        return UNLIMITED if room == "unlimited" else int(room)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether free workers are given something to do at once, instead of batch by batch."""
+        return bool(self.algorithm_entry.get("execution", self.problem_entry.get("execution")) == "async")
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the code that this run reaches and its resolved parameters; a record with another digest is stale."""
+        engine = ["workflow.run.async_loop"] if self.is_async else []
+        modules = [*self._beginning, *engine, *(f"{package}.{entry['is'].split('.')[0]}" for package, entry in
+                              (("problems", self.problem_entry), ("algorithms", self.algorithm_entry)))]  # fmt: skip
+        chosen = {"algorithm": dict(self.algorithm_entry), "budget": self.budget}
+        return code.digest(modules, {**resolve.problem_identity(self.problem_entry), **chosen})
+
+    @property
+    def _beginning(self) -> tuple[str, ...]:
+        """The runner's modules that decide the first rows."""
+        return RUNNER if self.problem_entry["init"].get("noise", True) else (*RUNNER, "workflow.run.exact_design")
+
+    @cached_property
+    def initial_digest(self) -> str:
+        """Of the problem and its initial design alone, which all algorithms share."""
+        modules = [*self._beginning, f"problems.{self.problem_entry['is'].split('.')[0]}"]
+        return code.digest(modules, resolve.problem_identity(self.problem_entry))
+
+
+@dataclass(frozen=True)
+class Study(Seeded):
+    """A theory check that is no ask/tell run: one function of workflow/studies on one problem, all its seeds."""
+
+    paper: str
+    scale: str
+    id: str
+    seeds: tuple[int, ...]
+    problem: str
+    function: str
+    problem_entry: Mapping[str, Any] = field(hash=False)
+    parameters: Mapping[str, Any] = field(hash=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.paper}/studies/{self.id}"
+
+    @property
+    def folder(self) -> Path:
+        return Path("results", self.scale, self.paper, "studies", self.id)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """Seconds and MiB of one seed."""
+        return costs.estimate(self.paper, "studies", self.id, self.id, 1.0 if self.scale == "paper" else 0.1)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the code that this study reaches and its resolved parameters."""
+        modules = [
+            *RUNNER,
+            f"problems.{self.problem_entry['is'].split('.')[0]}",
+            f"workflow.studies.{self.function.split('.')[0]}",
+            *(f"algorithms.{target.split('.')[0]}" for target in resolve.targets(self.parameters)),
+        ]
+        chosen = {"parameters": dict(self.parameters)}
+        return code.digest(modules, {**resolve.problem_identity(self.problem_entry), **chosen})
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper's YAML at one scale: its cells and studies, and what is drawn and claimed from them."""
+
+    name: str
+    scale: str
+    entry: Mapping[str, Any] = field(hash=False)
+    cells: tuple[Cell, ...]
+    aliases: Mapping[Place, Cell] = field(hash=False)
+    studies: Mapping[str, Study] = field(hash=False)
+    elsewhere: frozenset[Place] = frozenset()  # what only other scales run
+
+    def cell(self, problem: str, curve: str) -> Cell:
+        """The cell behind `algorithm[@reading][+variant]` on a problem. Raises PlanError naming what is known."""
+        try:
+            return self.aliases[problem, curve]
+        except KeyError:
+            known = sorted(other for where, other in self.aliases if where == problem)
+            others = ", only at others" if (problem, curve) in self.elsewhere else ""
+            raise PlanError(
+                f"papers/{self.name}.yaml: no run makes the curve {curve!r} on {problem!r} at scale {self.scale}{others}; "
+                f"known there: {', '.join(known) or 'nothing'}"
+            ) from None
+
+    @property
+    def parts(self) -> list[Cell | Study]:
+        """All cells and studies."""
+        return [*self.cells, *self.studies.values()]
+
+    @cached_property
+    def jobs(self) -> Mapping[str, Job]:
+        """Every job by its marker."""
+        alone: list[Seeded] = [part for part in self.parts if not _is_short(part)]
+        groups: dict[tuple[object, ...], list[Seeded]] = {}
+        for part in self.parts:
+            if _is_short(part):
+                groups.setdefault((part.folder.parent, part.seeds), []).append(part)
+        bundles = [bundle for group in groups.values() for bundle in costs.packed(group, [part.seconds for part in group])]
+        jobs = [Job(tuple(bundle), bundle[0].seeds) for bundle in bundles]
+        jobs += [Job((part,), seeds) for part in alone for seeds in costs.chunks(part.seeds, part.cost.seconds)]
+        return {job.marker: job for job in jobs}
+
+    def markers(self, runs: Iterable[Seeded]) -> list[str]:
+        """The markers of the jobs that make some runs."""
+        wanted = {marker for name in {run.name for run in runs} for marker in self._makers.get(name, [])}
+        return [marker for marker in self.jobs if marker in wanted]
+
+    @cached_property
+    def _makers(self) -> Mapping[str, list[str]]:
+        """The markers of the jobs that make some seeds of a run, by its name."""
+        found: dict[str, list[str]] = {}
+        for marker, job in self.jobs.items():
+            for part in job.parts:
+                found.setdefault(part.name, []).append(marker)
+        return found
+
+    def forget_lost(self, root: Path = Path()) -> None:
+        """Remove the markers of jobs of which a record is not there any more: Snakemake would take them for done."""
+        for marker, job in self.jobs.items():
+            records = (root / part.record(seed) for part in job.parts for seed in job.seeds)
+            if (root / marker).exists() and not all(path.exists() for path in records):
+                with suppress(OSError):  # where nobody can write, the report says which record it misses
+                    (root / marker).unlink(missing_ok=True)
+
+    def on(self, problem: str) -> list[Cell]:
+        """All cells on `problem[@reading]`: they share instance and initial design. Raises PlanError where there is none."""
+        if problem not in self._by_problem:
+            known = sorted(self._by_problem)
+            raise PlanError(f"papers/{self.name}.yaml: unknown problem {problem!r}; known: {', '.join(known)}")
+        return self._by_problem[problem]
+
+    @cached_property
+    def _by_problem(self) -> Mapping[str, list[Cell]]:
+        found: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault(cell.problem_name, []).append(cell)
+        return found
+
+    def initial_marker(self, problem: str) -> str:
+        """The list of the initial designs of all seeds that any cell on this problem needs."""
+        return self._initial_markers[problem]
+
+    @cached_property
+    def _initial_markers(self) -> Mapping[str, str]:
+        return {
+            problem: str(cells[0].initial_folder / f"seeds-{seed_range({seed for cell in cells for seed in cell.seeds})}.json")
+            for problem, cells in self._by_problem.items()
+        }
+
+    def first_cell(self, problem: str) -> Cell:
+        """Some cell on `problem[@reading]`. Raises PlanError."""
+        return self.on(problem)[0]
+
+    def study(self, name: str) -> Study:
+        """The study called `name`. Raises PlanError naming what is known."""
+        if name not in self.studies:
+            raise PlanError(f"papers/{self.name}.yaml: unknown study {name!r}; known: {', '.join(self.studies) or 'none'}")
+        return self.studies[name]
+
+
+def problem_name(problem: str, reading: str) -> str:
+    """`problem[@reading]`."""
+    return f"{problem}@{reading}" if reading else problem
+
+
+def curve_name(algorithm: str, reading: str, variant: str) -> str:
+    """`algorithm[@reading][+variant]`."""
+    return algorithm + (f"@{reading}" if reading else "") + (f"+{variant}" if variant else "")
+
+
+def _is_short(part: Seeded) -> bool:
+    """Whether a run is worth no process of its own."""
+    return part.seconds < costs.SHORT_SECONDS

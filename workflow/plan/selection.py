@@ -1,0 +1,269 @@
+"""Which runs a curve, a panel or a figure means: names from a paper's YAML against its plan, without any numbers.
+
+Snakemake asks this before anything has run, so it imports no numerical library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from workflow.plan.cells import DEFAULT, Cell, Paper, Study
+from workflow.plan.resolve import PlanError
+
+Line = Mapping[str, Any]  # of a section of a paper's YAML
+Remainder = Callable[["Paper", Line], Sequence[object]]  # what a scale leaves of a line
+
+
+def place(paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, variant: str = DEFAULT) -> Cell:
+    """The cell of a curve on a problem under a reading and a variant that its own name leaves open.
+
+    A reading reaches only who has a parameter that it changes; everyone else keeps the default run.
+    """
+    return paper.cell(*_named(paper, problem, curve, reading, variant))
+
+
+def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -> tuple[str, str]:
+    """What the cell is called that `place` looks for. Raises PlanError where there is no such reading."""
+    algorithm, name = algorithm_of(curve), curve
+    known = paper.entry.get("readings", {})
+    if reading and reading not in known:
+        raise PlanError(f"papers/{paper.name}.yaml: unknown reading {reading!r}; known: {', '.join(known)}")
+    if reading and "@" not in curve and _reached(paper, reading, "algorithms", algorithm):
+        head, plus, tail = curve.partition("+")
+        name = f"{head}@{reading}{plus}{tail}"
+    if reading and _reached(paper, reading, "problems", problem):
+        problem = f"{problem}@{reading}"
+    return problem, f"{name}+{variant}" if variant and "+" not in name else name
+
+
+def algorithm_of(curve: str) -> str:
+    """The algorithm in `algorithm[@reading][+variant]`."""
+    return curve.split("@")[0].split("+")[0]
+
+
+def is_cut(paper: Paper, variant: str) -> bool:
+    """Whether this scale leaves out a variant."""
+    kept = paper.entry["scales"][paper.scale].get("variants")
+    return variant != DEFAULT and kept is not None and variant not in kept
+
+
+def is_left_out(
+    paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, variant: str = DEFAULT, relative_to: str = ""
+) -> bool:
+    """Whether this scale leaves out a curve: its variant is cut, or only other scales run it, or what it is divided by, there."""
+    where, name = _named(paper, problem, curve, reading, variant)
+    return is_cut(paper, name.partition("+")[2]) or not paper.elsewhere.isdisjoint([(where, name), (where, relative_to)])
+
+
+def in_scale(paper: Paper, problem: str, curves: Iterable[str], **how: str) -> list[str]:
+    """The curves that this scale does not leave out on a problem; `how` as for `is_left_out`."""
+    return [curve for curve in curves if not is_left_out(paper, problem, curve, **how)]
+
+
+def offered(paper: Paper) -> dict[str, Any]:
+    """The entry of a paper without the figures, ranks, tables and pictures of which this scale leaves out everything."""
+    left: Mapping[str, Remainder] = {"figures": _panels, "ranks": _compared, "tables": _table_runs, "pictures": _pictured}
+    kept = {part: [line for line in paper.entry.get(part, []) if _has(paper, line, of)] for part, of in left.items()}
+    return {**paper.entry, **{part: lines for part, lines in kept.items() if part in paper.entry}}
+
+
+def _has(paper: Paper, line: Line, of: Remainder) -> bool:
+    """Whether something is left of a figure, ranks, a table or a picture; a mistake in it is left to whoever draws it."""
+    try:
+        return bool(of(paper, line))
+    except PlanError:
+        return True
+
+
+def companions(paper: Paper, cell: Cell) -> list[Cell]:
+    """The cells that decide what regret is on the problem of a cell: all of them where the optimum is the best value seen."""
+    if cell.problem_entry.get("optimum") != "best-seen":
+        return [cell]
+    return [cell, *(other for other in paper.on(cell.problem_name) if other is not cell and other.name != cell.name)]
+
+
+def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
+    """Every run whose records a figure reads."""
+    runs: list[Cell | Study] = []
+    for panel in panel_options(paper, name):
+        runs += [paper.study(level["study"]) for level in panel.get("lines", {}).values() if isinstance(level, Mapping)]
+        if "study" in panel:
+            runs.append(paper.study(panel["study"]))
+            continue
+        cells = [cell for _, cell in places(paper, panel)]
+        runs += [companion for cell in cells for companion in companions(paper, cell)]
+        if "relative_to" in panel:
+            runs += [paper.cell(cell.problem_name, panel["relative_to"]) for cell in cells]
+    return runs
+
+
+def figure(paper: Paper, name: str) -> Mapping[str, Any]:
+    entries = {entry["id"]: entry for entry in paper.entry.get("figures", [])}
+    if name not in entries:
+        raise PlanError(f"papers/{paper.name}.yaml: unknown figure {name!r}; known: {', '.join(entries) or 'none'}")
+    return entries[name]
+
+
+def panel_options(paper: Paper, name: str) -> list[dict[str, Any]]:
+    """The keys of each panel over those of its figure; a panel is left out with its variant or with the last of its curves."""
+    kept = _panels(paper, figure(paper, name))
+    if not kept:
+        raise PlanError(f"figure {name}: scale {paper.scale} leaves out all its panels")
+    return kept
+
+
+def _panels(paper: Paper, entry: Line) -> list[dict[str, Any]]:
+    shared = {key: value for key, value in entry.items() if key not in ("title", "where", "note", "panels")}
+    merged = [{**shared, **panel} for panel in entry["panels"]]
+    kept = [panel for panel in merged if not is_cut(paper, panel.get("variant", DEFAULT))]
+    return [panel for panel in kept if "study" in panel or places(paper, panel)]
+
+
+def places(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:
+    """Label and cell of each curve of a panel that this scale does not leave out."""
+    if "problem" not in panel or "metric" not in panel or "curves" not in panel:
+        raise PlanError(f"figure {panel['id']}: a panel needs `problem`, `metric` and `curves` (or `study`, `x` and `y`)")
+    problem, curves, base = panel["problem"], panel["curves"], panel.get("relative_to", "")
+    how = {"reading": panel.get("reading", DEFAULT), "variant": panel.get("variant", DEFAULT)}
+    if panel.get("kind") == "dots":
+        return under_readings(paper, problem, curves, panel.get("readings", ["default"]), relative_to=base)
+    drawn = [(curve, place(paper, problem, curve, **how)) for curve in in_scale(paper, problem, curves, relative_to=base, **how)]
+    controls = in_scale(paper, problem, panel.get("controls", []), relative_to=base)
+    return drawn + [(curve, paper.cell(problem, curve)) for curve in controls]
+
+
+def under_readings(
+    paper: Paper, problem: str, curves: Iterable[str], readings: Iterable[str], *, relative_to: str = ""
+) -> list[tuple[str, Cell]]:
+    """Label and cell of each curve under each reading that is planned for it, the same run only once."""
+    found: dict[str, tuple[str, Cell]] = {}
+    for curve in curves:
+        for reading in readings:
+            for cell in _planned(paper, problem, curve, reading, relative_to):
+                found.setdefault(cell.name, (cell.curve, cell))
+    return list(found.values())
+
+
+def _planned(paper: Paper, problem: str, curve: str, reading: str, relative_to: str = "") -> list[Cell]:
+    """The cell of a curve under a reading; none where this scale leaves it out, or where nothing but a default run is planned."""
+    wanted = DEFAULT if reading == "default" else reading
+    if is_left_out(paper, problem, curve, reading=wanted, relative_to=relative_to):
+        return []
+    if wanted and _named(paper, problem, curve, wanted, DEFAULT) not in paper.aliases:
+        return []
+    return [place(paper, problem, curve, reading=wanted)]
+
+
+def table_cells(paper: Paper, entry: Line) -> list[Cell]:
+    """The cell of each row of a table: the curves on each problem under each planned reading."""
+    readings, base = entry.get("readings", ["default"]), entry.get("relative_to", "")
+    return [
+        cell
+        for problem in entry["problems"]
+        for _, cell in under_readings(paper, problem, entry["curves"], readings, relative_to=base)
+    ]
+
+
+def blocks(entry: Line) -> list[Line]:
+    """The blocks of a table of published numbers. Raises PlanError where a number is that of no curve of the table."""
+    for block in entry.get("blocks", []):
+        if unknown := [name for name in block["published"] if name not in block.get("curves", entry["curves"])]:
+            raise PlanError(
+                f"table {entry['id']}, {block['problem']}: published numbers of {', '.join(unknown)}, "
+                f"expected some of its curves: {', '.join(block.get('curves', entry['curves']))}"
+            )
+    return list(entry.get("blocks", []))
+
+
+def block_cells(paper: Paper, entry: Line, block: Line) -> list[dict[str, Cell]]:
+    """The cell of each curve of a block, for each reading of its table; whom it does not reach keeps the default run."""
+    return [
+        {
+            curve: cell
+            for curve in block.get("curves", entry["curves"])
+            for cell in _planned(paper, block["problem"], curve, reading)
+        }
+        for reading in entry.get("readings", ["default"])
+    ]
+
+
+def _table_runs(paper: Paper, entry: Line) -> Sequence[object]:
+    """What a table is about: its cells, or something that no scale leaves out."""
+    if entry["kind"] == "published":
+        return [cells for block in blocks(entry) for cells in block_cells(paper, entry, block) if cells]
+    return table_cells(paper, entry) if entry["kind"] in ("diagnostics", "feasible") else [entry]
+
+
+def picture(paper: Paper, name: str) -> Mapping[str, Any]:
+    """The line of a picture in the paper's YAML. Raises PlanError naming what is known."""
+    entries = {entry["id"]: entry for entry in paper.entry.get("pictures", [])}
+    if name not in entries:
+        raise PlanError(f"papers/{paper.name}.yaml: unknown picture {name!r}; known: {', '.join(entries) or 'none'}")
+    return entries[name]
+
+
+def picture_cells(paper: Paper, name: str) -> list[Cell]:
+    """Every cell whose records a picture compares, once each. Raises PlanError."""
+    cells = _pictured(paper, picture(paper, name))
+    if not cells:
+        raise PlanError(f"picture {name}: scale {paper.scale} leaves out all its curves")
+    return cells
+
+
+def _pictured(paper: Paper, entry: Line) -> list[Cell]:
+    cells = [paper.cell(entry["problem"], curve) for curve in in_scale(paper, entry["problem"], entry["curves"])]
+    return list({cell.name: cell for cell in cells}.values())
+
+
+def ranks(paper: Paper, name: str) -> Line:
+    """The line of ranks in the paper's YAML. Raises PlanError naming what is known."""
+    entries = {entry["id"]: entry for entry in paper.entry.get("ranks", [])}
+    if name not in entries:
+        raise PlanError(f"papers/{paper.name}.yaml: unknown ranks {name!r}; known: {', '.join(entries) or 'none'}")
+    return entries[name]
+
+
+def complete(run: Mapping[str, Collection[str]], curves: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The problems and curves of which every pair was run, given the curves that were run on each problem.
+
+    First go the problems on which fewer than half of the curves were run, then the curves that a remaining problem lacks.
+    """
+    problems = [problem for problem, there in run.items() if 2 * len(there) >= len(curves)]
+    return problems, [curve for curve in curves if all(curve in run[problem] for problem in problems)]
+
+
+def rank_cells(paper: Paper, name: str) -> dict[str, dict[str, Cell]]:
+    """The cell of each curve on each problem that ranks compare at this scale. Raises PlanError where it leaves nothing."""
+    cells = _ranked(paper, ranks(paper, name))
+    if not cells:
+        raise PlanError(f"ranks {name}: scale {paper.scale} leaves fewer than two problems with two curves to compare")
+    return cells
+
+
+def rank_runs(paper: Paper, name: str) -> list[Cell]:
+    """Every run whose records ranks read."""
+    cells = [cell for row in rank_cells(paper, name).values() for cell in row.values()]
+    return [companion for cell in cells for companion in companions(paper, cell)]
+
+
+def _compared(paper: Paper, entry: Line) -> Sequence[object]:
+    return list(_ranked(paper, entry))
+
+
+def _ranked(paper: Paper, entry: Line) -> dict[str, dict[str, Cell]]:
+    """The complete part of what this scale has of a line of ranks; nothing where there is nothing to compare."""
+    planned = {
+        problem: {curve: place(paper, problem, curve) for curve in in_scale(paper, problem, entry["curves"])}
+        for problem in entry["problems"]
+    }
+    problems, curves = complete(planned, entry["curves"])
+    if min(len(problems), len(curves)) < 2:
+        return {}
+    return {problem: {curve: planned[problem][curve] for curve in curves} for problem in problems}
+
+
+def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:
+    """Whether a reading changes a parameter that this algorithm or problem has."""
+    changes = paper.entry["readings"][reading].get(kind, {})
+    return bool(changes.get(key)) or bool(set(changes.get("*", {})) & set(paper.entry[kind].get(key, {})))

@@ -1,0 +1,300 @@
+"""Who makes a record, and why nobody could: `<seed>.running` and `<seed>.failed` beside its place.
+
+A process holds the lease of a record while it makes it, so that two never write the same one, and touches it all the time. Who
+meets the lease of a living process waits for it: after the workflow was killed its jobs go on, and are waited for. A process
+that was killed leaves its lease behind, which the next one takes over: on its own host it is known to be gone, of another host
+it is when we have watched the file for long and nobody touched it, whatever the clocks of the two say. A run that fails leaves
+its error; the next success removes that.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import logging
+import os
+import platform
+import threading
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from workflow.trace import record
+
+log = logging.getLogger("noregret.lease")
+RENEW = 20.0  # seconds between two touches
+PATIENCE = 120.0  # seconds without a touch after which a process of another host is gone; network file systems show it late
+WAIT = 3600.0  # seconds for which a living process is waited for
+POLL = 1.0  # seconds between two looks at its lease
+
+
+class Refused(RuntimeError):
+    """A record that this process may not make; says who does, or why nobody can, and what to do."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process, on any machine: an id alone is used again, by other processes, other machines and other containers."""
+
+    host: str = ""
+    namespace: str = ""  # of process ids
+    pid: int = 0
+    started: int = 0  # in clock ticks after the machine's; 0 where it does not tell
+    since: str = ""  # UTC
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.host, self.namespace
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it took its lease; 0 where it does not say when."""
+        try:
+            return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds())
+        except ValueError:
+            return 0.0
+
+    def is_alive(self, age: float) -> bool:
+        """Whether it still runs, `age` seconds after it was last seen to touch its lease."""
+        if self.place != this_process().place:
+            return age < PATIENCE
+        found = _started(self.pid)
+        return found is not None and (self.started in (0, found) or found == 0)
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host} (since {self.since})" if self.pid else "a process that it does not name"
+
+
+REMEDY = {errno.ENOSPC: "make room on the disk", errno.EDQUOT: "make room within your quota"}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a run failed: its error, when (UTC), and after how many evaluations it would go on, by its checkpoint."""
+
+    error: str
+    type: str
+    time: str
+    evaluations: int = 0
+
+
+def this_process() -> Owner:
+    """The owner of every lease that this process takes."""
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115, it leads to no path
+    except OSError:
+        namespace = ""
+    return Owner(platform.node(), namespace, os.getpid(), _started(os.getpid()) or 0, _now())
+
+
+def lost(dead: Owner) -> Failure:
+    """What became of a run whose lease is left and whose process is not."""
+    sentence = f"{dead} ended without a word or is not heard of: was it killed, or out of memory?"
+    return Failure(sentence, "Killed", dead.since)
+
+
+def running(made: Path) -> Path:
+    """The lease of a record."""
+    return made.with_suffix(".running")
+
+
+def failed(made: Path) -> Path:
+    """What a failed run leaves in the place of its record."""
+    return made.with_suffix(".failed")
+
+
+def owner(lease: Path) -> tuple[Owner, float] | None:
+    """Who holds a lease and when it was touched, by the clock of its file system; None if nobody does."""
+    try:
+        with lease.open() as file:
+            return _owner(file)
+    except FileNotFoundError:
+        return None
+
+
+def failure(path: Path) -> Failure | None:
+    """What a failed run left; None if there is nothing."""
+    try:
+        return Failure(**json.loads(path.read_text()))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError) as error:
+        return Failure(f"{path} cannot be read ({error}): remove it", "unknown", "")
+
+
+class Watch:
+    """How long a lease has not been touched, by nothing but our own stopwatch."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Owner, float] | None = None
+        self._since = 0.0
+
+    def age(self, owner: Owner, touched: float) -> float:
+        """Seconds since we first saw this owner's last touch."""
+        if (owner, touched) != self._last:
+            self._last, self._since = (owner, touched), time.monotonic()
+        return time.monotonic() - self._since
+
+
+class Lease:
+    """Context manager: this process makes the record at `made`, and no other. Raises Refused.
+
+    An exception within leaves `<seed>.failed` and goes on; being ended (SIGTERM, Ctrl-C) is no failure.
+    """
+
+    def __init__(self, made: Path, *, wait: float = WAIT) -> None:
+        self.made, self.path, self.wait = made, running(made), wait
+        self.saved = 0  # evaluations in the checkpoint
+        self.owner = this_process()
+        self.held = False
+        self._lost: Owner | None = None
+        self._ended = threading.Event()
+        self._beating = threading.Thread(target=self._beat, name=f"lease of {made}", daemon=True)
+
+    def __enter__(self) -> Lease:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._take()
+            self.held = True
+        except OSError as error:
+            read_only = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+            if not (read_only and self.made.exists()):  # what is finished can be used where nobody can write
+                wrong = f"{self.path}: expected a file that can be written, got {error.strerror}"
+                raise Refused(f"{wrong}: {REMEDY.get(error.errno or 0, 'make its folder writable')}, then run again") from None
+        if self.held:
+            self._beating.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if not self.held:
+            return
+        with suppress(OSError):  # the error that ends the run is the one to be seen
+            if error is None:
+                failed(self.made).unlink(missing_ok=True)
+            elif isinstance(error, Exception) and not isinstance(error, Refused):
+                self._tell(error)
+        self.release()
+
+    def release(self) -> None:
+        """Let others have it, whatever became of the run."""
+        self._ended.set()
+        if self._beating is not threading.current_thread() and self._beating.is_alive():
+            self._beating.join()
+        with suppress(OSError):
+            if self._is_mine():
+                self.path.unlink(missing_ok=True)
+
+    def check(self) -> None:
+        """Raise Refused if another process has taken over: this one had stood still for too long."""
+        if self._lost is not None:
+            raise Refused(f"{self.made}: {self._lost} has taken over, since this process stood still: it makes the record")
+
+    def _beat(self) -> None:
+        """Say again and again that the run goes on; take the lease again if somebody removed it."""
+        while not self._ended.wait(RENEW):
+            with suppress(OSError):  # a disk that is full or away for a while
+                if self._is_mine():
+                    os.utime(self.path)
+                elif not self._create() and (found := owner(self.path)) is not None:
+                    self._lost = found[0]
+                    return
+
+    def _take(self) -> None:
+        """Create the lease, or take over that of a process which is gone. Raises Refused, OSError."""
+        watch = Watch()
+        began = time.monotonic()
+        told = False
+        while not self._create():
+            found = owner(self.path)
+            if found is None:
+                continue
+            if self._is_this(found[0]) or not found[0].is_alive(watch.age(*found)):
+                if self._take_over(found):
+                    return
+                continue
+            if time.monotonic() - began >= self.wait:
+                raise Refused(
+                    f"{self.made}: {found[0]} is making it, waited for {self.wait:.0f} s: wait for it or cancel it, then run "
+                    f"again; if it is dead, remove {self.path.name} beside the record"
+                )
+            if not told:
+                log.warning("%s: waits for %s, which is making it", self.made, found[0])
+                told = True
+            time.sleep(POLL)
+
+    def _create(self) -> bool:
+        """Whether the lease was free and is ours now."""
+        try:
+            file = self.path.open("x")
+        except FileExistsError:
+            return False
+        try:
+            with file:
+                file.write(self._text())
+        except OSError:  # a full disk: who comes next must not wait for a lease of nobody
+            self.path.unlink(missing_ok=True)
+            raise
+        return True
+
+    def _take_over(self, dead: tuple[Owner, float]) -> bool:
+        """Whether the lease of a process that is gone is ours now; if not, somebody was faster. Raises OSError."""
+        try:
+            with self.path.open("r+") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)  # of several that found it dead, one is first: the others see a living owner
+                if not os.path.samestat(os.fstat(file.fileno()), self.path.stat()) or _owner(file) != dead:
+                    return False
+                file.seek(0)
+                file.truncate()
+                file.write(self._text())
+                file.flush()
+                return True
+        except FileNotFoundError:
+            return False
+
+    def _is_this(self, other: Owner) -> bool:
+        return (other.place, other.pid, other.started) == (self.owner.place, self.owner.pid, self.owner.started)
+
+    def _is_mine(self) -> bool:
+        found = owner(self.path)
+        return found is not None and self._is_this(found[0])
+
+    def _text(self) -> str:
+        return json.dumps(asdict(self.owner)) + "\n"
+
+    def _tell(self, error: Exception) -> None:
+        told = Failure(str(error) or type(error).__name__, type(error).__name__, _now(), self.saved)
+        with record.atomic(failed(self.made)) as temporary:
+            temporary.write_text(json.dumps(asdict(told), indent=1) + "\n")
+
+
+def _owner(file: TextIO) -> tuple[Owner, float]:
+    """Who an open lease names and when it was touched; nobody by name where it is not written to the end."""
+    touched = os.fstat(file.fileno()).st_mtime
+    try:
+        return Owner(**json.loads(file.read())), touched
+    except (ValueError, TypeError):
+        return Owner(), touched
+
+
+def _started(pid: int) -> int | None:
+    """When a process started, in clock ticks; 0 where the machine does not tell, None if there is no such process."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except PermissionError:
+        pass  # another user's
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # the name before it may contain anything
+    except OSError:
+        return 0
+    return None if fields[0] in "ZX" else int(fields[19])  # one that has ended, but was not waited for, makes nothing
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,235 @@
+"""What a report folder holds of one paper, ready for its pages."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from workflow.judge import render
+from workflow.plan import resolve
+from workflow.plan.resolve import PlanError
+from workflow.site import matching, text
+from workflow.site.reference import ORDER
+from workflow.site.text import Sheet
+
+Entry = Mapping[str, Any]
+WIDE = 1.6
+SECTIONS = ("figures", "ranks", "pictures", "tables")
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One comparison of a claim in words: what was compared, the effect with its interval, p-values, seeds."""
+
+    what: str
+    effect: str
+    holds: bool
+    p: str
+    p_flip: str
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim with its verdict, as verdicts.json has it."""
+
+    entry: Entry
+
+    @property
+    def id(self) -> str:
+        return str(self.entry["id"])
+
+    @property
+    def verdict(self) -> str:
+        return str(self.entry["verdict"])
+
+    def under(self, reading: str) -> str:
+        """What is observed under a reading; empty where that was not judged."""
+        judged = self.entry["readings"].get(reading, {})
+        return str(judged["observed"]) if isinstance(judged, Mapping) and judged else ""
+
+    @cached_property
+    def effects(self) -> list[Effect]:
+        """All comparisons, the weakest first: those on the wrong side, then by falling p."""
+        found = sorted(self.entry["comparisons"], key=lambda each: (each["holds"], -_p(each)))
+        return [
+            Effect(each["what"], _effect(each), each["holds"], _number(each["p_holm"]), _number(each["p_flip"]), each["n"])
+            for each in found
+        ]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure, picture or table: its file, its words, and the claims that it decides."""
+
+    id: str
+    kind: str
+    title: str
+    where: str
+    note: str
+    claims: Sequence[Claim]
+    image: str = ""
+    size: tuple[int, int] = (0, 0)  # of the image, in pixels
+    moving: str = ""
+    interactive: str = ""
+    sheet: Sheet | None = None
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether there is no room for words beside it: a table, or an image wider than 1.6 times its height."""
+        return not self.image or self.size[0] > WIDE * self.size[1]
+
+    @property
+    def alt(self) -> str:
+        """What the picture shows, for those who cannot see it."""
+        heading = f"{self.title} ({self.where})" if self.where else self.title
+        panels = f": {self.note}" if self.note else ""
+        return f"{heading}{panels}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """One paper: what its YAML registers, its verdicts, and the files of its folder."""
+
+    name: str
+    folder: Path
+    entry: Entry
+    verdicts: Entry
+    runs: Entry
+
+    @property
+    def head(self) -> Entry:
+        return self.entry["paper"]
+
+    @property
+    def label(self) -> str:
+        """What people call the paper."""
+        return str(self.head.get("label", self.name))
+
+    @property
+    def scale(self) -> str:
+        return str(self.verdicts["scale"])
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        return [Claim(entry) for entry in self.verdicts["claims"]]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How many claims have each verdict, in the order of the ledger."""
+        found = Counter(claim.verdict for claim in self.claims)
+        return {verdict: found[verdict] for verdict in ORDER}
+
+    @cached_property
+    def shown(self) -> list[Shown]:
+        """Everything that the folder has of the figures, pictures and tables in the YAML, in its order."""
+        lines = [(section, line) for section in SECTIONS for line in self.entry.get(section, [])]
+        there = [(section, line) for section, line in lines if self._has(line["id"])]
+        beside = self._decided([line for _, line in there])
+        return [self._shown(section, line, beside[line["id"]]) for section, line in there]
+
+    @cached_property
+    def claims_alone(self) -> list[Claim]:
+        """The claims that no figure, picture or table of the folder decides."""
+        placed = {claim.id for each in self.shown for claim in each.claims}
+        return [claim for claim in self.claims if claim.id not in placed]
+
+    @property
+    def undrawn(self) -> list[Entry]:
+        """The figures, pictures and tables of the YAML that the folder lacks."""
+        return [line for section in SECTIONS for line in self.entry.get(section, []) if not self._has(line["id"])]
+
+    @property
+    def cpu_seconds(self) -> float:
+        return float(sum(run["cpu_seconds"] or 0 for run in self._all_runs))
+
+    @property
+    def seeds(self) -> list[int]:
+        """The smallest and the largest number of seeds that a run has."""
+        numbers = sorted(len(run["trace_sha256"]) for run in self._all_runs)
+        return [numbers[0], numbers[-1]] if numbers else []
+
+    @property
+    def records(self) -> int:
+        return sum(len(run["trace_sha256"]) for run in self._all_runs)
+
+    @property
+    def data(self) -> list[str]:
+        """What the runs were made of: `real`, substitutes by name; `none` where a problem needs no data."""
+        said = {claim.entry["data"] for claim in self.claims} if not self.runs else {run["data"] for run in self._all_runs}
+        return sorted({part for status in said for part in status.split("; ") if part})
+
+    @property
+    def problems(self) -> list[str]:
+        """The names of the run-sets: all runs on one problem, under one reading of it."""
+        return list(dict.fromkeys(run["problem"] for run in self.runs.get("runs", [])))
+
+    def on(self, problem: str) -> list[Entry]:
+        return [run for run in self.runs["runs"] if run["problem"] == problem]
+
+    @property
+    def _all_runs(self) -> list[Entry]:
+        return [*self.runs.get("runs", []), *self.runs.get("studies", [])]
+
+    def _has(self, name: str) -> bool:
+        return any((self.folder / f"{name}.{kind}").exists() for kind in ("png", "md"))
+
+    def _decided(self, lines: Sequence[Entry]) -> dict[str, list[str]]:
+        return matching.decided_by(self.entry.get("claims", []), lines)
+
+    def _shown(self, section: str, line: Entry, beside: Sequence[str]) -> Shown:
+        name = str(line["id"])
+        claims = [claim for claim in self.claims if claim.id in beside]
+        files = {kind: f"{name}.{kind}" if (self.folder / f"{name}.{kind}").exists() else "" for kind in ("png", "gif", "json")}
+        sheet = text.sheet((self.folder / f"{name}.md").read_text()) if not files["png"] else None
+        title = text.mathematics(line.get("title", name.replace("-", " ")))
+        return Shown(
+            id=name, kind=section, title=title, where=line.get("where", ""), note=text.mathematics(line.get("note", "")),
+            claims=claims, image=files["png"], size=_size(self.folder / files["png"]) if files["png"] else (0, 0),
+            moving=files["gif"], interactive=files["json"], sheet=sheet,
+        )  # fmt: skip
+
+
+def _size(picture: Path) -> tuple[int, int]:
+    """Width and height of a PNG: its first chunk says both."""
+    with picture.open("rb") as file:
+        width, height = struct.unpack(">II", file.read(24)[16:])
+    return width, height
+
+
+def reports(root: Path, papers: Sequence[str] = ()) -> list[Report]:
+    """The papers, some or all, that have verdicts below a folder. Raises PlanError where one that is asked for has none."""
+    found = [path.parent for path in sorted(root.glob("*/verdicts.json")) if not papers or path.parent.name in papers]
+    lacking = sorted(set(papers) - {folder.name for folder in found})
+    if not found or lacking:
+        raise PlanError(
+            f"expected {root}/<paper>/verdicts.json{' of ' if lacking else ''}{', '.join(lacking)}, found none: "
+            "run make figures first, or name another folder"
+        )
+    return [_report(folder) for folder in found]
+
+
+def _report(folder: Path) -> Report:
+    runs = folder / "runs.json"
+    verdicts = json.loads((folder / "verdicts.json").read_text())
+    inventory = json.loads(runs.read_text()) if runs.exists() else {}
+    return Report(folder.name, folder, resolve.read(folder.name), verdicts, inventory)
+
+
+def _effect(comparison: Entry) -> str:
+    numbers = [_number(comparison[name]) for name in ("effect", "low", "high")]
+    return f"{comparison['kind']} {numbers[0]} [{numbers[1]}, {numbers[2]}]"
+
+
+def _number(value: float | None) -> str:
+    return render.number(float("nan") if value is None else value)
+
+
+def _p(comparison: Entry) -> float:
+    return 2.0 if comparison["p_holm"] is None else float(comparison["p_holm"])

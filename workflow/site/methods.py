@@ -1,0 +1,129 @@
+"""The page of an algorithm: its source, what the source cites, its parameters, where it is used, and how fast it is."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from workflow.judge import render
+from workflow.plan import costs
+from workflow.plan.resolve import ROOT
+from workflow.site.folder import Report
+
+CITED = re.compile(r"#.*?(?:\b(?:eqs?\.|Alg\.|Algorithm|Thms?\.|Theorem|Lemmas?|App\.|Sec\.|Cor\.|Def\.|Prop\.)\s?|eq\. ?\()")
+NO_PAGE = ("__init__", "api")
+
+
+@dataclass(frozen=True)
+class Use:
+    """One name in the legend of a paper, with the values that the paper gives its parameters."""
+
+    paper: str
+    name: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Measured CPU seconds of one seed."""
+
+    paper: str
+    problem: str
+    curve: str
+    seconds: float
+    evaluations: int
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One file of algorithms/."""
+
+    name: str
+    about: str
+    classes: Sequence[str]
+    source: Markup
+    cited: Sequence[tuple[int, str]]
+    uses: Sequence[Use]
+    speeds: Sequence[Speed]
+
+    @property
+    def parameters(self) -> list[str]:
+        """All parameters that any paper names, in the order of the first."""
+        return list(dict.fromkeys(name for use in self.uses for name in use.values))
+
+    @property
+    def headline(self) -> str:
+        return self.about.split("\n")[0]
+
+
+def algorithms(reports: Sequence[Report], root: Path = ROOT) -> list[Algorithm]:
+    """A page for each file of algorithms/."""
+    files = [path for path in sorted((root / "algorithms").glob("*.py")) if path.stem not in NO_PAGE]
+    return [_algorithm(path, reports) for path in files]
+
+
+def styles() -> str:
+    """The colours of highlighted source."""
+    return str(HtmlFormatter(style="xcode").get_style_defs(".source"))
+
+
+def _algorithm(path: Path, reports: Sequence[Report]) -> Algorithm:
+    code = path.read_text()
+    tree = ast.parse(code)
+    classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and _is_optimizer(node)]
+    form = HtmlFormatter(linenos="inline", lineanchors="line", anchorlinenos=True, wrapcode=True)
+    uses = [use for report in reports for use in _uses(path.stem, report)]
+    return Algorithm(
+        name=path.stem,
+        about=ast.get_docstring(tree) or "",
+        classes=classes,
+        source=Markup(highlight(code, PythonLexer(), form)),  # escapes what it highlights
+        cited=list(_cited(code)),
+        uses=uses,
+        speeds=[speed for report in reports for speed in _speeds(report, {use.name for use in uses if use.paper == report.name})],
+    )
+
+
+def _is_optimizer(node: ast.ClassDef) -> bool:
+    return any(isinstance(base, ast.Name) and base.id == "Optimizer" for base in node.bases)
+
+
+def _cited(code: str) -> Iterable[tuple[int, str]]:
+    """(line, comment) of the comments at the ends of lines that cite a place in a paper."""
+    for number, line in enumerate(code.splitlines(), 1):
+        head, mark, comment = line.partition("  # ")
+        if mark and head.strip() and CITED.search(f"# {comment}"):
+            yield number, comment.strip()
+
+
+def _uses(module: str, report: Report) -> Iterable[Use]:
+    for name, entry in report.entry["algorithms"].items():
+        if entry["is"].split(".")[0] == module:
+            yield Use(report.name, name, {key: in_a_line(value) for key, value in entry.items() if key != "is"})
+
+
+def in_a_line(value: Any) -> str:
+    """A value of a paper's YAML in one line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {in_a_line(part)}" for key, part in value.items())
+    if isinstance(value, list):
+        return f"[{', '.join(map(in_a_line, value))}]"
+    return render.number(value) if isinstance(value, float) else str(value)
+
+
+def _speeds(report: Report, names: set[str]) -> Iterable[Speed]:
+    """What the table of measured costs says of the default curves of some names."""
+    for problem, curves in costs.table().get(report.name, {}).items():
+        known = report.entry["problems"].get(problem.split("@")[0])
+        for curve, (seconds, _) in curves.items() if known else []:
+            if curve in names:
+                yield Speed(report.name, problem, curve, seconds, known["budget"])

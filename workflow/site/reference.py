@@ -1,0 +1,148 @@
+"""Draw and commit what has been run: `python -m workflow.reference [PAPERS] [--cores N]`, called by `make reference`.
+
+For each paper the largest scale that has records is drawn from whatever seeds are there, and figures/reference/<paper>/ is
+replaced by its pictures, tables, verdicts and compact records; then the generated parts of README.md are written anew.
+`--check` draws nothing: it fails where README.md does not say what figures/reference holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from workflow.judge import sensitivity
+from workflow.plan.cells import Paper
+from workflow.plan.expand import chosen_papers, load
+from workflow.plan.resolve import PlanError, read
+from workflow.site.text import mathematics
+
+KINDS = (".png", ".gif", ".md", ".json")
+ORDER = ("reproduced", "direction only", "not reproduced", "undecided")
+REFERENCE = Path("figures", "reference")
+THUMBNAILS = 3  # of each paper in the gallery
+Task = tuple[str, list[str]]  # a module of workflow/ and the arguments of its main
+
+
+def draw(name: str, folder: Path, cores: int) -> str:
+    """Draw the report of one paper into a folder, from the records that are there; returns their scale. Raises PlanError."""
+    paper = largest(name)
+    shared = ["--scale", paper.scale, "--partial", "-o", str(folder)]
+    shown = [("draw.plots", "figures"), ("draw.ranks", "ranks"), ("draw.tabulate", "tables"), ("draw.picture", "pictures")]
+    tasks = [(module, [name, line["id"], *shared]) for module, section in shown for line in paper.entry.get(section, [])]
+    tasks += [("operate.inventory", [name, *shared]), ("judge.ledger", [name, *shared])]
+    with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
+        failed = [task for task, status in zip(tasks, pool.map(_run, tasks), strict=True) if status]
+    blocking = [task for task in failed if task[0] not in ("draw.picture", "draw.ranks")]  # one of no runs at all is left out
+    if blocking:
+        said = "; ".join(f"python -m workflow.{module} {' '.join(arguments)}" for module, arguments in blocking[:3])
+        raise PlanError(f"{name}: {len(blocking)} of {len(tasks)} parts could not be made, the committed report stays: {said}")
+    sensitivity.main([name, "--scale", paper.scale, "--partial", "--verdicts", str(folder / "verdicts.json"), "-o", str(folder)])
+    return paper.scale
+
+
+def largest(name: str) -> Paper:
+    """The plan of a paper at the last of its scales that has records. Raises PlanError where none has."""
+    for scale in reversed(list(read(name)["scales"])):
+        if any(Path("results", scale, name).rglob("*.parquet")):
+            return load(name, scale)
+    raise PlanError(f"{name}: expected records in results/<scale>/{name}/, found none: run make figures PAPERS={name} first")
+
+
+def replace(name: str, drawn: Path) -> Path:
+    """Put a drawn report in the place of the committed one; what shows nothing is left out."""
+    kept = REFERENCE / name
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir(parents=True)
+    empty = {path.stem for path in drawn.glob("*.json") if _is_empty(path)}
+    for path in sorted(drawn.iterdir()):
+        if path.suffix in KINDS and path.stem not in empty:
+            shutil.copyfile(path, kept / path.name)
+    return kept
+
+
+def sections() -> dict[str, list[str]]:
+    """The generated parts of README.md by their names."""
+    return {"verdicts": counts(), "gallery": gallery()}
+
+
+def counts() -> list[str]:
+    """The verdicts of every committed report, counted."""
+    lines = [f"| paper | scale | {' | '.join(ORDER)} |", f"| --- | --- |{' ---: |' * len(ORDER)}"]
+    for path in sorted(REFERENCE.glob("*/verdicts.json")):
+        report = json.loads(path.read_text())
+        count = Counter(claim["verdict"] for claim in report["claims"])
+        name = f"[{report['paper']}]({path.with_suffix('.md')})"
+        lines.append(f"| {name} | {report['scale']} | {' | '.join(str(count[verdict]) for verdict in ORDER)} |")
+    return lines
+
+
+def gallery() -> list[str]:
+    """The first figures of every committed report, small, and how many more there are."""
+    lines = ["| paper | figures | |", "| --- | --- | --- |"]
+    for path in sorted(REFERENCE.glob("*/verdicts.json")):
+        entry = read(path.parent.name)
+        drawn = [(line, path.parent / f"{line['id']}.png") for line in [*entry.get("figures", []), *entry.get("pictures", [])]]
+        there = [(line, picture) for line, picture in drawn if picture.exists()]
+        small = " ".join(_thumbnail(line, picture) for line, picture in there[:THUMBNAILS])
+        lines.append(f"| {path.parent.name} | {small} | [all {len(there)}]({path.parent}) |")
+    return lines
+
+
+def put(readme: str, name: str, lines: Iterable[str]) -> str:
+    """README.md with one generated part written anew; one without its marks stays as it is."""
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    head, mark, rest = readme.partition(begin)
+    return "\n".join([head + begin, *lines, end + rest.partition(end)[2]]) if mark else readme
+
+
+def _run(task: Task) -> int:
+    module, arguments = task
+    return int(importlib.import_module(f"workflow.{module}").main(arguments))
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a figure shows nothing, since none of its runs was made."""
+    panels = json.loads(path.read_text()).get("panels")
+    return panels is not None and not any(panel["lines"] or panel["dots"] for panel in panels)
+
+
+def _thumbnail(line: dict[str, str], picture: Path) -> str:
+    said = mathematics(f"{line.get('title', line['id'])} ({line.get('where', '')})").replace('"', "'").replace("|", " ")
+    return f'<a href="{picture}"><img src="{picture}" alt="{said}" width="200"></a>'
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m workflow.reference", description=__doc__)
+    parser.add_argument("papers", nargs="?", default="", help="with commas; default: all")
+    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--check", action="store_true", help="only say whether README.md is up to date")
+    options = parser.parse_args(arguments)
+    status = 0
+    for name in [] if options.check else chosen_papers(options.papers):
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                scale = draw(name, Path(folder), options.cores)
+                print(f"wrote {replace(name, Path(folder))}, scale {scale}", file=sys.stderr)
+        except PlanError as error:
+            print(f"error: {error}", file=sys.stderr)
+            status = 1
+    readme = Path("README.md")
+    before = after = readme.read_text()
+    for part, lines in sections().items():
+        after = put(after, part, lines)
+    if options.check and before != after:
+        print("error: README.md does not say what figures/reference holds: run python -m workflow.reference", file=sys.stderr)
+        return 1
+    if before != after:
+        readme.write_text(after)
+    return status

@@ -1,0 +1,213 @@
+"""The record of one run: a trace (hashed, bit-identical for one seed), timing columns, and provenance.
+
+A record is a parquet file with one row per evaluation and a JSON header in the schema metadata. The trace hash
+covers every column except `timing.*`, a seal header and timings as well; both are checked whenever a record is read.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from workflow import ROOT
+
+KEY = b"noregret"
+SEAL = "record_sha256"  # of header and all columns; records of before it was introduced have none
+LIBRARIES = ("numpy", "scipy", "pyarrow")
+OPTIONAL = {  # and their modules; named if a run loads them
+    "torch": "torch",
+    "gpytorch": "gpytorch",
+    "scikit-learn": "sklearn",
+    "gymnasium": "gymnasium",
+    "mujoco": "mujoco",
+    "camb": "camb",
+}
+TIMEOUT = "timeout"  # the status of a run that an evaluation ended which took too long
+FINAL = ("complete", TIMEOUT)  # of runs that are not continued
+Columns = dict[str, NDArray]
+
+
+class BadRecord(RuntimeError):
+    """A file in results/ that is not the record it should be."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run as read from disk: its header and its columns (n rows each; vector columns are (n, k))."""
+
+    header: Mapping[str, Any]
+    columns: Columns
+
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+
+def trace_hash(columns: Columns) -> str:
+    """sha256 over names, shapes and bytes of the trace columns in name order; timing is left out."""
+    total = hashlib.sha256()
+    for name in sorted(columns):
+        if not name.startswith("timing."):
+            values = np.ascontiguousarray(columns[name])
+            total.update(f"{name}:{values.dtype.str}:{values.shape}".encode())
+            total.update(values.tobytes())
+    return total.hexdigest()
+
+
+def write(path: Path, header: Mapping[str, Any], columns: Columns) -> str:
+    """Write a record beside `path` and rename it into place; returns the trace hash."""
+    digest = trace_hash(columns)
+    rows = len(next(iter(columns.values())))
+    full = {**header, "rows": rows, "trace_sha256": digest}
+    full |= {SEAL: _seal(full, columns)}
+    arrays = [_to_arrow(values) for values in columns.values()]
+    table = pa.Table.from_arrays(arrays, names=list(columns)).replace_schema_metadata({KEY: json.dumps(full)})
+    with atomic(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+    return digest
+
+
+def read(path: Path) -> Record:
+    """Read and verify a record. Raises BadRecord, which says what was expected, found and what to do."""
+    try:
+        table = pq.read_table(path)
+        names = table.column_names
+    except FileNotFoundError:
+        raise BadRecord(f"{path}: expected a record, found no file: run the workflow again to make it") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise BadRecord(
+            f"{path}: expected a record, found a file that is no readable parquet ({error}): "
+            "it is half-written or foreign; move it away and run again"
+        ) from None
+    header = _header(table.schema)
+    if not {"trace_sha256", "rows"} <= header.keys():
+        raise BadRecord(f"{path}: expected a record, found a parquet file without a readable header: move it away, run again")
+    columns = {name: _to_numpy(column) for name, column in zip(names, table.columns, strict=True)}
+    found = trace_hash(columns)
+    if found != header["trace_sha256"] or len(table) != header["rows"]:
+        raise BadRecord(
+            f"{path}: expected {header['rows']} rows with trace {header['trace_sha256'][:12]}, found {len(table)} rows "
+            f"with {found[:12]}: the file was changed after it was written; move it away and run again"
+        )
+    if SEAL in header and _seal(header, columns) != header[SEAL]:
+        raise BadRecord(
+            f"{path}: expected header and timings with sha256 {header[SEAL][:12]}, found others: the file was changed "
+            "after it was written; move it away and run again"
+        )
+    return Record(header, columns)
+
+
+def sweep(path: Path) -> None:
+    """Remove what writers of a record left that were killed while they wrote it; only who makes it may do that."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        part.unlink(missing_ok=True)
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """The JSON header alone, without reading or verifying the rows; {} if there is none."""
+    try:
+        return _header(pq.read_schema(path))
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return {}
+
+
+def _seal(header: Mapping[str, Any], columns: Columns) -> str:
+    """sha256 over the header as JSON, but for the seal itself, and over all columns."""
+    plain = json.loads(json.dumps({name: value for name, value in header.items() if name != SEAL}))
+    total = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
+    for name in sorted(columns):
+        total.update(name.encode())
+        total.update(np.ascontiguousarray(columns[name]).tobytes())
+    return total.hexdigest()
+
+
+def _header(schema: pa.Schema) -> dict[str, Any]:
+    """The JSON header in a schema; {} where it is missing or damaged."""
+    try:
+        found = json.loads((schema.metadata or {}).get(KEY, b"{}"))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+class atomic:
+    """Context manager: a temporary path beside the target, renamed over it on success, removed on failure."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> Path:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part")
+        os.close(handle)
+        self.temporary = Path(name)
+        return self.temporary
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self.temporary.unlink(missing_ok=True)
+            return
+        with self.temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        self.temporary.chmod(0o644)  # mkstemp makes it private, a shared results folder must be readable
+        self.temporary.replace(self.path)
+
+
+def provenance() -> dict[str, Any]:
+    """Where and with what a record was made: versions, machine, threads, commit."""
+    return {
+        "python": sys.version.split()[0],
+        "libraries": {name: version(name) for name in (*LIBRARIES, *_loaded())},
+        "machine": f"{platform.system()} {platform.machine()}, {_cpu()}, {os.cpu_count()} cores",
+        "threads": 1,
+        "commit": _commit(),
+    }
+
+
+def _loaded() -> list[str]:
+    return [name for name, module in OPTIONAL.items() if module in sys.modules]
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def _commit() -> str:
+    try:
+        command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+        head = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "unknown"
+    return head.stdout.strip() if head.returncode == 0 else "unknown"
+
+
+def _to_arrow(values: NDArray) -> pa.Array:
+    if values.ndim == 1:
+        return pa.array(values)
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+
+
+def _to_numpy(column: pa.ChunkedArray) -> NDArray:
+    if pa.types.is_fixed_size_list(column.type):
+        flat = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        return flat.reshape(-1, column.type.list_size)
+    return column.to_numpy()
