@@ -1,4 +1,6 @@
-"""Bayesian-optimization algorithms, one file per method: the listing is the legend of the figures."""
+"""Bayesian-optimization algorithms, one file per method:
+the listing is the legend of the figures.
+"""
 
 from __future__ import annotations
 
@@ -14,5 +16,7 @@ def load(name: str) -> type[Optimizer]:
     module, _, cls = name.partition(".")
     found = getattr(importlib.import_module(f"algorithms.{module}"), cls, None)
     if found is None:
-        raise LookupError(f"expected a class {cls!r} in algorithms/{module}.py, found none: check the `is:` line")
+        raise LookupError(
+            f"expected a class {cls!r} in algorithms/{module}.py, found none: check the `is:` line"
+        )
     return found

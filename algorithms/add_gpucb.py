@@ -1,7 +1,8 @@
 """ADD-GPUCB: an upper confidence bound for every variable alone (kandasamy2015addgpucb, Sec. 4).
 
-Factors of one variable do not overlap, so that their sum is greatest where each of them is: one search on [0,1] a variable.
-Paper -> here:  f^(j) -> factors of one variable each,  beta_t -> exploration,  d -> dims of that rule
+Factors of one variable do not overlap, so that their sum is greatest where each of them is: one
+search on [0,1] a variable. Paper -> here:  f^(j) -> factors of one variable each,  beta_t ->
+exploration,  d -> dims of that rule
 """
 
 from __future__ import annotations
@@ -29,20 +30,42 @@ class ADDGPUCB(Optimizer):
     domain: Box
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        beta: str, share: float, delta: float, points_per_axis: float, beta_dims: str, grid: int,
-        outputscale: float, lengthscale: float, noise: float, least_noise: float, fit_rate: float, fit_steps: int,
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        beta: str,
+        share: float,
+        delta: float,
+        points_per_axis: float,
+        beta_dims: str,
+        grid: int,
+        outputscale: float,
+        lengthscale: float,
+        noise: float,
+        least_noise: float,
+        fit_rate: float,
+        fit_steps: int,
         new_fit_steps: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(domain, rng)
         if grid < 2:
             raise ValueError(f"grid: expected at least 2 points, got {grid}")
-        self.exploration = Exploration(beta, share=share, delta=delta, points_per_axis=points_per_axis)
+        self.exploration = Exploration(
+            beta, share=share, delta=delta, points_per_axis=points_per_axis
+        )
         self.dims = domain.d if chosen(DIMS, beta_dims, "beta_dims") else 1
         self.grid = grid
         self.fits = Fits(
-            outputscale, lengthscale, noise, least_noise, fit_rate, fit_steps, new_fit_steps, "first-values"
-        )  # fmt: skip
+            outputscale,
+            lengthscale,
+            noise,
+            least_noise,
+            fit_rate,
+            fit_steps,
+            new_fit_steps,
+            "first-values",
+        )
         self.factors = singletons(domain.d)
         self.solved: Solved | None = None
 
@@ -55,7 +78,9 @@ class ADDGPUCB(Optimizer):
         grid = np.broadcast_to(np.linspace(0.0, 1.0, self.grid), (self.domain.d, self.grid))
         coarse = best(bucket, grid, width)
         # an odd number of points, so that the coarse one is among them
-        finer = np.clip(coarse[:, None] + np.linspace(-1.0, 1.0, self.grid | 1) / (self.grid - 1), 0.0, 1.0)
+        finer = np.clip(
+            coarse[:, None] + np.linspace(-1.0, 1.0, self.grid | 1) / (self.grid - 1), 0.0, 1.0
+        )
         return best(bucket, finer, width)[None]
 
     def tell(self, query: Array, obs: Observation) -> None:
@@ -69,7 +94,11 @@ class ADDGPUCB(Optimizer):
 
     def report(self) -> dict[str, float]:
         """Noise variance and log evidence, both in standardised units."""
-        return {} if self.solved is None else {"noise": self.solved.kernel.noise, "log_evidence": self.solved.log_evidence}
+        return (
+            {}
+            if self.solved is None
+            else {"noise": self.solved.kernel.noise, "log_evidence": self.solved.log_evidence}
+        )
 
 
 def best(bucket: Bucket, points: Array, width: float) -> Array:

@@ -1,7 +1,7 @@
 """The nouns that every optimizer and every problem share.
 
-Conventions: maximise y; feasible means g <= 0; optimizers live in [0,1]^d or on the rows of a table;
-X is (n, d), y is (n,), g is (n, m), all float64; randomness is an argument.
+Conventions: maximise y; feasible means g <= 0; optimizers live in [0,1]^d or on the rows of a
+table; X is (n, d), y is (n,), g is (n, m), all float64; randomness is an argument.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Arms:
-    """A finite set of candidates, the rows of `points` (A, d); a query is an int array of shape (q,)."""
+    """A finite set of candidates, the rows of `points` (A, d); a query is an int array of shape
+    (q,).
+    """
 
     points: Array
     neighbours: Callable[[int], Indices] | None = None
@@ -41,7 +43,9 @@ Domain = Box | Arms
 
 @dataclass(frozen=True)
 class Observation:
-    """What q queries showed: y (q,) to maximise, g (q, m) feasible where <= 0, factor_values (q, n)."""
+    """What q queries showed: y (q,) to maximise, g (q, m) feasible where <= 0, factor_values (q,
+    n).
+    """
 
     y: Array
     g: Array
@@ -62,8 +66,8 @@ class Observation:
 class Optimizer(ABC):
     """Chooses queries (`ask`) and learns from what they showed (`tell`).
 
-    An optimizer never sees the objective, the end of the budget, a path, a plot or a log. Subclasses add
-    keyword-only parameters without defaults for whatever a paper chooses.
+    An optimizer never sees the objective, the end of the budget, a path, a plot or a log.
+    Subclasses add keyword-only parameters without defaults for whatever a paper chooses.
     """
 
     domains: ClassVar[tuple[type, ...]]
@@ -78,16 +82,20 @@ class Optimizer(ABC):
             )
         self.domain = domain
         self.rng = rng
-        self.x: NDArray = np.empty((0, domain.d)) if isinstance(domain, Box) else np.empty(0, dtype=np.int64)
+        self.x: NDArray = (
+            np.empty((0, domain.d)) if isinstance(domain, Box) else np.empty(0, dtype=np.int64)
+        )
         self.y: Array = np.empty(0)
         self.g: Array = np.empty((0, 0))
         self.factor_values: Array = np.empty((0, 0))
 
     @abstractmethod
     def ask(self, room: int, pending: NDArray) -> NDArray:
-        """Choose 1..room queries; `room` counts the free parallel slots, `pending` are asked and not yet told.
+        """Choose 1..room queries; `room` counts the free parallel slots, `pending` are asked and
+        not yet told.
 
-        Changes nothing but the generator: asked twice with the generator restored, it answers the same.
+        Changes nothing but the generator: asked twice with the generator restored, it answers the
+        same.
         """
 
     def tell(self, query: NDArray, obs: Observation) -> None:
@@ -96,7 +104,11 @@ class Optimizer(ABC):
         self.x = np.concatenate([self.x, query])
         self.y = np.concatenate([self.y, obs.y])
         self.g = obs.g.copy() if first else np.concatenate([self.g, obs.g])
-        self.factor_values = obs.factor_values.copy() if first else np.concatenate([self.factor_values, obs.factor_values])
+        self.factor_values = (
+            obs.factor_values.copy()
+            if first
+            else np.concatenate([self.factor_values, obs.factor_values])
+        )
 
     def report(self) -> dict[str, float]:
         """Diagnostics of the state from which the next query will be chosen; pure."""

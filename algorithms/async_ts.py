@@ -1,9 +1,9 @@
 """Batch Thompson sampling as calandriello2020bbkb runs it (kandasamy2018parallelts): App. D.1.
 
-Each of `batch` workers draws its own joint sample of the posterior over all arms, its deviation scaled by beta/shrink,
-and pulls the sample's best arm. A joint sample over A arms is exact up to `tolerance` in features Phi Phi' ~ K from
-a pivoted Cholesky factorisation of the prior.
-Paper -> here:  lambda -> lam,  F -> norm
+Each of `batch` workers draws its own joint sample of the posterior over all arms, its deviation
+scaled by beta/shrink, and pulls the sample's best arm. A joint sample over A arms is exact up to
+`tolerance` in features Phi Phi' ~ K from a pivoted Cholesky factorisation of the prior. Paper ->
+here:  lambda -> lam,  F -> norm
 """
 
 from __future__ import annotations
@@ -20,21 +20,34 @@ from algorithms.parts.linalg import safe_cholesky
 
 
 class AsyncTS(Optimizer):
-    """Thompson sampling in batches of fixed size, with the posterior of a finite-rank exact model."""
+    """Thompson sampling in batches of fixed size,
+    with the posterior of a finite-rank exact model.
+    """
 
     domains = (Arms,)
     domain: Arms
 
     def __init__(
-        self, domain: Arms, rng: np.random.Generator, *,
-        bandwidth: float, lam: float, xi: float, norm: float, delta: float, batch: int, shrink: float, beta: str,
+        self,
+        domain: Arms,
+        rng: np.random.Generator,
+        *,
+        bandwidth: float,
+        lam: float,
+        xi: float,
+        norm: float,
+        delta: float,
+        batch: int,
+        shrink: float,
+        beta: str,
         tolerance: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(domain, rng)
         self.confidence = Confidence(xi, delta, lam, norm, beta)
         self.batch = batch
         self.shrink = shrink
-        self.features = pivoted_cholesky(GaussianTable(domain.points, bandwidth), tolerance)  # (A, r)
+        # (A, r)
+        self.features = pivoted_cholesky(GaussianTable(domain.points, bandwidth), tolerance)
         r = self.features.shape[1]
         self.V: Array = lam * np.eye(r)  # Phi' N Phi + lambda I
         self.L: Array = np.sqrt(lam) * np.eye(r)
@@ -42,13 +55,17 @@ class AsyncTS(Optimizer):
 
     @property
     def beta(self) -> float:
-        information = 2 * float(np.log(np.diag(self.L)).sum()) - len(self.L) * log(self.confidence.lam)
+        information = 2 * float(np.log(np.diag(self.L)).sum()) - len(self.L) * log(
+            self.confidence.lam
+        )
         return self.confidence.exact(max(information, 0.0)) / self.shrink
 
     def ask(self, room: int, pending: Indices) -> Indices:
         """The best arms of independent samples f = Phi (V^-1 Phi' y + beta L^-T z)."""
         z = self.rng.standard_normal((len(self.L), min(room, self.batch)))
-        weights = self._mean_weights()[:, None] + self.beta * solve_triangular(self.L, z, lower=True, trans="T")
+        weights = self._mean_weights()[:, None] + self.beta * solve_triangular(
+            self.L, z, lower=True, trans="T"
+        )
         return np.argmax(self.features @ weights, axis=0)
 
     def tell(self, query: Indices, obs: Observation) -> None:
@@ -71,7 +88,9 @@ class AsyncTS(Optimizer):
 
 
 def pivoted_cholesky(kernel: GaussianTable, tolerance: float) -> Array:
-    """Features Phi (A, r) with k(x,x) - |phi(x)|^2 <= tolerance for all arms; the pivot is always the worst arm."""
+    """Features Phi (A, r) with k(x,x) - |phi(x)|^2 <= tolerance for all arms; the pivot is always
+    the worst arm.
+    """
     size = len(kernel)
     left = np.full(size, kernel.variance)  # what the features miss, (A,)
     rows = np.empty((64, size))  # feature by feature: row j is Phi[:, j]

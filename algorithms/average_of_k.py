@@ -1,7 +1,9 @@
-"""The control of a query that is a mean: random search where every query is the mean of k uniform points.
+"""The control of a query that is a mean: random search where every query is the mean of k uniform
+points.
 
-bardou2024dumbo's query is the mean of the candidates of k decompositions (eq. (16)), which draws it to the centre of the box,
-where the optimum of some test functions is. This does the same with no model at all.
+bardou2024dumbo's query is the mean of the candidates of k decompositions (eq. (16)), which draws it
+to the centre of the box, where the optimum of some test functions is. This does the same with no
+model at all.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from algorithms.parts.sampling import uniform
 
 
 class AverageOfK(Optimizer):
-    """Draws each query as the mean of `k` independent uniform points; what it is told is kept and not used."""
+    """Draws each query as the mean of `k` independent uniform points; what it is told is kept and
+    not used.
+    """
 
     domains = (Box,)
     domain: Box

@@ -1,8 +1,11 @@
-"""BBKB: batch budgeted kernelised bandits (calandriello2020bbkb, Alg. 1, Lemmas 1 and 3, Sec. 4, App. A.3 and A.5).
+"""BBKB: batch budgeted kernelised bandits (calandriello2020bbkb, Alg. 1, Lemmas 1 and 3, Sec. 4,
+App. A.3 and A.5).
 
-Paper -> here:  lambda -> lam,  q-bar -> qbar,  C-tilde -> C,  F -> norm,  sigma~^2_fb -> posterior.variance
+Paper -> here:  lambda -> lam,  q-bar -> qbar,  C-tilde -> C,  F -> norm,  sigma~^2_fb ->
+posterior.variance
 
-DEVIATES: Alg. 1 l. 5 and Lemma 1 print sigma~, the proofs and App. A.5 need sigma~^2: squared here (papers/bbkb.yaml).
+DEVIATES: Alg. 1 l. 5 and Lemma 1 print sigma~, the proofs and App. A.5 need sigma~^2: squared here
+(papers/bbkb.yaml).
 """
 
 from __future__ import annotations
@@ -13,24 +16,50 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Arms, Array, Indices, Observation, Optimizer
-from algorithms.parts.arms import ExactPosterior, GaussianTable, Pulls, SketchedPosterior, bless, include
+from algorithms.parts.arms import (
+    ExactPosterior,
+    GaussianTable,
+    Pulls,
+    SketchedPosterior,
+    bless,
+    include,
+)
 from algorithms.parts.bounds import THEOREM, Confidence
 
-GLOBAL, GLOBAL_LOCAL, GLOBAL_LOCAL_APPENDIX = RULES = ("global", "global-local", "global-local-appendix")
+GLOBAL, GLOBAL_LOCAL, GLOBAL_LOCAL_APPENDIX = RULES = (
+    "global",
+    "global-local",
+    "global-local-appendix",
+)
 RESPARSIFY, BLESS = STARTS = ("resparsify", "bless")
 
 
 class BBKB(Optimizer):
-    """Fills a batch on a frozen sketch until the posterior may have drifted by C, then draws a new dictionary."""
+    """Fills a batch on a frozen sketch until the posterior may have drifted by C, then draws a new
+    dictionary.
+    """
 
     domains = (Arms,)
     domain: Arms
 
     def __init__(
-        self, domain: Arms, rng: np.random.Generator, *,
-        bandwidth: float, lam: float, xi: float, norm: float, delta: float, qbar: float, C: float, rule: str, beta: str,
-        inclusion: str, parallelism: int, start: str,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Arms,
+        rng: np.random.Generator,
+        *,
+        bandwidth: float,
+        lam: float,
+        xi: float,
+        norm: float,
+        delta: float,
+        qbar: float,
+        C: float,
+        rule: str,
+        beta: str,
+        inclusion: str,
+        parallelism: int,
+        start: str,
+    ) -> None:
         super().__init__(domain, rng)
         for name, value, known in (("rule", rule, RULES), ("start", start, STARTS)):
             if value not in known:
@@ -42,10 +71,13 @@ class BBKB(Optimizer):
         self.inclusion = inclusion
         self.start = start  # how the initial design gets its dictionary (Sec. 4)
         self.parallelism = parallelism
-        self.sampling = parallelism > 0  # still lowering variances for a minimum batch size (App. A.5)
+        # still lowering variances for a minimum batch size (App. A.5)
+        self.sampling = parallelism > 0
         self.kernel = GaussianTable(domain.points, bandwidth)
         self.pulls = Pulls()
-        self.information = 0.0  # sum over pulls of ln(1 + 3 sigma~^2_fb(x_s)), without the 3 in the authors' code
+        self.information = (
+            0.0  # sum over pulls of ln(1 + 3 sigma~^2_fb(x_s)), without the 3 in the authors' code
+        )
         self.resparsifications = 0
         self.posterior = SketchedPosterior.prior(self.kernel, lam)
 
@@ -56,12 +88,17 @@ class BBKB(Optimizer):
         return self.confidence.reference_code(self.C * self.information)
 
     def ask(self, room: int, pending: Indices) -> Indices:
-        """Uncertainty sampling first where a minimum parallelism is wanted, then optimistic batches (Alg. 1 l. 4)."""
+        """Uncertainty sampling first where a minimum parallelism is wanted, then optimistic batches
+        (Alg. 1 l. 4).
+        """
         initial = self._uncertainty_sampling(room) if self.sampling else []
         return np.array(initial or self.batch(room)[0])
 
     def batch(self, room: int) -> tuple[list[int], Draft]:
-        """Pull optimistic arms until the batch could have changed the posterior too much (Alg. 1 l. 4-9)."""
+        """Pull optimistic arms until the batch could have changed the posterior too much (Alg. 1 l.
+
+        4-9).
+        """
         draft = Draft(self.posterior, self.alpha)
         arms: list[int] = []
         drift = 1.0
@@ -74,7 +111,11 @@ class BBKB(Optimizer):
 
     def _go_on_locally(self, arms: list[int], draft: Draft, room: int) -> None:
         """Lemma 3: follow the drift of every arm by itself, with all arms of the batch so far."""
-        covariance = self.posterior.covariance if self.rule == GLOBAL_LOCAL else self.posterior.sketched_covariance
+        covariance = (
+            self.posterior.covariance
+            if self.rule == GLOBAL_LOCAL
+            else self.posterior.sketched_covariance
+        )
         growth: dict[int, Array] = {}  # of each distinct arm, (A,)
         drift = np.ones(len(self.kernel))
         for arm in arms:
@@ -86,7 +127,10 @@ class BBKB(Optimizer):
                 break
 
     def tell(self, query: Indices, obs: Observation) -> None:
-        """Resparsify with the variances at the batch start (l. 11-16), then rebuild the sketch (l. 17-18)."""
+        """Resparsify with the variances at the batch start (l. 11-16), then rebuild the sketch (l.
+
+        17-18).
+        """
         super().tell(query, obs)
         self.pulls.add(query, obs.y)
         before = self.posterior.variance
@@ -94,8 +138,12 @@ class BBKB(Optimizer):
             sampled = bless(self.kernel, self.x, self.confidence.lam, self.qbar, self.rng)
             included = np.isin(self.pulls.arms, self.x[sampled])
         else:
-            included = include(self.qbar * before[self.pulls.arms], self.pulls.n, self.inclusion, self.rng)
-        self.posterior = SketchedPosterior.fit(self.kernel, self.confidence.lam, self.pulls, included)
+            included = include(
+                self.qbar * before[self.pulls.arms], self.pulls.n, self.inclusion, self.rng
+            )
+        self.posterior = SketchedPosterior.fit(
+            self.kernel, self.confidence.lam, self.pulls, included
+        )
         self.information = self._informed(before[query])
         self.resparsifications += 1
         self.sampling = self.sampling and bool(self._uncertainty_sampling(room=1))
@@ -104,10 +152,13 @@ class BBKB(Optimizer):
         """The information after a batch whose arms had these variances at its start."""
         if self.resparsifications == 0:
             if self.confidence.beta != THEOREM:
-                # REFERENCE CODE: the sum starts at BKB's value for the initial design, which is 0 for a single arm.
+                # REFERENCE CODE: the sum starts at BKB's value for the initial design, which is 0
+                # for a single arm.
                 total = float(self.pulls.n @ self.posterior.variance[self.pulls.arms])
                 return total * float(np.log(len(self.y)))
-            if self.start == BLESS:  # the block was no batch of ours: the sketch's own log-determinant, with Thm. 2's 3
+            if (
+                self.start == BLESS
+            ):  # the block was no batch of ours: the sketch's own log-determinant, with Thm. 2's 3
                 return float(np.log1p(3.0 * self.posterior.g / self.confidence.lam).sum())
         scale = 3.0 if self.confidence.beta == THEOREM else 1.0
         return self.information + float(np.log1p(scale * variance).sum())
@@ -125,7 +176,8 @@ class BBKB(Optimizer):
         }
 
     def _uncertainty_sampling(self, room: int) -> list[int]:
-        """Alg. 3: the most uncertain arms until every exact variance is at most 1/P; needs no feedback, so one batch.
+        """Alg. 3: the most uncertain arms until every exact variance is at most 1/P; needs no
+        feedback, so one batch.
 
         DEVIATES: Alg. 3 stops at sigma >= 1/P, App. A.5 needs sigma^2 <= 1/P: squared here.
         """
@@ -140,10 +192,12 @@ class BBKB(Optimizer):
 
 
 class Draft:
-    """A batch under construction: the frozen posterior and the pulls that nobody has evaluated yet (App. A.3).
+    """A batch under construction: the frozen posterior and the pulls that nobody has evaluated yet
+    (App. A.3).
 
-    Within a batch every upper confidence bound can only fall, so a stored bound is an upper bound on itself: after a
-    pull only the arms whose stored bound reaches the pulled arm's new one are brought up to date.
+    Within a batch every upper confidence bound can only fall, so a stored bound is an upper bound
+    on itself: after a pull only the arms whose stored bound reaches the pulled arm's new one are
+    brought up to date.
     """
 
     def __init__(self, posterior: SketchedPosterior, alpha: float) -> None:
@@ -157,7 +211,8 @@ class Draft:
         self._scale = 1.0 / np.sqrt(posterior.g + posterior.lam)  # b(x) = phi(x) / sqrt(g + lambda)
         self._b = np.empty((size, r))  # rows are filled when an arm is first brought up to date
         self._known = np.zeros(size, dtype=bool)
-        self._seen = np.zeros(size, dtype=np.int64)  # pulls that the stored variance of an arm knows of
+        # pulls that the stored variance of an arm knows of
+        self._seen = np.zeros(size, dtype=np.int64)
         self._P = np.eye(r)  # (I + sum_s b_s b_s')^-1 over the pulls
         self._w = np.empty((16, r))  # pull s lowers the variance of x by (w_s' b(x))^2
 
@@ -166,7 +221,9 @@ class Draft:
         arm = int(np.argmax(self._bounds))
         self._condition(arm)
         self._refresh(np.array([arm]))
-        self._refresh(np.flatnonzero((self._bounds >= self._bounds[arm]) & (self._seen < self.pulled)))
+        self._refresh(
+            np.flatnonzero((self._bounds >= self._bounds[arm]) & (self._seen < self.pulled))
+        )
         return arm
 
     def _condition(self, arm: int) -> None:
@@ -203,8 +260,12 @@ class Draft:
         return self._b[arms]
 
 
-def _grown(growth: dict[int, Array], arm: int, covariance: Callable[[int], Array], variance: Array) -> Array:
-    """k~_fb(x, x_arm)^2 / sigma~^2_fb(x) for all x: how much one pull of an arm may drift each variance (Lemma 3)."""
+def _grown(
+    growth: dict[int, Array], arm: int, covariance: Callable[[int], Array], variance: Array
+) -> Array:
+    """k~_fb(x, x_arm)^2 / sigma~^2_fb(x) for all x: how much one pull of an arm may drift each
+    variance (Lemma 3).
+    """
     if arm not in growth:
         k = covariance(arm)
         growth[arm] = np.divide(k * k, variance, out=np.zeros_like(variance), where=variance > 0)

@@ -1,6 +1,7 @@
 """BKB: budgeted kernelised bandits (calandriello2019bkb, Alg. 1).
 
-Paper -> here:  lambda -> lam,  q-bar -> qbar,  F -> norm,  S_t -> posterior.dictionary,  sigma~_t^2 -> posterior.variance
+Paper -> here:  lambda -> lam,  q-bar -> qbar,  F -> norm,  S_t -> posterior.dictionary,  sigma~_t^2
+-> posterior.variance
 """
 
 from __future__ import annotations
@@ -15,16 +16,28 @@ from algorithms.parts.bounds import THEOREM, Confidence
 
 
 class BKB(Optimizer):
-    """GP-UCB on a Nystrom sketch whose dictionary is drawn anew after every step, by posterior variance."""
+    """GP-UCB on a Nystrom sketch whose dictionary is drawn anew after every step, by posterior
+    variance.
+    """
 
     domains = (Arms,)
     domain: Arms
 
     def __init__(
-        self, domain: Arms, rng: np.random.Generator, *,
-        bandwidth: float, lam: float, xi: float, norm: float, delta: float, qbar: float, epsilon: float, beta: str,
+        self,
+        domain: Arms,
+        rng: np.random.Generator,
+        *,
+        bandwidth: float,
+        lam: float,
+        xi: float,
+        norm: float,
+        delta: float,
+        qbar: float,
+        epsilon: float,
+        beta: str,
         inclusion: str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(domain, rng)
         self.confidence = Confidence(xi, delta, lam, norm, beta)
         self.qbar = qbar
@@ -40,7 +53,9 @@ class BKB(Optimizer):
         kappa2 = self.kernel.variance
         if self.confidence.beta == THEOREM:  # Thm. 2
             alpha = (1 + self.epsilon) / (1 - self.epsilon)
-            return self.confidence.theorem(alpha * log(kappa2 * t) * total, factor=1 + 1 / sqrt(1 - self.epsilon))
+            return self.confidence.theorem(
+                alpha * log(kappa2 * t) * total, factor=1 + 1 / sqrt(1 - self.epsilon)
+            )
         return self.confidence.reference_code(log(t) * total)
 
     def ask(self, room: int, pending: Indices) -> Indices:
@@ -52,13 +67,20 @@ class BKB(Optimizer):
         """Draw the dictionary with the variances of the step before, then rebuild the sketch."""
         super().tell(query, obs)
         self.pulls.add(query, obs.y)
-        p = self.qbar * self.posterior.variance[self.pulls.arms]  # p~_{t+1,i} = qbar sigma~_t^2(x_i)
+        # p~_{t+1,i} = qbar sigma~_t^2(x_i)
+        p = self.qbar * self.posterior.variance[self.pulls.arms]
         included = include(p, self.pulls.n, self.inclusion, self.rng)
-        self.posterior = SketchedPosterior.fit(self.kernel, self.confidence.lam, self.pulls, included)
+        self.posterior = SketchedPosterior.fit(
+            self.kernel, self.confidence.lam, self.pulls, included
+        )
 
     def recommend(self) -> Indices:
         """The arm with the largest posterior mean."""
         return np.array([np.argmax(self.posterior.mean)])
 
     def report(self) -> dict[str, float]:
-        return {"beta": self.beta, "dictionary": len(self.posterior.dictionary), "distinct_arms": len(self.pulls.arms)}
+        return {
+            "beta": self.beta,
+            "dictionary": len(self.posterior.dictionary),
+            "distinct_arms": len(self.pulls.arms),
+        }

@@ -1,7 +1,8 @@
-"""CEI: constrained expected improvement (gardner2014constrained, Sec. 3), as a baseline of jing2026lcbo (Table 1, App. D).
+"""CEI: constrained expected improvement (gardner2014constrained, Sec. 3), as a baseline of
+jing2026lcbo (Table 1, App. D).
 
-Maximised is the logarithm of E max(f - best, 0) prod_i P(g_i <= 0), `best` being the best feasible observation. Before there is
-one, only the probability of feasibility counts.
+Maximised is the logarithm of E max(f - best, 0) prod_i P(g_i <= 0), `best` being the best feasible
+observation. Before there is one, only the probability of feasibility counts.
 """
 
 from __future__ import annotations
@@ -27,16 +28,33 @@ class CEI(Optimizer):
     constrained = True
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        raw: int, starts: int, steps: int, rate: float, kernels: str | Sequence[Kernel], noise: float, standard: str,
-        lengthscale: Sequence[float], outputscale: Sequence[float], fit_every: int, fit_steps: int,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        raw: int,
+        starts: int,
+        steps: int,
+        rate: float,
+        kernels: str | Sequence[Kernel],
+        noise: float,
+        standard: str,
+        lengthscale: Sequence[float],
+        outputscale: Sequence[float],
+        fit_every: int,
+        fit_steps: int,
+    ) -> None:
         super().__init__(domain, rng)
         self.maximise = partial(maximise_by_adam, raw=raw, starts=starts, steps=steps, rate=rate)
         self.outputs = Outputs.named(
-            kernels=kernels, standard=standard, noise=noise, lengthscale=lengthscale, outputscale=outputscale,
-            fit_every=fit_every, fit_steps=fit_steps,
-        )  # fmt: skip
+            kernels=kernels,
+            standard=standard,
+            noise=noise,
+            lengthscale=lengthscale,
+            outputscale=outputscale,
+            fit_every=fit_every,
+            fit_steps=fit_steps,
+        )
         self.models: Models = ()
         self.told = 0
 
@@ -48,7 +66,9 @@ class CEI(Optimizer):
         return x[None]
 
     def promise(self, X: Tensor) -> Tensor:
-        """ln EI + sum_i ln P(g_i <= 0) at X (q, d), shape (q,); improvement in the units of the model."""
+        """ln EI + sum_i ln P(g_i <= 0) at X (q, d), shape (q,); improvement in the units of the
+        model.
+        """
         total = X.new_zeros(len(X))
         for fitted in self.models[1:]:
             mean, variance = fitted.posterior(X)
@@ -62,7 +82,9 @@ class CEI(Optimizer):
     def tell(self, query: Array, obs: Observation) -> None:
         """Grow the models, and refit them where it is time."""
         super().tell(query, obs)
-        self.models = self.outputs.learn(self.models, self.x, np.column_stack([self.y, self.g]), self.rng, told=self.told)
+        self.models = self.outputs.learn(
+            self.models, self.x, np.column_stack([self.y, self.g]), self.rng, told=self.told
+        )
         self.told += 1
 
     def recommend(self) -> Array:
@@ -71,4 +93,8 @@ class CEI(Optimizer):
 
     def report(self) -> dict[str, float]:
         """Log evidence of all models together, in their units."""
-        return {"log_evidence": sum(fitted.posterior.log_evidence for fitted in self.models)} if self.models else {}
+        return (
+            {"log_evidence": sum(fitted.posterior.log_evidence for fitted in self.models)}
+            if self.models
+            else {}
+        )

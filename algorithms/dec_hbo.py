@@ -1,10 +1,12 @@
-"""DEC-HBO: decentralised high-dimensional optimization by max-sum over a factor graph (hoang2018dechbo).
+"""DEC-HBO: decentralised high-dimensional optimization by max-sum over a factor graph
+(hoang2018dechbo).
 
-Factors hold few variables, may share them, and are sampled with their decompositions (parts/structure). The bound is a sum of
-factors, whose largest value messages between factors and variables look for on a discrete domain (rogers2011maxsum): exactly
-where the graph has no cycle, else for so many rounds. The domain is drawn anew for each query, one uniform value within each of
-g equal slices of every variable, so that no fixed grid is kept to.
-Paper -> here:  phi_I -> tables,  messages r and q -> `to_variables` and `to_factors`
+Factors hold few variables, may share them, and are sampled with their decompositions
+(parts/structure). The bound is a sum of factors, whose largest value messages between factors and
+variables look for on a discrete domain (rogers2011maxsum): exactly where the graph has no cycle,
+else for so many rounds. The domain is drawn anew for each query, one uniform value within each of g
+equal slices of every variable, so that no fixed grid is kept to. Paper -> here:  phi_I -> tables,
+messages r and q -> `to_variables` and `to_factors`
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from algorithms.parts.transforms import sample
 
 
 class DECHBO(Optimizer):
-    """Samples `models` decompositions into factors of few variables and queries where max-sum takes the sum of their bounds.
+    """Samples `models` decompositions into factors of few variables and queries where max-sum takes
+    the sum of their bounds.
 
     `beta_dims` says whether beta grows with the size of each factor or with that of the domain.
     """
@@ -33,20 +36,53 @@ class DECHBO(Optimizer):
     domain: Box
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        models: int, largest_factor: int, split: str, acceptance: str,
-        beta: str, share: float, delta: float, points_per_axis: float, beta_dims: str, grid: int, rounds: int,
-        outputscale: float, lengthscale: float, noise: float, least_noise: float, fit_rate: float, fit_steps: int,
-        new_fit_steps: int, fit_start: str,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        models: int,
+        largest_factor: int,
+        split: str,
+        acceptance: str,
+        beta: str,
+        share: float,
+        delta: float,
+        points_per_axis: float,
+        beta_dims: str,
+        grid: int,
+        rounds: int,
+        outputscale: float,
+        lengthscale: float,
+        noise: float,
+        least_noise: float,
+        fit_rate: float,
+        fit_steps: int,
+        new_fit_steps: int,
+        fit_start: str,
+    ) -> None:
         super().__init__(domain, rng)
         if grid < 2 or rounds < 1:
-            raise ValueError(f"expected a grid of at least 2 values and 1 round, got {grid} and {rounds}")
-        self.exploration = Exploration(beta, share=share, delta=delta, points_per_axis=points_per_axis)
+            raise ValueError(
+                f"expected a grid of at least 2 values and 1 round, got {grid} and {rounds}"
+            )
+        self.exploration = Exploration(
+            beta, share=share, delta=delta, points_per_axis=points_per_axis
+        )
         self.whole_domain = chosen(DIMS, beta_dims, "beta_dims")
         self.count, self.grid, self.rounds = models, grid, rounds
-        fits = Fits(outputscale, lengthscale, noise, least_noise, fit_rate, fit_steps, new_fit_steps, fit_start)
-        self.chain = Chain.begin(domain.d, rng, fits, largest=largest_factor, split=split, acceptance=acceptance)
+        fits = Fits(
+            outputscale,
+            lengthscale,
+            noise,
+            least_noise,
+            fit_rate,
+            fit_steps,
+            new_fit_steps,
+            fit_start,
+        )
+        self.chain = Chain.begin(
+            domain.d, rng, fits, largest=largest_factor, split=split, acceptance=acceptance
+        )
         self.models: list[Model] = []
 
     def ask(self, room: int, pending: Array) -> Array:
@@ -66,14 +102,22 @@ class DECHBO(Optimizer):
     def tell(self, query: Array, obs: Observation) -> None:
         """Sample decompositions, each with fitted scales."""
         super().tell(query, obs)
-        self.models, self.chain = self.chain.sample(Distances(self.x), sample(self.y)(self.y), self.rng, count=self.count)
+        self.models, self.chain = self.chain.sample(
+            Distances(self.x), sample(self.y)(self.y), self.rng, count=self.count
+        )
 
     def report(self) -> dict[str, float]:
         """Mean number of factors in a decomposition."""
-        return {"factors": sum(len(own) for own, _ in self.models) / len(self.models)} if self.models else {}
+        return (
+            {"factors": sum(len(own) for own, _ in self.models) / len(self.models)}
+            if self.models
+            else {}
+        )
 
     def _tables(self, bucket: Bucket, values: Array) -> Array:
-        """The bounds of the factors of one size m on all combinations of their variables' values, (G, g, ..., g)."""
+        """The bounds of the factors of one size m on all combinations of their variables' values,
+        (G, g, ..., g).
+        """
         m = bucket.variables.shape[1]
         combinations = np.indices((self.grid,) * m).reshape(m, -1).T  # (g^m, m)
         points = values[combinations[None, :, :], bucket.variables[:, None, :]]
@@ -83,11 +127,15 @@ class DECHBO(Optimizer):
         return bound.reshape(-1, *[self.grid] * m)
 
 
-def max_sum(factors: Sequence[Sequence[int]], tables: Sequence[Array], d: int, rounds: int) -> Indices:
-    """Indices (d,) of the values where the sum of the tables is largest, as far as messages tell; an axis is a variable.
+def max_sum(
+    factors: Sequence[Sequence[int]], tables: Sequence[Array], d: int, rounds: int
+) -> Indices:
+    """Indices (d,) of the values where the sum of the tables is largest, as far as messages tell;
+    an axis is a variable.
 
-    A message from a factor says how good each value of a variable can be at best, one from a variable what all its other factors
-    say; they are centred, or they would grow without bound on cycles.
+    A message from a factor says how good each value of a variable can be at best, one from a
+    variable what all its other factors say; they are centred, or they would grow without bound on
+    cycles.
     """
     g = tables[0].shape[0]
     to_factors = [np.zeros((len(factor), g)) for factor in factors]
@@ -95,7 +143,9 @@ def max_sum(factors: Sequence[Sequence[int]], tables: Sequence[Array], d: int, r
     belief, found, best = np.zeros((d, g)), np.zeros(d, dtype=np.int64), -np.inf
     for _ in range(rounds):
         before = belief
-        for factor, table, heard, said in zip(factors, tables, to_factors, to_variables, strict=True):
+        for factor, table, heard, said in zip(
+            factors, tables, to_factors, to_variables, strict=True
+        ):
             axes = range(len(factor))
             total = table + sum(_along(heard[a], a, len(factor)) for a in axes)
             for a in axes:
@@ -104,7 +154,10 @@ def max_sum(factors: Sequence[Sequence[int]], tables: Sequence[Array], d: int, r
         for factor, said in zip(factors, to_variables, strict=True):
             belief[list(factor)] += said
         assignment = belief.argmax(axis=1)
-        value = sum(float(table[tuple(assignment[list(factor)])]) for factor, table in zip(factors, tables, strict=True))
+        value = sum(
+            float(table[tuple(assignment[list(factor)])])
+            for factor, table in zip(factors, tables, strict=True)
+        )
         if value > best:  # on cycles messages may leave a good assignment again
             found, best = assignment, value
         for factor, heard, said in zip(factors, to_factors, to_variables, strict=True):

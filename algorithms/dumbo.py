@@ -1,10 +1,12 @@
-"""DuMBO: decentralised additive Bayesian optimization by message passing (bardou2024dumbo, Sec. 3 and 4, Alg. 1, App. B and C).
+"""DuMBO: decentralised additive Bayesian optimization by message passing (bardou2024dumbo, Sec. 3
+and 4, Alg. 1, App. B and C).
 
-Several decompositions are sampled, and the factors of all of them stacked in one graph whose variable nodes make them agree
-on a query. ADD-DuMBO is the same class given the decomposition and the observed outputs of its factors (App. C). The query is
-planned in `tell`, so that `report` can say how well the factors agreed on it; `ask` hands it out.
-Paper -> here:  A_1, ..., A_k -> models,  phi^(i) -> Local,  c_i -> others,  lambda -> dual,  x-bar -> centre,
-eta -> penalty,  beta_t^(1/2) -> width
+Several decompositions are sampled, and the factors of all of them stacked in one graph whose
+variable nodes make them agree on a query. ADD-DuMBO is the same class given the decomposition and
+the observed outputs of its factors (App. C). The query is planned in `tell`, so that `report` can
+say how well the factors agreed on it; `ask` hands it out. Paper -> here:  A_1, ..., A_k -> models,
+phi^(i) -> Local,  c_i -> others,  lambda -> dual,  x-bar -> centre, eta -> penalty,  beta_t^(1/2)
+-> width
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ class Search:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """What the factors agreed on: x-bar (d,), the largest |x^(i) - x-bar|, rounds and the last eta."""
+    """What the factors agreed on: x-bar (d,), the largest |x^(i) - x-bar|,
+    rounds and the last eta.
+    """
 
     x: Array
     residual: float
@@ -64,27 +68,60 @@ class Agreement:
 class DuMBO(Optimizer):
     """Queries where ADMM takes the factors of an additive upper confidence bound, eqs. (8) and (9).
 
-    `decomposition` is the known one, or `mcmc` or `random` to sample `models` of them; `outputs` says whether factors are
-    learnt from their sum or each from its own observed outputs.
+    `decomposition` is the known one, or `mcmc` or `random` to sample `models` of them; `outputs`
+    says whether factors are learnt from their sum or each from its own observed outputs.
     """
 
     domains = (Box,)
     domain: Box
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        decomposition: str | Sequence[Sequence[int]], outputs: str, models: int, largest_factor: float, split: str,
-        acceptance: str, neighbours: str, gram: str, floor: float, exploration: str,
-        beta: str, share: float, delta: float, points_per_axis: float,
-        raw: int, starts: int, fresh: int, steps: int, rate: float, rounds: int, tolerance: float, penalty: float,
-        outputscale: float, lengthscale: float, noise: float, least_noise: float, fit_rate: float, fit_steps: int,
-        new_fit_steps: int, fit_start: str,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        decomposition: str | Sequence[Sequence[int]],
+        outputs: str,
+        models: int,
+        largest_factor: float,
+        split: str,
+        acceptance: str,
+        neighbours: str,
+        gram: str,
+        floor: float,
+        exploration: str,
+        beta: str,
+        share: float,
+        delta: float,
+        points_per_axis: float,
+        raw: int,
+        starts: int,
+        fresh: int,
+        steps: int,
+        rate: float,
+        rounds: int,
+        tolerance: float,
+        penalty: float,
+        outputscale: float,
+        lengthscale: float,
+        noise: float,
+        least_noise: float,
+        fit_rate: float,
+        fit_steps: int,
+        new_fit_steps: int,
+        fit_start: str,
+    ) -> None:
         super().__init__(domain, rng)
-        if not (min(models, raw, starts, rounds) >= 1 and fresh >= 0 and floor > 0 and largest_factor >= 1):
+        if not (
+            min(models, raw, starts, rounds) >= 1
+            and fresh >= 0
+            and floor > 0
+            and largest_factor >= 1
+        ):
             raise ValueError(
-                "expected models, raw, starts, rounds and largest_factor of at least 1, fresh >= 0 and floor > 0, "
-                f"got {models}, {raw}, {starts}, {rounds}, {largest_factor}, {fresh} and {floor}"
+                "expected models, raw, starts, rounds and largest_factor of at least 1, fresh >= 0"
+                f" and floor > 0, got {models}, {raw}, {starts}, {rounds}, {largest_factor},"
+                f" {fresh} and {floor}"
             )
         chosen(SPLITS, split, "split")
         chosen(ACCEPTANCES, acceptance, "acceptance")
@@ -93,27 +130,52 @@ class DuMBO(Optimizer):
             chosen({MCMC: True, RANDOM: True}, self.sampled, "decomposition")
         self.known: Decomposition = ()
         if not isinstance(decomposition, str):
-            self.known = tuple(tuple(int(j) for j in factor) for factor in decomposition)  # in the order of their outputs
+            # in the order of their outputs
+            self.known = tuple(tuple(int(j) for j in factor) for factor in decomposition)
             check(self.known, domain.d)
         self.observed = chosen(OUTPUTS, outputs, "outputs")
         if self.observed and self.sampled:
-            raise ValueError(f"outputs: expected sum where the decomposition is {self.sampled}, got {outputs}")
+            raise ValueError(
+                f"outputs: expected sum where the decomposition is {self.sampled}, got {outputs}"
+            )
         self.models, self.largest = models, largest_factor
         self.separate = chosen(NEIGHBOURS, neighbours, "neighbours")
         self.noise_free = chosen(GRAMS, gram, "gram")
         if self.noise_free and self.observed:
             raise ValueError("gram: expected noisy where outputs are factors, got noise-free")
-        self.exploration = Exploration(beta, share=share, delta=delta, points_per_axis=points_per_axis)
+        self.exploration = Exploration(
+            beta, share=share, delta=delta, points_per_axis=points_per_axis
+        )
         self.search = Search(
-            raw, starts, fresh, steps, rate, rounds, tolerance, penalty, chosen(EXPLORATIONS, exploration, "exploration"), floor
+            raw,
+            starts,
+            fresh,
+            steps,
+            rate,
+            rounds,
+            tolerance,
+            penalty,
+            chosen(EXPLORATIONS, exploration, "exploration"),
+            floor,
         )
         self.fits = Fits(
-            outputscale, lengthscale, noise, least_noise, fit_rate, fit_steps, new_fit_steps, fit_start
-        )  # fmt: skip
+            outputscale,
+            lengthscale,
+            noise,
+            least_noise,
+            fit_rate,
+            fit_steps,
+            new_fit_steps,
+            fit_start,
+        )
         self.chain: Chain | None = None
         if self.sampled == MCMC:
-            self.chain = Chain.begin(domain.d, rng, self.fits, largest=largest_factor, split=split, acceptance=acceptance)
-        self.solved: tuple[Solved, ...] = ()  # of the known decomposition: one model, or one for each observed factor
+            self.chain = Chain.begin(
+                domain.d, rng, self.fits, largest=largest_factor, split=split, acceptance=acceptance
+            )
+        self.solved: tuple[
+            Solved, ...
+        ] = ()  # of the known decomposition: one model, or one for each observed factor
         self.plan: Array = np.empty((0, domain.d))
         self.diagnostics: dict[str, float] = {}
 
@@ -126,16 +188,22 @@ class DuMBO(Optimizer):
         super().tell(query, obs)
         distances, y = Distances(self.x), sample(self.y)(self.y)
         models = self._models(distances, y)
-        factors = Factors.of([(own, self._gram(own, solved, distances, y)) for own, solved in models], self.x)
+        factors = Factors.of(
+            [(own, self._gram(own, solved, distances, y)) for own, solved in models], self.x
+        )
         blocks = factors.model if self.separate and self.sampled else np.zeros_like(factors.model)
         graph = FactorGraph.of_blocks(factors.factors, self.domain.d, blocks)
         width = sqrt(self.exploration.beta(len(self.y), self.domain.d))
         agreement = agree(factors, graph, width, self.rng, self.search)
         self.plan = agreement.x[None]
-        self.diagnostics = self._diagnosed(factors, graph, agreement, len(models) if self.sampled else 1)
+        self.diagnostics = self._diagnosed(
+            factors, graph, agreement, len(models) if self.sampled else 1
+        )
 
     def report(self) -> dict[str, float]:
-        """How the factors agreed on the next query, and how much exploration stands there under three rules."""
+        """How the factors agreed on the next query, and how much exploration stands there under
+        three rules.
+        """
         return dict(self.diagnostics)
 
     def _models(self, distances: Distances, y: Array) -> list[Model]:
@@ -145,47 +213,70 @@ class DuMBO(Optimizer):
             return found
         if self.sampled:
             return random_models(
-                distances, y, self.rng, self.fits, d=self.domain.d, largest=self.largest, count=self.models
-            )  # fmt: skip
+                distances,
+                y,
+                self.rng,
+                self.fits,
+                d=self.domain.d,
+                largest=self.largest,
+                count=self.models,
+            )
         if not self.observed:
             self.solved = (self._refitted(distances, self.known, y, 0),)
             return [(self.known, self.solved[0])]
         return self._models_of_outputs(distances)
 
     def _models_of_outputs(self, distances: Distances) -> list[Model]:
-        """One model for each factor, fitted to its own outputs in units of its own, eqs. (23) and (24)."""
+        """One model for each factor, fitted to its own outputs in units of its own, eqs.
+
+        (23) and (24).
+        """
         if self.factor_values.shape[1] != len(self.known):
             raise ValueError(
-                f"expected the outputs of {len(self.known)} factors, got {self.factor_values.shape[1]}: "
-                "choose outputs: sum, or a problem that shows its factors"
+                f"expected the outputs of {len(self.known)} factors, got"
+                f" {self.factor_values.shape[1]}: choose outputs: sum, or a problem that shows its"
+                " factors"
             )
         whole = sample(self.y)
         units = [_units(column, whole) for column in self.factor_values.T]
         outputs = [unit(column) for unit, column in zip(units, self.factor_values.T, strict=True)]
         self.solved = tuple(
-            self._refitted(distances, (factor,), y, i) for i, (factor, y) in enumerate(zip(self.known, outputs, strict=True))
+            self._refitted(distances, (factor,), y, i)
+            for i, (factor, y) in enumerate(zip(self.known, outputs, strict=True))
         )
         ratios = [unit.spread / whole.spread for unit in units]
         return [
-            ((factor,), solved.in_units(ratio)) for factor, solved, ratio in zip(self.known, self.solved, ratios, strict=True)
+            ((factor,), solved.in_units(ratio))
+            for factor, solved, ratio in zip(self.known, self.solved, ratios, strict=True)
         ]
 
-    def _refitted(self, distances: Distances, factors: Sequence[tuple[int, ...]], y: Array, i: int) -> Solved:
+    def _refitted(
+        self, distances: Distances, factors: Sequence[tuple[int, ...]], y: Array, i: int
+    ) -> Solved:
         """Model i of the known decomposition given y (n,) now."""
         if not self.solved:
             return self.fits.anew(distances, factors, y)
         return self.fits.again(distances, factors, y, self.solved[i].kernel)
 
-    def _gram(self, factors: Sequence[tuple[int, ...]], solved: Solved, distances: Distances, y: Array) -> Solved:
-        """The model by which factors are predicted: as fitted, or without the noise, as in the authors' public code."""
+    def _gram(
+        self, factors: Sequence[tuple[int, ...]], solved: Solved, distances: Distances, y: Array
+    ) -> Solved:
+        """The model by which factors are predicted: as fitted, or without the noise, as in the
+        authors' public code.
+        """
         if not self.noise_free:
             return solved
         kernel = replace(solved.kernel, noise=JITTER * float(solved.kernel.outputscale.sum()))
         return solve(distances, factors, kernel, y)
 
-    def _diagnosed(self, factors: Factors, graph: FactorGraph, agreement: Agreement, models: int) -> dict[str, float]:
+    def _diagnosed(
+        self, factors: Factors, graph: FactorGraph, agreement: Agreement, models: int
+    ) -> dict[str, float]:
         variance = np.maximum(factors.moments(agreement.x)[1], self.search.floor)
-        joint = [max(float(covariance.sum()), self.search.floor) for covariance in factors.covariances(agreement.x)]
+        joint = [
+            max(float(covariance.sum()), self.search.floor)
+            for covariance in factors.covariances(agreement.x)
+        ]
         deviation = sqrt(sum(joint)) if self.observed else sum(map(sqrt, joint)) / models
         messages = graph.messages
         return {
@@ -205,11 +296,19 @@ class DuMBO(Optimizer):
 def _units(column: Array, whole: Units) -> Units:
     """The units of a factor's outputs (n,); as large as those of the sum where they do not vary."""
     own = sample(column)
-    return own if np.ptp(column) > ROUNDING * np.abs(column).max() else replace(own, spread=whole.spread)
+    return (
+        own
+        if np.ptp(column) > ROUNDING * np.abs(column).max()
+        else replace(own, spread=whole.spread)
+    )
 
 
-def agree(factors: Factors, graph: FactorGraph, width: float, rng: np.random.Generator, search: Search) -> Agreement:
-    """Algorithm 1, lines 4 to 21: rounds of candidates, averages and dual steps until all candidates agree."""
+def agree(
+    factors: Factors, graph: FactorGraph, width: float, rng: np.random.Generator, search: Search
+) -> Agreement:
+    """Algorithm 1, lines 4 to 21: rounds of candidates, averages and dual steps until all
+    candidates agree.
+    """
     buckets = factors.buckets()
     edges = [_edges(graph, bucket) for bucket in buckets]
     x, dual = np.empty(len(graph.edges)), np.zeros(len(graph.edges))  # on the edges: line 4
@@ -219,10 +318,20 @@ def agree(factors: Factors, graph: FactorGraph, width: float, rng: np.random.Gen
     for k in range(search.rounds):
         for bucket, on in zip(buckets, edges, strict=True):
             local = Local(
-                bucket, 1.0 / graph.sizes[bucket.index], width, others[bucket.index], counted[bucket.index],
-                dual[on], graph.spread(centre)[on] if k else np.zeros(on.shape), penalty, search.floor,
-            )  # fmt: skip
-            x[on] = local.maximum(x[on][:, None, :] if k else np.empty((len(on), 0, on.shape[1])), rng, search)  # l. 13
+                bucket,
+                1.0 / graph.sizes[bucket.index],
+                width,
+                others[bucket.index],
+                counted[bucket.index],
+                dual[on],
+                graph.spread(centre)[on] if k else np.zeros(on.shape),
+                penalty,
+                search.floor,
+            )
+            # l. 13
+            x[on] = local.maximum(
+                x[on][:, None, :] if k else np.empty((len(on), 0, on.shape[1])), rng, search
+            )
             variance[bucket.index] = np.maximum(bucket(x[on][:, None, :])[1][:, 0], search.floor)
         before, centre = centre, graph.consensus(x)  # l. 17, eq. (16)
         gap = x - graph.spread(centre)
@@ -245,9 +354,11 @@ def _edges(graph: FactorGraph, bucket: Bucket) -> Indices:
 
 
 def _shared(graph: FactorGraph, variance: Array, complete: bool) -> tuple[Array, NDArray[np.bool_]]:
-    """What stands beside a factor's own term under each root that it counts, (F, M), and which of them there are.
+    """What stands beside a factor's own term under each root that it counts, (F, M), and which of
+    them there are.
 
-    Frozen: its own root, c_i of eq. (9). Complete: those of all its neighbours, which hold its variance as well.
+    Frozen: its own root, c_i of eq. (9). Complete: those of all its neighbours, which hold its
+    variance as well.
     """
     terms = graph.terms(variance)
     sums = graph.neighbour_sums(terms)
@@ -260,14 +371,18 @@ def _shared(graph: FactorGraph, variance: Array, complete: bool) -> tuple[Array,
 
 
 def _balance(primal: Array, dual: Array) -> float:
-    """The factor by which eta changes to keep both residuals within a factor of ten (boyd2011admm, Sec. 3.4.1)."""
+    """The factor by which eta changes to keep both residuals within a factor of ten (boyd2011admm,
+    Sec. 3.4.1).
+    """
     r, s = np.linalg.norm(primal), np.linalg.norm(dual)
     return 2.0 if r > 10 * s else 0.5 if s > 10 * r else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """The augmented Lagrangian (15) of every factor of a bucket, as a function of its own candidates (G, s, m)."""
+    """The augmented Lagrangian (15) of every factor of a bucket, as a function of its own
+    candidates (G, s, m).
+    """
 
     bucket: Bucket
     shares: Array  # (G,): 1/|N_i|
@@ -282,12 +397,17 @@ class Local:
     def __call__(self, u: Array) -> Array:
         """Values (G, s)."""
         mean, variance = self.bucket(u)
-        return mean + self.width * np.where(self.counted[:, None, :], self._roots(variance), 0.0).sum(2) - self._disagreement(u)
+        return (
+            mean
+            + self.width * np.where(self.counted[:, None, :], self._roots(variance), 0.0).sum(2)
+            - self._disagreement(u)
+        )
 
     def slopes(self, u: Array) -> Array:
         """Gradients (G, s, m)."""
         _, variance, over_mean, over_variance = self.bucket.slopes(u)
-        steep = np.where(self.counted[:, None, :], 0.5 / self._roots(variance), 0.0).sum(2)  # (G, s)
+        # (G, s)
+        steep = np.where(self.counted[:, None, :], 0.5 / self._roots(variance), 0.0).sum(2)
         steep *= self.width * (self.shares**2)[:, None] * (variance > self.floor)
         slope = over_mean + steep[:, :, None] * over_variance
         return slope - self.dual[:, None, :] - self.penalty * (u - self.centre[:, None, :])
@@ -302,16 +422,21 @@ class Local:
         return (self.dual[:, None, :] * gap).sum(2) + self.penalty / 2 * (gap**2).sum(2)
 
     def maximum(self, last: Array, rng: np.random.Generator, search: Search) -> Array:
-        """The best candidates (G, m): climbs from the last ones (G, 0 or 1, m) and from the best of a Sobol sample."""
+        """The best candidates (G, m): climbs from the last ones (G, 0 or 1, m) and from the best of
+        a Sobol sample.
+        """
         G, _, m = last.shape
         fresh = search.fresh if last.shape[1] else search.starts
         starts = last
         if fresh:
             raw = np.broadcast_to(sobol(rng, search.raw, m), (G, search.raw, m))
             best = np.argsort(-self(raw), axis=1, kind="stable")[:, :fresh]
-            starts = np.concatenate([last, np.take_along_axis(raw, best[:, :, None], axis=1)], axis=1)
+            starts = np.concatenate(
+                [last, np.take_along_axis(raw, best[:, :, None], axis=1)], axis=1
+            )
         u, adam = starts, Adam(search.rate)
         for _ in range(search.steps):
             u = np.clip(u + adam.step(self.slopes(u)), 0.0, 1.0)
-        ends = np.concatenate([starts, u], axis=1)  # a fixed rate may overshoot: where it began counts, too
+        # a fixed rate may overshoot: where it began counts, too
+        ends = np.concatenate([starts, u], axis=1)
         return ends[np.arange(G), self(ends).argmax(1)]

@@ -1,8 +1,9 @@
-"""EPBO: an exact penalty on optimistic constraints (lu2022epbo), as a baseline of jing2026lcbo (Table 1, App. D).
+"""EPBO: an exact penalty on optimistic constraints (lu2022epbo), as a baseline of jing2026lcbo
+(Table 1, App. D).
 
-The paper minimises LCB_f + rho_k sum_i max(0, LCB_i) with rho_k = 10 ln(k+1); here f = -y, so that UCB_y takes the place of
--LCB_f. Violations are in the units of the models.
-Paper -> here:  beta -> width, the number of standard deviations,  rho_k -> penalty ln(k+1),  k -> k, 1 at the first query
+The paper minimises LCB_f + rho_k sum_i max(0, LCB_i) with rho_k = 10 ln(k+1); here f = -y, so that
+UCB_y takes the place of -LCB_f. Violations are in the units of the models. Paper -> here:  beta ->
+width, the number of standard deviations,  rho_k -> penalty ln(k+1),  k -> k, 1 at the first query
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import best
 from algorithms.parts.outputs import Kernel, Models, Outputs, zero
 
-WIDTHS = {"multiplier": float, "root": sqrt}  # what beta says about the number of standard deviations
+# what beta says about the number of standard deviations
+WIDTHS = {"multiplier": float, "root": sqrt}
 
 
 class EPBO(Optimizer):
@@ -31,19 +33,38 @@ class EPBO(Optimizer):
     constrained = True
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        beta: float, width: str, penalty: float, raw: int, starts: int, steps: int, rate: float,
-        kernels: str | Sequence[Kernel], noise: float, standard: str, lengthscale: Sequence[float],
-        outputscale: Sequence[float], fit_every: int, fit_steps: int,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        beta: float,
+        width: str,
+        penalty: float,
+        raw: int,
+        starts: int,
+        steps: int,
+        rate: float,
+        kernels: str | Sequence[Kernel],
+        noise: float,
+        standard: str,
+        lengthscale: Sequence[float],
+        outputscale: Sequence[float],
+        fit_every: int,
+        fit_steps: int,
+    ) -> None:
         super().__init__(domain, rng)
         self.width = chosen(WIDTHS, width, "width")(beta)
         self.penalty = penalty
         self.maximise = partial(maximise_by_adam, raw=raw, starts=starts, steps=steps, rate=rate)
         self.outputs = Outputs.named(
-            kernels=kernels, standard=standard, noise=noise, lengthscale=lengthscale, outputscale=outputscale,
-            fit_every=fit_every, fit_steps=fit_steps,
-        )  # fmt: skip
+            kernels=kernels,
+            standard=standard,
+            noise=noise,
+            lengthscale=lengthscale,
+            outputscale=outputscale,
+            fit_every=fit_every,
+            fit_steps=fit_steps,
+        )
         self.models: Models = ()
         self.k = 0
 
@@ -66,7 +87,9 @@ class EPBO(Optimizer):
     def tell(self, query: Array, obs: Observation) -> None:
         """Grow the models, and refit them where it is time."""
         super().tell(query, obs)
-        self.models = self.outputs.learn(self.models, self.x, np.column_stack([self.y, self.g]), self.rng, told=self.k)
+        self.models = self.outputs.learn(
+            self.models, self.x, np.column_stack([self.y, self.g]), self.rng, told=self.k
+        )
         self.k += 1
 
     def recommend(self) -> Array:

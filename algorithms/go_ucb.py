@@ -1,10 +1,12 @@
-"""GO-UCB: global optimization with a parametric function approximation (liu2023goucb, Sec. 4 and App. D.1, Alg. 1).
+"""GO-UCB: global optimization with a parametric function approximation (liu2023goucb, Sec. 4 and
+App. D.1, Alg. 1).
 
-The model is a network with one hidden layer of sigmoids, f_x(w) = w2' sigmoid(W1 x + b1) + b2, whose d_w parameters lie in
-one vector w = (W1 row by row, b1, w2, b2). It acts on x in the box of the paper, [low, high]^d, not on the unit cube.
-Phase I is what is told first, in one block; rounds t = 1..T of Phase II follow. The sums of eqs. (3) and (5) run over these
-rounds alone (there is no x_0), so that Sigma_1 = lambda I and w^_1 = w^_0.
-Paper -> here:  grad f_{x_i}(w^_i) -> g,  w^_0 -> w0,  w^_t -> w,  Sigma_t -> Sigma,  F -> norm,  lambda -> lam,  T -> horizon
+The model is a network with one hidden layer of sigmoids, f_x(w) = w2' sigmoid(W1 x + b1) + b2,
+whose d_w parameters lie in one vector w = (W1 row by row, b1, w2, b2). It acts on x in the box of
+the paper, [low, high]^d, not on the unit cube. Phase I is what is told first, in one block; rounds
+t = 1..T of Phase II follow. The sums of eqs. (3) and (5) run over these rounds alone (there is no
+x_0), so that Sigma_1 = lambda I and w^_1 = w^_0. Paper -> here:  grad f_{x_i}(w^_i) -> g,  w^_0 ->
+w0,  w^_t -> w,  Sigma_t -> Sigma,  F -> norm,  lambda -> lam,  T -> horizon
 """
 
 from __future__ import annotations
@@ -27,27 +29,53 @@ PAPER, STANDARDISED = UNITS = ("paper", "standardised")
 
 
 class GOUCB(Optimizer):
-    """Fits a network to uniform points, then climbs jointly over points and parameters within a ball (Alg. 1)."""
+    """Fits a network to uniform points, then climbs jointly over points and parameters within a
+    ball (Alg. 1).
+    """
 
     domains = (Box,)
     domain: Box
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        hidden: int, low: float, high: float, horizon: int, norm: float, method: str, oracle: str, units: str,
-        oracle_rate: float, oracle_steps: int, start: str, starts: int, ascent_rate: float, ascent_steps: int,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        hidden: int,
+        low: float,
+        high: float,
+        horizon: int,
+        norm: float,
+        method: str,
+        oracle: str,
+        units: str,
+        oracle_rate: float,
+        oracle_steps: int,
+        start: str,
+        starts: int,
+        ascent_rate: float,
+        ascent_steps: int,
+    ) -> None:
         super().__init__(domain, rng)
-        options = {"method": (method, METHODS), "oracle": (oracle, ORACLES), "units": (units, UNITS), "start": (start, STARTS)}
+        options = {
+            "method": (method, METHODS),
+            "oracle": (oracle, ORACLES),
+            "units": (units, UNITS),
+            "start": (start, STARTS),
+        }
         for name, (value, known) in options.items():
             if value not in known:
                 raise ValueError(f"{name}: expected {' or '.join(known)}, got {value!r}")
         if not low < high:
             raise ValueError(f"expected low < high, got [{low}, {high}]")
         if horizon < 2:
-            raise ValueError(f"horizon: expected T >= 2, for lambda = sqrt(T) log^2 T must be positive; got {horizon}")
+            raise ValueError(
+                "horizon: expected T >= 2, for lambda = sqrt(T) log^2 T must be positive; got"
+                f" {horizon}"
+            )
         self.network = Network(domain.d, hidden)
-        self.low, self.high = (low, high) if units == PAPER else (-1.0, 1.0)  # the box that the network acts on
+        # the box that the network acts on
+        self.low, self.high = (low, high) if units == PAPER else (-1.0, 1.0)
         self.horizon = horizon
         self.norm = norm
         self.lam = sqrt(horizon) * log(horizon) ** 2  # App. D.1
@@ -65,7 +93,10 @@ class GOUCB(Optimizer):
         self.moment: Array = np.zeros(self.network.size)  # Sigma w^ of eq. (5)
 
     def ask(self, room: int, pending: Array) -> Array:
-        """The end of one ascent over x and w from each start; the best of them (l. 5 of Phase II)."""
+        """The end of one ascent over x and w from each start; the best of them (l.
+
+        5 of Phase II).
+        """
         if len(self.y) == 0:
             return self.rng.random((1, self.domain.d))
         ball = Ball(self.w, self.Sigma, self.beta)  # l. 4
@@ -79,7 +110,9 @@ class GOUCB(Optimizer):
         return np.clip((x[[best]] - self.low) / (self.high - self.low), 0.0, 1.0)
 
     def tell(self, query: Array, obs: Observation) -> None:
-        """Phase I: the regression oracle fits w^_0. Phase II: Sigma_t and w^_t move on, one evaluation at a time."""
+        """Phase I: the regression oracle fits w^_0. Phase II: Sigma_t and w^_t move on, one
+        evaluation at a time.
+        """
         super().tell(query, obs)
         if self.phase_one == 0:
             self.phase_one = len(query)
@@ -87,7 +120,10 @@ class GOUCB(Optimizer):
             self.moment = self.lam * self.w0
             return
         for x, y in zip(self._to_paper(query), self._standard(obs.y), strict=True):
-            f, g = self.network(x[None], self.w[None])[0], self.network.gradients(x[None], self.w[None])[1][0]
+            f, g = (
+                self.network(x[None], self.w[None])[0],
+                self.network.gradients(x[None], self.w[None])[1][0],
+            )
             self.Sigma += np.outer(g, g)  # eq. (3)
             self.moment += g * (g @ self.w + y - f)
             if self.oracle == ONCE:
@@ -96,13 +132,18 @@ class GOUCB(Optimizer):
             self.w = self._consult()
 
     def recommend(self) -> Array:
-        """A uniform one of the queries of Phase II (output of Alg. 1); before there is one, the best observed."""
+        """A uniform one of the queries of Phase II (output of Alg. 1); before there is one, the
+        best observed.
+        """
         if len(self.y) == self.phase_one:
             return super().recommend()
-        return deepcopy(self.rng).choice(self.x[self.phase_one :], size=1)  # the run's own generator stays where it is
+        # the run's own generator stays where it is
+        return deepcopy(self.rng).choice(self.x[self.phase_one :], size=1)
 
     def report(self) -> dict[str, float]:
-        """beta of the next round, how far the oracle and the rounds have moved the parameters, and d_w."""
+        """beta of the next round, how far the oracle and the rounds have moved the parameters, and
+        d_w.
+        """
         return {
             "beta": self.beta,
             "oracle_moved": float(np.abs(self.w0 - self.initial).max()),
@@ -117,7 +158,9 @@ class GOUCB(Optimizer):
         return self.network.size**3 * self.norm**4 * t / self.horizon
 
     def _consult(self) -> Array:
-        """Regression oracle, eq. (2): full-batch descent on the mean squared error of all data so far."""
+        """Regression oracle, eq. (2): full-batch descent on the mean squared error of all data so
+        far.
+        """
         if self.units == STANDARDISED:
             self.shift, self.scale = float(self.y.mean()), float(self.y.std()) or 1.0
         x, y = self._to_paper(self.x), self._standard(self.y)
@@ -127,11 +170,17 @@ class GOUCB(Optimizer):
             error = self.network(x, every) - y
             w = w - descend.step(2 * (error @ self.network.gradients(x, every)[1]) / len(x))
         if not np.isfinite(w).all():
-            raise ArithmeticError(f"the regression oracle diverged at rate {self.oracle_rate:g}: choose a smaller oracle_rate")
+            raise ArithmeticError(
+                f"the regression oracle diverged at rate {self.oracle_rate:g}: choose a smaller"
+                " oracle_rate"
+            )
         return w
 
     def _starts(self) -> Array:
-        """Where the ascents begin, (starts, d) in the units of the network. The paper does not say."""
+        """Where the ascents begin, (starts, d) in the units of the network.
+
+        The paper does not say.
+        """
         shape = (self.starts, self.domain.d)
         if self.start == UNIFORM:
             return self.rng.uniform(self.low, self.high, shape)
@@ -156,7 +205,8 @@ class Ball:
 
     def __init__(self, centre: Array, Sigma: Array, beta: float) -> None:
         self.centre, self.Sigma, self.beta = centre, Sigma, beta
-        self.surely = beta / float(np.linalg.norm(Sigma))  # |away|^2 below this is inside: Frobenius bounds the spectral norm
+        # |away|^2 below this is inside: Frobenius bounds the spectral norm
+        self.surely = beta / float(np.linalg.norm(Sigma))
 
     def project(self, w: Array) -> Array:
         """The nearest point of the ball, in the norm of Sigma_t, to each of w (s, d_w)."""
@@ -181,10 +231,14 @@ class Network:
         return self.hidden * (self.d + 2) + 1
 
     def initial(self, rng: np.random.Generator) -> Array:
-        """Weights and biases uniform within 1/sqrt(number of inputs) of zero, layer by layer, (d_w,)."""
+        """Weights and biases uniform within 1/sqrt(number of inputs) of zero, layer by layer,
+        (d_w,).
+        """
         first, second = 1 / sqrt(self.d), 1 / sqrt(self.hidden)
         inner = self.hidden * (self.d + 1)
-        return np.concatenate([rng.uniform(-first, first, inner), rng.uniform(-second, second, self.hidden + 1)])
+        return np.concatenate(
+            [rng.uniform(-first, first, inner), rng.uniform(-second, second, self.hidden + 1)]
+        )
 
     def __call__(self, x: Array, w: Array) -> Array:
         """Value of each of s networks w (s, d_w) at its own point x (s, d), shape (s,)."""

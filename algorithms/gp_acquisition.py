@@ -1,8 +1,9 @@
 """GP-EI, GP-PI and GP-UCB on a box: one query at a time where an acquisition function is largest.
 
-Expected improvement (jones1998ego), probability of improvement (kushner1964multipeak), upper confidence bound
-(srinivas2010gpucb). Papers run them as baselines with a library's defaults: whose regression and settings are parameters.
-Library -> here:  xi, or beta = kappa^2 -> exploration,  num_restarts -> starts,  raw_samples, n_points -> raw,  maxiter -> steps
+Expected improvement (jones1998ego), probability of improvement (kushner1964multipeak), upper
+confidence bound (srinivas2010gpucb). Papers run them as baselines with a library's defaults: whose
+regression and settings are parameters. Library -> here:  xi, or beta = kappa^2 -> exploration,
+num_restarts -> starts,  raw_samples, n_points -> raw,  maxiter -> steps
 """
 
 from __future__ import annotations
@@ -21,18 +22,29 @@ ACQUISITIONS = {"ei": log_ei, "pi": log_pi, "ucb": ucb}
 
 
 class GPAcquisition(Optimizer):
-    """Maximises ln EI, ln PI or UCB under a regression that it refits to every observation, whatever is pending.
+    """Maximises ln EI, ln PI or UCB under a regression that it refits to every observation,
+    whatever is pending.
 
-    `exploration` is xi for the improvements, what a value must exceed the best one by in the units of y, and beta for the bound.
+    `exploration` is xi for the improvements, what a value must exceed the best one by in the units
+    of y, and beta for the bound.
     """
 
     domains = (Box,)
     domain: Box
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        surrogate: str, acquisition: str, exploration: float, raw: int, starts: int, steps: int, repetitions: str,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        surrogate: str,
+        acquisition: str,
+        exploration: float,
+        raw: int,
+        starts: int,
+        steps: int,
+        repetitions: str,
+    ) -> None:
         super().__init__(domain, rng)
         self.surrogate = chosen(SURROGATES, surrogate, "surrogate")
         self.acquisition = chosen(ACQUISITIONS, acquisition, "acquisition")

@@ -14,18 +14,31 @@ from algorithms.parts.choice import chosen
 
 
 class GPUCB(Optimizer):
-    """Pulls the arm with the largest upper confidence bound of an exact posterior, one at a time."""
+    """Pulls the arm with the largest upper confidence bound of an exact posterior,
+    one at a time.
+    """
 
     domains = (Arms,)
     domain: Arms
 
     def __init__(
-        self, domain: Arms, rng: np.random.Generator, *,
-        bandwidth: float, lam: float, xi: float, norm: float, delta: float, beta: str, posterior: str,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Arms,
+        rng: np.random.Generator,
+        *,
+        bandwidth: float,
+        lam: float,
+        xi: float,
+        norm: float,
+        delta: float,
+        beta: str,
+        posterior: str,
+    ) -> None:
         super().__init__(domain, rng)
         self.confidence = Confidence(xi, delta, lam, norm, beta)
-        self.posterior = chosen(EXACT, posterior, "posterior")(GaussianTable(domain.points, bandwidth), lam)
+        self.posterior = chosen(EXACT, posterior, "posterior")(
+            GaussianTable(domain.points, bandwidth), lam
+        )
 
     @property
     def beta(self) -> float:

@@ -1,8 +1,10 @@
-"""GP-UCB on a box: the query is where mean + sqrt(beta_t) sigma is largest (srinivas2010gpucb; bardou2024dumbo eq. (1)).
+"""GP-UCB on a box: the query is where mean + sqrt(beta_t) sigma is largest (srinivas2010gpucb;
+bardou2024dumbo eq. (1)).
 
-bardou2024dumbo has Matern-5/2 kernels and says no more of their priors and fit: the regression is a library's default by name,
-all of which are Matern-5/2 with one length-scale per input, so that the box baselines of a figure share one surrogate.
-Paper -> here:  phi_t -> promise,  beta_t -> beta,  t -> observations so far,  d -> domain.d
+bardou2024dumbo has Matern-5/2 kernels and says no more of their priors and fit: the regression is a
+library's default by name, all of which are Matern-5/2 with one length-scale per input, so that the
+box baselines of a figure share one surrogate. Paper -> here:  phi_t -> promise,  beta_t -> beta,  t
+-> observations so far,  d -> domain.d
 """
 
 from __future__ import annotations
@@ -19,18 +21,32 @@ from algorithms.parts.maximise import cube, maximise
 
 
 class GPUCBBox(Optimizer):
-    """Maximises the upper confidence bound over the whole box, one query at a time, under a regression refitted to everything."""
+    """Maximises the upper confidence bound over the whole box, one query at a time, under a
+    regression refitted to everything.
+    """
 
     domains = (Box,)
     domain: Box
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        surrogate: str, beta: str, share: float, delta: float, points_per_axis: float, raw: int, starts: int, steps: int,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        surrogate: str,
+        beta: str,
+        share: float,
+        delta: float,
+        points_per_axis: float,
+        raw: int,
+        starts: int,
+        steps: int,
+    ) -> None:
         super().__init__(domain, rng)
         self.surrogate = chosen(SURROGATES, surrogate, "surrogate")
-        self.exploration = Exploration(beta, share=share, delta=delta, points_per_axis=points_per_axis)
+        self.exploration = Exploration(
+            beta, share=share, delta=delta, points_per_axis=points_per_axis
+        )
         self.search = {"raw": raw, "starts": starts, "steps": steps}
         self.fitted: Fitted | None = None
 
@@ -60,4 +76,8 @@ class GPUCBBox(Optimizer):
         if self.fitted is None:
             return {}
         posterior = self.fitted.posterior
-        return {"beta": self.beta, "noise": posterior.model.noise.item(), "log_evidence": posterior.log_evidence}
+        return {
+            "beta": self.beta,
+            "noise": posterior.model.noise.item(),
+            "log_evidence": posterior.log_evidence,
+        }

@@ -1,8 +1,10 @@
-"""HDsafeBO: Thompson sampling among the points of a box that may be safe (wei2025hdsafebo), a baseline of jing2026lcbo (Table 1).
+"""HDsafeBO: Thompson sampling among the points of a box that may be safe (wei2025hdsafebo), a
+baseline of jing2026lcbo (Table 1).
 
-Without the isometric embedding, as jing2026lcbo runs it (App. D). Of several constraints each must allow a candidate. How the
-region changes is the authors' public code; where it lies while nothing safe is known is said in jing2026lcbo, Sec. 6.1.
-Paper -> here:  q -> batch,  optimistic safe set -> where mean - width sigma <= 0 for every g
+Without the isometric embedding, as jing2026lcbo runs it (App. D). Of several constraints each must
+allow a candidate. How the region changes is the authors' public code; where it lies while nothing
+safe is known is said in jing2026lcbo, Sec. 6.1. Paper -> here:  q -> batch,  optimistic safe set ->
+where mean - width sigma <= 0 for every g
 """
 
 from __future__ import annotations
@@ -24,37 +26,70 @@ from algorithms.parts.trust_region import TrustRegion
 
 
 class HDsafeBO(Optimizer):
-    """Batches of Thompson samples of y from a box around the best safe point, where no bound on a g rules them out."""
+    """Batches of Thompson samples of y from a box around the best safe point, where no bound on a g
+    rules them out.
+    """
 
     domains = (Box,)
     domain: Box
     constrained = True
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        batch_per_dim: float, length: float, longest: float, shortest: float, fewest_successes: int, dims_per_success: float,
-        patience: float, improvement: float, standstill: str, candidates: int, beta: float, interval: float, sigma: str,
-        draws: str, features: int, kernels: str | Sequence[Kernel], noise: float, standard: str, lengthscale: Sequence[float],
-        outputscale: Sequence[float], fit_every: int, fit_steps: int,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        batch_per_dim: float,
+        length: float,
+        longest: float,
+        shortest: float,
+        fewest_successes: int,
+        dims_per_success: float,
+        patience: float,
+        improvement: float,
+        standstill: str,
+        candidates: int,
+        beta: float,
+        interval: float,
+        sigma: str,
+        draws: str,
+        features: int,
+        kernels: str | Sequence[Kernel],
+        noise: float,
+        standard: str,
+        lengthscale: Sequence[float],
+        outputscale: Sequence[float],
+        fit_every: int,
+        fit_steps: int,
+    ) -> None:
         super().__init__(domain, rng)
         d = domain.d
         self.batch = ceil(batch_per_dim * d)
         self.improvement = improvement
         self.counts_standstill = chosen(STANDSTILLS, standstill, "standstill")
         self.candidates = candidates
-        self.width = beta * interval  # REFERENCE CODE: beta multiplies half of an interval that is 2 sigma wide to each side
+        # REFERENCE CODE: beta multiplies half of an interval that is 2 sigma wide to each side
+        self.width = beta * interval
         self.noise_share = chosen(SIGMAS, sigma, "sigma")
         self.draw, self.features = chosen(DRAWN, draws, "draws"), features
         self.outputs = Outputs.named(
-            kernels=kernels, standard=standard, noise=noise, lengthscale=lengthscale, outputscale=outputscale,
-            fit_every=fit_every, fit_steps=fit_steps,
-        )  # fmt: skip
+            kernels=kernels,
+            standard=standard,
+            noise=noise,
+            lengthscale=lengthscale,
+            outputscale=outputscale,
+            fit_every=fit_every,
+            fit_steps=fit_steps,
+        )
         self.initial = TrustRegion(
-            length, longest, shortest, growth=2.0, shrinkage=0.5,
+            length,
+            longest,
+            shortest,
+            growth=2.0,
+            shrinkage=0.5,
             success_tolerance=max(fewest_successes, ceil(d / dims_per_success)),
             failure_tolerance=ceil(max(patience, d) / self.batch),
-        )  # fmt: skip
+        )
         self.region = self.initial
         self.restarts = 0
         self.models: Models = ()
@@ -66,17 +101,28 @@ class HDsafeBO(Optimizer):
             return self.rng.random((1, self.domain.d))
         count = min(room, self.batch)
         points = self._allowed(count)
-        f = self.draw(self.models[0].posterior, torch.from_numpy(points), self.rng, count=count, features=self.features)
+        f = self.draw(
+            self.models[0].posterior,
+            torch.from_numpy(points),
+            self.rng,
+            count=count,
+            features=self.features,
+        )
         return points[distinct_best(f, np.zeros_like(f))]
 
     def tell(self, query: Array, obs: Observation) -> None:
-        """Grow, shrink or restart the region, then grow or refit the models. What is told first is no success and no failure."""
+        """Grow, shrink or restart the region, then grow or refit the models.
+
+        What is told first is no success and no failure.
+        """
         if len(self.y):
             self.region = self._changed(obs)
             if self.region.spent:
                 self.region, self.restarts = self.initial, self.restarts + 1
         super().tell(query, obs)
-        self.models = self.outputs.learn(self.models, self.x, np.column_stack([self.y, self.g]), self.rng, told=self.told)
+        self.models = self.outputs.learn(
+            self.models, self.x, np.column_stack([self.y, self.g]), self.rng, told=self.told
+        )
         self.told += 1
 
     def recommend(self) -> Array:
@@ -88,7 +134,9 @@ class HDsafeBO(Optimizer):
         return {"length": self.region.length, "restarts": self.restarts}
 
     def _changed(self, obs: Observation) -> TrustRegion:
-        """The region after a batch: a success is safe throughout and improves, a failure is unsafe somewhere."""
+        """The region after a batch: a success is safe throughout and improves, a failure is unsafe
+        somewhere.
+        """
         if violation(obs.g).any():
             return self.region.failed()
         safe = violation(self.g) == 0
@@ -100,11 +148,15 @@ class HDsafeBO(Optimizer):
     def _allowed(self, count: int) -> Array:
         """Candidates in the region that may be safe (k, d), `count` at least.
 
-        While there are fewer the box is halved; once it would be too short, all candidates are allowed.
+        While there are fewer the box is halved; once it would be too short, all candidates are
+        allowed.
         """
         centre, length = self.x[best(self.y, self.g)], self.region.length
         while True:
-            low, high = np.clip(centre - length / 2, 0.0, 1.0), np.clip(centre + length / 2, 0.0, 1.0)
+            low, high = (
+                np.clip(centre - length / 2, 0.0, 1.0),
+                np.clip(centre + length / 2, 0.0, 1.0),
+            )
             points = low + (high - low) * sobol(self.rng, self.candidates, self.domain.d)
             allowed = self.may_be_safe(points)
             length /= 2

@@ -1,11 +1,12 @@
 """LCBO: local constrained Bayesian optimization (jing2026lcbo, Alg. 1, Sec. 6.1 and App. D).
 
-The paper minimises f = -y under c = 0. Of an inequality g <= 0 only max(g, 0) counts: that is its slack variable minimised out,
-min_{s >= 0} (g + s)^2 = max(g, 0)^2. Where an iteration evaluates does not depend on what it will see, so that `tell` plans all
-of it, Z = [Z_1, Z_2], as soon as the one before is over. `ask` hands out what is left of Z_1, then what is left of Z_2, never
-both at once: `report` says which comes next.
-Paper -> here:  x_k -> iterate,  Z -> plan,  b^(1) -> repeats,  b^(2) -> exploration,  eta_k -> step k^step_power,
-rho_k -> penalty k^penalty_power,  N_m -> memory,  f, c_1, ..., c_m -> y, g_1, ..., g_m: M = 1 + m models
+The paper minimises f = -y under c = 0. Of an inequality g <= 0 only max(g, 0) counts: that is its
+slack variable minimised out, min_{s >= 0} (g + s)^2 = max(g, 0)^2. Where an iteration evaluates
+does not depend on what it will see, so that `tell` plans all of it, Z = [Z_1, Z_2], as soon as the
+one before is over. `ask` hands out what is left of Z_1, then what is left of Z_2, never both at
+once: `report` says which comes next. Paper -> here:  x_k -> iterate,  Z -> plan,  b^(1) -> repeats,
+b^(2) -> exploration,  eta_k -> step k^step_power, rho_k -> penalty k^penalty_power,  N_m -> memory,
+f, c_1, ..., c_m -> y, g_1, ..., g_m: M = 1 + m models
 """
 
 from __future__ import annotations
@@ -31,11 +32,13 @@ FLAT = 1e-6  # a gradient no longer than this has no direction (the authors' pub
 
 
 class LCBO(Optimizer):
-    """Learns the gradients at its iterate from evaluations around it, then steps down the penalised posterior mean (Alg. 1).
+    """Learns the gradients at its iterate from evaluations around it, then steps down the penalised
+    posterior mean (Alg. 1).
 
-    `kernels` are known (one for y, one for each g) or "fit": then `lengthscale` is the concentration and rate of a Gamma prior
-    and the first value, `outputscale` the mean and standard deviation of a normal prior and the first value. `noise` is a
-    variance. The prior means of known kernels count in raw units only.
+    `kernels` are known (one for y, one for each g) or "fit": then `lengthscale` is the
+    concentration and rate of a Gamma prior and the first value, `outputscale` the mean and standard
+    deviation of a normal prior and the first value. `noise` is a variance. The prior means of known
+    kernels count in raw units only.
     """
 
     domains = (Box,)
@@ -43,19 +46,53 @@ class LCBO(Optimizer):
     constrained = True
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        kernels: str | Sequence[Kernel], noise: float, noise_units: str, standard: str, memory_per_dim: float, repeated: str,
-        schedule: str, repeats: int, exploration: int, exploration_per_dim: float,
-        batch: str, condition: str, measure: str, temperature: float, delta: float, starts: int, steps: int, rate: float,
-        constraints: str, direction: str, step: float, step_power: float, penalty: float, penalty_power: float,
-        lengthscale: Sequence[float], outputscale: Sequence[float], fit_every: int, between_fits: str,
-        fit_steps: int, fit_rate: float,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        kernels: str | Sequence[Kernel],
+        noise: float,
+        noise_units: str,
+        standard: str,
+        memory_per_dim: float,
+        repeated: str,
+        schedule: str,
+        repeats: int,
+        exploration: int,
+        exploration_per_dim: float,
+        batch: str,
+        condition: str,
+        measure: str,
+        temperature: float,
+        delta: float,
+        starts: int,
+        steps: int,
+        rate: float,
+        constraints: str,
+        direction: str,
+        step: float,
+        step_power: float,
+        penalty: float,
+        penalty_power: float,
+        lengthscale: Sequence[float],
+        outputscale: Sequence[float],
+        fit_every: int,
+        between_fits: str,
+        fit_steps: int,
+        fit_rate: float,
+    ) -> None:
         super().__init__(domain, rng)
         if isinstance(kernels, str) and kernels != FIT:
-            raise ValueError(f"kernels: expected {FIT} or a list with one kernel for y and one for each g, got {kernels!r}")
+            raise ValueError(
+                f"kernels: expected {FIT} or a list with one kernel for y and one for each g, got"
+                f" {kernels!r}"
+            )
         sizes = repeats, ceil(exploration + exploration_per_dim * domain.d)
-        for what, value in (("noise", noise), ("memory_per_dim", memory_per_dim), ("repeats + exploration", sum(sizes))):
+        for what, value in (
+            ("noise", noise),
+            ("memory_per_dim", memory_per_dim),
+            ("repeats + exploration", sum(sizes)),
+        ):
             if not value > 0:
                 raise ValueError(f"{what}: expected a positive number, got {value}")
         self.known: Sequence[Kernel] = () if isinstance(kernels, str) else kernels
@@ -94,7 +131,10 @@ class LCBO(Optimizer):
         return self.plan[done : min(end, done + room)].copy()
 
     def tell(self, query: Array, obs: Observation) -> None:
-        """Once the plan is evaluated, step, refit where it is time, and plan anew. The best of what is told first is x_1."""
+        """Once the plan is evaluated, step, refit where it is time, and plan anew.
+
+        The best of what is told first is x_1.
+        """
         told = len(self.y)
         super().tell(query, obs)
         new = np.arange(told, len(self.y))
@@ -119,7 +159,10 @@ class LCBO(Optimizer):
         return self._best()[None]
 
     def report(self) -> dict[str, float]:
-        """Role and iteration of the next query, rho_k, eq. (12) at this plan's Z_2, and the length of the last gradient."""
+        """Role and iteration of the next query, rho_k, eq.
+
+        (12) at this plan's Z_2, and the length of the last gradient.
+        """
         role = REPEAT if len(self.y) - self.began < self.repeats else EXPLORATION
         return {
             "role": role if self.k else INITIAL,
@@ -130,7 +173,10 @@ class LCBO(Optimizer):
         }
 
     def _plan(self, information: GradientInformation) -> None:
-        """Lines 5 to 7. What is added to the data meanwhile pushes nothing out of the window of N_m."""
+        """Lines 5 to 7.
+
+        What is added to the data meanwhile pushes nothing out of the window of N_m.
+        """
         b1, b2 = self.schedule(self.k, *self.sizes)
         blocks = [np.tile(self.iterate, (b1, 1))]
         if self.counts_repeats:  # REFERENCE CODE: eq. (13) conditions on D_{k-1} and Z_2 alone
@@ -142,8 +188,13 @@ class LCBO(Optimizer):
         self.trace = float(information.trace.max())
 
     def _most_informative(self, information: GradientInformation, b: int) -> Array:
-        """The b points (b, d) near the iterate that minimise eq. (12), its maximum smoothed: Adam from several starts."""
-        low, high = np.clip(self.iterate - self.delta, 0.0, 1.0), np.clip(self.iterate + self.delta, 0.0, 1.0)
+        """The b points (b, d) near the iterate that minimise eq. (12), its maximum smoothed: Adam
+        from several starts.
+        """
+        low, high = (
+            np.clip(self.iterate - self.delta, 0.0, 1.0),
+            np.clip(self.iterate + self.delta, 0.0, 1.0),
+        )
         starts = self.rng.uniform(low, high, (self.starts, b, self.domain.d))
         starts[0, :1] = self.iterate
         trace = information.trace - self.prior_share * self.kernels.slope_variance
@@ -170,7 +221,9 @@ class LCBO(Optimizer):
         return float(self.penalty * max(self.k, 1) ** self.penalty_power)
 
     def _best(self) -> Array:
-        """The best feasible point so far; where none is, the one with the least sum of violations."""
+        """The best feasible point so far; where none is,
+        the one with the least sum of violations.
+        """
         return self.x[best(self.y, np.abs(self.violation(self.g)))]
 
     def _seen(self) -> Seen:
@@ -179,21 +232,36 @@ class LCBO(Optimizer):
         totals = np.add.reduceat(np.column_stack([self.y, self.g]), rows)
         values = totals / np.diff(rows, append=len(self.y))[:, None]
         units = [self.standard(column) for column in values.T]
-        centres, spreads = np.array([unit.centre for unit in units]), np.array([unit.spread for unit in units])
+        centres, spreads = (
+            np.array([unit.centre for unit in units]),
+            np.array([unit.spread for unit in units]),
+        )
         means = np.zeros(len(units))
         if self.known and self.standard is raw:
             means = np.array([kernel["mean"] for kernel in self.known], dtype=np.float64)
-        noise = self.noise / spreads**2 if self.noise_is_observed else np.full(len(units), self.noise)
-        return Seen(self.x[rows], (values - centres) / spreads - means, -centres / spreads - means, noise)
+        noise = (
+            self.noise / spreads**2 if self.noise_is_observed else np.full(len(units), self.noise)
+        )
+        return Seen(
+            self.x[rows], (values - centres) / spreads - means, -centres / spreads - means, noise
+        )
 
     def _first_kernels(self) -> Kernels:
         """The known kernels, or those before any fit, but for their noise."""
         M, d = 1 + self.g.shape[1], self.domain.d
         if not self.known:
-            return Kernels(np.full((M, d), self.lengthscale[-1]), np.full(M, self.outputscale[-1]), np.empty(M))
+            return Kernels(
+                np.full((M, d), self.lengthscale[-1]), np.full(M, self.outputscale[-1]), np.empty(M)
+            )
         if len(self.known) != M:
-            raise ValueError(f"kernels: expected {M}, one for y and one for each of {M - 1} constraints, got {len(self.known)}")
-        lengthscales = [np.broadcast_to(np.asarray(kernel["lengthscale"], dtype=np.float64), d) for kernel in self.known]
+            raise ValueError(
+                f"kernels: expected {M}, one for y and one for each of {M - 1} constraints, got"
+                f" {len(self.known)}"
+            )
+        lengthscales = [
+            np.broadcast_to(np.asarray(kernel["lengthscale"], dtype=np.float64), d)
+            for kernel in self.known
+        ]
         outputscales = np.array([kernel["outputscale"] for kernel in self.known], dtype=np.float64)
         return Kernels(np.array(lengthscales), outputscales, np.empty(M))
 
@@ -207,10 +275,15 @@ class LCBO(Optimizer):
         scales = []
         for i, values in enumerate(seen.values.T):
             model = isotropic(
-                lengthscale=last.lengthscale[i, 0], outputscale=last.outputscale[i], noise=seen.noise[i],
-                gamma=self.lengthscale[:2], normal=self.outputscale[:2],
-            )  # fmt: skip
-            kernel = fitting.fit(model, torch.from_numpy(seen.X), torch.from_numpy(values), self.method, self.rng).kernel
+                lengthscale=last.lengthscale[i, 0],
+                outputscale=last.outputscale[i],
+                noise=seen.noise[i],
+                gamma=self.lengthscale[:2],
+                normal=self.outputscale[:2],
+            )
+            kernel = fitting.fit(
+                model, torch.from_numpy(seen.X), torch.from_numpy(values), self.method, self.rng
+            ).kernel
             scales.append((kernel.base_kernel.lengthscale.item(), kernel.outputscale.item()))
         lengthscales, outputscales = np.array(scales).T
         return Kernels(np.tile(lengthscales[:, None], (1, self.domain.d)), outputscales, seen.noise)
@@ -242,15 +315,27 @@ def theory(k: int, repeats: int, exploration: int) -> tuple[int, int]:
 
 
 def smooth_maximum(values: Array, temperature: float) -> tuple[Array, Array]:
-    """t ln sum_i exp(v_i / t) over the rows of values (M, s), shape (s,), and its derivatives (M, s)."""
+    """t ln sum_i exp(v_i / t) over the rows of values (M, s), shape (s,), and its derivatives (M,
+    s).
+    """
     largest = values.max(0)
     weights = np.exp((values - largest) / temperature)
     total = weights.sum(0)
     return largest + temperature * np.log(total), weights / total
 
 
-def descend(f: Callable[[Array], tuple[Array, Array]], x: Array, low: Array, high: Array, *, steps: int, rate: float) -> Array:
-    """The ends of Adam's descents (kingma2015adam) within a box, each from its own row of x; f gives values and slopes."""
+def descend(
+    f: Callable[[Array], tuple[Array, Array]],
+    x: Array,
+    low: Array,
+    high: Array,
+    *,
+    steps: int,
+    rate: float,
+) -> Array:
+    """The ends of Adam's descents (kingma2015adam) within a box, each from its own row of x; f
+    gives values and slopes.
+    """
     adam = Adam(rate)
     for _ in range(steps):
         x = np.minimum(np.maximum(x - adam.step(f(x)[1]), low), high)
@@ -277,7 +362,8 @@ NOISE_UNITS = {"models": False, "observed": True}  # of the variance `noise`
 SCHEDULES = {"fixed": fixed, "growing": growing, "theory": theory}
 CONSTRAINTS = {"inequality": positive, "equality": itself}
 DIRECTIONS = {"normalised": normalised, "plain": itself}
-MEASURES = {"posterior-trace": 0.0, "less-prior-trace": 1.0}  # share of the prior trace that is left out
+# share of the prior trace that is left out
+MEASURES = {"posterior-trace": 0.0, "less-prior-trace": 1.0}
 BATCHES = {"joint": True, "greedy": False}
 REPEATED = {"separate": False, "averaged": True}
 CONDITIONS = {"data": False, "data-and-repeats": True}

@@ -1,12 +1,14 @@
-"""LineBO: one-dimensional searches through the best point, one after another (kirschner2019linebo and its public code).
+"""LineBO: one-dimensional searches through the best point, one after another (kirschner2019linebo
+and its public code).
 
-All lines share one Gaussian process over the box. A search starts from the best point and moves it to wherever it found the
-largest posterior mean; then that point itself is evaluated, and the next search starts there. Directions are random, the axes
-in turn, or ascents: there, every other search is a ball that learns the slope which the next line follows.
-The authors' kernel is known, isotropic and never fitted: an RBF. bardou2024dumbo has Matern-5/2 throughout.
-Paper -> here:  x-hat -> best,  beta -> beta, which multiplies sigma (it is no square),  l -> lengthscale
-Code -> here:  points_per_dimension -> grid,  {min,max}_queries_line -> fewest, most,  line_boundary_margin -> margin,
-tr_radius -> radius,  max_queries_tr -> ball_per_dim d
+All lines share one Gaussian process over the box. A search starts from the best point and moves it
+to wherever it found the largest posterior mean; then that point itself is evaluated, and the next
+search starts there. Directions are random, the axes in turn, or ascents: there, every other search
+is a ball that learns the slope which the next line follows. The authors' kernel is known, isotropic
+and never fitted: an RBF. bardou2024dumbo has Matern-5/2 throughout. Paper -> here:  x-hat -> best,
+beta -> beta, which multiplies sigma (it is no square),  l -> lengthscale Code -> here:
+points_per_dimension -> grid,  {min,max}_queries_line -> fewest, most,  line_boundary_margin ->
+margin, tr_radius -> radius,  max_queries_tr -> ball_per_dim d
 """
 
 from __future__ import annotations
@@ -40,22 +42,40 @@ STEP = 0.01  # of the radius, over which a draw's slope is a difference (the aut
 class LineBO(Optimizer):
     """Maximises the upper confidence bound on a grid of one line until that line is over.
 
-    The surrogate is "known" (a Matern-5/2 kernel of this `lengthscale` and `outputscale`, with this variance of the `noise`, in
-    the units that `standard` gives y) or the name of one that is fitted, for which these four count for nothing.
-    A line is over after `most` queries, or when more than `fewest` leave no upper bound on it further above the lower bound of
-    the best point than `tolerance` times the mean there: in standardised units, where a mean below 0 never ends a line early.
-    An ascent that moves less than `least_move` radii or gains less than `least_gain` of the mean gives way to a random direction.
+    The surrogate is "known" (a Matern-5/2 kernel of this `lengthscale` and `outputscale`, with this
+    variance of the `noise`, in the units that `standard` gives y) or the name of one that is
+    fitted, for which these four count for nothing. A line is over after `most` queries, or when
+    more than `fewest` leave no upper bound on it further above the lower bound of the best point
+    than `tolerance` times the mean there: in standardised units, where a mean below 0 never ends a
+    line early. An ascent that moves less than `least_move` radii or gains less than `least_gain` of
+    the mean gives way to a random direction.
     """
 
     domains = (Box,)
     domain: Box
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        directions: str, beta: float, grid: int, fewest: int, most: int, tolerance: float, margin: float,
-        radius: float, ball_per_dim: float, least_move: float, least_gain: float,
-        surrogate: str, lengthscale: float, outputscale: float, noise: float, standard: str,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        directions: str,
+        beta: float,
+        grid: int,
+        fewest: int,
+        most: int,
+        tolerance: float,
+        margin: float,
+        radius: float,
+        ball_per_dim: float,
+        least_move: float,
+        least_gain: float,
+        surrogate: str,
+        lengthscale: float,
+        outputscale: float,
+        noise: float,
+        standard: str,
+    ) -> None:
         super().__init__(domain, rng)
         self.directions = chosen(DIRECTIONS, directions, "directions")
         self.beta = beta
@@ -65,11 +85,16 @@ class LineBO(Optimizer):
         self.radius, self.ball = radius, ceil(ball_per_dim * domain.d)
         self.least_move, self.least_gain = least_move, least_gain
         if not self.inner.any():
-            raise ValueError(f"expected some of the grid further than margin from both ends of a line, got {grid} and {margin}")
+            raise ValueError(
+                "expected some of the grid further than margin from both ends of a line, got"
+                f" {grid} and {margin}"
+            )
         if not 0 <= fewest < most:
             raise ValueError(f"expected 0 <= fewest < most, got {fewest} and {most}")
         if not (radius > 0 and self.ball > 0):
-            raise ValueError(f"expected radius > 0 and ball_per_dim > 0, got {radius} and {ball_per_dim}")
+            raise ValueError(
+                f"expected radius > 0 and ball_per_dim > 0, got {radius} and {ball_per_dim}"
+            )
         known = Known(lengthscale, outputscale, noise, chosen(STANDARDS, standard, "standard"))
         surrogates: dict[str, Known | Surrogate] = {KNOWN: known, **SURROGATES}
         self.surrogate = chosen(surrogates, surrogate, "surrogate")
@@ -79,7 +104,9 @@ class LineBO(Optimizer):
         self.best, self.origin, self.direction = np.empty(0), np.empty(0), np.empty(0)
 
     def ask(self, room: int, pending: Array) -> Array:
-        """The best point itself, where the bound is largest on the line, or the end of a radius up the slope of a draw."""
+        """The best point itself, where the bound is largest on the line, or the end of a radius up
+        the slope of a draw.
+        """
         if self.fitted is None:
             return self.rng.random((1, self.domain.d))
         posterior = self.fitted.posterior
@@ -93,7 +120,8 @@ class LineBO(Optimizer):
     def tell(self, query: Array, obs: Observation) -> None:
         """Learn, move the best point, and go on to the next phase where this one is over.
 
-        The first best point is the best of what is told first; as it was evaluated, a search follows at once.
+        The first best point is the best of what is told first; as it was evaluated, a search
+        follows at once.
         """
         first = self.fitted is None
         super().tell(query, obs)
@@ -121,7 +149,9 @@ class LineBO(Optimizer):
         return {"phase": self.phase, "searches": self.searches}
 
     def _begin(self) -> None:
-        """A search from the best point; the direction of an ascent is known from the ball before."""
+        """A search from the best point;
+        the direction of an ascent is known from the ball before.
+        """
         self.origin, self.told, self.phase = self.best, 0, LINE
         if self.directions == RANDOM:
             self.direction = self.rng.standard_normal(self.domain.d)
@@ -140,33 +170,50 @@ class LineBO(Optimizer):
         if not self.fewest < self.told < self.most:
             return self.told >= self.most
         best = self.best[None]
-        gap = bound(posterior, self._line(), self.beta).max() - bound(posterior, best, -self.beta)[0]
+        gap = (
+            bound(posterior, self._line(), self.beta).max() - bound(posterior, best, -self.beta)[0]
+        )
         return bool(gap < self.tolerance * bound(posterior, best, 0.0)[0])
 
     def _radius(self, slope: Array) -> Array:
-        """The grid (grid, d) from the origin up a slope (d,), pushed back into the box; a slope of 0 leads nowhere."""
+        """The grid (grid, d) from the origin up a slope (d,), pushed back into the box; a slope of
+        0 leads nowhere.
+        """
         length = float(np.linalg.norm(slope))
-        return np.clip(self.origin + self.places * (self.radius * slope / length if length else slope), 0.0, 1.0)
+        return np.clip(
+            self.origin + self.places * (self.radius * slope / length if length else slope),
+            0.0,
+            1.0,
+        )
 
     def _slope_of_draw(self, posterior: Posterior) -> Array:
         """The slope (d,) of a posterior draw at the origin, but for its length."""
         beside = self.origin + STEP * self.radius * np.eye(self.domain.d)
-        f = posterior.sample(torch.from_numpy(np.vstack([self.origin, beside])), self.rng, count=1)[0]  # (1 + d,)
+        # (1 + d,)
+        f = posterior.sample(torch.from_numpy(np.vstack([self.origin, beside])), self.rng, count=1)[
+            0
+        ]
         return f[1:] - f[0]
 
     def _ascent(self, posterior: Posterior) -> Array:
-        """From the origin to the best point of the ball (d,), or a random direction where that is no way up."""
+        """From the origin to the best point of the ball (d,), or a random direction where that is
+        no way up.
+        """
         move = self.best - self.origin
         before, after = bound(posterior, np.stack([self.origin, self.best]), 0.0)
         # DEVIATES: the code takes the ratio of both means, which supposes that they are above 0.
-        if np.linalg.norm(move) < self.least_move * self.radius or after - before < self.least_gain * abs(before):
+        if np.linalg.norm(
+            move
+        ) < self.least_move * self.radius or after - before < self.least_gain * abs(before):
             return self.rng.standard_normal(self.domain.d)
         return move
 
 
 @dataclass(frozen=True)
 class Known:
-    """A regression whose kernel is isotropic and known in standardised units; `noise` is a variance."""
+    """A regression whose kernel is isotropic and known in standardised units; `noise` is a
+    variance.
+    """
 
     lengthscale: float
     outputscale: float
@@ -175,20 +222,31 @@ class Known:
 
     def __post_init__(self) -> None:
         if not (self.lengthscale > 0 and self.outputscale > 0 and self.noise > 0):
-            raise ValueError(f"expected a lengthscale, an outputscale and a noise above 0, got {self}")
+            raise ValueError(
+                f"expected a lengthscale, an outputscale and a noise above 0, got {self}"
+            )
 
     def learn(self, x: Array, y: Array, rng: np.random.Generator) -> Fitted:
         """What y (n,) at x (n, d) teaches."""
         units = self.standard(y)
-        return Fitted(units, Posterior.of(self._model(), torch.from_numpy(x), torch.from_numpy(units(y))))
+        return Fitted(
+            units, Posterior.of(self._model(), torch.from_numpy(x), torch.from_numpy(units(y)))
+        )
 
     def _model(self) -> Model:
         matern = Matern52(lengthscale_constraint=_positive())
         kernel = ScaleKernel(matern, outputscale_constraint=_positive())
         likelihood = GaussianLikelihood(noise_constraint=_positive())
         model = Model(ZeroMean(), kernel, likelihood)
-        numbers = torch.tensor([self.lengthscale, self.outputscale, self.noise], dtype=torch.float64)  # no single precision
-        matern.lengthscale, kernel.outputscale, likelihood.noise = numbers[:1], numbers[1], numbers[2:]
+        # no single precision
+        numbers = torch.tensor(
+            [self.lengthscale, self.outputscale, self.noise], dtype=torch.float64
+        )
+        matern.lengthscale, kernel.outputscale, likelihood.noise = (
+            numbers[:1],
+            numbers[1],
+            numbers[2:],
+        )
         return model
 
 

@@ -1,11 +1,14 @@
-"""MS-UCB: the upper confidence bound maximised over a few low-dimensional subspaces only (gupta2020msucb).
+"""MS-UCB: the upper confidence bound maximised over a few low-dimensional subspaces only
+(gupta2020msucb).
 
-There is no public code, and what is here is partly inferred. From the abstract: the bound is maximised on a discrete set of
-low-dimensional subspaces embedded in the box, whose number trades computation against convergence. From bardou2024dumbo: two
-orthogonal subspaces, and alpha = 0. Inferred: the subspaces are affine and along the axes, they differ in uniform points of the
-complement that are drawn anew at every step, and the complement of the best query may be one more of them. Which coordinates
-form the low block is not said: the first ones, or a subset drawn at every step.
-Paper -> here:  d -> low,  D -> domain.d,  N_0 -> subspaces,  N_t = N_0 t^alpha -> count,  t -> observations so far
+There is no public code, and what is here is partly inferred. From the abstract: the bound is
+maximised on a discrete set of low-dimensional subspaces embedded in the box, whose number trades
+computation against convergence. From bardou2024dumbo: two orthogonal subspaces, and alpha = 0.
+Inferred: the subspaces are affine and along the axes, they differ in uniform points of the
+complement that are drawn anew at every step, and the complement of the best query may be one more
+of them. Which coordinates form the low block is not said: the first ones, or a subset drawn at
+every step. Paper -> here:  d -> low,  D -> domain.d,  N_0 -> subspaces,  N_t = N_0 t^alpha ->
+count,  t -> observations so far
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from algorithms.parts.sampling import uniform
 
 
 class MSUCB(Optimizer):
-    """Maximises the bound over a block of coordinates for each of several settings of the others, and takes the best.
+    """Maximises the bound over a block of coordinates for each of several settings of the others,
+    and takes the best.
 
     Where the block is the whole box there is one subspace: plain GP-UCB.
     """
@@ -35,19 +39,37 @@ class MSUCB(Optimizer):
     domain: Box
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        low: int, block: str, subspaces: float, alpha: float, incumbent: str, surrogate: str,
-        beta: str, share: float, delta: float, points_per_axis: float, raw: int, starts: int, steps: int,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        low: int,
+        block: str,
+        subspaces: float,
+        alpha: float,
+        incumbent: str,
+        surrogate: str,
+        beta: str,
+        share: float,
+        delta: float,
+        points_per_axis: float,
+        raw: int,
+        starts: int,
+        steps: int,
+    ) -> None:
         super().__init__(domain, rng)
         if not (low >= 1 and subspaces > 0 and alpha >= 0):
-            raise ValueError(f"expected low >= 1, subspaces > 0 and alpha >= 0, got {low}, {subspaces}, {alpha}")
+            raise ValueError(
+                f"expected low >= 1, subspaces > 0 and alpha >= 0, got {low}, {subspaces}, {alpha}"
+            )
         self.low = min(low, domain.d)
         self.block = chosen(BLOCKS, block, "block")
         self.subspaces, self.alpha = subspaces, alpha
         self.with_incumbent = chosen(INCUMBENTS, incumbent, "incumbent")
         self.surrogate = chosen(SURROGATES, surrogate, "surrogate")
-        self.exploration = Exploration(beta, share=share, delta=delta, points_per_axis=points_per_axis)
+        self.exploration = Exploration(
+            beta, share=share, delta=delta, points_per_axis=points_per_axis
+        )
         self.search = {"raw": raw, "starts": starts, "steps": steps}
         self.fitted: Fitted | None = None
 
@@ -71,7 +93,10 @@ class MSUCB(Optimizer):
             return ucb(*posterior(X), beta)
 
         block = self.block(self.rng, self.domain.d, self.low)
-        tops = [maximise(promise, coordinates(z, block.tolist()), self.rng, **self.search) for z in self._settings()]
+        tops = [
+            maximise(promise, coordinates(z, block.tolist()), self.rng, **self.search)
+            for z in self._settings()
+        ]
         return max(tops, key=lambda top: top[1])[0][None]
 
     def tell(self, query: Array, obs: Observation) -> None:
@@ -102,5 +127,8 @@ def drawn(rng: np.random.Generator, d: int, low: int) -> Indices:
     return rng.permutation(d)[:low]
 
 
-BLOCKS: dict[str, Callable[[np.random.Generator, int, int], Indices]] = {"first": first, "drawn": drawn}
+BLOCKS: dict[str, Callable[[np.random.Generator, int, int], Indices]] = {
+    "first": first,
+    "drawn": drawn,
+}
 INCUMBENTS = {"included": True, "left-out": False}

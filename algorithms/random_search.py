@@ -22,5 +22,7 @@ class RandomSearch(Optimizer):
 
     def recommend(self) -> NDArray:
         """The best observed query among the feasible ones, or among all where none is feasible."""
-        feasible = (self.g <= 0).all(axis=1) if self.g.shape[1] else np.ones(len(self.y), dtype=bool)
+        feasible = (
+            (self.g <= 0).all(axis=1) if self.g.shape[1] else np.ones(len(self.y), dtype=bool)
+        )
         return self.x[np.argmax(np.where(feasible | ~feasible.any(), self.y, -np.inf))][None]

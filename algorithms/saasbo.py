@@ -1,9 +1,11 @@
-"""SAASBO: expected improvement under Gaussian processes most of whose inputs hardly matter (eriksson2021saasbo, Alg. 1).
+"""SAASBO: expected improvement under Gaussian processes most of whose inputs hardly matter
+(eriksson2021saasbo, Alg. 1).
 
-The parameters of the process are not fitted but drawn; a point promises the mean over the draws of its expected improvement, the
-logarithm of which is maximised. The authors sample from a cold start at every step; here the sampler goes on from the posterior
-of the step before, with its step size and mass matrix, and adapts the former anew for a few transitions.
-Paper -> here:  L draws -> samples // thinning,  sigma^2 -> noise
+The parameters of the process are not fitted but drawn; a point promises the mean over the draws of
+its expected improvement, the logarithm of which is maximised. The authors sample from a cold start
+at every step; here the sampler goes on from the posterior of the step before, with its step size
+and mass matrix, and adapts the former anew for a few transitions. Paper -> here:  L draws ->
+samples // thinning,  sigma^2 -> noise
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ from algorithms.parts.transforms import STANDARDS
 if TYPE_CHECKING:
     from algorithms.parts.saas import Chain, Draws
 
-Correlation = Callable[[Tensor, Tensor], Tensor]  # scaled points A (s, n, d) and B (s, q, d) -> (s, n, q)
+# scaled points A (s, n, d) and B (s, q, d) -> (s, n, q)
+Correlation = Callable[[Tensor, Tensor], Tensor]
 
 NOISES = {"fixed": False, "learned": True}
 MASSES = {"diagonal": False, "dense": True}
@@ -49,49 +52,89 @@ def rbf(A: Tensor, B: Tensor) -> Tensor:
 
 
 def _distance(A: Tensor, B: Tensor) -> Tensor:
-    return torch.cdist(A, B, compute_mode="donot_use_mm_for_euclid_dist")  # differences keep the digits of short distances
+    # differences keep the digits of short distances
+    return torch.cdist(A, B, compute_mode="donot_use_mm_for_euclid_dist")
 
 
 CORRELATIONS: dict[str, Correlation] = {"matern": matern, "rbf": rbf}
 
 
 class SAASBO(Optimizer):
-    """One query at a time where the mean of the expected improvements under all draws is largest, whatever is pending."""
+    """One query at a time where the mean of the expected improvements under all draws is largest,
+    whatever is pending.
+    """
 
     domains = (Box,)
     domain: Box
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        kernel: str, priors: str, alpha: float, noise: float, noise_as: str, standard: str,
-        warmup: int, readaptation: int, samples: int, thinning: int, tree_depth: int, target: float, mass: str, pad: int,
-        candidates: int, nudge: float, starts: int, steps: int,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        kernel: str,
+        priors: str,
+        alpha: float,
+        noise: float,
+        noise_as: str,
+        standard: str,
+        warmup: int,
+        readaptation: int,
+        samples: int,
+        thinning: int,
+        tree_depth: int,
+        target: float,
+        mass: str,
+        pad: int,
+        candidates: int,
+        nudge: float,
+        starts: int,
+        steps: int,
+    ) -> None:
         super().__init__(domain, rng)
         if not 1 <= thinning <= samples:
-            raise ValueError(f"expected 1 <= thinning <= samples, got thinning {thinning}, samples {samples}")
+            raise ValueError(
+                f"expected 1 <= thinning <= samples, got thinning {thinning}, samples {samples}"
+            )
         saas = _saas()
         chosen(saas.PRIORS, priors, "priors")
         self.correlation = chosen(CORRELATIONS, kernel, "kernel")
         self.standard = chosen(STANDARDS, standard, "standard")
         self.sampler = saas.Sampler(
-            kernel, priors, alpha, noise, chosen(NOISES, noise_as, "noise_as"), warmup, readaptation, samples, thinning,
-            tree_depth=tree_depth, target=target, dense=chosen(MASSES, mass, "mass"), block=pad,
-        )  # fmt: skip
+            kernel,
+            priors,
+            alpha,
+            noise,
+            chosen(NOISES, noise_as, "noise_as"),
+            warmup,
+            readaptation,
+            samples,
+            thinning,
+            tree_depth=tree_depth,
+            target=target,
+            dense=chosen(MASSES, mass, "mass"),
+            block=pad,
+        )
         self.candidates, self.nudge = candidates, nudge
         self.search = {"starts": starts, "steps": steps}
         self.draws: Draws | None = None
         self.chain: Chain | None = None
 
     def ask(self, room: int, pending: Array) -> Array:
-        """Where the mean EI is largest, climbing from the best of Sobol points and one beside the best observation."""
+        """Where the mean EI is largest, climbing from the best of Sobol points and one beside the
+        best observation.
+        """
         d = self.domain.d
         if self.draws is None:
             return self.rng.random((1, d))
         u = self.standard(self.y)(self.y)
-        mixture = Mixture.of(self.draws, self.correlation, torch.from_numpy(self.x), torch.from_numpy(u))
+        mixture = Mixture.of(
+            self.draws, self.correlation, torch.from_numpy(self.x), torch.from_numpy(u)
+        )
         points = sobol(self.rng, self.candidates, d)
-        points[0] = np.clip(self.x[np.argmax(u)] + self.nudge * self.rng.standard_normal(d), 0.0, 1.0)
+        points[0] = np.clip(
+            self.x[np.argmax(u)] + self.nudge * self.rng.standard_normal(d), 0.0, 1.0
+        )
         best = float(u.max())
         x, _ = climb_best(lambda X: log_mean_ei(mixture, X, best), cube(d), points, **self.search)
         return x[None]
@@ -100,21 +143,29 @@ class SAASBO(Optimizer):
         """Draw from the posterior of everything, from where the sampler stood."""
         super().tell(query, obs)
         seed = int(self.rng.integers(2**63))
-        self.draws, self.chain = self.sampler.draw(self.x, self.standard(self.y)(self.y), self.chain, seed)
+        self.draws, self.chain = self.sampler.draw(
+            self.x, self.standard(self.y)(self.y), self.chain, seed
+        )
 
     def report(self) -> dict[str, float]:
-        """How the last run of the sampler went; divergences and mean acceptance are those of its samples."""
+        """How the last run of the sampler went; divergences and mean acceptance are those of its
+        samples.
+        """
         if self.chain is None:
             return {}
-        return {name: getattr(self.chain, name) for name in ("step", "leapfrogs", "divergences", "acceptance")}
+        return {
+            name: getattr(self.chain, name)
+            for name in ("step", "leapfrogs", "divergences", "acceptance")
+        }
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
     """Posteriors of f under s draws of parameters, given n observations.
 
-    A (s, n, d) are the inputs over length-scales, L (s, n, n) factors the covariance of the observations, a (s, n) solves it;
-    root (s, 1, d) are inverse length-scales, variance (s, 1) and mean are what the covariance of f is made of.
+    A (s, n, d) are the inputs over length-scales, L (s, n, n) factors the covariance of the
+    observations, a (s, n) solves it; root (s, 1, d) are inverse length-scales, variance (s, 1) and
+    mean are what the covariance of f is made of.
     """
 
     correlation: Correlation
@@ -128,7 +179,10 @@ class Mixture:
     @classmethod
     def of(cls, draws: Draws, correlation: Correlation, X: Tensor, y: Tensor) -> Mixture:
         """Condition every draw on y (n,) at X (n, d): O(s n^3)."""
-        variance, noise = torch.from_numpy(draws.variance)[:, None], torch.from_numpy(draws.noise)[:, None]
+        variance, noise = (
+            torch.from_numpy(draws.variance)[:, None],
+            torch.from_numpy(draws.noise)[:, None],
+        )
         root = torch.from_numpy(draws.weights).sqrt()[:, None]
         A = X * root
         K = variance[:, None] * correlation(A, A) + draws.mean
@@ -138,11 +192,16 @@ class Mixture:
         return cls(correlation, root, variance, draws.mean, A, L, a)
 
     def __call__(self, X: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and variance of f at X (q, d) under every draw, each (s, q), differentiable over X."""
-        k = self.variance[:, None] * self.correlation(self.A, X * self.root) + self.mean  # (s, n, q)
+        """Mean and variance of f at X (q, d) under every draw, each (s, q),
+        differentiable over X.
+        """
+        # (s, n, q)
+        k = self.variance[:, None] * self.correlation(self.A, X * self.root) + self.mean
         V = torch.linalg.solve_triangular(self.L, k, upper=False)
         prior = self.variance + self.mean
-        return (self.a[:, None] @ k)[:, 0], torch.maximum(prior - V.square().sum(1), ROUNDING * prior)
+        return (self.a[:, None] @ k)[:, 0], torch.maximum(
+            prior - V.square().sum(1), ROUNDING * prior
+        )
 
 
 def log_mean_ei(mixture: Mixture, X: Tensor, best: float) -> Tensor:
@@ -157,5 +216,7 @@ def _saas() -> ModuleType:
     try:
         from algorithms.parts import saas
     except ModuleNotFoundError as missing:
-        raise ImportError("SAASBO draws with NumPyro, which is not installed: pip install 'noregret[saasbo]'") from missing
+        raise ImportError(
+            "SAASBO draws with NumPyro, which is not installed: pip install 'noregret[saasbo]'"
+        ) from missing
     return saas

@@ -1,10 +1,11 @@
-"""SCBO: constrained Thompson sampling within one trust region (eriksson2021scbo), a baseline of jing2026lcbo (Table 1, App. D).
+"""SCBO: constrained Thompson sampling within one trust region (eriksson2021scbo), a baseline of
+jing2026lcbo (Table 1, App. D).
 
-Each point of a batch is the best candidate of a joint draw of y and all g: the largest y where all g <= 0, and where no
-candidate is feasible, the least violation. With no g this is TuRBO. A spent region starts again at its first length, around
-the same centre and with all data.
-Paper -> here:  q -> batch,  tau_s = max(fewest_successes, ceil(d/dims_per_success)) -> success_tolerance,
-tau_f = ceil(max(patience, d)/q) -> failure_tolerance
+Each point of a batch is the best candidate of a joint draw of y and all g: the largest y where all
+g <= 0, and where no candidate is feasible, the least violation. With no g this is TuRBO. A spent
+region starts again at its first length, around the same centre and with all data. Paper -> here:  q
+-> batch,  tau_s = max(fewest_successes, ceil(d/dims_per_success)) -> success_tolerance, tau_f =
+ceil(max(patience, d)/q) -> failure_tolerance
 """
 
 from __future__ import annotations
@@ -34,12 +35,33 @@ class SCBO(Optimizer):
     constrained = True
 
     def __init__(
-        self, domain: Box, rng: np.random.Generator, *,
-        batch_per_dim: float, length: float, longest: float, shortest: float, fewest_successes: int, dims_per_success: float,
-        patience: float, improvement: float, candidates: int, perturbed_dims: float, sides: str, draws: str, features: int,
-        y_as: str, g_as: str, kernels: str | Sequence[Kernel], noise: float, standard: str, lengthscale: Sequence[float],
-        outputscale: Sequence[float], fit_every: int, fit_steps: int,
-    ) -> None:  # fmt: skip
+        self,
+        domain: Box,
+        rng: np.random.Generator,
+        *,
+        batch_per_dim: float,
+        length: float,
+        longest: float,
+        shortest: float,
+        fewest_successes: int,
+        dims_per_success: float,
+        patience: float,
+        improvement: float,
+        candidates: int,
+        perturbed_dims: float,
+        sides: str,
+        draws: str,
+        features: int,
+        y_as: str,
+        g_as: str,
+        kernels: str | Sequence[Kernel],
+        noise: float,
+        standard: str,
+        lengthscale: Sequence[float],
+        outputscale: Sequence[float],
+        fit_every: int,
+        fit_steps: int,
+    ) -> None:
         super().__init__(domain, rng)
         d = domain.d
         self.batch = ceil(batch_per_dim * d)
@@ -50,14 +72,23 @@ class SCBO(Optimizer):
         self.draw, self.features = chosen(DRAWN, draws, "draws"), features
         self.warp_y, self.warp_g = chosen(Y_AS, y_as, "y_as"), chosen(G_AS, g_as, "g_as")
         self.outputs = Outputs.named(
-            kernels=kernels, standard=standard, noise=noise, lengthscale=lengthscale, outputscale=outputscale,
-            fit_every=fit_every, fit_steps=fit_steps,
-        )  # fmt: skip
+            kernels=kernels,
+            standard=standard,
+            noise=noise,
+            lengthscale=lengthscale,
+            outputscale=outputscale,
+            fit_every=fit_every,
+            fit_steps=fit_steps,
+        )
         self.initial = TrustRegion(
-            length, longest, shortest, growth=2.0, shrinkage=0.5,
+            length,
+            longest,
+            shortest,
+            growth=2.0,
+            shrinkage=0.5,
             success_tolerance=max(fewest_successes, ceil(d / dims_per_success)),
             failure_tolerance=ceil(max(patience, d) / self.batch),
-        )  # fmt: skip
+        )
         self.region = self.initial
         self.restarts = 0
         self.models: Models = ()
@@ -75,7 +106,10 @@ class SCBO(Optimizer):
         return points[distinct_best(y, violation(np.stack(g, axis=-1)) if g else np.zeros_like(y))]
 
     def tell(self, query: Array, obs: Observation) -> None:
-        """Grow, shrink or restart the region, then grow or refit the models. What is told first is no success and no failure."""
+        """Grow, shrink or restart the region, then grow or refit the models.
+
+        What is told first is no success and no failure.
+        """
         if len(self.y):
             self.region = self.region.succeeded() if self._is_better(obs) else self.region.failed()
             if self.region.spent:
@@ -86,7 +120,9 @@ class SCBO(Optimizer):
         self.told += 1
 
     def draws(self, X: Tensor, *, count: int) -> list[Array]:
-        """Joint draws (count, q) of y and every g at X (q, d), in the units in which they were warped."""
+        """Joint draws (count, q) of y and every g at X (q, d), in the units in which they were
+        warped.
+        """
         draws = []
         for units, posterior in ((fitted.units, fitted.posterior) for fitted in self.models):
             f = self.draw(posterior, X, self.rng, count=count, features=self.features)
@@ -105,7 +141,9 @@ class SCBO(Optimizer):
         return best(self.y, self.warp_g(self.g))
 
     def _is_better(self, obs: Observation) -> bool:
-        """Whether the best of a batch is feasible and better than the centre, or else violates less."""
+        """Whether the best of a batch is feasible and better than the centre, or else violates
+        less.
+        """
         old, new = self._centre(), best(obs.y, self.warp_g(obs.g))
         before, after = violation(self.warp_g(self.g[old])), violation(self.warp_g(obs.g[new]))
         if before > 0 or after > 0:
@@ -125,12 +163,16 @@ def as_is(values: Array) -> Array:
 
 
 def copula(y: Array) -> Array:
-    """The normal quantiles of the ranks of y (n,): its empirical distribution function, less half a step, made normal."""
+    """The normal quantiles of the ranks of y (n,): its empirical distribution function, less half a
+    step, made normal.
+    """
     return norm.ppf((rankdata(y) - 0.5) / len(y))
 
 
 def bilog(g: Array) -> Array:
-    """sign(g) ln(1 + |g|): it keeps 0 and the sign, and tells small values better apart than large ones."""
+    """sign(g) ln(1 + |g|): it keeps 0 and the sign, and tells small values better apart than large
+    ones.
+    """
     return np.sign(g) * np.log1p(np.abs(g))
 
 

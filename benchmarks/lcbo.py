@@ -1,9 +1,11 @@
-"""Seconds of LCBO's iterations and of its baselines' batches: `python -m benchmarks.lcbo [--iterations 20]`.
+"""Seconds of LCBO's iterations and of its baselines' batches: `python -m benchmarks.lcbo
+[--iterations 20]`.
 
-The functions are those of the paper's synthetic tasks, an objective and two constraints; the parameters are those of
-papers/lcbo.yaml. An iteration of LCBO is the step, the plan of the next one, and handing it out; a batch of a baseline is an ask
-and a tell after n evaluations, five of them in a row, so that one of them fits where fits are due. Seconds are CPU seconds on one
-thread; refits, once in five, show in the mean.
+The functions are those of the paper's synthetic tasks, an objective and two constraints; the
+parameters are those of papers/lcbo.yaml. An iteration of LCBO is the step, the plan of the next
+one, and handing it out; a batch of a baseline is an ask and a tell after n evaluations, five of
+them in a row, so that one of them fits where fits are due. Seconds are CPU seconds on one thread;
+refits, once in five, show in the mean.
 """
 
 from __future__ import annotations
@@ -39,7 +41,13 @@ SIDES: Mapping[str, Mapping[str, Any]] = {
 def functions(d: int) -> Problem:
     """An instance of the synthetic task."""
     return within_model(
-        rng(0, "instance", d), d=d, constraints=2, offset=0.5, features=500, noise=0.1, lengthscales="official-code"
+        rng(0, "instance", d),
+        d=d,
+        constraints=2,
+        offset=0.5,
+        features=500,
+        noise=0.1,
+        lengthscales="official-code",
     )
 
 
@@ -104,7 +112,10 @@ def main() -> None:
     print(row("d", "n", "", "median s", "least s", "mean s"))
     for d in (25, 50, 100):
         for name, side in SIDES.items():
-            print(row(d, 2 * d, f"LCBO, {name}", *summary(iterations_of_lcbo(d, side, iterations))), flush=True)
+            print(
+                row(d, 2 * d, f"LCBO, {name}", *summary(iterations_of_lcbo(d, side, iterations))),
+                flush=True,
+            )
     for curve in ("CEI", "EPBO", "SCBO", "HDsafeBO"):
         for n in (500, 1000):
             print(row(100, n, curve, *summary(batches(curve, 100, n))), flush=True)

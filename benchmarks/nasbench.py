@@ -1,7 +1,8 @@
 """Speed and memory of parsing NAS-Bench-101: `python -m benchmarks.nasbench [--records 20000]`.
 
-The file is generated in the layout of nasbench_only108.tfrecord, with its share of the 6-vertex cells that are kept (2.9 %)
-and of those that are not. Its numbers mean nothing. Seconds are wall-clock on one thread, the peak is of the whole process.
+The file is generated in the layout of nasbench_only108.tfrecord, with its share of the 6-vertex
+cells that are kept (2.9 %) and of those that are not. Its numbers mean nothing. Seconds are
+wall-clock on one thread, the peak is of the whole process.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from workflow.data.nasbench.tfrecord import masked_crc
 from workflow.trace import record
 
 PUBLISHED, BYTES = 1_270_872, 522_767_376  # records of the published file, and its size
-KEPT, SIX = 12_416 / 423_624, 62_010 / 423_624  # of all cells: those of the table, those with 6 vertices
+# of all cells: those of the table, those with 6 vertices
+KEPT, SIX = 12_416 / 423_624, 62_010 / 423_624
 OPERATIONS = ("conv3x3-bn-relu", "conv1x1-bn-relu", "maxpool3x3")
 START = (0.0, 0.0, 0.1, 0.1, 0.1)
 
@@ -32,21 +34,32 @@ START = (0.0, 0.0, 0.1, 0.1, 0.1)
 def framed(data: bytes) -> bytes:
     """One record of a TFRecord file."""
     length = struct.pack("<Q", len(data))
-    return length + struct.pack("<I", masked_crc(length)) + data + struct.pack("<I", masked_crc(data))
+    return (
+        length + struct.pack("<I", masked_crc(length)) + data + struct.pack("<I", masked_crc(data))
+    )
 
 
 def metrics(evaluations: Sequence[Sequence[float]], parameters: int) -> bytes:
-    """A serialized ModelMetrics, byte by byte; an evaluation is epoch, seconds, train, validation and test accuracy."""
+    """A serialized ModelMetrics, byte by byte; an evaluation is epoch, seconds, train, validation
+    and test accuracy.
+    """
     whole = b""
     for values in evaluations:
-        fields = b"".join(struct.pack("<Bd", number << 3 | 1, value) for number, value in enumerate(values, start=1))
+        fields = b"".join(
+            struct.pack("<Bd", number << 3 | 1, value)
+            for number, value in enumerate(values, start=1)
+        )
         whole += b"\x0a" + _varint(len(fields)) + fields
     return whole + b"\x10" + _varint(parameters) + struct.pack("<Bd", 3 << 3 | 1, 2000.0)
 
 
-def row(name: str, adjacency: str, names: Sequence[str], measured: bytes, epochs: int = 108) -> bytes:
+def row(
+    name: str, adjacency: str, names: Sequence[str], measured: bytes, epochs: int = 108
+) -> bytes:
     """The JSON of one training, its measurements with the line breaks of the published file."""
-    return json.dumps([name, epochs, adjacency, ",".join(names), base64.encodebytes(measured).decode()]).encode()
+    return json.dumps(
+        [name, epochs, adjacency, ",".join(names), base64.encodebytes(measured).decode()]
+    ).encode()
 
 
 def digits(edges: Sequence[Sequence[int]]) -> str:
@@ -58,12 +71,16 @@ def kept(cells: Cells, i: int, validation: float, test: float, seconds: float) -
     """The JSON of one training of cell i."""
     code = int(cells.codes[i])
     half = (54.0, seconds / 2, 0.9, validation - 0.1, test - 0.1)
-    measured = metrics([START, half, (108.0, seconds, 1.0, validation, test)], int(cells.parameters[i]))
+    measured = metrics(
+        [START, half, (108.0, seconds, 1.0, validation, test)], int(cells.parameters[i])
+    )
     return row(cells.hashes[i], digits(matrix(code)), operations(code), measured)
 
 
 def others(rng: np.random.Generator) -> Iterator[bytes]:
-    """Trainings of cells that the table leaves out, 7 vertices or 6 with a 1x1 convolution, without end."""
+    """Trainings of cells that the table leaves out, 7 vertices or 6 with a 1x1 convolution, without
+    end.
+    """
     while True:
         size = 6 if rng.random() < (SIX - KEPT) / (1 - KEPT) else 7
         edges = np.triu(rng.random((size, size)) < 0.4, 1).astype(int)
@@ -72,15 +89,23 @@ def others(rng: np.random.Generator) -> Iterator[bytes]:
         if size == 6:
             inner[0] = "conv1x1-bn-relu"
         names = ("input", *inner, "output")
-        measured = metrics([START, (54.0, 800.0, 0.8, 0.8, 0.8), (108.0, 1600.0, 1.0, 0.9, 0.9)], 8_555_530)
+        measured = metrics(
+            [START, (54.0, 800.0, 0.8, 0.8, 0.8), (108.0, 1600.0, 1.0, 0.9, 0.9)], 8_555_530
+        )
         name = rng.bytes(16).hex()
         for _ in range(prepare.REPEATS):
             yield row(name, digits(edges.tolist()), names, measured)
 
 
 def write(path: Path, records: int, rng: np.random.Generator) -> Cells:
-    """A file with about so many records, three for each of the cells that are returned, in mixed order."""
-    chosen = Cells.of(every().codes[rng.permutation(len(every().codes))[: round(records * KEPT / prepare.REPEATS)]])
+    """A file with about so many records, three for each of the cells that are returned, in mixed
+    order.
+    """
+    chosen = Cells.of(
+        every().codes[
+            rng.permutation(len(every().codes))[: round(records * KEPT / prepare.REPEATS)]
+        ]
+    )
     trainings = np.repeat(np.arange(len(chosen.hashes)), prepare.REPEATS)
     order = rng.permutation(np.concatenate([trainings, np.full(records - len(trainings), -1)]))
     rest = others(rng)
@@ -97,7 +122,10 @@ def main() -> None:
     print(f"machine: {record.provenance()['machine']}, one thread")
     start = time.perf_counter()
     found = len(every().hashes)
-    print(f"{found} cells enumerated, hashed and joined by edits in {time.perf_counter() - start:.2f} s")
+    print(
+        f"{found} cells enumerated, hashed and joined by edits in"
+        f" {time.perf_counter() - start:.2f} s"
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "generated.tfrecord")
         cells = write(path, records, np.random.default_rng(0))
@@ -106,7 +134,10 @@ def main() -> None:
         made = prepare.read(path, cells)
         seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{records} records, {size / 1e6:.1f} MB, {len(made)} cells kept: {seconds:.2f} s, peak memory {peak:.0f} MiB")
+    print(
+        f"{records} records, {size / 1e6:.1f} MB, {len(made)} cells kept: {seconds:.2f} s, peak"
+        f" memory {peak:.0f} MiB"
+    )
     print(f"{size / records:.1f} bytes a record, {BYTES / PUBLISHED:.1f} in the published file")
     print(f"{records / seconds:,.0f} records/s, {size / 1e6 / seconds:.1f} MB/s", end="; ")
     print(f"{PUBLISHED:,} records would take {PUBLISHED * seconds / records:.0f} s")

@@ -1,11 +1,13 @@
-"""Seconds of SAASBO's steps, and whether its sampler is sound: `python -m benchmarks.saasbo [--budget 110]`.
+"""Seconds of SAASBO's steps, and whether its sampler is sound: `python -m benchmarks.saasbo
+[--budget 110]`.
 
-One run maximises minus Powell's function of 24 inputs, from two uniform points; problem and parameters are those of
-papers/dumbo.yaml. A line says how the steps up to n went: mean CPU seconds of ask and tell with compiling, the median tell
-(without); leapfrog steps, acceptance, divergences.
-At some n, the samples of the run are compared with those of a long cold start, for the posterior means of f at 100 points:
-`score` is their difference in standard errors, which count effective samples; its rms is about 1 where both sample the same.
-CPU seconds are those of all threads; other parameters are given as --set '{"readaptation": 128}'.
+One run maximises minus Powell's function of 24 inputs, from two uniform points; problem and
+parameters are those of papers/dumbo.yaml. A line says how the steps up to n went: mean CPU seconds
+of ask and tell with compiling, the median tell (without); leapfrog steps, acceptance, divergences.
+At some n, the samples of the run are compared with those of a long cold start, for the posterior
+means of f at 100 points: `score` is their difference in standard errors, which count effective
+samples; its rms is about 1 where both sample the same. CPU seconds are those of all threads; other
+parameters are given as --set '{"readaptation": 128}'.
 """
 
 from __future__ import annotations
@@ -47,7 +49,12 @@ def seconds_of(optimizer: SAASBO, problem: Problem) -> tuple[float, float]:
 def means(optimizer: SAASBO, z: Array, Z: Array) -> Array:
     """The mean of f at Z (q, d) under each sample z (s, p), shape (s, q)."""
     y, draws = optimizer.standard(optimizer.y)(optimizer.y), optimizer.sampler.parameters(z)
-    mixture = Mixture.of(draws, CORRELATIONS[optimizer.sampler.kernel], torch.from_numpy(optimizer.x), torch.from_numpy(y))
+    mixture = Mixture.of(
+        draws,
+        CORRELATIONS[optimizer.sampler.kernel],
+        torch.from_numpy(optimizer.x),
+        torch.from_numpy(y),
+    )
     return mixture(torch.from_numpy(Z))[0].numpy()
 
 
@@ -56,15 +63,19 @@ def soundness(optimizer: SAASBO, before: saas.Chain) -> str:
     y = optimizer.standard(optimizer.y)(optimizer.y)
     warm, _ = optimizer.sampler.run(optimizer.x, y, before, 1)
     cold, _ = replace(optimizer.sampler, samples=1024).run(optimizer.x, y, None, 2)
-    f, g = (means(optimizer, z, rng(0, "places").random((100, optimizer.domain.d))) for z in (warm, cold))
+    f, g = (
+        means(optimizer, z, rng(0, "places").random((100, optimizer.domain.d)))
+        for z in (warm, cold)
+    )
     ess = effective_sample_size(warm[None])
     errors = [values.var(0) / effective_sample_size(values[None]) for values in (f, g)]
     score = (f.mean(0) - g.mean(0)) / np.sqrt(errors[0] + errors[1])
     return (
-        f"     effective samples of {len(warm)}: {ess.min():.0f} least, {np.median(ess):.0f} median, "
-        f"{effective_sample_size(f[None]).min():.0f} least of a mean of f; score: rms {np.sqrt(np.mean(score**2)):.2f}, "
-        f"largest {np.abs(score).max():.1f}; rms of the difference {np.sqrt(np.mean((f.mean(0) - g.mean(0)) ** 2)):.3f} "
-        f"where f varies by {g.mean(0).std():.2f}"
+        f"     effective samples of {len(warm)}: {ess.min():.0f} least, {np.median(ess):.0f}"
+        f" median, {effective_sample_size(f[None]).min():.0f} least of a mean of f; score: rms"
+        f" {np.sqrt(np.mean(score**2)):.2f}, largest {np.abs(score).max():.1f}; rms of the"
+        f" difference {np.sqrt(np.mean((f.mean(0) - g.mean(0)) ** 2)):.3f} where f varies by"
+        f" {g.mean(0).std():.2f}"
     )
 
 
@@ -75,7 +86,10 @@ def main() -> None:
     parser.add_argument("--set", type=json.loads, default={}, help="parameters, as JSON")
     options = parser.parse_args()
     cell = load("dumbo", "paper").cell("powell", "SAASBO")
-    problem, settings = build_problem(cell, 0), {**own_parameters(cell.algorithm_entry), **options.set}
+    problem, settings = (
+        build_problem(cell, 0),
+        {**own_parameters(cell.algorithm_entry), **options.set},
+    )
     d, checked = problem.domain.d, {int(n) for n in options.compare.split(",") if n}
     print(f"machine: {record.provenance()['machine']}, d = {d}, {json.dumps(settings)}")
     optimizer = SAASBO(problem.domain, rng(0, "optimizer"), **settings)
@@ -94,7 +108,9 @@ def main() -> None:
         steps.append((ask, tell, chain.leapfrogs, chain.acceptance, chain.divergences))
         total += ask + tell
         if n % 10 == 0:
-            asks, tells, leapfrogs, accepted, diverged = (list(column) for column in zip(*steps, strict=True))
+            asks, tells, leapfrogs, accepted, diverged = (
+                list(column) for column in zip(*steps, strict=True)
+            )
             print(
                 f"{n:>4}{np.mean(asks):>8.2f}{np.mean(tells):>8.2f}{median(tells):>8.2f}{total:>10.0f}{np.mean(leapfrogs):>11.0f}"
                 f"{np.mean(accepted):>10.2f}{sum(diverged):>10.0f}{optimizer.y.max():>10.0f}",

@@ -1,9 +1,12 @@
-"""Seconds and MiB of the workflow itself on a large paper: `python -m benchmarks.scale [--runs 10000] [--rows 1000]`.
+"""Seconds and MiB of the workflow itself on a large paper: `python -m benchmarks.scale [--runs
+10000] [--rows 1000]`.
 
-A made-up paper of 50 curves on each problem, 10 seeds each, with readings, variants, figures, tables, ranks and claims; half of
-its problems have no known optimum, so that their regret is measured from the best of all runs. `apart`: runs so dear that each
-seed is a job of Snakemake; `together`: runs of seconds that share jobs. Nothing is run: markers and records are made up, so
-that what is measured is the plan, Snakemake and the reports. Seconds are CPU seconds of a process and its children.
+A made-up paper of 50 curves on each problem, 10 seeds each, with readings, variants, figures,
+tables, ranks and claims; half of its problems have no known optimum, so that their regret is
+measured from the best of all runs. `apart`: runs so dear that each seed is a job of Snakemake;
+`together`: runs of seconds that share jobs. Nothing is run: markers and records are made up, so
+that what is measured is the plan, Snakemake and the reports. Seconds are CPU seconds of a process
+and its children.
 """
 
 from __future__ import annotations
@@ -72,22 +75,41 @@ class Spent:
 def paper(runs: int, rows: int = 1000) -> dict[str, Any]:
     """The YAML of a paper of about so many runs of so many evaluations."""
     problems = [f"task-{number}" for number in range(1, max(1, runs // (CURVES * SEEDS)) + 1)]
-    task = {"is": "synthetic.styblinski_tang", "d": 2, "low": -5, "high": 5, "noise": 0.1, "budget": rows, "room": 1,
-            "init": {"design": "uniform", "n": 1}}  # fmt: skip
+    task = {
+        "is": "synthetic.styblinski_tang",
+        "d": 2,
+        "low": -5,
+        "high": 5,
+        "noise": 0.1,
+        "budget": rows,
+        "room": 1,
+        "init": {"design": "uniform", "n": 1},
+    }
     unknown = {"optimum": "best-seen"}
     panels = [{"problem": problem, "title": problem} for problem in problems]
     return {
         "paper": {"key": "large", "title": "A large paper", "venue": "nowhere"},
         "scales": {"smoke": {"budget": 30}, "paper": {}},
         "seeds": SEEDS,
-        "problems": {problem: {**task, **(unknown if odd else {})} for odd, problem in _alternately(problems)},
+        "problems": {
+            problem: {**task, **(unknown if odd else {})} for odd, problem in _alternately(problems)
+        },
         "algorithms": {
-            **{name: {"is": "average_of_k.AverageOfK", "k": 2 + position} for position, name in enumerate(METHODS)},
-            **{name: {"is": "average_of_k.AverageOfK", "k": 20 + position} for position, name in enumerate(CONTROLS[1:])},
+            **{
+                name: {"is": "average_of_k.AverageOfK", "k": 2 + position}
+                for position, name in enumerate(METHODS)
+            },
+            **{
+                name: {"is": "average_of_k.AverageOfK", "k": 20 + position}
+                for position, name in enumerate(CONTROLS[1:])
+            },
             "uniform": {"is": "random_search.RandomSearch"},
         },
         "readings": {
-            name: {"says": f"an average of {k} points", "algorithms": {method: {"k": k} for method in METHODS}}
+            name: {
+                "says": f"an average of {k} points",
+                "algorithms": {method: {"k": k} for method in METHODS},
+            }
             for name, k in (("many", 40), ("more", 50))
         },
         "variants": {f"k-{k}": {"k": k} for k in (60, 70)},
@@ -97,18 +119,46 @@ def paper(runs: int, rows: int = 1000) -> dict[str, Any]:
             {"algorithms": METHODS, "variants": ["k-60", "k-70"]},
         ],
         "figures": [
-            {"id": "best", "metric": "simple_regret", "curves": METHODS, "controls": ["uniform"], "panels": panels[:6]},
+            {
+                "id": "best",
+                "metric": "simple_regret",
+                "curves": METHODS,
+                "controls": ["uniform"],
+                "panels": panels[:6],
+            },
             *(
-                {"id": f"sum-{number}", "metric": "cumulative_regret", "curves": METHODS, "panels": [panel], "reading": "many"}
+                {
+                    "id": f"sum-{number}",
+                    "metric": "cumulative_regret",
+                    "curves": METHODS,
+                    "panels": [panel],
+                    "reading": "many",
+                }
                 for number, panel in enumerate(panels)
             ),
         ],
         "tables": [
-            {"id": "ends", "kind": "feasible", "problems": problems, "curves": METHODS, "readings": ["default", "many", "more"]}
+            {
+                "id": "ends",
+                "kind": "feasible",
+                "problems": problems,
+                "curves": METHODS,
+                "readings": ["default", "many", "more"],
+            }
         ],
-        "ranks": [{"id": "ranks", "title": "Ranks", "metric": "simple_regret", "problems": problems, "curves": METHODS}]
-        if problems[1:]
-        else [],
+        "ranks": (
+            [
+                {
+                    "id": "ranks",
+                    "title": "Ranks",
+                    "metric": "simple_regret",
+                    "problems": problems,
+                    "curves": METHODS,
+                }
+            ]
+            if problems[1:]
+            else []
+        ),
         "claims": list(_claims(problems)),
     }
 
@@ -120,16 +170,51 @@ def _alternately(names: Sequence[str]) -> Iterator[tuple[bool, str]]:
 def _claims(problems: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Two claims on every problem and one on all of them."""
     for number, problem in enumerate(problems):
-        less = {"test": "less", "metric": "simple_regret", "problems": [problem], "left": METHODS[:1], "right": METHODS[1:]}
-        band = {"test": "band", "metric": "cumulative_regret", "problems": [problem], "curves": METHODS, "at_least": 0}
-        yield {"id": f"first-{number}", "where": "nowhere", "says": "the first method is the best", "check": less}
-        yield {"id": f"band-{number}", "where": "nowhere", "says": "regret is not negative", "check": band}
-    less = {"test": "less", "metric": "simple_regret", "problems": list(problems), "left": METHODS, "right": ["uniform"]}
-    yield {"id": "all", "where": "nowhere", "says": "all methods beat uniform search", "check": less}
+        less = {
+            "test": "less",
+            "metric": "simple_regret",
+            "problems": [problem],
+            "left": METHODS[:1],
+            "right": METHODS[1:],
+        }
+        band = {
+            "test": "band",
+            "metric": "cumulative_regret",
+            "problems": [problem],
+            "curves": METHODS,
+            "at_least": 0,
+        }
+        yield {
+            "id": f"first-{number}",
+            "where": "nowhere",
+            "says": "the first method is the best",
+            "check": less,
+        }
+        yield {
+            "id": f"band-{number}",
+            "where": "nowhere",
+            "says": "regret is not negative",
+            "check": band,
+        }
+    less = {
+        "test": "less",
+        "metric": "simple_regret",
+        "problems": list(problems),
+        "left": METHODS,
+        "right": ["uniform"],
+    }
+    yield {
+        "id": "all",
+        "where": "nowhere",
+        "says": "all methods beat uniform search",
+        "check": less,
+    }
 
 
 def make(folder: Path, runs: int, rows: int = 1000, *, seconds: float = APART) -> Path:
-    """A copy of the code with the large paper alone, each run of which costs so many CPU seconds."""
+    """A copy of the code with the large paper alone,
+    each run of which costs so many CPU seconds.
+    """
     copy = folder / "checkout"
     for name in COPIED:
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -143,7 +228,9 @@ def make(folder: Path, runs: int, rows: int = 1000, *, seconds: float = APART) -
 
 
 def planned(copy: Path) -> Paper:
-    """The plan of the large paper by the costs of its copy, and by this process's code, of which the copy is one."""
+    """The plan of the large paper by the costs of its copy, and by this process's code, of which
+    the copy is one.
+    """
     table = yaml.safe_load((copy / "papers" / "costs.yaml").read_text())
     with patch("workflow.plan.costs.table", return_value=table):
         plan = load("large", "paper", root=copy)
@@ -161,19 +248,38 @@ def write_records(copy: Path, plan: Paper) -> None:
         for seed in cell.seeds:
             rng = np.random.default_rng([number, seed])
             true = -rng.exponential(size=rows)
-            columns = {"evaluation": index, "batch": index, "query": rng.random((rows, 2)), "y": true, "true": true,
-                       "seconds": np.zeros(rows), "timing.ask": np.full(rows, 1e-5), "timing.tell": np.zeros(rows)}  # fmt: skip
+            columns = {
+                "evaluation": index,
+                "batch": index,
+                "query": rng.random((rows, 2)),
+                "y": true,
+                "true": true,
+                "seconds": np.zeros(rows),
+                "timing.ask": np.full(rows, 1e-5),
+                "timing.tell": np.zeros(rows),
+            }
             header = {
-                "paper": "large", "scale": "paper", "problem": cell.problem_name, "curve": cell.curve, "seed": seed,
-                "status": "complete", "digest": with_data(cell.digest, ""), "best": 0.0, "data": "none", "cpu_seconds": 1.0,
-                "recommendation": {"query": [0.5, 0.5], "true": float(true.max())}, "provenance": provenance,
-            }  # fmt: skip
+                "paper": "large",
+                "scale": "paper",
+                "problem": cell.problem_name,
+                "curve": cell.curve,
+                "seed": seed,
+                "status": "complete",
+                "digest": with_data(cell.digest, ""),
+                "best": 0.0,
+                "data": "none",
+                "cpu_seconds": 1.0,
+                "recommendation": {"query": [0.5, 0.5], "true": float(true.max())},
+                "provenance": provenance,
+            }
             with patch("os.fsync"):  # a made-up record need not survive a power cut
                 record.write(copy / cell.record(seed), header, columns)
 
 
 def finish(copy: Path) -> None:
-    """Let Snakemake run everything with a `python` that leaves an empty file in the place of each output."""
+    """Let Snakemake run everything with a `python` that leaves an empty file in the place of each
+    output.
+    """
     stand_in = copy / "stand-in" / "python"
     stand_in.parent.mkdir()
     stand_in.write_text(STAND_IN)
@@ -182,21 +288,35 @@ def finish(copy: Path) -> None:
     for cell in planned(copy).cells:
         (copy / cell.folder).mkdir(parents=True, exist_ok=True)
         for seed in cell.seeds:
-            (copy / cell.record(seed)).touch()  # a list of records that are not there would be made anew
+            (
+                copy / cell.record(seed)
+            ).touch()  # a list of records that are not there would be made anew
 
 
 def spent(copy: Path, *arguments: str, first: Path = Path(sys.executable).parent) -> Spent:
-    """What `python -m ARGUMENTS` takes in the copy, programs taken from a folder `first`. Raises CalledProcessError."""
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PATH": f"{first}{os.pathsep}{os.environ['PATH']}"}
+    """What `python -m ARGUMENTS` takes in the copy, programs taken from a folder `first`.
+
+    Raises CalledProcessError.
+    """
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(copy),
+        "PATH": f"{first}{os.pathsep}{os.environ['PATH']}",
+    }
     probe = (
-        "import resource, subprocess, sys; code = subprocess.run([sys.executable, '-m', *sys.argv[1:]]).returncode; "
-        "used = resource.getrusage(resource.RUSAGE_CHILDREN); "
-        "print(f'\\n{used.ru_utime + used.ru_stime} {used.ru_maxrss}'); sys.exit(code)"
+        "import resource, subprocess, sys; code = subprocess.run([sys.executable, '-m',"
+        " *sys.argv[1:]]).returncode; used = resource.getrusage(resource.RUSAGE_CHILDREN);"
+        " print(f'\\n{used.ru_utime + used.ru_stime} {used.ru_maxrss}'); sys.exit(code)"
     )
     made = subprocess.run(
-        [sys.executable, "-c", probe, *arguments], cwd=copy, env=environment, text=True, check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [sys.executable, "-c", probe, *arguments],
+        cwd=copy,
+        env=environment,
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     printed, _, last = made.stdout.rstrip().rpartition("\n")
     if made.returncode != 0:
         raise subprocess.CalledProcessError(made.returncode, arguments, made.stdout)
@@ -204,14 +324,19 @@ def spent(copy: Path, *arguments: str, first: Path = Path(sys.executable).parent
 
 
 def snakemake(copy: Path, *arguments: str, first: Path = Path(sys.executable).parent) -> Spent:
-    return spent(copy, "snakemake", "--cores", "2", *arguments, "--config", "scale=paper", first=first)
+    return spent(
+        copy, "snakemake", "--cores", "2", *arguments, "--config", "scale=paper", first=first
+    )
 
 
 def measured(folder: Path, runs: int, rows: int) -> Iterator[tuple[str, Spent]]:
     """Every row of the table: what was run, and what it took."""
     for name, seconds in (("apart", APART), ("together", TOGETHER)):
         copy = make(folder / name, runs, seconds=seconds)
-        yield f"plan, {len(planned(copy).jobs)} jobs", spent(copy, "workflow.plan", "--scale", "paper")
+        yield (
+            f"plan, {len(planned(copy).jobs)} jobs",
+            spent(copy, "workflow.plan", "--scale", "paper"),
+        )
         yield f"dry run, {name}", snakemake(copy, "-n", "--quiet", "all")
         finish(copy)
         yield f"nothing to be done, {name}", snakemake(copy)
@@ -228,9 +353,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
     parser.add_argument("--runs", type=int, default=10_000)
-    parser.add_argument("--rows", type=int, default=1000, help="of each record; the budget of its run")
+    parser.add_argument(
+        "--rows", type=int, default=1000, help="of each record; the budget of its run"
+    )
     options = parser.parse_args(arguments)
-    print(f"machine: {record.provenance()['machine']}, {options.runs} runs of {options.rows} evaluations")
+    print(
+        f"machine: {record.provenance()['machine']}, {options.runs} runs of {options.rows}"
+        " evaluations"
+    )
     print(f"{'':<34}{'CPU s':>8}{'MiB':>8}")
     with tempfile.TemporaryDirectory() as folder:
         for what, took in measured(Path(folder), options.runs, options.rows):

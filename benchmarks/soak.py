@@ -1,8 +1,10 @@
-"""Run a workflow again and again, kill at random what runs, resume, compare: `python -m benchmarks.soak FOLDER [--times 20]`.
+"""Run a workflow again and again, kill at random what runs, resume, compare: `python -m
+benchmarks.soak FOLDER [--times 20]`.
 
-A round starts from nothing, is disturbed at random moments (a run, Snakemake or both are killed, interrupted or terminated), is
-resumed as a user would and ends when the workflow says that it is done. Then every record has to be there, bit for bit that
-of an undisturbed run, and nothing else beside it. Rounds are written to FOLDER/soak.jsonl.
+A round starts from nothing, is disturbed at random moments (a run, Snakemake or both are killed,
+interrupted or terminated), is resumed as a user would and ends when the workflow says that it is
+done. Then every record has to be there, bit for bit that of an undisturbed run, and nothing else
+beside it. Rounds are written to FOLDER/soak.jsonl.
 """
 
 from __future__ import annotations
@@ -41,8 +43,15 @@ class Round:
     differences: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        how = ", ".join(f"{count} x {what}" for what, count in sorted(self.disturbed.items())) or "undisturbed"
-        verdict = f"{len(self.differences)} DIFFERENCES: {self.differences[:3]}" if self.differences else "no difference"
+        how = (
+            ", ".join(f"{count} x {what}" for what, count in sorted(self.disturbed.items()))
+            or "undisturbed"
+        )
+        verdict = (
+            f"{len(self.differences)} DIFFERENCES: {self.differences[:3]}"
+            if self.differences
+            else "no difference"
+        )
         return f"round {self.number}: {how}; {self.starts} starts, {self.seconds:.0f} s: {verdict}"
 
 
@@ -56,17 +65,32 @@ class Workflow:
     def start(self) -> subprocess.Popen[bytes]:
         """Start it, in a process group of its own, unlocked as after a kill."""
         if (self.copy / ".snakemake").exists():
-            subprocess.run([*self.command, "--unlock"], cwd=self.copy, env=self._environment(), capture_output=True, check=False)
+            subprocess.run(
+                [*self.command, "--unlock"],
+                cwd=self.copy,
+                env=self._environment(),
+                capture_output=True,
+                check=False,
+            )
         with (self.copy / "soak.log").open("ab") as log:
             self.process = subprocess.Popen(
-                self.command, cwd=self.copy, env=self._environment(), stdout=log, stderr=log, start_new_session=True,
+                self.command,
+                cwd=self.copy,
+                env=self._environment(),
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-            )  # fmt: skip
+            )
         return self.process
 
     def runs(self) -> list[int]:
         """The processes that make records in the copy, whoever started them."""
-        return [pid for pid, line in _processes(self.copy) if "workflow.run" in line and "bash" not in line.split("\0")[0]]
+        return [
+            pid
+            for pid, line in _processes(self.copy)
+            if "workflow.run" in line and "bash" not in line.split("\0")[0]
+        ]
 
     def clear(self) -> None:
         """Start from nothing but the prepared data."""
@@ -76,17 +100,32 @@ class Workflow:
     def traces(self) -> dict[str, str]:
         """The hash of every record, each of which is verified."""
         found = sorted((self.copy / "results").rglob("*.parquet"))
-        return {str(path.relative_to(self.copy)): str(record.read(path).header["trace_sha256"]) for path in found}
+        return {
+            str(path.relative_to(self.copy)): str(record.read(path).header["trace_sha256"])
+            for path in found
+        }
 
     def litter(self) -> list[str]:
-        """What should not be there at the end: leases, notes of failures, halves, what was set aside."""
+        """What should not be there at the end: leases, notes of failures, halves, what was set
+        aside.
+        """
         files = [path for path in (self.copy / "results").rglob("*") if path.is_file()]
-        return [str(path.relative_to(self.copy)) for path in files if path.suffix not in (".parquet", ".json")]
+        return [
+            str(path.relative_to(self.copy))
+            for path in files
+            if path.suffix not in (".parquet", ".json")
+        ]
 
     def _environment(self) -> dict[str, str]:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         alone = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        return {"NOREGRET_SUBSTITUTES": "preferred", **os.environ, **alone, "PATH": path, "PYTHONPATH": str(self.copy)}
+        return {
+            "NOREGRET_SUBSTITUTES": "preferred",
+            **os.environ,
+            **alone,
+            "PATH": path,
+            "PYTHONPATH": str(self.copy),
+        }
 
 
 def _processes(folder: Path) -> Iterator[tuple[int, str]]:
@@ -103,7 +142,9 @@ def disturb(flow: Workflow, draw: random.Random) -> str:
     if process is None:
         raise RuntimeError("expected a workflow that runs")
     runs = flow.runs()
-    what = draw.choice(["run killed"] * bool(runs) + ["snakemake killed", "all killed", "Ctrl-C", "SIGTERM"])
+    what = draw.choice(
+        ["run killed"] * bool(runs) + ["snakemake killed", "all killed", "Ctrl-C", "SIGTERM"]
+    )
     with suppress(ProcessLookupError):
         if what == "run killed":
             os.kill(draw.choice(runs), signal.SIGKILL)
@@ -119,7 +160,12 @@ def disturb(flow: Workflow, draw: random.Random) -> str:
 
 
 def disturbed_round(
-    flow: Workflow, number: int, expected: dict[str, str], usual: float, kills: int, draw: random.Random
+    flow: Workflow,
+    number: int,
+    expected: dict[str, str],
+    usual: float,
+    kills: int,
+    draw: random.Random,
 ) -> Round:
     """One round of about `kills` disturbances at random moments of `usual` seconds."""
     flow.clear()
@@ -130,7 +176,9 @@ def disturbed_round(
     following = draw.uniform(0, most)
     while True:
         try:
-            ended = process.wait(timeout=following if sum(found.disturbed.values()) < kills else None)
+            ended = process.wait(
+                timeout=following if sum(found.disturbed.values()) < kills else None
+            )
         except subprocess.TimeoutExpired:
             what = disturb(flow, draw)
             found.disturbed[what] = found.disturbed.get(what, 0) + 1
@@ -139,7 +187,9 @@ def disturbed_round(
         if ended == 0:
             break
         if found.starts == ATTEMPTS:
-            found.differences.append(f"not done after {ATTEMPTS} starts: see {flow.copy / 'soak.log'}")
+            found.differences.append(
+                f"not done after {ATTEMPTS} starts: see {flow.copy / 'soak.log'}"
+            )
             break
         time.sleep(draw.random() * 2)  # or at once: what Snakemake had started may go on
         process = flow.start()
@@ -148,9 +198,13 @@ def disturbed_round(
         time.sleep(REST)
     made = flow.traces()
     found.differences += [
-        f"{path}: {made.get(path)} instead of {trace}" for path, trace in expected.items() if made.get(path) != trace
+        f"{path}: {made.get(path)} instead of {trace}"
+        for path, trace in expected.items()
+        if made.get(path) != trace
     ]
-    found.differences += [f"{path}: not expected" for path in [*(set(made) - set(expected)), *flow.litter()]]
+    found.differences += [
+        f"{path}: not expected" for path in [*(set(made) - set(expected)), *flow.litter()]
+    ]
     found.seconds = time.monotonic() - began
     return found
 
@@ -161,7 +215,9 @@ def prepared(folder: Path, command: list[str]) -> Workflow:
     if not copy.exists():
         copy.mkdir(parents=True)
         for name in CODE:
-            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "build"))
+            shutil.copytree(
+                ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "build")
+            )
         (copy / "data").mkdir()
         for name in ("Snakefile", "data/manifest.yaml"):
             shutil.copy(ROOT / name, copy / name)
@@ -169,28 +225,42 @@ def prepared(folder: Path, command: list[str]) -> Workflow:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description="Kill at random, resume, compare.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.soak", description="Kill at random, resume, compare."
+    )
     parser.add_argument(
-        "folder", type=Path, help="for a copy of the project, which is kept: a second call goes on with more rounds"
+        "folder",
+        type=Path,
+        help="for a copy of the project, which is kept: a second call goes on with more rounds",
     )
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--kills", type=int, default=4, help="disturbances a round")
     parser.add_argument("--scale", default="smoke")
     parser.add_argument("--papers", default="", help="default: all")
     parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=0, help="of the disturbances; round k draws from SEED and k")
-    parser.add_argument("--records", action="store_true", help="make the records alone, no figures and verdicts")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the disturbances; round k draws from SEED and k"
+    )
+    parser.add_argument(
+        "--records", action="store_true", help="make the records alone, no figures and verdicts"
+    )
     options = parser.parse_args(arguments)
     command = [sys.executable, "-m", "snakemake", "--cores", str(options.cores)]
     command += ["--until", "run", "study"] if options.records else []
-    command += ["--config", f"scale={options.scale}", *([f"papers={options.papers}"] if options.papers else [])]
+    command += [
+        "--config",
+        f"scale={options.scale}",
+        *([f"papers={options.papers}"] if options.papers else []),
+    ]
     flow = prepared(options.folder, command)
     log = options.folder / "soak.jsonl"
     done = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     began = time.monotonic()
     flow.clear()
     if flow.start().wait() != 0:
-        print(f"error: the undisturbed workflow failed: see {flow.copy / 'soak.log'}", file=sys.stderr)
+        print(
+            f"error: the undisturbed workflow failed: see {flow.copy / 'soak.log'}", file=sys.stderr
+        )
         return 1
     usual, expected = time.monotonic() - began, flow.traces()
     print(f"undisturbed: {len(expected)} records in {usual:.0f} s", flush=True)

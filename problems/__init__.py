@@ -1,4 +1,6 @@
-"""Problems: physical units, file formats and simulators behind a Box or a table of Arms, one source per file."""
+"""Problems: physical units, file formats and simulators behind a Box or a table of Arms, one source
+per file.
+"""
 
 from __future__ import annotations
 
@@ -15,5 +17,8 @@ def load(name: str) -> Callable[..., Problem]:
     module, _, factory = name.partition(".")
     found = getattr(importlib.import_module(f"problems.{module}"), factory, None)
     if found is None:
-        raise LookupError(f"expected a function {factory!r} in problems/{module}.py, found none: check the `is:` line")
+        raise LookupError(
+            f"expected a function {factory!r} in problems/{module}.py, found none: check the `is:`"
+            " line"
+        )
     return found

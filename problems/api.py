@@ -16,7 +16,9 @@ EMPTY: Mapping[str, object] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Display:
-    """How people want to see the objective: its name, its unit, and the sign that undoes a flip to maximisation."""
+    """How people want to see the objective: its name, its unit, and the sign that undoes a flip to
+    maximisation.
+    """
 
     label: str = "objective"
     unit: str = ""
@@ -30,7 +32,8 @@ PLAIN = Display()
 class Evaluation:
     """One simulation gives all of it: what the optimizer is told, what scores it, what it cost.
 
-    `true` is noiseless where that exists, else equal to `seen`; `seconds` (q,) is the simulated cost of this draw.
+    `true` is noiseless where that exists, else equal to `seen`; `seconds` (q,) is the simulated
+    cost of this draw.
     """
 
     seen: Observation
@@ -45,7 +48,8 @@ def constrained(values: Array) -> Observation:
 
 @dataclass(frozen=True)
 class Problem:
-    """An objective with its domain. `best` is its (feasible) optimum, `best_kind` says how it is known.
+    """An objective with its domain. `best` is its (feasible) optimum, `best_kind` says how it is
+    known.
 
     `data` is "none", "real" or "substitute: ..." and travels into record, figure and verdict;
     `reveals` holds what an optimizer may be given by name.

@@ -1,19 +1,22 @@
-"""Nine cosmological constants and the clustering of galaxies, bardou2024dumbo, App. I.1: the BOSS DR9 CMASS likelihood.
+"""Nine cosmological constants and the clustering of galaxies, bardou2024dumbo, App. I.1: the BOSS
+DR9 CMASS likelihood.
 
-What chuang2013cmass measured at redshift 0.57 is v = [H, D_A, Omega_m h^2, b sigma8, f sigma8]: the expansion rate, the angular
-diameter distance (physical), the density of matter, the spread of the galaxies' density in spheres of 8 Mpc/h and of matter's
-growth. y is the log-likelihood as CosmoSIS's module BOSS has it (zuntz2015cosmosis): -(v-d)' M (v-d)/2 without its constant, or
-a Gaussian in f sigma8 with it. The paper names neither the constants nor their ranges. Those of `BOX` are what CosmoSIS's own
-examples vary, "from the Hubble's constant to the mass of the neutrinos"; over them, for b = 1, the log-likelihood reaches -4.1
-on five of the box's faces, where the paper's methods end at -5.8 to -5.9. The optical depth tau changes nothing.
+What chuang2013cmass measured at redshift 0.57 is v = [H, D_A, Omega_m h^2, b sigma8, f sigma8]: the
+expansion rate, the angular diameter distance (physical), the density of matter, the spread of the
+galaxies' density in spheres of 8 Mpc/h and of matter's growth. y is the log-likelihood as
+CosmoSIS's module BOSS has it (zuntz2015cosmosis): -(v-d)' M (v-d)/2 without its constant, or a
+Gaussian in f sigma8 with it. The paper names neither the constants nor their ranges. Those of `BOX`
+are what CosmoSIS's own examples vary, "from the Hubble's constant to the mass of the neutrinos";
+over them, for b = 1, the log-likelihood reaches -4.1 on five of the box's faces, where the paper's
+methods end at -5.8 to -5.9. The optical depth tau changes nothing.
 
-Constants that are inconsistent - less dark matter than none, or CAMB refuses them - give y = -60, the paper's value, and violate
-a *hidden constraint*: g (q, 1) is 1 where the simulator fails and -1 where it runs, so that a record counts failures. Optimizers
-without constraints do not look at g.
+Constants that are inconsistent - less dark matter than none, or CAMB refuses them - give y = -60,
+the paper's value, and violate a *hidden constraint*: g (q, 1) is 1 where the simulator fails and -1
+where it runs, so that a record counts failures. Optimizers without constraints do not look at g.
 
-v comes from CAMB (lewis2000camb) or, where that is not installed, from a stand-in: the expansion of CAMB without the difference
-between heavy neutrinos and cold matter, linear growth, and the fitted transfer functions of eisenstein1998baryonic and
-eisenstein1999variants.
+v comes from CAMB (lewis2000camb) or, where that is not installed, from a stand-in: the expansion of
+CAMB without the difference between heavy neutrinos and cold matter, linear growth, and the fitted
+transfer functions of eisenstein1998baryonic and eisenstein1999variants.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ BIAS = (1.0, 3.0)  # of the galaxies where it is free, and then
 TAU = 0.0697186  # CosmoSIS's
 REDSHIFT, RADIUS, PIVOT = 0.57, 8.0, 0.05  # -, Mpc/h of the spheres, 1/Mpc
 MEASURED = np.array([87.6, 1396.0, 0.126, 1.19, 0.428])  # km/s/Mpc, Mpc, -, -, -
+# M; REFERENCE CODE: the file is called a covariance and is used as its inverse, which it is
 PRECISION = np.array(
     [
         [0.03850, -0.001141, -13.53, 0.4007, -1.271],
@@ -52,7 +56,7 @@ PRECISION = np.array(
         [0.4007, -0.1598, -987.8, 110.8, 78.67],
         [-1.271, -0.3059, -770.0, 78.67, 411.3],
     ]
-)  # M; REFERENCE CODE: the file is called a covariance and is used as its inverse, which it is
+)
 GROWTH_RATE = (0.428, 0.066)  # mean and standard deviation of f sigma8
 FAILED = -60.0  # y where the constants are inconsistent
 KMAX = 2.0  # 1/Mpc in CAMB: from 5 the log-likelihood differs by 0.001
@@ -88,22 +92,36 @@ class Constants:
 
 
 def boss_likelihood(
-    instance: np.random.Generator, *, mode: str, bias: str | float, floor: float, backend: str, noise: float
+    instance: np.random.Generator,
+    *,
+    mode: str,
+    bias: str | float,
+    floor: float,
+    backend: str,
+    noise: float,
 ) -> Problem:
-    """The constants (d = 9) of greatest log-likelihood. `instance` is not used: the survey is the instance.
+    """The constants (d = 9) of greatest log-likelihood. `instance` is not used: the survey is the
+    instance.
 
-    `mode` is five-numbers (1 in CosmoSIS) or growth-rate (0, its default); `bias` is b, or free: then it takes tau's place.
-    Values below `floor` (the paper: -60; -inf: none) are cut to it, not those of failures. `backend` is camb (0.6 s of CPU a
-    query) or growth (0.4 ms). The optimum is unknown. Raises ImportError where CAMB is chosen and is not installed.
+    `mode` is five-numbers (1 in CosmoSIS) or growth-rate (0, its default); `bias` is b, or free:
+    then it takes tau's place. Values below `floor` (the paper: -60; -inf: none) are cut to it, not
+    those of failures. `backend` is camb (0.6 s of CPU a query) or growth (0.4 ms). The optimum is
+    unknown. Raises ImportError where CAMB is chosen and is not installed.
     """
     _one_of("mode", mode, MODES)
     _one_of("backend", backend, BACKENDS)
     if bias != "free" and (isinstance(bias, str) or not 0 < bias < math.inf):
-        raise ValueError(f"expected bias to be free or a number > 0, got {bias!r}: correct it in papers/*.yaml")
+        raise ValueError(
+            f"expected bias to be free or a number > 0, got {bias!r}: correct it in papers/*.yaml"
+        )
     if not floor < 0:
-        raise ValueError(f"expected a floor < 0, -inf for none, got {floor}: correct it in papers/*.yaml")
+        raise ValueError(
+            f"expected a floor < 0, -inf for none, got {floor}: correct it in papers/*.yaml"
+        )
     if not noise >= 0:
-        raise ValueError(f"expected a standard deviation noise >= 0, got {noise}: correct it in papers/*.yaml")
+        raise ValueError(
+            f"expected a standard deviation noise >= 0, got {noise}: correct it in papers/*.yaml"
+        )
     if backend == "camb":
         simulator()  # now, rather than at the first query
     likelihood, numbers = MODES[mode], BACKENDS[backend]
@@ -118,7 +136,9 @@ def boss_likelihood(
 
     def evaluate(query: NDArray[np.float64], rng: np.random.Generator) -> Evaluation:
         true = np.array([value(x) for x in query]).reshape(-1, 2)  # (q, 2)
-        seen = true + np.column_stack([noise * rng.standard_normal(len(query)), np.zeros(len(query))])
+        seen = true + np.column_stack(
+            [noise * rng.standard_normal(len(query)), np.zeros(len(query))]
+        )
         return Evaluation(constrained(seen), constrained(true), np.zeros(len(query)))
 
     return Problem(
@@ -133,7 +153,10 @@ def boss_likelihood(
 def at(x: Array, bias: str | float) -> tuple[Constants, float]:
     """The constants of a query (9,), and b."""
     box = {**BOX, "tau": BIAS} if bias == "free" else BOX
-    values = {name: low + (high - low) * float(t) for (name, (low, high)), t in zip(box.items(), x, strict=True)}
+    values = {
+        name: low + (high - low) * float(t)
+        for (name, (low, high)), t in zip(box.items(), x, strict=True)
+    }
     if bias == "free":
         return Constants(**{**values, "tau": TAU}), values["tau"]
     return Constants(**values), float(bias)
@@ -153,13 +176,21 @@ def growth_rate(v: Array) -> float:
 def by_camb(constants: Constants) -> Array:
     """v (5,) for b = 1. Raises Inconsistent.
 
-    One heavy neutrino in two light ones, a dark energy that may cross w = -1, linear matter power alone.
+    One heavy neutrino in two light ones, a dark energy that may cross w = -1, linear matter power
+    alone.
     """
     camb, h = simulator(), constants.h0
     parameters = camb.CAMBparams(WantCls=False)
     baryons = constants.omega_b * h**2
-    parameters.set_cosmology(H0=100 * h, ombh2=baryons, omch2=0.0, omk=constants.omega_k, mnu=constants.mnu, nnu=SPECIES,
-                             tau=constants.tau)  # fmt: skip
+    parameters.set_cosmology(
+        H0=100 * h,
+        ombh2=baryons,
+        omch2=0.0,
+        omk=constants.omega_k,
+        mnu=constants.mnu,
+        nnu=SPECIES,
+        tau=constants.tau,
+    )
     parameters.omch2 = constants.omega_m * h**2 - baryons - parameters.omnuh2
     _positive("cold matter", parameters.omch2)  # CAMB itself does not mind
     parameters.set_dark_energy(w=constants.w, dark_energy_model="ppf")
@@ -168,7 +199,9 @@ def by_camb(constants: Constants) -> Array:
     try:
         found = camb.get_results(parameters)
         H, distance = found.hubble_parameter(REDSHIFT), found.angular_diameter_distance(REDSHIFT)
-        return np.array([H, distance, constants.omega_m * h**2, found.get_sigma8()[0], found.get_fsigma8()[0]])
+        return np.array(
+            [H, distance, constants.omega_m * h**2, found.get_sigma8()[0], found.get_fsigma8()[0]]
+        )
     except camb.CAMBError as error:
         raise Inconsistent(str(error)) from None
 
@@ -179,7 +212,8 @@ def simulator() -> ModuleType:
         import camb
     except ModuleNotFoundError as missing:
         raise ImportError(
-            "backend camb needs CAMB, which is not installed: pip install 'noregret[cosmology]', or choose backend growth"
+            "backend camb needs CAMB, which is not installed: pip install 'noregret[cosmology]', or"
+            " choose backend growth"
         ) from missing
     camb.config.ThreadNum = 1
     return camb
@@ -188,23 +222,31 @@ def simulator() -> ModuleType:
 def by_growth(constants: Constants) -> Array:
     """v (5,) for b = 1 without CAMB. Raises Inconsistent.
 
-    At 60 random points of the box it differs from CAMB 2.0.5 by 1e-5 (median; at most 4e-5) in H, 5e-6 (2e-5) in D_A, 1.1 %
-    (6.3 %) in sigma8 and 1.1 % (5.8 %) in f sigma8, five_numbers by 0.85 (8.4 of -1395), 0.66 (2.1) where it is above -60; at
-    the constants of a flat universe with h = 0.69 and Omega_m = 0.3 by 2e-5, 7e-6, 0.4 % and 0.4 %, five_numbers by 0.23 of -22.
+    At 60 random points of the box it differs from CAMB 2.0.5 by 1e-5 (median; at most 4e-5) in H,
+    5e-6 (2e-5) in D_A, 1.1 % (6.3 %) in sigma8 and 1.1 % (5.8 %) in f sigma8, five_numbers by 0.85
+    (8.4 of -1395), 0.66 (2.1) where it is above -60; at the constants of a flat universe with h =
+    0.69 and Omega_m = 0.3 by 2e-5, 7e-6, 0.4 % and 0.4 %, five_numbers by 0.23 of -22.
     """
     h, matter = constants.h0, constants.omega_m * constants.h0**2
     neutrinos = constants.mnu / NEUTRINO
     _positive("cold matter", matter - constants.omega_b * h**2 - neutrinos)
     z = REDSHIFT / 2 * (NODES + 1)
-    expansion = np.sqrt(squared_rate(constants, np.append(1 / (1 + z), 1 / (1 + REDSHIFT)))[0])  # (17,) H/H0
+    # (17,) H/H0
+    expansion = np.sqrt(squared_rate(constants, np.append(1 / (1 + z), 1 / (1 + REDSHIFT)))[0])
     chi = REDSHIFT / 2 * float(WEIGHTS @ (1 / expansion[:-1]))  # c/H0, comoving
     distance = LIGHT / (100 * h) * _bent(chi, constants.omega_k) / (1 + REDSHIFT)
     D, f = growth(constants)
     cold = 1 - neutrinos / matter
     lag, rate = infall(WAVES, matter, cold, D * (1 + matter / RADIATION))
     T = transfer(WAVES, matter, constants.omega_b * h**2) * lag
-    amplitude = 0.4 * (WAVES * LIGHT / (100 * h)) ** 2 / constants.omega_m * T * D  # of matter, for a curvature of 1
-    power = constants.A_s * (WAVES / PIVOT) ** (constants.n_s - 1) * amplitude**2 * ball(WAVES * RADIUS / h) ** 2
+    # of matter, for a curvature of 1
+    amplitude = 0.4 * (WAVES * LIGHT / (100 * h)) ** 2 / constants.omega_m * T * D
+    power = (
+        constants.A_s
+        * (WAVES / PIVOT) ** (constants.n_s - 1)
+        * amplitude**2
+        * ball(WAVES * RADIUS / h) ** 2
+    )
     step = math.log(WAVES[1] / WAVES[0])
     sigma8 = math.sqrt(step * power.sum())
     f_sigma8 = f * step * float(power @ rate) / sigma8
@@ -212,7 +254,8 @@ def by_growth(constants: Constants) -> Array:
 
 
 def squared_rate(constants: Constants, a: Array) -> tuple[Array, Array, Array]:
-    """(H/H0)^2 at scale factors a, its derivative by ln a, and matter's part of it. Raises Inconsistent where it is not positive.
+    """(H/H0)^2 at scale factors a, its derivative by ln a, and matter's part of it. Raises
+    Inconsistent where it is not positive.
 
     Heavy neutrinos count as cold matter, the light ones and their past as radiation.
     """
@@ -227,9 +270,11 @@ def squared_rate(constants: Constants, a: Array) -> tuple[Array, Array, Array]:
 
 
 def growth(constants: Constants) -> tuple[float, float]:
-    """D, which is a while matter dominates, and f = d ln D/d ln a at redshift 0.57, by Runge and Kutta's method in ln a.
+    """D, which is a while matter dominates, and f = d ln D/d ln a at redshift 0.57, by Runge and
+    Kutta's method in ln a.
 
-    D'' + (2 + d ln H/d ln a) D' = 3/2 Omega_m(a) D, from the growing mode under radiation and matter, a + 2/3 of equality's a.
+    D'' + (2 + d ln H/d ln a) D' = 3/2 Omega_m(a) D, from the growing mode under radiation and
+    matter, a + 2/3 of equality's a.
     """
     x = np.linspace(math.log(START), -math.log(1 + REDSHIFT), 2 * STEPS + 1)
     total, slope, matter = squared_rate(constants, np.exp(x))
@@ -244,16 +289,21 @@ def growth(constants: Constants) -> tuple[float, float]:
         b3 = pull[i + 1] * (D + step / 2 * a2) - drag[i + 1] * a3
         a4 = D1 + step * b3
         b4 = pull[i + 2] * (D + step * a3) - drag[i + 2] * a4
-        D, D1 = D + step / 6 * (a1 + 2 * a2 + 2 * a3 + a4), D1 + step / 6 * (b1 + 2 * b2 + 2 * b3 + b4)
+        D, D1 = (
+            D + step / 6 * (a1 + 2 * a2 + 2 * a3 + a4),
+            D1 + step / 6 * (b1 + 2 * b2 + 2 * b3 + b4),
+        )
     return D, D1 / D
 
 
 def infall(k: Array, matter: float, cold: float, D: float) -> tuple[Array, Array]:
-    """By how much heavy neutrinos, which stream out of small structures, hold back matter at k (n,) in 1/Mpc.
+    """By how much heavy neutrinos, which stream out of small structures, hold back matter at k (n,)
+    in 1/Mpc.
 
-    `matter` is Omega_m h^2, `cold` the share that is no neutrino, D the growth without them, 1 + z_eq at present if matter
-    dominated. Returns D_cbnu/D, and the growth rate of cold matter over that without neutrinos times D_cb/D_cbnu: the velocity
-    that CAMB correlates with all matter is the cold one's. eisenstein1999variants, eqs. (11)-(14), one heavy neutrino.
+    `matter` is Omega_m h^2, `cold` the share that is no neutrino, D the growth without them, 1 +
+    z_eq at present if matter dominated. Returns D_cbnu/D, and the growth rate of cold matter over
+    that without neutrinos times D_cb/D_cbnu: the velocity that CAMB correlates with all matter is
+    the cold one's. eisenstein1999variants, eqs. (11)-(14), one heavy neutrino.
     """
     light = 1 - cold
     p = (5 - math.sqrt(1 + 24 * cold)) / 4  # eq. (11)
@@ -266,7 +316,8 @@ def infall(k: Array, matter: float, cold: float, D: float) -> tuple[Array, Array
 
 
 def transfer(k: Array, matter: float, baryons: float) -> Array:
-    """What is left of a fluctuation of k (n,) in 1/Mpc at late times; densities are Omega h^2. eisenstein1998baryonic, Sec. 3.
+    """What is left of a fluctuation of k (n,) in 1/Mpc at late times; densities are Omega h^2.
+    eisenstein1998baryonic, Sec. 3.
 
     DEVIATES: z_eq and k_eq are those of RADIATION; eqs. (2) and (3) have three neutrinos exactly.
     """
@@ -274,15 +325,30 @@ def transfer(k: Array, matter: float, baryons: float) -> Array:
     z_eq = matter / RADIATION
     k_eq = math.sqrt(2 * matter * z_eq) * 100 / LIGHT
     b1 = 0.313 * matter**-0.419 * (1 + 0.607 * matter**0.674)
-    z_d = 1291 * matter**0.251 / (1 + 0.659 * matter**0.828) * (1 + b1 * baryons ** (0.238 * matter**0.223))  # eq. (4)
+    # eq. (4)
+    z_d = (
+        1291
+        * matter**0.251
+        / (1 + 0.659 * matter**0.828)
+        * (1 + b1 * baryons ** (0.238 * matter**0.223))
+    )
     R_d, R_eq = (31.5 * baryons * warm**-4 * 1e3 / z for z in (z_d, z_eq))  # eq. (5)
-    s = 2 / (3 * k_eq) * math.sqrt(6 / R_eq) * math.log((math.sqrt(1 + R_d) + math.sqrt(R_d + R_eq)) / (1 + math.sqrt(R_eq)))
+    s = (
+        2
+        / (3 * k_eq)
+        * math.sqrt(6 / R_eq)
+        * math.log((math.sqrt(1 + R_d) + math.sqrt(R_d + R_eq)) / (1 + math.sqrt(R_eq)))
+    )
     silk = 1.6 * baryons**0.52 * matter**0.73 * (1 + (10.4 * matter) ** -0.95)  # eq. (7)
     q = k / (13.41 * k_eq)  # eq. (10)
     a1 = (46.9 * matter) ** 0.670 * (1 + (32.1 * matter) ** -0.532)
     a2 = (12.0 * matter) ** 0.424 * (1 + (45.0 * matter) ** -0.582)
     alpha_c = a1**-f_b * a2 ** -(f_b**3)  # eq. (11)
-    beta_c = 1 / (1 + 0.944 / (1 + (458 * matter) ** -0.708) * ((1 - f_b) ** ((0.395 * matter) ** -0.0266) - 1))  # eq. (12)
+    # eq. (12)
+    beta_c = 1 / (
+        1
+        + 0.944 / (1 + (458 * matter) ** -0.708) * ((1 - f_b) ** ((0.395 * matter) ** -0.0266) - 1)
+    )
     y = (1 + z_eq) / (1 + z_d)
     root = math.sqrt(1 + y)
     G = y * (-6 * root + (2 + 3 * y) * math.log((root + 1) / (root - 1)))  # eq. (15)
@@ -298,7 +364,10 @@ def transfer(k: Array, matter: float, baryons: float) -> Array:
     f = 1 / (1 + (ks / 5.4) ** 4)  # eq. (18)
     T_c = f * T0(1, beta_c) + (1 - f) * T0(alpha_c, beta_c)  # eq. (17)
     sound = np.sinc(ks / np.cbrt(1 + (node / ks) ** 3) / math.pi)  # eq. (22)
-    T_b = (T0(1, 1) / (1 + (ks / 5.2) ** 2) + alpha_b / (1 + (beta_b / ks) ** 3) * np.exp(-((k / silk) ** 1.4))) * sound
+    T_b = (
+        T0(1, 1) / (1 + (ks / 5.2) ** 2)
+        + alpha_b / (1 + (beta_b / ks) ** 3) * np.exp(-((k / silk) ** 1.4))
+    ) * sound
     total: Array = f_b * T_b + (1 - f_b) * T_c  # eq. (16), (21)
     return total
 
@@ -324,12 +393,21 @@ def _positive(what: str, value: float) -> None:
 
 def _one_of(option: str, value: str, choices: Collection[str]) -> None:
     if value not in choices:
-        raise ValueError(f"expected {option} to be {' or '.join(choices)}, got {value!r}: correct it in papers/*.yaml")
+        raise ValueError(
+            f"expected {option} to be {' or '.join(choices)}, got {value!r}: correct it in"
+            " papers/*.yaml"
+        )
 
 
-MODES: Mapping[str, Callable[[Array], float]] = {"five-numbers": five_numbers, "growth-rate": growth_rate}
+MODES: Mapping[str, Callable[[Array], float]] = {
+    "five-numbers": five_numbers,
+    "growth-rate": growth_rate,
+}
 BACKENDS: Mapping[str, Callable[[Constants], Array]] = {"camb": by_camb, "growth": by_growth}
 DATA = {
     "camb": "real",  # the survey's measurements
-    "growth": "substitute: linear growth and fitted transfer functions instead of CAMB, log-likelihoods differ by 0.9 (median)",
+    "growth": (
+        "substitute: linear growth and fitted transfer functions instead of CAMB, log-likelihoods"
+        " differ by 0.9 (median)"
+    ),
 }

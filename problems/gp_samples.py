@@ -1,8 +1,10 @@
-"""Objective and constraints drawn from Gaussian processes that the optimizers may know: jing2026lcbo, Sec. 6.2.
+"""Objective and constraints drawn from Gaussian processes that the optimizers may know:
+jing2026lcbo, Sec. 6.2.
 
-Every function is sqrt(2/M) sum_j w_j cos(omega_j' x + b_j) with omega ~ N(0, diag(1/l^2)), b ~ U(0, 2 pi), w ~ N(0, 1)
-(rahimi2007random): for M random features a draw whose covariance is, in expectation, the RBF kernel exp(-|(x - x')/l|^2/2).
-That paper minimises f under c_i + offset <= 0; here y = -f, which has the same prior, and g_i = c_i + offset.
+Every function is sqrt(2/M) sum_j w_j cos(omega_j' x + b_j) with omega ~ N(0, diag(1/l^2)), b ~ U(0,
+2 pi), w ~ N(0, 1) (rahimi2007random): for M random features a draw whose covariance is, in
+expectation, the RBF kernel exp(-|(x - x')/l|^2/2). That paper minimises f under c_i + offset <= 0;
+here y = -f, which has the same prior, and g_i = c_i + offset.
 """
 
 from __future__ import annotations
@@ -19,12 +21,16 @@ from problems.api import Display, Evaluation, Problem, constrained
 
 SPREAD = 0.3  # length-scales are uniform within 30 % of twice the scale that belongs to d
 TOLERANCE = 1e-6  # of the objective in best_feasible, the authors' public code
-MARGIN = 1e-5  # by which its searches keep inside the constraints: more than their tolerance, so that they end feasible
+# by which its searches keep inside the constraints: more than their tolerance, so that they end
+# feasible
+MARGIN = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class Functions:
-    """k sums of M random features of d coordinates, each a draw from a Gaussian process of mean 0 and variance 1."""
+    """k sums of M random features of d coordinates, each a draw from a Gaussian process of mean 0
+    and variance 1.
+    """
 
     frequencies: Array  # (k, M, d)
     phases: Array  # (k, M)
@@ -32,11 +38,15 @@ class Functions:
 
     def values(self, X: Array) -> Array:
         """All functions at X (n, d): (n, k)."""
-        return np.stack([self._scale * np.cos(X @ omega.T + b) @ w for omega, b, w in self._each()], axis=1)
+        return np.stack(
+            [self._scale * np.cos(X @ omega.T + b) @ w for omega, b, w in self._each()], axis=1
+        )
 
     def gradients(self, x: Array) -> Array:
         """The derivatives of all functions at one point x (d,): (k, d)."""
-        return np.stack([-self._scale * (w * np.sin(omega @ x + b)) @ omega for omega, b, w in self._each()])
+        return np.stack(
+            [-self._scale * (w * np.sin(omega @ x + b)) @ omega for omega, b, w in self._each()]
+        )
 
     @property
     def _scale(self) -> float:
@@ -56,18 +66,25 @@ def within_model(
     noise: float,
     lengthscales: str,
 ) -> Problem:
-    """Maximise y = -f under g_i = c_i + offset <= 0 with f and the c_i drawn from `instance`: g is (q, constraints).
+    """Maximise y = -f under g_i = c_i + offset <= 0 with f and the c_i drawn from `instance`: g is
+    (q, constraints).
 
-    `lengthscales` is official-code (one for each function) or gibo (one for each function and coordinate). `kernels`, which is
-    revealed, says for y and for every g what it was drawn from: `lengthscale` (1 or d numbers), `outputscale`, `mean`. The
-    `functions` f, c_1, ..., c_m themselves and the `offset` are there for studies.
-    The optimum is unknown, and an instance may have no feasible point: see `best_feasible`.
+    `lengthscales` is official-code (one for each function) or gibo (one for each function and
+    coordinate). `kernels`, which is revealed, says for y and for every g what it was drawn from:
+    `lengthscale` (1 or d numbers), `outputscale`, `mean`. The `functions` f, c_1, ..., c_m
+    themselves and the `offset` are there for studies. The optimum is unknown, and an instance may
+    have no feasible point: see `best_feasible`.
     """
     if min(d, features) < 1 or constraints < 0:
         found = f"d = {d}, features = {features}, constraints = {constraints}"
-        raise ValueError(f"expected d >= 1, features >= 1 and constraints >= 0, got {found}: correct it in papers/*.yaml")
+        raise ValueError(
+            f"expected d >= 1, features >= 1 and constraints >= 0, got {found}: correct it in"
+            " papers/*.yaml"
+        )
     if not noise >= 0:
-        raise ValueError(f"expected a standard deviation noise >= 0, got {noise}: correct it in papers/*.yaml")
+        raise ValueError(
+            f"expected a standard deviation noise >= 0, got {noise}: correct it in papers/*.yaml"
+        )
     scales = draw_lengthscales(instance, lengthscales, 1 + constraints, d)  # (1 + m, 1 or d)
     functions = draw_functions(instance, scales, d, features)
 
@@ -77,7 +94,11 @@ def within_model(
         return Evaluation(constrained(seen), constrained(true), np.zeros(len(query)))
 
     kernels = [
-        {"lengthscale": lengthscale.tolist(), "outputscale": 1.0, "mean": float(offset) if i else 0.0}
+        {
+            "lengthscale": lengthscale.tolist(),
+            "outputscale": 1.0,
+            "mean": float(offset) if i else 0.0,
+        }
         for i, lengthscale in enumerate(scales)
     ]
     return Problem(
@@ -90,15 +111,24 @@ def within_model(
 
 
 def draw_lengthscales(instance: np.random.Generator, rule: str, functions: int, d: int) -> Array:
-    """Length-scales for so many functions on [0,1]^d: (functions, 1) where the rule is isotropic, else (functions, d)."""
+    """Length-scales for so many functions on [0,1]^d: (functions, 1) where the rule is isotropic,
+    else (functions, d).
+    """
     if rule not in SCALES:
-        raise ValueError(f"expected lengthscales to be {' or '.join(SCALES)}, got {rule!r}: correct it in papers/*.yaml")
+        raise ValueError(
+            f"expected lengthscales to be {' or '.join(SCALES)}, got {rule!r}: correct it in"
+            " papers/*.yaml"
+        )
     scale, isotropic = SCALES[rule]
     middle = 2 * scale(d)
-    return instance.uniform(middle * (1 - SPREAD), middle * (1 + SPREAD), (functions, 1 if isotropic else d))
+    return instance.uniform(
+        middle * (1 - SPREAD), middle * (1 + SPREAD), (functions, 1 if isotropic else d)
+    )
 
 
-def draw_functions(instance: np.random.Generator, lengthscales: Array, d: int, features: int) -> Functions:
+def draw_functions(
+    instance: np.random.Generator, lengthscales: Array, d: int, features: int
+) -> Functions:
     """One function on [0,1]^d for every row of `lengthscales` (k, 1 or d)."""
     k = len(lengthscales)
     return Functions(
@@ -116,10 +146,12 @@ def shown(values: Array, offset: float) -> Array:
 def best_feasible(
     functions: Functions, offset: float, rng: np.random.Generator, *, uniform: int, starts: int
 ) -> tuple[float, Array] | None:
-    """The best y and its point (d,) that local searches find, or None where none of them ends at a feasible point.
+    """The best y and its point (d,) that local searches find, or None where none of them ends at a
+    feasible point.
 
-    SLSQP with exact gradients from the best `starts` of `uniform` random points (the authors' public code: 10 of 1000): the
-    feasible ones by y, then the others by the sum of their violations. `functions` are f, c_1, ..., c_m.
+    SLSQP with exact gradients from the best `starts` of `uniform` random points (the authors'
+    public code: 10 of 1000): the feasible ones by y, then the others by the sum of their
+    violations. `functions` are f, c_1, ..., c_m.
     """
     d = functions.frequencies.shape[2]
     X = rng.random((uniform, d))
@@ -156,7 +188,9 @@ def best_feasible(
 
 
 def _gibo(d: int) -> float:
-    """A tenth of the mean distance of two points of [0,1]^d, at its upper bound, relative to d = 2 (muller2021gibo)."""
+    """A tenth of the mean distance of two points of [0,1]^d, at its upper bound, relative to d = 2
+    (muller2021gibo).
+    """
     return 0.1 * _distance(d) / _distance(2)
 
 
@@ -165,11 +199,15 @@ def _distance(d: int) -> float:
 
 
 def _official_code(d: int) -> float:
-    """REFERENCE CODE: there 1/3 is added and not multiplied, and 0.2 is not divided by the distance at d = 2."""
+    """REFERENCE CODE: there 1/3 is added and not multiplied, and 0.2 is not divided by the distance
+    at d = 2.
+    """
     return float(0.2 * np.sqrt(d / 6) * np.sqrt(1 / 3 + 1 + 2 * np.sqrt(1 - 3 / (5 * d))))
 
 
-SCALES: Mapping[str, tuple[Callable[[int], float], bool]] = {  # the scale that belongs to d; whether isotropic
+SCALES: Mapping[
+    str, tuple[Callable[[int], float], bool]
+] = {  # the scale that belongs to d; whether isotropic
     "official-code": (_official_code, True),
     "gibo": (_gibo, False),
 }

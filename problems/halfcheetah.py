@@ -1,10 +1,12 @@
-"""A running robot steered by a linear policy: jing2026lcbo, App. C.3, on HalfCheetah-v4 of Gymnasium (todorov2012mujoco).
+"""A running robot steered by a linear policy: jing2026lcbo, App. C.3, on HalfCheetah-v4 of
+Gymnasium (todorov2012mujoco).
 
-The action is tanh(W z) with z the observation in units of its mean and spread under random actions, W (6, 17) row by row in
-[-0.2, 0.2]. The mean forward velocity is maximised (m/s; the paper minimises its negative) while the sum of squared actions
-over an episode stays below 1500: g = sum/1500 - 1, the unit in which the authors' public code adds its noise. Both are means
-over episodes with fixed seeds, so that a policy always gets the same value on one machine with one version of MuJoCo; another
-version, or another way to round a tanh, gives others.
+The action is tanh(W z) with z the observation in units of its mean and spread under random actions,
+W (6, 17) row by row in [-0.2, 0.2]. The mean forward velocity is maximised (m/s; the paper
+minimises its negative) while the sum of squared actions over an episode stays below 1500: g =
+sum/1500 - 1, the unit in which the authors' public code adds its noise. Both are means over
+episodes with fixed seeds, so that a policy always gets the same value on one machine with one
+version of MuJoCo; another version, or another way to round a tanh, gives others.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 ENVIRONMENT = "HalfCheetah-v4"
 ACTIONS, OBSERVATIONS, BOUND = 6, 17, 0.2
 HORIZON, ENERGY = 1000, 1500.0  # steps of 0.05 s, greatest sum of squared actions
-WORST = 6.0  # the greatest sum of squares of one action, charged for every step that an unstable episode lacks
+# the greatest sum of squares of one action, charged for every step that an unstable episode lacks
+WORST = 6.0
 WARMUP, WARMUP_SEED = 2000, 42  # random steps that normalise the observations
 SEED_STEP = 100  # between the seeds of episodes: 0, 100, 200, ...
 CONSTANT = 1e-6  # an observation that varies less is not scaled
@@ -49,14 +52,17 @@ class Normalisation:
 
 
 def linear_policy(instance: np.random.Generator, *, episodes: int, noise: float) -> Problem:
-    """The fastest linear policy (d = 102) within a budget of energy, over `episodes` (the paper: 5). `instance` is not used.
+    """The fastest linear policy (d = 102) within a budget of energy, over `episodes` (the paper:
+    5). `instance` is not used.
 
     One evaluation simulates 50 s an episode. The optimum is unknown.
     """
     if episodes < 1:
         raise ValueError(f"expected episodes >= 1, got {episodes}: correct it in papers/*.yaml")
     if not noise >= 0:
-        raise ValueError(f"expected a standard deviation noise >= 0, got {noise}: correct it in papers/*.yaml")
+        raise ValueError(
+            f"expected a standard deviation noise >= 0, got {noise}: correct it in papers/*.yaml"
+        )
     env = make()
     normalisation = normalise(env)
 
@@ -80,18 +86,23 @@ def linear_policy(instance: np.random.Generator, *, episodes: int, noise: float)
 
 
 def make() -> Env:
-    """The environment, without the notice that there is a later version: the paper names this one."""
+    """The environment, without the notice that there is a later version:
+    the paper names this one.
+    """
     import gymnasium
 
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r".*HalfCheetah-v4 is out of date", category=DeprecationWarning)
+        warnings.filterwarnings(
+            "ignore", message=r".*HalfCheetah-v4 is out of date", category=DeprecationWarning
+        )
         return gymnasium.make(ENVIRONMENT)
 
 
 def normalise(env: Env) -> Normalisation:
     """The observations before each of 2000 random steps, the actions seeded.
 
-    REFERENCE CODE: there the actions are not seeded, so that no two processes solve the same problem.
+    REFERENCE CODE: there the actions are not seeded, so that no two processes solve the same
+    problem.
     """
     env.action_space.seed(WARMUP_SEED)
     observation, _ = env.reset(seed=WARMUP_SEED)
@@ -113,8 +124,9 @@ def weights(x: Array) -> Array:
 def episode(env: Env, policy: Policy, seed: int, horizon: int) -> tuple[float, float]:
     """Mean forward velocity in m/s and sum of squared actions over so many steps.
 
-    Where the environment ends an episode, or a number is not finite, it stops: a step that is lacking counts no velocity and the
-    greatest energy. HalfCheetah itself never falls, and the limit of its time is the horizon.
+    Where the environment ends an episode, or a number is not finite, it stops: a step that is
+    lacking counts no velocity and the greatest energy. HalfCheetah itself never falls, and the
+    limit of its time is the horizon.
     """
     observation, _ = env.reset(seed=seed)
     velocity, energy, steps, stable = 0.0, 0.0, 0, True
@@ -131,10 +143,11 @@ def episode(env: Env, policy: Policy, seed: int, horizon: int) -> tuple[float, f
 
 
 def skeleton(env: Env, policy: Policy, seed: int, horizon: int) -> Array:
-    """Where the limbs are before each step, for a picture: (horizon, 8, 2, 2) limb, end, then x and height in m.
+    """Where the limbs are before each step, for a picture: (horizon, 8, 2, 2) limb, end, then x and
+    height in m.
 
-    The limbs are torso, head, thigh, shin and foot of the back leg, thigh, shin and foot of the front leg. A step leaves them
-    where they were 10 ms, one substep of five, before its end.
+    The limbs are torso, head, thigh, shin and foot of the back leg, thigh, shin and foot of the
+    front leg. A step leaves them where they were 10 ms, one substep of five, before its end.
     """
     simulator = cast("MujocoEnv", env.unwrapped)
     limbs = slice(1, None)  # the first geometry is the floor, the others are capsules

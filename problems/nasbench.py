@@ -1,7 +1,9 @@
-"""NAS-Bench-101 as arms: the 12,416 cells that calandriello2020bbkb, App. D.2, searches (ying2019nasbench101).
+"""NAS-Bench-101 as arms: the 12,416 cells that calandriello2020bbkb, App. D.2, searches
+(ying2019nasbench101).
 
-A query trains one cell: what is seen is the validation accuracy of one of its three recorded trainings, drawn uniformly,
-and what it costs are that training's seconds. The table is prepared by `python -m workflow.fetch nasbench101`.
+A query trains one cell: what is seen is the validation accuracy of one of its three recorded
+trainings, drawn uniformly, and what it costs are that training's seconds. The table is prepared by
+`python -m workflow.fetch nasbench101`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from algorithms.api import Arms, Array, Indices, Observation
 from problems.api import Display, Evaluation, Problem
 
 KEY = b"noregret"  # the schema metadata that the preparation writes
-CONSTANT = [0, 14]  # edges (0,1) and (4,5), which every cell has (App. D.2: the first and the last feature)
+# edges (0,1) and (4,5), which every cell has (App. D.2: the first and the last feature)
+CONSTANT = [0, 14]
 Halves = tuple[Array, Array]
 
 
@@ -38,18 +41,28 @@ class Cells:
     content_sha256: str
 
 
-def cells(instance: np.random.Generator, *, data: Path, features: str, scored_by: str, spread: str) -> Problem:
+def cells(
+    instance: np.random.Generator, *, data: Path, features: str, scored_by: str, spread: str
+) -> Problem:
     """Find the cell with the best mean accuracy. `instance` is not used: the table is the instance.
 
-    `features` is per-half (each half divided by its largest norm) or per-row (by each row's own norm); `scored_by` says
-    whose mean over the three trainings is the true value, validation or test. Reveals `noise_variance` of the validation
-    accuracies of one cell and its root, `noise`; `spread` says which, pooled over all cells or typical of them.
+    `features` is per-half (each half divided by its largest norm) or per-row (by each row's own
+    norm); `scored_by` says whose mean over the three trainings is the true value, validation or
+    test. Reveals `noise_variance` of the validation accuracies of one cell and its root, `noise`;
+    `spread` says which, pooled over all cells or typical of them.
     """
     table = read(data)
-    options = {"features": (features, FEATURES), "scored_by": (scored_by, SCORES), "spread": (spread, SPREADS)}
+    options = {
+        "features": (features, FEATURES),
+        "scored_by": (scored_by, SCORES),
+        "spread": (spread, SPREADS),
+    }
     for option, (value, known) in options.items():
         if value not in known:
-            raise ValueError(f"expected {option} to be {' or '.join(known)}, got {value!r}: correct it in papers/*.yaml")
+            raise ValueError(
+                f"expected {option} to be {' or '.join(known)}, got {value!r}: correct it in"
+                " papers/*.yaml"
+            )
     points = FEATURES[features](table.adjacency, table.conv)  # (A, 17)
     true = (table.validation if scored_by == "validation" else table.test).mean(axis=1)  # (A,)
     variance = SPREADS[spread](table.validation.var(axis=1, ddof=1))
@@ -58,7 +71,9 @@ def cells(instance: np.random.Generator, *, data: Path, features: str, scored_by
     def evaluate(query: NDArray[np.int64], rng: np.random.Generator) -> Evaluation:
         training = rng.integers(table.validation.shape[1], size=len(query))  # (q,)
         seen = table.validation[query, training]
-        return Evaluation(Observation.of(seen), Observation.of(true[query]), table.seconds[query, training])
+        return Evaluation(
+            Observation.of(seen), Observation.of(true[query]), table.seconds[query, training]
+        )
 
     return Problem(
         domain=Arms(points, neighbours=table.edits.__getitem__),
@@ -73,25 +88,40 @@ def cells(instance: np.random.Generator, *, data: Path, features: str, scored_by
 
 
 def read(path: Path) -> Cells:
-    """The prepared table. Raises ValueError with directions if it is none, or holds a number that is none."""
+    """The prepared table.
+
+    Raises ValueError with directions if it is none, or holds a number that is none.
+    """
     remedy = f"delete {path} and run the workflow again, which prepares it anew"
     try:
         table = pq.read_table(path, page_checksum_verification=True)
         metadata = json.loads(table.schema.metadata[KEY])
         adjacency, conv = _block(table, "adjacency"), _block(table, "conv")
         validation, test, seconds = measured = tuple(_block(table, name) for name in MEASURED)
-        edits = tuple(np.array(reached, dtype=np.int64) for reached in table.column("edits").to_pylist())
+        edits = tuple(
+            np.array(reached, dtype=np.int64) for reached in table.column("edits").to_pylist()
+        )
         status, checksum = metadata["data"], metadata["content_sha256"]
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"expected the prepared table of NAS-Bench-101, cannot read it ({error}): {remedy}") from None
+        raise ValueError(
+            f"expected the prepared table of NAS-Bench-101, cannot read it ({error}): {remedy}"
+        ) from None
     for name, values in zip(MEASURED, measured, strict=True):
         if not np.isfinite(values).all():
             row, repeat = np.argwhere(~np.isfinite(values))[0]
-            raise ValueError(f"expected finite numbers, got {name} = {values[row, repeat]} in row {row} of {path}: {remedy}")
-    astray = [row for row, reached in enumerate(edits) if len(reached) and not 0 <= reached.min() <= reached.max() < len(edits)]
+            raise ValueError(
+                f"expected finite numbers, got {name} = {values[row, repeat]} in row {row} of"
+                f" {path}: {remedy}"
+            )
+    astray = [
+        row
+        for row, reached in enumerate(edits)
+        if len(reached) and not 0 <= reached.min() <= reached.max() < len(edits)
+    ]
     if astray:
         raise ValueError(
-            f"expected edits that lead to rows 0..{len(edits) - 1}, got others in row {astray[0]} of {path}: {remedy}"
+            f"expected edits that lead to rows 0..{len(edits) - 1}, got others in row {astray[0]}"
+            f" of {path}: {remedy}"
         )
     return Cells(adjacency, conv, validation, test, seconds, edits, status, checksum)
 
@@ -105,7 +135,9 @@ def _block(table: pa.Table, name: str) -> Array:
 
 def _per_half(adjacency: Array, conv: Array) -> Array:
     """Each half divided by its largest norm, so that every row has at most unit norm in each."""
-    return np.hstack([half / np.linalg.norm(half, axis=1).max() for half in _halves(adjacency, conv)])
+    return np.hstack(
+        [half / np.linalg.norm(half, axis=1).max() for half in _halves(adjacency, conv)]
+    )
 
 
 def _per_row(adjacency: Array, conv: Array) -> Array:
@@ -123,7 +155,9 @@ def _pooled(variances: Array) -> float:
 
 
 def _typical(variances: Array) -> float:
-    """From their median, that of sigma^2 chi^2_2 / 2 being sigma^2 ln 2: the variance of most cells."""
+    """From their median, that of sigma^2 chi^2_2 / 2 being sigma^2 ln 2: the variance of most
+    cells.
+    """
     return float(np.median(variances) / np.log(2))
 
 
@@ -134,5 +168,8 @@ def _halves(adjacency: Array, conv: Array) -> Halves:
 
 MEASURED = ("validation_accuracy", "test_accuracy", "training_seconds")
 SCORES = ("validation", "test")
-FEATURES: Mapping[str, Callable[[Array, Array], Array]] = {"per-half": _per_half, "per-row": _per_row}
+FEATURES: Mapping[str, Callable[[Array, Array], Array]] = {
+    "per-half": _per_half,
+    "per-row": _per_row,
+}
 SPREADS: Mapping[str, Callable[[Array], float]] = {"pooled": _pooled, "typical": _typical}

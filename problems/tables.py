@@ -1,7 +1,8 @@
 """Real regression tables as arms: a query is a row, its value the row's target plus Gaussian noise.
 
-The tables are prepared by `python -m workflow.fetch`: float64 columns, the last one called `target`, and provenance in
-the schema. The noise and the rescaled targets are those of calandriello2020bbkb, Sec. 5.
+The tables are prepared by `python -m workflow.fetch`: float64 columns, the last one called
+`target`, and provenance in the schema. The noise and the rescaled targets are those of
+calandriello2020bbkb, Sec. 5.
 """
 
 from __future__ import annotations
@@ -19,12 +20,18 @@ from problems.prepared import read
 Scaling = Callable[[Array], Array]
 
 
-def abalone(instance: np.random.Generator, *, data: Path, noise: float, features: str, target: str) -> Problem:
-    """Abalone (4177 arms, d = 8): the oldest shell, by its rings. `instance` is not used: the table is the instance."""
+def abalone(
+    instance: np.random.Generator, *, data: Path, noise: float, features: str, target: str
+) -> Problem:
+    """Abalone (4177 arms, d = 8): the oldest shell, by its rings. `instance` is not used: the table
+    is the instance.
+    """
     return _table(data, noise, features, target, Display("ring count", "rings"))
 
 
-def cadata(instance: np.random.Generator, *, data: Path, noise: float, features: str, target: str) -> Problem:
+def cadata(
+    instance: np.random.Generator, *, data: Path, noise: float, features: str, target: str
+) -> Problem:
     """California housing (20640 arms, d = 8): the dearest block group. `instance` is not used."""
     return _table(data, noise, features, target, Display("median house value", "USD"))
 
@@ -32,11 +39,14 @@ def cadata(instance: np.random.Generator, *, data: Path, noise: float, features:
 def _table(data: Path, noise: float, features: str, target: str, display: Display) -> Problem:
     """The rows of a prepared table as arms.
 
-    `features` is z-scored (every column mean 0, variance 1), unit-norm (every row) or raw; `target` is unit-interval
-    (rescaled to [0,1]) or raw; `noise` is a standard deviation on the scale of the target as seen.
+    `features` is z-scored (every column mean 0, variance 1), unit-norm (every row) or raw; `target`
+    is unit-interval (rescaled to [0,1]) or raw; `noise` is a standard deviation on the scale of the
+    target as seen.
     """
     if not noise >= 0:
-        raise ValueError(f"expected a standard deviation noise >= 0, got {noise}: correct it in papers/*.yaml")
+        raise ValueError(
+            f"expected a standard deviation noise >= 0, got {noise}: correct it in papers/*.yaml"
+        )
     _one_of("features", features, FEATURES)
     _one_of("target", target, TARGETS)
     values, header = read(data)  # (A, d+1)
@@ -62,7 +72,10 @@ def _table(data: Path, noise: float, features: str, target: str, display: Displa
 
 def _one_of(option: str, value: str, choices: Mapping[str, Scaling]) -> None:
     if value not in choices:
-        raise ValueError(f"expected {option} to be {' or '.join(choices)}, got {value!r}: correct it in papers/*.yaml")
+        raise ValueError(
+            f"expected {option} to be {' or '.join(choices)}, got {value!r}: correct it in"
+            " papers/*.yaml"
+        )
 
 
 def _raw(values: Array) -> Array:
@@ -73,7 +86,10 @@ def _z_scored(points: Array) -> Array:
     """Every column with mean 0 and variance 1 (divisor A)."""
     spread = points.std(axis=0)  # (d,)
     if not spread.all():
-        raise ValueError(f"expected columns that vary, got column {int(np.argmin(spread))} constant: use raw features")
+        raise ValueError(
+            f"expected columns that vary, got column {int(np.argmin(spread))} constant: use raw"
+            " features"
+        )
     scaled: Array = (points - points.mean(axis=0)) / spread
     return scaled
 
@@ -82,7 +98,10 @@ def _unit_norm(points: Array) -> Array:
     """Every row with Euclidean norm 1."""
     norms = np.linalg.norm(points, axis=1, keepdims=True)  # (A, 1)
     if not norms.all():
-        raise ValueError(f"expected rows of non-zero norm, got row {int(np.argmin(norms))} zero: use z-scored features")
+        raise ValueError(
+            f"expected rows of non-zero norm, got row {int(np.argmin(norms))} zero: use z-scored"
+            " features"
+        )
     scaled: Array = points / norms
     return scaled
 

@@ -1,12 +1,14 @@
-"""Layouts of wireless networks: where nodes and users are, in m, and which users are associated with which node.
+"""Layouts of wireless networks: where nodes and users are, in m, and which users are associated
+with which node.
 
-`twelve` stands in for the network of bardou2024dumbo, App. I.2, of which only a picture and these facts are published: 12
-nodes, 36 users, every node in range of at least two others, factors of at most 6 variables. It is the first draw from seeds
-0, 1, 2, ... that `fits`. At this radius uniform powers reach about what the paper's Table 2 reports.
+`twelve` stands in for the network of bardou2024dumbo, App. I.2, of which only a picture and these
+facts are published: 12 nodes, 36 users, every node in range of at least two others, factors of at
+most 6 variables. It is the first draw from seeds 0, 1, 2, ... that `fits`. At this radius uniform
+powers reach about what the paper's Table 2 reports.
 
-The others are the plane layouts in the public code of one of its authors (github.com/abardou/IMAB-SR-STA-802.11ax and
-github.com/abardou/IMAB-RING-SR-AP-802.11AX), under the names that they have there, to 0.01 m; two that extend over several
-floors are left out.
+The others are the plane layouts in the public code of one of its authors
+(github.com/abardou/IMAB-SR-STA-802.11ax and github.com/abardou/IMAB-RING-SR-AP-802.11AX), under the
+names that they have there, to 0.01 m; two that extend over several floors are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from algorithms.api import Array
 Place = tuple[float, float]  # m
 
 ROWS, COLUMNS, PER_NODE = 3, 4, 3  # of the grid; users of a node
-SPACING, JITTER, RADIUS = 80.0, 20.0, 40.0  # m: of the grid; of a node in both coordinates; of the disc that holds its users
+# m: of the grid; of a node in both coordinates; of the disc that holds its users
+SPACING, JITTER, RADIUS = 80.0, 20.0, 40.0
 FEWEST, MOST = 2, 5  # neighbours of a node
 
 
@@ -61,12 +64,18 @@ class Topology:
 
 
 def draw(rng: np.random.Generator) -> Topology:
-    """12 nodes near the points of a grid, and three users of each, uniform over a disc around it; to 0.1 m."""
-    grid = SPACING * np.stack(np.meshgrid(np.arange(COLUMNS), np.arange(ROWS)), axis=-1).reshape(-1, 2)  # (12, 2)
+    """12 nodes near the points of a grid, and three users of each, uniform over a disc around it;
+    to 0.1 m.
+    """
+    # (12, 2)
+    grid = SPACING * np.stack(np.meshgrid(np.arange(COLUMNS), np.arange(ROWS)), axis=-1).reshape(
+        -1, 2
+    )
     nodes = grid + JITTER * (2 * rng.random(grid.shape) - 1)
     away = RADIUS * np.sqrt(rng.random((len(nodes), PER_NODE)))  # (12, 3)
     angle = 2 * np.pi * rng.random((len(nodes), PER_NODE))
-    users = nodes[:, None] + away[..., None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)  # (12, 3, 2)
+    # (12, 3, 2)
+    users = nodes[:, None] + away[..., None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
     return Topology(
         tuple((round(x, 1), round(y, 1)) for x, y in nodes.tolist()),
         tuple(tuple((round(x, 1), round(y, 1)) for x, y in group) for group in users.tolist()),
@@ -74,13 +83,17 @@ def draw(rng: np.random.Generator) -> Topology:
 
 
 def fits(topology: Topology, reach: float) -> bool:
-    """Whether a draw is the paper's network as far as it is described, where nodes up to `reach` m apart are neighbours.
+    """Whether a draw is the paper's network as far as it is described, where nodes up to `reach` m
+    apart are neighbours.
 
-    Each node has 2 to 5 neighbours, one has 5, the graph is connected, and no user is nearer to another node than to its own.
+    Each node has 2 to 5 neighbours, one has 5, the graph is connected, and no user is nearer to
+    another node than to its own.
     """
     near = topology.neighbours(reach)
     degrees = near.sum(axis=1)  # (12,)
-    steps = np.linalg.matrix_power(near.astype(np.int64) + np.eye(len(near), dtype=np.int64), len(near))
+    steps = np.linalg.matrix_power(
+        near.astype(np.int64) + np.eye(len(near), dtype=np.int64), len(near)
+    )
     own = (topology.distances.argmin(axis=0) == topology.owners).all()
     return bool(degrees.min() >= FEWEST and degrees.max() == MOST and steps.all() and own)
 
@@ -88,16 +101,23 @@ def fits(topology: Topology, reach: float) -> bool:
 TOPOLOGIES: Mapping[str, Topology] = {
     "twelve": Topology(
         nodes=(
-            (16.1, -17.3), (86.9, -1.1), (167.1, -18.4), (222.0, -12.9), (19.1, 72.1), (83.6, 99.4), (168.2, 68.4), (237.0, 64.1),
+            (16.1, -17.3), (86.9, -1.1), (167.1, -18.4), (222.0, -12.9), (19.1, 72.1), (83.6,
+            99.4), (168.2, 68.4), (237.0, 64.1),
             (-8.6, 152.1), (60.8, 173.7), (175.9, 160.7), (245.4, 163.8),
         ),
         users=(
-            ((1.4, -46.3), (48.0, -41.3), (32.6, -42.9)), ((71.8, -1.3), (58.1, 15.6), (76.5, -32.7)),
-            ((151.8, -52.1), (153.6, 11.7), (150.9, -34.4)), ((215.8, -7.8), (248.6, -16.3), (225.5, 18.6)),
-            ((-10.9, 88.7), (38.6, 45.7), (-11.4, 77.2)), ((81.3, 130.4), (86.5, 118.5), (79.8, 74.6)),
-            ((155.2, 46.0), (164.8, 75.8), (153.7, 104.6)), ((225.5, 62.6), (263.7, 35.2), (217.8, 34.1)),
-            ((9.0, 158.8), (-25.4, 134.8), (10.0, 145.0)), ((33.5, 189.5), (65.6, 168.6), (81.9, 158.4)),
-            ((181.8, 194.9), (159.5, 182.2), (181.5, 191.9)), ((219.3, 165.1), (232.3, 135.0), (250.3, 127.0)),
+            ((1.4, -46.3), (48.0, -41.3), (32.6, -42.9)), ((71.8, -1.3), (58.1, 15.6), (76.5,
+            -32.7)),
+            ((151.8, -52.1), (153.6, 11.7), (150.9, -34.4)), ((215.8, -7.8), (248.6, -16.3),
+            (225.5, 18.6)),
+            ((-10.9, 88.7), (38.6, 45.7), (-11.4, 77.2)), ((81.3, 130.4), (86.5, 118.5), (79.8,
+            74.6)),
+            ((155.2, 46.0), (164.8, 75.8), (153.7, 104.6)), ((225.5, 62.6), (263.7, 35.2), (217.8,
+            34.1)),
+            ((9.0, 158.8), (-25.4, 134.8), (10.0, 145.0)), ((33.5, 189.5), (65.6, 168.6), (81.9,
+            158.4)),
+            ((181.8, 194.9), (159.5, 182.2), (181.5, 191.9)), ((219.3, 165.1), (232.3, 135.0),
+            (250.3, 127.0)),
         ),
     ),
     "C6o": Topology(
@@ -115,17 +135,20 @@ TOPOLOGIES: Mapping[str, Topology] = {
             (0.0, 0.0), (0.0, 50.0), (50.0, 0.0), (50.0, 50.0), (100.0, 0.0), (100.0, 50.0),
         ),
         users=(
-            ((-5.42, -2.01), (-5.93, -15.11), (9.91, 8.04)), ((10.22, 50.95),), ((30.39, 6.38),), ((73.32, 48.6), (46.09, 53.62)),
+            ((-5.42, -2.01), (-5.93, -15.11), (9.91, 8.04)), ((10.22, 50.95),), ((30.39, 6.38),),
+            ((73.32, 48.6), (46.09, 53.62)),
             ((87.7, -16.87), (108.31, 7.42), (123.9, -5.29)), ((83.4, 49.38), (99.63, 53.46)),
         ),
     ),
     "K6o": Topology(
         nodes=(
-            (30.0, 0.0), (15.0, 25.98), (-15.0, 25.98), (-30.0, 0.0), (-15.0, -25.98), (15.0, -25.98),
+            (30.0, 0.0), (15.0, 25.98), (-15.0, 25.98), (-30.0, 0.0), (-15.0, -25.98), (15.0,
+            -25.98),
         ),
         users=(
             ((31.35, -7.68), (21.55, 7.73), (35.91, -1.62)), ((5.21, 34.95),), ((-7.7, 27.87),),
-            ((-22.15, -4.08), (-34.54, 5.95)), ((-19.69, -35.88), (-25.06, -24.81), (-22.58, -32.81)),
+            ((-22.15, -4.08), (-34.54, 5.95)), ((-19.69, -35.88), (-25.06, -24.81), (-22.58,
+            -32.81)),
             ((25.62, -29.29), (20.54, -28.18)),
         ),
     ),
@@ -134,7 +157,8 @@ TOPOLOGIES: Mapping[str, Topology] = {
             (100.0, 100.0), (128.5, 149.36), (157.0, 100.0), (128.5, 190.0),
         ),
         users=(
-            ((98.44, 104.69), (93.13, 121.51)), ((125.14, 143.24), (130.71, 130.81)), ((150.21, 90.9), (147.03, 111.49)),
+            ((98.44, 104.69), (93.13, 121.51)), ((125.14, 143.24), (130.71, 130.81)), ((150.21,
+            90.9), (147.03, 111.49)),
             ((118.21, 185.0), (143.0, 190.0)),
         ),
     ),
@@ -153,8 +177,10 @@ TOPOLOGIES: Mapping[str, Topology] = {
             (0.0, 0.0), (70.0, 0.0), (0.0, 35.0), (70.0, 35.0), (17.5, 17.5), (52.5, 17.5),
         ),
         users=(
-            ((-10.94, -19.22), (-4.07, 6.52), (-8.06, -26.77)), ((54.6, -7.53), (60.81, -5.74), (83.7, 10.61)),
-            ((-16.74, 21.62), (11.17, 30.18)), ((72.87, 33.1), (62.31, 31.26)), ((15.71, 27.31), (34.24, 29.93), (17.1, 3.67)),
+            ((-10.94, -19.22), (-4.07, 6.52), (-8.06, -26.77)), ((54.6, -7.53), (60.81, -5.74),
+            (83.7, 10.61)),
+            ((-16.74, 21.62), (11.17, 30.18)), ((72.87, 33.1), (62.31, 31.26)), ((15.71, 27.31),
+            (34.24, 29.93), (17.1, 3.67)),
             ((37.15, 3.0), (44.68, -1.77)),
         ),
     ),
@@ -164,7 +190,8 @@ TOPOLOGIES: Mapping[str, Topology] = {
         ),
         users=(
             ((7.4, -19.78), (13.96, -15.74)), ((30.57, -70.25), (25.84, -47.97), (13.91, -39.42)),
-            ((63.88, -19.46), (70.88, 16.7), (53.4, 6.49)), ((40.29, 39.15), (30.45, 56.79), (48.34, 71.02), (68.6, 54.81)),
+            ((63.88, -19.46), (70.88, 16.7), (53.4, 6.49)), ((40.29, 39.15), (30.45, 56.79),
+            (48.34, 71.02), (68.6, 54.81)),
             ((-16.01, 47.28),), ((11.8, 22.96), (12.2, 28.79)),
         ),
     ),
@@ -173,8 +200,10 @@ TOPOLOGIES: Mapping[str, Topology] = {
             (0.0, 0.0), (50.0, 0.0), (75.0, 25.0), (100.0, 0.0), (150.0, 0.0), (75.0, -25.0),
         ),
         users=(
-            ((16.66, -16.82), (16.2, -0.31), (-26.93, -7.39)), ((64.32, -2.6), (46.03, 8.52), (42.14, 9.68)),
-            ((82.8, 19.6), (70.05, 19.66), (82.98, 28.48)), ((96.84, 9.55), (105.46, 27.55), (124.68, -14.13)),
+            ((16.66, -16.82), (16.2, -0.31), (-26.93, -7.39)), ((64.32, -2.6), (46.03, 8.52),
+            (42.14, 9.68)),
+            ((82.8, 19.6), (70.05, 19.66), (82.98, 28.48)), ((96.84, 9.55), (105.46, 27.55),
+            (124.68, -14.13)),
             ((149.47, -25.03),), ((91.52, -27.27), (60.4, -17.1)),
         ),
     ),
@@ -184,13 +213,15 @@ TOPOLOGIES: Mapping[str, Topology] = {
         ),
         users=(
             ((6.87, -11.76), (7.23, -0.73), (-5.02, -13.5)), ((-38.44, 6.29), (-41.15, 34.59)),
-            ((-8.62, 23.61), (-10.29, 19.26), (-20.04, 36.15)), ((6.18, 39.2), (16.89, 40.56)), ((41.61, 27.52), (49.66, 57.39)),
+            ((-8.62, 23.61), (-10.29, 19.26), (-20.04, 36.15)), ((6.18, 39.2), (16.89, 40.56)),
+            ((41.61, 27.52), (49.66, 57.39)),
             ((1.93, 56.79), (-0.81, 55.02), (-5.42, 54.65)),
         ),
     ),
     "T12": Topology(
         nodes=(
-            (0.0, 0.0), (-48.0, 48.0), (-48.0, 116.0), (0.0, 164.0), (48.0, 116.0), (48.0, 48.0), (-16.0, 55.0), (-16.0, 110.0),
+            (0.0, 0.0), (-48.0, 48.0), (-48.0, 116.0), (0.0, 164.0), (48.0, 116.0), (48.0, 48.0),
+            (-16.0, 55.0), (-16.0, 110.0),
             (16.0, 110.0), (16.0, 55.0),
         ),
         users=(

@@ -1,11 +1,14 @@
-"""Tuning three classifiers of scikit-learn on prepared tables (liu2023goucb, Sec. 6.2 and App. D.2).
+"""Tuning three classifiers of scikit-learn on prepared tables (liu2023goucb, Sec. 6.2 and App.
+D.2).
 
-A query is one setting of all hyperparameters; its value is the accuracy on one fold after training on the others. A
-coordinate runs through the range of its hyperparameter in proportion where that is continuous, and through equal bins, in
-the order listed, where it is not, whole numbers among them: "[0, 5) as True and [5, 10] as False" on the paper's [0,10].
+A query is one setting of all hyperparameters; its value is the accuracy on one fold after training
+on the others. A coordinate runs through the range of its hyperparameter in proportion where that is
+continuous, and through equal bins, in the order listed, where it is not, whole numbers among them:
+"[0, 5) as True and [5, 10] as False" on the paper's [0,10].
 
-Every training of a fold starts from the same random state, so that the accuracy is a function and not a draw. Nobody knows
-its maximum: `best` is None, and the paper's f* is the best accuracy that any of the compared runs has seen.
+Every training of a fold starts from the same random state, so that the accuracy is a function and
+not a draw. Nobody knows its maximum: `best` is None, and the paper's f* is the best accuracy that
+any of the compared runs has seen.
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ from problems.api import Display, Evaluation, Problem
 from problems.prepared import read
 
 LOW, HIGH = 0.0, 10.0  # the paper's box, in which a method with units of its own may live
-OPEN = 1e-6  # what values keep from the ends of an open interval, some of which scikit-learn refuses
+OPEN = (
+    1e-6  # what values keep from the ends of an open interval, some of which scikit-learn refuses
+)
 RANDOM_STATE = 0  # of every training; which one is not stated
 Value = bool | int | float | str
 
@@ -41,21 +46,28 @@ class Choice:
 
 @dataclass(frozen=True)
 class Interval:
-    """The real numbers from `low` to `high`, in proportion to [0,1], held `margin` away from both ends."""
+    """The real numbers from `low` to `high`, in proportion to [0,1], held `margin` away from both
+    ends.
+    """
 
     low: float
     high: float
     margin: float = 0.0
 
     def at(self, u: float) -> float:
-        return min(max(self.low + u * (self.high - self.low), self.low + self.margin), self.high - self.margin)
+        return min(
+            max(self.low + u * (self.high - self.low), self.low + self.margin),
+            self.high - self.margin,
+        )
 
 
 Space = Mapping[str, Choice | Interval]
 
 RANDOM_FOREST: Space = {  # App. D.2, "Classification with Random Forest"
     "n_estimators": Choice(range(20, 201)),  # 1.
-    "criterion": Choice(("gini", "entropy", "log_loss")),  # 2. (two names of one criterion in scikit-learn: the last two)
+    "criterion": Choice(
+        ("gini", "entropy", "log_loss")
+    ),  # 2. (two names of one criterion in scikit-learn: the last two)
     "max_depth": Choice(range(1, 11)),  # 3.
     "min_samples_split": Choice(range(2, 11)),  # 4.
     "min_samples_leaf": Choice(range(1, 11)),  # 5.
@@ -106,11 +118,15 @@ class Fold:
     content_sha256: str
 
 
-def random_forest(instance: np.random.Generator, *, data: Path, folds: int, fold: int, split: str, features: str) -> Problem:
-    """Tune a random forest (d = 7) for accuracy on one of `folds` folds; `fold` counts round, so that any seed may choose it.
+def random_forest(
+    instance: np.random.Generator, *, data: Path, folds: int, fold: int, split: str, features: str
+) -> Problem:
+    """Tune a random forest (d = 7) for accuracy on one of `folds` folds; `fold` counts round, so
+    that any seed may choose it.
 
-    `split` is stratified or contiguous; neither shuffles, so that the folds are those of the table and `instance` is not
-    used. `features` is raw, z-scored (by the training rows) or min-max (the whole table in [-1,1]).
+    `split` is stratified or contiguous; neither shuffles, so that the folds are those of the table
+    and `instance` is not used. `features` is raw, z-scored (by the training rows) or min-max (the
+    whole table in [-1,1]).
     """
     return _problem(RANDOM_FOREST, _forest, read_fold(data, folds, fold, split, features))
 
@@ -118,11 +134,18 @@ def random_forest(instance: np.random.Generator, *, data: Path, folds: int, fold
 def multilayer_perceptron(
     instance: np.random.Generator, *, data: Path, folds: int, fold: int, split: str, features: str
 ) -> Problem:
-    """Tune a multi-layer perceptron (d = 8), else as `random_forest`. A lack of convergence is no warning here."""
-    return _problem(MULTILAYER_PERCEPTRON, _perceptron, read_fold(data, folds, fold, split, features))
+    """Tune a multi-layer perceptron (d = 8), else as `random_forest`.
+
+    A lack of convergence is no warning here.
+    """
+    return _problem(
+        MULTILAYER_PERCEPTRON, _perceptron, read_fold(data, folds, fold, split, features)
+    )
 
 
-def gradient_boosting(instance: np.random.Generator, *, data: Path, folds: int, fold: int, split: str, features: str) -> Problem:
+def gradient_boosting(
+    instance: np.random.Generator, *, data: Path, folds: int, fold: int, split: str, features: str
+) -> Problem:
     """Tune gradient boosting (d = 11), else as `random_forest`."""
     return _problem(GRADIENT_BOOSTING, _boosting, read_fold(data, folds, fold, split, features))
 
@@ -133,27 +156,44 @@ def decode(space: Space, x: Array) -> dict[str, Value]:
 
 
 def read_fold(path: Path, folds: int, fold: int, split: str, features: str) -> Fold:
-    """Fold number `fold` modulo `folds` of a prepared table, scaled. Raises ValueError with directions."""
+    """Fold number `fold` modulo `folds` of a prepared table, scaled.
+
+    Raises ValueError with directions.
+    """
     for option, value, known in (("split", split, SPLITS), ("features", features, FEATURES)):
         if value not in known:
-            raise ValueError(f"expected {option} to be {' or '.join(known)}, got {value!r}: correct it in papers/*.yaml")
+            raise ValueError(
+                f"expected {option} to be {' or '.join(known)}, got {value!r}: correct it in"
+                " papers/*.yaml"
+            )
     values, header = read(path)
     X, y = values[:, :-1], values[:, -1]  # (A, d), (A,)
     sizes = [int((y == label).sum()) for label in (0, 1)]
     if sum(sizes) != len(y):
-        raise ValueError(f"expected a target of 0 and 1, got {np.unique(y)[:5]} in {path}: choose a table of two classes")
+        raise ValueError(
+            f"expected a target of 0 and 1, got {np.unique(y)[:5]} in {path}: choose a table of two"
+            " classes"
+        )
     if not 2 <= folds <= min(sizes):
         raise ValueError(
-            f"expected 2 to {min(sizes)} folds (rows of the smaller class), got {folds}: correct it in papers/*.yaml"
+            f"expected 2 to {min(sizes)} folds (rows of the smaller class), got {folds}: correct it"
+            " in papers/*.yaml"
         )
     train, test = SPLITS[split](X, y, folds)[fold % folds]
     if len(np.unique(y[train])) < 2:
-        raise ValueError(f"expected both classes outside fold {fold % folds} of {path}, got one: use a stratified split")
+        raise ValueError(
+            f"expected both classes outside fold {fold % folds} of {path}, got one: use a"
+            " stratified split"
+        )
     scaled = FEATURES[features](X, train)  # (A, d)
-    return Fold(scaled[train], y[train], scaled[test], y[test], header["data"], header["content_sha256"])
+    return Fold(
+        scaled[train], y[train], scaled[test], y[test], header["data"], header["content_sha256"]
+    )
 
 
-def _problem(space: Space, build: Callable[[Mapping[str, Value]], Classifier], fold: Fold) -> Problem:
+def _problem(
+    space: Space, build: Callable[[Mapping[str, Value]], Classifier], fold: Fold
+) -> Problem:
     """The accuracy of what `build` makes of hyperparameters, trained and tested on a fold."""
 
     def accuracy(x: Array) -> float:
@@ -195,7 +235,9 @@ def _perceptron(parameters: Mapping[str, Value]) -> Classifier:
 
 
 def _boosting(parameters: Mapping[str, Value]) -> Classifier:
-    """Both criteria rank splits alike; scikit-learn has ignored the parameter since 1.9 and warns where it is given."""
+    """Both criteria rank splits alike; scikit-learn has ignored the parameter since 1.9 and warns
+    where it is given.
+    """
     from sklearn.ensemble import GradientBoostingClassifier
 
     felt = {name: value for name, value in parameters.items() if name != "criterion"}
@@ -239,11 +281,18 @@ def _min_max(X: Array, train: Indices) -> Array:
 def _varying(features: str, X: Array) -> None:
     constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
     if len(constant):
-        raise ValueError(f"expected columns that vary for {features}, got column {constant[0]} constant: use raw features")
+        raise ValueError(
+            f"expected columns that vary for {features}, got column {constant[0]} constant: use raw"
+            " features"
+        )
 
 
 SPLITS: Mapping[str, Callable[[Array, Array, int], list[tuple[Indices, Indices]]]] = {
     "stratified": _stratified,
     "contiguous": _contiguous,
 }
-FEATURES: Mapping[str, Callable[[Array, Indices], Array]] = {"raw": _raw, "z-scored": _z_scored, "min-max": _min_max}
+FEATURES: Mapping[str, Callable[[Array, Indices], Array]] = {
+    "raw": _raw,
+    "z-scored": _z_scored,
+    "min-max": _min_max,
+}

@@ -1,4 +1,6 @@
-"""What several test files share: small tables of arms, oracles written with other libraries, and every optimizer by name."""
+"""What several test files share: small tables of arms, oracles written with other libraries, and
+every optimizer by name.
+"""
 
 import workflow  # noqa: F401  before NumPy: it pins BLAS to one thread
 
@@ -18,58 +20,252 @@ from algorithms.api import Arms, Box, Observation
 CONFIDENCE = {"xi": 0.1, "norm": 1.0, "delta": 0.01, "beta": "theorem"}
 TABLE = {"bandwidth": 0.3, "lam": 0.01}
 SKETCH = {"qbar": 2.0, "inclusion": "per-pull"}
-BATCH = {**TABLE, **CONFIDENCE, **SKETCH, "C": 2.0, "rule": "global", "parallelism": 0, "start": "resparsify"}
-NETWORK = {"hidden": 4, "low": -5.0, "high": 5.0, "horizon": 20, "norm": 1.0, "method": "gradient", "oracle": "once",
-           "units": "paper", "oracle_rate": 1e-11, "oracle_steps": 10, "start": "best-observed", "starts": 1,
-           "ascent_rate": 1e-4, "ascent_steps": 10}  # fmt: skip
-TRAINED = {"method": "adam", "units": "standardised", "oracle_rate": 1e-2, "ascent_rate": 1e-2, "starts": 3}
+BATCH = {
+    **TABLE,
+    **CONFIDENCE,
+    **SKETCH,
+    "C": 2.0,
+    "rule": "global",
+    "parallelism": 0,
+    "start": "resparsify",
+}
+NETWORK = {
+    "hidden": 4,
+    "low": -5.0,
+    "high": 5.0,
+    "horizon": 20,
+    "norm": 1.0,
+    "method": "gradient",
+    "oracle": "once",
+    "units": "paper",
+    "oracle_rate": 1e-11,
+    "oracle_steps": 10,
+    "start": "best-observed",
+    "starts": 1,
+    "ascent_rate": 1e-4,
+    "ascent_steps": 10,
+}
+TRAINED = {
+    "method": "adam",
+    "units": "standardised",
+    "oracle_rate": 1e-2,
+    "ascent_rate": 1e-2,
+    "starts": 3,
+}
 GP = {"exploration": 0.01, "raw": 32, "starts": 2, "steps": 8}
 GAMMA = {**GP, "surrogate": "gamma-priors", "repetitions": "repeat"}
-TURBO = {"batch": 1, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "success_tolerance": 3, "patience": 2,
-         "improvement": 1e-3, "candidates_per_dim": 50, "fewest_candidates": 0, "most_candidates": 100, "perturbed_dims": 20,
-         "draws": "latent", "restart_per_dim": 2, "standard": "sample", "lengthscale": [0.005, 2.0, 4.0],
-         "outputscale": [1e-3, 0.7, 1e3], "noise": [1e-8, 5e-4, 1e-3], "fit": "l-bfgs", "fit_steps": 50,
-         "fit_rate": 0.0}  # fmt: skip
-LCBO = {"kernels": "fit", "noise": 0.01, "noise_units": "models", "standard": "sample", "memory_per_dim": 4,
-        "repeated": "separate", "schedule": "fixed", "repeats": 2, "exploration": 3, "exploration_per_dim": 0, "batch": "joint",
-        "condition": "data", "measure": "posterior-trace", "temperature": 1.0, "delta": 0.1, "starts": 2, "steps": 4,
-        "rate": 0.01, "constraints": "inequality", "direction": "normalised", "step": 0.1, "step_power": 0.0, "penalty": 10.0,
-        "penalty_power": 0.25, "lengthscale": [3.0, 3.0, 1.0], "outputscale": [2.0, 1.0, 0.693], "fit_every": 2,
-        "between_fits": "keep", "fit_steps": 3, "fit_rate": 0.1}  # fmt: skip
-LCBO_CODE = {"repeated": "averaged", "batch": "greedy", "condition": "data-and-repeats", "measure": "less-prior-trace",
-             "rate": 0.05, "between_fits": "forget"}  # fmt: skip
-LCBO_THEORY = {"standard": "raw", "schedule": "theory", "repeats": 1, "exploration": 0, "exploration_per_dim": 1,
-               "direction": "plain", "step": 0.01, "step_power": -0.5, "penalty": 1.0,
-               "memory_per_dim": float("inf")}  # fmt: skip
-RBF_FITS = {"kernels": "fit", "noise": 0.01, "standard": "sample", "lengthscale": [3.0, 3.0, 1.0],
-            "outputscale": [2.0, 1.0, 0.693], "fit_every": 5, "fit_steps": 5}  # fmt: skip
+TURBO = {
+    "batch": 1,
+    "length": 0.8,
+    "longest": 1.6,
+    "shortest": 0.5**7,
+    "success_tolerance": 3,
+    "patience": 2,
+    "improvement": 1e-3,
+    "candidates_per_dim": 50,
+    "fewest_candidates": 0,
+    "most_candidates": 100,
+    "perturbed_dims": 20,
+    "draws": "latent",
+    "restart_per_dim": 2,
+    "standard": "sample",
+    "lengthscale": [0.005, 2.0, 4.0],
+    "outputscale": [1e-3, 0.7, 1e3],
+    "noise": [1e-8, 5e-4, 1e-3],
+    "fit": "l-bfgs",
+    "fit_steps": 50,
+    "fit_rate": 0.0,
+}
+LCBO = {
+    "kernels": "fit",
+    "noise": 0.01,
+    "noise_units": "models",
+    "standard": "sample",
+    "memory_per_dim": 4,
+    "repeated": "separate",
+    "schedule": "fixed",
+    "repeats": 2,
+    "exploration": 3,
+    "exploration_per_dim": 0,
+    "batch": "joint",
+    "condition": "data",
+    "measure": "posterior-trace",
+    "temperature": 1.0,
+    "delta": 0.1,
+    "starts": 2,
+    "steps": 4,
+    "rate": 0.01,
+    "constraints": "inequality",
+    "direction": "normalised",
+    "step": 0.1,
+    "step_power": 0.0,
+    "penalty": 10.0,
+    "penalty_power": 0.25,
+    "lengthscale": [3.0, 3.0, 1.0],
+    "outputscale": [2.0, 1.0, 0.693],
+    "fit_every": 2,
+    "between_fits": "keep",
+    "fit_steps": 3,
+    "fit_rate": 0.1,
+}
+LCBO_CODE = {
+    "repeated": "averaged",
+    "batch": "greedy",
+    "condition": "data-and-repeats",
+    "measure": "less-prior-trace",
+    "rate": 0.05,
+    "between_fits": "forget",
+}
+LCBO_THEORY = {
+    "standard": "raw",
+    "schedule": "theory",
+    "repeats": 1,
+    "exploration": 0,
+    "exploration_per_dim": 1,
+    "direction": "plain",
+    "step": 0.01,
+    "step_power": -0.5,
+    "penalty": 1.0,
+    "memory_per_dim": float("inf"),
+}
+RBF_FITS = {
+    "kernels": "fit",
+    "noise": 0.01,
+    "standard": "sample",
+    "lengthscale": [3.0, 3.0, 1.0],
+    "outputscale": [2.0, 1.0, 0.693],
+    "fit_every": 5,
+    "fit_steps": 5,
+}
 CEI = {**RBF_FITS, "raw": 16, "starts": 2, "steps": 4, "rate": 0.01}
 EPBO = {**CEI, "beta": 2.0, "width": "multiplier", "penalty": 10.0}
-REGION = {**RBF_FITS, "batch_per_dim": 0.5, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "fewest_successes": 3,
-          "dims_per_success": 10, "patience": 0, "improvement": 1e-3, "candidates": 50, "draws": "paths",
-          "features": 64}  # fmt: skip
+REGION = {
+    **RBF_FITS,
+    "batch_per_dim": 0.5,
+    "length": 0.8,
+    "longest": 1.6,
+    "shortest": 0.5**7,
+    "fewest_successes": 3,
+    "dims_per_success": 10,
+    "patience": 0,
+    "improvement": 1e-3,
+    "candidates": 50,
+    "draws": "paths",
+    "features": 64,
+}
 SCBO = {**REGION, "perturbed_dims": 20, "sides": "equal", "y_as": "observed", "g_as": "observed"}
-SCBO_PAPER = {"batch_per_dim": 1.5, "sides": "lengthscales", "draws": "factor", "y_as": "copula", "g_as": "bilog"}
+SCBO_PAPER = {
+    "batch_per_dim": 1.5,
+    "sides": "lengthscales",
+    "draws": "factor",
+    "y_as": "copula",
+    "g_as": "bilog",
+}
 HDSAFEBO = {**REGION, "standstill": "nothing", "beta": 2.0, "interval": 2.0, "sigma": "observed"}
-TURBO_CODE = {"batch": 3, "draws": "observed", "standard": "median", "fit": "adam", "fit_steps": 10, "fit_rate": 0.1}
+TURBO_CODE = {
+    "batch": 3,
+    "draws": "observed",
+    "standard": "median",
+    "fit": "adam",
+    "fit_steps": 10,
+    "fit_rate": 0.1,
+}
 WIDTH = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
 BOUND = {**WIDTH, "surrogate": "gamma-priors", "raw": 16, "starts": 1, "steps": 5}
-SUBSPACES = {**BOUND, "low": 1, "block": "first", "subspaces": 1, "alpha": 0, "incumbent": "included"}
-LINES = {"directions": "random", "beta": 2.0, "grid": 50, "fewest": 2, "most": 4, "tolerance": 0.01, "margin": 0.1, "radius": 0.1,
-         "ball_per_dim": 1, "least_move": 0.02, "least_gain": 0.005, "surrogate": "known", "lengthscale": 0.2, "outputscale": 1.0,
-         "noise": 0.04, "standard": "sample"}  # fmt: skip
-SCALES = {"outputscale": 0.69, "lengthscale": 0.69, "noise": 0.69, "least_noise": 1e-4, "fit_rate": 0.1, "fit_steps": 3,
-          "new_fit_steps": 3}  # fmt: skip
+SUBSPACES = {
+    **BOUND,
+    "low": 1,
+    "block": "first",
+    "subspaces": 1,
+    "alpha": 0,
+    "incumbent": "included",
+}
+LINES = {
+    "directions": "random",
+    "beta": 2.0,
+    "grid": 50,
+    "fewest": 2,
+    "most": 4,
+    "tolerance": 0.01,
+    "margin": 0.1,
+    "radius": 0.1,
+    "ball_per_dim": 1,
+    "least_move": 0.02,
+    "least_gain": 0.005,
+    "surrogate": "known",
+    "lengthscale": 0.2,
+    "outputscale": 1.0,
+    "noise": 0.04,
+    "standard": "sample",
+}
+SCALES = {
+    "outputscale": 0.69,
+    "lengthscale": 0.69,
+    "noise": 0.69,
+    "least_noise": 1e-4,
+    "fit_rate": 0.1,
+    "fit_steps": 3,
+    "new_fit_steps": 3,
+}
 PARTITIONS = {"models": 2, "split": "exact", "acceptance": "total", "fit_start": "first-values"}
-DUMBO = {**WIDTH, **SCALES, **PARTITIONS, "decomposition": "mcmc", "outputs": "sum", "largest_factor": float("inf"),
-         "neighbours": "stacked", "gram": "noisy", "floor": 1e-5, "exploration": "frozen", "raw": 16, "starts": 2, "fresh": 1,
-         "steps": 4, "rate": 0.05, "rounds": 3, "tolerance": 0.05, "penalty": 1.0}  # fmt: skip
-DUMBO_READING = {"acceptance": "per-datum", "split": "reference-code", "neighbours": "per-decomposition", "gram": "noise-free",
-                 "exploration": "complete", "beta": "theorem", "fit_start": "inherited"}  # fmt: skip
-SAASBO = {"kernel": "matern", "priors": "official", "alpha": 0.1, "noise": 1e-6, "noise_as": "fixed", "standard": "sample",
-          "warmup": 4, "readaptation": 2, "samples": 4, "thinning": 2, "tree_depth": 2, "target": 0.8, "mass": "diagonal",
-          "pad": 64, "candidates": 32, "nudge": 1e-3, "starts": 1, "steps": 3}  # fmt: skip
-DECHBO = {**WIDTH, **SCALES, **PARTITIONS, "largest_factor": 3, "beta_dims": "factor", "grid": 5, "rounds": 3}
+DUMBO = {
+    **WIDTH,
+    **SCALES,
+    **PARTITIONS,
+    "decomposition": "mcmc",
+    "outputs": "sum",
+    "largest_factor": float("inf"),
+    "neighbours": "stacked",
+    "gram": "noisy",
+    "floor": 1e-5,
+    "exploration": "frozen",
+    "raw": 16,
+    "starts": 2,
+    "fresh": 1,
+    "steps": 4,
+    "rate": 0.05,
+    "rounds": 3,
+    "tolerance": 0.05,
+    "penalty": 1.0,
+}
+DUMBO_READING = {
+    "acceptance": "per-datum",
+    "split": "reference-code",
+    "neighbours": "per-decomposition",
+    "gram": "noise-free",
+    "exploration": "complete",
+    "beta": "theorem",
+    "fit_start": "inherited",
+}
+SAASBO = {
+    "kernel": "matern",
+    "priors": "official",
+    "alpha": 0.1,
+    "noise": 1e-6,
+    "noise_as": "fixed",
+    "standard": "sample",
+    "warmup": 4,
+    "readaptation": 2,
+    "samples": 4,
+    "thinning": 2,
+    "tree_depth": 2,
+    "target": 0.8,
+    "mass": "diagonal",
+    "pad": 64,
+    "candidates": 32,
+    "nudge": 1e-3,
+    "starts": 1,
+    "steps": 3,
+}
+DECHBO = {
+    **WIDTH,
+    **SCALES,
+    **PARTITIONS,
+    "largest_factor": 3,
+    "beta_dims": "factor",
+    "grid": 5,
+    "rounds": 3,
+}
 
 
 def nearest(points, arm):
@@ -92,7 +288,9 @@ class Case:
         if isinstance(domain, Arms) and domain.neighbours is None:
             domain = replace(domain, neighbours=partial(nearest, domain.points))
         module, _, kind = self.name.partition(".")
-        return getattr(importlib.import_module(f"algorithms.{module}"), kind)(domain, rng, **self.parameters)
+        return getattr(importlib.import_module(f"algorithms.{module}"), kind)(
+            domain, rng, **self.parameters
+        )
 
 
 CASES = [
@@ -102,16 +300,43 @@ CASES = [
     Case("eps_greedy.EpsGreedy", "gp", {**TABLE, "epsilon": 0.2, "model": "gaussian-process"}),
     Case("gp_ucb.GPUCB", "distinct", {**TABLE, **CONFIDENCE, "posterior": "distinct-arms"}),
     Case("gp_ucb.GPUCB", "textbook", {**TABLE, **CONFIDENCE, "posterior": "textbook"}),
-    Case("gp_ucb.GPUCB", "code", {**TABLE, **CONFIDENCE, "beta": "reference-code", "posterior": "distinct-arms"}),
-    Case("gp_bucb.GPBUCB", "product", {**TABLE, **CONFIDENCE, "C": 3.0, "rule": "product", "posterior": "distinct-arms"}),
-    Case("gp_bucb.GPBUCB", "sum", {**TABLE, **CONFIDENCE, "C": 3.0, "rule": "sum", "posterior": "distinct-arms"}),
-    Case("gp_bucb.GPBUCB", "textbook", {**TABLE, **CONFIDENCE, "C": 3.0, "rule": "product", "posterior": "textbook"}),
-    Case("async_ts.AsyncTS", "ts", {**TABLE, **CONFIDENCE, "batch": 5, "shrink": 10.0, "tolerance": 1e-8}),
+    Case(
+        "gp_ucb.GPUCB",
+        "code",
+        {**TABLE, **CONFIDENCE, "beta": "reference-code", "posterior": "distinct-arms"},
+    ),
+    Case(
+        "gp_bucb.GPBUCB",
+        "product",
+        {**TABLE, **CONFIDENCE, "C": 3.0, "rule": "product", "posterior": "distinct-arms"},
+    ),
+    Case(
+        "gp_bucb.GPBUCB",
+        "sum",
+        {**TABLE, **CONFIDENCE, "C": 3.0, "rule": "sum", "posterior": "distinct-arms"},
+    ),
+    Case(
+        "gp_bucb.GPBUCB",
+        "textbook",
+        {**TABLE, **CONFIDENCE, "C": 3.0, "rule": "product", "posterior": "textbook"},
+    ),
+    Case(
+        "async_ts.AsyncTS",
+        "ts",
+        {**TABLE, **CONFIDENCE, "batch": 5, "shrink": 10.0, "tolerance": 1e-8},
+    ),
     Case("bkb.BKB", "theorem", {**TABLE, **CONFIDENCE, **SKETCH, "epsilon": 0.5}),
     Case(
         "bkb.BKB",
         "code",
-        {**TABLE, **CONFIDENCE, "qbar": 2.0, "epsilon": 0.5, "beta": "reference-code", "inclusion": "per-arm"},
+        {
+            **TABLE,
+            **CONFIDENCE,
+            "qbar": 2.0,
+            "epsilon": 0.5,
+            "beta": "reference-code",
+            "inclusion": "per-arm",
+        },
     ),
     Case("bbkb.BBKB", "global", BATCH),
     Case("bbkb.BBKB", "local", {**BATCH, "rule": "global-local"}),
@@ -119,31 +344,70 @@ CASES = [
     Case("bbkb.BBKB", "code", {**BATCH, "beta": "reference-code", "inclusion": "per-arm"}),
     Case("bbkb.BBKB", "uncertainty", {**BATCH, "parallelism": 4}),
     Case("bbkb.BBKB", "bless", {**BATCH, "start": "bless"}),
-    Case("bbkb.BBKB", "bless-code", {**BATCH, "start": "bless", "beta": "reference-code", "inclusion": "per-arm"}),
-    Case("regularized_evolution.RegularizedEvolution", "with", {"population": 8, "tournament": 3, "replacement": "with"}),
-    Case("regularized_evolution.RegularizedEvolution", "without", {"population": 8, "tournament": 8, "replacement": "without"}),
+    Case(
+        "bbkb.BBKB",
+        "bless-code",
+        {**BATCH, "start": "bless", "beta": "reference-code", "inclusion": "per-arm"},
+    ),
+    Case(
+        "regularized_evolution.RegularizedEvolution",
+        "with",
+        {"population": 8, "tournament": 3, "replacement": "with"},
+    ),
+    Case(
+        "regularized_evolution.RegularizedEvolution",
+        "without",
+        {"population": 8, "tournament": 8, "replacement": "without"},
+    ),
     Case("average_of_k.AverageOfK", "five", {"k": 5}, box=True),
     Case("gp_ucb_box.GPUCBBox", "kandasamy", BOUND, box=True),
     Case("ms_ucb.MSUCB", "first", SUBSPACES, box=True),
-    Case("ms_ucb.MSUCB", "drawn", {**SUBSPACES, "block": "drawn", "alpha": 0.25, "incumbent": "left-out"}, box=True),
+    Case(
+        "ms_ucb.MSUCB",
+        "drawn",
+        {**SUBSPACES, "block": "drawn", "alpha": 0.25, "incumbent": "left-out"},
+        box=True,
+    ),
     Case("linebo.LineBO", "random", LINES, box=True),
-    Case("linebo.LineBO", "coordinate", {**LINES, "directions": "coordinate", "surrogate": "gamma-priors"}, box=True),
+    Case(
+        "linebo.LineBO",
+        "coordinate",
+        {**LINES, "directions": "coordinate", "surrogate": "gamma-priors"},
+        box=True,
+    ),
     Case("linebo.LineBO", "ascent", {**LINES, "directions": "ascent"}, box=True),
     Case("dumbo.DuMBO", "mcmc", DUMBO, box=True),
     Case("dumbo.DuMBO", "reading", {**DUMBO, **DUMBO_READING}, box=True),
     Case("dumbo.DuMBO", "random", {**DUMBO, "decomposition": "random"}, box=True),
     Case("dumbo.DuMBO", "known", {**DUMBO, "decomposition": [[0], [0, 1]], "models": 1}, box=True),
     Case("saasbo.SAASBO", "official", SAASBO, box=True),
-    Case("add_gpucb.ADDGPUCB", "factor", {**WIDTH, **SCALES, "beta_dims": "factor", "grid": 20}, box=True),
+    Case(
+        "add_gpucb.ADDGPUCB",
+        "factor",
+        {**WIDTH, **SCALES, "beta_dims": "factor", "grid": 20},
+        box=True,
+    ),
     Case("dec_hbo.DECHBO", "factor", DECHBO, box=True),
-    Case("dec_hbo.DECHBO", "domain", {**DECHBO, "beta_dims": "domain", "largest_factor": 1}, box=True),
+    Case(
+        "dec_hbo.DECHBO", "domain", {**DECHBO, "beta_dims": "domain", "largest_factor": 1}, box=True
+    ),
     Case("go_ucb.GOUCB", "literal", NETWORK, box=True),
     Case("go_ucb.GOUCB", "uniform", {**NETWORK, "start": "uniform"}, box=True),
     Case("go_ucb.GOUCB", "trained", {**NETWORK, **TRAINED}, box=True),
     Case("go_ucb.GOUCB", "retrained", {**NETWORK, **TRAINED, "oracle": "every-round"}, box=True),
     Case("gp_acquisition.GPAcquisition", "ei", {**GAMMA, "acquisition": "ei"}, box=True),
-    Case("gp_acquisition.GPAcquisition", "pi", {**GAMMA, "acquisition": "pi", "repetitions": "replace"}, box=True),
-    Case("gp_acquisition.GPAcquisition", "ucb", {**GAMMA, "acquisition": "ucb", "exploration": 3.8416}, box=True),
+    Case(
+        "gp_acquisition.GPAcquisition",
+        "pi",
+        {**GAMMA, "acquisition": "pi", "repetitions": "replace"},
+        box=True,
+    ),
+    Case(
+        "gp_acquisition.GPAcquisition",
+        "ucb",
+        {**GAMMA, "acquisition": "ucb", "exploration": 3.8416},
+        box=True,
+    ),
     Case("turbo.TuRBO", "tutorial", TURBO, box=True),
     Case("turbo.TuRBO", "code", {**TURBO, **TURBO_CODE}, box=True),
     Case("lcbo.LCBO", "joint", LCBO, box=True, constrained=True),
@@ -152,27 +416,53 @@ CASES = [
     Case("lcbo.LCBO", "theory", {**LCBO, **LCBO_THEORY}, box=True, constrained=True),
     Case("cei.CEI", "fit", CEI, box=True, constrained=True),
     Case("epbo.EPBO", "fit", EPBO, box=True, constrained=True),
-    Case("epbo.EPBO", "root", {**EPBO, "width": "root", "standard": "raw"}, box=True, constrained=True),
+    Case(
+        "epbo.EPBO",
+        "root",
+        {**EPBO, "width": "root", "standard": "raw"},
+        box=True,
+        constrained=True,
+    ),
     Case("scbo.SCBO", "table", SCBO, box=True, constrained=True),
     Case("scbo.SCBO", "paper", {**SCBO, **SCBO_PAPER}, box=True, constrained=True),
     Case("hdsafebo.HDsafeBO", "code", HDSAFEBO, box=True, constrained=True),
-    Case("hdsafebo.HDsafeBO", "strict", {**HDSAFEBO, "standstill": "failure", "interval": 1.0}, box=True, constrained=True),
+    Case(
+        "hdsafebo.HDsafeBO",
+        "strict",
+        {**HDSAFEBO, "standstill": "failure", "interval": 1.0},
+        box=True,
+        constrained=True,
+    ),
 ]
 
 
 def pytest_make_parametrize_id(config, val, argname):
-    """Tests are named alike in every process that collects them: bytes may hold a time, a path is this machine's."""
+    """Tests are named alike in every process that collects them: bytes may hold a time, a path is
+    this machine's.
+    """
     return argname if isinstance(val, bytes | Path) else None
 
 
 def pytest_generate_tests(metafunc):
-    """`case` runs over every optimizer, `arms_case` over those on arms, `[un]constrained_case` by who heeds constraints."""
-    on_arms, constrained = [case for case in CASES if not case.box], [case for case in CASES if case.constrained]
+    """`case` runs over every optimizer, `arms_case` over those on arms, `[un]constrained_case` by
+    who heeds constraints.
+    """
+    on_arms, constrained = (
+        [case for case in CASES if not case.box],
+        [case for case in CASES if case.constrained],
+    )
     heedless = [case for case in CASES if not case.constrained]
-    cases = {"case": CASES, "arms_case": on_arms, "constrained_case": constrained, "unconstrained_case": heedless}
+    cases = {
+        "case": CASES,
+        "arms_case": on_arms,
+        "constrained_case": constrained,
+        "unconstrained_case": heedless,
+    }
     for argument, chosen in cases.items():
         if argument in metafunc.fixturenames:
-            metafunc.parametrize(argument, chosen, ids=lambda case: f"{case.name.partition('.')[2]}-{case.label}")
+            metafunc.parametrize(
+                argument, chosen, ids=lambda case: f"{case.name.partition('.')[2]}-{case.label}"
+            )
 
 
 @pytest.fixture
@@ -182,7 +472,9 @@ def cases():
 
 @pytest.fixture
 def smooth():
-    """smooth(seed, A, d) -> points in the unit cube (A, d) and a smooth function of them in [0,1] (A,)."""
+    """smooth(seed, A, d) -> points in the unit cube (A, d) and a smooth function of them in [0,1]
+    (A,).
+    """
 
     def build(seed=0, A=60, d=2):
         draw = np.random.default_rng(seed)
@@ -202,7 +494,9 @@ def gram():
 
 @pytest.fixture
 def dense():
-    """dense(K, lam, x, y) -> mean (A,) and covariance/lam (A, A) given all t pulls, with K_t + lam I factorised anew."""
+    """dense(K, lam, x, y) -> mean (A,) and covariance/lam (A, A) given all t pulls, with K_t + lam
+    I factorised anew.
+    """
 
     def condition(K, lam, x, y):
         factor = scipy.linalg.cho_factor(K[np.ix_(x, x)] + lam * np.eye(len(x)))
@@ -225,17 +519,25 @@ class Literal:
 
 @pytest.fixture
 def literal():
-    """literal(K, lam, dictionary, x, y): BBKB eqs. (1)-(3) and BKB eq. (4) as printed, with numpy.linalg.pinv."""
+    """literal(K, lam, dictionary, x, y): BBKB eqs. (1)-(3) and BKB eq.
+
+    (4) as printed, with numpy.linalg.pinv.
+    """
 
     def sketch(K, lam, dictionary, x, y):
         S, U = np.linalg.eigh(K[np.ix_(dictionary, dictionary)])
-        z = np.linalg.pinv(U @ np.diag(np.sqrt(np.maximum(S, 0))) @ U.T, rcond=1e-7, hermitian=True) @ K[dictionary]
+        z = (
+            np.linalg.pinv(U @ np.diag(np.sqrt(np.maximum(S, 0))) @ U.T, rcond=1e-7, hermitian=True)
+            @ K[dictionary]
+        )
         Z = z[:, x].T  # (t, m)
         V = Z.T @ Z + lam * np.eye(len(dictionary))
         mean = z.T @ np.linalg.solve(V, Z.T @ np.asarray(y))  # BBKB eq. (1)
         inside = z.T @ np.linalg.solve(V, z)  # z' V^-1 z
         covariance = (K - z.T @ z) / lam + inside  # BBKB eq. (2)
-        variance = (np.diag(K) - np.diag(z.T @ Z.T @ Z @ np.linalg.solve(V, z))) / lam  # BKB eq. (4)
+        variance = (
+            np.diag(K) - np.diag(z.T @ Z.T @ Z @ np.linalg.solve(V, z))
+        ) / lam  # BKB eq. (4)
         return Literal(mean, covariance, variance, z, inside)
 
     return sketch
@@ -243,14 +545,19 @@ def literal():
 
 @pytest.fixture
 def play():
-    """play(optimizer, f, steps, room) -> all queries of some ask/tell rounds, with noise paired by evaluation."""
+    """play(optimizer, f, steps, room) -> all queries of some ask/tell rounds, with noise paired by
+    evaluation.
+    """
 
     def rounds(optimizer, f, steps, room=1, noise=0.05, between=lambda: None):
         asked = []
         for _ in range(steps):
             query = optimizer.ask(room, optimizer.x[:0])
             between()
-            told = [f(q) + noise * np.random.default_rng(len(optimizer.y) + i).standard_normal() for i, q in enumerate(query)]
+            told = [
+                f(q) + noise * np.random.default_rng(len(optimizer.y) + i).standard_normal()
+                for i, q in enumerate(query)
+            ]
             optimizer.tell(query, Observation.of(np.array(told)))
             asked.append(query)
         return asked
@@ -260,7 +567,9 @@ def play():
 
 @pytest.fixture
 def begin(smooth):
-    """begin(case, seed) -> an optimizer that was told one point, and the function that it maximises."""
+    """begin(case, seed) -> an optimizer that was told one point, and the function that it
+    maximises.
+    """
 
     def start(case, seed=0, A=60, points=None):
         table, values = smooth(1, A)

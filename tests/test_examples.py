@@ -10,13 +10,21 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}  # one thread, as everything else here
+# one thread, as everything else here
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
 
 def numbers(name: str, folder: Path) -> list[float]:
-    """What an example prints in a folder of its own, as numbers; it writes nothing there and warns of nothing."""
+    """What an example prints in a folder of its own, as numbers; it writes nothing there and warns
+    of nothing.
+    """
     done = subprocess.run(
-        [sys.executable, ROOT / "examples" / name], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "examples" / name],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert list(folder.iterdir()) == []

@@ -1,8 +1,9 @@
-"""What a point promises, from its posterior mean (q,) and variance (q,), both tensors: once differentiable, larger is better.
+"""What a point promises, from its posterior mean (q,) and variance (q,), both tensors: once
+differentiable, larger is better.
 
-Improvement is over `best`, feasibility is g <= 0. Logarithms stay finite and keep their slope however small the promise:
-below NEAR they go through Phi/phi, which erfcx gives without underflow, and the expected improvement below FAR through its
-asymptotic series.
+Improvement is over `best`, feasibility is g <= 0. Logarithms stay finite and keep their slope
+however small the promise: below NEAR they go through Phi/phi, which erfcx gives without underflow,
+and the expected improvement below FAR through its asymptotic series.
 """
 
 from __future__ import annotations
@@ -48,14 +49,21 @@ def _log_tail(z: Tensor) -> Tensor:
 
 
 def _log_gain(z: Tensor) -> Tensor:
-    """ln (phi(z) + z Phi(z)), the expected improvement in standard deviations, with slope Phi/(phi + z Phi)."""
+    """ln (phi(z) + z Phi(z)), the expected improvement in standard deviations, with slope Phi/(phi
+    + z Phi).
+    """
     with torch.no_grad():
         high, low, far = z.clamp(min=NEAR), z.clamp(FAR, NEAR), z.clamp(max=FAR)
         Phi, ratio, w = torch.special.ndtr(high), _ratio(low), far**-2
-        near, middle = _log_density(high).exp() + high * Phi, 1 + low * ratio  # the latter divided by phi
+        # the latter divided by phi
+        near, middle = _log_density(high).exp() + high * Phi, 1 + low * ratio
         series = _log_density(far) + (w * (1 + w * (-3 + w * (15 - 105 * w)))).log()
-        value = torch.where(z > NEAR, near.log(), torch.where(z > FAR, _log_density(low) + middle.log(), series))
-        slope = torch.where(z > NEAR, Phi / near, torch.where(z > FAR, ratio / middle, -far - (2 - 6 * w) / far))
+        value = torch.where(
+            z > NEAR, near.log(), torch.where(z > FAR, _log_density(low) + middle.log(), series)
+        )
+        slope = torch.where(
+            z > NEAR, Phi / near, torch.where(z > FAR, ratio / middle, -far - (2 - 6 * w) / far)
+        )
     return _Known.apply(z, value, slope)
 
 

@@ -1,6 +1,8 @@
-"""Maximum of a function of points in the unit cube by Adam (kingma2015adam): score many candidates, climb from the best few.
+"""Maximum of a function of points in the unit cube by Adam (kingma2015adam): score many candidates,
+climb from the best few.
 
-Adam's moments and steps are those of single coordinates, so that climbs in lockstep are as independent as climbs one by one.
+Adam's moments and steps are those of single coordinates, so that climbs in lockstep are as
+independent as climbs one by one.
 """
 
 from __future__ import annotations
@@ -17,13 +19,22 @@ from algorithms.parts.steps import Adam
 def maximise_by_adam(
     f: Function, d: int, rng: np.random.Generator, *, raw: int, starts: int, steps: int, rate: float
 ) -> tuple[Array, float]:
-    """The best end (d,) of all climbs and its value, from the best `starts` of `raw` Sobol candidates."""
+    """The best end (d,) of all climbs and its value, from the best `starts` of `raw` Sobol
+    candidates.
+    """
     candidates = sobol(rng, raw, d)
     values = _values(f, candidates)
     finite = np.flatnonzero(np.isfinite(values))
     if len(finite) == 0:
-        raise ArithmeticError(f"the function is finite at none of {raw} candidates: look at the model behind it")
-    ends = ascend(f, candidates[finite[np.argsort(-values[finite], kind="stable")[:starts]]], steps=steps, rate=rate)
+        raise ArithmeticError(
+            f"the function is finite at none of {raw} candidates: look at the model behind it"
+        )
+    ends = ascend(
+        f,
+        candidates[finite[np.argsort(-values[finite], kind="stable")[:starts]]],
+        steps=steps,
+        rate=rate,
+    )
     values = _values(f, ends)
     return ends[np.nanargmax(values)], float(np.nanmax(values))
 

@@ -1,8 +1,10 @@
-"""Additive Gaussian processes y = sum_i f_i(x_Vi) + noise: evidence with its gradient, fits, posterior of every factor (NumPy).
+"""Additive Gaussian processes y = sum_i f_i(x_Vi) + noise: evidence with its gradient, fits,
+posterior of every factor (NumPy).
 
-Each f_i ~ GP(0, a_i Matern-5/2) has one length-scale and sees the variables Vi of its factor alone (duvenaud2011additive). One
-length-scale a factor is what makes many models of one data set cheap: distances between data are computed once for each factor
-that any model has, and everything else is elementwise. Pairs of data are kept as vectors, P = n(n-1)/2 for the upper triangle.
+Each f_i ~ GP(0, a_i Matern-5/2) has one length-scale and sees the variables Vi of its factor alone
+(duvenaud2011additive). One length-scale a factor is what makes many models of one data set cheap:
+distances between data are computed once for each factor that any model has, and everything else is
+elementwise. Pairs of data are kept as vectors, P = n(n-1)/2 for the upper triangle.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ CHUNK = 4_000_000  # covariances that are held at once
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """Variance of the noise, and of each of N factors the output scale a (N,) and the length-scale l (N,)."""
+    """Variance of the noise, and of each of N factors the output scale a (N,) and the length-scale
+    l (N,).
+    """
 
     outputscale: Array
     lengthscale: Array
@@ -36,11 +40,16 @@ class Kernel:
 
     def __post_init__(self) -> None:
         if not (np.all(self.outputscale > 0) and np.all(self.lengthscale > 0) and self.noise >= 0):
-            raise ValueError(f"expected positive scales and noise >= 0, got {self}: look at the fit or its first values")
+            raise ValueError(
+                f"expected positive scales and noise >= 0, got {self}: look at the fit or its first"
+                " values"
+            )
 
 
 class Distances:
-    """sqrt(5) |x_V - x'_V| between n data (n, d) for any factor V, as (P,); computed once for each factor that is asked for."""
+    """sqrt(5) |x_V - x'_V| between n data (n, d) for any factor V, as (P,); computed once for each
+    factor that is asked for.
+    """
 
     def __init__(self, X: Array) -> None:
         self.n = len(X)
@@ -65,7 +74,9 @@ class Distances:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """One additive model given y (n,): alpha (n,) = (K + noise I)^-1 y, that inverse (n, n), and ln p(y)."""
+    """One additive model given y (n,): alpha (n,) = (K + noise I)^-1 y, that inverse (n, n), and ln
+    p(y).
+    """
 
     kernel: Kernel
     alpha: Array
@@ -86,12 +97,16 @@ def solve(distances: Distances, factors: Sequence[Factor], kernel: Kernel, y: Ar
     return Solved(kernel, *_conditioned(K, y))
 
 
-def log_evidence(distances: Distances, factors: Sequence[Factor], kernel: Kernel, y: Array) -> tuple[float, Array, Array, float]:
+def log_evidence(
+    distances: Distances, factors: Sequence[Factor], kernel: Kernel, y: Array
+) -> tuple[float, Array, Array, float]:
     """ln p(y) of y (n,), and its gradients over ln a (N,), ln l (N,) and ln noise."""
     return _log_evidence(distances, distances.of(factors), kernel, y)
 
 
-def _log_evidence(distances: Distances, R: Array, kernel: Kernel, y: Array) -> tuple[float, Array, Array, float]:
+def _log_evidence(
+    distances: Distances, R: Array, kernel: Kernel, y: Array
+) -> tuple[float, Array, Array, float]:
     covariance, slope = _covariances(R, kernel.lengthscale)  # (N, P) each
     K = distances.full(kernel.outputscale.sum() + kernel.noise, kernel.outputscale @ covariance)
     alpha, precision, value = _conditioned(K, y)
@@ -103,7 +118,9 @@ def _log_evidence(distances: Distances, R: Array, kernel: Kernel, y: Array) -> t
 
 
 def _covariances(R: Array, lengthscale: Array) -> tuple[Array, Array]:
-    """Matern-5/2 correlations at distances R (N, P), in units of 1/sqrt(5), and their derivative over ln l."""
+    """Matern-5/2 correlations at distances R (N, P), in units of 1/sqrt(5), and their derivative
+    over ln l.
+    """
     r = R / lengthscale[:, None]
     decay = np.exp(-r)
     linear = (1 + r) * decay
@@ -117,20 +134,36 @@ def _conditioned(K: Array, y: Array) -> tuple[Array, Array, float]:
     alpha = cho_solve((L, True), y, check_finite=False)
     inverse, _ = dpotri(L, lower=1)
     precision = np.tril(inverse) + np.tril(inverse, -1).T
-    return alpha, precision, float(-0.5 * y @ alpha - np.log(L.diagonal()).sum() - 0.5 * len(y) * log(2 * pi))
+    return (
+        alpha,
+        precision,
+        float(-0.5 * y @ alpha - np.log(L.diagonal()).sum() - 0.5 * len(y) * log(2 * pi)),
+    )
 
 
 def fit(
-    distances: Distances, factors: Sequence[Factor], y: Array, start: Kernel, *, least_noise: float, steps: int, rate: float
-) -> Solved:  # fmt: skip
-    """The model to which Adam climbs from `start` by the evidence per datum, over rho with theta = softplus(rho).
+    distances: Distances,
+    factors: Sequence[Factor],
+    y: Array,
+    start: Kernel,
+    *,
+    least_noise: float,
+    steps: int,
+    rate: float,
+) -> Solved:
+    """The model to which Adam climbs from `start` by the evidence per datum, over rho with theta =
+    softplus(rho).
 
-    The noise stays above its least value. These are GPyTorch's variables (gardner2018gpytorch), in which the authors' public
-    codes fit.
+    The noise stays above its least value. These are GPyTorch's variables (gardner2018gpytorch), in
+    which the authors' public codes fit.
     """
     R, N, adam = distances.of(factors), len(factors), Adam(rate)
-    kernel = Kernel(start.outputscale, start.lengthscale, max(start.noise, least_noise * (1 + 1e-9)))
-    rho = _unsoftplus(np.concatenate([kernel.outputscale, kernel.lengthscale, [kernel.noise - least_noise]]))
+    kernel = Kernel(
+        start.outputscale, start.lengthscale, max(start.noise, least_noise * (1 + 1e-9))
+    )
+    rho = _unsoftplus(
+        np.concatenate([kernel.outputscale, kernel.lengthscale, [kernel.noise - least_noise]])
+    )
     for _ in range(steps):
         _, over_a, over_l, over_noise = _log_evidence(distances, R, kernel, y)
         theta = np.concatenate([kernel.outputscale, kernel.lengthscale, [kernel.noise]])
@@ -147,7 +180,9 @@ def _unsoftplus(theta: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Bucket:
-    """The factors of one size m, to be evaluated side by side: G of them, in the order of their models."""
+    """The factors of one size m, to be evaluated side by side: G of them, in the order of their
+    models.
+    """
 
     index: Indices  # (G,) of each among all factors
     variables: Indices  # (G, m)
@@ -156,10 +191,14 @@ class Bucket:
     outputscale: Array  # (G, 1, 1)
     lengthscale: Array  # (G, 1, 1)
     alpha: Array  # (G, n)
-    models: tuple[tuple[slice, Array], ...]  # runs of factors of one model, with its precision (n, n)
+    # runs of factors of one model, with its precision (n, n)
+    models: tuple[tuple[slice, Array], ...]
 
     def __call__(self, u: Array) -> tuple[Array, Array]:
-        """Mean and variance, (G, s) each, of every factor at its own points u (G, s, m): eqs. (4) and (5) of bardou2024dumbo."""
+        """Mean and variance, (G, s) each, of every factor at its own points u (G, s, m): eqs.
+
+        (4) and (5) of bardou2024dumbo.
+        """
         mean, variance = np.empty(u.shape[:2]), np.empty(u.shape[:2])
         width = max(CHUNK // max(self.X.shape[1] * len(u), 1), 1)
         for first in range(0, u.shape[1], width):
@@ -173,11 +212,21 @@ class Bucket:
         """Mean and variance, (G, s) each, and their gradients over u (G, s, m)."""
         k, w = self._covariance(u)  # (G, s, n) each
         explained = self._explained(k)
-        mean, variance = (k @ self.alpha[:, :, None])[:, :, 0], self.outputscale[:, :, 0] - (k * explained).sum(2)
-        return mean, variance, self._slope(w * self.alpha[:, None, :], u), self._slope(-2 * w * explained, u)
+        mean, variance = (
+            (k @ self.alpha[:, :, None])[:, :, 0],
+            self.outputscale[:, :, 0] - (k * explained).sum(2),
+        )
+        return (
+            mean,
+            variance,
+            self._slope(w * self.alpha[:, None, :], u),
+            self._slope(-2 * w * explained, u),
+        )
 
     def _slope(self, weights: Array, u: Array) -> Array:
-        """sum_j weights_j (u - X_j): the derivative of sum_j c_j k(u, X_j) with weights c dk/d(square)/2."""
+        """sum_j weights_j (u - X_j): the derivative of sum_j c_j k(u, X_j) with weights c
+        dk/d(square)/2.
+        """
         return weights.sum(2, keepdims=True) * u - weights @ self.X
 
     def _covariance(self, u: Array) -> tuple[Array, Array]:
@@ -187,19 +236,26 @@ class Bucket:
         r *= ROOT5 / self.lengthscale
         decay = np.exp(-r)
         linear = (1 + r) * decay
-        return self.outputscale * (linear + r**2 / 3 * decay), (-5 / 3 * self.outputscale / self.lengthscale**2) * linear
+        return (
+            self.outputscale * (linear + r**2 / 3 * decay),
+            (-5 / 3 * self.outputscale / self.lengthscale**2) * linear,
+        )
 
     def _explained(self, k: Array) -> Array:
         """(K + noise I)^-1 k, (G, s, n)."""
         out = np.empty_like(k)
         for rows, precision in self.models:
-            np.matmul(k[rows].reshape(-1, k.shape[2]), precision, out=out[rows].reshape(-1, k.shape[2]))
+            np.matmul(
+                k[rows].reshape(-1, k.shape[2]), precision, out=out[rows].reshape(-1, k.shape[2])
+            )
         return out
 
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """All factors of several models of the same data X (n, d): `model` (F,) says whose each of them is."""
+    """All factors of several models of the same data X (n, d): `model` (F,) says whose each of them
+    is.
+    """
 
     factors: tuple[Factor, ...]
     model: Indices
@@ -212,7 +268,9 @@ class Factors:
         """Stack models, each its factors in their order."""
         model = np.repeat(np.arange(len(models)), [len(factors) for factors, _ in models])
         factors = tuple(factor for own, _ in models for factor in own)
-        scales = tuple(np.stack([solved.kernel.outputscale, solved.kernel.lengthscale]) for _, solved in models)
+        scales = tuple(
+            np.stack([solved.kernel.outputscale, solved.kernel.lengthscale]) for _, solved in models
+        )
         return cls(factors, model, X, tuple(solved for _, solved in models), scales)
 
     def buckets(self) -> list[Bucket]:
@@ -228,7 +286,9 @@ class Factors:
         ends = [0, *(np.flatnonzero(np.diff(model)) + 1).tolist(), len(model)]
         runs = tuple((slice(a, b), self.solved[model[a]].precision) for a, b in pairwise(ends))
         X = self.X[:, variables].transpose(1, 0, 2).copy()
-        return Bucket(index, variables, X, (X**2).sum(2)[:, None, :], scales[0], scales[1], alpha, runs)
+        return Bucket(
+            index, variables, X, (X**2).sum(2)[:, None, :], scales[0], scales[1], alpha, runs
+        )
 
     def moments(self, x: Array) -> tuple[Array, Array]:
         """Mean and variance, (F,) each, of every factor at one point x (d,)."""
@@ -239,11 +299,16 @@ class Factors:
         return mean, variance
 
     def covariances(self, x: Array) -> list[Array]:
-        """Posterior covariance (N, N) of the factors of each model at one point x (d,): given a sum, they are not independent."""
+        """Posterior covariance (N, N) of the factors of each model at one point x (d,): given a
+        sum, they are not independent.
+        """
         found = []
         for j, solved in enumerate(self.solved):
             own = [self.factors[i] for i in np.flatnonzero(self.model == j)]
-            r = np.stack([ROOT5 * np.linalg.norm(self.X[:, list(V)] - x[list(V)], axis=1) for V in own])  # (N, n)
+            # (N, n)
+            r = np.stack(
+                [ROOT5 * np.linalg.norm(self.X[:, list(V)] - x[list(V)], axis=1) for V in own]
+            )
             k = solved.kernel.outputscale[:, None] * _covariances(r, solved.kernel.lengthscale)[0]
             found.append(np.diag(solved.kernel.outputscale) - k @ solved.precision @ k.T)
         return found

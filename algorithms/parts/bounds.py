@@ -1,7 +1,9 @@
-"""Widths of confidence bounds: beta_t in u_t(x) = mean(x) + beta_t sigma(x), with sigma divided by sqrt(lambda).
+"""Widths of confidence bounds: beta_t in u_t(x) = mean(x) + beta_t sigma(x), with sigma divided by
+sqrt(lambda).
 
-Every theorem here has the same shape, 2 xi sqrt(information + ln(1/delta)) + factor sqrt(lambda) F; the papers differ
-in how they bound the information ln det(K_t/lambda + I) and in the factor. The authors' code drops the constants.
+Every theorem here has the same shape, 2 xi sqrt(information + ln(1/delta)) + factor sqrt(lambda) F;
+the papers differ in how they bound the information ln det(K_t/lambda + I) and in the factor. The
+authors' code drops the constants.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ THEOREM, REFERENCE_CODE = "theorem", "reference-code"
 
 @dataclass(frozen=True)
 class Confidence:
-    """Noise standard deviation xi, failure probability delta, regularisation lam, norm bound F, and whose beta."""
+    """Noise standard deviation xi, failure probability delta, regularisation lam, norm bound F, and
+    whose beta.
+    """
 
     xi: float
     delta: float
@@ -26,18 +30,24 @@ class Confidence:
         if self.beta not in (THEOREM, REFERENCE_CODE):
             raise ValueError(f"beta: expected {THEOREM} or {REFERENCE_CODE}, got {self.beta!r}")
         if not (0 < self.delta < 1 and self.lam > 0):
-            raise ValueError(f"expected 0 < delta < 1 and lam > 0, got delta {self.delta} and lam {self.lam}")
+            raise ValueError(
+                f"expected 0 < delta < 1 and lam > 0, got delta {self.delta} and lam {self.lam}"
+            )
 
     def theorem(self, information: float, factor: float) -> float:
         """2 xi sqrt(information + ln(1/delta)) + factor sqrt(lambda) F: BKB Thm. 2, BBKB Thm. 2."""
-        return 2 * self.xi * sqrt(information + log(1 / self.delta)) + factor * sqrt(self.lam) * self.norm
+        return (
+            2 * self.xi * sqrt(information + log(1 / self.delta))
+            + factor * sqrt(self.lam) * self.norm
+        )
 
     def reference_code(self, information: float) -> float:
         """The same without its constants, as the authors' public code has it."""
         return self.xi * sqrt(information + log(1 / self.delta)) + sqrt(self.lam) * self.norm
 
     def exact(self, information: float, drift: float = 1.0) -> float:
-        """For an exact posterior: BKB Thm. 2 as epsilon -> 0 with ln det(K_t/lambda + I) itself, times a batch's drift C.
+        """For an exact posterior: BKB Thm. 2 as epsilon -> 0 with ln det(K_t/lambda + I) itself,
+        times a batch's drift C.
 
         The code's convention has C inside the root, as it does for its own batch method.
         """

@@ -1,7 +1,9 @@
-"""Which variables act together: decompositions, moves between partitions for a Metropolis-Hastings chain, and how well two agree.
+"""Which variables act together: decompositions, moves between partitions for a Metropolis-Hastings
+chain, and how well two agree.
 
-The chain is that of gardner2017additive, its split that of the public code of bardou2024dumbo: two variables are drawn to lie on
-opposite sides, every other one tosses a fair coin.  Paper -> here:  A -> decomposition,  V_i -> factor,  d-bar -> largest
+The chain is that of gardner2017additive, its split that of the public code of bardou2024dumbo: two
+variables are drawn to lie on opposite sides, every other one tosses a fair coin.  Paper -> here:  A
+-> decomposition,  V_i -> factor,  d-bar -> largest
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from numpy.typing import NDArray
 from algorithms.api import Indices
 from algorithms.parts.choice import chosen
 
-Decomposition = tuple[tuple[int, ...], ...]  # one tuple of variables per factor; factors may overlap, those of a partition do not
+# one tuple of variables per factor; factors may overlap, those of a partition do not
+Decomposition = tuple[tuple[int, ...], ...]
 
 
 def whole(d: int) -> Decomposition:
@@ -31,30 +34,46 @@ def singletons(d: int) -> Decomposition:
 
 
 def canonical(factors: Iterable[Iterable[int]]) -> Decomposition:
-    """The same factors in one order: variables increase within a factor, factors go by their smallest variables."""
+    """The same factors in one order: variables increase within a factor, factors go by their
+    smallest variables.
+    """
     return tuple(sorted(tuple(sorted(int(j) for j in factor)) for factor in factors))
 
 
 def check(decomposition: Decomposition, d: int) -> None:
-    """Raises ValueError unless all factors together hold the variables 0..d-1, each at most once within a factor."""
+    """Raises ValueError unless all factors together hold the variables 0..d-1, each at most once
+    within a factor.
+    """
     for factor in decomposition:
         if not factor or len(set(factor)) < len(factor):
-            raise ValueError(f"expected factors of distinct variables, got {factor}: name each variable of a factor once")
+            raise ValueError(
+                f"expected factors of distinct variables, got {factor}: name each variable of a"
+                " factor once"
+            )
     held = {j for factor in decomposition for j in factor}
     expected = set(range(d))
     if held - expected:
-        raise ValueError(f"expected variables 0..{d - 1}, got {sorted(held - expected)} as well: count the variables from 0")
+        raise ValueError(
+            f"expected variables 0..{d - 1}, got {sorted(held - expected)} as well: count the"
+            " variables from 0"
+        )
     if expected - held:
         raise ValueError(
-            f"expected all variables 0..{d - 1}, found none of {sorted(expected - held)} in a factor: "
-            "give those that act alone factors of their own"
+            f"expected all variables 0..{d - 1}, found none of {sorted(expected - held)} in a"
+            " factor: give those that act alone factors of their own"
         )
 
 
 def incidence(decomposition: Decomposition) -> Indices:
     """Pairs (E, 2) of a factor and a variable of it, factor after factor."""
     variables = np.array([j for factor in decomposition for j in factor], dtype=np.int64)
-    return np.stack([np.repeat(np.arange(len(decomposition)), [len(factor) for factor in decomposition]), variables], axis=1)
+    return np.stack(
+        [
+            np.repeat(np.arange(len(decomposition)), [len(factor) for factor in decomposition]),
+            variables,
+        ],
+        axis=1,
+    )
 
 
 def membership(decomposition: Decomposition, d: int) -> NDArray[np.bool_]:
@@ -66,7 +85,9 @@ def membership(decomposition: Decomposition, d: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A partition drawn given another one, and ln q(other | partition) - ln q(partition | other)."""
+    """A partition drawn given another one,
+    and ln q(other | partition) - ln q(partition | other).
+    """
 
     decomposition: Decomposition
     log_ratio: float
@@ -75,8 +96,9 @@ class Proposal:
 def log_split(a: int, b: int) -> float:
     """Log-probability that a factor falls into two given sides of a and b variables.
 
-    Of the s(s-1) ordered pairs of distinct seeds, s = a + b, 2ab lie on opposite sides; the other s-2 coins must all fit:
-    q = 2ab / (s(s-1)) 2^(2-s), which sums to 1 over the 2^(s-1) - 1 unordered pairs of sides.
+    Of the s(s-1) ordered pairs of distinct seeds, s = a + b, 2ab lie on opposite sides; the other
+    s-2 coins must all fit: q = 2ab / (s(s-1)) 2^(2-s), which sums to 1 over the 2^(s-1) - 1
+    unordered pairs of sides.
     """
     s = a + b
     return log(2 * a * b) - log(s * (s - 1)) + (2 - s) * log(2)
@@ -84,17 +106,24 @@ def log_split(a: int, b: int) -> float:
 
 def log_split_of_reference_code(a: int, b: int) -> float:
     """What the public code counts in its place: 2^(1-s) whatever the sides."""
-    return (1 - a - b) * log(2)  # REFERENCE CODE: as if all sides were equally likely and the empty one possible
+    # REFERENCE CODE: as if all sides were equally likely and the empty one possible
+    return (1 - a - b) * log(2)
 
 
-SPLITS: Mapping[str, Callable[[int, int], float]] = {"exact": log_split, "reference-code": log_split_of_reference_code}
+SPLITS: Mapping[str, Callable[[int, int], float]] = {
+    "exact": log_split,
+    "reference-code": log_split_of_reference_code,
+}
 
 
-def propose(rng: np.random.Generator, current: Decomposition, *, largest: int, split: str) -> Proposal | None:
-    """A split or a merge of a partition, each with probability 1/2 where both are possible; None where neither is.
+def propose(
+    rng: np.random.Generator, current: Decomposition, *, largest: int, split: str
+) -> Proposal | None:
+    """A split or a merge of a partition, each with probability 1/2 where both are possible; None
+    where neither is.
 
-    A split takes any factor of several variables; a merge any pair of at most `largest` variables together. `split` names what is
-    counted as the probability of the sides.
+    A split takes any factor of several variables; a merge any pair of at most `largest` variables
+    together. `split` names what is counted as the probability of the sides.
     """
     log_sides = chosen(SPLITS, split, "split")
     _require_partition(current, largest)
@@ -110,16 +139,21 @@ def propose(rng: np.random.Generator, current: Decomposition, *, largest: int, s
     proposed = canonical([factor for i, factor in enumerate(current) if i not in taken] + put)
     if len(put) == 2:
         sides = log_sides(len(put[0]), len(put[1]))
-        return Proposal(proposed, _log_merge(proposed, largest) - _log_split(current, largest, sides))
+        return Proposal(
+            proposed, _log_merge(proposed, largest) - _log_split(current, largest, sides)
+        )
     sides = log_sides(len(current[taken[0]]), len(current[taken[1]]))
     return Proposal(proposed, _log_split(proposed, largest, sides) - _log_merge(current, largest))
 
 
 def accepts(rng: np.random.Generator, gain: float, log_ratio: float) -> bool:
-    """Whether a Metropolis-Hastings chain moves: gain is the log of the ratio of the targets, new over old."""
+    """Whether a Metropolis-Hastings chain moves: gain is the log of the ratio of the targets, new
+    over old.
+    """
     if isnan(gain + log_ratio):
         raise ValueError(
-            f"expected numbers, got gain {gain} and log_ratio {log_ratio}: look for a model whose evidence is no number"
+            f"expected numbers, got gain {gain} and log_ratio {log_ratio}: look for a model whose"
+            " evidence is no number"
         )
     return rng.random() < exp(min(gain + log_ratio, 0.0))
 
@@ -136,18 +170,21 @@ def mergeable(partition: Decomposition, largest: int) -> Indices:
 
 
 def random_partition(rng: np.random.Generator, d: int, *, largest: int) -> Decomposition:
-    """d variables shuffled into factors whose sizes are uniform among the ways to write d as a sum of parts of at most `largest`.
+    """d variables shuffled into factors whose sizes are uniform among the ways to write d as a sum
+    of parts of at most `largest`.
 
     d <= 405: the number of ways has to fit 63 bits.
     """
-    # REFERENCE CODE: keeps the parts that are small enough and draws the rest again, which is not uniform for 1 < largest < d-1
+    # REFERENCE CODE: keeps the parts that are small enough and draws the rest again, which is not
+    # uniform for 1 < largest < d-1
     if d < 1 or largest < 1:
         raise ValueError(f"expected d >= 1 and largest >= 1, got {d} and {largest}")
     counts = integer_partitions(d)
     left, part = d, min(largest, d)
     rank, parts = int(rng.integers(counts[part][left])), []
     while left:
-        without = counts[part - 1][left]  # partitions of what is left that have no part of this size come first
+        # partitions of what is left that have no part of this size come first
+        without = counts[part - 1][left]
         if rank < without:
             part -= 1
         else:
@@ -169,7 +206,8 @@ def integer_partitions(d: int) -> tuple[tuple[int, ...], ...]:
 
 
 def pair_agreement(a: Decomposition, b: Decomposition, d: int) -> float:
-    """The share of pairs of variables that both put together or both keep apart (Rand index), 1 where there is no pair.
+    """The share of pairs of variables that both put together or both keep apart (Rand index), 1
+    where there is no pair.
 
     Together means that some factor holds both.
     """
@@ -178,7 +216,8 @@ def pair_agreement(a: Decomposition, b: Decomposition, d: int) -> float:
 
 
 def pair_recall(found: Decomposition, true: Decomposition, d: int) -> float:
-    """The share of the pairs of variables that `true` puts together that `found` does too, NaN where `true` has none.
+    """The share of the pairs of variables that `true` puts together that `found` does too, NaN
+    where `true` has none.
 
     With the two exchanged it is the precision.
     """
@@ -196,10 +235,14 @@ def _require_partition(current: Decomposition, largest: int) -> None:
     """Raises ValueError where a chain cannot stand."""
     sizes = [len(factor) for factor in current]
     if sum(sizes) > len({j for factor in current for j in factor}):
-        raise ValueError(f"expected factors without common variables, got {current}: only partitions can be split and merged")
+        raise ValueError(
+            f"expected factors without common variables, got {current}: only partitions can be"
+            " split and merged"
+        )
     if max(sizes) > largest:
         raise ValueError(
-            f"expected factors of at most {largest} variables, got {max(sizes)}: start the chain from a finer partition"
+            f"expected factors of at most {largest} variables, got {max(sizes)}: start the chain"
+            " from a finer partition"
         )
 
 
@@ -207,7 +250,10 @@ def _sides(rng: np.random.Generator, factor: tuple[int, ...]) -> list[tuple[int,
     """Two sides of a factor: distinct seeds on either side, fair coins for the others."""
     second = rng.random(len(factor)) < 0.5
     second[rng.choice(len(factor), size=2, replace=False)] = [False, True]
-    return [tuple(j for j, there in zip(factor, second, strict=True) if there == side) for side in (False, True)]
+    return [
+        tuple(j for j, there in zip(factor, second, strict=True) if there == side)
+        for side in (False, True)
+    ]
 
 
 def _log_split(coarse: Decomposition, largest: int, sides: float) -> float:

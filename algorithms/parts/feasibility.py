@@ -13,12 +13,15 @@ def violation(g: Array) -> Array:
 
 
 def best(y: Array, g: Array) -> int:
-    """The row of the largest y (n,) where g (n, m) is feasible; where it is nowhere, of the least violation."""
+    """The row of the largest y (n,) where g (n, m) is feasible; where it is nowhere, of the least
+    violation.
+    """
     return int(np.lexsort((-y, violation(g)))[0])
 
 
 def distinct_best(f: Array, v: Array) -> Indices:
-    """For each row of f (q, k) the column of its largest entry among those of least violation v (q, k) that no earlier row has.
+    """For each row of f (q, k) the column of its largest entry among those of least violation v (q,
+    k) that no earlier row has.
 
     Fewer than q where k < q.
     """

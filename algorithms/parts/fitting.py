@@ -1,7 +1,8 @@
 """Hyperparameters that maximise evidence times prior.
 
-The search runs over logarithms of the parameters that must be positive (priors stay densities of the parameters themselves) and
-starts from the values that the model has: hand in an earlier model for a warm start, a fresh one for a cold start.
+The search runs over logarithms of the parameters that must be positive (priors stay densities of
+the parameters themselves) and starts from the values that the model has: hand in an earlier model
+for a warm start, a fresh one for a cold start.
 """
 
 from __future__ import annotations
@@ -21,20 +22,30 @@ from algorithms.parts.gp import Posterior, log_evidence
 from algorithms.parts.kernels import Model, gamma_priors, scikit_optimize
 from algorithms.parts.transforms import Units, population, sample
 
-EDGE = 1e-8  # a positive parameter without bounds of its own stays in [EDGE, 1/EDGE], where floats are safe
-MEMORY = 20  # past steps that L-BFGS-B keeps: about as many as there are parameters save a tenth of the steps
+# a positive parameter without bounds of its own stays in [EDGE, 1/EDGE], where floats are safe
+EDGE = 1e-8
+# past steps that L-BFGS-B keeps: about as many as there are parameters save a tenth of the steps
+MEMORY = 20
 
 
 @dataclass(frozen=True)
 class LBFGS:
-    """L-BFGS-B from the present values and from `restarts` uniform draws (of logarithms) between the bounds."""
+    """L-BFGS-B from the present values and from `restarts` uniform draws (of logarithms) between
+    the bounds.
+    """
 
     steps: int = 15_000  # SciPy's own limit
     restarts: int = 0
 
     def climb(self, target: Target, start: Array, rng: np.random.Generator) -> Array:
         """The best end of all climbs."""
-        run = partial(minimize, target.loss, jac=True, method="L-BFGS-B", bounds=Bounds(target.low, target.high))
+        run = partial(
+            minimize,
+            target.loss,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=Bounds(target.low, target.high),
+        )
         starts = [start] + [target.draw(rng) for _ in range(self.restarts)]
         ends = [run(theta, options={"maxiter": self.steps, "maxcor": MEMORY}) for theta in starts]
         return min(ends, key=lambda end: end.fun).x
@@ -42,7 +53,9 @@ class LBFGS:
 
 @dataclass(frozen=True)
 class Adam:
-    """A fixed number of Adam's steps (kingma2015adam) from the present values, kept between the bounds."""
+    """A fixed number of Adam's steps (kingma2015adam) from the present values, kept between the
+    bounds.
+    """
 
     rate: float
     steps: int
@@ -63,11 +76,19 @@ Method = LBFGS | Adam
 
 
 def fit(model: Model, X: Tensor, y: Tensor, method: Method, rng: np.random.Generator) -> Model:
-    """A copy of the model whose free parameters suit y (n,) at X (n, d). Raises ArithmeticError on what is not finite."""
+    """A copy of the model whose free parameters suit y (n,) at X (n, d).
+
+    Raises ArithmeticError on what is not finite.
+    """
     if not (torch.isfinite(X).all() and torch.isfinite(y).all()):
-        raise ArithmeticError("expected finite data, got inf or nan: look at what the problem returned")
+        raise ArithmeticError(
+            "expected finite data, got inf or nan: look at what the problem returned"
+        )
     if not model.free:
-        raise ValueError("expected a model with free parameters, got one whose parameters are all known: condition it as it is")
+        raise ValueError(
+            "expected a model with free parameters, got one whose parameters are all known:"
+            " condition it as it is"
+        )
     target = Target(copy.deepcopy(model), X, y)
     target.write(method.climb(target, target.read(), rng))
     target.model.requires_grad_(False)
@@ -75,21 +96,29 @@ def fit(model: Model, X: Tensor, y: Tensor, method: Method, rng: np.random.Gener
 
 
 class Target:
-    """Minus the log posterior density per observation, over one vector theta of all free parameters of its own model.
+    """Minus the log posterior density per observation, over one vector theta of all free parameters
+    of its own model.
 
-    theta (p,) holds the logarithm of what must be positive and the value of the rest, between low (p,) and high (p,).
+    theta (p,) holds the logarithm of what must be positive and the value of the rest, between low
+    (p,) and high (p,).
     """
 
     def __init__(self, model: Model, X: Tensor, y: Tensor) -> None:
         self.model, self.X, self.y = model, X, y
         self.parameters = [model.get_parameter(name).requires_grad_() for name in model.free]
         ranges = [_range(model, name) for name in model.free]
-        self.positive, self.low, self.high = (np.concatenate(column) for column in zip(*ranges, strict=True))
+        self.positive, self.low, self.high = (
+            np.concatenate(column) for column in zip(*ranges, strict=True)
+        )
 
     def read(self) -> Array:
         """theta of the model's present values."""
         values = torch.nn.utils.parameters_to_vector(self.parameters).detach().numpy()
-        return np.clip(np.where(self.positive, np.log(np.where(self.positive, values, 1.0)), values), self.low, self.high)
+        return np.clip(
+            np.where(self.positive, np.log(np.where(self.positive, values, 1.0)), values),
+            self.low,
+            self.high,
+        )
 
     def write(self, theta: Array) -> Array:
         """Give the model the values (p,) that theta stands for."""
@@ -108,21 +137,36 @@ class Target:
         values = self.write(theta)
         density = (log_evidence(self.model, self.X, self.y) + self.model.log_prior()) / len(self.y)
         if not torch.isfinite(density):
-            raise ArithmeticError(f"evidence {density.item()} at the parameters {values}: standardise y, or narrow their bounds")
+            raise ArithmeticError(
+                f"evidence {density.item()} at the parameters {values}: standardise y, or narrow"
+                " their bounds"
+            )
         slopes = torch.autograd.grad(density, self.parameters)
         slope = torch.nn.utils.parameters_to_vector(slopes).numpy()
         return -density.item(), -np.where(self.positive, values * slope, slope)
 
 
 def _range(model: Model, name: str) -> tuple[Array, Array, Array]:
-    """Whether a parameter must be positive, and the bounds of its logarithm or of itself, one entry for each element."""
+    """Whether a parameter must be positive, and the bounds of its logarithm or of itself, one entry
+    for each element.
+    """
     constraint, size = model.constraint_for_parameter_name(name), model.get_parameter(name).numel()
     if constraint is None:
         return np.zeros(size, dtype=bool), np.full(size, -np.inf), np.full(size, np.inf)
     if constraint.enforced:
-        raise ValueError(f"{name}: expected a constraint without a transform, which would make it another parameter")
-    low, high = (np.broadcast_to(bound.numpy(), size) for bound in (constraint.lower_bound, constraint.upper_bound))
-    return np.ones(size, dtype=bool), np.log(np.maximum(low, EDGE)), np.log(np.minimum(high, 1 / EDGE))
+        raise ValueError(
+            f"{name}: expected a constraint without a transform, which would make it another"
+            " parameter"
+        )
+    low, high = (
+        np.broadcast_to(bound.numpy(), size)
+        for bound in (constraint.lower_bound, constraint.upper_bound)
+    )
+    return (
+        np.ones(size, dtype=bool),
+        np.log(np.maximum(low, EDGE)),
+        np.log(np.minimum(high, 1 / EDGE)),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +179,9 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A library's default regression: its prior for d inputs, the units in which it sees y, how it fits."""
+    """A library's default regression: its prior for d inputs, the units in which it sees y, how it
+    fits.
+    """
 
     prior: Callable[[int], Model]
     standard: Callable[[Array], Units]
@@ -145,7 +191,9 @@ class Surrogate:
         """What y (n,) at x (n, d) teaches, from a cold start as the libraries have it."""
         units = self.standard(y)
         X, u = torch.from_numpy(x), torch.from_numpy(units(y))
-        return Fitted(units, Posterior.of(fit(self.prior(x.shape[1]), X, u, self.method, rng), X, u))
+        return Fitted(
+            units, Posterior.of(fit(self.prior(x.shape[1]), X, u, self.method, rng), X, u)
+        )
 
 
 SURROGATES = {

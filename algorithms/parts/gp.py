@@ -1,6 +1,8 @@
-"""Gaussian-process regression through one Cholesky factor: the evidence with its gradient, and a frozen posterior.
+"""Gaussian-process regression through one Cholesky factor: the evidence with its gradient, and a
+frozen posterior.
 
-Everything is a float64 tensor; means and variances are those of the latent f, without noise (rasmussen2006gaussian, Alg. 2.1).
+Everything is a float64 tensor; means and variances are those of the latent f, without noise
+(rasmussen2006gaussian, Alg. 2.1).
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ def log_evidence(model: Model, X: Tensor, y: Tensor) -> Tensor:
 
 
 class _GaussianLogDensity(torch.autograd.Function):
-    """ln N(r; 0, K + noise I) of r (n,), with the gradient over K that the factor of the value already holds."""
+    """ln N(r; 0, K + noise I) of r (n,), with the gradient over K that the factor of the value
+    already holds.
+    """
 
     @staticmethod
     def forward(ctx: FunctionCtx, r: Tensor, K: Tensor, noise: Tensor) -> Tensor:
@@ -39,13 +43,16 @@ class _GaussianLogDensity(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: BackwardCFunction, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         L, alpha = tuple(ctx.saved_tensors)
-        over_K = torch.cholesky_inverse(L).neg_().addr_(alpha, alpha).mul_(0.5 * gradient)  # (alpha alpha' - K^-1)/2
+        # (alpha alpha' - K^-1)/2
+        over_K = torch.cholesky_inverse(L).neg_().addr_(alpha, alpha).mul_(0.5 * gradient)
         return -gradient * alpha, over_K, over_K.trace()[None]
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """f given y (n,) at X (n, d): L (n, n) factors K + noise I, alpha (n,) = (K + noise I)^-1 (y - mean)."""
+    """f given y (n,) at X (n, d): L (n, n) factors K + noise I, alpha (n,) = (K + noise I)^-1 (y -
+    mean).
+    """
 
     model: Model
     X: Tensor
@@ -60,8 +67,16 @@ class Posterior:
 
     def extend(self, X: Tensor, y: Tensor) -> Posterior:
         """Condition on q more rows under the same parameters: O(n^2 q)."""
-        cross, corner = self.model.covariance(self.X, X), _noisy(self.model.covariance(X, X), self.model.noise)
-        return self._solved(self.model, torch.cat([self.X, X]), torch.cat([self.y, y]), append(self.L, cross, corner))
+        cross, corner = (
+            self.model.covariance(self.X, X),
+            _noisy(self.model.covariance(X, X), self.model.noise),
+        )
+        return self._solved(
+            self.model,
+            torch.cat([self.X, X]),
+            torch.cat([self.y, y]),
+            append(self.L, cross, corner),
+        )
 
     @classmethod
     def _solved(cls, model: Model, X: Tensor, y: Tensor, L: Tensor) -> Posterior:
@@ -121,7 +136,9 @@ class _Moments(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: BackwardCFunction, over_mean: Tensor, over_variance: Tensor) -> tuple[Tensor, None, None]:
+    def backward(
+        ctx: BackwardCFunction, over_mean: Tensor, over_variance: Tensor
+    ) -> tuple[Tensor, None, None]:
         L, alpha, V = tuple(ctx.saved_tensors)
         over_k = torch.linalg.solve_triangular(L.T, V, upper=True).mul_(2 * over_variance)
         return over_k.addr_(alpha, over_mean), None, None

@@ -1,9 +1,11 @@
-"""What noisy values tell about the gradients of Gaussian processes at one point, and what further values would tell.
+"""What noisy values tell about the gradients of Gaussian processes at one point, and what further
+values would tell.
 
-M processes with RBF kernels of their own are observed at the same inputs X (n, d). At x, with G = d/dx k(X, x) (n, d),
-H = (k(X, X) + noise I)^-1 and P = H G, the covariance of the gradient has the trace T = sum_j a/l_j^2 - sum(G o P). Values at
-b more points Z (b, d), whatever they turn out to be, take J = tr(U' V^-1 U) off it, where U = d/dx k(Z, x) - k(Z, X) P (b, d)
-and V = k(Z, Z) - k(Z, X) H k(X, Z) + noise I (b, b). One factorisation serves every x; rows are added by bordering.
+M processes with RBF kernels of their own are observed at the same inputs X (n, d). At x, with G =
+d/dx k(X, x) (n, d), H = (k(X, X) + noise I)^-1 and P = H G, the covariance of the gradient has the
+trace T = sum_j a/l_j^2 - sum(G o P). Values at b more points Z (b, d), whatever they turn out to
+be, take J = tr(U' V^-1 U) off it, where U = d/dx k(Z, x) - k(Z, X) P (b, d) and V = k(Z, Z) - k(Z,
+X) H k(X, Z) + noise I (b, b). One factorisation serves every x; rows are added by bordering.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from algorithms.parts.linalg import safe_cholesky
 
 @dataclass(frozen=True, eq=False)
 class Kernels:
-    """a exp(-sum_j ((x_j - x'_j)/l_j)^2 / 2) for each of M processes, and the variance of the noise in its values."""
+    """a exp(-sum_j ((x_j - x'_j)/l_j)^2 / 2) for each of M processes, and the variance of the noise
+    in its values.
+    """
 
     lengthscale: Array  # l (M, d)
     outputscale: Array  # a (M,)
@@ -54,9 +58,12 @@ class Design:
     def of(cls, kernels: Kernels, X: Array) -> Design:
         """Factorises: O(M n^3)."""
         unit = np.eye(len(X))
-        middle = X.mean(0) if len(X) else 0.0  # small numbers lose fewer digits in squared distances
+        # small numbers lose fewer digits in squared distances
+        middle = X.mean(0) if len(X) else 0.0
         K = kernels(X - middle, X - middle) + kernels.noise[:, None, None] * unit
-        return cls(kernels, X, np.stack([cho_solve((safe_cholesky(each), True), unit) for each in K]))
+        return cls(
+            kernels, X, np.stack([cho_solve((safe_cholesky(each), True), unit) for each in K])
+        )
 
     def at(self, x: Array) -> GradientInformation:
         """What values at X tell about the gradients at x (d,): O(M n^2 d)."""
@@ -81,15 +88,19 @@ class GradientInformation:
     trace: Array  # T (M,)
 
     def means(self, r: Array) -> tuple[Array, Array]:
-        """Posterior means at x (M,) and their gradients (M, d), from values less prior means r (n, M)."""
+        """Posterior means at x (M,) and their gradients (M, d), from values less prior means r (n,
+        M).
+        """
         r = r.T[:, :, None]  # (M, n, 1)
         return (self.k[:, None, :] @ self.H @ r)[:, 0, 0], (self.P.swapaxes(1, 2) @ r)[:, :, 0]
 
     def reduction(self, Z: Array) -> tuple[Array, Array]:
-        """J of each of s batches Z (s, b, d), shape (M, s), and its derivatives (M, s, b, d): O(M s b n (n + 4 d)).
+        """J of each of s batches Z (s, b, d), shape (M, s), and its derivatives (M, s, b, d): O(M s
+        b n (n + 4 d)).
 
-        With W = V^-1 U, A = W W', C = k(Z, X) H, q = k(Z, X) o (W P' - A C) and B = A o k(Z, Z), the derivative over the row z
-        of Z is 2/l^2 times k(x, z) (w - (w . (z-x)/l^2) (z-x)) + sum_i q_i (z - X_i) + sum_j B_j (z - Z_j).
+        With W = V^-1 U, A = W W', C = k(Z, X) H, q = k(Z, X) o (W P' - A C) and B = A o k(Z, Z),
+        the derivative over the row z of Z is 2/l^2 times k(x, z) (w - (w . (z-x)/l^2) (z-x)) +
+        sum_i q_i (z - X_i) + sum_j B_j (z - Z_j).
         """
         new = self._beside(Z)
         R = Z - self.x  # (s, b, d)

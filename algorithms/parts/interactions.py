@@ -1,6 +1,8 @@
-"""Additive models whose decompositions are sampled: Metropolis-Hastings over partitions of the variables (gardner2017additive).
+"""Additive models whose decompositions are sampled: Metropolis-Hastings over partitions of the
+variables (gardner2017additive).
 
-bardou2024dumbo, App. B; hoang2018dechbo does the same. A decomposition is judged by the evidence of its fitted model.
+bardou2024dumbo, App. B; hoang2018dechbo does the same. A decomposition is judged by the evidence of
+its fitted model.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ STARTS = {"first-values": False, "inherited": True}
 
 @dataclass(frozen=True)
 class Fits:
-    """How scales are fitted: first values, Adam's steps for a model seen before and for a new one, and where a new one starts."""
+    """How scales are fitted: first values, Adam's steps for a model seen before and for a new one,
+    and where a new one starts.
+    """
 
     outputscale: float
     lengthscale: float
@@ -41,23 +45,51 @@ class Fits:
     def first(self, factors: Sequence[Factor]) -> Kernel:
         """The scales that every factor starts with."""
         return equal_kernel(
-            len(factors), outputscale=self.outputscale, lengthscale=self.lengthscale, noise=self.noise
-        )  # fmt: skip
+            len(factors),
+            outputscale=self.outputscale,
+            lengthscale=self.lengthscale,
+            noise=self.noise,
+        )
 
-    def again(self, distances: Distances, factors: Sequence[Factor], y: Array, kernel: Kernel) -> Solved:
+    def again(
+        self, distances: Distances, factors: Sequence[Factor], y: Array, kernel: Kernel
+    ) -> Solved:
         """A model seen before, given y (n,) now, from the scales that it had."""
-        return fit(distances, factors, y, kernel, least_noise=self.least_noise, steps=self.steps, rate=self.rate)
+        return fit(
+            distances,
+            factors,
+            y,
+            kernel,
+            least_noise=self.least_noise,
+            steps=self.steps,
+            rate=self.rate,
+        )
 
-    def anew(self, distances: Distances, factors: Sequence[Factor], y: Array, near: Model | None = None) -> Solved:
+    def anew(
+        self, distances: Distances, factors: Sequence[Factor], y: Array, near: Model | None = None
+    ) -> Solved:
         """A new model, from the first values or from what it inherits of a near one."""
         kernel = inherited(factors, near) if near and STARTS[self.start] else self.first(factors)
-        return fit(distances, factors, y, kernel, least_noise=self.least_noise, steps=self.new_steps, rate=self.rate)
+        return fit(
+            distances,
+            factors,
+            y,
+            kernel,
+            least_noise=self.least_noise,
+            steps=self.new_steps,
+            rate=self.rate,
+        )
 
 
 def inherited(factors: Sequence[Factor], near: Model) -> Kernel:
-    """Scales of factors of a partition from those of another: variances go with the variables, length-scales are averaged."""
+    """Scales of factors of a partition from those of another: variances go with the variables,
+    length-scales are averaged.
+    """
     others, kernel = near[0], near[1].kernel
-    overlap = np.array([[len(set(factor) & set(other)) for other in others] for factor in factors], dtype=np.float64)
+    overlap = np.array(
+        [[len(set(factor) & set(other)) for other in others] for factor in factors],
+        dtype=np.float64,
+    )
     outputscale = (overlap / [len(other) for other in others]) @ kernel.outputscale
     lengthscale = (overlap @ kernel.lengthscale) / overlap.sum(1)
     return Kernel(outputscale, lengthscale, kernel.noise)
@@ -65,7 +97,9 @@ def inherited(factors: Sequence[Factor], near: Model) -> Kernel:
 
 @dataclass(frozen=True)
 class Chain:
-    """Where the Metropolis chain stands: the last decomposition with its scales, and the rules by which it moves."""
+    """Where the Metropolis chain stands: the last decomposition with its scales, and the rules by
+    which it moves.
+    """
 
     decomposition: Decomposition
     kernel: Kernel
@@ -75,8 +109,19 @@ class Chain:
     acceptance: str
 
     @classmethod
-    def begin(cls, d: int, rng: np.random.Generator, fits: Fits, *, largest: float, split: str, acceptance: str) -> Chain:
-        """At one factor of all d variables, or at a random partition where that is larger than allowed."""
+    def begin(
+        cls,
+        d: int,
+        rng: np.random.Generator,
+        fits: Fits,
+        *,
+        largest: float,
+        split: str,
+        acceptance: str,
+    ) -> Chain:
+        """At one factor of all d variables, or at a random partition where that is larger than
+        allowed.
+        """
         chosen(ACCEPTANCES, acceptance, "acceptance")
         if not largest >= 1:
             raise ValueError(f"largest_factor: expected at least 1 variable, got {largest}")
@@ -84,15 +129,22 @@ class Chain:
         first = whole(d) if most == d else random_partition(rng, d, largest=most)
         return cls(first, fits.first(first), fits, most, split, acceptance)
 
-    def sample(self, distances: Distances, y: Array, rng: np.random.Generator, *, count: int) -> tuple[list[Model], Chain]:
-        """The present decomposition and count - 1 Metropolis steps from it, each a model of y (n,); and where the chain ends."""
+    def sample(
+        self, distances: Distances, y: Array, rng: np.random.Generator, *, count: int
+    ) -> tuple[list[Model], Chain]:
+        """The present decomposition and count - 1 Metropolis steps from it, each a model of y (n,);
+        and where the chain ends.
+        """
         model = self.decomposition, self.fits.again(distances, self.decomposition, y, self.kernel)
         found: list[Model] = [model]
         share = 1 / len(y) if ACCEPTANCES[self.acceptance] else 1.0
         while len(found) < count:
             proposal = propose(rng, model[0], largest=self.largest, split=self.split)
             if proposal is not None:
-                new = proposal.decomposition, self.fits.anew(distances, proposal.decomposition, y, model)
+                new = (
+                    proposal.decomposition,
+                    self.fits.anew(distances, proposal.decomposition, y, model),
+                )
                 gain = share * (new[1].log_evidence - model[1].log_evidence)
                 if accepts(rng, gain, proposal.log_ratio):
                     model = new
@@ -101,8 +153,17 @@ class Chain:
 
 
 def random_models(
-    distances: Distances, y: Array, rng: np.random.Generator, fits: Fits, *, d: int, largest: float, count: int
-) -> list[Model]:  # fmt: skip
-    """`count` models of independent random partitions, fitted from the first values (ziomek2023random)."""
+    distances: Distances,
+    y: Array,
+    rng: np.random.Generator,
+    fits: Fits,
+    *,
+    d: int,
+    largest: float,
+    count: int,
+) -> list[Model]:
+    """`count` models of independent random partitions, fitted from the first values
+    (ziomek2023random).
+    """
     drawn = [random_partition(rng, d, largest=int(min(largest, d))) for _ in range(count)]
     return [(decomposition, fits.anew(distances, decomposition, y)) for decomposition in drawn]

@@ -1,7 +1,9 @@
-"""Gaussian-process models y = mean + f(x) + noise, f ~ GP(0, kernel): GPyTorch modules (gardner2018gpytorch) by name.
+"""Gaussian-process models y = mean + f(x) + noise, f ~ GP(0, kernel): GPyTorch modules
+(gardner2018gpytorch) by name.
 
-A parameter is stored as the value that it stands for, without a softplus in between: its constraint says where it may lie, and
-`fitting` takes logarithms. A parameter that a builder freezes (`requires_grad_(False)`) is known; the others are free.
+A parameter is stored as the value that it stands for, without a softplus in between: its constraint
+says where it may lie, and `fitting` takes logarithms. A parameter that a builder freezes
+(`requires_grad_(False)`) is known; the others are free.
 """
 
 from __future__ import annotations
@@ -23,13 +25,17 @@ Range = Sequence[float]  # least, first and largest value of a parameter
 
 
 class Matern52(MaternKernel):
-    """GPyTorch's Matern-5/2 with the derivative over squared distances in closed form: faster, once differentiable."""
+    """GPyTorch's Matern-5/2 with the derivative over squared distances in closed form: faster, once
+    differentiable.
+    """
 
     def __init__(self, **parameters: object) -> None:
         super().__init__(nu=2.5, **parameters)
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **parameters: object) -> Tensor:
-        """Covariance (a, b) of points x1 (a, d) and x2 (b, d), or their variance; other pairs and batches go GPyTorch's way."""
+        """Covariance (a, b) of points x1 (a, d) and x2 (b, d), or their variance; other pairs and
+        batches go GPyTorch's way.
+        """
         if diag and torch.equal(x1, x2):
             return x1.new_ones(x1.shape[:-1])
         if diag or x1.dim() > 2:
@@ -42,7 +48,8 @@ class _Matern52(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: FunctionCtx, A: Tensor, B: Tensor) -> Tensor:
-        # From differences: |a|^2 + |b|^2 - 2 a'b loses every digit where a tiny length-scale divides coordinates that agree.
+        # From differences: |a|^2 + |b|^2 - 2 a'b loses every digit where a tiny length-scale
+        # divides coordinates that agree.
         distance = torch.cdist(A, B, compute_mode="donot_use_mm_for_euclid_dist")
         square, r = distance.square(), distance.mul_(sqrt(5))
         decay = r.neg().exp_()
@@ -59,13 +66,18 @@ class _Matern52(torch.autograd.Function):
 
 
 class Model(gpytorch.Module):
-    """Mean, kernel and likelihood with their priors. Read only, but for the copy that `fit` works on."""
+    """Mean, kernel and likelihood with their priors.
+
+    Read only, but for the copy that `fit` works on.
+    """
 
     def __init__(self, mean: Mean, kernel: Kernel, likelihood: GaussianLikelihood) -> None:
         super().__init__()
         self.mean, self.kernel, self.likelihood = mean, kernel, likelihood
         self.double()
-        self.free = tuple(name for name, parameter in self.named_parameters() if parameter.requires_grad)
+        self.free = tuple(
+            name for name, parameter in self.named_parameters() if parameter.requires_grad
+        )
         self.priors = [(module, prior, value) for _, module, prior, value, _ in self.named_priors()]
         self.requires_grad_(False)  # gradients over inputs need none over parameters
 
@@ -90,7 +102,9 @@ class Model(gpytorch.Module):
 
 
 def gamma_priors(d: int) -> Model:
-    """BoTorch's default until 2024 (balandat2020botorch): Matern-5/2, one length-scale per input, Gamma priors."""
+    """BoTorch's default until 2024 (balandat2020botorch): Matern-5/2, one length-scale per input,
+    Gamma priors.
+    """
     kernel = ScaleKernel(
         Matern52(
             ard_num_dims=d,
@@ -103,16 +117,28 @@ def gamma_priors(d: int) -> Model:
     noise = _gamma(1.1, 0.05)
     start = (noise.concentration - 1) / noise.rate  # the mode of its prior
     constraint = GreaterThan(1e-4, transform=None, initial_value=start)
-    return Model(ConstantMean(), kernel, GaussianLikelihood(noise_prior=noise, noise_constraint=constraint))
+    return Model(
+        ConstantMean(), kernel, GaussianLikelihood(noise_prior=noise, noise_constraint=constraint)
+    )
 
 
 def scikit_optimize(d: int) -> Model:
-    """scikit-optimize's default (head2021skopt): Matern-5/2, one length-scale per input, wide bounds and no priors."""
-    return _matern(ZeroMean(), d, lengthscale=(0.01, 1.0, 100.0), outputscale=(0.01, 1.0, 1000.0), noise=(1e-5, 1.0, 1e5))
+    """scikit-optimize's default (head2021skopt): Matern-5/2, one length-scale per input, wide
+    bounds and no priors.
+    """
+    return _matern(
+        ZeroMean(),
+        d,
+        lengthscale=(0.01, 1.0, 100.0),
+        outputscale=(0.01, 1.0, 1000.0),
+        noise=(1e-5, 1.0, 1e5),
+    )
 
 
 def bounded(d: int, *, lengthscale: Range, outputscale: Range, noise: Range) -> Model:
-    """Matern-5/2, one length-scale per input, constant mean, bounds in place of priors: the shape of TuRBO's model."""
+    """Matern-5/2, one length-scale per input, constant mean, bounds in place of priors: the shape
+    of TuRBO's model.
+    """
     return _matern(ConstantMean(), d, lengthscale=lengthscale, outputscale=outputscale, noise=noise)
 
 
@@ -125,9 +151,13 @@ def _matern(mean: Mean, d: int, *, lengthscale: Range, outputscale: Range, noise
 def _within(values: Range) -> Interval:
     low, start, high = values
     if not 0 <= low <= start <= high:
-        raise ValueError(f"expected 0 <= least <= first <= largest value, got {low}, {start}, {high}")
+        raise ValueError(
+            f"expected 0 <= least <= first <= largest value, got {low}, {start}, {high}"
+        )
     return Interval(low, high, transform=None, initial_value=start)
 
 
 def _gamma(concentration: float, rate: float) -> GammaPrior:
-    return GammaPrior(torch.tensor(concentration, dtype=torch.float64), torch.tensor(rate, dtype=torch.float64))
+    return GammaPrior(
+        torch.tensor(concentration, dtype=torch.float64), torch.tensor(rate, dtype=torch.float64)
+    )

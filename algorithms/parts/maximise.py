@@ -1,9 +1,11 @@
-"""Maximum of a function of points in the unit cube over a region: score many candidates, climb from the best few.
+"""Maximum of a function of points in the unit cube over a region: score many candidates, climb from
+the best few.
 
-The climbs advance in lockstep, one batched evaluation for all of them per round, but are otherwise independent: each has its own
-quasi-Newton matrix, its own step length and its own end, as if each had been climbed alone (scikit-optimize does that; BoTorch
-runs one L-BFGS over the sum of all starts). A region is affine, so that a box, some coordinates with the others fixed and a line
-are one thing.
+The climbs advance in lockstep, one batched evaluation for all of them per round, but are otherwise
+independent: each has its own quasi-Newton matrix, its own step length and its own end, as if each
+had been climbed alone (scikit-optimize does that; BoTorch runs one L-BFGS over the sum of all
+starts). A region is affine, so that a box, some coordinates with the others fixed and a line are
+one thing.
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ from torch import Tensor
 from algorithms.api import Array
 from algorithms.parts.sampling import sobol
 
-Function = Callable[[Tensor], Tensor]  # points (q, d) -> values (q,), each of its own row alone, differentiable
+# points (q, d) -> values (q,), each of its own row alone, differentiable
+Function = Callable[[Tensor], Tensor]
 
 ARMIJO = 1e-4  # share of the predicted gain that a step must reach
 FLAT = 1e-5  # a climb ends where no slope into the region is steeper ...
-LEVEL = 2.2e-9  # ... or where a step gains a smaller share of max(|value|, 1): both as in SciPy's L-BFGS-B
+# ... or where a step gains a smaller share of max(|value|, 1): both as in SciPy's L-BFGS-B
+LEVEL = 2.2e-9
 
 SHORT = 1e-9  # a climb ends where a refused step was no longer than this
 TINY = 1e-300
@@ -31,7 +35,9 @@ TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """All points origin + u axes (d,) of the unit cube with low <= u <= high, where axes is (p, d)."""
+    """All points origin + u axes (d,) of the unit cube with low <= u <= high, where axes is (p,
+    d).
+    """
 
     low: Array
     high: Array
@@ -65,38 +71,50 @@ def line(x: Array, direction: Array) -> Region:
     if not moving.any():
         raise ValueError("expected a direction, got zeros")
     ends = (np.array([[0.0], [1.0]]) - x[moving]) / direction[moving]  # t at both faces
-    return Region(ends.min(0).max(keepdims=True), ends.max(0).min(keepdims=True), x, direction[None])
+    return Region(
+        ends.min(0).max(keepdims=True), ends.max(0).min(keepdims=True), x, direction[None]
+    )
 
 
-def maximise(f: Function, region: Region, rng: np.random.Generator, *, raw: int, starts: int, steps: int) -> tuple[Array, float]:
+def maximise(
+    f: Function, region: Region, rng: np.random.Generator, *, raw: int, starts: int, steps: int
+) -> tuple[Array, float]:
     """The best point (d,) found and its value, from `raw` Sobol candidates."""
     u = region.low + (region.high - region.low) * sobol(rng, raw, len(region.low))
     return climb_best(f, region, u, starts=starts, steps=steps)
 
 
-def climb_best(f: Function, region: Region, u: Array, *, starts: int, steps: int) -> tuple[Array, float]:
-    """The best point (d,) found and its value, from candidates u (k, p) in the coordinates of the region."""
+def climb_best(
+    f: Function, region: Region, u: Array, *, starts: int, steps: int
+) -> tuple[Array, float]:
+    """The best point (d,) found and its value, from candidates u (k, p) in the coordinates of the
+    region.
+    """
     with torch.no_grad():
         values = f(torch.from_numpy(region.points(u))).numpy()
     finite = np.flatnonzero(np.isfinite(values))
     if len(finite) == 0:
-        raise ArithmeticError(f"the function is finite at none of {len(u)} candidates: look at the model behind it")
+        raise ArithmeticError(
+            f"the function is finite at none of {len(u)} candidates: look at the model behind it"
+        )
     best = finite[np.argsort(-values[finite], kind="stable")[:starts]]
     ends, values = climb(f, region, u[best], steps=steps)
     return region.points(ends)[np.argmax(values)], float(values.max())
 
 
 def climb(f: Function, region: Region, u: Array, *, steps: int) -> tuple[Array, Array]:
-    """Local maxima (s, p) and their values (s,) from starts u (s, p): projected BFGS, at most `steps` rounds.
+    """Local maxima (s, p) and their values (s,) from starts u (s, p): projected BFGS, at most
+    `steps` rounds.
 
-    A round tries one step from every start that has not ended. A step that gains enough is taken, and teaches the start's matrix
-    H (p, p), inverse curvature, what it met; one that does not is shortened. Coordinates that lie on a bound and would leave are
-    not free to move.
+    A round tries one step from every start that has not ended. A step that gains enough is taken,
+    and teaches the start's matrix H (p, p), inverse curvature, what it met; one that does not is
+    shortened. Coordinates that lie on a bound and would leave are not free to move.
     """
     u = u.copy()
     value, slope = _with_slope(f, region, u)  # (s,), (s, p)
     free = _free(region, u, slope)
-    H = np.eye(u.shape[1]) / np.maximum(np.linalg.norm(slope, axis=1), TINY)[:, None, None]  # (s, p, p): first steps of length 1
+    # (s, p, p): first steps of length 1
+    H = np.eye(u.shape[1]) / np.maximum(np.linalg.norm(slope, axis=1), TINY)[:, None, None]
     length, untaught = np.ones(len(u)), np.ones(len(u), dtype=bool)
     going = _steepest(slope, free) > FLAT
     for _ in range(steps):
@@ -107,13 +125,26 @@ def climb(f: Function, region: Region, u: Array, *, steps: int) -> tuple[Array, 
         trial = np.clip(u[i] + length[i, None] * ahead, region.low, region.high)
         move = trial - u[i]
         new, steep = _with_slope(f, region, trial)
-        hoped, gained = np.maximum((slope[i] * move).sum(1), 0.0), np.nan_to_num(new - value[i], nan=-np.inf)
+        hoped, gained = (
+            np.maximum((slope[i] * move).sum(1), 0.0),
+            np.nan_to_num(new - value[i], nan=-np.inf),
+        )
         taken = gained >= ARMIJO * hoped
-        going[i] = np.where(taken, gained > LEVEL * np.maximum(np.abs(new), 1.0), np.abs(move).max(1) > SHORT)
+        going[i] = np.where(
+            taken, gained > LEVEL * np.maximum(np.abs(new), 1.0), np.abs(move).max(1) > SHORT
+        )
         short, full = i[~taken], i[taken]
-        length[short] *= np.clip(hoped / (2 * (hoped - gained + TINY)), 0.1, 0.5)[~taken]  # the top of a parabola through both
-        H[full], untaught[full] = _taught(H[full], untaught[full], move[taken], slope[full] - steep[taken])
-        u[full], value[full], slope[full], length[full] = trial[taken], new[taken], steep[taken], 1.0
+        # the top of a parabola through both
+        length[short] *= np.clip(hoped / (2 * (hoped - gained + TINY)), 0.1, 0.5)[~taken]
+        H[full], untaught[full] = _taught(
+            H[full], untaught[full], move[taken], slope[full] - steep[taken]
+        )
+        u[full], value[full], slope[full], length[full] = (
+            trial[taken],
+            new[taken],
+            steep[taken],
+            1.0,
+        )
         free[full] = _free(region, u[full], slope[full])
         going[full] &= _steepest(slope[full], free[full]) > FLAT
     return u, value
@@ -141,8 +172,11 @@ def _times(H: Array, vectors: Array) -> Array:
     return (H @ vectors[:, :, None])[:, :, 0]
 
 
-def _taught(H: Array, untaught: NDArray[np.bool_], move: Array, bend: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """The BFGS update of H (s, p, p) after steps `move` (s, p) along which the slope fell by `bend` (s, p).
+def _taught(
+    H: Array, untaught: NDArray[np.bool_], move: Array, bend: Array
+) -> tuple[Array, NDArray[np.bool_]]:
+    """The BFGS update of H (s, p, p) after steps `move` (s, p) along which the slope fell by `bend`
+    (s, p).
 
     Where the slope rose instead, the function is convex there and H keeps what it knew.
     """
@@ -154,5 +188,9 @@ def _taught(H: Array, untaught: NDArray[np.bool_], move: Array, bend: Array) -> 
     Hb = _times(H, bend)
     cross = Hb[:, :, None] * move[:, None, :]
     scale = (c + (bend * Hb).sum(1)) / c**2
-    new = H + scale[:, None, None] * (move[:, :, None] * move[:, None, :]) - (cross + cross.transpose(0, 2, 1)) / c[:, None, None]
+    new = (
+        H
+        + scale[:, None, None] * (move[:, :, None] * move[:, None, :])
+        - (cross + cross.transpose(0, 2, 1)) / c[:, None, None]
+    )
     return np.where(concave[:, None, None], new, H), untaught & ~concave

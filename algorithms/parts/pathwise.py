@@ -1,9 +1,11 @@
-"""Draws of a posterior as functions, by Matheron's rule: a draw of the prior, corrected by what it says wrongly at the data.
+"""Draws of a posterior as functions, by Matheron's rule: a draw of the prior, corrected by what it
+says wrongly at the data.
 
-f(x) = m(x) + h(x) + k(x, X) (K + noise I)^-1 (y - m(X) - h(X) - e) with h from the prior and e from the noise
-(wilson2020pathwise). Here h is a sum of random features (rahimi2007random) of an RBF kernel: given those, the covariance of
-h is k up to an error of order 1/sqrt(features); on average over them all first and second moments of f are exact. q points
-cost O(q (n + features) (d + count)), where a joint Cholesky factor costs O(q^3).
+f(x) = m(x) + h(x) + k(x, X) (K + noise I)^-1 (y - m(X) - h(X) - e) with h from the prior and e from
+the noise (wilson2020pathwise). Here h is a sum of random features (rahimi2007random) of an RBF
+kernel: given those, the covariance of h is k up to an error of order 1/sqrt(features); on average
+over them all first and second moments of f are exact. q points cost O(q (n + features) (d +
+count)), where a joint Cholesky factor costs O(q^3).
 """
 
 from __future__ import annotations
@@ -30,15 +32,24 @@ class Paths:
     correction: Tensor  # (K + noise I)^-1 (y - m(X) - h(X) - e) (n, count)
 
     @classmethod
-    def of(cls, posterior: Posterior, rng: np.random.Generator, *, count: int, features: int) -> Paths:
-        """Draw them; `features` counts sines and cosines, and a kernel that is no RBF kernel is refused."""
+    def of(
+        cls, posterior: Posterior, rng: np.random.Generator, *, count: int, features: int
+    ) -> Paths:
+        """Draw them; `features` counts sines and cosines, and a kernel that is no RBF kernel is
+        refused.
+        """
         kernel, n = posterior.model.kernel, len(posterior.X)
         if not isinstance(kernel.base_kernel, RBFKernel):
-            raise TypeError(f"expected an RBF kernel, got {type(kernel.base_kernel).__name__}: draw by the factor instead")
+            raise TypeError(
+                f"expected an RBF kernel, got {type(kernel.base_kernel).__name__}: draw by the"
+                " factor instead"
+            )
         F = features // 2
         normal = torch.from_numpy(rng.standard_normal((F, posterior.X.shape[1])))
         frequencies = normal / kernel.base_kernel.lengthscale
-        cosines, sines = (kernel.outputscale / F).sqrt() * torch.from_numpy(rng.standard_normal((2, F, count)))
+        cosines, sines = (kernel.outputscale / F).sqrt() * torch.from_numpy(
+            rng.standard_normal((2, F, count))
+        )
         noise = posterior.model.noise.sqrt() * torch.from_numpy(rng.standard_normal((n, count)))
         wrong = _prior(frequencies, cosines, sines, posterior.X) + noise
         correction = posterior.alpha[:, None] - torch.cholesky_solve(wrong, posterior.L)
@@ -51,12 +62,16 @@ class Paths:
         return (f + model.covariance(X, self.posterior.X) @ self.correction).T + model.mean(X)
 
 
-def by_paths(posterior: Posterior, X: Tensor, rng: np.random.Generator, *, count: int, features: int) -> Array:
+def by_paths(
+    posterior: Posterior, X: Tensor, rng: np.random.Generator, *, count: int, features: int
+) -> Array:
     """Joint draws (count, q) of f at X (q, d)."""
     return Paths.of(posterior, rng, count=count, features=features)(X).numpy()
 
 
-def by_factor(posterior: Posterior, X: Tensor, rng: np.random.Generator, *, count: int, features: int) -> Array:
+def by_factor(
+    posterior: Posterior, X: Tensor, rng: np.random.Generator, *, count: int, features: int
+) -> Array:
     """The same from the joint covariance, without an approximation: O(q^3)."""
     return posterior.sample(X, rng, count=count)
 

@@ -1,4 +1,6 @@
-"""An RBF kernel with priors on its parameters, to be fitted under noise that is known (gardner2018gpytorch)."""
+"""An RBF kernel with priors on its parameters, to be fitted under noise that is known
+(gardner2018gpytorch).
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,32 @@ from gpytorch.priors import GammaPrior, NormalPrior
 from algorithms.parts.kernels import Model
 
 
-def isotropic(*, lengthscale: float, outputscale: float, noise: float, gamma: Sequence[float], normal: Sequence[float]) -> Model:
-    """a exp(-|x - x'|^2/(2 l^2)) and mean zero, from first values of l and a; `noise` is a variance and stays.
+def isotropic(
+    *,
+    lengthscale: float,
+    outputscale: float,
+    noise: float,
+    gamma: Sequence[float],
+    normal: Sequence[float],
+) -> Model:
+    """a exp(-|x - x'|^2/(2 l^2)) and mean zero, from first values of l and a; `noise` is a variance
+    and stays.
 
-    Prior of l: Gamma of this concentration and rate. Prior of a: normal of this mean and standard deviation.
+    Prior of l: Gamma of this concentration and rate. Prior of a: normal of this mean and standard
+    deviation.
     """
-    rbf = RBFKernel(lengthscale_prior=GammaPrior(*_double(gamma)), lengthscale_constraint=_positive())
-    kernel = ScaleKernel(rbf, outputscale_prior=NormalPrior(*_double(normal)), outputscale_constraint=_positive())
+    rbf = RBFKernel(
+        lengthscale_prior=GammaPrior(*_double(gamma)), lengthscale_constraint=_positive()
+    )
+    kernel = ScaleKernel(
+        rbf, outputscale_prior=NormalPrior(*_double(normal)), outputscale_constraint=_positive()
+    )
     model = Model(ZeroMean(), kernel, _known_noise())
-    rbf.lengthscale, kernel.outputscale, model.likelihood.noise = _double([lengthscale]), _double(outputscale), _double([noise])
+    rbf.lengthscale, kernel.outputscale, model.likelihood.noise = (
+        _double([lengthscale]),
+        _double(outputscale),
+        _double([noise]),
+    )
     return model
 
 

@@ -1,12 +1,15 @@
-"""Gaussian processes under the SAAS prior, their parameters drawn by NUTS in JAX (eriksson2021saasbo; phan2019numpyro).
+"""Gaussian processes under the SAAS prior, their parameters drawn by NUTS in JAX
+(eriksson2021saasbo; phan2019numpyro).
 
-k(a, b) = variance * corr(sum_i tau rho_i (a_i - b_i)^2) with tau ~ HalfCauchy(alpha), rho_i ~ HalfCauchy(1): unless data insist,
-most inputs hardly matter. A constant mean, where a prior has one, is integrated out. The sampler moves in logarithms: z (p,) is
-ln variance, ln tau, ln rho_1..d and, where it is learned, ln of the noise above its least value.
+k(a, b) = variance * corr(sum_i tau rho_i (a_i - b_i)^2) with tau ~ HalfCauchy(alpha), rho_i ~
+HalfCauchy(1): unless data insist, most inputs hardly matter. A constant mean, where a prior has
+one, is integrated out. The sampler moves in logarithms: z (p,) is ln variance, ln tau, ln rho_1..d
+and, where it is learned, ln of the noise above its least value.
 
-Data are padded to blocks of rows, so that one compiled program serves until the block is full; JAX keeps programs by the value of
-the settings, and samplers that agree share them. Importing this module switches JAX to float64, to the CPU and, unless JAX has
-computed before, to one thread: NPROC is what sizes its pool, the flags of XLA do not.
+Data are padded to blocks of rows, so that one compiled program serves until the block is full; JAX
+keeps programs by the value of the settings, and samplers that agree share them. Importing this
+module switches JAX to float64, to the CPU and, unless JAX has computed before, to one thread: NPROC
+is what sizes its pool, the flags of XLA do not.
 
 Paper -> here:  sigma_k^2 -> variance,  rho_i -> tau rho_i,  sigma^2 -> noise
 """
@@ -34,7 +37,9 @@ from algorithms.api import Array
 numpyro.enable_x64()
 numpyro.set_platform("cpu")
 
-EAGER = 10.0  # NumPyro's search for a step pulls towards so many times the first one: right where nothing is known
+# NumPyro's search for a step pulls towards so many times the first one: right where nothing is
+# known
+EAGER = 10.0
 
 
 @jax.custom_jvp
@@ -60,7 +65,9 @@ KERNELS: dict[str, Callable[[jax.Array], jax.Array]] = {"matern": matern, "rbf":
 
 @dataclass(frozen=True)
 class Prior:
-    """Densities of variance and noise, and the variance of the constant mean, in standardised units."""
+    """Densities of variance and noise, and the variance of the constant mean, in standardised
+    units.
+    """
 
     variance: dist.Distribution
     noise: dist.Distribution
@@ -68,14 +75,20 @@ class Prior:
 
 
 PRIORS = {
-    "official": Prior(dist.LogNormal(0.0, 10.0), dist.LogNormal(0.0, 10.0), 0.0),  # the paper's and its authors' code's
-    "botorch": Prior(dist.Gamma(2.0, 0.15), dist.Gamma(0.9, 10.0), 1.0),  # SaasFullyBayesianSingleTaskGP (balandat2020botorch)
+    "official": Prior(
+        dist.LogNormal(0.0, 10.0), dist.LogNormal(0.0, 10.0), 0.0
+    ),  # the paper's and its authors' code's
+    "botorch": Prior(
+        dist.Gamma(2.0, 0.15), dist.Gamma(0.9, 10.0), 1.0
+    ),  # SaasFullyBayesianSingleTaskGP (balandat2020botorch)
 }
 
 
 @jax.custom_vjp
 def log_gaussian(K: jax.Array, y: jax.Array) -> jax.Array:
-    """ln N(y; 0, K) but for its constant, of y (n,); the gradient over K reuses the factor of the value."""
+    """ln N(y; 0, K) but for its constant, of y (n,); the gradient over K reuses the factor of the
+    value.
+    """
     return _factored(K, y)[0]
 
 
@@ -96,7 +109,9 @@ log_gaussian.defvjp(_factored, _slopes)
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Parameters of s Gaussian processes: variance and noise (s,), inverse squared length-scales (s, d), variance of the mean."""
+    """Parameters of s Gaussian processes: variance and noise (s,), inverse squared length-scales
+    (s, d), variance of the mean.
+    """
 
     variance: Array
     weights: Array
@@ -106,7 +121,9 @@ class Draws:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Where a sampler stands: its last z (p,), step and inverse mass, (p,) or (p, p); and how its last run went."""
+    """Where a sampler stands: its last z (p,), step and inverse mass, (p,) or (p, p); and how its
+    last run went.
+    """
 
     z: Array
     step: float
@@ -118,7 +135,9 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class Padded:
-    """Data in N >= n rows: squared differences of inputs (N N, d), y (N,), and 1 in mask (N,) for each row that counts."""
+    """Data in N >= n rows: squared differences of inputs (N N, d), y (N,), and 1 in mask (N,) for
+    each row that counts.
+    """
 
     squares: Array
     y: Array
@@ -131,14 +150,20 @@ class Padded:
         rows = -(-n // block) * block
         X = np.concatenate([x, np.zeros((rows - n, d))])
         squares = np.square(X[:, None] - X).reshape(-1, d)
-        return cls(squares, np.concatenate([y, np.zeros(rows - n)]), (np.arange(rows) < n).astype(np.float64))
+        return cls(
+            squares,
+            np.concatenate([y, np.zeros(rows - n)]),
+            (np.arange(rows) < n).astype(np.float64),
+        )
 
 
 @dataclass(frozen=True)
 class Sampler:
-    """NUTS (hoffman2014nuts) on the posterior of z: after a full warm-up the first time, then from where it stood.
+    """NUTS (hoffman2014nuts) on the posterior of z: after a full warm-up the first time, then from
+    where it stood.
 
-    The noise variance is `noise`, or at least that where it is `learned`; the mass matrix is diagonal, or `dense`.
+    The noise variance is `noise`, or at least that where it is `learned`; the mass matrix is
+    diagonal, or `dense`.
     """
 
     kernel: str
@@ -156,7 +181,9 @@ class Sampler:
     block: int
 
     def draw(self, x: Array, y: Array, chain: Chain | None, seed: int) -> tuple[Draws, Chain]:
-        """Every so many of the samples given y (n,) at x (n, d), from a cold start or from where `chain` stood."""
+        """Every so many of the samples given y (n,) at x (n, d), from a cold start or from where
+        `chain` stood.
+        """
         z, later = self.run(x, y, chain, seed)
         return self.parameters(z[self.thinning - 1 :: self.thinning]), later
 
@@ -166,37 +193,64 @@ class Sampler:
         warm, from_where = self.readaptation, chain
         if from_where is None:
             eye = np.eye(len(start))
-            warm, from_where = self.warmup, Chain(start, 1.0, eye if self.dense else eye.diagonal(), 0, 0, 0.0)
+            warm, from_where = (
+                self.warmup,
+                Chain(start, 1.0, eye if self.dense else eye.diagonal(), 0, 0, 0.0),
+            )
         last, trace = _run(
-            self, warm, chain is None, data.squares, data.y, data.mask, jax.random.key(seed), start,
-            from_where.z, from_where.step, from_where.inverse_mass,
-        )  # fmt: skip
+            self,
+            warm,
+            chain is None,
+            data.squares,
+            data.y,
+            data.mask,
+            jax.random.key(seed),
+            start,
+            from_where.z,
+            from_where.step,
+            from_where.inverse_mass,
+        )
         z, leapfrogs, diverging, acceptance = (np.array(column) for column in trace)
         z, adapted = z[warm:], last.adapt_state
         later = Chain(
-            z[-1].copy(), float(adapted.step_size), self.pooled(np.array(adapted.inverse_mass_matrix), z),
-            int(leapfrogs.sum()), int(diverging[warm:].sum()), float(acceptance[warm:].mean()),
-        )  # fmt: skip
+            z[-1].copy(),
+            float(adapted.step_size),
+            self.pooled(np.array(adapted.inverse_mass_matrix), z),
+            int(leapfrogs.sum()),
+            int(diverging[warm:].sum()),
+            float(acceptance[warm:].mean()),
+        )
         return z, later
 
     def start(self, d: int) -> Array:
-        """z (p,) of a cold start: unit variance, tau and rho at the medians of their priors, noise of one per cent."""
+        """z (p,) of a cold start: unit variance, tau and rho at the medians of their priors, noise
+        of one per cent.
+        """
         return np.array([0.0, log(self.alpha), *[0.0] * d, *[log(0.01)] * self.learned])
 
     def parameters(self, z: Array) -> Draws:
         """What z (s, p) stands for."""
         d = z.shape[1] - 2 - self.learned
         above = np.exp(z[:, -1]) if self.learned else np.zeros(len(z))
-        return Draws(np.exp(z[:, 0]), np.exp(z[:, 1:2] + z[:, 2 : 2 + d]), self.noise + above, PRIORS[self.priors].mean)
+        return Draws(
+            np.exp(z[:, 0]),
+            np.exp(z[:, 1:2] + z[:, 2 : 2 + d]),
+            self.noise + above,
+            PRIORS[self.priors].mean,
+        )
 
     def pooled(self, inverse_mass: Array, z: Array) -> Array:
-        """The covariance of draws z (s, p), of weight s, and the inverse mass that they were made with, of weight p."""
+        """The covariance of draws z (s, p), of weight s, and the inverse mass that they were made
+        with, of weight p.
+        """
         s, p = z.shape
         centred = z - z.mean(0)
         spread = centred.T @ centred / s if self.dense else (centred**2).mean(0)
         return (p * inverse_mass + s * spread) / (p + s)
 
-    def log_density(self, z: jax.Array, squares: jax.Array, y: jax.Array, mask: jax.Array) -> jax.Array:
+    def log_density(
+        self, z: jax.Array, squares: jax.Array, y: jax.Array, mask: jax.Array
+    ) -> jax.Array:
         """ln p(y, z) of padded data at z (p,), but for a constant."""
         d, prior = squares.shape[1], PRIORS[self.priors]
         rho = z[2 : 2 + d]
@@ -209,7 +263,8 @@ class Sampler:
         noise = self.noise + (jnp.exp(z[-1]) if self.learned else 0.0)
         square = (squares @ jnp.exp(z[1] + rho)).reshape(len(y), len(y))
         K = jnp.exp(z[0]) * KERNELS[self.kernel](square) + prior.mean
-        K = K * jnp.outer(mask, mask) + jnp.diag(noise * mask + 1.0 - mask)  # a row that does not count: 1 on the diagonal alone
+        # a row that does not count: 1 on the diagonal alone
+        K = K * jnp.outer(mask, mask) + jnp.diag(noise * mask + 1.0 - mask)
         return density + log_gaussian(K, y)
 
 
@@ -220,10 +275,20 @@ def _of_logarithm(density: dist.Distribution, z: jax.Array) -> jax.Array:
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _run(
-    sampler: Sampler, warm: int, cold: bool, squares: jax.Array, y: jax.Array, mask: jax.Array,
-    key: jax.Array, start: jax.Array, z: jax.Array, step: jax.Array, inverse_mass: jax.Array,
-) -> tuple[HMCState, tuple[jax.Array, ...]]:  # fmt: skip
-    """The state after `warm` transitions and all samples, and z, leapfrogs, divergence and acceptance of each transition.
+    sampler: Sampler,
+    warm: int,
+    cold: bool,
+    squares: jax.Array,
+    y: jax.Array,
+    mask: jax.Array,
+    key: jax.Array,
+    start: jax.Array,
+    z: jax.Array,
+    step: jax.Array,
+    inverse_mass: jax.Array,
+) -> tuple[HMCState, tuple[jax.Array, ...]]:
+    """The state after `warm` transitions and all samples, and z, leapfrogs, divergence and
+    acceptance of each transition.
 
     A cold start adapts mass and step, another one its step alone.
     """
@@ -238,8 +303,15 @@ def _run(
     z = jnp.where(jnp.isfinite(potential(z)), z, start)  # new data can rule out where it stood
     first, following = hmc(potential, algo="NUTS")
     state = first(
-        z, warm, step if cold else step / EAGER, inverse_mass, adapt_mass_matrix=cold, dense_mass=sampler.dense,
-        target_accept_prob=sampler.target, max_tree_depth=sampler.tree_depth, rng_key=key,
-    )  # fmt: skip
+        z,
+        warm,
+        step if cold else step / EAGER,
+        inverse_mass,
+        adapt_mass_matrix=cold,
+        dense_mass=sampler.dense,
+        target_accept_prob=sampler.target,
+        max_tree_depth=sampler.tree_depth,
+        rng_key=key,
+    )
     state = state._replace(adapt_state=state.adapt_state._replace(step_size=step))
     return jax.lax.scan(transition, state, None, length=warm + sampler.samples)

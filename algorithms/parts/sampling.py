@@ -15,12 +15,15 @@ def uniform(rng: np.random.Generator, n: int, d: int) -> Array:
 
 def sobol(rng: np.random.Generator, n: int, d: int) -> Array:
     """The first n points (n, d) of a scrambled Sobol sequence."""
-    seed = int(rng.integers(2**63))  # SciPy would spawn a child of a generator instead of drawing from it
+    # SciPy would spawn a child of a generator instead of drawing from it
+    seed = int(rng.integers(2**63))
     return qmc.Sobol(d, rng=seed).random_base2(max(n - 1, 0).bit_length())[:n]
 
 
 def latin_hypercube(rng: np.random.Generator, n: int, d: int) -> Array:
-    """n points (n, d), one in each of n equal slices of every coordinate, uniform within its slice."""
+    """n points (n, d), one in each of n equal slices of every coordinate,
+    uniform within its slice.
+    """
     slices = rng.permuted(np.tile(np.arange(n), (d, 1)), axis=1).T
     return (slices + rng.random((n, d))) / n
 
@@ -31,7 +34,9 @@ def repeat(rng: np.random.Generator, x: Array, seen: Array) -> Array:
 
 
 def replace(rng: np.random.Generator, x: Array, seen: Array) -> Array:
-    """x (d,), or a uniform point where a row of `seen` (n, d) is x but for 1e-8: scikit-optimize's rule against repetitions."""
+    """x (d,), or a uniform point where a row of `seen` (n, d) is x but for 1e-8: scikit-optimize's
+    rule against repetitions.
+    """
     return x if np.abs(seen - x).sum(1).min() > 1e-8 else uniform(rng, 1, len(x))[0]
 
 

@@ -30,4 +30,8 @@ class Adam:
         self.t += 1
         self.first = 0.9 * self.first + 0.1 * gradient
         self.second = 0.999 * self.second + 0.001 * gradient**2
-        return self.rate * (self.first / (1 - 0.9**self.t)) / (np.sqrt(self.second / (1 - 0.999**self.t)) + 1e-8)
+        return (
+            self.rate
+            * (self.first / (1 - 0.9**self.t))
+            / (np.sqrt(self.second / (1 - 0.999**self.t)) + 1e-8)
+        )

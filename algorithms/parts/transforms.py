@@ -42,4 +42,8 @@ def _units(y: Array, centre: float, spread: float) -> Units:
     return Units(centre, spread if spread > ROUNDING * np.abs(y).max() else 1.0)
 
 
-STANDARDS: dict[str, Callable[[Array], Units]] = {"population": population, "sample": sample, "median": median}
+STANDARDS: dict[str, Callable[[Array], Units]] = {
+    "population": population,
+    "sample": sample,
+    "median": median,
+}

@@ -1,4 +1,6 @@
-"""A box around the best point: it grows after successes, shrinks after failures and says when it is spent (eriksson2019turbo)."""
+"""A box around the best point: it grows after successes, shrinks after failures and says when it is
+spent (eriksson2019turbo).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from algorithms.api import Array
 
 @dataclass(frozen=True)
 class TrustRegion:
-    """Base side length within the unit cube, what has happened since it last changed, and the rules of change."""
+    """Base side length within the unit cube, what has happened since it last changed, and the rules
+    of change.
+    """
 
     length: float
     longest: float
@@ -25,7 +29,9 @@ class TrustRegion:
 
     def __post_init__(self) -> None:
         if not (0 < self.shortest <= self.longest and self.growth > 1 > self.shrinkage > 0):
-            raise ValueError(f"expected 0 < shortest <= longest and growth > 1 > shrinkage > 0, got {self}")
+            raise ValueError(
+                f"expected 0 < shortest <= longest and growth > 1 > shrinkage > 0, got {self}"
+            )
 
     @property
     def spent(self) -> bool:
@@ -47,13 +53,17 @@ class TrustRegion:
         return replace(region, length=self.shrinkage * self.length, failures=0)
 
     def bounds(self, centre: Array, lengthscales: Array) -> tuple[Array, Array]:
-        """Corners (d,), (d,) of the box around `centre`, its sides in proportion to the length-scales, its volume length^d."""
+        """Corners (d,), (d,) of the box around `centre`, its sides in proportion to the
+        length-scales, its volume length^d.
+        """
         sides = self.length * lengthscales / np.exp(np.log(lengthscales).mean())
         return np.clip(centre - sides / 2, 0.0, 1.0), np.clip(centre + sides / 2, 0.0, 1.0)
 
 
 def perturbed(rng: np.random.Generator, centre: Array, others: Array, probability: float) -> Array:
-    """The centre (d,) once for each of `others` (k, d), each coordinate taken from there with some probability, one at least."""
+    """The centre (d,) once for each of `others` (k, d), each coordinate taken from there with some
+    probability, one at least.
+    """
     k, d = others.shape
     taken = rng.random((k, d)) <= probability
     taken[np.arange(k), rng.integers(d, size=k)] |= ~taken.any(1)  # any coordinate may be the one

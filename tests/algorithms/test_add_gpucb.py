@@ -11,9 +11,21 @@ from algorithms.add_gpucb import ADDGPUCB, best
 from algorithms.api import Box, Observation
 from algorithms.parts.additive_process import Distances, Factors, fit
 
-PAPER = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100, "beta_dims": "factor", "grid": 101,
-         "outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01, "least_noise": 1e-4, "fit_rate": 0.1, "fit_steps": 5,
-         "new_fit_steps": 30}  # fmt: skip
+PAPER = {
+    "beta": "kandasamy",
+    "share": 0.2,
+    "delta": 0.1,
+    "points_per_axis": 100,
+    "beta_dims": "factor",
+    "grid": 101,
+    "outputscale": 0.693,
+    "lengthscale": 0.693,
+    "noise": 0.01,
+    "least_noise": 1e-4,
+    "fit_rate": 0.1,
+    "fit_steps": 5,
+    "new_fit_steps": 30,
+}
 CENTRES = np.array([0.2, 0.9, 0.55, 0.0])
 
 
@@ -55,7 +67,9 @@ def bounds(optimizer, beta, points):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("dims", "beta"), [("factor", 0.2 * log(2 * 12)), ("domain", 0.2 * 4 * log(2 * 12))])
+@pytest.mark.parametrize(
+    ("dims", "beta"), [("factor", 0.2 * log(2 * 12)), ("domain", 0.2 * 4 * log(2 * 12))]
+)
 def test_the_query_is_the_best_of_a_fine_grid_for_each_variable(seed, dims, beta):
     optimizer = told(seed=seed, beta_dims=dims)
     query = optimizer.ask(1, optimizer.x[:0])
@@ -67,7 +81,9 @@ def test_the_query_is_the_best_of_a_fine_grid_for_each_variable(seed, dims, beta
 
 
 def test_with_the_dimensions_of_the_domain_it_looks_farther_from_its_data():
-    queries = [told(seed=1, beta_dims=dims).ask(1, np.empty((0, 4))) for dims in ("factor", "domain")]
+    queries = [
+        told(seed=1, beta_dims=dims).ask(1, np.empty((0, 4))) for dims in ("factor", "domain")
+    ]
     assert np.abs(queries[0] - queries[1]).max() > 1e-2
 
 
@@ -88,12 +104,27 @@ def test_the_best_of_given_points_is_that_of_each_variable():
 def test_scales_are_fitted_first_from_the_first_values_and_then_from_the_last():
     optimizer = told()
     y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
-    first = fit(Distances(optimizer.x), optimizer.factors, y, optimizer.fits.first(optimizer.factors),
-                least_noise=1e-4, steps=30, rate=0.1)  # fmt: skip
+    first = fit(
+        Distances(optimizer.x),
+        optimizer.factors,
+        y,
+        optimizer.fits.first(optimizer.factors),
+        least_noise=1e-4,
+        steps=30,
+        rate=0.1,
+    )
     assert_allclose(optimizer.solved.alpha, first.alpha)
     play(optimizer, 1)
     y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
-    then = fit(Distances(optimizer.x), optimizer.factors, y, first.kernel, least_noise=1e-4, steps=5, rate=0.1)
+    then = fit(
+        Distances(optimizer.x),
+        optimizer.factors,
+        y,
+        first.kernel,
+        least_noise=1e-4,
+        steps=5,
+        rate=0.1,
+    )
     assert_allclose(optimizer.solved.alpha, then.alpha)
     assert optimizer.report() == {"noise": then.kernel.noise, "log_evidence": then.log_evidence}
 

@@ -12,11 +12,21 @@ from algorithms.cei import CEI
 from algorithms.parts.acquisition import log_ei
 from algorithms.parts.outputs import zero
 
-FITTED = {"kernels": "fit", "noise": 0.01, "standard": "sample", "lengthscale": [3.0, 3.0, 1.0],
-          "outputscale": [2.0, 1.0, 0.693], "fit_every": 5, "fit_steps": 5}  # fmt: skip
+FITTED = {
+    "kernels": "fit",
+    "noise": 0.01,
+    "standard": "sample",
+    "lengthscale": [3.0, 3.0, 1.0],
+    "outputscale": [2.0, 1.0, 0.693],
+    "fit_every": 5,
+    "fit_steps": 5,
+}
 SEARCH = {"raw": 256, "starts": 10, "steps": 50, "rate": 0.01}
-KERNELS = [{"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0}, {"lengthscale": 0.5, "outputscale": 1.0, "mean": 0.5},
-           {"lengthscale": [0.4, 0.9], "outputscale": 2.0, "mean": 0.5}]  # fmt: skip
+KERNELS = [
+    {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0},
+    {"lengthscale": 0.5, "outputscale": 1.0, "mean": 0.5},
+    {"lengthscale": [0.4, 0.9], "outputscale": 2.0, "mean": 0.5},
+]
 KNOWN = {**FITTED, "kernels": KERNELS, "standard": "raw"}
 Z = torch.from_numpy(np.random.default_rng(9).random((6, 2)))
 
@@ -42,11 +52,13 @@ def test_the_promise_is_the_mean_improvement_of_feasible_draws(parameters):
     Z = torch.from_numpy(rng.random((300, 2)))
     Z = Z[optimizer.promise(Z).argsort(descending=True)[:30:5]]
     normal = rng.standard_normal((3, draws, 1))
+    # (draws, 6) each, in the units of the problem
     y, *g = (
-        fitted.units.centre + fitted.units.spread * (mean + variance.sqrt() * torch.from_numpy(z)).numpy()
+        fitted.units.centre
+        + fitted.units.spread * (mean + variance.sqrt() * torch.from_numpy(z)).numpy()
         for fitted, z in zip(optimizer.models, normal, strict=True)
         for mean, variance in [fitted.posterior(Z)]
-    )  # (draws, 6) each, in the units of the problem
+    )
     gain = np.maximum(y - optimizer.y[feasible].max(), 0.0) * (np.array(g) <= 0).all(0)
     error = gain.std(0) / np.sqrt(draws)
     expected = np.exp(optimizer.promise(Z).numpy()) * optimizer.models[0].units.spread
@@ -58,21 +70,29 @@ def test_the_promise_is_botorchs():
     optimizer = told()
     models = [
         SingleTaskGP(
-            p.X, p.y[:, None], covar_module=p.model.kernel, likelihood=p.model.likelihood, mean_module=p.model.mean,
+            p.X,
+            p.y[:, None],
+            covar_module=p.model.kernel,
+            likelihood=p.model.likelihood,
+            mean_module=p.model.mean,
             outcome_transform=None,
         ).eval()
         for p in (fitted.posterior for fitted in optimizer.models)
-    ]  # fmt: skip
+    ]
     best = optimizer.models[0].units(optimizer.y[(optimizer.g <= 0).all(1)]).max()
     bounds = {i: (None, zero(fitted)) for i, fitted in enumerate(optimizer.models) if i}
-    theirs = LogConstrainedExpectedImprovement(ModelListGP(*models), best_f=best, objective_index=0, constraints=bounds)
+    theirs = LogConstrainedExpectedImprovement(
+        ModelListGP(*models), best_f=best, objective_index=0, constraints=bounds
+    )
     assert_allclose(optimizer.promise(Z), theirs(Z[:, None]).detach(), rtol=1e-6, atol=1e-8)
 
 
 def test_without_constraints_it_is_expected_improvement():
     optimizer = told(m=0)
     y = optimizer.models[0]
-    assert_array_equal(optimizer.promise(Z), log_ei(*y.posterior(Z), float(y.units(optimizer.y.max()))))
+    assert_array_equal(
+        optimizer.promise(Z), log_ei(*y.posterior(Z), float(y.units(optimizer.y.max())))
+    )
 
 
 def test_before_anything_feasible_is_seen_feasibility_alone_counts():
@@ -116,7 +136,9 @@ def test_it_recommends_the_best_feasible_point():
 
 def test_it_finds_the_constrained_optimum():
     """y falls in both coordinates and g keeps it from the corner: the optimum is (0.3, 0)."""
-    optimizer = CEI(Box(2), np.random.default_rng(0), **{**FITTED, **SEARCH, "raw": 64, "starts": 2})
+    optimizer = CEI(
+        Box(2), np.random.default_rng(0), **{**FITTED, **SEARCH, "raw": 64, "starts": 2}
+    )
 
     def evaluate(x):
         return Observation(-x.sum(1), 0.3 - x[:, :1], np.empty((len(x), 0)))

@@ -22,7 +22,9 @@ def best_feasible(x):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("label", ["cei-fit", "epbo-fit", "scbo-table", "scbo-paper", "hdsafebo-code", "hdsafebo-strict"])
+@pytest.mark.parametrize(
+    "label", ["cei-fit", "epbo-fit", "scbo-table", "scbo-paper", "hdsafebo-code", "hdsafebo-strict"]
+)
 def test_it_beats_uniform_random_search_in_most_seeds(cases, label):
     (case,) = (case for case in cases if f"{case.name.partition('.')[0]}-{case.label}" == label)
     wins = 0
@@ -35,4 +37,6 @@ def test_it_beats_uniform_random_search_in_most_seeds(cases, label):
             optimizer.tell(query, evaluate(query, noise))
         uniform = np.concatenate([x, np.random.default_rng(200 + seed).random((BUDGET - FIRST, D))])
         wins += best_feasible(optimizer.x[:BUDGET]) > best_feasible(uniform)
-    assert binomtest(wins, SEEDS, alternative="greater").pvalue < 0.05, f"better in {wins} of {SEEDS} seeds"
+    assert binomtest(wins, SEEDS, alternative="greater").pvalue < 0.05, (
+        f"better in {wins} of {SEEDS} seeds"
+    )

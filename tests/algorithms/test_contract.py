@@ -29,8 +29,16 @@ def scramble():
 
 def inside(query, domain):
     if isinstance(domain, Box):
-        return query.shape == (len(query), domain.d) and query.dtype == np.float64 and ((query >= 0) & (query <= 1)).all()
-    return query.shape == (len(query),) and query.dtype == np.int64 and ((query >= 0) & (query < len(domain))).all()
+        return (
+            query.shape == (len(query), domain.d)
+            and query.dtype == np.float64
+            and ((query >= 0) & (query <= 1)).all()
+        )
+    return (
+        query.shape == (len(query),)
+        and query.dtype == np.int64
+        and ((query >= 0) & (query < len(domain))).all()
+    )
 
 
 def test_every_algorithm_file_is_tested(cases):
@@ -41,8 +49,12 @@ def test_every_algorithm_file_is_tested(cases):
         for name, kind in inspect.getmembers(import_module(f"algorithms.{file}"), inspect.isclass)
         if issubclass(kind, Optimizer) and kind.__module__ == f"algorithms.{file}"
     }
-    assert {name.partition(".")[0] for name in classes} == files, "a file without an optimizer belongs into parts/"
-    assert {case.name for case in cases} == classes, "add the missing class to CASES in tests/conftest.py"
+    assert {name.partition(".")[0] for name in classes} == files, (
+        "a file without an optimizer belongs into parts/"
+    )
+    assert {case.name for case in cases} == classes, (
+        "add the missing class to CASES in tests/conftest.py"
+    )
     for case in cases:
         assert algorithms.load(case.name).__name__ == case.name.partition(".")[2]
         assert (Box if case.box else Arms) in algorithms.load(case.name).domains
@@ -63,7 +75,9 @@ def test_it_asks_for_1_to_room_queries_inside_the_domain(case, begin, play, room
     assert len(optimizer.x) == len(optimizer.y) == len(optimizer.g) > 15
     assert inside(optimizer.recommend(), optimizer.domain)
     assert len(optimizer.recommend()) == 1
-    assert all(isinstance(name, str) and np.isfinite(value) for name, value in optimizer.report().items())
+    assert all(
+        isinstance(name, str) and np.isfinite(value) for name, value in optimizer.report().items()
+    )
 
 
 @pytest.mark.parametrize("told", [0, 1, 12])
@@ -139,11 +153,19 @@ def test_a_wrong_domain_is_refused_with_a_sentence(case):
     kind = algorithms.load(case.name)
     for stranger in (
         Sphere(),
-        *[alien for alien in (Box(2), Arms(np.zeros((3, 2)))) if not isinstance(alien, kind.domains)],
+        *[
+            alien
+            for alien in (Box(2), Arms(np.zeros((3, 2))))
+            if not isinstance(alien, kind.domains)
+        ],
     ):
         expected = " or ".join(domain.__name__ for domain in kind.domains)
         with pytest.raises(
-            TypeError, match=f"{kind.__name__} works on {expected}, got {type(stranger).__name__}: choose another"
+            TypeError,
+            match=(
+                f"{kind.__name__} works on {expected}, got {type(stranger).__name__}: choose"
+                " another"
+            ),
         ):
             case.build(stranger, np.random.default_rng(0))
 
@@ -151,14 +173,22 @@ def test_a_wrong_domain_is_refused_with_a_sentence(case):
 @pytest.mark.parametrize("scale", [0.0, 1e-8, 1e8, -1e8])
 def test_it_survives_constant_huge_and_tiny_values(case, begin, play, scale):
     optimizer, f = begin(case)
-    for query in play(optimizer, lambda q: scale * f(q) if scale else 5.0, steps=12, room=4, noise=0.05 * abs(scale)):
+    for query in play(
+        optimizer,
+        lambda q: scale * f(q) if scale else 5.0,
+        steps=12,
+        room=4,
+        noise=0.05 * abs(scale),
+    ):
         assert inside(query, optimizer.domain)
     assert all(np.isfinite(value) for value in optimizer.report().values())
     assert inside(optimizer.recommend(), optimizer.domain)
 
 
 def test_it_survives_values_that_are_equal_for_a_while_and_then_vary(case, smooth, play):
-    """A floor at which most of a domain lies: a design of two and the first evaluations all show it."""
+    """A floor at which most of a domain lies: a design of two and the first evaluations all show
+    it.
+    """
     domain = Box(2) if case.box else Arms(smooth(1)[0])
     optimizer = case.build(domain, np.random.default_rng(0))
     first = np.array([[0.25, 0.75], [0.9, 0.1]]) if case.box else np.array([3, 30])
@@ -207,7 +237,9 @@ def test_it_survives_duplicated_arms(arms_case, smooth, begin, play, table):
 
 def test_it_takes_an_initial_design_in_one_tell(case, begin, play, smooth):
     domain = Box(2) if case.box else Arms(smooth(1)[0])
-    query = np.random.default_rng(0).random((7, 2)) if case.box else np.array([3, 9, 3, 27, 40, 40, 40])
+    query = (
+        np.random.default_rng(0).random((7, 2)) if case.box else np.array([3, 9, 3, 27, 40, 40, 40])
+    )
     optimizer = case.build(domain, np.random.default_rng(0))
     assert len(optimizer.x) == 0
     optimizer.tell(query, Observation.of(np.arange(7.0)))
@@ -231,7 +263,9 @@ def test_it_takes_a_prefix_of_what_it_asked_for(case, begin, play):
     assert len(optimizer.x) > told
 
 
-@pytest.mark.parametrize("slack", [-1.0, 0.0, 2.0], ids=["met nowhere", "met somewhere", "met everywhere"])
+@pytest.mark.parametrize(
+    "slack", [-1.0, 0.0, 2.0], ids=["met nowhere", "met somewhere", "met everywhere"]
+)
 def test_it_takes_constraints(constrained_case, smooth, slack):
     domain = Box(2) if constrained_case.box else Arms(smooth(1)[0])
     optimizer = constrained_case.build(domain, np.random.default_rng(0))
@@ -272,7 +306,10 @@ def test_constraints_and_factor_values_are_kept_in_order():
     assert_array_equal(optimizer.factor_values[:, 2], 3 * optimizer.y)
     assert_array_equal(optimizer.recommend(), [[1.25]])  # y = 1 is the best feasible one
     infeasible = algorithms.load("random_search.RandomSearch")(Box(1), np.random.default_rng(0))
-    infeasible.tell(np.array([[0.1], [0.9]]), Observation(np.array([2.0, 3.0]), np.array([[0.1], [0.2]]), np.empty((2, 0))))
+    infeasible.tell(
+        np.array([[0.1], [0.9]]),
+        Observation(np.array([2.0, 3.0]), np.array([[0.1], [0.2]]), np.empty((2, 0))),
+    )
     assert_array_equal(infeasible.recommend(), [[0.9]])
 
 
@@ -284,9 +321,17 @@ def test_constraints_and_factor_values_are_kept_in_order():
             {"model": "forest"},
             "model: expected empirical-mean or gaussian-process, got 'forest'",
         ),
-        ("gp_ucb.GPUCB", {"posterior": "sparse"}, "posterior: expected distinct-arms or textbook, got 'sparse'"),
+        (
+            "gp_ucb.GPUCB",
+            {"posterior": "sparse"},
+            "posterior: expected distinct-arms or textbook, got 'sparse'",
+        ),
         ("gp_bucb.GPBUCB", {"rule": "mean"}, "rule: expected product or sum, got 'mean'"),
-        ("bbkb.BBKB", {"rule": "local"}, "rule: expected global or global-local or global-local-appendix, got 'local'"),
+        (
+            "bbkb.BBKB",
+            {"rule": "local"},
+            "rule: expected global or global-local or global-local-appendix, got 'local'",
+        ),
         ("bbkb.BBKB", {"start": "uniform"}, "start: expected resparsify or bless, got 'uniform'"),
         (
             "regularized_evolution.RegularizedEvolution",
@@ -298,7 +343,11 @@ def test_constraints_and_factor_values_are_kept_in_order():
             {"tournament": 9},
             "expected 1 <= tournament <= population, got tournament 9, population 8",
         ),
-        ("regularized_evolution.RegularizedEvolution", {}, "mutates an arm into a neighbour, and this problem's arms have none"),
+        (
+            "regularized_evolution.RegularizedEvolution",
+            {},
+            "mutates an arm into a neighbour, and this problem's arms have none",
+        ),
         ("bkb.BKB", {"beta": "big"}, "beta: expected theorem or reference-code, got 'big'"),
         ("bkb.BKB", {"bandwidth": 0.0}, "bandwidth: expected a positive number, got 0.0"),
     ],
@@ -306,4 +355,6 @@ def test_constraints_and_factor_values_are_kept_in_order():
 def test_a_parameter_without_a_meaning_is_refused(cases, name, change, message):
     parameters = next(case.parameters for case in cases if case.name == name)
     with pytest.raises(ValueError, match=message):
-        algorithms.load(name)(Arms(np.zeros((3, 2))), np.random.default_rng(0), **{**parameters, **change})
+        algorithms.load(name)(
+            Arms(np.zeros((3, 2))), np.random.default_rng(0), **{**parameters, **change}
+        )

@@ -1,4 +1,6 @@
-"""DEC-HBO: messages against all combinations, tables against the posteriors of factors, and a small function maximised."""
+"""DEC-HBO: messages against all combinations, tables against the posteriors of factors, and a small
+function maximised.
+"""
 
 import pickle
 from itertools import product
@@ -14,10 +16,27 @@ from algorithms.dec_hbo import DECHBO, max_sum
 from algorithms.parts.additive_process import Factors
 from problems.additive import six_hump_camel
 
-PAPER = {"models": 5, "largest_factor": 3, "split": "exact", "acceptance": "total", "beta": "kandasamy", "share": 0.2,
-         "delta": 0.1, "points_per_axis": 100, "beta_dims": "factor", "grid": 8, "rounds": 10, "outputscale": 0.693,
-         "lengthscale": 0.693, "noise": 0.01, "least_noise": 1e-4, "fit_rate": 0.1, "fit_steps": 5, "new_fit_steps": 5,
-         "fit_start": "first-values"}  # fmt: skip
+PAPER = {
+    "models": 5,
+    "largest_factor": 3,
+    "split": "exact",
+    "acceptance": "total",
+    "beta": "kandasamy",
+    "share": 0.2,
+    "delta": 0.1,
+    "points_per_axis": 100,
+    "beta_dims": "factor",
+    "grid": 8,
+    "rounds": 10,
+    "outputscale": 0.693,
+    "lengthscale": 0.693,
+    "noise": 0.01,
+    "least_noise": 1e-4,
+    "fit_rate": 0.1,
+    "fit_steps": 5,
+    "new_fit_steps": 5,
+    "fit_start": "first-values",
+}
 
 
 def tree(rng, d, g):
@@ -28,19 +47,30 @@ def tree(rng, d, g):
         factors.append([int(rng.integers(joined)), *new])
         joined += len(new)
     factors += [[int(j)] for j in rng.choice(d, size=2, replace=False)]
-    factors = [tuple(int(j) for j in rng.permutation(factors[i])) for i in rng.permutation(len(factors))]
+    factors = [
+        tuple(int(j) for j in rng.permutation(factors[i])) for i in rng.permutation(len(factors))
+    ]
     return factors, [rng.standard_normal([g] * len(factor)) for factor in factors]
 
 
 def loops(rng, d, g, partitions=2):
-    """The factors of several partitions of d variables into pairs, with cycles in most cases, and tables of them."""
-    factors = [tuple(int(j) for j in pair) for _ in range(partitions) for pair in rng.permutation(d).reshape(-1, 2)]
+    """The factors of several partitions of d variables into pairs, with cycles in most cases, and
+    tables of them.
+    """
+    factors = [
+        tuple(int(j) for j in pair)
+        for _ in range(partitions)
+        for pair in rng.permutation(d).reshape(-1, 2)
+    ]
     return factors, [rng.standard_normal([g] * 2) for _ in factors]
 
 
 def total(factors, tables, values):
     """The sum of all tables at values (..., d)."""
-    return sum(table[tuple(values[..., list(factor)].T)].T for factor, table in zip(factors, tables, strict=True))
+    return sum(
+        table[tuple(values[..., list(factor)].T)].T
+        for factor, table in zip(factors, tables, strict=True)
+    )
 
 
 def everything(d, g):
@@ -53,29 +83,42 @@ def test_without_cycles_messages_find_the_maximum(seed):
     d, g = int(rng.integers(2, 8)), int(rng.integers(2, 5))
     factors, tables = tree(rng, d, g)
     found = max_sum(factors, tables, d, rounds=2 * d)
-    assert total(factors, tables, found) == pytest.approx(total(factors, tables, everything(d, g)).max(), abs=1e-12)
+    assert total(factors, tables, found) == pytest.approx(
+        total(factors, tables, everything(d, g)).max(), abs=1e-12
+    )
 
 
 def test_one_factor_alone_and_factors_apart_need_one_round():
     table = np.random.default_rng(0).standard_normal((4, 4, 4))
-    assert_array_equal(max_sum([(2, 0, 1)], [table], 3, rounds=1)[[2, 0, 1]], np.unravel_index(table.argmax(), table.shape))
+    assert_array_equal(
+        max_sum([(2, 0, 1)], [table], 3, rounds=1)[[2, 0, 1]],
+        np.unravel_index(table.argmax(), table.shape),
+    )
     apart = [np.random.default_rng(j).standard_normal(6) for j in range(3)]
-    assert_array_equal(max_sum([(0,), (1,), (2,)], apart, 3, rounds=1), [table.argmax() for table in apart])
+    assert_array_equal(
+        max_sum([(0,), (1,), (2,)], apart, 3, rounds=1), [table.argmax() for table in apart]
+    )
 
 
 def test_a_round_carries_a_message_over_one_factor():
-    """A chain whose first variable alone says, softly, what all should be: it takes as many rounds as there are factors."""
+    """A chain whose first variable alone says, softly, what all should be: it takes as many rounds
+    as there are factors.
+    """
     d, same = 6, np.eye(3)
-    factors, tables = [(0,)] + [(j, j + 1) for j in range(d - 1)], [np.array([0.0, 0.0, 1e-3])] + [same] * (d - 1)
+    factors, tables = (
+        [(0,)] + [(j, j + 1) for j in range(d - 1)],
+        [np.array([0.0, 0.0, 1e-3])] + [same] * (d - 1),
+    )
     assert_array_equal(max_sum(factors, tables, d, rounds=d), [2] * d)
-    assert_array_equal(max_sum(factors, tables, d, rounds=3)[3:], [0, 0, 0])  # what has not heard it yet
+    # what has not heard it yet
+    assert_array_equal(max_sum(factors, tables, d, rounds=3)[3:], [0, 0, 0])
 
 
 def test_with_cycles_the_messages_stay_finite_and_most_answers_are_good():
     """Six variables of four values in two pairings.
 
-    Measured over 100 draws of these tables: the maximum itself in 87, better than nine of ten random assignments in all. Tables
-    that have nothing to do with one another are the worst case.
+    Measured over 100 draws of these tables: the maximum itself in 87, better than nine of ten
+    random assignments in all. Tables that have nothing to do with one another are the worst case.
     """
     values, better, best = everything(6, 4), [], []
     for seed in range(30):
@@ -90,7 +133,9 @@ def test_with_cycles_the_messages_stay_finite_and_most_answers_are_good():
 
 
 def test_messages_do_not_grow_with_the_rounds():
-    """A variable of five factors hears the heights of four of them in each round: 4^512 is more than a number can hold."""
+    """A variable of five factors hears the heights of four of them in each round: 4^512 is more
+    than a number can hold.
+    """
     factors, tables = loops(np.random.default_rng(2), 6, 4, partitions=5)
     with np.errstate(all="raise"):
         max_sum(factors, tables, 6, rounds=600)
@@ -168,7 +213,9 @@ def test_the_query_is_made_of_the_values_that_messages_choose(monkeypatch):
 
 
 def test_on_tables_of_sampled_models_messages_find_the_maximum(monkeypatch):
-    """Factors of several decompositions make cycles, but learnt from the same data they want the same: 48 of 48 when measured."""
+    """Factors of several decompositions make cycles, but learnt from the same data they want the
+    same: 48 of 48 when measured.
+    """
     values, exact = everything(4, 6), []
     for seed in range(4):
         optimizer = told(seed=seed, grid=6)
@@ -176,7 +223,9 @@ def test_on_tables_of_sampled_models_messages_find_the_maximum(monkeypatch):
             (factors, tables, d, rounds), _ = handed(optimizer, monkeypatch)
             assert sum(map(len, factors)) == 20
             sums = total(factors, tables, values)
-            exact.append(total(factors, tables, max_sum(factors, tables, d, rounds)) > sums.max() - 1e-9)
+            exact.append(
+                total(factors, tables, max_sum(factors, tables, d, rounds)) > sums.max() - 1e-9
+            )
             play(optimizer, 1)
     assert np.mean(exact) >= 0.9
 

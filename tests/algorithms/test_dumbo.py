@@ -1,4 +1,6 @@
-"""DuMBO against Algorithm 1 written out, grids, closed forms and dense conditioning; and where the paper's claims do not hold."""
+"""DuMBO against Algorithm 1 written out, grids, closed forms and dense conditioning; and where the
+paper's claims do not hold.
+"""
 
 import pickle
 from functools import cache
@@ -21,12 +23,41 @@ from algorithms.parts.factor_graph import FactorGraph
 from problems.additive import powell
 
 BETA = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
-FITS = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.693, "least_noise": 1e-4, "fit_rate": 0.1, "fit_steps": 5,
-        "new_fit_steps": 5}  # fmt: skip
-SEARCH = {"raw": 64, "starts": 4, "fresh": 1, "steps": 30, "rate": 0.03, "rounds": 10, "tolerance": 0.02, "penalty": 1.0}
-PAPER = {"decomposition": "mcmc", "outputs": "sum", "models": 5, "largest_factor": inf, "split": "exact", "acceptance": "total",
-         "neighbours": "stacked", "gram": "noisy", "floor": 1e-5, "exploration": "frozen", **BETA, **SEARCH, **FITS,
-         "fit_start": "first-values"}  # fmt: skip
+FITS = {
+    "outputscale": 0.693,
+    "lengthscale": 0.693,
+    "noise": 0.693,
+    "least_noise": 1e-4,
+    "fit_rate": 0.1,
+    "fit_steps": 5,
+    "new_fit_steps": 5,
+}
+SEARCH = {
+    "raw": 64,
+    "starts": 4,
+    "fresh": 1,
+    "steps": 30,
+    "rate": 0.03,
+    "rounds": 10,
+    "tolerance": 0.02,
+    "penalty": 1.0,
+}
+PAPER = {
+    "decomposition": "mcmc",
+    "outputs": "sum",
+    "models": 5,
+    "largest_factor": inf,
+    "split": "exact",
+    "acceptance": "total",
+    "neighbours": "stacked",
+    "gram": "noisy",
+    "floor": 1e-5,
+    "exploration": "frozen",
+    **BETA,
+    **SEARCH,
+    **FITS,
+    "fit_start": "first-values",
+}
 TRIANGLE = ((0, 1), (1, 2), (0, 2))  # three factors that overlap in pairs: a complete graph
 OBSERVED = {"decomposition": ((0, 2), (1,), (1, 2)), "outputs": "factors"}
 
@@ -36,9 +67,15 @@ def new(d=3, seed=0, **changes):
 
 
 def evaluate(x):
-    """y is the sum of three factors of very different size that are shown beside it, one of them far from 0."""
+    """y is the sum of three factors of very different size that are shown beside it, one of them
+    far from 0.
+    """
     outputs = np.column_stack(
-        [np.sin(6 * x[:, 0] * x[:, 2]), 1000 - 8 * (x[:, 1] - 0.6) ** 2, 0.1 * np.cos(5 * x[:, 1] + x[:, 2])]
+        [
+            np.sin(6 * x[:, 0] * x[:, 2]),
+            1000 - 8 * (x[:, 1] - 0.6) ** 2,
+            0.1 * np.cos(5 * x[:, 1] + x[:, 2]),
+        ]
     )
     return Observation(outputs.sum(1), np.empty((len(x), 0)), outputs)
 
@@ -65,13 +102,20 @@ def covariance(kernel, i, A, B):
 
 
 def conditioned(factors, kernel, X, y):
-    """moments(i, points (s, m)) of factor i alone, (s,) each, given the sum: eqs. (4) and (5) by dense conditioning."""
+    """moments(i, points (s, m)) of factor i alone, (s,) each, given the sum: eqs.
+
+    (4) and (5) by dense conditioning.
+    """
     V = [list(factor) for factor in factors]
-    K = sum(covariance(kernel, i, X[:, V[i]], X[:, V[i]]) for i in range(len(V))) + kernel.noise * np.eye(len(X))
+    K = sum(
+        covariance(kernel, i, X[:, V[i]], X[:, V[i]]) for i in range(len(V))
+    ) + kernel.noise * np.eye(len(X))
 
     def moments(i, points):
         k = covariance(kernel, i, points, X[:, V[i]])  # (s, n)
-        return k @ np.linalg.solve(K, y), kernel.outputscale[i] - (k * np.linalg.solve(K, k.T).T).sum(1)
+        return k @ np.linalg.solve(K, y), kernel.outputscale[i] - (
+            k * np.linalg.solve(K, k.T).T
+        ).sum(1)
 
     return moments
 
@@ -79,8 +123,13 @@ def conditioned(factors, kernel, X, y):
 def drawn(factors, seed, n=8, lengthscale=0.3, d=3):
     """Data of a draw from the additive prior: the model of it, X (n, d), y (n,) and its kernel."""
     rng = np.random.default_rng(seed)
-    X, kernel = rng.random((n, d)), equal_kernel(len(factors), outputscale=0.7, lengthscale=lengthscale, noise=1e-2)
-    K = sum(covariance(kernel, i, X[:, list(V)], X[:, list(V)]) for i, V in enumerate(factors)) + 1e-2 * np.eye(n)
+    X, kernel = (
+        rng.random((n, d)),
+        equal_kernel(len(factors), outputscale=0.7, lengthscale=lengthscale, noise=1e-2),
+    )
+    K = sum(
+        covariance(kernel, i, X[:, list(V)], X[:, list(V)]) for i, V in enumerate(factors)
+    ) + 1e-2 * np.eye(n)
     y = np.linalg.cholesky(K) @ rng.standard_normal(n)
     return Factors.of([(factors, solve(Distances(X), factors, kernel, y))], X), X, y, kernel
 
@@ -120,16 +169,24 @@ FACTORS = ((0, 2), (1,), (2, 3), (3, 1), (0,), (4,))
 
 
 @pytest.mark.parametrize(
-    ("complete", "penalty", "grows", "floor"), [(False, 0.1, 1, 1e-5), (True, 0.1, 1, 0.52), (False, 100.0, -1, 0.52)]
+    ("complete", "penalty", "grows", "floor"),
+    [(False, 0.1, 1, 1e-5), (True, 0.1, 1, 0.52), (False, 100.0, -1, 0.52)],
 )
-def test_every_local_problem_is_that_of_algorithm_1_written_out(solved, complete, penalty, grows, floor):
-    """(9) with c_i frozen, or (8) as far as factor i is in it; (15), (16), (17); eta by Boyd's rule."""
+def test_every_local_problem_is_that_of_algorithm_1_written_out(
+    solved, complete, penalty, grows, floor
+):
+    """(9) with c_i frozen, or (8) as far as factor i is in it; (15), (16), (17); eta by Boyd's
+    rule.
+    """
     factors, X, y, kernel = drawn(FACTORS, 0, d=5)
     n, width = len(FACTORS), 2.0
     agreement = agree(
-        factors, FactorGraph.of(FACTORS, 5), width, np.random.default_rng(0),
+        factors,
+        FactorGraph.of(FACTORS, 5),
+        width,
+        np.random.default_rng(0),
         search(rounds=4, tolerance=0.0, steps=10, complete=complete, penalty=penalty, floor=floor),
-    )  # fmt: skip
+    )
     posterior = conditioned(FACTORS, kernel, X, y)
 
     def moments(i, points):
@@ -139,7 +196,8 @@ def test_every_local_problem_is_that_of_algorithm_1_written_out(solved, complete
     N = [[k for k in range(n) if set(FACTORS[i]) & set(FACTORS[k])] for i in range(n)]
     dual, centre, eta = [np.zeros(len(V)) for V in FACTORS], np.zeros(5), 0.0
     terms, x = np.zeros(n), [np.empty(0)] * n
-    assert len(solved) == 4 * 2  # in each round a bucket of factors of 1 and one of those of 2 variables
+    # in each round a bucket of factors of 1 and one of those of 2 variables
+    assert len(solved) == 4 * 2
     for k in range(4):
         for local, found in solved[2 * k : 2 * k + 2]:
             for row, i in enumerate(local.bucket.index):
@@ -147,13 +205,23 @@ def test_every_local_problem_is_that_of_algorithm_1_written_out(solved, complete
                 u = np.random.default_rng(k).random((3, len(FACTORS[i])))
                 mean, variance = moments(i, u)
                 roots = N[i] if complete else [i]
-                explored = sum(np.sqrt(variance / len(N[i]) ** 2 + sum(terms[m] for m in N[r] if m != i)) for r in roots)
+                explored = sum(
+                    np.sqrt(variance / len(N[i]) ** 2 + sum(terms[m] for m in N[r] if m != i))
+                    for r in roots
+                )
                 gap = u - centre[list(FACTORS[i])]
                 expected = mean + width * explored - gap @ dual[i] - eta / 2 * (gap**2).sum(1)
-                assert_allclose(local(np.broadcast_to(u, (len(found), 3, u.shape[1])))[row], expected, rtol=1e-8, atol=1e-10)
+                assert_allclose(
+                    local(np.broadcast_to(u, (len(found), 3, u.shape[1])))[row],
+                    expected,
+                    rtol=1e-8,
+                    atol=1e-10,
+                )
         terms = np.array([moments(i, x[i][None])[1][0] / len(N[i]) ** 2 for i in range(n)])
         before = centre
-        centre = np.array([np.mean([x[i][V.index(j)] for i, V in enumerate(FACTORS) if j in V]) for j in range(5)])
+        centre = np.array(
+            [np.mean([x[i][V.index(j)] for i, V in enumerate(FACTORS) if j in V]) for j in range(5)]
+        )
         eta = penalty if k == 0 else eta
         gaps = [x[i] - centre[list(V)] for i, V in enumerate(FACTORS)]
         dual = [old + eta * gap for old, gap in zip(dual, gaps, strict=True)]
@@ -162,7 +230,9 @@ def test_every_local_problem_is_that_of_algorithm_1_written_out(solved, complete
             s = eta * np.linalg.norm(np.concatenate([(centre - before)[list(V)] for V in FACTORS]))
             eta *= 2 if r > 10 * s else 0.5 if s > 10 * r else 1
         for j in range(5):  # what makes (16) the maximiser of (13)
-            assert sum(dual[i][V.index(j)] for i, V in enumerate(FACTORS) if j in V) == pytest.approx(0, abs=1e-12)
+            assert sum(
+                dual[i][V.index(j)] for i, V in enumerate(FACTORS) if j in V
+            ) == pytest.approx(0, abs=1e-12)
     assert_allclose(agreement.x, centre, atol=1e-12)
     assert agreement.residual == pytest.approx(max(np.abs(gap).max() for gap in gaps))
     assert (agreement.rounds, agreement.penalty) == (4, eta)
@@ -173,9 +243,12 @@ def test_every_local_problem_is_that_of_algorithm_1_written_out(solved, complete
 def test_the_slopes_of_a_local_problem_agree_with_differences(solved, complete):
     factors, *_ = drawn(FACTORS, 1, d=5)
     agree(
-        factors, FactorGraph.of(FACTORS, 5), 2.0, np.random.default_rng(0),
+        factors,
+        FactorGraph.of(FACTORS, 5),
+        2.0,
+        np.random.default_rng(0),
         search(rounds=3, tolerance=0.0, steps=5, complete=complete),
-    )  # fmt: skip
+    )
     for local, _ in solved:
         G, m = local.bucket.variables.shape
         u = np.random.default_rng(2).random((G, 5, m))
@@ -183,14 +256,24 @@ def test_the_slopes_of_a_local_problem_agree_with_differences(solved, complete):
         for j in range(m):
             h = np.zeros(m)
             h[j] = 1e-6
-            assert_allclose(slopes[:, :, j], (local(u + h) - local(u - h)) / 2e-6, rtol=1e-5, atol=1e-6)
+            assert_allclose(
+                slopes[:, :, j], (local(u + h) - local(u - h)) / 2e-6, rtol=1e-5, atol=1e-6
+            )
 
 
 def test_below_the_floor_there_is_no_slope_of_the_variance():
     factors, *_ = drawn(((0,),), 0, n=40, d=1)
     (bucket,) = factors.buckets()
     local = Local(
-        bucket, np.ones(1), 3.0, np.zeros((1, 1)), np.ones((1, 1), dtype=bool), np.zeros((1, 1)), np.zeros((1, 1)), 0.0, floor=0.5
+        bucket,
+        np.ones(1),
+        3.0,
+        np.zeros((1, 1)),
+        np.ones((1, 1), dtype=bool),
+        np.zeros((1, 1)),
+        np.zeros((1, 1)),
+        0.0,
+        floor=0.5,
     )
     u = np.linspace(0, 1, 9)[None, :, None]
     mean, variance, over_mean, _ = bucket.slopes(u)
@@ -227,10 +310,19 @@ def test_climbs_begin_at_fresh_points_first_and_later_at_the_last_candidate_too(
 
 
 def test_one_factor_is_maximised_directly():
-    both, grid = ((0, 1),), np.stack(np.meshgrid(*[np.linspace(0, 1, 101)] * 2), axis=-1).reshape(-1, 2)
+    both, grid = (
+        ((0, 1),),
+        np.stack(np.meshgrid(*[np.linspace(0, 1, 101)] * 2), axis=-1).reshape(-1, 2),
+    )
     for seed in range(6):
         factors, X, y, kernel = drawn(both, seed, n=12, d=2)
-        agreement = agree(factors, FactorGraph.of(both, 2), 2.0, np.random.default_rng(0), search(starts=8, steps=100, rate=0.01))
+        agreement = agree(
+            factors,
+            FactorGraph.of(both, 2),
+            2.0,
+            np.random.default_rng(0),
+            search(starts=8, steps=100, rate=0.01),
+        )
         moments = conditioned(both, kernel, X, y)
 
         def bound(points, moments=moments):
@@ -247,26 +339,42 @@ def test_factors_without_common_variables_are_maximised_each_by_itself():
     for seed in range(4):
         one = told(new(4, decomposition=singletons(4), **n), 10, seed)
         other = told(
-            ADDGPUCB(Box(4), np.random.default_rng(0), beta_dims="domain", grid=401, **BETA, **FITS), 10, seed
-        )  # fmt: skip
+            ADDGPUCB(
+                Box(4), np.random.default_rng(0), beta_dims="domain", grid=401, **BETA, **FITS
+            ),
+            10,
+            seed,
+        )
         assert_allclose(one.solved[0].kernel.lengthscale, other.solved.kernel.lengthscale)
         assert_allclose(one.ask(1, one.x[:0]), other.ask(1, one.x[:0]), atol=1e-3)
         assert (one.report()["residual"], one.report()["neighbours"]) == (0.0, 1.0)
 
 
 class Bowls:
-    """Concave factors -a_i/2 |u - t_i|^2 in the place of posterior means: what they agree on has a closed form."""
+    """Concave factors -a_i/2 |u - t_i|^2 in the place of posterior means: what they agree on has a
+    closed form.
+    """
 
     def __init__(self, factors, curvatures, tops):
         self.factors, self.curvatures, self.tops = factors, curvatures, tops
 
     def buckets(self):
-        return [Bowl(np.arange(len(self.factors)), np.array(self.factors), self.curvatures, self.tops)]
+        return [
+            Bowl(np.arange(len(self.factors)), np.array(self.factors), self.curvatures, self.tops)
+        ]
 
     def agreed(self, d):
-        """The maximiser (d,) of the sum: at each variable the mean of the tops, weighted by curvature."""
-        held = [[(a, t[V.index(j)]) for V, a, t in zip(self.factors, self.curvatures, self.tops, strict=True) if j in V]
-                for j in range(d)]  # fmt: skip
+        """The maximiser (d,) of the sum: at each variable the mean of the tops, weighted by
+        curvature.
+        """
+        held = [
+            [
+                (a, t[V.index(j)])
+                for V, a, t in zip(self.factors, self.curvatures, self.tops, strict=True)
+                if j in V
+            ]
+            for j in range(d)
+        ]
         return np.array([sum(a * t for a, t in own) / sum(a for a, _ in own) for own in held])
 
 
@@ -280,23 +388,39 @@ class Bowl:
 
     def slopes(self, u):
         mean, variance = self(u)
-        return mean, variance, -self.curvatures[:, None, None] * (u - self.tops[:, None]), np.zeros_like(u)
+        return (
+            mean,
+            variance,
+            -self.curvatures[:, None, None] * (u - self.tops[:, None]),
+            np.zeros_like(u),
+        )
 
 
 def test_concave_factors_agree_on_the_maximiser_of_their_sum():
     rng, residuals = np.random.default_rng(3), []
-    bowls = Bowls(((0, 1), (1, 2), (2, 0), (1, 3)), np.array([1.0, 4.0, 2.0, 0.5]), 0.1 + 0.8 * rng.random((4, 2)))
+    bowls = Bowls(
+        ((0, 1), (1, 2), (2, 0), (1, 3)),
+        np.array([1.0, 4.0, 2.0, 0.5]),
+        0.1 + 0.8 * rng.random((4, 2)),
+    )
     graph, optimum = FactorGraph.of(bowls.factors, 4), bowls.agreed(4)
     for rounds in (1, 4, 16, 40):
         agreement = agree(
-            bowls, graph, 1.0, np.random.default_rng(0), search(rounds=rounds, tolerance=1e-4, steps=200, rate=0.01)
-        )  # fmt: skip
+            bowls,
+            graph,
+            1.0,
+            np.random.default_rng(0),
+            search(rounds=rounds, tolerance=1e-4, steps=200, rate=0.01),
+        )
         residuals.append(agreement.residual)
-    assert residuals[0] > 0.1 and residuals[0] > 3 * residuals[1] and residuals[1] > 3 * residuals[2]
+    assert (
+        residuals[0] > 0.1 and residuals[0] > 3 * residuals[1] and residuals[1] > 3 * residuals[2]
+    )
     assert residuals[-1] < 1e-4 and agreement.rounds < 40
     assert_allclose(agreement.x, optimum, atol=1e-3)
     mean = graph.consensus(bowls.tops.ravel())
-    assert np.abs(mean - optimum).max() > 0.1  # nothing that a plain mean of what each wants would find
+    # nothing that a plain mean of what each wants would find
+    assert np.abs(mean - optimum).max() > 0.1
 
 
 # what ADMM reaches on three factors that overlap in pairs
@@ -304,19 +428,27 @@ def test_concave_factors_agree_on_the_maximiser_of_their_sum():
 
 @cache
 def shortfalls(complete, seeds=20, width=3.0, points=31):
-    """How much is missing to the global maxima of (8) and of what its frozen gradients belong to, in units of their ranges."""
+    """How much is missing to the global maxima of (8) and of what its frozen gradients belong to,
+    in units of their ranges.
+    """
     grid, found = np.linspace(0, 1, points), []
     u = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1).reshape(-1, 2)
     graph = FactorGraph.of(TRIANGLE, 3)
     for seed in range(seeds):
         factors, *_ = drawn(TRIANGLE, seed, n=6)
         (bucket,) = factors.buckets()
-        tables = [values.reshape(3, points, points) for values in bucket(np.broadcast_to(u, (3, *u.shape)))]
+        tables = [
+            values.reshape(3, points, points)
+            for values in bucket(np.broadcast_to(u, (3, *u.shape)))
+        ]
         mean, variance = (t[0][:, :, None] + t[1][None] + t[2][:, None, :] for t in tables)
         x = agree(factors, graph, width, np.random.default_rng(seed), search(complete=complete)).x
         m, v = (values.sum() for values in factors.moments(x))
         pair = []
-        for share in (1.0, 1 / 3):  # on a complete graph (6) is the root of the sum, its frozen gradient a third of that
+        for share in (
+            1.0,
+            1 / 3,
+        ):  # on a complete graph (6) is the root of the sum, its frozen gradient a third of that
             target = mean + share * width * np.sqrt(variance)
             pair.append((target.max() - m - share * width * sqrt(v)) / np.ptp(target))
         found.append(pair)
@@ -324,9 +456,11 @@ def shortfalls(complete, seeds=20, width=3.0, points=31):
 
 
 def test_frozen_admm_maximises_with_a_third_of_the_exploration():
-    """Line 13 holds c_i, and sigma_i stands in it for every neighbour: the gradients add up to 1/n of that of (8).
+    """Line 13 holds c_i, and sigma_i stands in it for every neighbour: the gradients add up to 1/n
+    of that of (8).
 
-    Measured over 40 draws: within 1 % of the range of (8) in 10, of that with a third of the exploration in 36.
+    Measured over 40 draws: within 1 % of the range of (8) in 10, of that with a third of the
+    exploration in 36.
     """
     whole, third = shortfalls(complete=False)
     assert np.mean(third < 0.01) >= 0.75
@@ -335,7 +469,10 @@ def test_frozen_admm_maximises_with_a_third_of_the_exploration():
 
 
 def test_complete_admm_maximises_equation_8_more_often_but_not_always():
-    """Measured over 40 draws: within 1 % of the range of (8) in 31. Theorem 5.1 claims it of all of them."""
+    """Measured over 40 draws: within 1 % of the range of (8) in 31.
+
+    Theorem 5.1 claims it of all of them.
+    """
     whole, third = shortfalls(complete=True)
     assert 0.6 <= np.mean(whole < 0.01) < 1
     assert np.mean(whole < 0.01) > 1.5 * np.mean(shortfalls(complete=False)[0] < 0.01)
@@ -352,7 +489,17 @@ def test_frozen_gradients_on_a_complete_graph_have_an_nth_of_the_exploration():
     np.add.at(exact, bucket.variables, over_variance[:, 0] / (2 * np.sqrt(variance.sum())))
     for complete, share in ((False, 1 / 3), (True, 1.0)):
         others, counted = dumbo._shared(graph, variance[:, 0], complete)
-        local = Local(bucket, 1 / graph.sizes, 1.0, others, counted, np.zeros((3, 2)), np.zeros((3, 2)), 0.0, 1e-5)
+        local = Local(
+            bucket,
+            1 / graph.sizes,
+            1.0,
+            others,
+            counted,
+            np.zeros((3, 2)),
+            np.zeros((3, 2)),
+            0.0,
+            1e-5,
+        )
         total = np.zeros(3)
         np.add.at(total, bucket.variables, local.slopes(u)[:, 0] - over_mean[:, 0])
         assert_allclose(total, share * exact, rtol=1e-9)
@@ -371,7 +518,10 @@ def test_a_partition_by_itself_has_no_neighbours():
 
 def test_the_same_decomposition_five_times_explores_less_by_the_root_of_five():
     """Chains that cannot move return equal decompositions."""
-    stacked, apart = (told(new(largest_factor=1, neighbours=rule)).report() for rule in ("stacked", "per-decomposition"))
+    stacked, apart = (
+        told(new(largest_factor=1, neighbours=rule)).report()
+        for rule in ("stacked", "per-decomposition")
+    )
     assert stacked["exploration"] == pytest.approx(stacked["sum_of_deviations"] / sqrt(5))
     assert apart["exploration"] == pytest.approx(apart["sum_of_deviations"])
     assert (stacked["neighbours"], apart["neighbours"]) == (5.0, 1.0)
@@ -385,9 +535,10 @@ def test_the_graph_is_of_all_decompositions_and_neighbours_are_as_the_reading_sa
         assert_array_equal(graph.degrees, 5)  # each of five partitions holds every variable once
         for i, V in enumerate(graph.factors):
             expected = [
-                k for k, U in enumerate(graph.factors)
+                k
+                for k, U in enumerate(graph.factors)
                 if set(U) & set(V) and (rule == "stacked" or factors.model[i] == factors.model[k])
-            ]  # fmt: skip
+            ]
             assert_array_equal(graph.neighbours(i), expected)
         assert width == pytest.approx(sqrt(0.2 * 5 * log(2 * 8)))
         assert optimizer.report()["factors"] == len(graph.factors) / 5
@@ -395,7 +546,9 @@ def test_the_graph_is_of_all_decompositions_and_neighbours_are_as_the_reading_sa
 
 
 @pytest.mark.parametrize("outputs", ["sum", "factors"])
-def test_factors_of_the_one_known_decomposition_are_neighbours_in_either_reading(agreements, outputs):
+def test_factors_of_the_one_known_decomposition_are_neighbours_in_either_reading(
+    agreements, outputs
+):
     for rule in ("stacked", "per-decomposition"):
         told(new(**{**OBSERVED, "outputs": outputs, "neighbours": rule}))
         assert_array_equal(agreements[-1][1].sizes, [2, 2, 3])
@@ -403,10 +556,16 @@ def test_factors_of_the_one_known_decomposition_are_neighbours_in_either_reading
 
 @pytest.mark.parametrize(("rule", "heard"), [("stacked", 5), ("per-decomposition", 1)])
 def test_messages_of_a_round_by_hand(agreements, rule, heard):
-    """5 x 4 edges; up each a coordinate and a term, down each a coordinate and the terms of those that count there."""
+    """5 x 4 edges; up each a coordinate and a term, down each a coordinate and the terms of those
+    that count there.
+    """
     told(new(4, neighbours=rule))
     messages = agreements[-1][1].messages
-    assert (messages.to_variables, messages.to_factors, messages.numbers_to_variables) == (20, 20, 40)
+    assert (messages.to_variables, messages.to_factors, messages.numbers_to_variables) == (
+        20,
+        20,
+        40,
+    )
     assert messages.numbers_to_factors == 20 * (1 + heard)
 
 
@@ -431,20 +590,26 @@ def test_each_factor_learns_from_its_own_outputs_in_the_units_of_y(agreements):
         centre, spread = Y[:, i].mean(), Y[:, i].std(ddof=1)
         K = spread**2 * (covariance(own, 0, X[:, V], X[:, V]) + own.noise * np.eye(len(X)))
         k = spread**2 * covariance(own, 0, X[:, V], x[None, V])[:, 0]
-        assert_allclose(mean[i] * optimizer.y.std(ddof=1), k @ np.linalg.solve(K, Y[:, i] - centre), rtol=1e-8)
+        assert_allclose(
+            mean[i] * optimizer.y.std(ddof=1), k @ np.linalg.solve(K, Y[:, i] - centre), rtol=1e-8
+        )
         expected = spread**2 * own.outputscale[0] - k @ np.linalg.solve(K, k)
         assert_allclose(variance[i] * optimizer.y.var(ddof=1), expected, rtol=1e-6)
     report = optimizer.report()
     at_query = np.sqrt(np.maximum(factors.moments(optimizer.ask(1, X[:0])[0])[1], 1e-5))
     assert report["sum_of_deviations"] == pytest.approx(at_query.sum())
     assert report["deviation"] == pytest.approx(np.linalg.norm(at_query))
-    assert report["deviation"] <= report["exploration"] <= report["sum_of_deviations"]  # Thm. 3.5, exact here
+    # Thm. 3.5, exact here
+    assert report["deviation"] <= report["exploration"] <= report["sum_of_deviations"]
 
 
 def test_with_a_sum_a_factor_is_conditioned_on_all_of_it(agreements):
     optimizer = play(told(new(**{**OBSERVED, "outputs": "sum"})), 2)
     factors, *_ = agreements[-1]
-    y, x = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1), np.random.default_rng(1).random(3)
+    y, x = (
+        (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1),
+        np.random.default_rng(1).random(3),
+    )
     moments = conditioned(OBSERVED["decomposition"], optimizer.solved[0].kernel, optimizer.x, y)
     expected = [moments(i, x[None, list(V)]) for i, V in enumerate(OBSERVED["decomposition"])]
     assert_allclose(np.transpose(factors.moments(x)), np.array(expected)[:, :, 0], rtol=1e-7)
@@ -452,7 +617,8 @@ def test_with_a_sum_a_factor_is_conditioned_on_all_of_it(agreements):
     parts = [(i, X[:, list(V)], at[:, list(V)]) for i, V in enumerate(OBSERVED["decomposition"])]
     K = sum(covariance(kernel, i, own, own) for i, own, _ in parts) + kernel.noise * np.eye(len(X))
     k = sum(covariance(kernel, i, own, point) for i, own, point in parts)[:, 0]
-    sigma = sqrt(kernel.outputscale.sum() - k @ np.linalg.solve(K, k))  # of the sum: what Thm. 3.5 calls sigma_t
+    # of the sum: what Thm. 3.5 calls sigma_t
+    sigma = sqrt(kernel.outputscale.sum() - k @ np.linalg.solve(K, k))
     assert optimizer.report()["deviation"] == pytest.approx(sigma)
 
 
@@ -481,26 +647,39 @@ def test_own_outputs_never_leave_more_variance_than_the_sum():
         distances = Distances(X)
         given_sum = Factors.of([(TRIANGLE, solve(distances, TRIANGLE, kernel, y))], X)
         alone = [
-            Kernel(kernel.outputscale[[i]], kernel.lengthscale[[i]], max(part * noise, 1e-6)) for i in range(3)
-        ]  # fmt: skip
-        given_own = Factors.of([((V,), solve(distances, (V,), own, y)) for V, own in zip(TRIANGLE, alone, strict=True)], X)
+            Kernel(kernel.outputscale[[i]], kernel.lengthscale[[i]], max(part * noise, 1e-6))
+            for i in range(3)
+        ]
+        given_own = Factors.of(
+            [
+                ((V,), solve(distances, (V,), own, y))
+                for V, own in zip(TRIANGLE, alone, strict=True)
+            ],
+            X,
+        )
         assert (given_own.moments(x)[1] <= given_sum.moments(x)[1] + 1e-9).all()
 
     holds()
 
 
-@pytest.mark.parametrize(("m", "ratio"), [(2, 1.0541), (3, 1.123), (5, 1.208), (10, 1.296), (50, 1.387)])
+@pytest.mark.parametrize(
+    ("m", "ratio"), [(2, 1.0541), (3, 1.123), (5, 1.208), (10, 1.296), (50, 1.387)]
+)
 def test_theorem_3_5_does_not_hold_for_factors_that_are_conditioned_on_a_sum(m, ratio):
-    """Factors f_i(x_i, x_0), i = 1..m+1; x_0 = 0 for all data, and datum i, i = 1..m, has x_i = 0 and the rest at a far corner.
+    """Factors f_i(x_i, x_0), i = 1..m+1; x_0 = 0 for all data, and datum i, i = 1..m, has x_i = 0
+    and the rest at a far corner.
 
-    At 0 the covariances given the sum are positive, and the root of the sum of variances leaves them out: towards root 2.
+    At 0 the covariances given the sum are positive, and the root of the sum of variances leaves
+    them out: towards root 2.
     """
     decomposition = tuple((0, i) for i in range(1, m + 2))
     X = np.full((m, m + 2), 1e3)
     X[:, 0] = 0.0
     X[np.arange(m), np.arange(1, m + 1)] = 0.0
     kernel = equal_kernel(m + 1, outputscale=1.0, lengthscale=1.0, noise=0.0)
-    factors = Factors.of([(decomposition, solve(Distances(X), decomposition, kernel, np.zeros(m)))], X)
+    factors = Factors.of(
+        [(decomposition, solve(Distances(X), decomposition, kernel, np.zeros(m)))], X
+    )
     x = np.zeros(m + 2)
     (joint,) = factors.covariances(x)
     graph = FactorGraph.of(decomposition, m + 2)
@@ -511,7 +690,9 @@ def test_theorem_3_5_does_not_hold_for_factors_that_are_conditioned_on_a_sum(m, 
     assert explored == pytest.approx(np.linalg.norm(np.sqrt(variances)))
     assert sqrt(joint.sum()) / explored == pytest.approx(ratio, abs=5e-4)
     if m == 2:
-        assert sqrt(joint.sum()) == pytest.approx(1.5811, abs=1e-4) and explored == pytest.approx(1.5)
+        assert sqrt(joint.sum()) == pytest.approx(1.5811, abs=1e-4) and explored == pytest.approx(
+            1.5
+        )
 
 
 # asking and telling
@@ -548,8 +729,18 @@ def test_readings_run_in_the_box_and_report_numbers(reading):
         assert (report["residual"] < 0.02) or report["rounds"] == 10
         optimizer.tell(query, evaluate(query))
     assert len({tuple(x) for x in optimizer.x}) == 8
-    names = ["factors", "largest_factor", "neighbours", "messages", "residual", "rounds", "penalty", "exploration",
-             "sum_of_deviations", "deviation"]  # fmt: skip
+    names = [
+        "factors",
+        "largest_factor",
+        "neighbours",
+        "messages",
+        "residual",
+        "rounds",
+        "penalty",
+        "exploration",
+        "sum_of_deviations",
+        "deviation",
+    ]
     assert list(report) == names
 
 
@@ -596,7 +787,10 @@ def test_the_chain_goes_on_where_it_stood(agreements):
         stood = optimizer.chain.decomposition
         play(optimizer, 1)
         factors = agreements[-1][0]
-        blocks = [tuple(V for V, j in zip(factors.factors, factors.model, strict=True) if j == model) for model in range(5)]
+        blocks = [
+            tuple(V for V, j in zip(factors.factors, factors.model, strict=True) if j == model)
+            for model in range(5)
+        ]
         assert blocks[0] == stood
         assert blocks[-1] == optimizer.chain.decomposition
     assert agreements[0][0].factors[0] == (0, 1, 2, 3)  # App. B: from the fully dependent one
@@ -611,10 +805,15 @@ def test_a_known_model_is_fitted_from_the_scales_that_it_had():
 
 
 def test_given_outputs_of_factors_it_beats_uniform_random_search():
-    """On three factors of four variables, after 30 evaluations: less than half of the regret in the median."""
+    """On three factors of four variables, after 30 evaluations: less than half of the regret in the
+    median.
+    """
     ratios = []
     for seed in range(8):
-        problem, noise = powell(np.random.default_rng(seed), d=12, maximiser="shifted", noise=0.0), np.random.default_rng(0)
+        problem, noise = (
+            powell(np.random.default_rng(seed), d=12, maximiser="shifted", noise=0.0),
+            np.random.default_rng(0),
+        )
         known = {"decomposition": problem.reveals["decomposition"], "outputs": "factors"}
         optimizer = new(12, seed, **known, noise=0.01, steps=15, new_fit_steps=50)
         x = np.random.default_rng(100 + seed).random((30, 12))
@@ -632,8 +831,14 @@ def test_given_outputs_of_factors_it_beats_uniform_random_search():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"outputs": "factors"}, "outputs: expected sum where the decomposition is mcmc, got factors"),
-        ({"outputs": "factors", "decomposition": "random"}, "outputs: expected sum where the decomposition is random"),
+        (
+            {"outputs": "factors"},
+            "outputs: expected sum where the decomposition is mcmc, got factors",
+        ),
+        (
+            {"outputs": "factors", "decomposition": "random"},
+            "outputs: expected sum where the decomposition is random",
+        ),
         ({"decomposition": "bayes"}, "decomposition: expected mcmc or random, got 'bayes'"),
         ({"decomposition": ((0, 1), (1,))}, r"found none of \[2\] in a factor"),
         ({"decomposition": ((0, 1), (2, 3))}, r"expected variables 0..2, got \[3\] as well"),
@@ -660,5 +865,8 @@ def test_what_makes_no_sense_is_refused(changes, message):
 
 def test_outputs_that_are_not_shown_are_asked_for():
     optimizer = new(**OBSERVED)
-    with pytest.raises(ValueError, match=r"expected the outputs of 3 factors, got 0: choose outputs: sum, or a problem that"):
+    with pytest.raises(
+        ValueError,
+        match=r"expected the outputs of 3 factors, got 0: choose outputs: sum, or a problem that",
+    ):
         optimizer.tell(np.full((2, 3), 0.5), Observation.of(np.array([1.0, 2.0])))

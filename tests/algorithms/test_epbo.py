@@ -1,4 +1,6 @@
-"""The exact penalty: its value from dense conditioning, its schedule, both readings of beta, and the point it picks."""
+"""The exact penalty: its value from dense conditioning, its schedule, both readings of beta, and
+the point it picks.
+"""
 
 import numpy as np
 import pytest
@@ -10,10 +12,26 @@ from algorithms.api import Box, Observation
 from algorithms.epbo import EPBO
 from algorithms.parts.acquisition import ucb
 
-KERNELS = [{"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0}, {"lengthscale": 0.5, "outputscale": 1.0, "mean": 0.5}]
-PARAMETERS = {"beta": 2.0, "width": "multiplier", "penalty": 10.0, "raw": 256, "starts": 10, "steps": 50, "rate": 0.01,
-              "kernels": KERNELS, "noise": 0.01, "standard": "raw", "lengthscale": [3.0, 3.0, 1.0],
-              "outputscale": [2.0, 1.0, 0.693], "fit_every": 5, "fit_steps": 5}  # fmt: skip
+KERNELS = [
+    {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0},
+    {"lengthscale": 0.5, "outputscale": 1.0, "mean": 0.5},
+]
+PARAMETERS = {
+    "beta": 2.0,
+    "width": "multiplier",
+    "penalty": 10.0,
+    "raw": 256,
+    "starts": 10,
+    "steps": 50,
+    "rate": 0.01,
+    "kernels": KERNELS,
+    "noise": 0.01,
+    "standard": "raw",
+    "lengthscale": [3.0, 3.0, 1.0],
+    "outputscale": [2.0, 1.0, 0.693],
+    "fit_every": 5,
+    "fit_steps": 5,
+}
 FITTED = {"kernels": "fit", "standard": "sample"}
 Z = np.random.default_rng(9).random((40, 2))
 
@@ -58,9 +76,13 @@ def test_standardised_constraints_are_compared_with_where_zero_went():
         optimizer.tell(x, Observation(obs.y, obs.g + shift, obs.factor_values))
         g = optimizer.models[1]
         mean, variance = g.posterior(torch.from_numpy(Z))
-        lower = (g.units.centre + g.units.spread * (mean - 2 * variance.sqrt())).numpy()  # of g itself
+        lower = (
+            g.units.centre + g.units.spread * (mean - 2 * variance.sqrt())
+        ).numpy()  # of g itself
         mean, variance = optimizer.models[0].posterior(torch.from_numpy(Z))
-        expected = (mean + 2 * variance.sqrt()).numpy() - 10 * np.log(2) * np.maximum(lower, 0) / g.units.spread
+        expected = (mean + 2 * variance.sqrt()).numpy() - 10 * np.log(2) * np.maximum(
+            lower, 0
+        ) / g.units.spread
         assert_allclose(optimizer.promise(torch.from_numpy(Z)), expected, atol=1e-9)
         values.append(expected)
     assert (values[1] <= values[0] + 1e-9).all() and (values[1] < values[0] - 0.1).any()
@@ -90,7 +112,9 @@ def test_it_recommends_the_best_feasible_point():
 
 def test_it_finds_the_constrained_optimum():
     """y falls in both coordinates and g keeps it from the corner: the optimum is (0.3, 0)."""
-    optimizer = EPBO(Box(2), np.random.default_rng(0), **{**PARAMETERS, **FITTED, "raw": 64, "starts": 2})
+    optimizer = EPBO(
+        Box(2), np.random.default_rng(0), **{**PARAMETERS, **FITTED, "raw": 64, "starts": 2}
+    )
 
     def evaluate(x):
         return Observation(-x.sum(1), 0.3 - x[:, :1], np.empty((len(x), 0)))

@@ -1,4 +1,6 @@
-"""GO-UCB against central differences, PyTorch, a generic least-squares solver, and what its printed constants do."""
+"""GO-UCB against central differences, PyTorch, a generic least-squares solver, and what its printed
+constants do.
+"""
 
 from math import log, sqrt
 
@@ -12,9 +14,22 @@ from algorithms.api import Box, Observation
 from algorithms.go_ucb import GOUCB, Ball, Network
 from problems.synthetic import unit_network
 
-PRINTED = {"hidden": 25, "low": -5.0, "high": 5.0, "horizon": 64, "norm": 1.0, "method": "gradient", "oracle": "once",
-           "units": "paper", "oracle_rate": 1e-11, "oracle_steps": 2000, "start": "best-observed", "starts": 1,
-           "ascent_rate": 1e-4, "ascent_steps": 2000}  # fmt: skip
+PRINTED = {
+    "hidden": 25,
+    "low": -5.0,
+    "high": 5.0,
+    "horizon": 64,
+    "norm": 1.0,
+    "method": "gradient",
+    "oracle": "once",
+    "units": "paper",
+    "oracle_rate": 1e-11,
+    "oracle_steps": 2000,
+    "start": "best-observed",
+    "starts": 1,
+    "ascent_rate": 1e-4,
+    "ascent_steps": 2000,
+}
 SMALL = {**PRINTED, "hidden": 3, "horizon": 10, "oracle_steps": 20, "ascent_steps": 20}
 NOTHING = np.empty((0, 1))
 
@@ -63,7 +78,9 @@ def twin(torch):
     """twin(d, hidden, w) -> the same network made of PyTorch's layers, in double precision."""
 
     def build(d, hidden, w):
-        layers = torch.nn.Sequential(torch.nn.Linear(d, hidden), torch.nn.Sigmoid(), torch.nn.Linear(hidden, 1)).double()
+        layers = torch.nn.Sequential(
+            torch.nn.Linear(d, hidden), torch.nn.Sigmoid(), torch.nn.Linear(hidden, 1)
+        ).double()
         torch.nn.utils.vector_to_parameters(torch.tensor(w), layers.parameters())
         return layers
 
@@ -83,15 +100,23 @@ def test_it_has_the_published_number_of_parameters(d, size):
 def test_all_ones_make_the_papers_f1():
     x = 5 * rng().uniform(-1, 1, (6, 20))
     network = Network(20, 25)
-    assert_allclose(network(x, np.ones((6, network.size))), 25 / (1 + np.exp(-x.sum(axis=1) - 1)) + 1, rtol=1e-12)
+    assert_allclose(
+        network(x, np.ones((6, network.size))),
+        25 / (1 + np.exp(-x.sum(axis=1) - 1)) + 1,
+        rtol=1e-12,
+    )
 
 
 def test_gradients_are_those_of_central_differences(some):
     network, x, w = some
     over_x, over_w = network.gradients(x, w)
     for i in range(3):
-        assert_allclose(over_x[i], central(lambda p, i=i: network(p[None], w[[i]])[0], x[i]), atol=1e-8)
-        assert_allclose(over_w[i], central(lambda p, i=i: network(x[[i]], p[None])[0], w[i]), atol=1e-8)
+        assert_allclose(
+            over_x[i], central(lambda p, i=i: network(p[None], w[[i]])[0], x[i]), atol=1e-8
+        )
+        assert_allclose(
+            over_w[i], central(lambda p, i=i: network(x[[i]], p[None])[0], w[i]), atol=1e-8
+        )
 
 
 def test_values_and_gradients_are_those_of_pytorch(some, torch, twin):
@@ -103,7 +128,9 @@ def test_values_and_gradients_are_those_of_pytorch(some, torch, twin):
         value.backward()
         assert_allclose(network(x, w)[i], value.item(), rtol=1e-12)
         assert_allclose(over_x[i], point.grad, rtol=1e-11)
-        assert_allclose(over_w[i], torch.cat([p.grad.ravel() for p in layers.parameters()]), rtol=1e-11)
+        assert_allclose(
+            over_w[i], torch.cat([p.grad.ravel() for p in layers.parameters()]), rtol=1e-11
+        )
 
 
 def test_saturated_units_overflow_nowhere():
@@ -114,7 +141,9 @@ def test_saturated_units_overflow_nowhere():
 
 
 def test_parameters_start_like_pytorchs_layers():
-    """Uniform within one over the root of the number of inputs, which differs between the layers."""
+    """Uniform within one over the root of the number of inputs,
+    which differs between the layers.
+    """
     w = np.array([Network(16, 25).initial(rng(seed)) for seed in range(200)])
     for part, bound in ((w[:, : 25 * 17], 1 / 4), (w[:, 25 * 17 :], 1 / 5)):
         assert stats.kstest(part.ravel(), stats.uniform(-bound, 2 * bound).cdf).pvalue > 1e-3
@@ -123,7 +152,9 @@ def test_parameters_start_like_pytorchs_layers():
 # Phase I: the regression oracle
 
 
-@pytest.mark.parametrize(("method", "optim", "rate"), [("gradient", "SGD", 1e-3), ("adam", "Adam", 1e-2)])
+@pytest.mark.parametrize(
+    ("method", "optim", "rate"), [("gradient", "SGD", 1e-3), ("adam", "Adam", 1e-2)]
+)
 def test_the_oracle_is_pytorchs_descent_on_the_mean_squared_error(torch, twin, method, optim, rate):
     optimizer = started(d=4, n=7, method=method, oracle_rate=rate, oracle_steps=60)
     layers = twin(4, 3, optimizer.initial)
@@ -148,7 +179,9 @@ def test_the_printed_rate_leaves_the_parameters_where_they_were_drawn():
 def test_an_oracle_that_diverges_says_so():
     with (
         np.errstate(over="ignore", invalid="ignore"),
-        pytest.raises(ArithmeticError, match="oracle diverged at rate 1e\\+06: choose a smaller oracle_rate"),
+        pytest.raises(
+            ArithmeticError, match="oracle diverged at rate 1e\\+06: choose a smaller oracle_rate"
+        ),
     ):
         started(oracle_rate=1e6, oracle_steps=500)
 
@@ -171,7 +204,9 @@ def test_beta_grows_with_the_rounds_of_phase_two():
 
 
 def rounds(optimizer, T, d=2):
-    """What T told evaluations saw, one at a time: w^_i, gradient by central differences, f_{x_i}(w^_i), y_i."""
+    """What T told evaluations saw, one at a time: w^_i, gradient by central differences,
+    f_{x_i}(w^_i), y_i.
+    """
     seen, sigmas = [], [optimizer.Sigma.copy()]
     for i, u in enumerate(rng(7).random((T, d))):
         w = optimizer.w
@@ -199,7 +234,9 @@ def test_the_closed_form_minimises_the_printed_objective():
     optimizer = started()
     seen, _ = rounds(optimizer, 8)
     rows = np.vstack([sqrt(optimizer.lam) * np.eye(13), *[g for _, g, _, _ in seen]])
-    targets = np.concatenate([sqrt(optimizer.lam) * optimizer.w0, [w @ g - f + y for w, g, f, y in seen]])
+    targets = np.concatenate(
+        [sqrt(optimizer.lam) * optimizer.w0, [w @ g - f + y for w, g, f, y in seen]]
+    )
     w, *_ = np.linalg.lstsq(rows, targets)
     assert_allclose(optimizer.w, w, atol=1e-6)
     assert optimizer.report()["rounds_moved"] > 0.5
@@ -251,7 +288,9 @@ def test_ones_lie_in_every_ball_of_f1():
     def f1(u):
         return 25 * expit((10 * u - 5).sum(axis=1) + 1) + 1
 
-    optimizer = started(d=20, n=5, f=f1, **{**PRINTED, "horizon": 25, "ascent_steps": 5, "oracle_steps": 5})
+    optimizer = started(
+        d=20, n=5, f=f1, **{**PRINTED, "horizon": 25, "ascent_steps": 5, "oracle_steps": 5}
+    )
     for _ in range(25):
         away = optimizer.w - 1
         assert away @ optimizer.Sigma @ away < 0.1 * optimizer.beta
@@ -261,10 +300,16 @@ def test_ones_lie_in_every_ball_of_f1():
 # the ascent
 
 
-@pytest.mark.parametrize(("method", "optim", "rate"), [("gradient", "SGD", 0.05), ("adam", "Adam", 0.6)])
+@pytest.mark.parametrize(
+    ("method", "optim", "rate"), [("gradient", "SGD", 0.05), ("adam", "Adam", 0.6)]
+)
 def test_the_ascent_is_pytorchs_over_points_and_parameters(torch, twin, method, optim, rate):
-    """The ball is out of reach; coordinates are cut off at the box; the best end of three is asked for."""
-    optimizer = started(d=4, norm=100.0, method=method, start="uniform", starts=3, ascent_rate=rate, ascent_steps=40)
+    """The ball is out of reach; coordinates are cut off at the box; the best end of three is asked
+    for.
+    """
+    optimizer = started(
+        d=4, norm=100.0, method=method, start="uniform", starts=3, ascent_rate=rate, ascent_steps=40
+    )
     tell(optimizer, rng(3).random((2, 4)))
     before = optimizer.rng.bit_generator.state
     asked = optimizer.ask(1, NOTHING)
@@ -295,7 +340,9 @@ def test_a_ball_without_room_leaves_an_ascent_over_points_alone():
 
 
 def test_a_ball_that_binds_shortens_the_ascent():
-    far, near = (started(norm=norm, start="zeros", ascent_rate=0.1, ascent_steps=100) for norm in (10.0, 0.1))
+    far, near = (
+        started(norm=norm, start="zeros", ascent_rate=0.1, ascent_steps=100) for norm in (10.0, 0.1)
+    )
     assert_array_equal(far.w, near.w)
     moved = [np.abs(10 * optimizer.ask(1, NOTHING) - 5).max() for optimizer in (far, near)]
     assert moved[0] > 1.05 * moved[1] > 0
@@ -306,7 +353,10 @@ def test_a_ball_that_binds_shortens_the_ascent():
     [("zeros", 1, [0.5, 0.5]), ("best-observed", 1, [0.6, 0.55])],
 )
 def test_where_the_ascent_starts(start, starts, expected):
-    optimizer = tell(new(start=start, starts=starts, ascent_steps=0), np.array([[0.1, 0.2], [0.6, 0.55], [0.9, 0.6]]))
+    optimizer = tell(
+        new(start=start, starts=starts, ascent_steps=0),
+        np.array([[0.1, 0.2], [0.6, 0.55], [0.9, 0.6]]),
+    )
     assert_allclose(optimizer.ask(1, NOTHING), [expected], atol=1e-12)
 
 
@@ -326,7 +376,12 @@ def test_more_starts_than_points_are_filled_up_with_uniform_ones():
 
 def test_without_any_data_it_asks_for_a_uniform_point_and_one_at_a_time():
     optimizer = new()
-    assert stats.kstest(np.concatenate([optimizer.ask(9, NOTHING) for _ in range(300)]).ravel(), "uniform").pvalue > 1e-3
+    assert (
+        stats.kstest(
+            np.concatenate([optimizer.ask(9, NOTHING) for _ in range(300)]).ravel(), "uniform"
+        ).pvalue
+        > 1e-3
+    )
     assert optimizer.ask(1000, NOTHING).shape == (1, 2)
     assert tell(optimizer, optimizer.ask(1000, NOTHING)).ask(1000, NOTHING).shape == (1, 2)
 
@@ -367,11 +422,15 @@ def test_repeating_the_best_initial_point_beats_random_search_on_f1():
         return problem.evaluate(u, rng()).true.y
 
     for seed in range(10):
-        optimizer = started(d=20, n=5, seed=seed, f=f1, **{**PRINTED, "horizon": 25, "ascent_steps": 200})
+        optimizer = started(
+            d=20, n=5, seed=seed, f=f1, **{**PRINTED, "horizon": 25, "ascent_steps": 200}
+        )
         for _ in range(25):
             tell(optimizer, optimizer.ask(1, NOTHING), f1)
         wins += optimizer.y[5:].sum() > f1(rng(200 + seed).random((25, 20))).sum()
-    assert stats.binomtest(wins, 10, alternative="greater").pvalue < 0.05, f"better in {wins} of 10 seeds"
+    assert stats.binomtest(wins, 10, alternative="greater").pvalue < 0.05, (
+        f"better in {wins} of 10 seeds"
+    )
 
 
 def test_the_ball_never_binds_at_the_printed_constants(monkeypatch):
@@ -395,7 +454,13 @@ def test_the_ball_never_binds_at_the_printed_constants(monkeypatch):
 
 def test_standardised_values_do_not_know_their_unit():
     """The queries are those of y and of 1000 y - 7, but for rounding."""
-    options = {"units": "standardised", "method": "adam", "oracle_rate": 0.01, "ascent_rate": 0.01, "starts": 4}
+    options = {
+        "units": "standardised",
+        "method": "adam",
+        "oracle_rate": 0.01,
+        "ascent_rate": 0.01,
+        "starts": 4,
+    }
     plain = started(**options)
     scaled = started(f=lambda u: 1000 * bowl(u) - 7, **options)
     for _ in range(4):
@@ -415,7 +480,9 @@ def test_standardised_points_lie_within_one():
 
 
 def test_constant_values_are_standardised_to_zero():
-    optimizer = started(f=lambda u: np.full(len(u), 5.0), units="standardised", oracle_rate=0.1, oracle_steps=300)
+    optimizer = started(
+        f=lambda u: np.full(len(u), 5.0), units="standardised", oracle_rate=0.1, oracle_steps=300
+    )
     x = optimizer._to_paper(optimizer.x)
     assert np.abs(optimizer.network(x, np.tile(optimizer.w, (6, 1)))).max() < 0.05
 
@@ -468,7 +535,10 @@ def test_one_seed_gives_identical_queries_at_the_published_size():
         ({"method": "newton"}, "method: expected gradient or adam, got 'newton'"),
         ({"oracle": "never"}, "oracle: expected once or every-round, got 'never'"),
         ({"units": "inches"}, "units: expected paper or standardised, got 'inches'"),
-        ({"start": "best"}, "start: expected best-observed or uniform or zeros or unit-cube, got 'best'"),
+        (
+            {"start": "best"},
+            "start: expected best-observed or uniform or zeros or unit-cube, got 'best'",
+        ),
         ({"low": 5.0}, r"expected low < high, got \[5.0, 5.0\]"),
         ({"horizon": 1}, "horizon: expected T >= 2"),
     ],

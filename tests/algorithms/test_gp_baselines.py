@@ -1,4 +1,6 @@
-"""GP-EI, GP-PI and GP-UCB against the libraries whose defaults they run: posterior, acquisition value, maximum found."""
+"""GP-EI, GP-PI and GP-UCB against the libraries whose defaults they run: posterior, acquisition
+value, maximum found.
+"""
 
 import warnings
 from functools import partial
@@ -29,8 +31,18 @@ EI = partial(GPAcquisition, acquisition="ei")
 PI = partial(GPAcquisition, acquisition="pi")
 UCB = partial(GPAcquisition, acquisition="ucb", exploration=BETA)
 KINDS = {
-    "EI": (partial(EI, exploration=XI), log_ei, LogExpectedImprovement, partial(gaussian_ei, xi=XI)),
-    "PI": (partial(PI, exploration=XI), log_pi, LogProbabilityOfImprovement, partial(gaussian_pi, xi=XI)),
+    "EI": (
+        partial(EI, exploration=XI),
+        log_ei,
+        LogExpectedImprovement,
+        partial(gaussian_ei, xi=XI),
+    ),
+    "PI": (
+        partial(PI, exploration=XI),
+        log_pi,
+        LogProbabilityOfImprovement,
+        partial(gaussian_pi, xi=XI),
+    ),
     "LCB": (UCB, ucb, UpperConfidenceBound, partial(gaussian_lcb, kappa=1.96)),
 }
 SEARCH = {"raw": 256, "starts": 5, "steps": 100}
@@ -43,7 +55,9 @@ def wavy(x):
 def told(kind, surrogate, n=15, d=3, seed=0, repetitions="repeat"):
     rng = np.random.default_rng(seed)
     build = KINDS[kind][0]
-    optimizer = build(Box(d), np.random.default_rng(seed), surrogate=surrogate, repetitions=repetitions, **SEARCH)
+    optimizer = build(
+        Box(d), np.random.default_rng(seed), surrogate=surrogate, repetitions=repetitions, **SEARCH
+    )
     x = rng.random((n, d))
     optimizer.tell(x, Observation.of(wavy(x) + 0.05 * rng.standard_normal(n)))
     return optimizer
@@ -60,18 +74,26 @@ def in_botorch(optimizer):
     """The same model with the same parameters as BoTorch's class has it."""
     posterior = optimizer.fitted.posterior
     model = SingleTaskGP(
-        posterior.X, posterior.y[:, None], covar_module=posterior.model.kernel, likelihood=posterior.model.likelihood,
-        mean_module=posterior.model.mean, outcome_transform=None,
-    )  # fmt: skip
+        posterior.X,
+        posterior.y[:, None],
+        covar_module=posterior.model.kernel,
+        likelihood=posterior.model.likelihood,
+        mean_module=posterior.model.mean,
+        outcome_transform=None,
+    )
     return model.eval()
 
 
 def in_skopt(optimizer):
-    """The same model with the same parameters as scikit-optimize's class has it, of -y, which it minimises."""
+    """The same model with the same parameters as scikit-optimize's class has it, of -y, which it
+    minimises.
+    """
     model = optimizer.fitted.posterior.model
     lengthscale = model.kernel.base_kernel.lengthscale[0].numpy()
     kernel = ConstantKernel(model.kernel.outputscale.item()) * Matern(lengthscale, nu=2.5)
-    return GaussianProcessRegressor(kernel, noise=model.noise.item(), normalize_y=True, optimizer=None, alpha=0.0)
+    return GaussianProcessRegressor(
+        kernel, noise=model.noise.item(), normalize_y=True, optimizer=None, alpha=0.0
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -84,7 +106,12 @@ def test_posterior_promise_and_maximum_are_botorchs(kind):
     assert_allclose(variance, theirs.variance[:, 0].detach(), atol=1e-8)
     aim = BETA if kind == "LCB" else float(optimizer.fitted.units(optimizer.y.max() + XI))
     acquisition = KINDS[kind][2](model, torch.tensor(aim, dtype=torch.float64))
-    assert_allclose(promise(kind, optimizer, x), acquisition(torch.from_numpy(x)[:, None]).detach(), rtol=1e-7, atol=1e-8)
+    assert_allclose(
+        promise(kind, optimizer, x),
+        acquisition(torch.from_numpy(x)[:, None]).detach(),
+        rtol=1e-7,
+        atol=1e-8,
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
         bounds = torch.tensor([[0.0] * 3, [1.0] * 3], dtype=torch.float64)
@@ -100,11 +127,19 @@ def test_posterior_promise_and_maximum_are_scikit_optimizes(kind):
     mean, variance = optimizer.fitted.posterior(torch.from_numpy(x))
     assert_allclose(mean * units.spread + units.centre, -theirs, atol=1e-7)
     assert_allclose(variance.sqrt() * units.spread, deviation, atol=1e-6)
-    values = KINDS[kind][3](x, regressor, **({} if kind == "LCB" else {"y_opt": -optimizer.y.max()}))
+    values = KINDS[kind][3](
+        x, regressor, **({} if kind == "LCB" else {"y_opt": -optimizer.y.max()})
+    )
     ours = promise(kind, optimizer, x)
-    expected = {"EI": np.exp(ours) * units.spread, "PI": np.exp(ours), "LCB": -(units.centre + ours * units.spread)}[kind]
+    expected = {
+        "EI": np.exp(ours) * units.spread,
+        "PI": np.exp(ours),
+        "LCB": -(units.centre + ours * units.spread),
+    }[kind]
     assert_allclose(values, expected, rtol=1e-5, atol=1e-9)
-    library = Skopt([(0.0, 1.0)] * 3, in_skopt(optimizer), n_initial_points=0, acq_func=kind, random_state=0)
+    library = Skopt(
+        [(0.0, 1.0)] * 3, in_skopt(optimizer), n_initial_points=0, acq_func=kind, random_state=0
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         library.tell(optimizer.x.tolist(), (-optimizer.y).tolist())
@@ -117,7 +152,9 @@ def test_posterior_promise_and_maximum_are_scikit_optimizes(kind):
 def test_without_a_margin_the_scale_of_y_is_no_matter(surrogate):
     queries = []
     for scale, shift in ((1.0, 0.0), (1e3, -5e3)):
-        optimizer = UCB(Box(2), np.random.default_rng(0), surrogate=surrogate, repetitions="repeat", **SEARCH)
+        optimizer = UCB(
+            Box(2), np.random.default_rng(0), surrogate=surrogate, repetitions="repeat", **SEARCH
+        )
         x = np.random.default_rng(1).random((12, 2))
         optimizer.tell(x, Observation.of(scale * wavy(x) + shift))
         queries.append(optimizer.ask(1, optimizer.x[:0]))
@@ -134,7 +171,10 @@ def test_it_is_better_than_random_search_in_most_seeds(kind):
             query = optimizer.ask(4, optimizer.x[:0])
             assert query.shape == (1, 3)
             optimizer.tell(query, Observation.of(wavy(query)))
-        wins += wavy(optimizer.recommend())[0] > wavy(np.random.default_rng(100 + seed).random((20, 3))).max()
+        wins += (
+            wavy(optimizer.recommend())[0]
+            > wavy(np.random.default_rng(100 + seed).random((20, 3))).max()
+        )
     assert binomtest(wins, 8, alternative="greater").pvalue < 0.05, f"better in {wins} of 8 seeds"
 
 
@@ -150,7 +190,10 @@ def test_a_repetition_is_replaced_where_the_library_does():
 @pytest.mark.parametrize("scale", [0.0, 1e-8, 1e8, -1e8])
 def test_constant_huge_and_tiny_values_are_survived_without_priors(scale):
     search = {"raw": 32, "starts": 2, "steps": 8, "repetitions": "replace", "exploration": XI}
-    optimizer, query = EI(Box(2), np.random.default_rng(0), surrogate="scikit-optimize", **search), np.full((1, 2), 0.25)
+    optimizer, query = (
+        EI(Box(2), np.random.default_rng(0), surrogate="scikit-optimize", **search),
+        np.full((1, 2), 0.25),
+    )
     for _ in range(5):
         optimizer.tell(query, Observation.of(scale * wavy(query) if scale else np.full(1, 5.0)))
         query = optimizer.ask(1, optimizer.x[:0])
@@ -159,14 +202,23 @@ def test_constant_huge_and_tiny_values_are_survived_without_priors(scale):
 
 
 def test_before_any_observation_the_query_is_uniform():
-    optimizer = EI(Box(4), np.random.default_rng(3), surrogate="gamma-priors", exploration=0.0, repetitions="repeat", **SEARCH)
+    optimizer = EI(
+        Box(4),
+        np.random.default_rng(3),
+        surrogate="gamma-priors",
+        exploration=0.0,
+        repetitions="repeat",
+        **SEARCH,
+    )
     assert optimizer.report() == {}
     assert_array_equal(optimizer.ask(5, optimizer.x), np.random.default_rng(3).random((1, 4)))
 
 
 def test_names_without_a_meaning_are_refused():
     good = {"surrogate": "gamma-priors", "exploration": 0.0, "repetitions": "repeat", **SEARCH}
-    with pytest.raises(ValueError, match="surrogate: expected gamma-priors or scikit-optimize, got 'skopt'"):
+    with pytest.raises(
+        ValueError, match="surrogate: expected gamma-priors or scikit-optimize, got 'skopt'"
+    ):
         EI(Box(2), np.random.default_rng(0), **{**good, "surrogate": "skopt"})
     with pytest.raises(ValueError, match="repetitions: expected repeat or replace, got 'never'"):
         EI(Box(2), np.random.default_rng(0), **{**good, "repetitions": "never"})

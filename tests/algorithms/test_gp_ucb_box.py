@@ -29,7 +29,12 @@ def told(optimizer, n=10, f=wavy):
 
 
 def test_a_constant_width_is_the_acquisition_of_that_width():
-    fixed = {"surrogate": "gamma-priors", "acquisition": "ucb", "exploration": 3.0, "repetitions": "repeat"}
+    fixed = {
+        "surrogate": "gamma-priors",
+        "acquisition": "ucb",
+        "exploration": 3.0,
+        "repetitions": "repeat",
+    }
     ours, theirs = (
         new(3, beta="constant", share=3.0),
         GPAcquisition(Box(3), np.random.default_rng(0), **fixed, **SEARCH),
@@ -65,7 +70,9 @@ def test_a_wider_bound_explores_more():
     distances = []
     for share in (0.0, 100.0):
         optimizer = told(new(2, share=share), n=12)
-        distances.append(np.linalg.norm(optimizer.x - optimizer.ask(1, optimizer.x[:0]), axis=1).min())
+        distances.append(
+            np.linalg.norm(optimizer.x - optimizer.ask(1, optimizer.x[:0]), axis=1).min()
+        )
     assert distances[0] < distances[1]
 
 
@@ -82,12 +89,19 @@ def test_it_is_better_than_random_search_in_most_seeds():
         for _ in range(12):
             query = optimizer.ask(1, optimizer.x[:0])
             optimizer.tell(query, Observation.of(wavy(query)))
-        wins += wavy(optimizer.recommend())[0] > wavy(np.random.default_rng(100 + seed).random((len(optimizer.y), 2))).max()
+        wins += (
+            wavy(optimizer.recommend())[0]
+            > wavy(np.random.default_rng(100 + seed).random((len(optimizer.y), 2))).max()
+        )
     assert wins >= 3
 
 
 def test_names_without_a_meaning_are_refused():
-    with pytest.raises(ValueError, match="surrogate: expected gamma-priors or scikit-optimize, got 'matern'"):
+    with pytest.raises(
+        ValueError, match="surrogate: expected gamma-priors or scikit-optimize, got 'matern'"
+    ):
         new(surrogate="matern")
-    with pytest.raises(ValueError, match="beta: expected kandasamy or theorem or constant, got 'log'"):
+    with pytest.raises(
+        ValueError, match="beta: expected kandasamy or theorem or constant, got 'log'"
+    ):
         new(beta="log")

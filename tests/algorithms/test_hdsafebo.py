@@ -9,13 +9,36 @@ from sklearn.gaussian_process.kernels import RBF
 from algorithms.api import Box, Observation
 from algorithms.hdsafebo import HDsafeBO
 
-KERNELS = [{"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0}, {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.5},
-           {"lengthscale": [0.4, 0.9], "outputscale": 2.0, "mean": 0.5}]  # fmt: skip
+KERNELS = [
+    {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0},
+    {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.5},
+    {"lengthscale": [0.4, 0.9], "outputscale": 2.0, "mean": 0.5},
+]
 KNOWN = {"kernels": KERNELS, "standard": "raw"}
-TABLE = {"batch_per_dim": 0.5, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "fewest_successes": 3, "dims_per_success": 10,
-         "patience": 0, "improvement": 1e-3, "standstill": "nothing", "candidates": 200, "beta": 2.0, "interval": 2.0,
-         "sigma": "observed", "draws": "paths", "features": 200, "kernels": "fit", "noise": 0.01, "standard": "sample",
-         "lengthscale": [3.0, 3.0, 1.0], "outputscale": [2.0, 1.0, 0.693], "fit_every": 5, "fit_steps": 5}  # fmt: skip
+TABLE = {
+    "batch_per_dim": 0.5,
+    "length": 0.8,
+    "longest": 1.6,
+    "shortest": 0.5**7,
+    "fewest_successes": 3,
+    "dims_per_success": 10,
+    "patience": 0,
+    "improvement": 1e-3,
+    "standstill": "nothing",
+    "candidates": 200,
+    "beta": 2.0,
+    "interval": 2.0,
+    "sigma": "observed",
+    "draws": "paths",
+    "features": 200,
+    "kernels": "fit",
+    "noise": 0.01,
+    "standard": "sample",
+    "lengthscale": [3.0, 3.0, 1.0],
+    "outputscale": [2.0, 1.0, 0.693],
+    "fit_every": 5,
+    "fit_steps": 5,
+}
 
 
 def new(d=2, seed=0, **changes):
@@ -34,11 +57,16 @@ def bowl(x):
     return -((x - 0.3) ** 2).sum(1)
 
 
-@pytest.mark.parametrize(("d", "batch", "successes"), [(2, 1, 3), (25, 13, 3), (50, 25, 5), (100, 50, 10), (102, 51, 11)])
+@pytest.mark.parametrize(
+    ("d", "batch", "successes"), [(2, 1, 3), (25, 13, 3), (50, 25, 5), (100, 50, 10), (102, 51, 11)]
+)
 def test_batch_and_tolerances_are_table_1(d, batch, successes):
     optimizer = new(d)
     assert optimizer.batch == batch
-    assert (optimizer.initial.success_tolerance, optimizer.initial.failure_tolerance) == (successes, 2)
+    assert (optimizer.initial.success_tolerance, optimizer.initial.failure_tolerance) == (
+        successes,
+        2,
+    )
 
 
 @pytest.mark.parametrize("beta", [0.5, 2.0])
@@ -87,7 +115,9 @@ def test_while_nothing_is_safe_the_box_lies_around_the_least_violation():
 
 
 def boxes(optimizer, room, monkeypatch, safe):
-    """The sides of the boxes in which an `ask` looked, where `safe` says which of its candidates may be safe."""
+    """The sides of the boxes in which an `ask` looked, where `safe` says which of its candidates
+    may be safe.
+    """
     sides = []
 
     def watched(points):
@@ -106,15 +136,20 @@ def test_the_box_is_halved_while_too_few_candidates_may_be_safe(monkeypatch):
         return np.abs(points - 0.5).max(1) < 0.03
 
     query, sides = boxes(optimizer, 12, monkeypatch, near)
-    assert_allclose(sides, [0.4, 0.2, 0.1], rtol=0.05)  # of 256 candidates about 1, 7, 55 are that near
+    # of 256 candidates about 1, 7, 55 are that near
+    assert_allclose(sides, [0.4, 0.2, 0.1], rtol=0.05)
     assert query.shape == (12, 3) and near(query).all()
     assert len(boxes(optimizer, 3, monkeypatch, near)[1]) == 2  # three would do
     assert optimizer.region == optimizer.initial
 
 
 def test_where_no_box_has_enough_all_candidates_are_allowed(monkeypatch):
-    optimizer = told(new(3, batch_per_dim=4, length=0.4, shortest=0.04), [0.0], [[-1.0]], np.full((1, 3), 0.5))
-    query, sides = boxes(optimizer, 12, monkeypatch, lambda points: np.zeros(len(points), dtype=bool))
+    optimizer = told(
+        new(3, batch_per_dim=4, length=0.4, shortest=0.04), [0.0], [[-1.0]], np.full((1, 3), 0.5)
+    )
+    query, sides = boxes(
+        optimizer, 12, monkeypatch, lambda points: np.zeros(len(points), dtype=bool)
+    )
     assert_allclose(sides, [0.4, 0.2, 0.1, 0.05], rtol=0.05)  # the next would be 0.025
     assert query.shape == (12, 3)
     assert (np.abs(query - 0.5) <= 0.025).all()
@@ -130,7 +165,9 @@ def test_where_no_box_has_enough_all_candidates_are_allowed(monkeypatch):
         ([5.004, 1.0], [[-1.0], [0.0]], "failure", 0, 1),
     ],
 )
-def test_a_success_is_safe_and_better_and_a_failure_is_unsafe(y, g, standstill, successes, failures):
+def test_a_success_is_safe_and_better_and_a_failure_is_unsafe(
+    y, g, standstill, successes, failures
+):
     optimizer = told(new(standstill=standstill), [1.0, 5.0, 8.0], [[-1.0], [-1.0], [1.0]])
     assert optimizer.region == optimizer.initial
     region = told(optimizer, y, g).region
@@ -163,7 +200,11 @@ def test_without_constraints_every_candidate_is_allowed(monkeypatch):
     optimizer.tell(x, Observation.of(bowl(x)))
     assert optimizer.may_be_safe(x).all()
     drawn, draw = [], optimizer.draw
-    monkeypatch.setattr(optimizer, "draw", lambda p, X, rng, **n: drawn.append((X.numpy(), draw(p, X, rng, **n))) or drawn[-1][1])
+    monkeypatch.setattr(
+        optimizer,
+        "draw",
+        lambda p, X, rng, **n: drawn.append((X.numpy(), draw(p, X, rng, **n))) or drawn[-1][1],
+    )
     query = optimizer.ask(6, x[:0])
     ((points, f),) = drawn
     assert f.shape == (6, 200)
@@ -171,8 +212,14 @@ def test_without_constraints_every_candidate_is_allowed(monkeypatch):
     assert torch.equal(optimizer.models[0].posterior.X, torch.from_numpy(x))
 
 
-@pytest.mark.parametrize(("name", "message"), [("standstill", "nothing or failure"), ("sigma", "latent or observed"),
-                                               ("draws", "paths or factor")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("standstill", "nothing or failure"),
+        ("sigma", "latent or observed"),
+        ("draws", "paths or factor"),
+    ],
+)
 def test_names_without_a_meaning_are_refused(name, message):
     with pytest.raises(ValueError, match=f"{name}: expected {message}, got 'none'"):
         new(**{name: "none"})

@@ -13,15 +13,50 @@ from algorithms.lcbo import EXPLORATION, INITIAL, LCBO, REPEAT, SCHEDULES, desce
 from algorithms.parts.fitting import Adam, fit
 from algorithms.parts.rbf import isotropic
 
-TABLE_1 = {"noise": 0.01, "memory_per_dim": 2, "schedule": "fixed", "repeats": 2, "exploration": 5, "exploration_per_dim": 0,
-           "delta": 0.1, "starts": 10, "steps": 50, "rate": 0.01, "temperature": 1.0, "step": 0.25, "step_power": 0.0,
-           "penalty": 10.0, "penalty_power": 0.25}  # fmt: skip
-TEXT = {"noise_units": "models", "standard": "raw", "repeated": "separate", "batch": "joint", "condition": "data",
-        "measure": "posterior-trace", "constraints": "inequality", "direction": "normalised"}  # fmt: skip
-FITS = {"lengthscale": [3.0, 3.0, 1.0], "outputscale": [2.0, 1.0, 0.693], "fit_every": 5, "between_fits": "keep",
-        "fit_steps": 50, "fit_rate": 0.1}  # fmt: skip
-CODE = {"batch": "greedy", "condition": "data-and-repeats", "repeated": "averaged", "starts": 5, "rate": 0.05,
-        "standard": "sample", "measure": "less-prior-trace"}  # fmt: skip
+TABLE_1 = {
+    "noise": 0.01,
+    "memory_per_dim": 2,
+    "schedule": "fixed",
+    "repeats": 2,
+    "exploration": 5,
+    "exploration_per_dim": 0,
+    "delta": 0.1,
+    "starts": 10,
+    "steps": 50,
+    "rate": 0.01,
+    "temperature": 1.0,
+    "step": 0.25,
+    "step_power": 0.0,
+    "penalty": 10.0,
+    "penalty_power": 0.25,
+}
+TEXT = {
+    "noise_units": "models",
+    "standard": "raw",
+    "repeated": "separate",
+    "batch": "joint",
+    "condition": "data",
+    "measure": "posterior-trace",
+    "constraints": "inequality",
+    "direction": "normalised",
+}
+FITS = {
+    "lengthscale": [3.0, 3.0, 1.0],
+    "outputscale": [2.0, 1.0, 0.693],
+    "fit_every": 5,
+    "between_fits": "keep",
+    "fit_steps": 50,
+    "fit_rate": 0.1,
+}
+CODE = {
+    "batch": "greedy",
+    "condition": "data-and-repeats",
+    "repeated": "averaged",
+    "starts": 5,
+    "rate": 0.05,
+    "standard": "sample",
+    "measure": "less-prior-trace",
+}
 FORGETS = {"between_fits": "forget"}
 QUICK = {"starts": 2, "steps": 3}
 KERNELS = [
@@ -39,7 +74,10 @@ def new(d=3, seed=0, **changes):
 def evaluate(x, noise=0.02):
     """A bowl under two constraints, with noise that depends on where x is alone."""
     shake = np.sin(1e4 * x @ np.arange(1, x.shape[1] + 1))[:, None] * [1.0, -1.0, 0.5] * noise
-    values = np.column_stack([-((x - 0.8) ** 2).sum(1), x.sum(1) - 0.5 * x.shape[1], x[:, 0] - x[:, -1]]) + shake
+    values = (
+        np.column_stack([-((x - 0.8) ** 2).sum(1), x.sum(1) - 0.5 * x.shape[1], x[:, 0] - x[:, -1]])
+        + shake
+    )
     return Observation(values[:, 0], values[:, 1:], np.empty((len(x), 0)))
 
 
@@ -53,7 +91,9 @@ def started(n=6, d=3, **changes):
 
 
 def play(optimizer, evaluations, room=lambda: 1000):
-    """The same optimizer after at least so many evaluations in all, in answers of at most `room()`."""
+    """The same optimizer after at least so many evaluations in all,
+    in answers of at most `room()`.
+    """
     while len(optimizer.y) < evaluations:
         told(optimizer, optimizer.ask(room(), optimizer.x[:0]))
     return optimizer
@@ -67,7 +107,9 @@ def iterated(optimizer, k):
 
 
 def covariance(kernel, A, B):
-    return kernel["outputscale"] * np.exp(-0.5 * (((A[:, None] - B[None]) / kernel["lengthscale"]) ** 2).sum(2))
+    return kernel["outputscale"] * np.exp(
+        -0.5 * (((A[:, None] - B[None]) / kernel["lengthscale"]) ** 2).sum(2)
+    )
 
 
 def slopes_of(kernel, x, X):
@@ -77,8 +119,13 @@ def slopes_of(kernel, x, X):
 
 def posterior(kernel, X, values, x, noise=0.01):
     """Mean and its gradient at x by dense conditioning."""
-    alpha = np.linalg.solve(covariance(kernel, X, X) + noise * np.eye(len(X)), values - kernel["mean"])
-    return kernel["mean"] + covariance(kernel, x[None], X)[0] @ alpha, slopes_of(kernel, x, X).T @ alpha
+    alpha = np.linalg.solve(
+        covariance(kernel, X, X) + noise * np.eye(len(X)), values - kernel["mean"]
+    )
+    return (
+        kernel["mean"] + covariance(kernel, x[None], X)[0] @ alpha,
+        slopes_of(kernel, x, X).T @ alpha,
+    )
 
 
 def traces(kernels, X, x, noise=0.01):
@@ -86,8 +133,13 @@ def traces(kernels, X, x, noise=0.01):
     found = []
     for kernel in kernels:
         G = slopes_of(kernel, x, X)
-        prior = kernel["outputscale"] * np.sum(np.broadcast_to(kernel["lengthscale"], len(x)) ** -2.0)
-        found.append(prior - np.trace(G.T @ np.linalg.solve(covariance(kernel, X, X) + noise * np.eye(len(X)), G)))
+        prior = kernel["outputscale"] * np.sum(
+            np.broadcast_to(kernel["lengthscale"], len(x)) ** -2.0
+        )
+        found.append(
+            prior
+            - np.trace(G.T @ np.linalg.solve(covariance(kernel, X, X) + noise * np.eye(len(X)), G))
+        )
     return np.array(found)
 
 
@@ -111,9 +163,21 @@ def data(optimizer, rows=slice(None)):
 @pytest.mark.parametrize(
     ("y", "g", "best"),
     [
-        ([5.0, 1.0, 2.0, 3.0], [[0.1, -1], [-1, -1], [0, 0], [-1, 0.2]], 2),  # the best of the feasible
-        ([5.0, 1.0, 2.0, 3.0], [[0.3, 0.3], [0.5, -9], [0.2, 0.4], [9, -9]], 1),  # none is: the least sum of violations
-        ([5.0, 1.0, 2.0, 3.0], [[0.3, 0.2], [0.5, -9], [0.2, 0.4], [9, -9]], 0),  # as much violated: the better
+        (
+            [5.0, 1.0, 2.0, 3.0],
+            [[0.1, -1], [-1, -1], [0, 0], [-1, 0.2]],
+            2,
+        ),  # the best of the feasible
+        (
+            [5.0, 1.0, 2.0, 3.0],
+            [[0.3, 0.3], [0.5, -9], [0.2, 0.4], [9, -9]],
+            1,
+        ),  # none is: the least sum of violations
+        (
+            [5.0, 1.0, 2.0, 3.0],
+            [[0.3, 0.2], [0.5, -9], [0.2, 0.4], [9, -9]],
+            0,
+        ),  # as much violated: the better
     ],
 )
 def test_it_starts_at_the_best_feasible_point_or_the_least_violation(y, g, best):
@@ -128,14 +192,21 @@ def test_it_starts_at_the_best_feasible_point_or_the_least_violation(y, g, best)
 def test_an_equality_is_violated_on_both_sides():
     x = np.random.default_rng(1).random((3, 3))
     optimizer = new(constraints="equality", **QUICK)
-    optimizer.tell(x, Observation(np.arange(3.0), np.array([[-0.3, 0.1], [-9, 0], [0.3, -0.3]]), np.empty((3, 0))))
+    optimizer.tell(
+        x,
+        Observation(
+            np.arange(3.0), np.array([[-0.3, 0.1], [-9, 0], [0.3, -0.3]]), np.empty((3, 0))
+        ),
+    )
     assert_array_equal(optimizer.iterate, x[0])
 
 
 def test_it_recommends_the_best_feasible_of_all_evaluations():
     optimizer = play(started(**QUICK), 60)
     feasible = (optimizer.g <= 0).all(1)
-    assert_array_equal(optimizer.recommend()[0], optimizer.x[feasible][np.argmax(optimizer.y[feasible])])
+    assert_array_equal(
+        optimizer.recommend()[0], optimizer.x[feasible][np.argmax(optimizer.y[feasible])]
+    )
 
 
 # what an iteration evaluates, and how it is handed out
@@ -147,7 +218,14 @@ def test_an_answer_has_one_role_which_the_report_says():
     told(optimizer, np.random.default_rng(7).random((6, 3)))
     for _ in range(6):
         query, report = optimizer.ask(1000, optimizer.x[:0]), optimizer.report()
-        seen.append((report["role"], report["iteration"], len(query), bool((query == optimizer.iterate).all())))
+        seen.append(
+            (
+                report["role"],
+                report["iteration"],
+                len(query),
+                bool((query == optimizer.iterate).all()),
+            )
+        )
         told(optimizer, query)
     pattern = [(REPEAT, 2, True), (EXPLORATION, 5, False)]
     assert seen == [(role, k, size, at) for k in (1, 2, 3) for role, size, at in pattern]
@@ -169,7 +247,11 @@ def test_an_answer_has_one_role_which_the_report_says():
 def test_room_and_prefixes_change_nothing(changes):
     changes = {**changes, **QUICK}
     whole = play(started(**changes), 60)
-    for room in (lambda: 1, lambda: 3, lambda draw=np.random.default_rng(3): int(draw.integers(1, 7))):
+    for room in (
+        lambda: 1,
+        lambda: 3,
+        lambda draw=np.random.default_rng(3): int(draw.integers(1, 7)),
+    ):
         other = play(started(**changes), len(whole.y), room)
         n = min(len(whole.y), len(other.y))
         assert_array_equal(other.x[:n], whole.x[:n])
@@ -209,10 +291,20 @@ def test_batch_schedules(schedule, sizes, expected):
         ("theory", 1, 0, 1, [7, 6, 4]),
     ],
 )
-def test_iterations_that_5000_evaluations_pay_for(schedule, repeats, exploration, per_dim, iterations):
-    """App. B: about 700 of mini-batches, fewer than 50 of b = d at d = 100, fewer than 30 of the theory's."""
+def test_iterations_that_5000_evaluations_pay_for(
+    schedule, repeats, exploration, per_dim, iterations
+):
+    """App. B: about 700 of mini-batches, fewer than 50 of b = d at d = 100, fewer than 30 of the
+    theory's.
+    """
     for d, expected in zip((25, 50, 100), iterations, strict=True):
-        optimizer = new(d, schedule=schedule, repeats=repeats, exploration=exploration, exploration_per_dim=per_dim)
+        optimizer = new(
+            d,
+            schedule=schedule,
+            repeats=repeats,
+            exploration=exploration,
+            exploration_per_dim=per_dim,
+        )
         spent, k = d, 0
         while spent + sum(optimizer.schedule(k + 1, *optimizer.sizes)) <= 5000:
             k += 1
@@ -235,19 +327,25 @@ def test_the_reported_trace_is_equation_12_of_the_plan(changes, condition):
     X, _ = data(optimizer, slice(-6, None))  # N_m = 2d
     repeats = [optimizer.iterate[None]] * (2 if condition == "data-and-repeats" else 0)
     X = np.vstack([X, *repeats, optimizer.plan[2:]])
-    assert_allclose(optimizer.report()["trace"], traces(KERNELS, X, optimizer.iterate).max(), rtol=1e-8)
+    assert_allclose(
+        optimizer.report()["trace"], traces(KERNELS, X, optimizer.iterate).max(), rtol=1e-8
+    )
 
 
 def test_averaged_repeats_are_one_datum_for_the_acquisition_too():
     optimizer = started(**{**CODE, **QUICK})
     kernels = [{**kernel, "mean": 0.0} for kernel in KERNELS]
     X = np.vstack([optimizer.x, optimizer.iterate[None], optimizer.plan[2:]])
-    assert_allclose(optimizer.report()["trace"], traces(kernels, X, optimizer.iterate).max(), rtol=1e-8)
+    assert_allclose(
+        optimizer.report()["trace"], traces(kernels, X, optimizer.iterate).max(), rtol=1e-8
+    )
 
 
 @pytest.mark.parametrize("batch", ["joint", "greedy"])
 def test_it_explores_where_gradients_are_learnt_best(batch):
-    """Adam's points leave less than the best of 1,000 random batches in the same box, and about what the best corners leave."""
+    """Adam's points leave less than the best of 1,000 random batches in the same box, and about
+    what the best corners leave.
+    """
     optimizer = started(12, batch=batch)
     X, x = optimizer.x[-6:], optimizer.iterate
     low, high = np.clip(x - 0.1, 0, 1), np.clip(x + 0.1, 0, 1)
@@ -256,8 +354,12 @@ def test_it_explores_where_gradients_are_learnt_best(batch):
     def left(Z):
         return logsumexp(traces(KERNELS, np.vstack([X, Z]), x))
 
-    assert left(optimizer.plan[2:]) < min(left(draw.uniform(low, high, (5, 3))) for _ in range(1000))
-    assert left(optimizer.plan[2:]) < 1.02 * min(left(draw.choice([-1, 1], (5, 3)) * 0.1 + x) for _ in range(1000))
+    assert left(optimizer.plan[2:]) < min(
+        left(draw.uniform(low, high, (5, 3))) for _ in range(1000)
+    )
+    assert left(optimizer.plan[2:]) < 1.02 * min(
+        left(draw.choice([-1, 1], (5, 3)) * 0.1 + x) for _ in range(1000)
+    )
 
 
 def test_one_point_of_the_first_start_is_the_iterate():
@@ -267,15 +369,24 @@ def test_one_point_of_the_first_start_is_the_iterate():
 
 
 def test_models_compete_by_their_posterior_traces_or_by_what_the_data_took_off():
-    """Without a step the best of the starts is chosen, by the largest trace or by the largest trace less its prior."""
+    """Without a step the best of the starts is chosen, by the largest trace or by the largest trace
+    less its prior.
+    """
     sharp = [{**KERNELS[0], "lengthscale": [0.3]}, {**KERNELS[0], "outputscale": 3.0}, KERNELS[2]]
     prior, chosen = np.array([3 / 0.3**2, 9 / 0.8**2, 1.5 / 1.3**2]), {}
     for measure, offset in (("posterior-trace", 0.0), ("less-prior-trace", prior)):
-        optimizer = started(kernels=sharp, measure=measure, starts=200, steps=0, exploration=1, temperature=0.1)
+        optimizer = started(
+            kernels=sharp, measure=measure, starts=200, steps=0, exploration=1, temperature=0.1
+        )
         x = optimizer.iterate
-        starts = np.random.default_rng(0).uniform(np.clip(x - 0.1, 0, 1), np.clip(x + 0.1, 0, 1), (200, 3))
+        starts = np.random.default_rng(0).uniform(
+            np.clip(x - 0.1, 0, 1), np.clip(x + 0.1, 0, 1), (200, 3)
+        )
         starts[0] = x
-        left = [logsumexp((traces(sharp, np.vstack([optimizer.x, z]), x) - offset) / 0.1) for z in starts]
+        left = [
+            logsumexp((traces(sharp, np.vstack([optimizer.x, z]), x) - offset) / 0.1)
+            for z in starts
+        ]
         chosen[measure] = int(np.argmin(left))
         assert_array_equal(optimizer.plan[2], starts[chosen[measure]])
     assert chosen["posterior-trace"] != chosen["less-prior-trace"]
@@ -324,7 +435,9 @@ def test_descents_are_torchs_adam_kept_in_a_box():
 @pytest.mark.parametrize("constraints", ["inequality", "equality"])
 @pytest.mark.parametrize("direction", ["normalised", "plain"])
 def test_a_step_by_dense_conditioning(constraints, direction):
-    optimizer = iterated(started(constraints=constraints, direction=direction, step=0.05, **QUICK), 3)
+    optimizer = iterated(
+        started(constraints=constraints, direction=direction, step=0.05, **QUICK), 3
+    )
     for k in (3, 4, 5):
         x = optimizer.iterate
         iterated(optimizer, k + 1)
@@ -336,18 +449,31 @@ def test_a_step_by_dense_conditioning(constraints, direction):
 
 
 def test_a_step_by_hand():
-    """d = 1, unit kernel, y = 1 at 0.5 and -1 at 0.7, feasible; one repeat shows 1 again, one exploration is made to lie at 0.6.
+    """d = 1, unit kernel, y = 1 at 0.5 and -1 at 0.7, feasible; one repeat shows 1 again, one
+    exploration is made to lie at 0.6.
 
-    mu'(0.5) = sum_i alpha_i k(X_i, 0.5) (X_i - 0.5), alpha = (K + 0.01 I)^-1 y: negative, so that y is climbed to the left.
+    mu'(0.5) = sum_i alpha_i k(X_i, 0.5) (X_i - 0.5), alpha = (K + 0.01 I)^-1 y: negative, so that y
+    is climbed to the left.
     """
     unit = {"lengthscale": [1.0], "outputscale": 1.0, "mean": 0.0}
-    optimizer = new(1, kernels=[unit, unit], repeats=1, exploration=1, memory_per_dim=4, step=0.2, **QUICK)
-    optimizer.tell(np.array([[0.5], [0.7]]), Observation(np.array([1.0, -1.0]), np.full((2, 1), -1.0), np.empty((2, 0))))
+    optimizer = new(
+        1, kernels=[unit, unit], repeats=1, exploration=1, memory_per_dim=4, step=0.2, **QUICK
+    )
+    optimizer.tell(
+        np.array([[0.5], [0.7]]),
+        Observation(np.array([1.0, -1.0]), np.full((2, 1), -1.0), np.empty((2, 0))),
+    )
     assert_array_equal(optimizer.ask(9, optimizer.x[:0]), [[0.5]])
-    optimizer.tell(np.array([[0.5]]), Observation(np.array([1.0]), np.full((1, 1), -1.0), np.empty((1, 0))))
-    optimizer.tell(np.array([[0.6]]), Observation(np.array([0.0]), np.full((1, 1), -1.0), np.empty((1, 0))))
+    optimizer.tell(
+        np.array([[0.5]]), Observation(np.array([1.0]), np.full((1, 1), -1.0), np.empty((1, 0)))
+    )
+    optimizer.tell(
+        np.array([[0.6]]), Observation(np.array([0.0]), np.full((1, 1), -1.0), np.empty((1, 0)))
+    )
     near, far = np.exp(-0.005), np.exp(-0.02)  # a tenth and two tenths apart
-    K = np.array([[1, far, 1, near], [far, 1, far, near], [1, far, 1, near], [near, near, near, 1]]) + 0.01 * np.eye(4)
+    K = np.array(
+        [[1, far, 1, near], [far, 1, far, near], [1, far, 1, near], [near, near, near, 1]]
+    ) + 0.01 * np.eye(4)
     alpha = np.linalg.solve(K, [1.0, -1.0, 1.0, 0.0])
     slope = alpha @ [0.0, far * 0.2, 0.0, near * 0.1]
     assert slope < 0
@@ -363,7 +489,9 @@ def test_only_what_is_violated_pulls():
         optimizer.tell(x, Observation(np.zeros(20), sign * (0.5 + x[:, :1]), np.empty((20, 0))))
         start = optimizer.iterate
         query = optimizer.plan
-        optimizer.tell(query, Observation(np.zeros(7), sign * (0.5 + query[:, :1]), np.empty((7, 0))))
+        optimizer.tell(
+            query, Observation(np.zeros(7), sign * (0.5 + query[:, :1]), np.empty((7, 0)))
+        )
         found.extend(optimizer.iterate - start)
     assert_array_equal(feasible, 0)  # y is flat and g is met: no gradient, no step
     assert violated[0] < 0
@@ -416,13 +544,16 @@ def test_only_the_most_recent_data_count(memory, kept):
 
 
 def test_averaged_repeats_are_one_datum():
-    optimizer = started(repeated="averaged", repeats=3, **QUICK)  # 6 initial, 3 repeats, 5 explorations
+    # 6 initial, 3 repeats, 5 explorations
+    optimizer = started(repeated="averaged", repeats=3, **QUICK)
     x = optimizer.iterate
     z = optimizer.plan[3:]
     for room in (2, 1, 5):
         query = optimizer.ask(room, optimizer.x[:0])
         shaken = evaluate(query)
-        optimizer.tell(query, Observation(shaken.y + np.arange(len(query)), shaken.g, shaken.factor_values))
+        optimizer.tell(
+            query, Observation(shaken.y + np.arange(len(query)), shaken.g, shaken.factor_values)
+        )
     X, values = data(optimizer)
     mean = np.vstack([values[:6], values[6:9].mean(0), values[9:]])
     slope = gradient(KERNELS, np.vstack([X[:6], x, z])[-6:], mean[-6:], x, 10.0)
@@ -430,7 +561,9 @@ def test_averaged_repeats_are_one_datum():
 
 
 def test_standardised_units():
-    """Every column is z-scored over the window, the kernels' means are dropped, and g = 0 lies at -mean/std."""
+    """Every column is z-scored over the window, the kernels' means are dropped, and g = 0 lies at
+    -mean/std.
+    """
     optimizer = started(standard="sample", **QUICK)
     x = optimizer.iterate
     iterated(optimizer, 2)
@@ -447,7 +580,11 @@ def test_standardised_units():
 def test_the_noise_is_that_of_the_models_or_of_the_observations(units):
     optimizer = iterated(started(standard="sample", noise_units=units, **QUICK), 3)
     spread = data(optimizer, slice(-6, None))[1].std(0, ddof=1)
-    assert_allclose(optimizer.kernels.noise, np.full(3, 0.01) if units == "models" else 0.01 / spread**2, rtol=1e-12)
+    assert_allclose(
+        optimizer.kernels.noise,
+        np.full(3, 0.01) if units == "models" else 0.01 / spread**2,
+        rtol=1e-12,
+    )
     raw = started(noise_units=units, **QUICK)
     assert_array_equal(raw.kernels.noise, np.full(3, 0.01))
 
@@ -459,7 +596,9 @@ def test_no_constraints_is_a_descent_of_the_posterior_mean_alone():
     start = optimizer.iterate
     optimizer.tell(optimizer.plan, Observation.of(evaluate(optimizer.plan).y))
     _, slope = posterior(KERNELS[0], optimizer.x[-6:], optimizer.y[-6:], start)
-    assert_allclose(optimizer.iterate, np.clip(start + 0.25 * slope / np.linalg.norm(slope), 0, 1), rtol=1e-9)
+    assert_allclose(
+        optimizer.iterate, np.clip(start + 0.25 * slope / np.linalg.norm(slope), 0, 1), rtol=1e-9
+    )
 
 
 # hyperparameters
@@ -467,22 +606,36 @@ def test_no_constraints_is_a_descent_of_the_posterior_mean_alone():
 
 @pytest.mark.parametrize("between", ["keep", "forget"])
 def test_hyperparameters_are_fitted_in_every_fifth_iteration_after_the_first(between):
-    optimizer = started(kernels="fit", standard="sample", between_fits=between, fit_steps=8, **QUICK)
+    optimizer = started(
+        kernels="fit", standard="sample", between_fits=between, fit_steps=8, **QUICK
+    )
     start = (1.0, 0.693)
     last = np.array([start] * 3)
     for k in range(1, 13):
         assert optimizer.k == k
-        found = np.column_stack([optimizer.kernels.lengthscale[:, 0], optimizer.kernels.outputscale])
+        found = np.column_stack(
+            [optimizer.kernels.lengthscale[:, 0], optimizer.kernels.outputscale]
+        )
         if k in (6, 11):
             _, values = data(optimizer, slice(-6, None))
             for column, (length, scale), (ell, a) in zip(values.T, last, found, strict=True):
                 model = isotropic(
-                    lengthscale=length, outputscale=scale, noise=0.01, gamma=FITS["lengthscale"][:2], normal=[2.0, 1.0]
+                    lengthscale=length,
+                    outputscale=scale,
+                    noise=0.01,
+                    gamma=FITS["lengthscale"][:2],
+                    normal=[2.0, 1.0],
                 )
                 u = (column - column.mean()) / column.std(ddof=1)
                 X = torch.from_numpy(optimizer.x[-6:])
-                kernel = fit(model, X, torch.from_numpy(u), Adam(0.1, 8), np.random.default_rng(0)).kernel
-                assert_allclose((ell, a), (kernel.base_kernel.lengthscale.item(), kernel.outputscale.item()), rtol=1e-9)
+                kernel = fit(
+                    model, X, torch.from_numpy(u), Adam(0.1, 8), np.random.default_rng(0)
+                ).kernel
+                assert_allclose(
+                    (ell, a),
+                    (kernel.base_kernel.lengthscale.item(), kernel.outputscale.item()),
+                    rtol=1e-9,
+                )
             assert np.abs(found - start).min() > 1e-3
         elif k < 6 or between == "forget":
             assert_array_equal(found, [start] * 3)
@@ -505,10 +658,16 @@ def test_known_kernels_stay():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kernels": "true"}, "kernels: expected fit or a list with one kernel for y and one for each g, got 'true'"),
+        (
+            {"kernels": "true"},
+            "kernels: expected fit or a list with one kernel for y and one for each g, got 'true'",
+        ),
         ({"noise": 0.0}, "noise: expected a positive number, got 0.0"),
         ({"memory_per_dim": 0}, "memory_per_dim: expected a positive number, got 0"),
-        ({"repeats": 0, "exploration": 0}, r"repeats \+ exploration: expected a positive number, got 0"),
+        (
+            {"repeats": 0, "exploration": 0},
+            r"repeats \+ exploration: expected a positive number, got 0",
+        ),
         ({"schedule": "large"}, "schedule: expected fixed or growing or theory, got 'large'"),
         ({"batch": "single"}, "batch: expected joint or greedy, got 'single'"),
         ({"constraints": "none"}, "constraints: expected inequality or equality, got 'none'"),
@@ -521,7 +680,9 @@ def test_a_parameter_without_a_meaning_is_refused(changes, message):
 
 
 def test_a_kernel_too_few_is_refused():
-    with pytest.raises(ValueError, match="kernels: expected 3, one for y and one for each of 2 constraints, got 2"):
+    with pytest.raises(
+        ValueError, match="kernels: expected 3, one for y and one for each of 2 constraints, got 2"
+    ):
         started(kernels=KERNELS[:2])
 
 
@@ -529,13 +690,24 @@ def test_a_kernel_too_few_is_refused():
 
 
 def climbed(seed, sd=0.02, **changes):
-    """Its iterates, y and g without noise of all that it evaluated, and the last rho, where the penalised optimum is known.
+    """Its iterates, y and g without noise of all that it evaluated, and the last rho, where the
+    penalised optimum is known.
 
-    Maximise -|x - 0.8|^2 in 5 dimensions where the mean of x may not exceed 0.6: y - rho/2 max(g, 0)^2 is largest where all
-    coordinates are 0.6 + t with 2 (0.2 - t) = t rho/5.
+    Maximise -|x - 0.8|^2 in 5 dimensions where the mean of x may not exceed 0.6: y - rho/2 max(g,
+    0)^2 is largest where all coordinates are 0.6 + t with 2 (0.2 - t) = t rho/5.
     """
     kernel = {"lengthscale": [1.5], "outputscale": 4.0, "mean": 0.0}
-    optimizer = new(5, seed, **{"kernels": [kernel, kernel], "step": 0.05, "memory_per_dim": 6, "noise": sd**2, **changes})
+    optimizer = new(
+        5,
+        seed,
+        **{
+            "kernels": [kernel, kernel],
+            "step": 0.05,
+            "memory_per_dim": 6,
+            "noise": sd**2,
+            **changes,
+        },
+    )
     draw, iterates = np.random.default_rng(100 + seed), []
 
     def true(x):
@@ -554,13 +726,20 @@ def climbed(seed, sd=0.02, **changes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [{}, {"batch": "greedy"}, {**CODE, "noise": 0.01}], ids=["text", "greedy", "code"])
+@pytest.mark.parametrize(
+    "changes", [{}, {"batch": "greedy"}, {**CODE, "noise": 0.01}], ids=["text", "greedy", "code"]
+)
 def test_it_finds_the_penalised_optimum_and_stays_there(changes):
     for seed in range(5):
         iterates, y, g, rho = climbed(seed, **changes)
         start, late = iterates[0], iterates[-20:]
         assert np.abs(late.mean(0) - late.mean()).max() < 0.08
-        assert np.sqrt(((late - late.mean()) ** 2).sum(1).mean()) < 0.12 < 0.4 < np.linalg.norm(start - late.mean())
+        assert (
+            np.sqrt(((late - late.mean()) ** 2).sum(1).mean())
+            < 0.12
+            < 0.4
+            < np.linalg.norm(start - late.mean())
+        )
         if "standard" in changes:  # z-scored over a small window, the violation weighs more
             assert 0.59 < late.mean() < 0.62
         else:
@@ -572,9 +751,14 @@ def test_it_finds_the_penalised_optimum_and_stays_there(changes):
 
 @pytest.mark.slow
 def test_a_noise_that_is_larger_than_the_models_think_shortens_their_lengthscales():
-    """Noise of 0.1 is most of what is z-scored near the end; a variance of 0.01 does not explain it, a rough function does."""
+    """Noise of 0.1 is most of what is z-scored near the end; a variance of 0.01 does not explain
+    it, a rough function does.
+    """
     for seed in range(2):
         fitted = {"sd": 0.1, "kernels": "fit", "standard": "sample", "noise": 0.01}
-        ends = [climbed(seed, **fitted, **changes)[0][-20:].mean(0) for changes in ({}, {"noise_units": "observed"}, FORGETS)]
+        ends = [
+            climbed(seed, **fitted, **changes)[0][-20:].mean(0)
+            for changes in ({}, {"noise_units": "observed"}, FORGETS)
+        ]
         stuck, *free = [np.abs(end - 0.6).max() for end in ends]
         assert max(free) < min(0.15, stuck)

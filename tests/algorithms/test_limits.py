@@ -1,4 +1,6 @@
-"""Each algorithm where it must agree with something simpler: brute force, its parent method, or a closed form."""
+"""Each algorithm where it must agree with something simpler: brute force, its parent method, or a
+closed form.
+"""
 
 import copy
 import math
@@ -20,7 +22,14 @@ from algorithms.parts.arms import GaussianTable, SketchedPosterior, bless, inclu
 from algorithms.random_search import RandomSearch
 
 LAM, BANDWIDTH, EVERYTHING = 0.01, 0.3, 10**6
-CONFIDENCE = {"bandwidth": BANDWIDTH, "lam": LAM, "xi": 0.1, "norm": 1.0, "delta": 0.01, "beta": "theorem"}
+CONFIDENCE = {
+    "bandwidth": BANDWIDTH,
+    "lam": LAM,
+    "xi": 0.1,
+    "norm": 1.0,
+    "delta": 0.01,
+    "beta": "theorem",
+}
 EXACT = {**CONFIDENCE, "posterior": "distinct-arms"}
 SKETCH = {**CONFIDENCE, "qbar": 2.0, "inclusion": "per-pull"}
 FULL = {**SKETCH, "qbar": 1e9}  # every pulled arm enters the dictionary
@@ -82,7 +91,8 @@ def test_gp_ucb_is_brute_force(smooth, gram, dense, seed, posterior):
         x, y = optimizer.x[:t], optimizer.y[:t]
         mean, covariance = dense(K, LAM, x, y)
         information = np.linalg.slogdet(K[np.ix_(x, x)] / LAM + np.eye(t))[1]
-        beta = 2 * 0.1 * math.sqrt(information + math.log(100)) + 2 * math.sqrt(LAM) * 1.0  # BKB Thm. 2, epsilon -> 0
+        # BKB Thm. 2, epsilon -> 0
+        beta = 2 * 0.1 * math.sqrt(information + math.log(100)) + 2 * math.sqrt(LAM) * 1.0
         assert asked[t - 1] == np.argmax(mean + beta * np.sqrt(np.diag(covariance)))
     assert len(set(asked.tolist())) > 3
 
@@ -92,7 +102,12 @@ def test_gp_ucb_is_brute_force(smooth, gram, dense, seed, posterior):
 def test_gp_bucb_without_drift_is_gp_ucb(smooth, rule, beta):
     points, f = smooth(5)
     sequential = picks(new(GPUCB, points, **{**EXACT, "beta": beta}), f, steps=60)
-    batched = picks(new(GPBUCB, points, **{**EXACT, "beta": beta, "C": 1.0, "rule": rule}), f, steps=60, room=EVERYTHING)
+    batched = picks(
+        new(GPBUCB, points, **{**EXACT, "beta": beta, "C": 1.0, "rule": rule}),
+        f,
+        steps=60,
+        room=EVERYTHING,
+    )
     assert_array_equal(np.array(batched), np.array(sequential))
 
 
@@ -157,12 +172,21 @@ def test_bkb_with_a_full_dictionary_is_gp_ucb(smooth, same_width):
 
 def test_bbkb_without_drift_is_bkb(smooth, same_width):
     points, f = smooth(6)
-    batched = picks(new(BBKB, points, **{**BATCH, **FULL, "C": 1.0, "rule": "global"}), f, steps=80, room=EVERYTHING)
-    assert_array_equal(np.array(batched), np.array(picks(new(BKB, points, **FULL, epsilon=0.5), f, steps=80)))
+    batched = picks(
+        new(BBKB, points, **{**BATCH, **FULL, "C": 1.0, "rule": "global"}),
+        f,
+        steps=80,
+        room=EVERYTHING,
+    )
+    assert_array_equal(
+        np.array(batched), np.array(picks(new(BKB, points, **FULL, epsilon=0.5), f, steps=80))
+    )
 
 
 def test_the_local_rule_looks_only_after_one_more_arm(smooth, same_width):
-    """As in the authors' code: it is first checked after the first arm pulled once Lemma 1 has tripped."""
+    """As in the authors' code: it is first checked after the first arm pulled once Lemma 1 has
+    tripped.
+    """
     points, f = smooth(6)
     optimizer = new(BBKB, points, **{**BATCH, **FULL, "C": 1.0, "rule": "global-local"})
     tell(optimizer, np.array([7]), f)
@@ -172,7 +196,10 @@ def test_the_local_rule_looks_only_after_one_more_arm(smooth, same_width):
 def test_bbkb_with_a_full_dictionary_is_gp_bucb_with_the_sum_rule(smooth, same_width):
     # While no arm of a batch is new to the dictionary: it is frozen within a batch.
     points, f = smooth(6, A=20)
-    sketched, exact = new(BBKB, points, **{**BATCH, **FULL}), new(GPBUCB, points, **EXACT, C=2.0, rule="sum")
+    sketched, exact = (
+        new(BBKB, points, **{**BATCH, **FULL}),
+        new(GPBUCB, points, **EXACT, C=2.0, rule="sum"),
+    )
     for optimizer in (sketched, exact):
         tell(optimizer, np.arange(20), f)
     for _ in range(15):
@@ -201,7 +228,9 @@ def test_the_width_of_bbkb(smooth, beta):
     information = 0.0
     for step, query in enumerate([[4], [9, 9, 30], [2, 4]]):
         before = optimizer.posterior.variance[query]
-        information += np.log1p((3 if beta == "theorem" else 1) * before).sum()  # Thm. 2, sigma~_fb(s-1)
+        information += np.log1p(
+            (3 if beta == "theorem" else 1) * before
+        ).sum()  # Thm. 2, sigma~_fb(s-1)
         tell(optimizer, np.array(query), f)
         if step == 0 and beta == "reference-code":
             information = 0.0  # a sum of t = 1 variances times ln 1
@@ -213,7 +242,10 @@ def test_the_width_of_bbkb(smooth, beta):
 
 
 def test_the_variances_of_the_step_before_decide_who_enters_the_dictionary(smooth, monkeypatch):
-    for kind, parameters, module in ((BKB, {**SKETCH, "epsilon": 0.5}, "bkb"), (BBKB, BATCH, "bbkb")):
+    for kind, parameters, module in (
+        (BKB, {**SKETCH, "epsilon": 0.5}, "bkb"),
+        (BBKB, BATCH, "bbkb"),
+    ):
         optimizer, f = told(kind, smooth, 1, **parameters)
         seen = {}
 
@@ -234,11 +266,18 @@ def test_the_variances_of_the_step_before_decide_who_enters_the_dictionary(smoot
 @pytest.mark.parametrize("seed", range(4))
 def test_lazy_evaluation_pulls_what_brute_force_pulls(smooth, gram, literal, seed, bandwidth, qbar):
     points, f = smooth(seed)
-    optimizer, K = new(BBKB, points, **{**BATCH, "bandwidth": bandwidth, "qbar": qbar}), gram(points, bandwidth)
+    optimizer, K = (
+        new(BBKB, points, **{**BATCH, "bandwidth": bandwidth, "qbar": qbar}),
+        gram(points, bandwidth),
+    )
     for query in (np.arange(60), np.arange(0, 60, 7)):
         tell(optimizer, query, f)
     x, dictionary = optimizer.x, optimizer.posterior.dictionary
-    mean, draft, batch = literal(K, LAM, dictionary, x, optimizer.y).mean, Draft(optimizer.posterior, 3.0), []
+    mean, draft, batch = (
+        literal(K, LAM, dictionary, x, optimizer.y).mean,
+        Draft(optimizer.posterior, 3.0),
+        [],
+    )
     for _ in range(50):  # more than the 16 that a draft first has room for
         pulled = np.append(x, batch).astype(int)
         variance = np.diag(literal(K, LAM, dictionary, pulled, np.zeros(len(pulled))).covariance)
@@ -257,12 +296,20 @@ def test_batches_end_with_the_first_breach_of_their_rule(smooth, gram, literal, 
     for rule in ("global", "global-local", "global-local-appendix"):
         optimizer.rule = rule
         batches[rule] = optimizer.ask(2000, NOTHING)
-    sketch = literal(gram(optimizer.domain.points, BANDWIDTH), LAM, optimizer.posterior.dictionary, optimizer.x, optimizer.y)
+    sketch = literal(
+        gram(optimizer.domain.points, BANDWIDTH),
+        LAM,
+        optimizer.posterior.dictionary,
+        optimizer.x,
+        optimizer.y,
+    )
     variance = np.diag(sketch.covariance)
 
     def drifts(batch):
         """Of each rule after a batch: Lemma 1, Lemma 3 as printed, Lemma 3 as in the appendix."""
-        local, appendix = (1 + (K[batch] ** 2).sum(axis=0) / variance for K in (sketch.covariance, sketch.inside))
+        local, appendix = (
+            1 + (K[batch] ** 2).sum(axis=0) / variance for K in (sketch.covariance, sketch.inside)
+        )
         return {
             "global": 1 + variance[batch].sum(),
             "global-local": local.max(),
@@ -272,7 +319,9 @@ def test_batches_end_with_the_first_breach_of_their_rule(smooth, gram, literal, 
     for rule, batch in batches.items():
         if rule == "global":
             assert drifts(batch[:-1])["global"] <= 1.5
-        if rule != "global" and len(batch) > len(batches["global"]) + 1:  # the local rule starts after Lemma 1's breach
+        if (
+            rule != "global" and len(batch) > len(batches["global"]) + 1
+        ):  # the local rule starts after Lemma 1's breach
             assert drifts(batch[:-1])[rule] <= 1.5
         assert len(batch) == 2000 or drifts(batch)[rule] > 1.5
     # Cauchy-Schwarz: Lemma 3 is tighter than Lemma 1, and its appendix form leaves more out.
@@ -336,7 +385,9 @@ def block(kind=BBKB, t=120, **parameters):
     return build
 
 
-def test_the_first_block_draws_the_dictionary_of_bless_and_later_ones_that_of_algorithm_1(smooth, monkeypatch):
+def test_the_first_block_draws_the_dictionary_of_bless_and_later_ones_that_of_algorithm_1(
+    smooth, monkeypatch
+):
     drawn = []
 
     def spy(name, real):
@@ -363,24 +414,39 @@ def test_the_first_block_draws_the_dictionary_of_bless_and_later_ones_that_of_al
 @pytest.mark.parametrize("beta", ["theorem", "reference-code"])
 def test_the_dictionary_of_a_block_is_made_of_the_arms_whose_pulls_bless_drew(smooth, beta):
     optimizer, _ = block(**{**BATCH, "start": "bless", "beta": beta})(smooth)
-    sampled = bless(GaussianTable(optimizer.domain.points, BANDWIDTH), optimizer.x, LAM, 2.0, np.random.default_rng(0))
+    sampled = bless(
+        GaussianTable(optimizer.domain.points, BANDWIDTH),
+        optimizer.x,
+        LAM,
+        2.0,
+        np.random.default_rng(0),
+    )
     assert_array_equal(np.sort(optimizer.posterior.dictionary), np.unique(optimizer.x[sampled]))
     assert 0 < len(optimizer.posterior.dictionary) < len(optimizer.pulls.arms)
 
 
 @pytest.mark.parametrize("qbar", [2.0, 1e9])
-def test_after_a_block_the_information_is_the_log_determinant_of_the_sketch(smooth, gram, literal, qbar):
+def test_after_a_block_the_information_is_the_log_determinant_of_the_sketch(
+    smooth, gram, literal, qbar
+):
     optimizer, f = block(**{**BATCH, "start": "bless", "C": 3.0, "qbar": qbar})(smooth)
     x, K = optimizer.x, gram(optimizer.domain.points, BANDWIDTH)
     Z = literal(K, LAM, optimizer.posterior.dictionary, x, optimizer.y).z[:, x].T  # (t, m)
     information = np.linalg.slogdet(np.eye(120) + 3 * Z @ Z.T / LAM)[1]
     assert optimizer.information == pytest.approx(information, rel=1e-6)
-    assert optimizer.alpha == pytest.approx(3 * (0.2 * math.sqrt(information + math.log(100)) + 2.4142136 * 0.1), rel=1e-6)
+    assert optimizer.alpha == pytest.approx(
+        3 * (0.2 * math.sqrt(information + math.log(100)) + 2.4142136 * 0.1), rel=1e-6
+    )
     if qbar == 1e9:  # every pulled arm enters: that of the kernel matrix itself
-        assert information == pytest.approx(np.linalg.slogdet(np.eye(120) + 3 * K[np.ix_(x, x)] / LAM)[1], rel=1e-6)
+        assert information == pytest.approx(
+            np.linalg.slogdet(np.eye(120) + 3 * K[np.ix_(x, x)] / LAM)[1], rel=1e-6
+        )
     before, query = optimizer.posterior.variance, np.array([3, 3, 50])
     tell(optimizer, query, f)
-    assert optimizer.information == pytest.approx(information + np.log1p(3 * before[query]).sum(), rel=1e-6)  # Thm. 2
+    # Thm. 2
+    assert optimizer.information == pytest.approx(
+        information + np.log1p(3 * before[query]).sum(), rel=1e-6
+    )
 
 
 def test_without_bless_the_information_of_a_block_is_that_of_a_batch_on_the_prior(smooth):
@@ -391,23 +457,35 @@ def test_without_bless_the_information_of_a_block_is_that_of_a_batch_on_the_prio
 
 
 def test_the_width_of_the_authors_code_knows_no_start(smooth):
-    """Of the same dictionary: the sum of the variances at the pulls times ln t, then sums of ln(1 + variance)."""
+    """Of the same dictionary: the sum of the variances at the pulls times ln t, then sums of ln(1 +
+    variance).
+    """
     options = {**BATCH, **FULL, "beta": "reference-code", "inclusion": "per-arm"}
-    plain, blessed = (block(**{**options, "start": start})(smooth) for start in ("resparsify", "bless"))
+    plain, blessed = (
+        block(**{**options, "start": start})(smooth) for start in ("resparsify", "bless")
+    )
     for optimizer, f in (plain, blessed):
         total = optimizer.posterior.variance[optimizer.x].sum() * math.log(120)
         assert optimizer.information == pytest.approx(total, rel=1e-9)
-        assert optimizer.alpha == pytest.approx(0.1 * math.sqrt(2 * total + math.log(100)) + 0.1, rel=1e-9)
+        assert optimizer.alpha == pytest.approx(
+            0.1 * math.sqrt(2 * total + math.log(100)) + 0.1, rel=1e-9
+        )
         before = optimizer.posterior.variance
         tell(optimizer, np.array([3, 3, 50]), f)
-        assert optimizer.information == pytest.approx(total + np.log1p(before[[3, 3, 50]]).sum(), rel=1e-9)
+        assert optimizer.information == pytest.approx(
+            total + np.log1p(before[[3, 3, 50]]).sum(), rel=1e-9
+        )
     assert plain[0].alpha == pytest.approx(blessed[0].alpha, rel=1e-12)
 
 
 def test_from_a_single_arm_both_starts_are_the_same(smooth):
-    """Its information ln(1 + 3/lambda) is both the log-determinant and the sum; its pull enters for sure."""
+    """Its information ln(1 + 3/lambda) is both the log-determinant and the sum; its pull enters for
+    sure.
+    """
     points, f = smooth(6)
-    plain, blessed = (new(BBKB, points, **{**BATCH, **FULL, "start": start}) for start in ("resparsify", "bless"))
+    plain, blessed = (
+        new(BBKB, points, **{**BATCH, **FULL, "start": start}) for start in ("resparsify", "bless")
+    )
     for optimizer in (plain, blessed):
         tell(optimizer, np.array([7]), f)
         assert optimizer.information == pytest.approx(math.log1p(3 / LAM), rel=1e-12)
@@ -429,7 +507,9 @@ def test_without_bless_a_first_arm_is_counted_as_a_batch_of_its_own(smooth):
     assert optimizer.information == pytest.approx(math.log(4))
     entered = []
     for seed in range(400):
-        once = BBKB(Arms(points), np.random.default_rng(seed), **{**BATCH, "lam": 1.0, "qbar": 0.25})
+        once = BBKB(
+            Arms(points), np.random.default_rng(seed), **{**BATCH, "lam": 1.0, "qbar": 0.25}
+        )
         tell(once, np.array([7]), f)
         entered.append(len(once.posterior.dictionary))
     assert abs(np.mean(entered) - 0.25) < 4.5 * math.sqrt(0.25 * 0.75 / 400)
@@ -450,7 +530,9 @@ def sampled(optimizer, monkeypatch, repeats):
     return np.concatenate(samples, axis=1).T
 
 
-def test_thompson_samples_have_the_mean_and_scaled_covariance_of_the_exact_posterior(smooth, gram, dense, monkeypatch):
+def test_thompson_samples_have_the_mean_and_scaled_covariance_of_the_exact_posterior(
+    smooth, gram, dense, monkeypatch
+):
     points, f = smooth(0, A=6)
     optimizer = new(AsyncTS, points, **CONFIDENCE, batch=500, shrink=4.0, tolerance=1e-12)
     for query in ([2], [3, 3, 0]):
@@ -466,26 +548,40 @@ def test_thompson_samples_have_the_mean_and_scaled_covariance_of_the_exact_poste
     assert f.shape == (n, 6)
     sigma = beta * np.sqrt(np.diag(covariance))
     assert (abs(f.mean(axis=0) - mean) < 4.5 * sigma / math.sqrt(n)).all()
-    error = np.sqrt((np.outer(sigma, sigma) ** 2 + (beta**2 * covariance) ** 2) / n)  # of a sample covariance
+    # of a sample covariance
+    error = np.sqrt((np.outer(sigma, sigma) ** 2 + (beta**2 * covariance) ** 2) / n)
     assert (abs(np.cov(f.T) - beta**2 * covariance) < 4.5 * error).all()
 
 
-def test_thompson_sampling_pulls_each_arm_as_often_as_it_is_the_best_of_the_posterior(smooth, gram, dense):
+def test_thompson_sampling_pulls_each_arm_as_often_as_it_is_the_best_of_the_posterior(
+    smooth, gram, dense
+):
     points, f = smooth(3, A=5)
     optimizer = new(AsyncTS, points, **CONFIDENCE, batch=1000, shrink=1.0, tolerance=1e-12)
     tell(optimizer, np.array([1, 4]), f)
     mean, covariance = dense(gram(points, BANDWIDTH), LAM, optimizer.x, optimizer.y)
     asked = np.concatenate([optimizer.ask(EVERYTHING, NOTHING) for _ in range(30)])
     assert len(asked) == 30_000
-    draws = np.random.default_rng(9).multivariate_normal(mean, optimizer.beta**2 * covariance, size=200_000)
+    draws = np.random.default_rng(9).multivariate_normal(
+        mean, optimizer.beta**2 * covariance, size=200_000
+    )
     shares = np.bincount(np.argmax(draws, axis=1), minlength=5) / 200_000
-    assert (abs(np.bincount(asked, minlength=5) / 30_000 - shares) < 4.5 * np.sqrt((shares + 1e-4) / 30_000)).all()
+    assert (
+        abs(np.bincount(asked, minlength=5) / 30_000 - shares)
+        < 4.5 * np.sqrt((shares + 1e-4) / 30_000)
+    ).all()
     assert np.sort(shares)[-2] > 0.05
 
 
 def test_thompson_sampling_asks_for_its_batch_or_the_room(smooth):
     optimizer = new(AsyncTS, smooth(0)[0], **CONFIDENCE, batch=30, shrink=10.0, tolerance=1e-8)
-    assert [len(optimizer.ask(room, NOTHING)) for room in (1, 7, 30, 31, EVERYTHING)] == [1, 7, 30, 30, 30]
+    assert [len(optimizer.ask(room, NOTHING)) for room in (1, 7, 30, 31, EVERYTHING)] == [
+        1,
+        7,
+        30,
+        30,
+        30,
+    ]
 
 
 # eps-greedy and random search
@@ -493,7 +589,9 @@ def test_thompson_sampling_asks_for_its_batch_or_the_room(smooth):
 
 @pytest.mark.parametrize("model", ["empirical-mean", "gaussian-process"])
 def test_eps_greedy_explores_with_probability_epsilon(smooth, model):
-    optimizer = new(EpsGreedy, smooth(0, A=5)[0], epsilon=0.3, model=model, bandwidth=BANDWIDTH, lam=LAM)
+    optimizer = new(
+        EpsGreedy, smooth(0, A=5)[0], epsilon=0.3, model=model, bandwidth=BANDWIDTH, lam=LAM
+    )
     optimizer.tell(np.array([3, 1, 3]), Observation.of(np.array([1.0, 0.9, 2.0])))
     n = 20_000
     counts = np.bincount(np.concatenate([optimizer.ask(1, NOTHING) for _ in range(n)]), minlength=5)
@@ -505,9 +603,15 @@ def test_eps_greedy_exploits_the_best_mean_not_the_best_observation(smooth, gram
     points, _ = smooth(0)
     query, y = np.array([8, 8, 30, 30]), np.array([3.0, -2.0, 1.0, 1.2])
     for epsilon, model in ((0.0, "empirical-mean"), (0.0, "gaussian-process")):
-        optimizer = new(EpsGreedy, points, epsilon=epsilon, model=model, bandwidth=BANDWIDTH, lam=LAM)
+        optimizer = new(
+            EpsGreedy, points, epsilon=epsilon, model=model, bandwidth=BANDWIDTH, lam=LAM
+        )
         optimizer.tell(query, Observation.of(y))
-        best = 30 if model == "empirical-mean" else int(np.argmax(dense(gram(points, BANDWIDTH), LAM, query, y)[0]))
+        best = (
+            30
+            if model == "empirical-mean"
+            else int(np.argmax(dense(gram(points, BANDWIDTH), LAM, query, y)[0]))
+        )
         assert_array_equal(optimizer.ask(1, NOTHING), [best])
 
 
@@ -530,7 +634,9 @@ def test_the_best_observed_query_is_recommended_by_default():
     assert_array_equal(optimizer.recommend(), [2])
 
 
-@pytest.mark.parametrize(("kind", "parameters"), [(GPUCB, EXACT), (GPBUCB, {**EXACT, "C": 2.0, "rule": "sum"})])
+@pytest.mark.parametrize(
+    ("kind", "parameters"), [(GPUCB, EXACT), (GPBUCB, {**EXACT, "C": 2.0, "rule": "sum"})]
+)
 def test_exact_methods_recommend_the_largest_posterior_mean(smooth, gram, dense, kind, parameters):
     optimizer, _ = told(kind, smooth, 4, **parameters)
     mean, _ = dense(gram(optimizer.domain.points, BANDWIDTH), LAM, optimizer.x, optimizer.y)
@@ -542,7 +648,9 @@ def test_sketched_methods_keep_the_sketch_of_what_they_saw(smooth, kind, paramet
     optimizer, _ = told(kind, smooth, 4, **parameters)
     included = np.isin(optimizer.pulls.arms, optimizer.posterior.dictionary)
     assert included.any()
-    again = SketchedPosterior.fit(GaussianTable(optimizer.domain.points, BANDWIDTH), LAM, optimizer.pulls, included)
+    again = SketchedPosterior.fit(
+        GaussianTable(optimizer.domain.points, BANDWIDTH), LAM, optimizer.pulls, included
+    )
     assert_allclose(optimizer.posterior.mean, again.mean, atol=1e-12)
     assert_array_equal(optimizer.pulls.n.sum(), len(optimizer.y))
     assert_array_equal(optimizer.recommend(), [np.argmax(again.mean)])

@@ -1,4 +1,6 @@
-"""LineBO: its lines, when they end, where they go next, and its known regression against scikit-learn's."""
+"""LineBO: its lines, when they end, where they go next, and its known regression against
+scikit-learn's.
+"""
 
 import copy
 import pickle
@@ -15,9 +17,27 @@ from algorithms.linebo import BALL, LINE, POINT, LineBO
 from algorithms.parts.fitting import SURROGATES
 from algorithms.parts.gp import Posterior
 
-KERNEL = {"surrogate": "known", "lengthscale": 0.3, "outputscale": 1.5, "noise": 0.04, "standard": "population"}
-TABLE = {"directions": "random", "beta": 2.0, "grid": 101, "fewest": 2, "most": 5, "tolerance": 0.01, "margin": 0.1,
-         "radius": 0.1, "ball_per_dim": 2, "least_move": 0.02, "least_gain": 0.005, **KERNEL}  # fmt: skip
+KERNEL = {
+    "surrogate": "known",
+    "lengthscale": 0.3,
+    "outputscale": 1.5,
+    "noise": 0.04,
+    "standard": "population",
+}
+TABLE = {
+    "directions": "random",
+    "beta": 2.0,
+    "grid": 101,
+    "fewest": 2,
+    "most": 5,
+    "tolerance": 0.01,
+    "margin": 0.1,
+    "radius": 0.1,
+    "ball_per_dim": 2,
+    "least_move": 0.02,
+    "least_gain": 0.005,
+    **KERNEL,
+}
 
 
 def new(d=3, seed=0, **changes):
@@ -43,7 +63,9 @@ def step(optimizer, f=bump):
 
 
 def searches(optimizer, steps, f=bump):
-    """The queries of each search that was begun (k, d), in order, after the point that it started from."""
+    """The queries of each search that was begun (k, d), in order, after the point that it started
+    from.
+    """
     found = []
     for _ in range(steps):
         start, number = optimizer.best.copy(), optimizer.report()["searches"]
@@ -59,13 +81,23 @@ def oracle(optimizer, x):
     """Mean and standard deviation (q,) at x (q, d) by another library, in standardised units."""
     y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std()
     kernel = ConstantKernel(1.5) * Matern(0.3, nu=2.5)
-    return GaussianProcessRegressor(kernel, alpha=0.04, optimizer=None).fit(optimizer.x, y).predict(x, return_std=True)
+    return (
+        GaussianProcessRegressor(kernel, alpha=0.04, optimizer=None)
+        .fit(optimizer.x, y)
+        .predict(x, return_std=True)
+    )
 
 
 def across(origin, direction, count=101):
-    """A grid (count, d) on a line, from face to face of the box, by cutting off what lies outside."""
-    t = np.concatenate([(face - origin[direction != 0]) / direction[direction != 0] for face in (0.0, 1.0)])
-    ends = t[[((origin + s * direction > -1e-9) & (origin + s * direction < 1 + 1e-9)).all() for s in t]]
+    """A grid (count, d) on a line, from face to face of the box,
+    by cutting off what lies outside.
+    """
+    t = np.concatenate(
+        [(face - origin[direction != 0]) / direction[direction != 0] for face in (0.0, 1.0)]
+    )
+    ends = t[
+        [((origin + s * direction > -1e-9) & (origin + s * direction < 1 + 1e-9)).all() for s in t]
+    ]
     return origin + np.linspace(ends.min(), ends.max(), count)[:, None] * direction
 
 
@@ -97,7 +129,9 @@ def test_in_one_dimension_it_searches_the_whole_interval():
 
 
 @pytest.mark.parametrize("directions", ["random", "coordinate"])
-def test_a_query_is_the_largest_bound_on_the_line_and_the_best_point_the_largest_mean_in_its_middle(directions):
+def test_a_query_is_the_largest_bound_on_the_line_and_the_best_point_the_largest_mean_in_its_middle(
+    directions,
+):
     optimizer, checked = told(new(3, directions=directions)), 0
     for _ in range(12):
         if optimizer.report()["phase"] == LINE:
@@ -105,7 +139,9 @@ def test_a_query_is_the_largest_bound_on_the_line_and_the_best_point_the_largest
             mean, deviation = oracle(optimizer, line)
             _, query = step(optimizer)
             assert_allclose(query, line[np.argmax(mean + 2 * deviation)], atol=1e-9)
-            assert_allclose(optimizer.best, line[10:91][np.argmax(oracle(optimizer, line)[0][10:91])], atol=1e-9)
+            assert_allclose(
+                optimizer.best, line[10:91][np.argmax(oracle(optimizer, line)[0][10:91])], atol=1e-9
+            )
             checked += 1
         else:
             best = optimizer.best.copy()
@@ -145,7 +181,11 @@ def test_a_line_ends_by_the_rule(tolerance, lengths):
 def test_a_mean_below_0_never_ends_a_line_early(sign, over):
     optimizer = told(new(2, tolerance=1e9))
     optimizer.told = 3  # more than `fewest`
-    level = Posterior.of(optimizer.fitted.posterior.model, torch.from_numpy(optimizer.x), torch.full((4,), sign).double())
+    level = Posterior.of(
+        optimizer.fitted.posterior.model,
+        torch.from_numpy(optimizer.x),
+        torch.full((4,), sign).double(),
+    )
     assert optimizer._line_is_over(level) == over
 
 
@@ -176,7 +216,8 @@ def test_the_line_after_a_ball_climbs_the_slope(seed):
     assert_array_equal(optimizer.direction, optimizer.best - 0.45)
     cosine = optimizer.direction @ w / np.linalg.norm(optimizer.direction) / np.linalg.norm(w)
     assert cosine > 0.95
-    assert np.linalg.norm(optimizer.best - 0.45) == pytest.approx(0.1)  # nothing stops it before the ball's end
+    # nothing stops it before the ball's end
+    assert np.linalg.norm(optimizer.best - 0.45) == pytest.approx(0.1)
 
 
 def test_drawn_slopes_are_those_of_the_posterior():
@@ -226,7 +267,9 @@ def test_a_fitted_surrogate_is_that_of_the_other_baselines(name):
 def test_the_scale_of_y_is_no_matter(scale):
     ours, theirs = told(new(3)), told(new(3), f=lambda x: scale * bump(x) - 3 * scale)
     for _ in range(10):
-        assert_allclose(step(ours)[1], step(theirs, f=lambda x: scale * bump(x) - 3 * scale)[1], atol=1e-9)
+        assert_allclose(
+            step(ours)[1], step(theirs, f=lambda x: scale * bump(x) - 3 * scale)[1], atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("directions", ["random", "coordinate", "ascent"])
@@ -239,17 +282,24 @@ def test_a_pickle_goes_on_where_it_was(directions):
 
 
 def test_before_any_observation_the_query_is_uniform():
-    assert_array_equal(new(4, seed=3).ask(5, np.empty((0, 4))), np.random.default_rng(3).random((1, 4)))
+    assert_array_equal(
+        new(4, seed=3).ask(5, np.empty((0, 4))), np.random.default_rng(3).random((1, 4))
+    )
 
 
 @pytest.mark.parametrize("directions", ["random", "coordinate", "ascent"])
 def test_it_is_better_than_random_search_in_most_seeds(directions):
     wins = 0
     for seed in range(5):
-        optimizer = told(new(4, seed=seed, directions=directions, ball_per_dim=1, noise=0.01), n=4 + seed)
+        optimizer = told(
+            new(4, seed=seed, directions=directions, ball_per_dim=1, noise=0.01), n=4 + seed
+        )
         for _ in range(40):
             step(optimizer)
-        wins += optimizer.y.max() > bump(np.random.default_rng(100 + seed).random((len(optimizer.y), 4))).max()
+        wins += (
+            optimizer.y.max()
+            > bump(np.random.default_rng(100 + seed).random((len(optimizer.y), 4))).max()
+        )
     assert wins >= 4
 
 
@@ -257,9 +307,15 @@ def test_it_is_better_than_random_search_in_most_seeds(directions):
     ("changes", "message"),
     [
         ({"directions": "down"}, "directions: expected random or coordinate or ascent, got 'down'"),
-        ({"surrogate": "rbf"}, "surrogate: expected known or gamma-priors or scikit-optimize, got 'rbf'"),
+        (
+            {"surrogate": "rbf"},
+            "surrogate: expected known or gamma-priors or scikit-optimize, got 'rbf'",
+        ),
         ({"standard": "raw"}, "standard: expected population or sample or median, got 'raw'"),
-        ({"grid": 2}, "expected some of the grid further than margin from both ends of a line, got 2 and 0.1"),
+        (
+            {"grid": 2},
+            "expected some of the grid further than margin from both ends of a line, got 2 and 0.1",
+        ),
         ({"margin": 0.6}, "got 101 and 0.6"),
         ({"fewest": 5}, "expected 0 <= fewest < most, got 5 and 5"),
         ({"radius": 0.0}, "expected radius > 0 and ball_per_dim > 0, got 0.0 and 2"),

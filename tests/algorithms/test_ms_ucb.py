@@ -1,4 +1,6 @@
-"""MS-UCB: the subspaces that it draws, its maximum on them by brute force, and GP-UCB as its limit."""
+"""MS-UCB: the subspaces that it draws, its maximum on them by brute force,
+and GP-UCB as its limit.
+"""
 
 import copy
 
@@ -11,8 +13,16 @@ from algorithms.api import Box, Observation
 from algorithms.gp_ucb_box import GPUCBBox
 from algorithms.ms_ucb import MSUCB, drawn, first
 
-BOUND = {"surrogate": "gamma-priors", "beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100, "raw": 32,
-         "starts": 2, "steps": 20}  # fmt: skip
+BOUND = {
+    "surrogate": "gamma-priors",
+    "beta": "kandasamy",
+    "share": 0.2,
+    "delta": 0.1,
+    "points_per_axis": 100,
+    "raw": 32,
+    "starts": 2,
+    "steps": 20,
+}
 TABLE = {**BOUND, "low": 1, "block": "first", "subspaces": 3, "alpha": 0, "incumbent": "included"}
 
 
@@ -40,7 +50,10 @@ def bound(optimizer, x):
 @pytest.mark.parametrize("low", [3, 7])
 @pytest.mark.parametrize("subspaces", [1, 5])
 def test_a_block_of_all_coordinates_is_gp_ucb(low, subspaces):
-    ours, theirs = new(low=low, subspaces=subspaces), GPUCBBox(Box(3), np.random.default_rng(0), **BOUND)
+    ours, theirs = (
+        new(low=low, subspaces=subspaces),
+        GPUCBBox(Box(3), np.random.default_rng(0), **BOUND),
+    )
     for optimizer in (ours, theirs):
         told(optimizer)
         for _ in range(3):
@@ -58,7 +71,9 @@ def test_the_query_is_the_best_of_all_subspaces(incumbent, subspaces):
     z = twin.random((3, 3))
     if incumbent == "included":
         z = np.vstack([z, optimizer.x[np.argmax(optimizer.y)]])
-    lines = np.stack([np.column_stack([np.linspace(0, 1, 401), np.tile(point[1:], (401, 1))]) for point in z])
+    lines = np.stack(
+        [np.column_stack([np.linspace(0, 1, 401), np.tile(point[1:], (401, 1))]) for point in z]
+    )
     assert lines.shape == (subspaces, 401, 3)
     assert bound(optimizer, query)[0] >= bound(optimizer, lines.reshape(-1, 3)).max() - 1e-9
     assert (np.abs(z[:, 1:] - query[0, 1:]).max(1) < 1e-12).sum() == 1
@@ -72,7 +87,9 @@ def test_without_draws_worth_having_it_stays_at_the_incumbents_complement():
     assert_array_equal(optimizer.ask(1, optimizer.x[:0])[:, 1], [0.5])
 
 
-@pytest.mark.parametrize(("subspaces", "alpha", "counts"), [(3, 0, [3, 3]), (2, 0.5, [6, 7]), (0.5, 1, [5, 6])])
+@pytest.mark.parametrize(
+    ("subspaces", "alpha", "counts"), [(3, 0, [3, 3]), (2, 0.5, [6, 7]), (0.5, 1, [5, 6])]
+)
 def test_the_number_of_draws_by_hand(subspaces, alpha, counts):
     optimizer = told(new(subspaces=subspaces, alpha=alpha), n=9)  # 2 sqrt 9 = 6, ceil(9/2) = 5
     seen = [optimizer.report()["subspaces"]]
@@ -85,7 +102,9 @@ def test_blocks():
     assert_array_equal(first(rng, 6, 2), [0, 1])
     blocks = np.array([drawn(rng, 6, 2) for _ in range(600)])
     assert (blocks[:, 0] != blocks[:, 1]).all()
-    assert (np.bincount(blocks.ravel(), minlength=6) > 150).all()  # 200 expected, with standard deviation 12
+    assert (
+        np.bincount(blocks.ravel(), minlength=6) > 150
+    ).all()  # 200 expected, with standard deviation 12
 
 
 def test_only_the_block_moves_away_from_a_drawn_point():
@@ -95,7 +114,9 @@ def test_only_the_block_moves_away_from_a_drawn_point():
         block = drawn(twin, 4, 2)
         others = np.setdiff1d(np.arange(4), block)
         z = twin.random((1, 4))
-        np.testing.assert_allclose(optimizer.ask(1, optimizer.x[:0])[0, others], z[0, others], atol=1e-15)
+        np.testing.assert_allclose(
+            optimizer.ask(1, optimizer.x[:0])[0, others], z[0, others], atol=1e-15
+        )
 
 
 def test_before_any_observation_the_query_is_uniform():
@@ -111,7 +132,10 @@ def test_it_is_better_than_random_search_in_most_seeds():
         for _ in range(16):
             query = optimizer.ask(1, optimizer.x[:0])
             optimizer.tell(query, Observation.of(bump(query)))
-        wins += bump(optimizer.recommend())[0] > bump(np.random.default_rng(100 + seed).random((len(optimizer.y), 4))).max()
+        wins += (
+            bump(optimizer.recommend())[0]
+            > bump(np.random.default_rng(100 + seed).random((len(optimizer.y), 4))).max()
+        )
     assert wins >= 3
 
 
@@ -120,7 +144,10 @@ def test_it_is_better_than_random_search_in_most_seeds():
     [
         ({"block": "last"}, "block: expected first or drawn, got 'last'"),
         ({"incumbent": "yes"}, "incumbent: expected included or left-out, got 'yes'"),
-        ({"surrogate": "matern"}, "surrogate: expected gamma-priors or scikit-optimize, got 'matern'"),
+        (
+            {"surrogate": "matern"},
+            "surrogate: expected gamma-priors or scikit-optimize, got 'matern'",
+        ),
         ({"beta": "log"}, "beta: expected kandasamy or theorem or constant, got 'log'"),
         ({"low": 0}, "expected low >= 1, subspaces > 0 and alpha >= 0, got 0, 3, 0"),
         ({"subspaces": 0}, "got 1, 0, 0"),

@@ -27,7 +27,11 @@ def ring(arm):
 def new(neighbours=heir, population=10, tournament=3, replacement="with", seed=0):
     domain = Arms(np.zeros((A, 1)), neighbours=neighbours)
     return RegularizedEvolution(
-        domain, np.random.default_rng(seed), population=population, tournament=tournament, replacement=replacement
+        domain,
+        np.random.default_rng(seed),
+        population=population,
+        tournament=tournament,
+        replacement=replacement,
     )
 
 
@@ -48,7 +52,9 @@ def uniform(answers):
 
 @pytest.mark.parametrize("replacement", ["with", "without"])
 @pytest.mark.parametrize("known", [0, 1, 5, 9])
-def test_until_the_population_is_full_it_asks_for_uniform_arms_whatever_it_has_seen(known, replacement):
+def test_until_the_population_is_full_it_asks_for_uniform_arms_whatever_it_has_seen(
+    known, replacement
+):
     optimizer = told(np.full(known, 7), np.linspace(0, 1e9, known), replacement=replacement)
     assert uniform(asked(optimizer, 3000))
     optimizer.tell(np.full(10 - known, 7), Observation.of(np.zeros(10 - known)))
@@ -63,7 +69,11 @@ def test_what_is_pending_counts_as_begun_but_is_nobodys_parent(known):
         assert set(answers) == set(np.arange(known) + 100)
         assert uniform(asked(told(np.arange(known), np.zeros(known)), 3000, pending[1:]))
     else:
-        assert uniform(np.append(answers, asked(told(np.arange(known), np.zeros(known), seed=1), 1500, pending)))
+        assert uniform(
+            np.append(
+                answers, asked(told(np.arange(known), np.zeros(known), seed=1), 1500, pending)
+            )
+        )
 
 
 def test_one_query_at_a_time_whatever_the_room():
@@ -74,7 +84,9 @@ def test_one_query_at_a_time_whatever_the_room():
 
 def test_a_tournament_of_everybody_breeds_the_best_alive_and_the_oldest_dies_however_good_it_is():
     population, draw = 6, np.random.default_rng(1)
-    optimizer = new(neighbours=ring, population=population, tournament=population, replacement="without")
+    optimizer = new(
+        neighbours=ring, population=population, tournament=population, replacement="without"
+    )
     alive, buried, best_was_dead = deque(maxlen=population), -np.inf, 0
     for step in range(200):
         query = optimizer.ask(1, NOTHING)
@@ -94,12 +106,23 @@ def test_a_tournament_of_everybody_breeds_the_best_alive_and_the_oldest_dies_how
 def test_the_parent_has_the_rank_of_the_best_of_a_random_tournament(replacement, tournament):
     population, n = 7, 3000
     values = np.random.default_rng(2).permutation(population)  # value = rank from the worst
-    optimizer = told(np.arange(population), values, population=population, tournament=tournament, replacement=replacement)
+    optimizer = told(
+        np.arange(population),
+        values,
+        population=population,
+        tournament=tournament,
+        replacement=replacement,
+    )
     ranks = values[asked(optimizer, n) - 100]
     if replacement == "with":
-        expected = [((r + 1) ** tournament - r**tournament) / population**tournament for r in range(population)]
+        expected = [
+            ((r + 1) ** tournament - r**tournament) / population**tournament
+            for r in range(population)
+        ]
     else:
-        expected = [comb(r, tournament - 1) / comb(population, tournament) for r in range(population)]
+        expected = [
+            comb(r, tournament - 1) / comb(population, tournament) for r in range(population)
+        ]
     counts = np.bincount(ranks, minlength=population)
     assert counts[np.array(expected) == 0].sum() == 0
     rare = np.array(expected) < 5 / n
@@ -109,13 +132,17 @@ def test_the_parent_has_the_rank_of_the_best_of_a_random_tournament(replacement,
 
 
 def test_ties_are_broken_by_the_draw_of_the_tournament():
-    optimizer = told(np.arange(6), np.full(6, 0.5), population=6, tournament=6, replacement="without")
+    optimizer = told(
+        np.arange(6), np.full(6, 0.5), population=6, tournament=6, replacement="without"
+    )
     counts = np.bincount(asked(optimizer, 3000) - 100, minlength=6)
     assert stats.chisquare(counts).pvalue > 1e-4
 
 
 def test_the_best_is_found_among_negative_and_equal_values():
-    optimizer = told(np.arange(4), [-5.0, -3.0, -3.0, -9.0], population=4, tournament=4, replacement="without")
+    optimizer = told(
+        np.arange(4), [-5.0, -3.0, -3.0, -9.0], population=4, tournament=4, replacement="without"
+    )
     assert set(asked(optimizer, 200)) == {101, 102}
 
 
@@ -128,7 +155,9 @@ def test_of_existing_data_the_last_ones_are_the_population(blocks):
         optimizer.tell(arms, Observation.of(100.0 - arms))
         start += size
     assert_array_equal(np.unique(asked(optimizer, 1000)), 100 + np.arange(22, 30))
-    strict = told(np.arange(30), 100.0 - np.arange(30), population=8, tournament=8, replacement="without")
+    strict = told(
+        np.arange(30), 100.0 - np.arange(30), population=8, tournament=8, replacement="without"
+    )
     assert set(asked(strict, 50)) == {122}
 
 

@@ -1,4 +1,6 @@
-"""SAASBO's density, its sampler and its acquisition, against SciPy, BoTorch, the prior and cold starts."""
+"""SAASBO's density, its sampler and its acquisition, against SciPy, BoTorch, the prior and cold
+starts.
+"""
 
 import os
 import subprocess
@@ -27,11 +29,40 @@ from numpyro.infer.util import log_density
 from algorithms.parts import saas
 
 ROOT = Path(saasbo.__file__).parents[1]
-SETTINGS = {"kernel": "matern", "priors": "official", "alpha": 0.1, "noise": 2e-6, "noise_as": "fixed", "standard": "sample",
-            "warmup": 60, "readaptation": 20, "samples": 32, "thinning": 8, "tree_depth": 5, "target": 0.8, "mass": "diagonal",
-            "pad": 12, "candidates": 256, "nudge": 1e-3, "starts": 3, "steps": 20}  # fmt: skip
-FULL = {"warmup": 512, "readaptation": 64, "samples": 256, "thinning": 16, "tree_depth": 6, "pad": 32}
-MODELS = [{}, {"kernel": "rbf", "noise_as": "learned"}, {"priors": "botorch"}, {"priors": "botorch", "noise_as": "learned"}]
+SETTINGS = {
+    "kernel": "matern",
+    "priors": "official",
+    "alpha": 0.1,
+    "noise": 2e-6,
+    "noise_as": "fixed",
+    "standard": "sample",
+    "warmup": 60,
+    "readaptation": 20,
+    "samples": 32,
+    "thinning": 8,
+    "tree_depth": 5,
+    "target": 0.8,
+    "mass": "diagonal",
+    "pad": 12,
+    "candidates": 256,
+    "nudge": 1e-3,
+    "starts": 3,
+    "steps": 20,
+}
+FULL = {
+    "warmup": 512,
+    "readaptation": 64,
+    "samples": 256,
+    "thinning": 16,
+    "tree_depth": 6,
+    "pad": 32,
+}
+MODELS = [
+    {},
+    {"kernel": "rbf", "noise_as": "learned"},
+    {"priors": "botorch"},
+    {"priors": "botorch", "noise_as": "learned"},
+]
 
 
 def new(d=3, seed=0, **changes):
@@ -60,7 +91,9 @@ def data(n, d, seed=0, noise=0.01):
 def density(sampler, x, y, block):
     """z -> ln p(y, z) and its gradient, of padded data."""
     padded = saas.Padded.of(x, y, block)
-    return jax.jit(jax.value_and_grad(lambda z: sampler.log_density(z, padded.squares, padded.y, padded.mask)))
+    return jax.jit(
+        jax.value_and_grad(lambda z: sampler.log_density(z, padded.squares, padded.y, padded.mask))
+    )
 
 
 def positions(sampler, d, count=4):
@@ -86,12 +119,21 @@ def test_the_density_is_scipys(model):
     noise = stats.lognorm(10) if official else stats.gamma(0.9, scale=1 / 10)
     for z in positions(sampler, 3):
         v, tau, rho = np.exp(z[0]), np.exp(z[1]), np.exp(z[2:5])
-        expected = variance.logpdf(v) + stats.halfcauchy(scale=0.1).logpdf(tau) + stats.halfcauchy.logpdf(rho).sum() + z.sum()
+        expected = (
+            variance.logpdf(v)
+            + stats.halfcauchy(scale=0.1).logpdf(tau)
+            + stats.halfcauchy.logpdf(rho).sum()
+            + z.sum()
+        )
         above = noise.logpdf(np.exp(z[-1])) if learned else 0.0
         length = 1 / np.sqrt(tau * rho)
         K = v * (Matern(length, nu=2.5) if sampler.kernel == "matern" else RBF(length))(x)
         K += (0.0 if official else 1.0) + (1e-3 + learned * np.exp(z[-1])) * np.eye(11)
-        expected += above + stats.multivariate_normal(np.zeros(11), K).logpdf(y) + 11 * np.log(2 * np.pi) / 2
+        expected += (
+            above
+            + stats.multivariate_normal(np.zeros(11), K).logpdf(y)
+            + 11 * np.log(2 * np.pi) / 2
+        )
         assert_allclose(ours(z)[0], expected, rtol=1e-9)
 
 
@@ -107,16 +149,26 @@ def test_the_gradient_is_that_of_central_differences():
 def test_the_density_is_botorchs_with_its_mean_integrated_out(noise_as):
     from botorch.models.fully_bayesian import MIN_INFERRED_NOISE_LEVEL, SaasPyroModel
 
-    sampler, (x, y) = new(priors="botorch", noise=MIN_INFERRED_NOISE_LEVEL, noise_as=noise_as).sampler, data(9, 3)
+    sampler, (x, y) = (
+        new(priors="botorch", noise=MIN_INFERRED_NOISE_LEVEL, noise_as=noise_as).sampler,
+        data(9, 3),
+    )
     model = SaasPyroModel()
     X, Y = torch.from_numpy(x), torch.from_numpy(y)[:, None]
-    model.set_inputs(X, Y, None if sampler.learned else torch.full_like(Y, MIN_INFERRED_NOISE_LEVEL)[:, 0])
+    model.set_inputs(
+        X, Y, None if sampler.learned else torch.full_like(Y, MIN_INFERRED_NOISE_LEVEL)[:, 0]
+    )
     ours, nodes = density(sampler, x, y, 9), np.linspace(-8, 8, 801)
     theirs = jax.jit(jax.vmap(lambda parameters: log_density(model.sample, (), {}, parameters)[0]))
     for z in positions(sampler, 3):
-        names = ["outputscale", "kernel_tausq", "_kernel_inv_length_sq"] + ["noise"] * sampler.learned
+        names = ["outputscale", "kernel_tausq", "_kernel_inv_length_sq"] + [
+            "noise"
+        ] * sampler.learned
         values = [np.exp(z[0]), np.exp(z[1]), np.exp(z[2:5])] + [np.exp(z[-1])] * sampler.learned
-        several = {name: np.repeat(np.asarray(value)[None], len(nodes), 0) for name, value in zip(names, values, strict=True)}
+        several = {
+            name: np.repeat(np.asarray(value)[None], len(nodes), 0)
+            for name, value in zip(names, values, strict=True)
+        }
         integrated = logsumexp(theirs({**several, "mean": nodes})) + np.log(nodes[1] - nodes[0])
         assert_allclose(ours(z)[0] - z.sum(), integrated + 9 * np.log(2 * np.pi) / 2, rtol=1e-6)
 
@@ -124,13 +176,18 @@ def test_the_density_is_botorchs_with_its_mean_integrated_out(noise_as):
 @pytest.fixture(scope="module")
 def certain():
     """A sampler for one observation: tau and rho are independent of it."""
-    return replace(new(2, priors="botorch", noise=0.1, warmup=300, samples=3000, pad=1).sampler, tree_depth=6)
+    return replace(
+        new(2, priors="botorch", noise=0.1, warmup=300, samples=3000, pad=1).sampler, tree_depth=6
+    )
 
 
 def test_what_the_data_do_not_say_is_drawn_from_the_prior(certain):
     z, _ = certain.run(np.full((1, 2), 0.5), np.zeros(1), None, 0)
     for column, scale in ((1, 0.1), (2, 1.0), (3, 1.0)):
-        u, ess = stats.halfcauchy(scale=scale).cdf(np.exp(z[:, column])), effective_sample_size(z[None, :, column])
+        u, ess = (
+            stats.halfcauchy(scale=scale).cdf(np.exp(z[:, column])),
+            effective_sample_size(z[None, :, column]),
+        )
         assert ess > 500
         assert stats.kstest(u, "uniform").statistic < 1.95 / np.sqrt(ess)  # 0.1 % level
 
@@ -150,7 +207,8 @@ def test_a_full_block_compiles_nothing_anew():
     programs = saas._run._cache_size()
     while len(optimizer.y) < 12:
         told(optimizer, optimizer.ask(1, optimizer.x[:0]), two_of_many)
-    told(told(new(seed=5), optimizer.x[:3], two_of_many), optimizer.x[3:5], two_of_many)  # another optimizer, the same
+    # another optimizer, the same
+    told(told(new(seed=5), optimizer.x[:3], two_of_many), optimizer.x[3:5], two_of_many)
     assert saas._run._cache_size() == programs
     told(optimizer, optimizer.ask(1, optimizer.x[:0]), two_of_many)
     assert saas._run._cache_size() == programs + 1
@@ -182,12 +240,21 @@ def test_the_mixture_is_dense_conditioning(kernel, mean):
     x[-1] = 0.5
     draws = saas.Draws(draw.random(4) + 0.5, draw.random((4, 3)) * 9, draw.random(4) / 10, mean)
     Z = torch.from_numpy(draw.random((6, 3)))
-    means, variances = Mixture.of(draws, CORRELATIONS[kernel], torch.from_numpy(x), torch.from_numpy(y))(Z)
+    means, variances = Mixture.of(
+        draws, CORRELATIONS[kernel], torch.from_numpy(x), torch.from_numpy(y)
+    )(Z)
     for s in range(4):
-        corr = {"matern": Matern(nu=2.5), "rbf": RBF()}[kernel].set_params(length_scale=1 / np.sqrt(draws.weights[s]))
-        k, K = draws.variance[s] * corr(x, Z) + mean, draws.variance[s] * corr(x) + mean + draws.noise[s] * np.eye(9)
+        corr = {"matern": Matern(nu=2.5), "rbf": RBF()}[kernel].set_params(
+            length_scale=1 / np.sqrt(draws.weights[s])
+        )
+        k, K = (
+            draws.variance[s] * corr(x, Z) + mean,
+            draws.variance[s] * corr(x) + mean + draws.noise[s] * np.eye(9),
+        )
         assert_allclose(means[s], k.T @ np.linalg.solve(K, y), rtol=1e-8)
-        assert_allclose(variances[s], draws.variance[s] + mean - (k * np.linalg.solve(K, k)).sum(0), rtol=1e-8)
+        assert_allclose(
+            variances[s], draws.variance[s] + mean - (k * np.linalg.solve(K, k)).sum(0), rtol=1e-8
+        )
 
 
 def test_the_acquisition_is_the_mean_of_the_improvements():
@@ -198,7 +265,9 @@ def test_the_acquisition_is_the_mean_of_the_improvements():
     promise = log_mean_ei(mixture, Z, 0.5)
     assert promise.shape == (600,)
     mean, sigma = (moment.numpy()[..., :4] for moment in mixture(Z))
-    sampled = np.maximum(mean + np.sqrt(sigma) * draw.standard_normal((400_000, 1, 1)) - 0.5, 0).mean((0, 1))
+    sampled = np.maximum(
+        mean + np.sqrt(sigma) * draw.standard_normal((400_000, 1, 1)) - 0.5, 0
+    ).mean((0, 1))
     assert_allclose(promise[:4].exp(), sampled, rtol=0.02, atol=1e-4)
     alone = torch.cat([log_mean_ei(mixture, row[None], 0.5) for row in Z[250:260]])
     assert_allclose(promise[250:260], alone, rtol=1e-10)
@@ -213,7 +282,10 @@ def test_its_promise_has_a_slope_everywhere():
     for i in range(3):
         step = torch.zeros(6, 3, dtype=torch.float64)
         step[:, i] = 1e-6
-        ends = (log_mean_ei(mixture, X.detach() + step, 1.0) - log_mean_ei(mixture, X.detach() - step, 1.0)) / 2e-6
+        ends = (
+            log_mean_ei(mixture, X.detach() + step, 1.0)
+            - log_mean_ei(mixture, X.detach() - step, 1.0)
+        ) / 2e-6
         assert_allclose(slopes[:, i], ends, rtol=1e-4, atol=1e-4)
 
 
@@ -225,7 +297,9 @@ def test_it_finds_the_inputs_that_matter():
 
 
 def test_the_best_observation_has_a_neighbour_among_the_candidates():
-    optimizer = told(new(candidates=1, steps=0), np.random.default_rng(0).random((6, 3)), two_of_many)
+    optimizer = told(
+        new(candidates=1, steps=0), np.random.default_rng(0).random((6, 3)), two_of_many
+    )
     (query,) = optimizer.ask(1, optimizer.x[:0])
     assert 0 < np.abs(query - optimizer.recommend()[0]).max() < 6e-3
 
@@ -269,8 +343,10 @@ import numpy as np
 from algorithms.parts import saas
 
 def seconds():
-    tasks = {task: open(f"/proc/self/task/{task}/stat").read() for task in os.listdir("/proc/self/task")}
-    return {task: sum(map(int, text.rpartition(")")[2].split()[11:13])) for task, text in tasks.items()}
+    names = os.listdir("/proc/self/task")
+    tasks = {task: open(f"/proc/self/task/{task}/stat").read() for task in names}
+    used = {task: text.rpartition(")")[2].split()[11:13] for task, text in tasks.items()}
+    return {task: sum(map(int, both)) for task, both in used.items()}
 
 draw = np.random.default_rng(0)
 x, y = draw.random((100, 6)), draw.standard_normal(100)
@@ -287,20 +363,26 @@ print(*[spent - before.get(task, 0) for task, spent in seconds().items()])
 def test_every_process_draws_the_same_on_one_thread():
     seen = [
         subprocess.run(
-            [sys.executable, "-c", SCRIPT], env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
-            check=True, capture_output=True, text=True,
+            [sys.executable, "-c", SCRIPT],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout.splitlines()
         for seed in "12"
-    ]  # fmt: skip
+    ]
     assert seen[0][0] == seen[1][0]
-    ticks = np.array(seen[0][1].split(), dtype=int)  # of every thread of the process while it sampled
+    # of every thread of the process while it sampled
+    ticks = np.array(seen[0][1].split(), dtype=int)
     assert ticks.max() >= 20
     assert ticks.max() > 0.8 * ticks.sum()
 
 
 @pytest.fixture(scope="module")
 def late():
-    """An optimizer after many steps of its own, so that data cluster as they do in a run, and the chain of the step before."""
+    """An optimizer after many steps of its own, so that data cluster as they do in a run, and the
+    chain of the step before.
+    """
     optimizer = told(new(6, **FULL), np.random.default_rng(3).random((5, 6)), two_of_many)
     for _ in range(35):
         chain = optimizer.chain
@@ -310,13 +392,23 @@ def late():
 
 def means(sampler, z, x, y, Z):
     """Posterior mean of f at Z (q, d) under every sample, (s, q)."""
-    mixture = Mixture.of(sampler.parameters(z), CORRELATIONS[sampler.kernel], torch.from_numpy(x), torch.from_numpy(y))
+    mixture = Mixture.of(
+        sampler.parameters(z),
+        CORRELATIONS[sampler.kernel],
+        torch.from_numpy(x),
+        torch.from_numpy(y),
+    )
     return mixture(torch.from_numpy(Z))[0].numpy()
 
 
 def scores(one, other):
-    """Differences between the means of two chains (s, k) in standard errors, which count effective samples."""
-    errors = [values.var(0) / np.maximum(effective_sample_size(values[None]), 1.0) for values in (one, other)]
+    """Differences between the means of two chains (s, k) in standard errors, which count effective
+    samples.
+    """
+    errors = [
+        values.var(0) / np.maximum(effective_sample_size(values[None]), 1.0)
+        for values in (one, other)
+    ]
     return (one.mean(0) - other.mean(0)) / np.sqrt(errors[0] + errors[1])
 
 
@@ -342,16 +434,25 @@ def test_transitions_of_a_run_are_accepted(late):
 @pytest.mark.slow
 @pytest.mark.parametrize(("noise_as", "noise"), [("fixed", 0.01), ("learned", 0.5)])
 def test_the_posterior_mean_is_botorchs(noise_as, noise):
-    """Learned noise must be large: BoTorch's sampler adds a least one, which is missing from the model that it loads."""
+    """Learned noise must be large: BoTorch's sampler adds a least one, which is missing from the
+    model that it loads.
+    """
     from botorch.fit import fit_fully_bayesian_model_nuts
-    from botorch.models.fully_bayesian import MIN_INFERRED_NOISE_LEVEL, SaasFullyBayesianSingleTaskGP
+    from botorch.models.fully_bayesian import (
+        MIN_INFERRED_NOISE_LEVEL,
+        SaasFullyBayesianSingleTaskGP,
+    )
 
     (x, y), Z = data(25, 4, noise=noise), np.random.default_rng(5).random((30, 4))
     X, Y = torch.from_numpy(x), torch.from_numpy(y)[:, None]
-    sampler = new(4, **FULL, priors="botorch", noise=MIN_INFERRED_NOISE_LEVEL, noise_as=noise_as).sampler
+    sampler = new(
+        4, **FULL, priors="botorch", noise=MIN_INFERRED_NOISE_LEVEL, noise_as=noise_as
+    ).sampler
     known = None if sampler.learned else torch.full_like(Y, MIN_INFERRED_NOISE_LEVEL)
     model = SaasFullyBayesianSingleTaskGP(X, Y, known)
-    fit_fully_bayesian_model_nuts(model, warmup_steps=256, num_samples=512, thinning=1, disable_progbar=True)
+    fit_fully_bayesian_model_nuts(
+        model, warmup_steps=256, num_samples=512, thinning=1, disable_progbar=True
+    )
     theirs = model.posterior(torch.from_numpy(Z)).mean.detach()[..., 0].numpy()  # (512, 30)
     z, _ = replace(sampler, samples=1024).run(x, y, None, 0)
     seen = scores(means(sampler, z, x, y, Z), theirs)
@@ -362,8 +463,15 @@ def test_the_posterior_mean_is_botorchs(noise_as, noise):
 def test_it_is_better_than_random_search_in_most_seeds():
     wins = 0
     for seed in range(8):
-        optimizer = told(new(10, seed, pad=32), np.random.default_rng(seed).random((6, 10)), two_of_many)
+        optimizer = told(
+            new(10, seed, pad=32), np.random.default_rng(seed).random((6, 10)), two_of_many
+        )
         for _ in range(18):
             told(optimizer, optimizer.ask(1, optimizer.x[:0]), two_of_many)
-        wins += optimizer.y.max() > two_of_many(np.random.default_rng(100 + seed).random((24, 10))).max()
-    assert stats.binomtest(wins, 8, alternative="greater").pvalue < 0.05, f"better in {wins} of 8 seeds"
+        wins += (
+            optimizer.y.max()
+            > two_of_many(np.random.default_rng(100 + seed).random((24, 10))).max()
+        )
+    assert stats.binomtest(wins, 8, alternative="greater").pvalue < 0.05, (
+        f"better in {wins} of 8 seeds"
+    )

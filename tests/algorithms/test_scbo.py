@@ -11,14 +11,50 @@ from algorithms.parts.feasibility import distinct_best, violation
 from algorithms.scbo import SCBO, bilog, copula
 from algorithms.turbo import TuRBO
 
-TABLE = {"batch_per_dim": 0.5, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "fewest_successes": 3, "dims_per_success": 10,
-         "patience": 0, "improvement": 1e-3, "candidates": 200, "perturbed_dims": 20, "sides": "equal", "draws": "paths",
-         "features": 200, "y_as": "observed", "g_as": "observed", "kernels": "fit", "noise": 0.01, "standard": "sample",
-         "lengthscale": [3.0, 3.0, 1.0], "outputscale": [2.0, 1.0, 0.693], "fit_every": 5, "fit_steps": 5}  # fmt: skip
-TURBO = {"length": 0.8, "longest": 1.6, "shortest": 0.5**7, "patience": 0, "improvement": 1e-3, "perturbed_dims": 20,
-         "candidates_per_dim": 0, "fewest_candidates": 200, "most_candidates": 5000, "draws": "latent", "restart_per_dim": 2,
-         "standard": "sample", "lengthscale": [0.005, 2.0, 4.0], "outputscale": [1e-3, 0.7, 1e3], "noise": [1e-8, 5e-4, 1e-3],
-         "fit": "l-bfgs", "fit_steps": 5, "fit_rate": 0.0}  # fmt: skip
+TABLE = {
+    "batch_per_dim": 0.5,
+    "length": 0.8,
+    "longest": 1.6,
+    "shortest": 0.5**7,
+    "fewest_successes": 3,
+    "dims_per_success": 10,
+    "patience": 0,
+    "improvement": 1e-3,
+    "candidates": 200,
+    "perturbed_dims": 20,
+    "sides": "equal",
+    "draws": "paths",
+    "features": 200,
+    "y_as": "observed",
+    "g_as": "observed",
+    "kernels": "fit",
+    "noise": 0.01,
+    "standard": "sample",
+    "lengthscale": [3.0, 3.0, 1.0],
+    "outputscale": [2.0, 1.0, 0.693],
+    "fit_every": 5,
+    "fit_steps": 5,
+}
+TURBO = {
+    "length": 0.8,
+    "longest": 1.6,
+    "shortest": 0.5**7,
+    "patience": 0,
+    "improvement": 1e-3,
+    "perturbed_dims": 20,
+    "candidates_per_dim": 0,
+    "fewest_candidates": 200,
+    "most_candidates": 5000,
+    "draws": "latent",
+    "restart_per_dim": 2,
+    "standard": "sample",
+    "lengthscale": [0.005, 2.0, 4.0],
+    "outputscale": [1e-3, 0.7, 1e3],
+    "noise": [1e-8, 5e-4, 1e-3],
+    "fit": "l-bfgs",
+    "fit_steps": 5,
+    "fit_rate": 0.0,
+}
 
 
 def new(d=2, seed=0, **changes):
@@ -39,19 +75,34 @@ def bowl(x):
 
 @pytest.mark.parametrize(
     ("d", "batch", "successes", "failures"),
-    [(2, 1, 3, 2), (25, 13, 3, 2), (30, 15, 3, 2), (50, 25, 5, 2), (70, 35, 7, 2), (100, 50, 10, 2), (102, 51, 11, 2)],
+    [
+        (2, 1, 3, 2),
+        (25, 13, 3, 2),
+        (30, 15, 3, 2),
+        (50, 25, 5, 2),
+        (70, 35, 7, 2),
+        (100, 50, 10, 2),
+        (102, 51, 11, 2),
+    ],
 )
 def test_batch_and_tolerances_are_table_1(d, batch, successes, failures):
     optimizer = new(d)
     assert optimizer.batch == batch == -(-d // 2)
-    assert (optimizer.initial.success_tolerance, optimizer.initial.failure_tolerance) == (successes, failures)
+    assert (optimizer.initial.success_tolerance, optimizer.initial.failure_tolerance) == (
+        successes,
+        failures,
+    )
     assert optimizer.probability == min(1, 20 / d)
 
 
 def test_without_constraints_a_step_is_turbos():
-    """The same draws at the same candidates: the same queries, the same successes, the same region, with no restart."""
+    """The same draws at the same candidates: the same queries, the same successes, the same region,
+    with no restart.
+    """
     ours = new(4, sides="lengthscales", draws="factor", fit_every=1)
-    theirs = TuRBO(Box(4), np.random.default_rng(0), **{**TURBO, "batch": 2, "success_tolerance": 3})
+    theirs = TuRBO(
+        Box(4), np.random.default_rng(0), **{**TURBO, "batch": 2, "success_tolerance": 3}
+    )
     assert ours.initial == theirs.initial
     query, lengths = np.random.default_rng(0).random((6, 4)), []
     for step in range(14):
@@ -89,7 +140,12 @@ def test_a_success_is_a_better_feasible_point(y, g, successes, failures):
 
 @pytest.mark.parametrize(
     ("g", "successes", "failures"),
-    [([[0.4, 0.05]], 1, 0), ([[0.5, -3.0]], 0, 1), ([[-1.0, 0.0]], 1, 0), ([[0.3, 0.3], [0.2, 0.2]], 1, 0)],
+    [
+        ([[0.4, 0.05]], 1, 0),
+        ([[0.5, -3.0]], 0, 1),
+        ([[-1.0, 0.0]], 1, 0),
+        ([[0.3, 0.3], [0.2, 0.2]], 1, 0),
+    ],
 )
 def test_while_nothing_is_feasible_a_success_is_less_violation(g, successes, failures):
     optimizer = told(new(), [1.0, 5.0], [[0.5, -9.0], [0.3, 0.3]])
@@ -136,15 +192,21 @@ def test_a_batch_holds_the_best_candidates_of_the_draws(slack, monkeypatch):
 
     monkeypatch.setattr(optimizer, "draw", watched)
     query = optimizer.ask(6, x[:0])
+    # (6, 200) each
     values = [
-        fitted.units.centre + fitted.units.spread * f for fitted, (_, f) in zip(optimizer.models, seen, strict=True)
-    ]  # (6, 200) each
+        fitted.units.centre + fitted.units.spread * f
+        for fitted, (_, f) in zip(optimizer.models, seen, strict=True)
+    ]
     v, picked = np.maximum(values[1], 0) + np.maximum(values[2], 0), []
     for k in range(6):
         left = [i for i in range(200) if i not in picked]
         feasible = [i for i in left if v[k, i] == 0]
         assert bool(feasible) == (slack == 0.0)
-        picked.append(max(feasible, key=lambda i: values[0][k, i]) if feasible else min(left, key=lambda i: v[k, i]))
+        picked.append(
+            max(feasible, key=lambda i: values[0][k, i])
+            if feasible
+            else min(left, key=lambda i: v[k, i])
+        )
     assert_array_equal(query, seen[0][0][picked])
     assert len(np.unique(query, axis=0)) == 6
 
@@ -152,7 +214,11 @@ def test_a_batch_holds_the_best_candidates_of_the_draws(slack, monkeypatch):
 def test_paths_and_factor_pick_alike():
     """How often each of a few candidates is picked does not depend on how the draws are made."""
     kernels = [{"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0}] * 2
-    x, Z, shares = np.random.default_rng(0).random((3, 2)), np.random.default_rng(1).random((5, 2)), []
+    x, Z, shares = (
+        np.random.default_rng(0).random((3, 2)),
+        np.random.default_rng(1).random((5, 2)),
+        [],
+    )
     for draws in ("paths", "factor"):
         optimizer = new(draws=draws, features=1000, kernels=kernels, standard="raw", candidates=5)
         told(optimizer, bowl(x), x[:, 0] - 0.6, x)
@@ -164,7 +230,8 @@ def test_paths_and_factor_pick_alike():
 
 
 def test_a_spent_region_starts_again_around_the_same_centre_with_all_data():
-    optimizer = told(new(length=0.02), [1.0, 2.0], [[-1.0], [-1.0]])  # the second shrink is below 2^-7
+    # the second shrink is below 2^-7
+    optimizer = told(new(length=0.02), [1.0, 2.0], [[-1.0], [-1.0]])
     while not optimizer.restarts:
         told(optimizer, [0.0], [[-1.0]])
     assert optimizer.report() == {"length": 0.02, "restarts": 1}
@@ -173,7 +240,9 @@ def test_a_spent_region_starts_again_around_the_same_centre_with_all_data():
 
 
 def test_the_warps():
-    assert_allclose(bilog(np.array([-np.e + 1, 0.0, np.e - 1, 99.0])), [-1.0, 0.0, 1.0, np.log(100)])
+    assert_allclose(
+        bilog(np.array([-np.e + 1, 0.0, np.e - 1, 99.0])), [-1.0, 0.0, 1.0, np.log(100)]
+    )
     assert_allclose(copula(np.array([3.0, -1e9, 10.0])), norm.ppf([0.5, 1 / 6, 5 / 6]))
     assert_allclose(copula(np.array([2.0, 2.0])), 0.0)
     x = np.random.default_rng(0).random((5, 2))
@@ -182,7 +251,10 @@ def test_the_warps():
         for a, b in (("observed", "observed"), ("copula", "bilog"))
     )
     assert_allclose([m.posterior.y for m in plain.models], [[1, 2, 3, 4, 5], [-2, -1, 0, 1, 2]])
-    expected = [norm.ppf([0.1, 0.3, 0.5, 0.7, 0.9]), [-np.log(3), -np.log(2), 0, np.log(2), np.log(3)]]
+    expected = [
+        norm.ppf([0.1, 0.3, 0.5, 0.7, 0.9]),
+        [-np.log(3), -np.log(2), 0, np.log(2), np.log(3)],
+    ]
     assert_allclose([m.posterior.y for m in warped.models], expected, atol=1e-12)
     assert_array_equal(warped.y, [1, 2, 3, 4, 5])
 
@@ -194,13 +266,25 @@ def test_known_kernels_shape_the_region_and_are_used():
     ]
     x = np.full((1, 2), 0.5)
     for sides, spans in (("equal", [0.1, 0.1]), ("lengthscales", [0.05, 0.2])):
-        optimizer = told(new(kernels=kernels, standard="raw", sides=sides, length=0.1, batch_per_dim=20), [0.0], [[0.3]], x)
+        optimizer = told(
+            new(kernels=kernels, standard="raw", sides=sides, length=0.1, batch_per_dim=20),
+            [0.0],
+            [[0.3]],
+            x,
+        )
         assert_allclose(np.ptp(optimizer.ask(40, x[:0]), axis=0), spans, rtol=0.2)
         assert optimizer.models[0].posterior.model.free == ()
 
 
-@pytest.mark.parametrize(("name", "message"), [("sides", "equal or lengthscales"), ("draws", "paths or factor"),
-                                               ("y_as", "observed or copula"), ("g_as", "observed or bilog")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("sides", "equal or lengthscales"),
+        ("draws", "paths or factor"),
+        ("y_as", "observed or copula"),
+        ("g_as", "observed or bilog"),
+    ],
+)
 def test_names_without_a_meaning_are_refused(name, message):
     with pytest.raises(ValueError, match=f"{name}: expected {message}, got 'none'"):
         new(**{name: "none"})

@@ -26,11 +26,22 @@ def test_it_beats_uniform_random_search_in_most_seeds(arms_case, smooth):
     if arms_case.name == "random_search.RandomSearch":
         pytest.skip("it is the control")
     if arms_case.parameters.get("rule") == "global-local-appendix":
-        pytest.skip("Lemma 3 as it is proved ends batches so late that nothing is learnt: a known counter-example")
-    narrow = {"xi": NOISE, "norm": 0.1} if "xi" in arms_case.parameters else {}  # theory's width explores for longer
+        pytest.skip(
+            "Lemma 3 as it is proved ends batches so late that nothing is learnt: a known"
+            " counter-example"
+        )
+    # theory's width explores for longer
+    narrow = {"xi": NOISE, "norm": 0.1} if "xi" in arms_case.parameters else {}
     case, wins = replace(arms_case, parameters={**arms_case.parameters, **narrow}), 0
     for seed in range(SEEDS):
         points, f = smooth(seed, A=150)
-        uniform = cumulative_regret(RandomSearch(Arms(points), np.random.default_rng(seed)), f, seed)
-        wins += cumulative_regret(case.build(Arms(points), np.random.default_rng(seed)), f, seed) < uniform
-    assert binomtest(wins, SEEDS, alternative="greater").pvalue < 0.05, f"better in {wins} of {SEEDS} seeds"
+        uniform = cumulative_regret(
+            RandomSearch(Arms(points), np.random.default_rng(seed)), f, seed
+        )
+        wins += (
+            cumulative_regret(case.build(Arms(points), np.random.default_rng(seed)), f, seed)
+            < uniform
+        )
+    assert binomtest(wins, SEEDS, alternative="greater").pvalue < 0.05, (
+        f"better in {wins} of {SEEDS} seeds"
+    )

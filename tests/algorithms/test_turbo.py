@@ -9,11 +9,28 @@ from scipy.stats import binomtest
 from algorithms.api import Box, Observation
 from algorithms.turbo import TuRBO, distinct_best
 
-TUTORIAL = {"batch": 1, "length": 0.8, "longest": 1.6, "shortest": 0.5**7, "success_tolerance": 10, "patience": 4,
-            "improvement": 1e-3, "candidates_per_dim": 200, "fewest_candidates": 200, "most_candidates": 5000,
-            "perturbed_dims": 20, "draws": "latent", "restart_per_dim": 2, "standard": "sample",
-            "lengthscale": [0.005, 2.0025, 4.0], "outputscale": [1e-3, 0.693, 1e3], "noise": [1e-8, 5e-4, 1e-3],
-            "fit": "l-bfgs", "fit_steps": 50, "fit_rate": 0.0}  # fmt: skip
+TUTORIAL = {
+    "batch": 1,
+    "length": 0.8,
+    "longest": 1.6,
+    "shortest": 0.5**7,
+    "success_tolerance": 10,
+    "patience": 4,
+    "improvement": 1e-3,
+    "candidates_per_dim": 200,
+    "fewest_candidates": 200,
+    "most_candidates": 5000,
+    "perturbed_dims": 20,
+    "draws": "latent",
+    "restart_per_dim": 2,
+    "standard": "sample",
+    "lengthscale": [0.005, 2.0025, 4.0],
+    "outputscale": [1e-3, 0.693, 1e3],
+    "noise": [1e-8, 5e-4, 1e-3],
+    "fit": "l-bfgs",
+    "fit_steps": 50,
+    "fit_rate": 0.0,
+}
 
 
 def new(d=2, seed=0, **changes):
@@ -22,7 +39,11 @@ def new(d=2, seed=0, **changes):
 
 def told(optimizer, y, x=None):
     y = np.array(y, dtype=float)
-    x = np.random.default_rng(len(optimizer.y)).random((len(y), optimizer.domain.d)) if x is None else x
+    x = (
+        np.random.default_rng(len(optimizer.y)).random((len(y), optimizer.domain.d))
+        if x is None
+        else x
+    )
     optimizer.tell(x, Observation.of(y))
     return optimizer
 
@@ -38,7 +59,14 @@ def test_the_initial_design_is_no_success_and_no_failure():
 
 @pytest.mark.parametrize(
     ("y", "successes", "failures"),
-    [([6.0], 1, 0), ([5.0], 0, 1), ([5.004], 0, 1), ([5.006], 1, 0), ([1.0, 9.0], 1, 0), ([1.0, 2.0], 0, 1)],
+    [
+        ([6.0], 1, 0),
+        ([5.0], 0, 1),
+        ([5.004], 0, 1),
+        ([5.006], 1, 0),
+        ([1.0, 9.0], 1, 0),
+        ([1.0, 2.0], 0, 1),
+    ],
 )
 def test_a_batch_counts_once_and_must_improve_by_a_share_of_the_best(y, successes, failures):
     region = told(told(new(), [1.0, 5.0, 2.0]), y).region
@@ -50,7 +78,9 @@ def test_the_share_is_of_the_magnitude_where_the_best_is_negative():
     assert told(told(new(), [-5.0]), [-4.994]).region.successes == 1
 
 
-@pytest.mark.parametrize(("d", "batch", "tolerance"), [(2, 1, 4), (20, 1, 20), (20, 3, 7), (2, 8, 1), (100, 50, 2)])
+@pytest.mark.parametrize(
+    ("d", "batch", "tolerance"), [(2, 1, 4), (20, 1, 20), (20, 3, 7), (2, 8, 1), (100, 50, 2)]
+)
 def test_patience_grows_with_the_dimension_and_shrinks_with_the_batch(d, batch, tolerance):
     assert new(d, batch=batch).initial.failure_tolerance == tolerance
 
@@ -102,7 +132,9 @@ def test_queries_lie_in_the_region_around_the_best_and_move_few_coordinates():
 
 
 def test_a_batch_has_distinct_points():
-    assert_array_equal(distinct_best(np.array([[1.0, 5.0, 4.0], [0.0, 9.0, 8.0], [7.0, 1.0, 2.0]])), [1, 2, 0])
+    assert_array_equal(
+        distinct_best(np.array([[1.0, 5.0, 4.0], [0.0, 9.0, 8.0], [7.0, 1.0, 2.0]])), [1, 2, 0]
+    )
     assert_array_equal(distinct_best(np.zeros((5, 2))), [0, 1])
     x = np.random.default_rng(0).random((10, 2))
     queries = told(new(batch=20), bowl(x), x).ask(20, x[:0])
@@ -110,26 +142,44 @@ def test_a_batch_has_distinct_points():
 
 
 def test_draws_follow_the_posterior():
-    """Where two far points are the only candidates, the better one is picked as often as it is the better one."""
+    """Where two far points are the only candidates, the better one is picked as often as it is the
+    better one.
+    """
     x = np.array([[0.1], [0.5], [0.9]])
-    optimizer = told(new(1, candidates_per_dim=1, fewest_candidates=2, most_candidates=2), [0.0, 1.0, 0.1], x)
+    optimizer = told(
+        new(1, candidates_per_dim=1, fewest_candidates=2, most_candidates=2), [0.0, 1.0, 0.1], x
+    )
     posterior = optimizer.fitted.posterior
     Z = torch.tensor([[0.3], [0.65]], dtype=torch.float64)
     draws = posterior.sample(Z, np.random.default_rng(1), count=4000)
     first = (distinct_best(draws[k : k + 1])[0] == 0 for k in range(4000))
     (a, b), K = posterior.mean(Z).numpy(), posterior.covariance(Z).numpy()
-    from_normal = 0.5 * (1 + torch.erf(torch.tensor((a - b) / np.sqrt(2 * (K[0, 0] + K[1, 1] - 2 * K[0, 1]))))).item()
+    from_normal = (
+        0.5
+        * (
+            1 + torch.erf(torch.tensor((a - b) / np.sqrt(2 * (K[0, 0] + K[1, 1] - 2 * K[0, 1]))))
+        ).item()
+    )
     assert_allclose(np.mean(list(first)), from_normal, atol=0.03)
 
 
 def test_draws_of_observations_are_wider():
     x = np.random.default_rng(0).random((10, 2))
-    latent, observed = (told(new(draws=draws, noise=[0.9, 1.0, 1.1]), bowl(x), x) for draws in ("latent", "observed"))
+    latent, observed = (
+        told(new(draws=draws, noise=[0.9, 1.0, 1.1]), bowl(x), x)
+        for draws in ("latent", "observed")
+    )
     assert not np.array_equal(latent.ask(1, x[:0]), observed.ask(1, x[:0]))
 
 
-@pytest.mark.parametrize(("name", "message"), [("draws", "latent or observed"), ("standard", "population or sample or median"),
-                                               ("fit", "l-bfgs or adam")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("draws", "latent or observed"),
+        ("standard", "population or sample or median"),
+        ("fit", "l-bfgs or adam"),
+    ],
+)
 def test_names_without_a_meaning_are_refused(name, message):
     with pytest.raises(ValueError, match=f"{name}: expected {message}, got 'none'"):
         new(**{name: "none"})

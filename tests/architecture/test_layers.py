@@ -1,4 +1,7 @@
-"""Imports go down only, and what no file of a room may contain. Read from syntax trees, nothing is imported."""
+"""Imports go down only, and what no file of a room may contain.
+
+Read from syntax trees, nothing is imported.
+"""
 
 import ast
 from collections import defaultdict
@@ -13,8 +16,9 @@ FILES = {
     for package in PACKAGES
     for path in sorted((ROOT / package).rglob("*.py"))
 }
-# Who may import what, the ground first. A room stands on all that it may import: itself, `workflow` and what is named here.
-# `x.y` names one module of a room; a module that has a line of its own obeys that line, not its room's.
+# Who may import what, the ground first. A room stands on all that it may import: itself, `workflow`
+# and what is named here. `x.y` names one module of a room; a module that has a line of its own
+# obeys that line, not its room's.
 FLOORS = {
     "algorithms.api": set(),
     "algorithms.parts": {"algorithms.api"},  # and its own floors, below
@@ -32,14 +36,31 @@ FLOORS = {
     "workflow.judge": {"workflow.trace", "workflow.plan", "workflow.measure"},
     "workflow.draw.style": set(),
     "workflow.draw.drawers": {"algorithms", "problems", "workflow.draw.style"},
-    "workflow.draw": {"workflow.draw.style", "workflow.draw.drawers", "workflow.trace", "workflow.plan", "workflow.measure", "workflow.judge"},
+    "workflow.draw": {
+        "workflow.draw.style",
+        "workflow.draw.drawers",
+        "workflow.trace",
+        "workflow.plan",
+        "workflow.measure",
+        "workflow.judge",
+    },
     "workflow.operate": {
-        "workflow.trace", "workflow.data", "workflow.plan", "workflow.run", "workflow.measure",
+        "workflow.trace",
+        "workflow.data",
+        "workflow.plan",
+        "workflow.run",
+        "workflow.measure",
         "workflow.judge",
     },
     "workflow.site": {"workflow.trace", "workflow.plan", "workflow.judge", "workflow.draw"},
-    "workflow.commands": {"workflow.data", "workflow.judge", "workflow.draw", "workflow.operate", "workflow.site"},
-}  # fmt: skip
+    "workflow.commands": {
+        "workflow.data",
+        "workflow.judge",
+        "workflow.draw",
+        "workflow.operate",
+        "workflow.site",
+    },
+}
 PARTS = [  # of algorithms/parts; an import goes to the same floor or down
     ("linalg", "cholesky", "choice", "sampling", "steps", "transforms", "feasibility"),
     (
@@ -69,8 +90,15 @@ SAME = {  # names that several modules share, since they mean the same thing the
 
 
 def imports(tree: ast.AST) -> set[str]:
-    """Dotted names that a module imports anywhere, for type checkers too; `from a import b` gives a.b, whatever b is."""
-    found = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    """Dotted names that a module imports anywhere, for type checkers too; `from a import b` gives
+    a.b, whatever b is.
+    """
+    found = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             found |= {f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names}
@@ -82,7 +110,9 @@ def within(name: str, place: str) -> bool:
 
 
 def room_of(module: str) -> str:
-    """The line of FLOORS that a module obeys: the longest one that names it or a package around it."""
+    """The line of FLOORS that a module obeys:
+    the longest one that names it or a package around it.
+    """
     return max((place for place in FLOORS if within(module, place)), key=len, default="")
 
 
@@ -99,7 +129,7 @@ def forbidden(module: str, name: str) -> bool:
         return not module.startswith("workflow.")
     if room == "algorithms.parts" and within(name, room):
         own, target = module.split("."), name.split(".")
-        return len(target) < 3 or len(own) > 2 and FLOOR.get(target[2], 99) > FLOOR[own[2]]
+        return len(target) < 3 or (len(own) > 2 and FLOOR.get(target[2], 99) > FLOOR[own[2]])
     if room in ("algorithms", "problems"):  # neither methods nor problems import one another
         return not any(within(name, place) for place in FLOORS[room])
     return not any(within(name, place) for place in {room, *FLOORS[room]})
@@ -114,12 +144,18 @@ def complaints(module: str, tree: ast.AST) -> list[str]:
         if isinstance(node, ast.Assert):
             found.append(f"line {node.lineno}: assert")
         elif isinstance(node, ast.ExceptHandler) and (
-            node.type is None or {"Exception", "BaseException"} & {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)}
+            node.type is None
+            or {"Exception", "BaseException"}
+            & {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)}
         ):
             found.append(f"line {node.lineno}: catches everything")
         elif quiet and isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
             found.append(f"line {node.lineno}: print")
-        elif quiet and isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("np.random", "numpy.random"):
+        elif (
+            quiet
+            and isinstance(node, ast.Attribute)
+            and ast.unparse(node.value) in ("np.random", "numpy.random")
+        ):
             if node.attr != "Generator":
                 found.append(f"line {node.lineno}: np.random.{node.attr}")
         elif quiet and isinstance(node, ast.Name) and node.id == "default_rng":
@@ -162,7 +198,9 @@ def circle(arrows: dict[str, set[str]]) -> list[str]:
 
 
 def arrows() -> dict[str, set[str]]:
-    """Which module of this repository imports which; a package's `__init__` hands names on and is no arrow of its modules."""
+    """Which module of this repository imports which; a package's `__init__` hands names on and is
+    no arrow of its modules.
+    """
     found = {}
     for module, path in FILES.items():
         names = imports(ast.parse(path.read_text()))
@@ -185,12 +223,21 @@ def test_a_room_imports_only_rooms_of_earlier_lines():
     places = list(FLOORS)
     for floor, (room, below) in enumerate(FLOORS.items()):
         assert all(room_of(name) in places[:floor] for name in below if room_of(name) != room)
-    assert {module.rpartition(".")[0] for module in FILES if room_of(module) == ""} <= {"", "workflow"}
+    assert {module.rpartition(".")[0] for module in FILES if room_of(module) == ""} <= {
+        "",
+        "workflow",
+    }
 
 
 def test_the_house_has_few_rooms_at_the_top():
-    rooms = [path for path in ROOT.glob("workflow/*") if path.is_dir() and path.name != "__pycache__"]
-    tops = [path for path in ROOT.iterdir() if path.is_dir() and any(path.rglob("*.py")) and not path.name.startswith(".")]
+    rooms = [
+        path for path in ROOT.glob("workflow/*") if path.is_dir() and path.name != "__pycache__"
+    ]
+    tops = [
+        path
+        for path in ROOT.iterdir()
+        if path.is_dir() and any(path.rglob("*.py")) and not path.name.startswith(".")
+    ]
     assert len(rooms) <= 20 and len(tops) <= 20
     assert {path.name for path in ROOT.glob("workflow/*.py")} == {"__init__.py", "__main__.py"}
 
@@ -205,11 +252,15 @@ def test_a_name_has_one_meaning_and_no_plural_beside_it():
     assert shared == {}
 
 
-@pytest.mark.parametrize("module", [name for name in FILES if name.startswith("algorithms.") and name.count(".") == 1])
+@pytest.mark.parametrize(
+    "module", [name for name in FILES if name.startswith("algorithms.") and name.count(".") == 1]
+)
 def test_an_arms_algorithm_never_reaches_torch(module):
     text = FILES[module].read_text()
     serves = [
-        ast.unparse(n.value) for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Assign) and "domains" in ast.unparse(n)
+        ast.unparse(n.value)
+        for n in ast.walk(ast.parse(text))
+        if isinstance(n, ast.Assign) and "domains" in ast.unparse(n)
     ]
     if any("Arms" in domains for domains in serves):
         assert {name.split(".")[0] for name in reach(module)}.isdisjoint(HEAVY)
@@ -231,7 +282,13 @@ def test_an_arms_algorithm_never_reaches_torch(module):
         ("problems.tables", "from workflow.trace.seeds import rng"),
         ("problems.tables", "from problems.synthetic import branin"),
         ("workflow.run.loop", "from workflow.draw.plots import draw"),
-        ("workflow.run.loop", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from workflow.draw import plots"),
+        (
+            "workflow.run.loop",
+            (
+                "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from workflow.draw import"
+                " plots"
+            ),
+        ),
         ("workflow.plan.expand", "from workflow.judge import claims"),
         ("workflow.plan.expand", "import workflow.run.loop"),
         ("workflow.trace.record", "from workflow.site.build import build"),

@@ -1,4 +1,6 @@
-"""Tests have the same names in every process: pytest-xdist refuses to run what two workers collect differently."""
+"""Tests have the same names in every process: pytest-xdist refuses to run what two workers collect
+differently.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,17 @@ def collecting(hash_seed: int, folder: Path) -> subprocess.Popen[str]:
     """A process that lists all tests, one a line; `folder` is where its temporary files go."""
     folder.mkdir()
     return subprocess.Popen(
-        [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider", "-p", "no:randomly"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--collect-only",
+            "--quiet",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:randomly",
+        ],
         cwd=ROOT,
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed), "TMPDIR": str(folder)},
         stdout=subprocess.PIPE,

@@ -1,4 +1,5 @@
-"""Lock, conda environment and containers say the same; Snakemake reads the profiles and workflow/Snakefile.
+"""Lock, conda environment and containers say the same; Snakemake reads the profiles and
+workflow/Snakefile.
 
 No image or conda environment is made here: that takes machines that this test does not ask for.
 """
@@ -25,13 +26,18 @@ from snakemake.profiles import ProfileConfigFileParser
 from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 
 ROOT = Path(__file__).resolve().parents[2]
-spec = importlib.util.spec_from_file_location("checkout", ROOT / "tests" / "workflow" / "checkout.py")
+spec = importlib.util.spec_from_file_location(
+    "checkout", ROOT / "tests" / "workflow" / "checkout.py"
+)
 checkout = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(checkout)
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-RUNNING = [*PROJECT["project"]["dependencies"], *(line for extra, lines in EXTRAS.items() if extra != "dev" for line in lines)]
+RUNNING = [
+    *PROJECT["project"]["dependencies"],
+    *(line for extra, lines in EXTRAS.items() if extra != "dev" for line in lines),
+]
 RECIPES = [ROOT / "envs" / "Dockerfile", ROOT / "envs" / "noregret.def"]
 CONDA = sorted((ROOT / "envs").glob("*.yaml"))
 PROFILES = sorted((ROOT / "profiles").glob("*/config.yaml"))
@@ -39,7 +45,9 @@ SBATCH = ("SBATCH_ACCOUNT", "SBATCH_PARTITION")
 
 
 def pins(*files):
-    """The version of every distribution that some requirement files pin for this Python, by name."""
+    """The version of every distribution that some requirement files pin for this Python,
+    by name.
+    """
     text = "\n".join((ROOT / "envs" / file).read_text() for file in files)
     lines = re.findall(r"^[A-Za-z0-9][^\\\n]*", text, re.MULTILINE)
     found = [Requirement(line.split(" #")[0]) for line in lines]
@@ -53,17 +61,29 @@ def pinned():
 
 
 def conda_part(path, kind):
-    """Of a conda environment: what conda itself installs (str), or the lines that it hands to pip."""
+    """Of a conda environment: what conda itself installs (str),
+    or the lines that it hands to pip.
+    """
     found = yaml.safe_load(path.read_text())["dependencies"]
-    return [line for part in found if isinstance(part, dict) for line in part["pip"]] if kind == "pip" else found
+    return (
+        [line for part in found if isinstance(part, dict) for line in part["pip"]]
+        if kind == "pip"
+        else found
+    )
 
 
 def conda_versions(path):
     lines = [line for line in conda_part(path, "pip") if not line.startswith("--")]
-    return {canonicalize_name(name): version for name, _, version in (line.partition("==") for line in lines)}
+    return {
+        canonicalize_name(name): version
+        for name, _, version in (line.partition("==") for line in lines)
+    }
 
 
-@pytest.mark.parametrize("line", [*PROJECT["project"]["dependencies"], *(line for lines in EXTRAS.values() for line in lines)])
+@pytest.mark.parametrize(
+    "line",
+    [*PROJECT["project"]["dependencies"], *(line for lines in EXTRAS.values() for line in lines)],
+)
 def test_what_the_project_names_is_pinned_and_admitted(line, pinned):
     wanted = Requirement(line)
     assert pinned[canonicalize_name(wanted.name)] in wanted.specifier
@@ -75,7 +95,8 @@ def test_conda_versions_are_those_of_the_lock(path, pinned):
     on_python = [line for line in conda_part(path, "conda") if isinstance(line, str)]
     assert [line.partition("=")[0] for line in on_python] == ["python", "pip"]
     options = {line.split()[0] for line in conda_part(path, "pip") if line.startswith("--")}
-    assert options <= {"--extra-index-url"}  # pip refuses --no-deps in a file, and -r would lead to no file in Snakemake's copy
+    # pip refuses --no-deps in a file, and -r would lead to no file in Snakemake's copy
+    assert options <= {"--extra-index-url"}
 
 
 def test_the_core_environment_is_complete():
@@ -83,7 +104,11 @@ def test_the_core_environment_is_complete():
     assert {canonicalize_name(Requirement(line).name) for line in RUNNING} <= set(listed)
     for name in sorted(set(listed) - {"torch"}):  # what torch needs depends on its build
         needs = [Requirement(line) for line in metadata.requires(name) or []]
-        here = {canonicalize_name(need.name) for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})}
+        here = {
+            canonicalize_name(need.name)
+            for need in needs
+            if need.marker is None or need.marker.evaluate({"extra": ""})
+        }
         assert here <= set(listed), name
 
 
@@ -91,15 +116,22 @@ def test_all_name_one_python():
     lowest = PROJECT["project"]["requires-python"].removeprefix(">=")
     assert PROJECT["tool"]["mypy"]["python_version"] == lowest
     assert PROJECT["tool"]["ruff"]["target-version"] == f"py{lowest.replace('.', '')}"
-    images = [re.findall(r"^(?:FROM|From:) (\S+)$", path.read_text(), re.MULTILINE) for path in RECIPES]
+    images = [
+        re.findall(r"^(?:FROM|From:) (\S+)$", path.read_text(), re.MULTILINE) for path in RECIPES
+    ]
     assert images == [[f"python:{lowest}-slim-bookworm"]] * len(RECIPES)
     assert all(f"python={lowest}" in conda_part(path, "conda") for path in CONDA)
 
 
 def installed(text):
-    """What `pip install` is given in a Makefile or a recipe, in order, but for what it prints or keeps."""
+    """What `pip install` is given in a Makefile or a recipe, in order, but for what it prints or
+    keeps.
+    """
     lines = re.findall(r"-m pip install ([^\n&\\]*)", text)
-    return [[word for word in shlex.split(line) if word not in ("--quiet", "--no-cache-dir")] for line in lines]
+    return [
+        [word for word in shlex.split(line) if word not in ("--quiet", "--no-cache-dir")]
+        for line in lines
+    ]
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.name)
@@ -107,20 +139,38 @@ def test_a_container_is_installed_like_the_environment(path):
     steps = installed(path.read_text())
     assert len(steps) == 3
     assert steps == installed((ROOT / "Makefile").read_text())
-    assert all((ROOT / file).exists() for step in steps for option, file in pairwise(step) if option == "-r")
+    assert all(
+        (ROOT / file).exists()
+        for step in steps
+        for option, file in pairwise(step)
+        if option == "-r"
+    )
     assert "OMP_NUM_THREADS=1" in path.read_text()
     assert "NOT BUILT" in path.read_text()
 
 
 def test_containers_hold_what_the_workflow_reads_and_nothing_else():
-    admitted = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    admitted = {
+        line[1:]
+        for line in (ROOT / ".dockerignore").read_text().splitlines()
+        if line.startswith("!")
+    }
     section = re.search(r"^%files\n(.*?)\n\n", RECIPES[1].read_text(), re.MULTILINE | re.DOTALL)
     copied = dict(line.split() for line in section[1].splitlines())
     assert set(copied) == admitted
     assert all(list(ROOT.glob(name)) for name in admitted)
-    assert all(target.startswith(f"/opt/noregret/{name.partition('*')[0]}") for name, target in copied.items())
-    packages = {name.rstrip("*") for name in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]}
-    described = {PROJECT["project"]["readme"], *PROJECT["project"]["license-files"], "pyproject.toml"}
+    assert all(
+        target.startswith(f"/opt/noregret/{name.partition('*')[0]}")
+        for name, target in copied.items()
+    )
+    packages = {
+        name.rstrip("*") for name in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
+    }
+    described = {
+        PROJECT["project"]["readme"],
+        *PROJECT["project"]["license-files"],
+        "pyproject.toml",
+    }
     read = {"Snakefile", "papers", "data/manifest.yaml", "simulators/*.cc", "envs", "profiles"}
     assert admitted == packages | described | read
 
@@ -133,7 +183,9 @@ def options(path):
 
 
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.parent.name)
-@pytest.mark.parametrize("environment", [{}, {"NOREGRET_CORES": "3", "NOREGRET_MEMORY_MB": "900", "SBATCH_ACCOUNT": "a"}])
+@pytest.mark.parametrize(
+    "environment", [{}, {"NOREGRET_CORES": "3", "NOREGRET_MEMORY_MB": "900", "SBATCH_ACCOUNT": "a"}]
+)
 def test_a_profile_consists_of_options_that_snakemake_knows(path, environment, monkeypatch):
     for name in ("NOREGRET_CORES", "NOREGRET_MEMORY_MB", *SBATCH):
         monkeypatch.delenv(name, raising=False)
@@ -141,11 +193,21 @@ def test_a_profile_consists_of_options_that_snakemake_knows(path, environment, m
         monkeypatch.setenv(name, value)
     found, parser = options(path), get_argument_parser()
     executor = found.get("executor", ["local"])[0]
-    if executor not in ExecutorPluginRegistry().plugins:  # Snakemake knows its options only where it is installed
-        found = {key: words for key, words in found.items() if key != "executor" and not key.startswith(f"{executor}-")}
+    if (
+        executor not in ExecutorPluginRegistry().plugins
+    ):  # Snakemake knows its options only where it is installed
+        found = {
+            key: words
+            for key, words in found.items()
+            if key != "executor" and not key.startswith(f"{executor}-")
+        }
     known = {option for action in parser._actions for option in action.option_strings}
     assert {f"--{key}" for key in found} <= known
-    words = [word for key, value in found.items() for word in (f"--{key}", *(map(str, value) if value != ["True"] else ()))]
+    words = [
+        word
+        for key, value in found.items()
+        for word in (f"--{key}", *(map(str, value) if value != ["True"] else ()))
+    ]
     chosen = parser.parse_args(words)
     assert (chosen.scheduler, chosen.rerun_incomplete, chosen.keep_going) == ("greedy", True, True)
 
@@ -157,13 +219,20 @@ def test_slurm_is_told_account_and_partition_only_where_they_are_named(monkeypat
     assert options(path)["default-resources"] == ["mem_mb=2000", "runtime=60"]
     monkeypatch.setenv("SBATCH_ACCOUNT", "2026-a")
     monkeypatch.setenv("SBATCH_PARTITION", "long")
-    assert options(path)["default-resources"][2:] == ["slurm_account='2026-a'", "slurm_partition='long'"]
+    assert options(path)["default-resources"][2:] == [
+        "slurm_account='2026-a'",
+        "slurm_partition='long'",
+    ]
     assert options(path)["retries"] == ["2"]
     assert "set-resources" not in options(path)
 
 
-@pytest.mark.parametrize(("answer", "command"), [("exit 0", None), ("exit 1", ["squeue"]), (None, ["squeue"])])
-def test_slurm_is_asked_by_squeue_where_there_is_no_accounting(answer, command, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("answer", "command"), [("exit 0", None), ("exit 1", ["squeue"]), (None, ["squeue"])]
+)
+def test_slurm_is_asked_by_squeue_where_there_is_no_accounting(
+    answer, command, tmp_path, monkeypatch
+):
     for name in ("timeout", "sh"):
         (tmp_path / name).symlink_to(shutil.which(name))
     if answer:
@@ -179,7 +248,9 @@ def rules():
     """The text of every rule that starts a process, by its name."""
     text = "".join(path.read_text() for path in sorted((ROOT / "workflow" / "rules").glob("*.smk")))
     parts = re.split(r"^rule (\w+):$", text, flags=re.MULTILINE)[1:]
-    return {name: body for name, body in zip(parts[::2], parts[1::2], strict=True) if "shell:" in body}
+    return {
+        name: body for name, body in zip(parts[::2], parts[1::2], strict=True) if "shell:" in body
+    }
 
 
 @pytest.mark.parametrize("name", rules())
@@ -191,7 +262,11 @@ def test_a_rule_says_what_a_cluster_asks_for(name):
 
 
 def test_the_job_of_kubernetes_names_the_profile_and_its_variables():
-    (text,) = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "profiles" / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    (text,) = re.findall(
+        r"^```yaml\n(.*?)^```",
+        (ROOT / "profiles" / "README.md").read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
     job = yaml.safe_load(text)
     (container,) = job["spec"]["template"]["spec"]["containers"]
     assert job["kind"] == "Job"
@@ -208,9 +283,13 @@ def test_the_catalog_finds_what_it_asks_for():
     deployment = usage["software-stack-deployment"]
     assert set(deployment) == {"conda", "apptainer", "apptainer+conda", "report"}
     assert all(isinstance(value, bool) for value in deployment.values())
-    assert deployment["apptainer"] == any(re.search(r"^ +container:", body, re.MULTILINE) for body in rules().values())
+    assert deployment["apptainer"] == any(
+        re.search(r"^ +container:", body, re.MULTILINE) for body in rules().values()
+    )
     assert (ROOT / "workflow" / "Snakefile").exists()
-    assert {"snakemake", "workflow"} <= set(re.findall(r"\w+", (ROOT / "README.md").read_text().lower()))
+    assert {"snakemake", "workflow"} <= set(
+        re.findall(r"\w+", (ROOT / "README.md").read_text().lower())
+    )
 
 
 def test_the_configuration_that_is_read_is_the_one_that_is_described():
@@ -223,10 +302,16 @@ def test_the_configuration_that_is_read_is_the_one_that_is_described():
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory):
-    """A directory with nothing but a deployment of a small copy of this repository, as config/README.md says."""
+    """A directory with nothing but a deployment of a small copy of this repository, as
+    config/README.md says.
+    """
     copy = checkout.make(tmp_path_factory.mktemp("deployed"))
     place = copy.parent / "elsewhere"
-    snakefile = re.findall(r"^```\n(configfile.*?)^```", (ROOT / "config" / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    snakefile = re.findall(
+        r"^```\n(configfile.*?)^```",
+        (ROOT / "config" / "README.md").read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
     for name, text in (
         ("workflow/Snakefile", snakefile[0].replace("/path/to/noregret", str(copy))),
         ("config/config.yaml", "scale: smoke\n"),
@@ -239,10 +324,23 @@ def elsewhere(tmp_path_factory):
 
 
 def snakemake(copy, place, *arguments):
-    """`snakemake ARGUMENTS` elsewhere, where nothing but the Snakefile tells where the package lies."""
-    environment = {name: value for name, value in checkout.offline(copy).items() if name != "PYTHONPATH"}
-    command = [str(Path(sys.executable).with_name("snakemake")), "--cores", "1", "--scheduler", "greedy", *arguments]
-    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    """`snakemake ARGUMENTS` elsewhere, where nothing but the Snakefile tells where the package
+    lies.
+    """
+    environment = {
+        name: value for name, value in checkout.offline(copy).items() if name != "PYTHONPATH"
+    }
+    command = [
+        str(Path(sys.executable).with_name("snakemake")),
+        "--cores",
+        "1",
+        "--scheduler",
+        "greedy",
+        *arguments,
+    ]
+    done = subprocess.run(
+        command, cwd=place, env=environment, capture_output=True, text=True, check=False
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -250,7 +348,9 @@ def test_the_workflow_can_be_imported_from_elsewhere(elsewhere):
     code, said = snakemake(*elsewhere, "--dry-run", "--quiet", "host", "rules")
     assert code == 0, said
     counts = dict(re.findall(r"^noregret_(\w+) +(\d+)$", said, re.MULTILINE))
-    assert {"fetch_or_substitute", "initial", "run", "figure", "verdicts", "everything"} <= set(counts)
+    assert {"fetch_or_substitute", "initial", "run", "figure", "verdicts", "everything"} <= set(
+        counts
+    )
 
 
 def test_its_jobs_import_the_package_of_the_clone_although_a_folder_has_its_name(elsewhere):
@@ -262,4 +362,7 @@ def test_its_jobs_import_the_package_of_the_clone_although_a_folder_has_its_name
     assert code == 0, said
     assert (place / wanted).stat().st_size > 0
     assert (place / "workflow").is_dir()
-    assert "the clone is imported" in (place / "logs" / "fetch" / "abalone-or-substitute.log").read_text()
+    assert (
+        "the clone is imported"
+        in (place / "logs" / "fetch" / "abalone-or-substitute.log").read_text()
+    )

@@ -1,6 +1,8 @@
-"""A checkout whose one problem does what the file `fault` in it says: evaluations that wait, are wrong, hang, or kill.
+"""A checkout whose one problem does what the file `fault` in it says: evaluations that wait, are
+wrong, hang, or kill.
 
-The file is no part of the code or the parameters: once it is gone, the same command makes what it would have made.
+The file is no part of the code or the parameters: once it is gone, the same command makes what it
+would have made.
 """
 
 from __future__ import annotations
@@ -24,15 +26,19 @@ paper: {{key: steep, title: A hill, venue: nowhere}}
 scales: {{smoke: {{}}, paper: {{}}}}
 seeds: {SEEDS}
 problems:
-  hill: {{is: hill.hill, d: 2, noise: 0.1, seed: seed, budget: {BUDGET}, room: 1, init: {{design: uniform, n: 2}}}}
+  hill: {{is: hill.hill, d: 2, noise: 0.1, seed: seed, budget: {BUDGET}, room: 1,
+    init: {{design: uniform, n: 2}}}}
 algorithms:
   uniform: {{is: random_search.RandomSearch}}
 runs: [{{}}]
 figures:
-  - {{id: best, title: Best, metric: simple_regret, curves: [uniform], panels: [{{problem: hill, title: A}}]}}
+  - {{id: best, title: Best, metric: simple_regret, curves: [uniform], panels: [{{problem: hill,
+       title: A}}]}}
 """
 PROBLEM = '''
-"""A hill in the unit cube, and the faults that the file `fault` asks for: KIND [SEED [EVALUATION]]."""
+"""A hill in the unit cube, and the faults that the file `fault` asks for:
+KIND [SEED [EVALUATION]].
+"""
 
 import os
 import signal
@@ -104,18 +110,28 @@ def another(copy: Path, folder: Path) -> Path:
 
 
 def traces(copy: Path) -> dict[str, str]:
-    """The trace of every record of the runs, read and verified; what lies beside them is not read."""
-    return {path.name: record.read(path).header["trace_sha256"] for path in sorted((copy / FOLDER).glob("*.parquet"))}
+    """The trace of every record of the runs, read and verified;
+    what lies beside them is not read.
+    """
+    return {
+        path.name: record.read(path).header["trace_sha256"]
+        for path in sorted((copy / FOLDER).glob("*.parquet"))
+    }
 
 
 def inodes(copy: Path) -> dict[str, tuple[int, int]]:
     """Which file every record is, and when it was written: the same ones were not made again."""
-    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in sorted((copy / FOLDER).glob("*.parquet"))}
+    return {
+        path.name: (path.stat().st_ino, path.stat().st_mtime_ns)
+        for path in sorted((copy / FOLDER).glob("*.parquet"))
+    }
 
 
 def beside(copy: Path) -> set[str]:
     """The names of all that is left beside records, hidden files among them."""
-    return {path.name for path in (copy / FOLDER).iterdir() if path.suffix not in (".parquet", ".json")}
+    return {
+        path.name for path in (copy / FOLDER).iterdir() if path.suffix not in (".parquet", ".json")
+    }
 
 
 def run(copy: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -123,7 +139,9 @@ def run(copy: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return checkout.run(copy, *RUN, *more)
 
 
-def snakemake(copy: Path, *arguments: str, target: str = str(MARKER)) -> subprocess.CompletedProcess[str]:
+def snakemake(
+    copy: Path, *arguments: str, target: str = str(MARKER)
+) -> subprocess.CompletedProcess[str]:
     """All seeds, by the workflow."""
     return checkout.run(copy, *command(*arguments, target=target))
 
@@ -135,7 +153,9 @@ def command(*arguments: str, target: str = str(MARKER)) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def started(copy: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """`python -m ARGUMENTS` in a process group of its own, which hears Ctrl-C; whatever is left of it is ended."""
+    """`python -m ARGUMENTS` in a process group of its own, which hears Ctrl-C; whatever is left of
+    it is ended.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", *arguments],
         cwd=copy,
@@ -155,7 +175,9 @@ def started(copy: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def _hear_interrupts() -> None:
-    """What is started in the background of a script ignores Ctrl-C, and hands that on to its children."""
+    """What is started in the background of a script ignores Ctrl-C, and hands that on to its
+    children.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -165,7 +187,11 @@ def runners(copy: Path) -> list[int]:
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):
             words = (entry / "cmdline").read_bytes().split(b"\0")
-            if (entry / "cwd").readlink() == copy.resolve() and b"workflow.run" in words and b"steep" in words:
+            if (
+                (entry / "cwd").readlink() == copy.resolve()
+                and b"workflow.run" in words
+                and b"steep" in words
+            ):
                 found.append(int(entry.name))
     return found
 

@@ -1,4 +1,6 @@
-"""A record that was cut or in which a bit was flipped is found by whoever reads it, wherever in the file that is."""
+"""A record that was cut or in which a bit was flipped is found by whoever reads it, wherever in the
+file that is.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,18 @@ PLACE = steep.FOLDER / "1.parquet"
 
 
 def flipped(content, byte):
-    """The same bytes but for one bit of one of them, every other time the one that makes text no text."""
+    """The same bytes but for one bit of one of them, every other time the one that makes text no
+    text.
+    """
     changed = bytearray(content)
     changed[byte] ^= 1 << (7 if byte % 2 else byte // 2 % 7)
     return bytes(changed)
 
 
 def test_no_flipped_bit_gives_another_record(undisturbed, tmp_path):
-    """In every third byte of the rows and every byte of the footer: what is read without complaint is what was written."""
+    """In every third byte of the rows and every byte of the footer: what is read without complaint
+    is what was written.
+    """
     content, whole = (undisturbed / PLACE).read_bytes(), record.read(undisturbed / PLACE)
     said = {name: value for name, value in whole.header.items() if name != record.SEAL}
     path, found, told = tmp_path / "1.parquet", 0, set()
@@ -42,14 +48,17 @@ def test_no_flipped_bit_gives_another_record(undisturbed, tmp_path):
             name: values.tobytes() for name, values in whole.columns.items()
         }, f"byte {byte}"
     assert told == {str(path)}
-    assert found > len(content) / 4  # the rest is statistics and a second copy of the header, which nobody reads
+    # the rest is statistics and a second copy of the header, which nobody reads
+    assert found > len(content) / 4
 
 
 def test_no_cut_gives_a_record(undisturbed, tmp_path):
     content, path = (undisturbed / PLACE).read_bytes(), tmp_path / "1.parquet"
     for length in range(0, len(content), 31):
         path.write_bytes(content[:length])
-        with pytest.raises(record.BadRecord, match="half-written or foreign; move it away and run again"):
+        with pytest.raises(
+            record.BadRecord, match="half-written or foreign; move it away and run again"
+        ):
             record.read(path)
 
 
@@ -58,24 +67,39 @@ def place(path, where):
     content, found = path.read_bytes(), pq.ParquetFile(path).metadata.row_group(0)
     if where == "header":
         return content.index(b"ARROW:schema") + 500
-    (column,) = [column for column in map(found.column, range(found.num_columns)) if column.path_in_schema == "timing.tell"]
+    (column,) = [
+        column
+        for column in map(found.column, range(found.num_columns))
+        if column.path_in_schema == "timing.tell"
+    ]
     return column.data_page_offset + column.total_compressed_size // 2
 
 
 @pytest.mark.parametrize("where", ["times", "header", "end"])
-def test_a_damaged_record_is_refused_by_all_who_read_it_and_made_again_once_it_is_moved_away(finished, expected, where):
+def test_a_damaged_record_is_refused_by_all_who_read_it_and_made_again_once_it_is_moved_away(
+    finished, expected, where
+):
     path = finished / PLACE
-    content, kept = path.read_bytes(), {name: inode for name, inode in steep.inodes(finished).items() if name != path.name}
+    content, kept = (
+        path.read_bytes(),
+        {name: inode for name, inode in steep.inodes(finished).items() if name != path.name},
+    )
     path.write_bytes(content[:1000] if where == "end" else flipped(content, place(path, where)))
     drawn = steep.checkout.run(finished, "workflow.plots", "steep", "best", "--scale", "smoke")
     assert drawn.returncode == 1 and str(PLACE) in drawn.stderr and "move it away" in drawn.stderr
     assert not (finished / "figures").exists()
-    with pytest.raises(archive.BadArchive, match=rf"1 records are damaged, nothing was written:(.|\n)*{PLACE}"):
+    with pytest.raises(
+        archive.BadArchive, match=rf"1 records are damaged, nothing was written:(.|\n)*{PLACE}"
+    ):
         archive.write(finished / "all.zip", root=finished)
     judged, said = verify.judge(verify.Candidate(PLACE, (), 0.0, substitute=False), finished)
     assert judged == verify.DAMAGED and str(PLACE) in said[0]
     refused = steep.run(finished)
-    assert refused.returncode == 1 and "1.parquet: expected" in refused.stderr and "move it away" in refused.stderr
+    assert (
+        refused.returncode == 1
+        and "1.parquet: expected" in refused.stderr
+        and "move it away" in refused.stderr
+    )
     shutil.move(path, finished / "away")
     again = steep.run(finished)
     assert again.returncode == 0, again.stderr

@@ -1,4 +1,6 @@
-"""Data that are changed after they were used: no run is made of them, no record counts that was made of others."""
+"""Data that are changed after they were used: no run is made of them, no record counts that was
+made of others.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ def copy(used, tmp_path):
 
 
 def traces(copy):
-    return {path.name: record.read(path).header["trace_sha256"] for path in sorted((copy / FOLDER).glob("*.parquet"))}
+    return {
+        path.name: record.read(path).header["trace_sha256"]
+        for path in sorted((copy / FOLDER).glob("*.parquet"))
+    }
 
 
 def with_value(path, value):
@@ -47,7 +52,9 @@ def with_value(path, value):
     target = table.column("target").to_numpy().copy()
     target[0] = value
     changed = table.set_column(table.column_names.index("target"), "target", pa.array(target))
-    pq.write_table(changed.replace_schema_metadata(table.schema.metadata), path, write_page_checksum=True)
+    pq.write_table(
+        changed.replace_schema_metadata(table.schema.metadata), path, write_page_checksum=True
+    )
 
 
 def test_a_table_says_what_it_contains(used):
@@ -77,7 +84,9 @@ def test_a_table_that_is_not_what_it_says_is_refused_with_the_remedy(copy, harm)
 
 
 def test_no_flipped_bit_gives_other_values_under_the_same_name(tmp_path):
-    """One bit of every fourth byte of a small table: what is accepted has the values and the content that were written."""
+    """One bit of every fourth byte of a small table: what is accepted has the values and the
+    content that were written.
+    """
     dataset = read_manifest(ROOT)["wdbc"]
     values = np.random.default_rng(0).random((30, 4))
     path = tmp_path / "wdbc.parquet"
@@ -115,14 +124,23 @@ def test_a_damaged_table_makes_no_record_and_once_it_is_removed_all_is_as_before
 
 
 def test_another_table_sets_records_aside_and_none_of_them_is_shown(copy):
-    """A table of other content, which says so: its records are other ones; those of before are kept beside them."""
+    """A table of other content, which says so: its records are other ones; those of before are kept
+    beside them.
+    """
     before = traces(copy)
     table = pq.read_table(copy / TABLE)
     target = table.column("target").to_numpy() + 1.0
     other = table.set_column(table.column_names.index("target"), "target", pa.array(target))
-    said = {**json.loads(table.schema.metadata[record.KEY]), "content_sha256": delimited.content_sha256(other)}
+    said = {
+        **json.loads(table.schema.metadata[record.KEY]),
+        "content_sha256": delimited.content_sha256(other),
+    }
     shutil.copy(copy / TABLE, copy / "kept")
-    pq.write_table(other.replace_schema_metadata({record.KEY: json.dumps(said)}), copy / TABLE, write_page_checksum=True)
+    pq.write_table(
+        other.replace_schema_metadata({record.KEY: json.dumps(said)}),
+        copy / TABLE,
+        write_page_checksum=True,
+    )
     refused = steep.checkout.run(copy, "workflow.claims", "mini", "--scale", "smoke")
     assert refused.returncode == 1 and "it is stale; move it away" in refused.stderr
     made = steep.checkout.run(copy, *RUN)

@@ -1,4 +1,6 @@
-"""Archives, manifests, servers, names and checkpoints that mean harm write nothing where it does not belong, and run nothing."""
+"""Archives, manifests, servers, names and checkpoints that mean harm write nothing where it does
+not belong, and run nothing.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ LINK, SYMLINK, REGULAR = tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.REGTYPE
         (b"", "expected an archive with x"),
     ],
 )
-def test_an_archive_in_the_data_gives_the_one_file_that_is_wanted_or_none(tmp_path, content, message):
+def test_an_archive_in_the_data_gives_the_one_file_that_is_wanted_or_none(
+    tmp_path, content, message
+):
     folder = tmp_path / "data" / "raw"
     folder.mkdir(parents=True)
     (tmp_path / "archive").write_bytes(content)
@@ -129,10 +133,18 @@ def test_a_mirror_with_an_endless_file_does_not_fill_the_disk(tmp_path):
 
 
 ENTRY = {
-    "title": "t", "licence": "CC0", "citation": "nobody", "mirror": {"path": "toy/x", "sha256": "0" * 64, "bytes": 8},
-    "sources": [{"url": "https://example.org/x", "sha256": "0" * 64, "stated_by": "nobody"}], "rows": 1, "separator": ",",
-    "columns": {"a": ""}, "target": "a", "content_sha256": "0" * 64, "substitute": {"made_by": "regression", "says": "t"},
-}  # fmt: skip
+    "title": "t",
+    "licence": "CC0",
+    "citation": "nobody",
+    "mirror": {"path": "toy/x", "sha256": "0" * 64, "bytes": 8},
+    "sources": [{"url": "https://example.org/x", "sha256": "0" * 64, "stated_by": "nobody"}],
+    "rows": 1,
+    "separator": ",",
+    "columns": {"a": ""},
+    "target": "a",
+    "content_sha256": "0" * 64,
+    "substitute": {"made_by": "regression", "says": "t"},
+}
 
 
 def places(path):
@@ -152,7 +164,10 @@ def url(address):
         ({"toy": places("toy/.ssh")}, "expected a file as folder/name"),
         ({"toy": places("toy\\x")}, "expected a file as folder/name"),
         ({"toy": places("toy/x\n")}, "expected a file as folder/name"),
-        ({"toy": {**ENTRY, "calibration": {"path": "../x", "sha256": "0", "bytes": 1}}}, "expected a file as folder/name"),
+        (
+            {"toy": {**ENTRY, "calibration": {"path": "../x", "sha256": "0", "bytes": 1}}},
+            "expected a file as folder/name",
+        ),
         ({"toy": url("file:///etc/passwd")}, "expected a http or https URL"),
         ({"toy": url("ftp://example.org/x")}, "expected a http or https URL"),
         ({"../toy": ENTRY}, "expected a name of small letters, digits and _"),
@@ -165,7 +180,9 @@ def url(address):
         ("x: !!python/object/apply:os.system ['touch pwned']", "is no valid YAML"),
     ],
 )
-def test_a_manifest_names_places_below_the_data_and_addresses_on_the_web(tmp_path, entries, message):
+def test_a_manifest_names_places_below_the_data_and_addresses_on_the_web(
+    tmp_path, entries, message
+):
     (tmp_path / "data").mkdir()
     text = entries if isinstance(entries, str) else yaml.safe_dump(entries)
     (tmp_path / "data" / "manifest.yaml").write_text(text)
@@ -176,13 +193,21 @@ def test_a_manifest_names_places_below_the_data_and_addresses_on_the_web(tmp_pat
     assert [path.name for path in tmp_path.rglob("*")] == ["data", "manifest.yaml"]
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "..", "", "abalone\n", "abalone/../cadata", "ABALONE"])
+@pytest.mark.parametrize(
+    "name",
+    ["../../etc/passwd", "/etc/passwd", "..", "", "abalone\n", "abalone/../cadata", "ABALONE"],
+)
 def test_a_data_set_is_named_never_a_path(tmp_path, monkeypatch, capsys, name):
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "manifest.yaml").write_bytes((ROOT / "data" / "manifest.yaml").read_bytes())
+    (tmp_path / "data" / "manifest.yaml").write_bytes(
+        (ROOT / "data" / "manifest.yaml").read_bytes()
+    )
     monkeypatch.chdir(tmp_path)
     assert fetch.main([name, "--substitutes", "allowed"]) == 1
-    assert f"expected a data set of data/manifest.yaml (abalone, cadata, breast_cancer, wdbc, australian, diabetes, nasbench101), got {name!r}" in capsys.readouterr().err  # fmt: skip # noqa: E501
+    assert (
+        "expected a data set of data/manifest.yaml (abalone, cadata, breast_cancer, wdbc,"
+        f" australian, diabetes, nasbench101), got {name!r}" in capsys.readouterr().err
+    )
     assert {path.name for path in tmp_path.rglob("*")} == {"data", "manifest.yaml"}
 
 
@@ -205,7 +230,11 @@ def test_a_run_is_named_never_a_path(empty, monkeypatch, capsys, arguments):
     scale = () if "--scale" in arguments else ("--scale", "smoke")
     refused = steep.checkout.run(empty, "workflow.run", *arguments, *scale)
     assert refused.returncode == 1 and "Traceback" not in refused.stderr
-    assert "known: " in refused.stderr or "known there: " in refused.stderr or "seeds: expected a number" in refused.stderr
+    assert (
+        "known: " in refused.stderr
+        or "known there: " in refused.stderr
+        or "seeds: expected a number" in refused.stderr
+    )
     assert not (empty / "results").exists()
 
 
@@ -221,17 +250,36 @@ def named(kind):
 @pytest.mark.parametrize(
     "member",
     [
-        "results/paper/toy/p/A/0.parquet\n", "results/paper/toy/p/A\n/0.parquet", "results/paper/toy/p/../0.parquet",
-        "results//toy/p/A/0.parquet", "results/paper/toy/p/A/x/0.parquet", "results/paper/toy/p/A/-1.parquet",
-        "results/paper/toy/p/A/\u0661.parquet", "results/paper/toy/p/A/0.checkpoint", "results/paper/toy/p/A/0.running",
-        "data/prepared/abalone.parquet", "workflow/run/make.py", "~/0.parquet",
-        named(stat.S_IFIFO), named(stat.S_IFCHR), named(stat.S_IFSOCK), named(stat.S_IFDIR),
+        "results/paper/toy/p/A/0.parquet\n",
+        "results/paper/toy/p/A\n/0.parquet",
+        "results/paper/toy/p/../0.parquet",
+        "results//toy/p/A/0.parquet",
+        "results/paper/toy/p/A/x/0.parquet",
+        "results/paper/toy/p/A/-1.parquet",
+        "results/paper/toy/p/A/\u0661.parquet",
+        "results/paper/toy/p/A/0.checkpoint",
+        "results/paper/toy/p/A/0.running",
+        "data/prepared/abalone.parquet",
+        "workflow/run/make.py",
+        "~/0.parquet",
+        named(stat.S_IFIFO),
+        named(stat.S_IFCHR),
+        named(stat.S_IFSOCK),
+        named(stat.S_IFDIR),
     ],
-)  # fmt: skip
+)
 def test_an_archive_of_records_holds_records_alone(tmp_path, member):
-    """Beside what test_archive.py refuses; a checkpoint, above all, never comes out of an archive."""
+    """Beside what test_archive.py refuses; a checkpoint, above all,
+    never comes out of an archive.
+    """
     name = member if isinstance(member, str) else member.filename
-    said = {"path": name, "sha256": hashlib.sha256(b"x").hexdigest(), "bytes": 1, "trace_sha256": "", "digest": ""}
+    said = {
+        "path": name,
+        "sha256": hashlib.sha256(b"x").hexdigest(),
+        "bytes": 1,
+        "trace_sha256": "",
+        "digest": "",
+    }
     with zipfile.ZipFile(tmp_path / "forged.zip", "w") as made:
         made.writestr("manifest.json", json.dumps({"records": [said]}))
         made.writestr(member, b"x")
@@ -258,7 +306,9 @@ def test_a_checkpoint_that_somebody_else_wrote_is_never_read(empty, expected, ho
     right = {"sha256": hashlib.sha256(trap).hexdigest()}
     forged = {
         "bare": trap,
-        "of another digest": json.dumps({**said, **right, "digest": "0" * 64}).encode() + b"\n" + trap,
+        "of another digest": (
+            json.dumps({**said, **right, "digest": "0" * 64}).encode() + b"\n" + trap
+        ),
         "changed": header + b"\n" + trap,
         "a link": json.dumps({**said, **right}).encode() + b"\n" + trap,
     }[how]

@@ -1,4 +1,6 @@
-"""Whoever is killed, by whatever signal: what was finished stays, and the same command makes the rest, bit for bit."""
+"""Whoever is killed, by whatever signal: what was finished stays, and the same command makes the
+rest, bit for bit.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def hold(copy):
 
 def in_the_second_seed(copy):
     """Whether the first record is there and the second one is being made."""
-    return (copy / steep.FOLDER / "0.parquet").exists() and (copy / steep.FOLDER / "1.running").exists()
+    return (copy / steep.FOLDER / "0.parquet").exists() and (
+        copy / steep.FOLDER / "1.running"
+    ).exists()
 
 
 def said(copy):
@@ -101,7 +105,11 @@ def test_a_job_that_is_killed_once_is_tried_again_with_more_memory(empty, expect
     made = steep.snakemake(empty, "--retries", "1", "--quiet", "host")
     output = made.stdout + made.stderr
     assert made.returncode == 0, output
-    asked = [int(line.split("mem_mb=")[1].split(",")[0]) for line in output.splitlines() if "mem_mb=" in line]
+    asked = [
+        int(line.split("mem_mb=")[1].split(",")[0])
+        for line in output.splitlines()
+        if "mem_mb=" in line
+    ]
     assert max(asked) == 2 * sorted(set(asked))[-2]
     is_as_if_nothing_had_happened(empty, expected, {})
 

@@ -20,14 +20,18 @@ AHEAD = 10 * 86400.0  # seconds by which a clock was set back
 
 
 def mount(*arguments):
-    done = subprocess.run(["mount", *map(str, arguments)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["mount", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
 
 
 @pytest.fixture
 def small(empty):
-    """small(pages) -> results/ on a disk of its own, filled up but for so many pages; the filling is to be removed."""
+    """small(pages) -> results/ on a disk of its own, filled up but for so many pages; the filling
+    is to be removed.
+    """
     folder = empty / "results"
     folder.mkdir()
 
@@ -44,14 +48,25 @@ def small(empty):
     subprocess.run(["umount", str(folder)], check=True)
 
 
-@pytest.mark.parametrize("pages", [0, 1, 2])  # no lease can be written; a lease, but no record; a record in part
-def test_a_disk_that_is_full_leaves_no_part_of_a_record_and_says_what_to_do(small, empty, expected, pages):
+# no lease can be written; a lease, but no record; a record in part
+@pytest.mark.parametrize("pages", [0, 1, 2])
+def test_a_disk_that_is_full_leaves_no_part_of_a_record_and_says_what_to_do(
+    small, empty, expected, pages
+):
     filling = small(pages)
     full = steep.run(empty)
     assert full.returncode == 1
-    assert "No space left on device" in full.stderr and "make room on the disk" in full.stderr and "run again" in full.stderr
+    assert (
+        "No space left on device" in full.stderr
+        and "make room on the disk" in full.stderr
+        and "run again" in full.stderr
+    )
     assert "Traceback" not in full.stderr
-    assert not steep.traces(empty) and not steep.beside(empty) - {"0.failed", "1.failed", "2.failed"}
+    assert not steep.traces(empty) and not steep.beside(empty) - {
+        "0.failed",
+        "1.failed",
+        "2.failed",
+    }
     filling.unlink()
     again = steep.run(empty)
     assert again.returncode == 0, again.stderr
@@ -61,7 +76,9 @@ def test_a_disk_that_is_full_leaves_no_part_of_a_record_and_says_what_to_do(smal
 
 @pytest.fixture
 def read_only(finished):
-    """read_only() -> results/ can be read and not written, not even by root; read_only.end() -> it can."""
+    """read_only() -> results/ can be read and not written, not even by root; read_only.end() -> it
+    can.
+    """
     folder = finished / "results"
     mounted = []
 
@@ -89,7 +106,9 @@ def test_finished_records_that_nobody_can_write_are_used_and_drawn(read_only, fi
     assert steep.traces(finished) == expected
 
 
-def test_a_record_that_is_missing_where_nobody_can_write_is_refused_with_the_remedy(read_only, finished, expected):
+def test_a_record_that_is_missing_where_nobody_can_write_is_refused_with_the_remedy(
+    read_only, finished, expected
+):
     (finished / steep.FOLDER / "1.parquet").unlink()
     kept = steep.inodes(finished)
     read_only()
@@ -112,7 +131,9 @@ def test_without_the_memory_of_the_workflow_nothing_is_made_again(finished):
     assert steep.inodes(finished) == kept
 
 
-def test_a_record_that_was_lost_is_made_again_although_the_list_says_that_it_is_there(finished, expected):
+def test_a_record_that_was_lost_is_made_again_although_the_list_says_that_it_is_there(
+    finished, expected
+):
     """With the memory of the workflow and without it."""
     for memory in (True, False):
         (finished / steep.FOLDER / "1.parquet").unlink()
@@ -126,8 +147,12 @@ def test_a_record_that_was_lost_is_made_again_although_the_list_says_that_it_is_
         assert {name: steep.inodes(finished)[name] for name in kept} == kept
 
 
-def test_half_written_files_without_the_memory_of_the_workflow_are_not_taken_for_whole_ones(finished, expected):
-    """A list cut in the middle, a part of a record from a writer that was killed, a figure cut in the middle."""
+def test_half_written_files_without_the_memory_of_the_workflow_are_not_taken_for_whole_ones(
+    finished, expected
+):
+    """A list cut in the middle, a part of a record from a writer that was killed, a figure cut in
+    the middle.
+    """
     shutil.rmtree(finished / ".snakemake")
     folder = finished / steep.FOLDER
     (finished / steep.MARKER).write_text((finished / steep.MARKER).read_text()[:20])
@@ -151,14 +176,28 @@ def test_a_clock_that_was_set_back_makes_nothing_again(finished, expected):
     assert steep.traces(finished) == expected
 
 
-@pytest.mark.parametrize("since", ["2036-01-01T00:00:00+00:00", "1996-01-01T00:00:00+00:00", "yesterday"])
-def test_a_lease_of_another_time_keeps_nobody_away_once_its_process_is_gone(finished, expected, since):
+@pytest.mark.parametrize(
+    "since", ["2036-01-01T00:00:00+00:00", "1996-01-01T00:00:00+00:00", "yesterday"]
+)
+def test_a_lease_of_another_time_keeps_nobody_away_once_its_process_is_gone(
+    finished, expected, since
+):
     (finished / steep.FOLDER / "1.parquet").unlink()
     left = finished / steep.FOLDER / "1.running"
     gone = subprocess.Popen(["true"])
     gone.wait()
     here = lease.this_process()
-    left.write_text(json.dumps({"host": here.host, "namespace": here.namespace, "pid": gone.pid, "started": 1, "since": since}))
+    left.write_text(
+        json.dumps(
+            {
+                "host": here.host,
+                "namespace": here.namespace,
+                "pid": gone.pid,
+                "started": 1,
+                "since": since,
+            }
+        )
+    )
     os.utime(left, (time.time() + AHEAD,) * 2)
     again = steep.run(finished)
     assert again.returncode == 0, again.stderr

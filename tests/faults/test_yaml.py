@@ -1,4 +1,6 @@
-"""Slips in papers/*.yaml stop before any job, with a message that names file, place, expected, got, and what is known."""
+"""Slips in papers/*.yaml stop before any job, with a message that names file, place, expected, got,
+and what is known.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,14 @@ from workflow.plan import expand, resolve
 from workflow.plan.resolve import PlanError
 
 ROOT = Path(__file__).resolve().parents[2]
-MINI = steep.checkout.MINI + "readings: {wide: {says: a wider kernel, algorithms: {BKB: {bandwidth: 9}}}}\n"
-CLAIM = "  - {id: better, where: nowhere, says: BKB is the best, check: {test: less, left: [BKB], right: [uniform]}}\n"
+MINI = (
+    steep.checkout.MINI
+    + "readings: {wide: {says: a wider kernel, algorithms: {BKB: {bandwidth: 9}}}}\n"
+)
+CLAIM = (
+    "  - {id: better, where: nowhere, says: BKB is the best, check: {test: less, left: [BKB],"
+    " right: [uniform]}}\n"
+)
 
 
 PLACES = {  # where a name stands
@@ -59,22 +67,49 @@ def test_without_a_slip_it_is_a_plan(root):
         (b"", "at $: None is not of type 'object'"),
         (b"# nothing but a remark\n", "at $: None is not of type 'object'"),
         (b"- a\n- list\n", "['a', 'list'] is not of type 'object'"),
-        (MINI.replace("A tiny", "Une tr\u00e8s petite").encode("latin-1"), "line 2: expected text in UTF-8, got the byte 0xe8"),
-        (MINI.encode("utf-16"), "line 1: expected text in UTF-8, got the byte 0xff: save the file as UTF-8"),
+        (
+            MINI.replace("A tiny", "Une tr\u00e8s petite").encode("latin-1"),
+            "line 2: expected text in UTF-8, got the byte 0xe8",
+        ),
+        (
+            MINI.encode("utf-16"),
+            "line 1: expected text in UTF-8, got the byte 0xff: save the file as UTF-8",
+        ),
         (MINI.replace("tiny", "ti\0ny"), "special characters are not allowed"),
         (MINI[:400], "expected ',' or '}', but got '<stream end>'"),
-        (changed("problems:\n  abalone", "problems:\n\tabalone"), "found character '\\t' that cannot start any token"),
+        (
+            changed("problems:\n  abalone", "problems:\n\tabalone"),
+            "found character '\\t' that cannot start any token",
+        ),
         (MINI + "---\n" + MINI, "expected a single document in the stream"),
         (MINI + "seeds: 3\n", "key given twice: seeds"),
         (MINI + "errata: *nobody\n", "found undefined alias 'nobody'"),
-        (MINI + "errata: !!python/object/apply:os.system ['touch pwned']\n", "got a python/object/apply:os.system: quote it"),
-        (changed("qbar: 2", "qbar: 2020-01-01"), "expected text, a number, a list or a mapping, got a timestamp: quote it"),
+        (
+            MINI + "errata: !!python/object/apply:os.system ['touch pwned']\n",
+            "got a python/object/apply:os.system: quote it",
+        ),
+        (
+            changed("qbar: 2", "qbar: 2020-01-01"),
+            "expected text, a number, a list or a mapping, got a timestamp: quote it",
+        ),
         (changed("qbar: 2", "qbar: !!binary aGVsbG8="), "got a binary: quote it"),
         (changed("  uniform:", "  no:"), "expected a name as key, got no (bool): quote it"),
-        (changed("  uniform:", "  ? [1, 2]\n  :"), "expected a name as key, got a list or a mapping"),
-        (changed("uniform: {is", "uniform: &u {x: *u, is"), "expected an alias of something else, got one of what contains it"),
-        (changed("uniform: {is", "uniform: &u {<<: *u, is"), "expected an alias of something else, got one of what contains it"),
-        (changed("tiny paper, venue", "a, note: " + "[" * 2000 + "]" * 2000 + ", venue"), "got brackets nested too deep"),
+        (
+            changed("  uniform:", "  ? [1, 2]\n  :"),
+            "expected a name as key, got a list or a mapping",
+        ),
+        (
+            changed("uniform: {is", "uniform: &u {x: *u, is"),
+            "expected an alias of something else, got one of what contains it",
+        ),
+        (
+            changed("uniform: {is", "uniform: &u {<<: *u, is"),
+            "expected an alias of something else, got one of what contains it",
+        ),
+        (
+            changed("tiny paper, venue", "a, note: " + "[" * 2000 + "]" * 2000 + ", venue"),
+            "got brackets nested too deep",
+        ),
     ],
 )
 def test_what_is_no_yaml_or_no_paper_is_told_with_its_line(root, text, message):
@@ -84,36 +119,88 @@ def test_what_is_no_yaml_or_no_paper_is_told_with_its_line(root, text, message):
 
 def test_aliases_of_aliases_are_not_written_out(root):
     """Ten to the tenth values in a few lines."""
-    bomb = "studies:\n  - {id: s, is: lemma3.run, problem: abalone, parameters: {a0: &a0 [x, x, x, x, x, x, x, x, x, x],"
-    bomb += ", ".join(f"a{i}: &a{i} [" + ", ".join([f"*a{i - 1}"] * 10) + "]" for i in range(1, 10)) + "}}\n"
+    bomb = (
+        "studies:\n  - {id: s, is: lemma3.run, problem: abalone, parameters: {a0: &a0 [x, x, x, x,"
+        " x, x, x, x, x, x],"
+    )
+    bomb += (
+        ", ".join(f"a{i}: &a{i} [" + ", ".join([f"*a{i - 1}"] * 10) + "]" for i in range(1, 10))
+        + "}}\n"
+    )
     began = time.process_time()
-    assert "expected at most 1000000 values, got aliases of aliases that stand for more" in refusal(root, MINI + bomb)
+    assert "expected at most 1000000 values, got aliases of aliases that stand for more" in refusal(
+        root, MINI + bomb
+    )
     assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("problems:\n", "problem:\n", "Additional properties are not allowed ('problem' was unexpected)"),
-        ("budget: 120", "budget: -1", "at $.problems.abalone.budget: -1 is less than the minimum of 1"),
-        ("budget: 120", "budget: 1e3", "at $.problems.abalone.budget: '1e3' is not of type 'integer'"),
-        ("budget: 120", "budget: 99999999999999999999", "is greater than the maximum of 1000000000"),
+        (
+            "problems:\n",
+            "problem:\n",
+            "Additional properties are not allowed ('problem' was unexpected)",
+        ),
+        (
+            "budget: 120",
+            "budget: -1",
+            "at $.problems.abalone.budget: -1 is less than the minimum of 1",
+        ),
+        (
+            "budget: 120",
+            "budget: 1e3",
+            "at $.problems.abalone.budget: '1e3' is not of type 'integer'",
+        ),
+        (
+            "budget: 120",
+            "budget: 99999999999999999999",
+            "is greater than the maximum of 1000000000",
+        ),
         ("\nseeds: 2", "\nseeds: 0", "at $.seeds: 0 is less than the minimum of 1"),
         ("\nseeds: 2", "\nseeds: ten", "at $.seeds: 'ten' is not of type 'integer'"),
         ("\nseeds: 2", "\nseeds: true", "at $.seeds: True is not of type 'integer'"),
         ("\nseeds: 2", "\nseeds: 99999999999", "is greater than the maximum of 1000000"),
         (", paper: {}}", "}", "at $.scales: 'paper' is a required property"),
-        ("smoke: {seeds: 2, ", "smoke: {seeds: 2, variants: [thin], ", "scale smoke: unknown variant 'thin'; known: none"),
+        (
+            "smoke: {seeds: 2, ",
+            "smoke: {seeds: 2, variants: [thin], ",
+            "scale smoke: unknown variant 'thin'; known: none",
+        ),
         ("qbar: 2, ", "", "BKB on abalone: missing parameter qbar of bkb.BKB"),
-        ("noise: 0.01", "nois: 0.01", "unknown parameter nois of tables.abalone; known: data, features, noise, target"),
+        (
+            "noise: 0.01",
+            "nois: 0.01",
+            "unknown parameter nois of tables.abalone; known: data, features, noise, target",
+        ),
         ("is: bkb.BKB", "is: bkbb.BKB", "no file algorithms/bkbb.py; known: "),
-        ("is: bkb.BKB", "is: api.Optimizer", "at $.algorithms.BKB.is: 'api.Optimizer' does not match"),
-        ("data: abalone", "data: abalon", "problem abalone: unknown data 'abalon'; known: abalone, cadata,"),
-        ("data: abalone", "data: ../../secret", "at $.problems.abalone.data: '../../secret' does not match"),
-        ("room: unlimited", "room: unlimited, execution: async", "expected a number of workers as `room`"),
+        (
+            "is: bkb.BKB",
+            "is: api.Optimizer",
+            "at $.algorithms.BKB.is: 'api.Optimizer' does not match",
+        ),
+        (
+            "data: abalone",
+            "data: abalon",
+            "problem abalone: unknown data 'abalon'; known: abalone, cadata,",
+        ),
+        (
+            "data: abalone",
+            "data: ../../secret",
+            "at $.problems.abalone.data: '../../secret' does not match",
+        ),
+        (
+            "room: unlimited",
+            "room: unlimited, execution: async",
+            "expected a number of workers as `room`",
+        ),
         ("runs: [{}]", "runs: []", "at $.runs: [] should be non-empty"),
         ("runs: [{}]", "runs:", "at $.runs: None is not of type 'array'"),
-        ("runs: [{}]", "runs: [{algorithms: [BKBB]}]", "unknown algorithm 'BKBB'; known: BKB, GP-UCB, uniform"),
+        (
+            "runs: [{}]",
+            "runs: [{algorithms: [BKBB]}]",
+            "unknown algorithm 'BKBB'; known: BKB, GP-UCB, uniform",
+        ),
         ("runs: [{}]", "runs: [{problems: [abalon]}]", "unknown problem 'abalon'; known: abalone"),
         ("runs: [{}]", "runs: [{readings: [narrow]}]", "unknown reading 'narrow'; known: wide"),
         ("runs: [{}]", "runs: [{variants: [narrow]}]", "unknown variant 'narrow'; known: "),
@@ -127,8 +214,16 @@ def test_aliases_of_aliases_are_not_written_out(root):
             "{BKB: {bandwith: 9}}",
             "reading wide, BKB: unknown parameter bandwith; known: bandwidth, beta",
         ),
-        ("{BKB: {bandwidth: 9}}", "{'*': {bandwith: 9}}", "reading wide, *: unknown parameter bandwith; known: bandwidth, beta"),
-        ("readings: {", "variants: {thin: {bandwith: 9}}\nreadings: {", "variant thin: unknown parameter bandwith; known: bandw"),
+        (
+            "{BKB: {bandwidth: 9}}",
+            "{'*': {bandwith: 9}}",
+            "reading wide, *: unknown parameter bandwith; known: bandwidth, beta",
+        ),
+        (
+            "readings: {",
+            "variants: {thin: {bandwith: 9}}\nreadings: {",
+            "variant thin: unknown parameter bandwith; known: bandw",
+        ),
     ],
 )
 def test_a_slip_in_what_is_run_is_named_with_its_place_and_what_is_known(root, old, new, message):
@@ -138,35 +233,120 @@ def test_a_slip_in_what_is_run_is_named_with_its_place_and_what_is_known(root, o
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("curves: [BKB, GP-UCB, uniform]", "curves: [BKB, GP-UC]", "figure regret: unknown algorithm 'GP-UC'; known: BKB"),
-        ("curves: [BKB, GP-UCB, uniform]", "curves: [BKB@narrow]", "figure regret: unknown reading 'narrow'; known: wide"),
-        ("curves: [BKB, GP-UCB, uniform]", "curves: [BKB+thin]", "figure regret: unknown variant 'thin'; known: none"),
-        ("{problem: abalone, title", "{problem: abalon, title", "figure regret: unknown problem 'abalon'; known: abalone"),
-        ("{problem: abalone, title: A}", "{study: lemma, x: a, y: b}", "figure regret: unknown study 'lemma'; known: none"),
-        ("metric: cumulative_regret, curves", "metric: regret, curves", "at $.figures[0].metric: 'regret' does not match"),
-        ("title: Regret", "relative_to: unifrm, title: Regret", "figure regret: unknown algorithm 'unifrm'"),
+        (
+            "curves: [BKB, GP-UCB, uniform]",
+            "curves: [BKB, GP-UC]",
+            "figure regret: unknown algorithm 'GP-UC'; known: BKB",
+        ),
+        (
+            "curves: [BKB, GP-UCB, uniform]",
+            "curves: [BKB@narrow]",
+            "figure regret: unknown reading 'narrow'; known: wide",
+        ),
+        (
+            "curves: [BKB, GP-UCB, uniform]",
+            "curves: [BKB+thin]",
+            "figure regret: unknown variant 'thin'; known: none",
+        ),
+        (
+            "{problem: abalone, title",
+            "{problem: abalon, title",
+            "figure regret: unknown problem 'abalon'; known: abalone",
+        ),
+        (
+            "{problem: abalone, title: A}",
+            "{study: lemma, x: a, y: b}",
+            "figure regret: unknown study 'lemma'; known: none",
+        ),
+        (
+            "metric: cumulative_regret, curves",
+            "metric: regret, curves",
+            "at $.figures[0].metric: 'regret' does not match",
+        ),
+        (
+            "title: Regret",
+            "relative_to: unifrm, title: Regret",
+            "figure regret: unknown algorithm 'unifrm'",
+        ),
         ("{id: regret,", "{id: ../regret,", "at $.figures[0].id: '../regret' does not match"),
         ("{id: regret,", "{id: verdicts,", "'verdicts' twice or the name of a report: rename one"),
-        ("{id: regret,", "{id: regret, scales: [huge],", "unknown scale 'huge'; known: smoke, quick, paper"),
+        (
+            "{id: regret,",
+            "{id: regret, scales: [huge],",
+            "unknown scale 'huge'; known: smoke, quick, paper",
+        ),
         ("claims:\n", f"claims:\n{CLAIM}", "expected every id once in claims, got 'better'"),
-        ("left: [BKB]", "left: [BKBB]", "claim better: unknown algorithm 'BKBB'; known: BKB, GP-UCB, uniform"),
-        ("left: [BKB]", "left: [BKB@narrow]", "claim better: unknown reading 'narrow'; known: wide"),
-        ("left: [BKB]", "problems: [abalon], left: [BKB]", "claim better: unknown problem 'abalon'; known: abalone"),
-        ("left: [BKB]", "variant: thin, left: [BKB]", "claim better: unknown variant 'thin'; known: none"),
-        ("left: [BKB]", "lft: [BKB]", "at $.claims[0].check: Additional properties are not allowed ('lft' was unexpected)"),
-        ("test: less", "test: lesser", "at $.claims[0].check.test: 'lesser' is not one of ['less', 'more'"),
-        ("says: BKB beats", "readings: [narrow], says: BKB beats", "claim better: unknown reading 'narrow'; known: wide"),
-        ("says: BKB beats", "requires: [{curve: BKBB, parameter: qbar}], says: BKB beats", "unknown algorithm 'BKBB'"),
+        (
+            "left: [BKB]",
+            "left: [BKBB]",
+            "claim better: unknown algorithm 'BKBB'; known: BKB, GP-UCB, uniform",
+        ),
+        (
+            "left: [BKB]",
+            "left: [BKB@narrow]",
+            "claim better: unknown reading 'narrow'; known: wide",
+        ),
+        (
+            "left: [BKB]",
+            "problems: [abalon], left: [BKB]",
+            "claim better: unknown problem 'abalon'; known: abalone",
+        ),
+        (
+            "left: [BKB]",
+            "variant: thin, left: [BKB]",
+            "claim better: unknown variant 'thin'; known: none",
+        ),
+        (
+            "left: [BKB]",
+            "lft: [BKB]",
+            "at $.claims[0].check: Additional properties are not allowed ('lft' was unexpected)",
+        ),
+        (
+            "test: less",
+            "test: lesser",
+            "at $.claims[0].check.test: 'lesser' is not one of ['less', 'more'",
+        ),
+        (
+            "says: BKB beats",
+            "readings: [narrow], says: BKB beats",
+            "claim better: unknown reading 'narrow'; known: wide",
+        ),
+        (
+            "says: BKB beats",
+            "requires: [{curve: BKBB, parameter: qbar}], says: BKB beats",
+            "unknown algorithm 'BKBB'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_slip_in_what_is_drawn_or_claimed_is_named_before_anything_runs(root, old, new, message):
     assert message in refusal(root, changed(old, new))
 
 
 @pytest.mark.parametrize(
-    "name", ["../BKB", "..", ".hidden", "a/b", "a\\b", "a b", '"a\\nb"', '"a\\n"', "a@b", "a+b", '"a,b"', '"{x}"', '"a\'b"', "-x",
-             "initial", "default", "'*'", "u" * 100, "''", "CON:"]
-)  # fmt: skip
+    "name",
+    [
+        "../BKB",
+        "..",
+        ".hidden",
+        "a/b",
+        "a\\b",
+        "a b",
+        '"a\\nb"',
+        '"a\\n"',
+        "a@b",
+        "a+b",
+        '"a,b"',
+        '"{x}"',
+        '"a\'b"',
+        "-x",
+        "initial",
+        "default",
+        "'*'",
+        "u" * 100,
+        "''",
+        "CON:",
+    ],
+)
 def test_a_name_that_would_be_no_folder_is_refused(root, name):
     """Names become folders, wildcards and words of a command line."""
     for section, (old, new) in PLACES.items():
@@ -176,7 +356,9 @@ def test_a_name_that_would_be_no_folder_is_refused(root, name):
 
 @pytest.mark.parametrize("seeds", ["5-9", "2"])
 def test_seeds_that_nobody_planned_are_no_first_seed(root, seeds):
-    assert f"expected some of the seeds 0-1 of scale smoke, got {seeds}" in refusal(root, MINI, seeds=seeds)
+    assert f"expected some of the seeds 0-1 of scale smoke, got {seeds}" in refusal(
+        root, MINI, seeds=seeds
+    )
     assert expand.load("mini", "smoke", root=root, seeds="1-9").cells[0].seeds == (1,)
 
 
@@ -186,7 +368,9 @@ def test_seeds_that_are_no_range_are_refused(seeds):
         resolve.parse_seeds(seeds)
 
 
-@pytest.mark.parametrize("name", ["../papers/mini", "/etc/passwd", "mini.yaml", "", "costs", "mini\n", "MINI"])
+@pytest.mark.parametrize(
+    "name", ["../papers/mini", "/etc/passwd", "mini.yaml", "", "costs", "mini\n", "MINI"]
+)
 def test_a_paper_is_named_never_a_path(root, name):
     (root / "papers" / "mini.yaml").write_text(MINI)
     with pytest.raises(PlanError, match=r"unknown paper (.|\n)*known: mini$"):
@@ -196,8 +380,16 @@ def test_a_paper_is_named_never_a_path(root, name):
 def test_the_command_lines_tell_it_in_a_sentence(empty):
     """As `snakemake` does, which test_snakemake.py asks."""
     (empty / "papers" / "steep.yaml").write_bytes(b"\xff")
-    for command in (("workflow.plan",), steep.RUN, ("workflow.plots", "steep", "best"), ("workflow.claims", "steep")):
+    for command in (
+        ("workflow.plan",),
+        steep.RUN,
+        ("workflow.plots", "steep", "best"),
+        ("workflow.claims", "steep"),
+    ):
         refused = steep.checkout.run(empty, *command)
         assert refused.returncode == 1
-        assert "papers/steep.yaml is no valid YAML: line 1: expected text in UTF-8, got the byte 0xff" in refused.stderr
+        assert (
+            "papers/steep.yaml is no valid YAML: line 1: expected text in UTF-8, got the byte 0xff"
+            in refused.stderr
+        )
         assert "Traceback" not in refused.stderr

@@ -1,4 +1,6 @@
-"""Sums of factors: their optima found again, what every factor depends on, noise of factors and sum, moved maximisers."""
+"""Sums of factors: their optima found again, what every factor depends on, noise of factors and
+sum, moved maximisers.
+"""
 
 import subprocess
 import sys
@@ -15,16 +17,33 @@ ROOT = Path(__file__).resolve().parents[2]
 POWELL = {"d": 24, "maximiser": "published"}  # as in the paper
 RASTRIGIN = {"d": 100, "factor_size": 5, "maximiser": "published"}
 OPTIONS = {"six_hump_camel": {}, "hartmann": {}, "powell": POWELL, "rastrigin": RASTRIGIN}
-CASES = [("six_hump_camel", {}), ("hartmann", {}), ("powell", {}), ("powell", {"maximiser": "shifted"}), ("rastrigin", {}),
-         ("rastrigin", {"maximiser": "shifted"})]  # fmt: skip
+CASES = [
+    ("six_hump_camel", {}),
+    ("hartmann", {}),
+    ("powell", {}),
+    ("powell", {"maximiser": "shifted"}),
+    ("rastrigin", {}),
+    ("rastrigin", {"maximiser": "shifted"}),
+]
 BOXES = {
     "six_hump_camel": ([-3, -2], [3, 2]),
     "hartmann": ([0] * 6, [1] * 6),
     "powell": ([-4] * 24, [5] * 24),
     "rastrigin": ([-5.12] * 100, [5.12] * 100),
 }
-SIZES = {"six_hump_camel": (2, 3, 2), "hartmann": (6, 4, 6), "powell": (24, 6, 4), "rastrigin": (100, 20, 5)}  # d, n, MFS
-BEST = {"six_hump_camel": 1.0316284534898774, "hartmann": 3.3223680114155148, "powell": 0.0, "rastrigin": 0.0}
+# d, n, MFS
+SIZES = {
+    "six_hump_camel": (2, 3, 2),
+    "hartmann": (6, 4, 6),
+    "powell": (24, 6, 4),
+    "rastrigin": (100, 20, 5),
+}
+BEST = {
+    "six_hump_camel": 1.0316284534898774,
+    "hartmann": 3.3223680114155148,
+    "powell": 0.0,
+    "rastrigin": 0.0,
+}
 
 
 def rng(seed=0):
@@ -56,7 +75,12 @@ def points(name, query):
 @pytest.mark.parametrize(("name", "changes"), CASES)
 def test_the_optimum_is_attained(name, changes):
     found = problem(name, **changes)
-    assert (found.domain.d, found.best_kind, found.data, found.display.sign) == (SIZES[name][0], "exact", "none", 1)
+    assert (found.domain.d, found.best_kind, found.data, found.display.sign) == (
+        SIZES[name][0],
+        "exact",
+        "none",
+        1,
+    )
     assert found.best_at.shape == (2 if name == "six_hump_camel" else 1, found.domain.d)
     assert_allclose(found.best, BEST[name], rtol=1e-15, atol=0)
     assert_allclose(true(found, found.best_at).y, found.best, rtol=1e-15, atol=0)
@@ -64,7 +88,9 @@ def test_the_optimum_is_attained(name, changes):
 
 @pytest.mark.parametrize(("name", "changes"), CASES)
 def test_nothing_is_better(name, changes):
-    """Uniform points, points near the optimum, and what a local search finds from the best of them."""
+    """Uniform points, points near the optimum,
+    and what a local search finds from the best of them.
+    """
     found = problem(name, **changes)
     d = found.domain.d
     near = np.clip(found.best_at[0] + 0.02 * rng(2).standard_normal((2000, d)), 0, 1)
@@ -72,7 +98,10 @@ def test_nothing_is_better(name, changes):
     reached = true(found, query).y
     assert reached.max() < found.best
     climbed = optimize.minimize(
-        lambda u: -true(found, u).y[0], query[np.argmax(reached)], bounds=[(0, 1)] * d, options={"maxiter": 20}
+        lambda u: -true(found, u).y[0],
+        query[np.argmax(reached)],
+        bounds=[(0, 1)] * d,
+        options={"maxiter": 20},
     )
     assert -climbed.fun <= found.best + 1e-14
 
@@ -81,43 +110,66 @@ def test_nothing_is_better(name, changes):
 def test_the_gradient_vanishes_at_the_optimum(name, changes):
     found, step = problem(name, **changes), 1e-5
     for place in found.best_at:
-        rise = true(found, place + step * np.eye(found.domain.d)).y - true(found, place - step * np.eye(found.domain.d)).y
-        assert_allclose(rise / (2 * step), 0, atol=1e-6)  # (range * step)^2 times a third derivative
+        rise = (
+            true(found, place + step * np.eye(found.domain.d)).y
+            - true(found, place - step * np.eye(found.domain.d)).y
+        )
+        # (range * step)^2 times a third derivative
+        assert_allclose(rise / (2 * step), 0, atol=1e-6)
 
 
 def test_the_camel_has_six_humps_and_the_two_highest_are_stored():
     """Points of a fine grid that are greater than their eight neighbours."""
     found = problem("six_hump_camel")
     u = np.linspace(0, 1, 402)
-    y = true(found, np.stack(np.meshgrid(u, u, indexing="ij"), axis=-1).reshape(-1, 2)).y.reshape(402, 402)
-    around = [y[1 + i : 401 + i, 1 + j : 401 + j] for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)]
+    y = true(found, np.stack(np.meshgrid(u, u, indexing="ij"), axis=-1).reshape(-1, 2)).y.reshape(
+        402, 402
+    )
+    around = [
+        y[1 + i : 401 + i, 1 + j : 401 + j]
+        for i in (-1, 0, 1)
+        for j in (-1, 0, 1)
+        if (i, j) != (0, 0)
+    ]
     humps = np.argwhere(y[1:-1, 1:-1] > np.max(around, axis=0)) + 1
     assert len(humps) == 6
     highest = humps[np.argsort(y[tuple(humps.T)])[-2:]]
     places = sorted(points("six_hump_camel", u[highest]).tolist(), reverse=True)
     assert_allclose(places, points("six_hump_camel", found.best_at), atol=0.02)
-    assert_allclose(points("six_hump_camel", found.best_at), [[0.0898, -0.7126], [-0.0898, 0.7126]], atol=1e-4)
+    assert_allclose(
+        points("six_hump_camel", found.best_at), [[0.0898, -0.7126], [-0.0898, 0.7126]], atol=1e-4
+    )
 
 
 def test_stored_maximisers_are_roots_of_the_gradient():
     """From the printed digits, on derivatives written here."""
     root = optimize.root(
-        lambda x: [-8 * x[0] + 8.4 * x[0] ** 3 - 2 * x[0] ** 5 - x[1], -x[0] + 8 * x[1] - 16 * x[1] ** 3],
-        [0.0898, -0.7126], tol=1e-15,
-    )  # fmt: skip
+        lambda x: [
+            -8 * x[0] + 8.4 * x[0] ** 3 - 2 * x[0] ** 5 - x[1],
+            -x[0] + 8 * x[1] - 16 * x[1] ** 3,
+        ],
+        [0.0898, -0.7126],
+        tol=1e-15,
+    )
     assert_allclose(additive.CAMEL, root.x, rtol=0, atol=1e-14)
     alpha, A, P = additive.HARTMANN_ALPHA, additive.HARTMANN_A, additive.HARTMANN_P
     slope = optimize.root(
         lambda x: (alpha * np.exp(-(A * (x - P) ** 2).sum(1))) @ (A * (x - P)),
-        [0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573], tol=1e-15,
-    )  # fmt: skip
+        [0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573],
+        tol=1e-15,
+    )
     assert_allclose(additive.HARTMANN, slope.x, rtol=0, atol=1e-12)
 
 
 def test_hartmann_at_the_published_maximiser_is_not_what_the_paper_prints():
     found = problem("hartmann")
-    assert_allclose(true(found, [0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573]).y, [3.32237], atol=5e-6)
-    assert found.best < additive.HARTMANN_ALPHA.sum() < 10.5364  # no sum of these four bells could be
+    assert_allclose(
+        true(found, [0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573]).y,
+        [3.32237],
+        atol=5e-6,
+    )
+    # no sum of these four bells could be
+    assert found.best < additive.HARTMANN_ALPHA.sum() < 10.5364
 
 
 # values
@@ -125,7 +177,10 @@ def test_hartmann_at_the_published_maximiser_is_not_what_the_paper_prints():
 
 def test_values_by_hand():
     camel = true(problem("six_hump_camel"), at("six_hump_camel", [[1, 1], [-2, 0.5], [0, 0]]))
-    assert_allclose(camel.factor_values, [[-67 / 30, -1, 0], [-56 / 15, 1, 0.75], [0, 0, 0]], atol=1e-13)  # (-4 + 8.4 - 16/3) 4
+    # (-4 + 8.4 - 16/3) 4
+    assert_allclose(
+        camel.factor_values, [[-67 / 30, -1, 0], [-56 / 15, 1, 0.75], [0, 0, 0]], atol=1e-13
+    )
     x = np.zeros(24)
     x[:8] = 1, 2, 3, 4, 0, 0, 1, 0  # (1 + 20)^2 + 5 (-1)^2 + (-4)^4 + 10 (-3)^4 and 5 + (-2)^4
     powell = true(problem("powell"), at("powell", x))
@@ -133,22 +188,36 @@ def test_values_by_hand():
     x = np.zeros(100)
     x[[0, 4, 5, 99]] = 0.5, 2, -1, 1.25  # -20 - 1/4 and -4; -1; -10 - 25/16
     rastrigin = true(problem("rastrigin"), at("rastrigin", x))
-    assert_allclose(rastrigin.factor_values[0, [0, 1, 2, 19]], [-24.25, -1, 0, -11.5625], atol=1e-11)
+    assert_allclose(
+        rastrigin.factor_values[0, [0, 1, 2, 19]], [-24.25, -1, 0, -11.5625], atol=1e-11
+    )
     assert_allclose(rastrigin.y, [-36.8125], atol=1e-11)
 
 
 def test_hartmann_term_by_term():
-    """The constants typed again, one row of A and P a line; the first bell at its own centre is its height."""
-    rows = ["10 3 17 3.5 1.7 8 1312 1696 5569 124 8283 5886", "0.05 10 17 0.1 8 14 2329 4135 8307 3736 1004 9991",
-            "3 3.5 1.7 10 17 8 2348 1451 3522 2883 3047 6650", "17 8 0.05 10 0.1 14 4047 8828 8732 5743 1091 381"]  # fmt: skip
+    """The constants typed again, one row of A and P a line; the first bell at its own centre is its
+    height.
+    """
+    rows = [
+        "10 3 17 3.5 1.7 8 1312 1696 5569 124 8283 5886",
+        "0.05 10 17 0.1 8 14 2329 4135 8307 3736 1004 9991",
+        "3 3.5 1.7 10 17 8 2348 1451 3522 2883 3047 6650",
+        "17 8 0.05 10 0.1 14 4047 8828 8732 5743 1091 381",
+    ]
     found, heights = problem("hartmann"), (1.0, 1.2, 3.0, 3.2)
     for x in rng(4).random((5, 6)):
         seen = true(found, x).factor_values[0]
         for height, row, value in zip(heights, rows, seen, strict=True):
             numbers = [float(word) for word in row.split()]
-            exponent = sum(a * (z - p / 1e4) ** 2 for a, z, p in zip(numbers[:6], x, numbers[6:], strict=True))
+            exponent = sum(
+                a * (z - p / 1e4) ** 2 for a, z, p in zip(numbers[:6], x, numbers[6:], strict=True)
+            )
             assert_allclose(value, height * np.exp(-exponent), rtol=1e-12)
-    assert_allclose(true(found, np.array([1312, 1696, 5569, 124, 8283, 5886]) / 1e4).factor_values[0, 0], 1.0, rtol=1e-12)
+    assert_allclose(
+        true(found, np.array([1312, 1696, 5569, 124, 8283, 5886]) / 1e4).factor_values[0, 0],
+        1.0,
+        rtol=1e-12,
+    )
 
 
 def test_means_over_the_box_are_those_of_the_integrals():
@@ -158,27 +227,42 @@ def test_means_over_the_box_are_those_of_the_integrals():
     wave = np.sin(2 * np.pi * 5.12) / (2 * np.pi * 5.12)
     assert abs(seen.mean() + 100 * (10 + 5.12**2 / 3 - 10 * wave)) < 4 * seen.std() / np.sqrt(20000)
     camel = true(problem("six_hump_camel"), query[:, :2]).y
-    mean = -4 * 3 + 2.1 * 81 / 5 - 729 / 21 + 4 * 4 / 3 - 4 * 16 / 5  # E x^2 = 3, x^4 = 81/5, x^6 = 729/7; 4/3 and 16/5
+    # E x^2 = 3, x^4 = 81/5, x^6 = 729/7; 4/3 and 16/5
+    mean = -4 * 3 + 2.1 * 81 / 5 - 729 / 21 + 4 * 4 / 3 - 4 * 16 / 5
     assert abs(camel.mean() - mean) < 4 * camel.std() / np.sqrt(20000)
 
 
 @pytest.mark.parametrize(
-    ("name", "published", "tolerance"), [("six_hump_camel", 0.18, 0.03), ("hartmann", 1.29, 0.05), ("powell", 8000, 500),
-                                         ("rastrigin", 1600, 15)],
-)  # fmt: skip
+    ("name", "published", "tolerance"),
+    [
+        ("six_hump_camel", 0.18, 0.03),
+        ("hartmann", 1.29, 0.05),
+        ("powell", 8000, 500),
+        ("rastrigin", 1600, 15),
+    ],
+)
 def test_what_random_search_reaches(name, published, tolerance):
     """The mean regret of the best of 110 uniform points, as computed elsewhere."""
     found = problem(name)
-    reached = true(found, rng(6).random((300 * 110, found.domain.d))).y.reshape(300, 110).max(axis=1)
+    reached = (
+        true(found, rng(6).random((300 * 110, found.domain.d))).y.reshape(300, 110).max(axis=1)
+    )
     assert abs(found.best - reached.mean() - published) < tolerance
 
 
 def test_the_centre_of_the_box_gives_the_published_optima_away():
-    """Rastrigin's is there; Powell's regret at the centre is below every entry of the paper's table."""
+    """Rastrigin's is there; Powell's regret at the centre is below every entry of the paper's
+    table.
+    """
     assert_allclose(true(problem("rastrigin"), np.full(100, 0.5)).y, [0], atol=1e-12)
-    assert_allclose(true(problem("powell"), np.full(24, 0.5)).y, [-6 * (5.5**2 + 0.5**4)], rtol=1e-12)
+    assert_allclose(
+        true(problem("powell"), np.full(24, 0.5)).y, [-6 * (5.5**2 + 0.5**4)], rtol=1e-12
+    )
     for name, worse in (("powell", 1000), ("rastrigin", 1000)):
-        assert true(problem(name, maximiser="shifted"), np.full((1, SIZES[name][0]), 0.5)).y[0] < -worse
+        assert (
+            true(problem(name, maximiser="shifted"), np.full((1, SIZES[name][0]), 0.5)).y[0]
+            < -worse
+        )
 
 
 # factors
@@ -203,16 +287,23 @@ def test_a_factor_depends_on_its_variables_and_on_no_others(name, changes):
     assert set().union(*decomposition) == set(range(d))
     assert all(type(variable) is int for factor in decomposition for variable in factor)
     here = rng(9).random(d)
-    moved = np.where(np.eye(d, dtype=bool), rng(10).random(d), here)  # row j differs from `here` in variable j
-    changed = np.abs(true(found, moved).factor_values - true(found, here).factor_values) > 1e-12  # (d, n)
-    assert_array_equal(changed, [[variable in factor for factor in decomposition] for variable in range(d)])
+    # row j differs from `here` in variable j
+    moved = np.where(np.eye(d, dtype=bool), rng(10).random(d), here)
+    # (d, n)
+    changed = np.abs(true(found, moved).factor_values - true(found, here).factor_values) > 1e-12
+    assert_array_equal(
+        changed, [[variable in factor for factor in decomposition] for variable in range(d)]
+    )
 
 
 def test_decompositions_as_published():
     assert problem("six_hump_camel").reveals["decomposition"] == ((0,), (0, 1), (1,))
     assert problem("hartmann").reveals["decomposition"] == ((0, 1, 2, 3, 4, 5),) * 4
     assert problem("powell", d=8).reveals["decomposition"] == ((0, 1, 2, 3), (4, 5, 6, 7))
-    assert problem("rastrigin", d=6, factor_size=3).reveals["decomposition"] == ((0, 1, 2), (3, 4, 5))
+    assert problem("rastrigin", d=6, factor_size=3).reveals["decomposition"] == (
+        (0, 1, 2),
+        (3, 4, 5),
+    )
 
 
 def test_how_variables_are_aggregated_does_not_change_the_sum():
@@ -226,7 +317,9 @@ def test_how_variables_are_aggregated_does_not_change_the_sum():
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_noise_is_shared_equally_by_the_factors(name):
-    """Independent on every factor, and of the size asked for on their sum; nothing true is touched."""
+    """Independent on every factor, and of the size asked for on their sum;
+    nothing true is touched.
+    """
     found, n = problem(name, noise=0.6), SIZES[name][1]
     evaluation = found.evaluate(np.full((20000, found.domain.d), 0.3), rng(12))
     noise = evaluation.seen.factor_values - evaluation.true.factor_values
@@ -246,7 +339,8 @@ def test_a_shift_is_a_translation(name):
     published, shifted = problem(name), problem(name, maximiser="shifted")
     low, high = np.array(BOXES[name], dtype=float)
     s = points(name, shifted.best_at)  # (1, d)
-    x = rng(13).uniform(np.maximum(low, low + s), np.minimum(high, high + s), (50, len(low)))  # x and x - s are in the box
+    # x and x - s are in the box
+    x = rng(13).uniform(np.maximum(low, low + s), np.minimum(high, high + s), (50, len(low)))
     before, after = true(published, at(name, x - s)), true(shifted, at(name, x))
     assert_allclose(after.factor_values, before.factor_values, rtol=1e-9, atol=1e-9)
     assert published.reveals == shifted.reveals and published.best == shifted.best
@@ -254,12 +348,17 @@ def test_a_shift_is_a_translation(name):
 
 @pytest.mark.parametrize("name", ["powell", "rastrigin"])
 def test_where_a_shifted_maximiser_lies(name):
-    """Uniform over the middle 80 % of every range, another one for every instance, the same for the same instance."""
+    """Uniform over the middle 80 % of every range, another one for every instance, the same for the
+    same instance.
+    """
     places = np.vstack([problem(name, seed, maximiser="shifted").best_at for seed in range(60)])
     assert places.min() >= 0.1 and places.max() <= 0.9
     assert np.ptp(places) > 0.78
-    assert places.mean() == pytest.approx(0.5, abs=0.03) and places.std() == pytest.approx(0.8 / np.sqrt(12), abs=0.01)
-    assert np.abs(np.corrcoef(places.T) - np.eye(places.shape[1])).max() < 0.65  # every variable has a draw of its own
+    assert places.mean() == pytest.approx(0.5, abs=0.03) and places.std() == pytest.approx(
+        0.8 / np.sqrt(12), abs=0.01
+    )
+    # every variable has a draw of its own
+    assert np.abs(np.corrcoef(places.T) - np.eye(places.shape[1])).max() < 0.65
     assert_array_equal(problem(name, 3, maximiser="shifted").best_at, places[[3]])
     assert len(np.unique(places, axis=0)) == 60
 
@@ -275,7 +374,11 @@ def test_many_points_at_once_are_as_one_by_one(name, changes):
     found = problem(name, **changes)
     query = rng(15).random((7, found.domain.d))
     apart = [true(found, x) for x in query]
-    assert_allclose(true(found, query).factor_values, np.vstack([one.factor_values for one in apart]), rtol=1e-13)
+    assert_allclose(
+        true(found, query).factor_values,
+        np.vstack([one.factor_values for one in apart]),
+        rtol=1e-13,
+    )
     assert_allclose(true(found, query).y, np.concatenate([one.y for one in apart]), rtol=1e-13)
 
 
@@ -285,14 +388,34 @@ def test_many_points_at_once_are_as_one_by_one(name, changes):
 @pytest.mark.parametrize(
     ("name", "wrong", "message"),
     [
-        ("powell", {"d": 0}, "expected d to be a positive multiple of 4, got 0: correct it in papers"),
+        (
+            "powell",
+            {"d": 0},
+            "expected d to be a positive multiple of 4, got 0: correct it in papers",
+        ),
         ("powell", {"d": 22}, "expected d to be a positive multiple of 4, got 22"),
-        ("powell", {"maximiser": "moved"}, "expected maximiser to be published or shifted, got 'moved'"),
-        ("rastrigin", {"factor_size": 0}, "expected factors of one size >= 1 .* got factor_size = 0 and d = 100"),
-        ("rastrigin", {"factor_size": 3}, "expected factors of one size .* got factor_size = 3 and d = 100"),
+        (
+            "powell",
+            {"maximiser": "moved"},
+            "expected maximiser to be published or shifted, got 'moved'",
+        ),
+        (
+            "rastrigin",
+            {"factor_size": 0},
+            "expected factors of one size >= 1 .* got factor_size = 0 and d = 100",
+        ),
+        (
+            "rastrigin",
+            {"factor_size": 3},
+            "expected factors of one size .* got factor_size = 3 and d = 100",
+        ),
         ("rastrigin", {"d": -5}, "got factor_size = 5 and d = -5"),
         ("hartmann", {"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
-        ("six_hump_camel", {"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
+        (
+            "six_hump_camel",
+            {"noise": float("nan")},
+            "expected a standard deviation noise >= 0, got nan",
+        ),
     ],
 )
 def test_wrong_options_are_named(name, wrong, message):
@@ -301,6 +424,11 @@ def test_wrong_options_are_named(name, wrong, message):
 
 
 def test_importing_it_is_cheap():
-    code = "import sys, problems.additive; print(*{'pandas', 'scipy', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, problems.additive; print(*{'pandas', 'scipy', 'sklearn', 'torch', 'workflow'}"
+        " & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []

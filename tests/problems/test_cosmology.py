@@ -1,4 +1,6 @@
-"""The galaxies' likelihood by hand, CAMB's universe to its digits, the stand-in against CAMB and closed forms, failures."""
+"""The galaxies' likelihood by hand, CAMB's universe to its digits, the stand-in against CAMB and
+closed forms, failures.
+"""
 
 import subprocess
 import sys
@@ -20,10 +22,18 @@ from workflow.trace.record import Record
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = {"mode": "five-numbers", "bias": 1.0, "floor": -60.0, "backend": "growth", "noise": 0.0}
 FIDUCIAL = cosmology.Constants(
-    h0=0.69, omega_m=0.14344489937542032 / 0.69**2, omega_b=0.0228 / 0.69**2, omega_k=0.0, n_s=0.97, A_s=2.19e-9, tau=0.07,
-    w=-1.0, mnu=0.06,
-)  # fmt: skip
-V = np.array([94.2313709, 1364.63394, 0.143444899, 0.621085925, 0.480690588])  # computed elsewhere, b = 1
+    h0=0.69,
+    omega_m=0.14344489937542032 / 0.69**2,
+    omega_b=0.0228 / 0.69**2,
+    omega_k=0.0,
+    n_s=0.97,
+    A_s=2.19e-9,
+    tau=0.07,
+    w=-1.0,
+    mnu=0.06,
+)
+# computed elsewhere, b = 1
+V = np.array([94.2313709, 1364.63394, 0.143444899, 0.621085925, 0.480690588])
 MIDDLE = np.full(9, 0.5)
 
 
@@ -83,7 +93,10 @@ def test_camb_gives_the_numbers_that_were_computed_elsewhere(camb):
 
 @pytest.mark.parametrize("x", [np.zeros(9), np.ones(9)], ids=["lower", "upper"])
 def test_camb_and_the_stand_in_agree_at_the_ends_of_the_box(camb, x):
-    """Where the fits are worst: sigma8 to 10 %. All densities and neutrinos at an end, w = -2 and -0.33."""
+    """Where the fits are worst: sigma8 to 10 %.
+
+    All densities and neutrinos at an end, w = -2 and -0.33.
+    """
     constants, _ = cosmology.at(x, 1.0)
     exact, close = cosmology.by_camb(constants), cosmology.by_growth(constants)
     assert_allclose(close[:3], exact[:3], rtol=2e-4)
@@ -94,7 +107,9 @@ def test_camb_and_the_stand_in_agree_at_the_ends_of_the_box(camb, x):
 def test_the_optical_depth_has_no_effect(camb):
     one, other = (cosmology.by_camb(replace(FIDUCIAL, tau=tau)) for tau in cosmology.BOX["tau"])
     assert_array_equal(one, other)
-    assert_array_equal(*(cosmology.by_growth(replace(FIDUCIAL, tau=tau)) for tau in cosmology.BOX["tau"]))
+    assert_array_equal(
+        *(cosmology.by_growth(replace(FIDUCIAL, tau=tau)) for tau in cosmology.BOX["tau"])
+    )
 
 
 def test_the_real_problem_is_camb_and_the_likelihood(camb):
@@ -110,12 +125,16 @@ def test_the_real_problem_is_camb_and_the_likelihood(camb):
 
 
 @pytest.mark.parametrize("floor", [-60.0, -np.inf, -10.0])
-def test_a_failure_of_camb_is_minus_sixty_and_violates_the_hidden_constraint(camb, monkeypatch, floor):
+def test_a_failure_of_camb_is_minus_sixty_and_violates_the_hidden_constraint(
+    camb, monkeypatch, floor
+):
     def refuse(parameters):
         raise camb.CAMBError("no such universe")
 
     monkeypatch.setattr(camb, "get_results", refuse)
-    evaluation = problem(backend="camb", floor=floor, noise=0.5).evaluate(rng(1).random((3, 9)), rng(2))
+    evaluation = problem(backend="camb", floor=floor, noise=0.5).evaluate(
+        rng(1).random((3, 9)), rng(2)
+    )
     assert_array_equal(evaluation.true.y, [-60.0] * 3)
     assert_array_equal(evaluation.seen.y, -60 + 0.5 * rng(2).standard_normal(3))
     assert_array_equal(evaluation.true.g, np.ones((3, 1)))
@@ -134,7 +153,9 @@ def test_any_other_error_is_heard(camb, monkeypatch, error):
 
 def test_less_cold_matter_than_none_is_inconsistent():
     negative = replace(FIDUCIAL, omega_m=0.1, omega_b=0.101)
-    with pytest.raises(cosmology.Inconsistent, match=r"expected a positive cold matter, got -0\.00"):
+    with pytest.raises(
+        cosmology.Inconsistent, match=r"expected a positive cold matter, got -0\.00"
+    ):
         cosmology.by_growth(negative)
 
 
@@ -154,12 +175,16 @@ def test_nothing_in_the_box_lacks_cold_matter():
 
 
 def test_failures_are_counted_in_the_columns_and_no_metric_minds(monkeypatch):
-    """Random search, which heeds constraints, on a box whose lower half of omega_m holds less than the baryons."""
+    """Random search, which heeds constraints, on a box whose lower half of omega_m holds less than
+    the baryons.
+    """
     monkeypatch.setitem(cosmology.BOX, "omega_b", (0.45, 0.55))
     found = problem()
     optimizer = RandomSearch(found.domain, rng(3))
     query = rng(4).random((2, 9))
-    progress = loop.started(optimizer, query, loop.evaluate(found, query, rng, first=0), counted=True)
+    progress = loop.started(
+        optimizer, query, loop.evaluate(found, query, rng, first=0), counted=True
+    )
     while progress.rows < 40:
         loop.step(found, progress, budget=40, room=1, noise=rng)
     columns = progress.columns()
@@ -168,8 +193,13 @@ def test_failures_are_counted_in_the_columns_and_no_metric_minds(monkeypatch):
     assert_array_equal(columns["g"], columns["true_g"])
     assert_array_equal(columns["true"][failed], np.full(failed.sum(), -60.0))
     record = Record({"best": columns["true"].max()}, columns)
-    assert_allclose(metrics.simple_regret(record), columns["true"].max() - np.maximum.accumulate(columns["true"]))
-    assert_allclose(metrics.cumulative_regret(record)[-1], (columns["true"].max() - columns["true"]).sum())
+    assert_allclose(
+        metrics.simple_regret(record),
+        columns["true"].max() - np.maximum.accumulate(columns["true"]),
+    )
+    assert_allclose(
+        metrics.cumulative_regret(record)[-1], (columns["true"].max() - columns["true"]).sum()
+    )
     assert_allclose(metrics.last_objective(record), -columns["true"])
     assert metrics.best_feasible(record)[-1] == -columns["true"][~failed].max()
     assert metrics.feasible_evaluations(record)[-1] == (~failed[2:]).sum()
@@ -188,13 +218,17 @@ def test_the_stand_in_is_close_where_the_constants_are_known_ones():
 
 
 def test_growth_of_a_flat_universe_by_its_closed_form():
-    """A hypergeometric function; radiation, which that leaves out, adds 2/3 of equality's scale factor and little else."""
+    """A hypergeometric function; radiation, which that leaves out, adds 2/3 of equality's scale
+    factor and little else.
+    """
     a = 1 / 1.57
     for omega_m in (0.2, 0.3, 0.9):
         x = -(1 - omega_m) / omega_m * a**3
         D, f = cosmology.growth(replace(FIDUCIAL, omega_m=omega_m))
         growing = a * hyp2f1(1 / 3, 1, 11 / 6, x)
-        rate = 1 + 3 * x * (1 / 3 / (11 / 6)) * hyp2f1(4 / 3, 2, 17 / 6, x) / hyp2f1(1 / 3, 1, 11 / 6, x)
+        rate = 1 + 3 * x * (1 / 3 / (11 / 6)) * hyp2f1(4 / 3, 2, 17 / 6, x) / hyp2f1(
+            1 / 3, 1, 11 / 6, x
+        )
         assert_allclose([D, f], [growing, rate], rtol=2e-3)
 
 
@@ -212,7 +246,12 @@ def test_distances_by_quadrature(omega_k, w):
     dark = 1 - m - omega_k - radiation
 
     def rate(z):
-        return np.sqrt(radiation * (1 + z) ** 4 + m * (1 + z) ** 3 + omega_k * (1 + z) ** 2 + dark * (1 + z) ** (3 * (1 + w)))
+        return np.sqrt(
+            radiation * (1 + z) ** 4
+            + m * (1 + z) ** 3
+            + omega_k * (1 + z) ** 2
+            + dark * (1 + z) ** (3 * (1 + w))
+        )
 
     chi, _ = quad(lambda z: 1 / rate(z), 0, 0.57, epsabs=1e-13)
     root = np.emath.sqrt(omega_k)
@@ -228,7 +267,9 @@ def test_the_transfer_function_at_its_ends():
     assert_allclose(T[0], 1, atol=1e-4)
     assert (np.diff(T) < 0).all() and (T > 0).all()
     q = k / (13.41 * np.sqrt(2 * 0.14**2 / cosmology.RADIATION) / 2997.92458)
-    cold = np.log(np.e + 1.8 * q) / (np.log(np.e + 1.8 * q) + (14.2 + 386 / (1 + 69.9 * q**1.08)) * q**2)
+    cold = np.log(np.e + 1.8 * q) / (
+        np.log(np.e + 1.8 * q) + (14.2 + 386 / (1 + 69.9 * q**1.08)) * q**2
+    )
     assert_allclose(cosmology.transfer(k, 0.14, 1e-7), cold, rtol=1e-4)  # as good as no baryons
 
 
@@ -248,8 +289,12 @@ def test_the_ball_has_unit_mean_and_rings():
 
 def test_the_box_has_its_ends():
     low, high = (cosmology.at(np.full(9, x), 1.0)[0] for x in (0, 1))
-    assert_allclose(list(vars(low).values()), [0.55, 0.1, 0.03, -0.1, 0.87, 0.5e-9, 0.04, -2.0, 0.06])
-    assert_allclose(list(vars(high).values()), [0.91, 0.9, 0.07, 0.1, 1.07, 5e-9, 0.125, -0.33, 0.6])
+    assert_allclose(
+        list(vars(low).values()), [0.55, 0.1, 0.03, -0.1, 0.87, 0.5e-9, 0.04, -2.0, 0.06]
+    )
+    assert_allclose(
+        list(vars(high).values()), [0.91, 0.9, 0.07, 0.1, 1.07, 5e-9, 0.125, -0.33, 0.6]
+    )
     assert tuple(vars(low)) == tuple(cosmology.BOX)
 
 
@@ -266,7 +311,9 @@ def test_a_free_bias_takes_the_place_of_the_optical_depth():
 
 def test_the_floor_cuts_what_is_below_it():
     query = rng(5).random((50, 9))
-    bare, cut, high = (problem(floor=floor).evaluate(query, rng()).true.y for floor in (-np.inf, -60.0, -20.0))
+    bare, cut, high = (
+        problem(floor=floor).evaluate(query, rng()).true.y for floor in (-np.inf, -60.0, -20.0)
+    )
     assert bare.min() < -200 and bare.max() > -60
     assert_array_equal(cut, np.maximum(bare, -60))
     assert_array_equal(high, np.maximum(bare, -20))
@@ -275,7 +322,9 @@ def test_the_floor_cuts_what_is_below_it():
 
 
 def test_the_growth_rate_alone_counts_in_its_mode():
-    found = problem(mode="growth-rate", floor=-np.inf).evaluate(rng(6).random((20, 9)), rng()).true.y
+    found = (
+        problem(mode="growth-rate", floor=-np.inf).evaluate(rng(6).random((20, 9)), rng()).true.y
+    )
     v = [cosmology.by_growth(cosmology.at(x, 1.0)[0]) for x in rng(6).random((20, 9))]
     assert_allclose(found, [cosmology.growth_rate(one) for one in v], rtol=1e-14)
     assert found.max() < 1.7992
@@ -283,7 +332,9 @@ def test_the_growth_rate_alone_counts_in_its_mode():
 
 def test_noise_is_in_what_is_seen_of_the_objective_alone():
     evaluation = problem(noise=0.25).evaluate(np.repeat(MIDDLE[None], 5, axis=0), rng(8))
-    assert_allclose(evaluation.seen.y - evaluation.true.y, 0.25 * rng(8).standard_normal(5), atol=1e-12)
+    assert_allclose(
+        evaluation.seen.y - evaluation.true.y, 0.25 * rng(8).standard_normal(5), atol=1e-12
+    )
     assert len(set(evaluation.true.y)) == 1
     assert_array_equal(evaluation.seen.g, evaluation.true.g)
     assert_array_equal(evaluation.seconds, np.zeros(5))
@@ -292,8 +343,14 @@ def test_noise_is_in_what_is_seen_of_the_objective_alone():
 def test_the_problem_says_what_it_is():
     found = problem()
     assert (found.domain.d, found.best, found.best_kind) == (9, None, "best-seen")
-    assert (found.display.label, found.display.unit, found.display.sign) == ("negative log-likelihood", "", -1)
-    assert found.data.startswith("substitute: linear growth and fitted transfer functions instead of CAMB")
+    assert (found.display.label, found.display.unit, found.display.sign) == (
+        "negative log-likelihood",
+        "",
+        -1,
+    )
+    assert found.data.startswith(
+        "substitute: linear growth and fitted transfer functions instead of CAMB"
+    )
 
 
 @pytest.mark.parametrize(
@@ -317,12 +374,19 @@ def test_wrong_options_are_named(wrong, message):
 
 def test_a_missing_simulator_is_named_at_once(monkeypatch):
     monkeypatch.setitem(sys.modules, "camb", None)
-    with pytest.raises(ImportError, match=r"pip install 'noregret\[cosmology\]', or choose backend growth"):
+    with pytest.raises(
+        ImportError, match=r"pip install 'noregret\[cosmology\]', or choose backend growth"
+    ):
         problem(backend="camb")
     problem(backend="growth")
 
 
 def test_importing_it_is_cheap():
-    code = "import sys, problems.cosmology; print(*{'camb', 'pandas', 'scipy', 'torch', 'workflow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, problems.cosmology; print(*{'camb', 'pandas', 'scipy', 'torch', 'workflow'} &"
+        " set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []

@@ -1,4 +1,6 @@
-"""Functions drawn from Gaussian processes: their covariance, the published length-scales, derivatives, optima by brute force."""
+"""Functions drawn from Gaussian processes: their covariance, the published length-scales,
+derivatives, optima by brute force.
+"""
 
 import json
 import subprocess
@@ -15,7 +17,14 @@ from problems import gp_samples, load
 from workflow.plan.digest import reveals_of
 
 ROOT = Path(__file__).resolve().parents[2]
-PUBLISHED = {"d": 25, "constraints": 2, "offset": 0.5, "features": 2000, "noise": 0.1, "lengthscales": "official-code"}
+PUBLISHED = {
+    "d": 25,
+    "constraints": 2,
+    "offset": 0.5,
+    "features": 2000,
+    "noise": 0.1,
+    "lengthscales": "official-code",
+}
 SMALL = {**PUBLISHED, "d": 3, "features": 200}
 
 
@@ -43,9 +52,12 @@ def best(found, seed=0, offset=0.5):
 
 
 def test_the_covariance_over_many_draws_is_the_kernel():
-    """4,000 pairs of functions; the error of a covariance of two variables of variance 1 is at most sqrt(2/4000) = 0.022."""
+    """4,000 pairs of functions; the error of a covariance of two variables of variance 1 is at most
+    sqrt(2/4000) = 0.022.
+    """
     X, scales = rng(1).random((6, 3)), np.array([[0.3, 0.6, 1.5], [0.8, 0.8, 0.8]])
-    drawn = gp_samples.draw_functions(rng(2), np.repeat(scales, 4000, axis=0), 3, 20).values(X)  # (6, 8000)
+    # (6, 8000)
+    drawn = gp_samples.draw_functions(rng(2), np.repeat(scales, 4000, axis=0), 3, 20).values(X)
     for values, scale in zip((drawn[:, :4000], drawn[:, 4000:]), scales, strict=True):
         assert_allclose(values.mean(axis=1), 0, atol=4 / np.sqrt(4000))
         assert_allclose(values @ values.T / 4000, RBF(scale)(X), atol=0.1)
@@ -54,7 +66,9 @@ def test_the_covariance_over_many_draws_is_the_kernel():
 
 
 def test_2000_features_are_nearly_gaussian():
-    """Given its features a function is Gaussian: their inner products are the kernel up to 1/sqrt(2000)."""
+    """Given its features a function is Gaussian: their inner products are the kernel up to
+    1/sqrt(2000).
+    """
     X, found = rng(3).random((6, 25)), functions(4, d=25, features=2000)
     scale = problem(4, d=25, features=2000).reveals["kernels"][0]["lengthscale"][0]
     features = np.sqrt(2 / 2000) * np.cos(X @ found.frequencies[0].T + found.phases[0])
@@ -64,15 +78,21 @@ def test_2000_features_are_nearly_gaussian():
 
 @pytest.mark.parametrize("rule", ["official-code", "gibo"])
 def test_the_revealed_kernels_are_those_of_what_is_shown(rule):
-    """The quadratic form of y, g_1, g_2 in the inverse of the revealed kernel is n on average; with another kernel it is not."""
+    """The quadratic form of y, g_1, g_2 in the inverse of the revealed kernel is n on average; with
+    another kernel it is not.
+    """
     forms, others, n = [], [], 8
     for seed in range(300):
         found = problem(seed, lengthscales=rule, d=2)
         X = rng(1000 + seed).random((n, 2))
         true = found.evaluate(X, rng()).true
-        for values, kernel in zip(np.column_stack([true.y, true.g]).T, found.reveals["kernels"], strict=True):
+        for values, kernel in zip(
+            np.column_stack([true.y, true.g]).T, found.reveals["kernels"], strict=True
+        ):
             for scale, into in ((1.0, forms), (1.3, others)):
-                K = kernel["outputscale"] * RBF(scale * np.array(kernel["lengthscale"]))(X) + 1e-9 * np.eye(n)
+                K = kernel["outputscale"] * RBF(scale * np.array(kernel["lengthscale"]))(
+                    X
+                ) + 1e-9 * np.eye(n)
                 into.append((values - kernel["mean"]) @ np.linalg.solve(K, values - kernel["mean"]))
     error = np.std(forms) / np.sqrt(len(forms))
     assert abs(np.mean(forms) - n) < 4 * error
@@ -126,7 +146,9 @@ def test_the_kernels_are_plain_numbers(rule, numbers):
     found = problem(3, d=25, lengthscales=rule)
     kernels = found.reveals["kernels"]
     assert json.loads(json.dumps(kernels)) == kernels
-    assert [(len(kernel["lengthscale"]), kernel["outputscale"]) for kernel in kernels] == [(numbers, 1.0)] * 3
+    assert [(len(kernel["lengthscale"]), kernel["outputscale"]) for kernel in kernels] == [
+        (numbers, 1.0)
+    ] * 3
     assert [kernel["mean"] for kernel in kernels] == [0.0, 0.5, 0.5]
     drawn = gp_samples.draw_lengthscales(rng(3), rule, 3, 25)
     assert_array_equal([kernel["lengthscale"] for kernel in kernels], drawn)
@@ -135,14 +157,24 @@ def test_the_kernels_are_plain_numbers(rule, numbers):
 
 def test_the_problem_says_what_it_is():
     found = load("gp_samples.within_model")(rng(), **PUBLISHED)
-    assert (found.domain.d, found.best, found.best_kind, found.data, found.display.sign) == (25, None, "best-known", "none", -1)
+    assert (found.domain.d, found.best, found.best_kind, found.data, found.display.sign) == (
+        25,
+        None,
+        "best-known",
+        "none",
+        -1,
+    )
 
 
 def test_about_a_tenth_of_a_cube_is_feasible():
     """Two independent standard normals below -1/2, on average over instances."""
     shares = []
     for seed in range(300):
-        g = problem(seed, d=4, lengthscales="gibo").evaluate(rng(seed + 1).random((60, 4)), rng()).true.g
+        g = (
+            problem(seed, d=4, lengthscales="gibo")
+            .evaluate(rng(seed + 1).random((60, 4)), rng())
+            .true.g
+        )
         shares.append((g <= 0).all(axis=1).mean())
     assert abs(np.mean(shares) - norm.cdf(-0.5) ** 2) < 4 * np.std(shares) / np.sqrt(300)
 
@@ -154,13 +186,20 @@ def test_one_feature_by_hand():
     found = gp_samples.Functions(np.array([[[1.0, 2.0]]]), np.array([[0.5]]), np.array([[3.0]]))
     x = np.array([0.25, -1.0])
     assert_allclose(found.values(x[None]), [[np.sqrt(2) * 3 * np.cos(-1.25)]], rtol=1e-14)
-    assert_allclose(found.gradients(x), [[-np.sqrt(2) * 3 * np.sin(-1.25) * 1, -np.sqrt(2) * 3 * np.sin(-1.25) * 2]], rtol=1e-14)
+    assert_allclose(
+        found.gradients(x),
+        [[-np.sqrt(2) * 3 * np.sin(-1.25) * 1, -np.sqrt(2) * 3 * np.sin(-1.25) * 2]],
+        rtol=1e-14,
+    )
 
 
 @pytest.mark.parametrize("rule", ["official-code", "gibo"])
 def test_gradients_are_difference_quotients(rule):
     found, x, step = functions(4, d=25, lengthscales=rule), rng(9).random(25), 1e-5
-    quotients = [(found.values((x + step * e)[None]) - found.values((x - step * e)[None]))[0] / (2 * step) for e in np.eye(25)]
+    quotients = [
+        (found.values((x + step * e)[None]) - found.values((x - step * e)[None]))[0] / (2 * step)
+        for e in np.eye(25)
+    ]
     assert_allclose(found.gradients(x), np.transpose(quotients), atol=1e-8)
 
 
@@ -174,7 +213,9 @@ def test_many_points_at_once_are_as_one_by_one():
 
 def test_noise_is_gaussian_in_objective_and_constraints_and_only_in_what_is_seen():
     evaluation = problem(noise=0.25).evaluate(np.full((4000, 3), 0.3), rng(11))
-    noise = np.column_stack([evaluation.seen.y - evaluation.true.y, evaluation.seen.g - evaluation.true.g])
+    noise = np.column_stack(
+        [evaluation.seen.y - evaluation.true.y, evaluation.seen.g - evaluation.true.g]
+    )
     assert_allclose(noise, 0.25 * rng(11).standard_normal((4000, 3)), atol=1e-12)
     assert np.ptp(evaluation.true.y) < 1e-12 and evaluation.seen.factor_values.shape == (4000, 0)
     assert_array_equal(evaluation.seconds, np.zeros(4000))
@@ -187,7 +228,9 @@ def test_noise_is_gaussian_in_objective_and_constraints_and_only_in_what_is_seen
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_best_feasible_point_is_that_of_a_grid(seed):
-    """d = 2, length-scales of about 0.4: 401 x 401 points, none of which may be better by more than the margin explains."""
+    """d = 2, length-scales of about 0.4: 401 x 401 points, none of which may be better by more than
+    the margin explains.
+    """
     found = functions(seed, d=2)
     axis = np.linspace(0, 1, 401)
     grid = gp_samples.shown(found.values(np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)), 0.5)
@@ -203,11 +246,14 @@ def test_the_best_feasible_point_is_that_of_a_grid(seed):
 def test_in_high_dimensions_it_beats_random_points_by_far_and_cannot_be_climbed(d):
     found = functions(1, d=d, features=2000)
     y, x = best(found)
-    X = np.vstack([rng(12).random((3000, d)), np.clip(x + 0.01 * rng(13).standard_normal((3000, d)), 0, 1)])
+    X = np.vstack(
+        [rng(12).random((3000, d)), np.clip(x + 0.01 * rng(13).standard_normal((3000, d)), 0, 1)]
+    )
     seen = gp_samples.shown(found.values(X), 0.5)
     feasible = (seen[:, 1:] <= 0).all(axis=1)
     assert seen[feasible, 0].max() < y
-    assert seen[:3000][feasible[:3000], 0].max(initial=-np.inf) < y - 2  # standard deviations of the prior
+    # standard deviations of the prior
+    assert seen[:3000][feasible[:3000], 0].max(initial=-np.inf) < y - 2
     again = best(found)
     assert again[0] == y
     assert_array_equal(again[1], x)
@@ -232,7 +278,10 @@ def test_where_nothing_is_feasible_there_is_no_best_point():
         ({"constraints": -1}, "expected d >= 1, features >= 1 and constraints >= 0, got d = 3"),
         ({"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
         ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
-        ({"lengthscales": "fixed"}, "expected lengthscales to be official-code or gibo, got 'fixed'"),
+        (
+            {"lengthscales": "fixed"},
+            "expected lengthscales to be official-code or gibo, got 'fixed'",
+        ),
     ],
 )
 def test_wrong_options_are_named(wrong, message):
@@ -241,6 +290,11 @@ def test_wrong_options_are_named(wrong, message):
 
 
 def test_importing_it_is_cheap():
-    code = "import sys, problems.gp_samples; print(*{'pandas', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, problems.gp_samples; print(*{'pandas', 'sklearn', 'torch', 'workflow'} &"
+        " set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []

@@ -1,7 +1,8 @@
-"""The running robot: rewards taken apart, MuJoCo driven without Gymnasium, the same bits again, episodes that end early.
+"""The running robot: rewards taken apart, MuJoCo driven without Gymnasium, the same bits again,
+episodes that end early.
 
-Trajectories are compared with others of the same process or machine only: contacts are chaotic, and another CPU may round
-otherwise.
+Trajectories are compared with others of the same process or machine only: contacts are chaotic, and
+another CPU may round otherwise.
 """
 
 import subprocess
@@ -65,12 +66,19 @@ def test_the_reward_is_velocity_minus_a_tenth_of_the_squared_action(env, normali
         assert not terminated and not truncated
     velocity, energy = halfcheetah.episode(env, policy, 7, 300)
     assert_allclose(energy, sum(energies), rtol=1e-12)
-    assert_allclose(velocity, np.mean(np.array(rewards) + 0.1 * np.array(energies)), rtol=0, atol=1e-12)
-    assert_allclose(velocity, (env.unwrapped.data.qpos[0] - start) / (300 * 0.05), rtol=0, atol=1e-12)  # 50 ms a step
+    assert_allclose(
+        velocity, np.mean(np.array(rewards) + 0.1 * np.array(energies)), rtol=0, atol=1e-12
+    )
+    # 50 ms a step
+    assert_allclose(
+        velocity, (env.unwrapped.data.qpos[0] - start) / (300 * 0.05), rtol=0, atol=1e-12
+    )
 
 
 def test_mujoco_alone_gives_the_same_bits(env, normalisation):
-    """No wrapper, no environment: the model file, five substeps a step, the state that a reset with a seed draws."""
+    """No wrapper, no environment: the model file, five substeps a step, the state that a reset with
+    a seed draws.
+    """
     model = env.unwrapped.model
     assert (model.nq, model.nv, model.nu, model.opt.timestep) == (9, 9, 6, 0.01)
     data = mujoco.MjData(model)
@@ -89,11 +97,16 @@ def test_mujoco_alone_gives_the_same_bits(env, normalisation):
             mujoco.mj_step(model, data, nstep=5)
             velocity += (data.qpos[0] - before) / 0.05
             energy += float(action @ action)
-        assert halfcheetah.episode(env, normalisation.policy(W), seed, 1000) == (velocity / 1000, energy)
+        assert halfcheetah.episode(env, normalisation.policy(W), seed, 1000) == (
+            velocity / 1000,
+            energy,
+        )
 
 
 def test_random_actions_are_normalised(env, normalisation):
-    """Other random actions have about mean 0 and spread 1 in its units; the same ones come out at any time."""
+    """Other random actions have about mean 0 and spread 1 in its units; the same ones come out at
+    any time.
+    """
     again = halfcheetah.normalise(env)
     assert_array_equal([again.mean, again.spread], [normalisation.mean, normalisation.spread])
     env.action_space.seed(1)
@@ -149,12 +162,14 @@ def test_the_order_of_evaluations_does_not_matter(alone):
 def test_another_process_finds_the_same_bits(alone):
     """The actions behind the normalisation included."""
     code = (
-        "import numpy as np; from problems import halfcheetah as h\n"
-        "p = h.linear_policy(np.random.default_rng(1), episodes=1, noise=0.0)\n"
-        "e = p.evaluate((np.random.default_rng(3).random((1, 102)) < 0.5).astype(float), np.random.default_rng())\n"
-        "print(e.true.y[0].hex(), e.true.g[0, 0].hex())"
+        "import numpy as np; from problems import halfcheetah as h\np ="
+        " h.linear_policy(np.random.default_rng(1), episodes=1, noise=0.0)\ne ="
+        " p.evaluate((np.random.default_rng(3).random((1, 102)) < 0.5).astype(float),"
+        " np.random.default_rng())\nprint(e.true.y[0].hex(), e.true.g[0, 0].hex())"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     true = alone.evaluate(moving()[None], rng()).true
     assert done.stdout.split() == [true.y[0].hex(), true.g[0, 0].hex()]
     assert done.stderr == ""
@@ -163,7 +178,9 @@ def test_another_process_finds_the_same_bits(alone):
 def test_noise_is_in_both_and_only_in_what_is_seen():
     found, x = problem(noise=0.25), np.repeat(moving()[None], 5, axis=0)
     evaluation = found.evaluate(x, rng(8))
-    noise = np.column_stack([evaluation.seen.y - evaluation.true.y, evaluation.seen.g - evaluation.true.g])
+    noise = np.column_stack(
+        [evaluation.seen.y - evaluation.true.y, evaluation.seen.g - evaluation.true.g]
+    )
     assert_allclose(noise, 0.25 * rng(8).standard_normal((5, 2)), atol=1e-12)
     assert len(set(evaluation.true.y)) == 1
     assert evaluation.seen.g.shape == (5, 1) and evaluation.seen.factor_values.shape == (5, 0)
@@ -171,8 +188,17 @@ def test_noise_is_in_both_and_only_in_what_is_seen():
 
 
 def test_the_problem_says_what_it_is(alone):
-    assert (alone.domain.d, alone.best, alone.best_kind, alone.data) == (102, None, "best-seen", "none")
-    assert (alone.display.label, alone.display.unit, alone.display.sign) == ("forward velocity", "m/s", 1)
+    assert (alone.domain.d, alone.best, alone.best_kind, alone.data) == (
+        102,
+        None,
+        "best-seen",
+        "none",
+    )
+    assert (alone.display.label, alone.display.unit, alone.display.sign) == (
+        "forward velocity",
+        "m/s",
+        1,
+    )
 
 
 # episodes that end early
@@ -182,7 +208,10 @@ class Short:
     """An environment of velocity 1 in which something happens in one step."""
 
     def __init__(self, at, observation=0.0, velocity=1.0, terminated=False):
-        self.at, self.happens = at, (np.full(17, observation), 0.0, terminated, False, {"x_velocity": velocity})
+        self.at, self.happens = (
+            at,
+            (np.full(17, observation), 0.0, terminated, False, {"x_velocity": velocity}),
+        )
 
     def reset(self, seed):
         self.step_count = 0
@@ -190,7 +219,11 @@ class Short:
 
     def step(self, action):
         self.step_count += 1
-        return self.happens if self.step_count == self.at else (np.zeros(17), 0.0, False, False, {"x_velocity": 1.0})
+        return (
+            self.happens
+            if self.step_count == self.at
+            else (np.zeros(17), 0.0, False, False, {"x_velocity": 1.0})
+        )
 
 
 @pytest.mark.parametrize(
@@ -221,14 +254,28 @@ def test_the_skeleton_holds_together(env, normalisation):
     frames = halfcheetah.skeleton(env, policy, 0, 200)
     assert frames.shape == (200, 8, 2, 2)
     lengths = np.linalg.norm(frames[:, :, 1] - frames[:, :, 0], axis=-1)
-    assert_allclose(lengths, np.tile([1.0, 0.3, 0.29, 0.3, 0.188, 0.266, 0.212, 0.14], (200, 1)), rtol=1e-9)
-    for limb, above in ((2, 0), (3, 2), (4, 3), (5, 0), (6, 5), (7, 6)):  # an end of each is at an end of the one above
-        gaps = np.linalg.norm(frames[:, limb, :, None] - frames[:, above, None], axis=-1).min(axis=(1, 2))
+    assert_allclose(
+        lengths, np.tile([1.0, 0.3, 0.29, 0.3, 0.188, 0.266, 0.212, 0.14], (200, 1)), rtol=1e-9
+    )
+    for limb, above in (
+        (2, 0),
+        (3, 2),
+        (4, 3),
+        (5, 0),
+        (6, 5),
+        (7, 6),
+    ):  # an end of each is at an end of the one above
+        gaps = np.linalg.norm(frames[:, limb, :, None] - frames[:, above, None], axis=-1).min(
+            axis=(1, 2)
+        )
         assert gaps.max() < 0.12
     start = env.reset(seed=0)[0]
-    assert_allclose(frames[0, 0].mean(axis=0), [env.unwrapped.data.qpos[0], 0.7 + start[0]], atol=1e-12)
+    assert_allclose(
+        frames[0, 0].mean(axis=0), [env.unwrapped.data.qpos[0], 0.7 + start[0]], atol=1e-12
+    )
     travelled = halfcheetah.episode(env, policy, 0, 199)[0] * 199 * 0.05
-    assert_allclose(frames[199, 0, :, 0].mean() - frames[0, 0, :, 0].mean(), travelled, atol=0.02)  # 10 ms at some m/s
+    # 10 ms at some m/s
+    assert_allclose(frames[199, 0, :, 0].mean() - frames[0, 0, :, 0].mean(), travelled, atol=0.02)
 
 
 # the border
@@ -256,6 +303,11 @@ def test_the_notice_of_a_later_version_is_silent_and_others_are_not():
 
 
 def test_importing_it_is_cheap():
-    code = "import sys, problems.halfcheetah; print(*{'gymnasium', 'mujoco', 'pandas', 'torch', 'workflow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, problems.halfcheetah; print(*{'gymnasium', 'mujoco', 'pandas', 'torch',"
+        " 'workflow'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []

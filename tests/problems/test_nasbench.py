@@ -1,4 +1,6 @@
-"""Architectures as arms: features by hand, one of three trainings at a time, files that are not what they should be."""
+"""Architectures as arms: features by hand, one of three trainings at a time, files that are not
+what they should be.
+"""
 
 import json
 import pickle
@@ -27,9 +29,13 @@ ADJACENCY = np.array(
     ]
 )
 CONV = np.array([[1, 1, 1, 1], [0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 1, 0]])
-VALIDATION = np.array([[0.90, 0.91, 0.98], [0.93, 0.93, 0.93], [0.10, 0.50, 0.60], [0.91, 0.94, 0.97]])
+VALIDATION = np.array(
+    [[0.90, 0.91, 0.98], [0.93, 0.93, 0.93], [0.10, 0.50, 0.60], [0.91, 0.94, 0.97]]
+)
 TEST = np.array([[0.99, 0.80, 0.80], [0.95, 0.96, 0.97], [0.11, 0.52, 0.63], [0.93, 0.94, 0.95]])
-SECONDS = np.array([[100.0, 200.0, 300.0], [11.0, 12.0, 13.0], [7.0, 8.0, 9.0], [1000.0, 2000.0, 3000.0]])
+SECONDS = np.array(
+    [[100.0, 200.0, 300.0], [11.0, 12.0, 13.0], [7.0, 8.0, 9.0], [1000.0, 2000.0, 3000.0]]
+)
 EDITS = [[1, 3, 3], [0], [], [0, 2]]
 
 
@@ -77,7 +83,8 @@ def test_features_are_the_edges_that_vary_and_the_operations(tmp_path):
 def test_per_half_the_largest_norm_is_1_and_proportions_stay(tmp_path):
     points = problem(prepared(tmp_path)).domain.points
     edges, operations = points[:, :13], points[:, 13:]
-    # By hand: 3, 7, 0 and 4 edges over the root of 7; 4, 0, 1 and 2 convolutions over the root of 4.
+    # By hand: 3, 7, 0 and 4 edges over the root of 7; 4, 0, 1 and 2 convolutions over the root of
+    # 4.
     assert_allclose(np.linalg.norm(edges, axis=1), np.sqrt([3 / 7, 1, 0, 4 / 7]), rtol=1e-15)
     assert_allclose(np.linalg.norm(operations, axis=1), [1, 0, 0.5, np.sqrt(0.5)], rtol=1e-15)
     assert_allclose(np.unique(edges), [0, 1 / np.sqrt(7)], rtol=1e-15)
@@ -96,7 +103,9 @@ def test_what_is_in_every_cell_is_no_feature(tmp_path, features):
     changed = ADJACENCY.copy()
     changed[:, [0, 14]] = 0
     one = problem(prepared(tmp_path), features=features).domain.points
-    other = problem(prepared(tmp_path, adjacency=blocks(changed, pa.int8())), features=features).domain.points
+    other = problem(
+        prepared(tmp_path, adjacency=blocks(changed, pa.int8())), features=features
+    ).domain.points
     assert_array_equal(one, other)
 
 
@@ -104,7 +113,8 @@ def test_a_reward_is_one_of_three_trainings_with_the_seconds_of_the_same(tmp_pat
     found = problem(prepared(tmp_path))
     query = np.tile(np.arange(4), 3000)
     evaluation = found.evaluate(query, rng(1))
-    training = np.argmax(SECONDS[query] == evaluation.seconds[:, None], axis=1)  # no two trainings of a cell took as long
+    # no two trainings of a cell took as long
+    training = np.argmax(SECONDS[query] == evaluation.seconds[:, None], axis=1)
     assert_array_equal(evaluation.seconds, SECONDS[query, training])
     assert_array_equal(evaluation.seen.y, VALIDATION[query, training])
     for arm in range(4):
@@ -123,7 +133,10 @@ def test_a_training_is_drawn_by_the_generator_of_its_evaluation(tmp_path):
 @pytest.mark.parametrize(
     ("scored_by", "means", "best", "best_at"),
     # By hand; the best single training is one of cell 0 on both sides.
-    [("validation", [0.93, 0.93, 0.4, 0.94], 0.94, 3), ("test", [2.59 / 3, 0.96, 0.42, 0.94], 0.96, 1)],
+    [
+        ("validation", [0.93, 0.93, 0.4, 0.94], 0.94, 3),
+        ("test", [2.59 / 3, 0.96, 0.42, 0.94], 0.96, 1),
+    ],
 )
 def test_the_true_value_is_a_mean_over_the_trainings(tmp_path, scored_by, means, best, best_at):
     found = problem(prepared(tmp_path), scored_by=scored_by)
@@ -137,15 +150,21 @@ def test_the_true_value_is_a_mean_over_the_trainings(tmp_path, scored_by, means,
 
 def test_what_is_seen_is_a_validation_whatever_scores_it(tmp_path):
     path = prepared(tmp_path)
-    one, other = (problem(path, scored_by=name).evaluate(np.arange(4), rng(3)) for name in ("validation", "test"))
+    one, other = (
+        problem(path, scored_by=name).evaluate(np.arange(4), rng(3))
+        for name in ("validation", "test")
+    )
     assert_array_equal(one.seen.y, other.seen.y)
     assert (one.true.y != other.true.y).any()
 
 
 @pytest.mark.parametrize("scored_by", ["validation", "test"])
-def test_the_revealed_noise_is_the_pooled_standard_deviation_of_the_validations(tmp_path, scored_by):
+def test_the_revealed_noise_is_the_pooled_standard_deviation_of_the_validations(
+    tmp_path, scored_by
+):
     reveals = problem(prepared(tmp_path), scored_by=scored_by).reveals
-    # By hand, squared deviations x 1e4 with two degrees of freedom: (9+4+25)/2, 0, (900+100+400)/2, (9+0+9)/2.
+    # By hand, squared deviations x 1e4 with two degrees of freedom: (9+4+25)/2, 0, (900+100+400)/2,
+    # (9+0+9)/2.
     assert reveals["noise_variance"] == pytest.approx((19 + 0 + 700 + 9) * 1e-4 / 4, rel=1e-12)
     assert reveals["noise"] == pytest.approx(np.sqrt(reveals["noise_variance"]), rel=1e-15)
     assert set(reveals) == {"noise", "noise_variance"}
@@ -161,9 +180,13 @@ def test_the_typical_noise_is_not_widened_by_a_failed_training(tmp_path):
     assert reveals["noise_variance"] == pytest.approx(median / np.log(2), rel=1e-12)
     # The factor makes the median unbiased for Gaussian trainings, three of each cell.
     many = 0.004 * draw.standard_normal((100_000, 3))
-    assert np.sqrt(nasbench.SPREADS["typical"](many.var(axis=1, ddof=1))) == pytest.approx(0.004, rel=0.01)
+    assert np.sqrt(nasbench.SPREADS["typical"](many.var(axis=1, ddof=1))) == pytest.approx(
+        0.004, rel=0.01
+    )
     many[:500] -= np.array([0.8, 0.0, 0.0])
-    assert np.sqrt(nasbench.SPREADS["typical"](many.var(axis=1, ddof=1))) == pytest.approx(0.004, rel=0.02)
+    assert np.sqrt(nasbench.SPREADS["typical"](many.var(axis=1, ddof=1))) == pytest.approx(
+        0.004, rel=0.02
+    )
     assert np.sqrt(nasbench.SPREADS["pooled"](many.var(axis=1, ddof=1))) > 0.03
 
 
@@ -224,7 +247,9 @@ def test_a_number_that_is_not_finite_is_located(tmp_path, column, bad):
     values = VALIDATION.copy()
     values[2, 1] = values[3, 0] = bad
     path = prepared(tmp_path, **{column: blocks(values, pa.float64())})
-    with pytest.raises(ValueError, match=rf"got {column} = {bad} in row 2 .*run the workflow again"):
+    with pytest.raises(
+        ValueError, match=rf"got {column} = {bad} in row 2 .*run the workflow again"
+    ):
         problem(path)
 
 
@@ -240,13 +265,18 @@ def test_a_missing_or_foreign_file_says_how_it_is_made_again(tmp_path):
         problem(tmp_path / "nasbench101.parquet")
 
 
-@pytest.mark.parametrize("column", ["adjacency", "conv", "validation_accuracy", "test_accuracy", "training_seconds", "edits"])
+@pytest.mark.parametrize(
+    "column",
+    ["adjacency", "conv", "validation_accuracy", "test_accuracy", "training_seconds", "edits"],
+)
 def test_a_missing_column_is_named(tmp_path, column):
     with pytest.raises(ValueError, match=rf"cannot read it .*{column}.*run the workflow again"):
         problem(prepared(tmp_path, **{column: None}))
 
 
-@pytest.mark.parametrize("header", [{"data": "real"}, {"content_sha256": "ab"}, {}, [], "real"], ids=str)
+@pytest.mark.parametrize(
+    "header", [{"data": "real"}, {"content_sha256": "ab"}, {}, [], "real"], ids=str
+)
 def test_provenance_that_says_too_little_is_refused_with_directions(tmp_path, header):
     with pytest.raises(ValueError, match=r"run the workflow again"):
         problem(prepared(tmp_path, header=header))
@@ -264,6 +294,11 @@ def test_a_flipped_bit_or_a_cut_is_noticed(tmp_path):
 
 
 def test_importing_it_is_cheap():
-    code = "import sys, problems.nasbench; print(*{'pandas', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, problems.nasbench; print(*{'pandas', 'sklearn', 'torch', 'workflow'} &"
+        " set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []

@@ -1,4 +1,6 @@
-"""The rover: values computed elsewhere, FITPACK called as its authors do, obstacles one by one, points that coincide."""
+"""The rover: values computed elsewhere, FITPACK called as its authors do, obstacles one by one,
+points that coincide.
+"""
 
 import itertools
 import subprocess
@@ -32,18 +34,25 @@ def problem(**changes):
 
 def costs(query, **changes):
     options = {**OPTIONS, **changes}
-    return rover.costs(np.atleast_2d(query), **{key: options[key] for key in ("domain", "ends", "smoothing")})
+    return rover.costs(
+        np.atleast_2d(query), **{key: options[key] for key in ("domain", "ends", "smoothing")}
+    )
 
 
 def obvious(query, domain, ends, smoothing):
-    """c and misses of one query (60,), as the paper and its source say: FITPACK, every obstacle in turn, no array at once."""
+    """c and misses of one query (60,), as the paper and its source say: FITPACK, every obstacle in
+    turn, no array at once.
+    """
     low, high = rover.BOUNDS[domain]
     points = (low + (high - low) * query).reshape(30, 2)
     tck, _ = splprep(points.T, k=3, **({} if smoothing == "default" else {"s": 0}))
     curve = np.array(splev(np.linspace(0, 1, 1000), tck)).T
     density = [0.05 + (20.0 if inside(x, y) else 0.0) for x, y in curve]
     lengths = [np.hypot(*(b - a)) for a, b in itertools.pairwise(curve)]
-    c = sum(length * (a + b) / 2 for length, (a, b) in zip(lengths, itertools.pairwise(density), strict=True))
+    c = sum(
+        length * (a + b) / 2
+        for length, (a, b) in zip(lengths, itertools.pairwise(density), strict=True)
+    )
     first, last = (points if ends == "control-points" else curve)[[0, -1]]
     return c, 10 * (np.abs(first - 0.05).sum() + np.abs(last - 0.95).sum())
 
@@ -51,7 +60,9 @@ def obvious(query, domain, ends, smoothing):
 def inside(x, y):
     if not (0 <= x < 1 and 0 <= y < 1):
         return True
-    return any(a - 0.025 <= x < a + 0.025 and b - 0.025 <= y < b + 0.025 for a, b in rover.OBSTACLES)
+    return any(
+        a - 0.025 <= x < a + 0.025 and b - 0.025 <= y < b + 0.025 for a, b in rover.OBSTACLES
+    )
 
 
 # values
@@ -69,10 +80,20 @@ def inside(x, y):
 def test_values_that_were_computed_elsewhere(query, cost, misses):
     c, missed = costs(query, ends="curve")
     assert_allclose([c[0], missed[0]], [cost, misses], rtol=0, atol=1e-9)
-    assert_allclose(problem(ends="curve").evaluate(query[None], rng()).true.y, [-(cost + misses)], rtol=0, atol=1e-9)
+    assert_allclose(
+        problem(ends="curve").evaluate(query[None], rng()).true.y,
+        [-(cost + misses)],
+        rtol=0,
+        atol=1e-9,
+    )
     c, missed = costs(query)
     assert_allclose(c, [cost], rtol=0, atol=1e-9)
-    assert_allclose(missed, [10 * (np.abs(query[:2] - 0.05).sum() + np.abs(query[-2:] - 0.95).sum())], rtol=0, atol=1e-12)
+    assert_allclose(
+        missed,
+        [10 * (np.abs(query[:2] - 0.05).sum() + np.abs(query[-2:] - 0.95).sum())],
+        rtol=0,
+        atol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("reading", READINGS, ids=lambda reading: "-".join(reading.values()))
@@ -83,7 +104,9 @@ def test_it_agrees_with_the_obvious_way(reading):
 
 
 def test_the_default_smoothing_leaves_one_cubic_by_least_squares():
-    """No design of either domain is too spread out for that: not even its corners, each taken by a quarter of the points."""
+    """No design of either domain is too spread out for that: not even its corners, each taken by a
+    quarter of the points.
+    """
     corners = np.array([[0, 0], [1, 1], [0, 1], [1, 0]] * 8)[:30].ravel()
     for query in (rng(3).random(60), corners.astype(float)):
         for domain in rover.BOUNDS:
@@ -92,7 +115,12 @@ def test_the_default_smoothing_leaves_one_cubic_by_least_squares():
             u = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
             fitted = np.polynomial.polynomial.polyfit(u / u[-1], points, 3)
             expected = np.polynomial.polynomial.polyval(np.linspace(0, 1, 1000), fitted).T
-            assert_allclose(rover.trajectory(query, domain=domain, smoothing="default"), expected, rtol=0, atol=1e-10)
+            assert_allclose(
+                rover.trajectory(query, domain=domain, smoothing="default"),
+                expected,
+                rtol=0,
+                atol=1e-10,
+            )
     assert_allclose(rover.SMOOTHING["default"], 22.254, atol=5e-4)
 
 
@@ -109,12 +137,16 @@ def test_without_smoothing_the_curve_meets_all_control_points():
 
 @pytest.mark.parametrize("domain", ["unit", "extended"])
 def test_uniform_points_cost_what_they_cost_elsewhere(domain):
-    """Quantiles of total cost, and means of its parts where they are known; about four standard errors."""
+    """Quantiles of total cost, and means of its parts where they are known; about four standard
+    errors.
+    """
     cost, misses = costs(rng(5).random((800, 60)), domain=domain, ends="curve")
     low, middle, high = {"unit": (16.5, 22.9, 31.5), "extended": (15.9, 23.6, 33.6)}[domain]
     assert_allclose(np.quantile(cost + misses, [0.05, 0.5, 0.95]), [low, middle, high], atol=1.3)
     if domain == "unit":
-        assert cost.mean() == pytest.approx(5.3, abs=0.5) and misses.mean() == pytest.approx(18.0, abs=0.8)
+        assert cost.mean() == pytest.approx(5.3, abs=0.5) and misses.mean() == pytest.approx(
+            18.0, abs=0.8
+        )
 
 
 def test_a_query_runs_through_the_bounds_in_proportion():
@@ -122,15 +154,22 @@ def test_a_query_runs_through_the_bounds_in_proportion():
     assert_array_equal(rover.control_points(ramp, domain="unit"), ramp.reshape(30, 2))
     extended = rover.control_points(np.stack([ramp, ramp]), domain="extended")
     assert extended.shape == (2, 30, 2)
-    assert_allclose(extended[1, [0, -1]], [[-0.1, -0.1 + 1.2 / 59], [1.1 - 1.2 / 59, 1.1]], rtol=1e-12)
+    assert_allclose(
+        extended[1, [0, -1]], [[-0.1, -0.1 + 1.2 / 59], [1.1 - 1.2 / 59, 1.1]], rtol=1e-12
+    )
     inner = (0.1 + LINE) / 1.2  # the same line through the larger square
-    assert_allclose(costs(inner, domain="extended"), costs(LINE), rtol=0, atol=1e-2)  # a step may fall on an edge
+    # a step may fall on an edge
+    assert_allclose(costs(inner, domain="extended"), costs(LINE), rtol=0, atol=1e-2)
 
 
 @pytest.mark.parametrize("reading", READINGS, ids=lambda reading: "-".join(reading.values()))
 def test_nothing_is_free(reading):
-    """Ground alone costs what the curve is long, and a curve that falls short of start or goal misses more than it saves."""
-    query = np.vstack([rng(6).random((40, 60)), np.clip(LINE + 0.05 * rng(7).standard_normal((40, 60)), 0, 1)])
+    """Ground alone costs what the curve is long, and a curve that falls short of start or goal
+    misses more than it saves.
+    """
+    query = np.vstack(
+        [rng(6).random((40, 60)), np.clip(LINE + 0.05 * rng(7).standard_normal((40, 60)), 0, 1)]
+    )
     cost, misses = costs(query, **reading)
     for one, c in zip(query, cost, strict=True):
         curve = rover.trajectory(one, domain=reading["domain"], smoothing=reading["smoothing"])
@@ -151,22 +190,45 @@ def test_the_table_of_obstacles():
 
 
 def test_obstacles_are_closed_below_and_open_above():
-    """All edges, the floats next to them, and the middles between them, against every obstacle in turn."""
+    """All edges, the floats next to them, and the middles between them, against every obstacle in
+    turn.
+    """
     centres = np.array(rover.OBSTACLES)
     for a, b in centres:
-        for x, y in ((a - 0.025, b - 0.025), (a, b), (np.nextafter(a + 0.025, 0), b), (a, np.nextafter(b + 0.025, 0))):
+        for x, y in (
+            (a - 0.025, b - 0.025),
+            (a, b),
+            (np.nextafter(a + 0.025, 0), b),
+            (a, np.nextafter(b + 0.025, 0)),
+        ):
             assert rover.blocked(np.array([x, y]))
     corners = np.concatenate(
-        [centres + 0.025, centres - 0.025, np.nextafter(centres - 0.025, -1), rng(8).uniform(-0.2, 1.2, (1500, 2))]
+        [
+            centres + 0.025,
+            centres - 0.025,
+            np.nextafter(centres - 0.025, -1),
+            rng(8).uniform(-0.2, 1.2, (1500, 2)),
+        ]
     )
     mixed = np.column_stack([corners[:, 0], rng(9).permutation(corners[:, 1])])
-    where = np.concatenate([corners, mixed, [[0, 0], [0, 0.5], [1, 0.5], [0.5, 1], [np.nextafter(1, 0), 0.5], [-1e-12, 0.5]]])
+    where = np.concatenate(
+        [
+            corners,
+            mixed,
+            [[0, 0], [0, 0.5], [1, 0.5], [0.5, 1], [np.nextafter(1, 0), 0.5], [-1e-12, 0.5]],
+        ]
+    )
     assert_array_equal(rover.blocked(where), [inside(x, y) for x, y in where])
-    assert_array_equal(rover.blocked(where.reshape(-1, 4, 2)[:, ::-1]), rover.blocked(where).reshape(-1, 4)[:, ::-1])
+    assert_array_equal(
+        rover.blocked(where.reshape(-1, 4, 2)[:, ::-1]),
+        rover.blocked(where).reshape(-1, 4)[:, ::-1],
+    )
 
 
 def test_the_share_of_the_square_that_is_blocked():
-    """The union of the cells is what random points find; overlaps count once, so that it is less than 113 small squares."""
+    """The union of the cells is what random points find; overlaps count once, so that it is less
+    than 113 small squares.
+    """
     u, v = (np.diff(np.clip(edges, 0, 1)) for edges in rover.EDGES)
     area = u @ rover.BLOCKED[1:-1, 1:-1] @ v
     assert area < 113 * 0.05**2
@@ -178,7 +240,9 @@ def test_the_integral_by_hand():
     """From the left of the square into it in 4 steps: two nodes outside, two on open ground."""
     curve = np.array([[[-0.2, 0.05], [-0.1, 0.05], [0.0, 0.05], [0.05, 0.05]]])
     assert not rover.blocked(curve[0, 2:]).any()
-    assert_allclose(rover.integrated(curve), [0.1 * 20.05 + 0.1 * (20.05 + 0.05) / 2 + 0.05 * 0.05], rtol=1e-12)
+    assert_allclose(
+        rover.integrated(curve), [0.1 * 20.05 + 0.1 * (20.05 + 0.05) / 2 + 0.05 * 0.05], rtol=1e-12
+    )
 
 
 # control points that coincide
@@ -186,12 +250,17 @@ def test_the_integral_by_hand():
 
 @pytest.mark.parametrize("smoothing", ["default", "none"])
 @pytest.mark.parametrize("ends", ["control-points", "curve"])
-@pytest.mark.parametrize(("place", "missed"), [((0.05, 0.05), 18), ((0.5, 0.25), 18), ((1.0, 1.0), 20), ((0.0, 0.5), 19)])
+@pytest.mark.parametrize(
+    ("place", "missed"), [((0.05, 0.05), 18), ((0.5, 0.25), 18), ((1.0, 1.0), 20), ((0.0, 0.5), 19)]
+)
 def test_a_rover_that_stays_pays_for_what_it_misses(smoothing, ends, place, missed):
     cost, misses = costs(np.tile(place, 30), smoothing=smoothing, ends=ends)
     assert_array_equal(cost, [0])
     assert_allclose(misses, [missed], rtol=1e-12)  # the same wherever it is between start and goal
-    assert_array_equal(rover.trajectory(np.tile(place, 30), domain="unit", smoothing=smoothing), np.tile(place, (1000, 1)))
+    assert_array_equal(
+        rover.trajectory(np.tile(place, 30), domain="unit", smoothing=smoothing),
+        np.tile(place, (1000, 1)),
+    )
 
 
 @pytest.mark.parametrize("smoothing", ["default", "none"])
@@ -210,8 +279,14 @@ def test_three_places_are_joined_by_a_parabola(smoothing):
     places = np.array([[0.1, 0.1], [0.4, 0.5], [0.9, 0.5]])  # 0.5 apart, both times
     query = places[np.repeat([0, 1, 2], [4, 20, 6])].ravel()
     u = np.linspace(0, 1, 1000)[:, None]
-    expected = (2 * u - 1) * (u - 1) * places[0] + 4 * u * (1 - u) * places[1] + u * (2 * u - 1) * places[2]
-    assert_allclose(rover.trajectory(query, domain="unit", smoothing=smoothing), expected, rtol=0, atol=1e-12)
+    expected = (
+        (2 * u - 1) * (u - 1) * places[0]
+        + 4 * u * (1 - u) * places[1]
+        + u * (2 * u - 1) * places[2]
+    )
+    assert_allclose(
+        rover.trajectory(query, domain="unit", smoothing=smoothing), expected, rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("smoothing", ["default", "none"])
@@ -231,9 +306,16 @@ def test_a_repeated_point_is_the_limit_of_two_that_approach_each_other(smoothing
 
 @pytest.mark.parametrize("smoothing", ["default", "none"])
 def test_every_design_on_a_coarse_grid_has_a_value(smoothing):
-    """Corners and a few places, visited in runs: what an optimizer that clips proposes. No warning from FITPACK either."""
+    """Corners and a few places, visited in runs: what an optimizer that clips proposes.
+
+    No warning from FITPACK either.
+    """
     query = [rng(12).integers(0, 2, (60, 60)), rng(13).integers(0, 3, (60, 60)) / 2]
-    query += [np.repeat(rng(14).integers(0, 2, (60, 6, 2)), 5, axis=1).reshape(60, 60), np.zeros((1, 60)), np.ones((1, 60))]
+    query += [
+        np.repeat(rng(14).integers(0, 2, (60, 6, 2)), 5, axis=1).reshape(60, 60),
+        np.zeros((1, 60)),
+        np.ones((1, 60)),
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         total = np.sum(costs(np.vstack(query), smoothing=smoothing, ends="curve"), axis=0)
@@ -246,7 +328,13 @@ def test_every_design_on_a_coarse_grid_has_a_value(smoothing):
 
 def test_what_it_says_of_itself():
     found = problem()
-    assert (found.domain.d, found.best, found.best_at, found.best_kind, found.data) == (60, None, None, "best-seen", "none")
+    assert (found.domain.d, found.best, found.best_at, found.best_kind, found.data) == (
+        60,
+        None,
+        None,
+        "best-seen",
+        "none",
+    )
     assert (found.display.label, found.display.sign) == ("negative reward", -1)
     evaluation = found.evaluate(rng(15).random((3, 60)), rng())
     assert evaluation.seen.g.shape == evaluation.seen.factor_values.shape == (3, 0)
@@ -256,7 +344,9 @@ def test_what_it_says_of_itself():
 def test_noise_is_gaussian_of_its_size_and_only_in_what_is_seen():
     query = rng(16).random((200, 60))
     evaluation = problem(noise=0.25).evaluate(query, rng(17))
-    assert_allclose(evaluation.seen.y - evaluation.true.y, 0.25 * rng(17).standard_normal(200), atol=1e-12)
+    assert_allclose(
+        evaluation.seen.y - evaluation.true.y, 0.25 * rng(17).standard_normal(200), atol=1e-12
+    )
     silent = problem(noise=0.0).evaluate(query, rng(17))
     assert_array_equal(silent.seen.y, silent.true.y)
     assert_array_equal(silent.true.y, evaluation.true.y)  # no jitter, other than in the public code
@@ -266,14 +356,19 @@ def test_many_designs_at_once_are_as_one_by_one_and_the_instance_does_not_matter
     query = np.vstack([rng(18).random((5, 60)), LINE, np.full(60, 0.5)])
     whole = problem().evaluate(query, rng()).true.y
     other = load("rover.trajectory_planning")(rng(9), **OPTIONS)
-    assert_allclose(whole, [other.evaluate(one[None], rng()).true.y[0] for one in query], rtol=1e-13)
+    assert_allclose(
+        whole, [other.evaluate(one[None], rng()).true.y[0] for one in query], rtol=1e-13
+    )
     assert problem().evaluate(query[:0], rng()).true.y.shape == (0,)
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"domain": "[0,1]"}, r"expected domain to be unit or extended, got '\[0,1\]': correct it in papers"),
+        (
+            {"domain": "[0,1]"},
+            r"expected domain to be unit or extended, got '\[0,1\]': correct it in papers",
+        ),
         ({"ends": "both"}, "expected ends to be control-points or curve, got 'both'"),
         ({"smoothing": "some"}, "expected smoothing to be default or none, got 'some'"),
         ({"noise": -1.0}, "expected a standard deviation noise >= 0, got -1.0"),
@@ -286,6 +381,11 @@ def test_wrong_options_are_named(wrong, message):
 
 
 def test_importing_it_is_cheap():
-    code = "import sys, problems.rover; print(*{'pandas', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, problems.rover; print(*{'pandas', 'sklearn', 'torch', 'workflow'} &"
+        " set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []

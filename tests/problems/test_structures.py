@@ -1,4 +1,6 @@
-"""Two structures: published designs, equilibrium and energy, an independent beam model, optima found again, what is refused."""
+"""Two structures: published designs, equilibrium and energy, an independent beam model, optima
+found again, what is refused.
+"""
 
 import subprocess
 import sys
@@ -16,8 +18,13 @@ GROUPS = [1, 4, 4, 2, 2, 4, 4, 4]  # bars of the classical problem that share an
 TRUSS = {"load": "official", "alpha": 20.0, "noise": 0.1}
 BEAM = {"displacement": "correct", "noise": 0.1}
 OPTIONS = {"truss25": TRUSS, "cantilever": BEAM}
-READINGS = [("truss25", {"load": "official", "alpha": 10.0}), ("cantilever", {"displacement": "official-code"})]
-READINGS += [("truss25", {"load": name}) for name in ("official", "S", "M1", "M2")] + [("cantilever", {})]
+READINGS = [
+    ("truss25", {"load": "official", "alpha": 10.0}),
+    ("cantilever", {"displacement": "official-code"}),
+]
+READINGS += [("truss25", {"load": name}) for name in ("official", "S", "M1", "M2")] + [
+    ("cantilever", {})
+]
 
 
 def rng(seed=0):
@@ -34,7 +41,11 @@ def true(found, query):
 
 def truss(under):
     return structures.assemble(
-        structures.NODES, structures.BARS, structures.SUPPORTS, structures.LOADS[under], structures.MODULUS
+        structures.NODES,
+        structures.BARS,
+        structures.SUPPORTS,
+        structures.LOADS[under],
+        structures.MODULUS,
     )
 
 
@@ -60,13 +71,62 @@ def test_lengths_by_group():
 @pytest.mark.parametrize(
     ("areas", "under", "weight", "stress", "displacement", "strength", "deflection"),
     [
-        (np.ones(25), "S", 330.7207099932, 15814.247226, 0.777620979863, -0.5670557973, 1.2551480115),
-        (np.ones(25), "M1", 330.7207099932, 18743.736762, 0.760344330749, -0.4792670478, 1.2070697326),
-        (np.ones(25), "M2", 330.7207099932, 13890.263768, 0.777194101036, -0.6066490111, 1.2552119334),
-        (np.full(25, 2.0), "S", 661.4414199864, 7907.123613, 0.388810489931, -0.7308764712, 0.1448984672),
-        (0.2 * np.arange(1, 26), "S", 929.2306259104, 11060.098562, 0.355179550177, -0.6939307018, 0.0233235563),
-        (0.2 * np.arange(1, 26), "M1", 929.2306259104, 18015.925085, 0.589658903674, -0.5009052882, 0.6885053197),
-        # the design of 484.85 lb by camp2004design, just feasible under the load of the discrete problem
+        (
+            np.ones(25),
+            "S",
+            330.7207099932,
+            15814.247226,
+            0.777620979863,
+            -0.5670557973,
+            1.2551480115,
+        ),
+        (
+            np.ones(25),
+            "M1",
+            330.7207099932,
+            18743.736762,
+            0.760344330749,
+            -0.4792670478,
+            1.2070697326,
+        ),
+        (
+            np.ones(25),
+            "M2",
+            330.7207099932,
+            13890.263768,
+            0.777194101036,
+            -0.6066490111,
+            1.2552119334,
+        ),
+        (
+            np.full(25, 2.0),
+            "S",
+            661.4414199864,
+            7907.123613,
+            0.388810489931,
+            -0.7308764712,
+            0.1448984672,
+        ),
+        (
+            0.2 * np.arange(1, 26),
+            "S",
+            929.2306259104,
+            11060.098562,
+            0.355179550177,
+            -0.6939307018,
+            0.0233235563,
+        ),
+        (
+            0.2 * np.arange(1, 26),
+            "M1",
+            929.2306259104,
+            18015.925085,
+            0.589658903674,
+            -0.5009052882,
+            0.6885053197,
+        ),
+        # the design of 484.85 lb by camp2004design, just feasible under the load of the discrete
+        # problem
         (
             np.repeat([0.1, 0.3, 3.4, 0.1, 2.1, 1.0, 0.5, 3.4], GROUPS),
             "S",
@@ -78,9 +138,13 @@ def test_lengths_by_group():
         ),
     ],
 )
-def test_responses_that_were_computed_elsewhere(areas, under, weight, stress, displacement, strength, deflection):
+def test_responses_that_were_computed_elsewhere(
+    areas, under, weight, stress, displacement, strength, deflection
+):
     stresses, displacements = truss(under).respond(areas[None])
-    assert_allclose([np.abs(stresses).max(), np.abs(displacements).max()], [stress, displacement], rtol=1e-9)
+    assert_allclose(
+        [np.abs(stresses).max(), np.abs(displacements).max()], [stress, displacement], rtol=1e-9
+    )
     found = true(problem("truss25", load=under), at(areas))
     assert_allclose(found.y, [-weight / 100], rtol=1e-12)
     assert_allclose(found.g, [[strength, deflection]], rtol=0, atol=1e-9)
@@ -88,7 +152,8 @@ def test_responses_that_were_computed_elsewhere(areas, under, weight, stress, di
 
 @pytest.mark.parametrize(
     ("groups", "weight", "torsion", "bending"),
-    [  # published designs of the continuous problem; the last is known to violate its limit slightly
+    # published designs of the continuous problem; the last is known to violate its limit slightly
+    [
         ([0.01, 1.97, 3.016, 0.01, 0.01, 0.694, 1.681, 2.643], 545.23828, 0.34996, 0.34997),
         ([0.01, 2.0712, 2.957, 0.01, 0.01, 0.6891, 1.6209, 2.6768], 545.09533, 0.34998, 0.34998),
         ([0.047, 2.022, 2.95, 0.01, 0.014, 0.688, 1.657, 2.663], 544.36474, 0.35070, 0.35071),
@@ -103,11 +168,15 @@ def test_published_designs_of_the_problem_with_two_loads(groups, weight, torsion
 
 @pytest.mark.parametrize("under", structures.LOADS)
 def test_every_node_is_in_equilibrium_and_the_work_is_stored(under):
-    """Bar forces are added up node by node from the coordinates; no matrix of the solver is used."""
+    """Bar forces are added up node by node from the coordinates;
+    no matrix of the solver is used.
+    """
     found, areas = truss(under), rng(1).uniform(*structures.AREAS, (5, 25))
     stresses, displacements = found.respond(areas)
     for A, s, u in zip(areas, stresses, displacements, strict=True):
-        rest = {node: np.array(structures.LOADS[under].get(node, np.zeros(3))) for node in range(1, 11)}
+        rest = {
+            node: np.array(structures.LOADS[under].get(node, np.zeros(3))) for node in range(1, 11)
+        }
         work = 0.0
         for force, (a, b) in zip(s * A, structures.BARS, strict=True):
             along = np.subtract(structures.NODES[b], structures.NODES[a])
@@ -115,17 +184,30 @@ def test_every_node_is_in_equilibrium_and_the_work_is_stored(under):
             rest[b] -= force * along / np.linalg.norm(along)
         for node in range(1, 7):
             assert_allclose(rest[node], 0, atol=1e-8)  # lb
-            work += np.dot(structures.LOADS[under].get(node, np.zeros(3)), u[3 * node - 3 : 3 * node]) / 2
+            work += (
+                np.dot(structures.LOADS[under].get(node, np.zeros(3)), u[3 * node - 3 : 3 * node])
+                / 2
+            )
         assert_allclose(
-            sum(rest[node] for node in structures.SUPPORTS), np.sum(list(structures.LOADS[under].values()), 0), atol=1e-8
+            sum(rest[node] for node in structures.SUPPORTS),
+            np.sum(list(structures.LOADS[under].values()), 0),
+            atol=1e-8,
         )
-        assert_allclose((s**2 * A * found.lengths).sum() / (2 * structures.MODULUS), work, rtol=1e-11)
+        assert_allclose(
+            (s**2 * A * found.lengths).sum() / (2 * structures.MODULUS), work, rtol=1e-11
+        )
 
 
 def test_three_bars_along_the_axes_by_hand():
     """u = F L/(E A) along each, stress F/A: a node at the origin held by bars of 1, 2 and 4 in."""
     nodes = {0: (0.0, 0.0, 0.0), 1: (1.0, 0.0, 0.0), 2: (0.0, 2.0, 0.0), 3: (0.0, 0.0, 4.0)}
-    found = structures.assemble(nodes, [(0, 1), (2, 0), (0, 3)], [1, 2, 3], {0: (10.0, -20.0, 30.0), 1: (5.0, 0.0, 0.0)}, 100.0)
+    found = structures.assemble(
+        nodes,
+        [(0, 1), (2, 0), (0, 3)],
+        [1, 2, 3],
+        {0: (10.0, -20.0, 30.0), 1: (5.0, 0.0, 0.0)},
+        100.0,
+    )
     stresses, displacements = found.respond(np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))
     assert_allclose(displacements, [[0.1, -0.2, 0.4], [0.05, -0.1, 0.2]], rtol=1e-14)
     assert_allclose(stresses, [[-10, 10, -10], [-5, 5, -5]], rtol=1e-14)
@@ -139,15 +221,22 @@ def test_the_response_is_inversely_proportional_to_the_areas():
 
 def test_what_does_not_stand_is_refused():
     bars = [bar for bar in structures.BARS if 1 not in bar]
-    with pytest.raises(ValueError, match="hold all 18 free coordinates, got a mechanism of rank 15: add bars or supports"):
-        structures.assemble(structures.NODES, bars, structures.SUPPORTS, structures.LOADS["S"], structures.MODULUS)
+    with pytest.raises(
+        ValueError,
+        match="hold all 18 free coordinates, got a mechanism of rank 15: add bars or supports",
+    ):
+        structures.assemble(
+            structures.NODES, bars, structures.SUPPORTS, structures.LOADS["S"], structures.MODULUS
+        )
     for area in (0.0, -0.5, np.nan):
         with pytest.raises(ValueError, match=f"expected positive areas, got {area} in"):
             truss("S").respond(np.where(np.arange(25) == 3, area, 1.0)[None])
 
 
 def test_no_corner_of_the_box_is_singular():
-    """Areas that differ by a factor of 500: the stiffness stays well-conditioned, and the residual small."""
+    """Areas that differ by a factor of 500: the stiffness stays well-conditioned, and the residual
+    small.
+    """
     corners = rng(3).integers(0, 2, (200, 25)) * 4.99 + 0.01
     found = truss("official")
     K = np.tensordot(corners, found.stiffness, 1)
@@ -167,12 +256,16 @@ def test_a_constant_section_bends_as_in_the_textbook():
     found = true(problem("cantilever"), at(sides(1.0, 3.0), structures.SIDES))
     assert_allclose(found.y, [-3], rtol=1e-13)
     assert_allclose(found.g, [[-0.1306492680, 0.0217113665]], atol=1e-9)
-    slipped = true(problem("cantilever", displacement="official-code"), at(sides(1.0, 3.0), structures.SIDES))
+    slipped = true(
+        problem("cantilever", displacement="official-code"), at(sides(1.0, 3.0), structures.SIDES)
+    )
     assert_allclose(slipped.g, [[-0.1306492680, -2.0217113665]], atol=1e-9)
 
 
 def finite_elements(w, h):
-    """Stresses at the clamp-side ends and tip deflection of one beam by 25 Hermite elements, clamped at the first node."""
+    """Stresses at the clamp-side ends and tip deflection of one beam by 25 Hermite elements,
+    clamped at the first node.
+    """
     E, P, size = 2.9e7, 500.0, 4.0
     K, inertia = np.zeros((52, 52)), w * h**3 / 12
     element = np.array(
@@ -202,15 +295,23 @@ def test_the_beam_agrees_with_finite_elements():
 
 @pytest.mark.parametrize("displacement", ["correct", "official-code"])
 def test_no_beam_is_smaller_than_the_optimum(displacement):
-    """Weak duality: in logarithms everything is convex, so that the least Lagrangian bounds every feasible volume below."""
+    """Weak duality: in logarithms everything is convex, so that the least Lagrangian bounds every
+    feasible volume below.
+    """
     found = problem("cantilever", displacement=displacement)
     active = 2 if displacement == "correct" else 1
 
     def lagrangian(z, multipliers):
-        """-y + multipliers . g at logarithms z (50,) of the sides, from the formulas, with its gradient."""
+        """-y + multipliers .
+
+        g at logarithms z (50,) of the sides, from the formulas, with its gradient.
+        """
         w, h = np.exp(z[::2]), np.exp(z[1::2])
         ends = 100 - 4 * np.arange(26)
-        volumes, share = 4 * w * h / 100, 500 * (ends[:-1] ** 3 - ends[1:] ** 3) * 12 / (3 * 2.9e7 * w * h**3) / 2.5
+        volumes, share = (
+            4 * w * h / 100,
+            500 * (ends[:-1] ** 3 - ends[1:] ** 3) * 12 / (3 * 2.9e7 * w * h**3) / 2.5,
+        )
         stress = 6 * 500 * ends[:-1] / (w * h**2) / 40000
         weights = np.exp(20 * (stress - stress.max()))
         g = np.array([stress.max() + np.log(weights.sum()) / 20 - 1, share.sum() - 1])[:active]
@@ -219,13 +320,18 @@ def test_no_beam_is_smaller_than_the_optimum(displacement):
         gradient[1, ::2] = -weights / weights.sum() * stress
         gradient[1, 1::2] = 2 * gradient[1, ::2]
         gradient[2, ::2], gradient[2, 1::2] = -share, -3 * share
-        return volumes.sum() + multipliers @ g, gradient[0] + multipliers @ gradient[1 : 1 + active], gradient[1 : 1 + active]
+        return (
+            volumes.sum() + multipliers @ g,
+            gradient[0] + multipliers @ gradient[1 : 1 + active],
+            gradient[1 : 1 + active],
+        )
 
     low, high = np.log(structures.SIDES)
     z = np.log(0.5 + 4.5 * found.best_at[0])
     value, slope, constraints = lagrangian(z, np.zeros(active))
     assert_allclose(value, -found.best, rtol=1e-12)
-    multipliers = np.linalg.lstsq(constraints[:, 1::2].T, -slope[1::2])[0]  # the heights are free, the widths at their bound
+    # the heights are free, the widths at their bound
+    multipliers = np.linalg.lstsq(constraints[:, 1::2].T, -slope[1::2])[0]
     assert (multipliers > 0).all()
     least = minimize(
         lambda z: lagrangian(z, multipliers)[:2],
@@ -280,11 +386,19 @@ def test_where_no_optimum_is_stored_none_is_claimed():
 
 
 def slopes(areas, found, alpha):
-    """g (2,) or, without alpha, (43,) at areas (25,), and its Jacobian by the adjoint of the stiffness."""
+    """g (2,) or, without alpha, (43,) at areas (25,), and its Jacobian by the adjoint of the
+    stiffness.
+    """
     K = np.tensordot(areas, found.stiffness, 1)
     stresses, u = (value[0] for value in found.respond(areas[None]))
     moved = -np.linalg.solve(K, (found.stiffness @ u).T)  # (18, 25)
-    parts = [(stresses, structures.MODULUS / found.lengths[:, None] * (found.elongation @ moved), structures.STRENGTH)]
+    parts = [
+        (
+            stresses,
+            structures.MODULUS / found.lengths[:, None] * (found.elongation @ moved),
+            structures.STRENGTH,
+        )
+    ]
     parts += [(u, moved, structures.DEFLECTION)]
     values = [np.abs(value) / limit - 1 for value, _, limit in parts]
     jacobians = [np.sign(value)[:, None] * slope / limit for value, slope, limit in parts]
@@ -292,16 +406,24 @@ def slopes(areas, found, alpha):
         return np.concatenate(values), np.vstack(jacobians)
     shares = [np.exp(alpha * (value - value.max())) for value in values]
     smooth = [structures.smooth_maximum(value[None], alpha)[0] for value in values]
-    return np.array(smooth), np.array([share @ J / share.sum() for share, J in zip(shares, jacobians, strict=True)])
+    return np.array(smooth), np.array(
+        [share @ J / share.sum() for share, J in zip(shares, jacobians, strict=True)]
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("under", "exact", "at10", "at20"),
-    [("official", 253.1, 255.0, 253.8), ("S", 435.411, 468.7, 451.085), ("M1", 359.788, 395.5, 373.042),
-     ("M2", 448.198, 482.3, 464.322)],
-)  # fmt: skip
-def test_sequential_quadratic_programming_finds_the_lightest_trusses_again(under, exact, at10, at20):
+    [
+        ("official", 253.1, 255.0, 253.8),
+        ("S", 435.411, 468.7, 451.085),
+        ("M1", 359.788, 395.5, 373.042),
+        ("M2", 448.198, 482.3, 464.322),
+    ],
+)
+def test_sequential_quadratic_programming_finds_the_lightest_trusses_again(
+    under, exact, at10, at20
+):
     """Weights in lb; from six uniform designs, the best of which must be the stored one."""
     found = truss(under)
     for alpha, weight in ((None, exact), (10.0, at10), (20.0, at20)):
@@ -313,14 +435,20 @@ def test_sequential_quadratic_programming_finds_the_lightest_trusses_again(under
                 jac=True,
                 method="SLSQP",
                 bounds=[structures.AREAS] * 25,
-                constraints={"type": "ineq", "fun": lambda x, a=alpha: -slopes(x, found, a)[0],
-                             "jac": lambda x, a=alpha: -slopes(x, found, a)[1]},
+                constraints={
+                    "type": "ineq",
+                    "fun": lambda x, a=alpha: -slopes(x, found, a)[0],
+                    "jac": lambda x, a=alpha: -slopes(x, found, a)[1],
+                },
                 options={"ftol": 1e-13, "maxiter": 2000},
-            )  # fmt: skip
+            )
             if slopes(result.x, found, alpha)[0].max() < 1e-7:
                 ends.append(result.fun)
         assert_allclose(100 * min(ends), weight, atol=0.06)
-        if alpha is not None and (stored := problem("truss25", load=under, alpha=alpha).best) is not None:
+        if (
+            alpha is not None
+            and (stored := problem("truss25", load=under, alpha=alpha).best) is not None
+        ):
             assert_allclose(min(ends), -stored, atol=2e-5)
 
 
@@ -330,7 +458,9 @@ def test_the_adjoint_gradient_is_the_difference_quotient():
         jacobian = slopes(areas, found, alpha)[1]
         for i in (0, 7, 24):
             step = 1e-6 * (np.arange(25) == i)
-            quotient = (slopes(areas + step, found, alpha)[0] - slopes(areas - step, found, alpha)[0]) / 2e-6
+            quotient = (
+                slopes(areas + step, found, alpha)[0] - slopes(areas - step, found, alpha)[0]
+            ) / 2e-6
             assert_allclose(jacobian[:, i], quotient, rtol=1e-5, atol=1e-7)
 
 
@@ -356,7 +486,10 @@ def test_the_share_of_feasible_designs(name, changes, n, share, mean):
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_many_designs_at_once_are_as_one_by_one(name):
-    found, query = problem(name), np.vstack([rng(12).random((30, 25 if name == "truss25" else 50)), problem(name).best_at])
+    found, query = (
+        problem(name),
+        np.vstack([rng(12).random((30, 25 if name == "truss25" else 50)), problem(name).best_at]),
+    )
     whole = true(found, query)
     one = [true(found, x) for x in query]
     assert_allclose(whole.y, np.concatenate([part.y for part in one]), rtol=1e-13)
@@ -366,28 +499,37 @@ def test_many_designs_at_once_are_as_one_by_one(name):
 def test_a_query_runs_through_the_bounds_in_proportion():
     length = truss("S").lengths.sum()
     for u, area in ((0.0, 0.01), (0.5, 2.505), (1.0, 5.0)):
-        assert_allclose(true(problem("truss25"), np.full(25, u)).y, [-0.1 * length * area / 100], rtol=1e-12)
+        assert_allclose(
+            true(problem("truss25"), np.full(25, u)).y, [-0.1 * length * area / 100], rtol=1e-12
+        )
     query = np.where(np.arange(50) % 2 == 0, 0.0, 1.0)  # widths least, heights greatest
     found = true(problem("cantilever"), query)
     assert_allclose(found.y, [-100 * 0.5 * 5 / 100], rtol=1e-12)
-    assert_allclose(found.g[0, 1], 500 * 100**3 / (3 * 2.9e7 * 0.5 * 125 / 12) / 2.5 - 1, rtol=1e-12)
+    assert_allclose(
+        found.g[0, 1], 500 * 100**3 / (3 * 2.9e7 * 0.5 * 125 / 12) / 2.5 - 1, rtol=1e-12
+    )
 
 
 def test_the_smooth_maximum_by_hand():
     assert_allclose(
-        structures.smooth_maximum(np.array([[0.0, 0.0], [-1.0, -0.9]]), 20.0), [np.log(2) / 20, -0.9 + np.log1p(np.exp(-2)) / 20]
+        structures.smooth_maximum(np.array([[0.0, 0.0], [-1.0, -0.9]]), 20.0),
+        [np.log(2) / 20, -0.9 + np.log1p(np.exp(-2)) / 20],
     )
     values = rng(13).standard_normal((50, 25)) * 100
     excess = structures.smooth_maximum(values, 20.0) - values.max(axis=1)
     assert excess.min() > -1e-12 and excess.max() < np.log(25) / 20
-    assert_allclose(structures.smooth_maximum(np.full((1, 18), 3.0), 20.0), [3 + np.log(18) / 20], rtol=1e-14)
+    assert_allclose(
+        structures.smooth_maximum(np.full((1, 18), 3.0), 20.0), [3 + np.log(18) / 20], rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_noise_is_gaussian_in_objective_and_constraints_and_only_in_what_is_seen(name):
     found = problem(name, noise=0.25)
     evaluation = found.evaluate(np.full((4000, found.domain.d), 0.3), rng(14))
-    noise = np.column_stack([evaluation.seen.y - evaluation.true.y, evaluation.seen.g - evaluation.true.g])
+    noise = np.column_stack(
+        [evaluation.seen.y - evaluation.true.y, evaluation.seen.g - evaluation.true.g]
+    )
     assert_allclose(noise, 0.25 * rng(14).standard_normal((4000, 3)), atol=1e-12)
     assert_allclose(np.cov(noise.T), 0.25**2 * np.eye(3), atol=5e-3)
     assert np.ptp(evaluation.true.y) < 1e-12 and evaluation.seen.factor_values.shape == (4000, 0)
@@ -406,12 +548,24 @@ def test_the_instance_does_not_matter(name):
 @pytest.mark.parametrize(
     ("name", "wrong", "message"),
     [
-        ("truss25", {"load": "Case 1"}, "expected load to be official or S or M1 or M2, got 'Case 1'"),
+        (
+            "truss25",
+            {"load": "Case 1"},
+            "expected load to be official or S or M1 or M2, got 'Case 1'",
+        ),
         ("truss25", {"alpha": 0.0}, "expected a finite alpha > 0, got 0.0"),
         ("truss25", {"alpha": float("nan")}, "expected a finite alpha > 0, got nan"),
         ("truss25", {"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
-        ("cantilever", {"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
-        ("cantilever", {"displacement": "wrong"}, "expected displacement to be correct or official-code, got 'wrong'"),
+        (
+            "cantilever",
+            {"noise": float("nan")},
+            "expected a standard deviation noise >= 0, got nan",
+        ),
+        (
+            "cantilever",
+            {"displacement": "wrong"},
+            "expected displacement to be correct or official-code, got 'wrong'",
+        ),
     ],
 )
 def test_wrong_options_are_named(name, wrong, message):
@@ -420,6 +574,11 @@ def test_wrong_options_are_named(name, wrong, message):
 
 
 def test_importing_it_is_cheap():
-    code = "import sys, problems.structures; print(*{'pandas', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, problems.structures; print(*{'pandas', 'sklearn', 'torch', 'workflow'} &"
+        " set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []

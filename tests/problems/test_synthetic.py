@@ -1,4 +1,6 @@
-"""Closed forms on boxes: their optima, their means over the box in closed form, their noise, what is refused."""
+"""Closed forms on boxes: their optima, their means over the box in closed form, their noise, what
+is refused.
+"""
 
 import subprocess
 import sys
@@ -13,7 +15,8 @@ from problems import load, synthetic
 
 ROOT = Path(__file__).resolve().parents[2]
 BOX = {"d": 20, "low": -5.0, "high": 5.0, "noise": 0.01}
-OPTIONS = {"unit_network": {**BOX, "hidden": 25}, "styblinski_tang": BOX, "rastrigin": BOX}  # f1, f2, f3 as published
+# f1, f2, f3 as published
+OPTIONS = {"unit_network": {**BOX, "hidden": 25}, "styblinski_tang": BOX, "rastrigin": BOX}
 BEST = {"unit_network": 26.0, "styblinski_tang": 783.32331, "rastrigin": 0.0}
 NAMES = list(OPTIONS)
 
@@ -38,7 +41,12 @@ def at(x, low=-5.0, high=5.0):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_optimum_is_attained(name):
     found = problem(name)
-    assert (found.domain.d, found.best_kind, found.data, found.display.sign) == (20, "exact", "none", 1)
+    assert (found.domain.d, found.best_kind, found.data, found.display.sign) == (
+        20,
+        "exact",
+        "none",
+        1,
+    )
     assert found.best_at.shape == (1, 20)
     assert_array_equal(values(found, found.best_at), [found.best])
     assert_allclose(found.best, BEST[name], rtol=1e-8, atol=0)
@@ -47,20 +55,33 @@ def test_the_optimum_is_attained(name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("d", [1, 2, 20])
 def test_nothing_is_better(name, d):
-    """Uniform points, points near the optimum, and what a local search finds from the best of them."""
+    """Uniform points, points near the optimum,
+    and what a local search finds from the best of them.
+    """
     found = problem(name, d=d)
-    query = np.vstack([rng(1).random((5000, d)), np.clip(found.best_at + 0.02 * rng(2).standard_normal((5000, d)), 0, 1)])
+    query = np.vstack(
+        [
+            rng(1).random((5000, d)),
+            np.clip(found.best_at + 0.02 * rng(2).standard_normal((5000, d)), 0, 1),
+        ]
+    )
     reached = values(found, query)
     assert reached.max() <= found.best
-    climbed = optimize.minimize(lambda u: -values(found, u[None])[0], query[np.argmax(reached)], bounds=[(0, 1)] * d)
+    climbed = optimize.minimize(
+        lambda u: -values(found, u[None])[0], query[np.argmax(reached)], bounds=[(0, 1)] * d
+    )
     assert -climbed.fun <= found.best + 1e-9
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_gradient_vanishes_at_the_optimum(name):
     found, step = problem(name), 1e-5
-    inward = found.best_at[0] - step * (found.best_at[0] == 1)  # f1's optimum is a corner, on a plateau
-    gradient = [np.diff(values(found, np.array([inward - step * e, inward + step * e])))[0] / (2 * step) for e in np.eye(20)]
+    # f1's optimum is a corner, on a plateau
+    inward = found.best_at[0] - step * (found.best_at[0] == 1)
+    gradient = [
+        np.diff(values(found, np.array([inward - step * e, inward + step * e])))[0] / (2 * step)
+        for e in np.eye(20)
+    ]
     assert_allclose(gradient, 0, atol=1e-4)  # a difference of values near 800, over 2e-5
 
 
@@ -74,11 +95,15 @@ def test_f1_is_flat_where_it_is_greatest():
     for total in (15.0, 30.0, 100.0):
         assert_allclose(values(found, at(np.full((1, 20), total / 20))), [26], atol=1e-5)
     assert_allclose(values(found, np.zeros((1, 20))), [1], atol=1e-12)
-    assert (values(found, rng().random((20000, 20))) > 25.99).mean() == pytest.approx(0.30, abs=0.02)
+    assert (values(found, rng().random((20000, 20))) > 25.99).mean() == pytest.approx(
+        0.30, abs=0.02
+    )
 
 
 def test_values_by_hand():
-    assert_allclose(values(problem("unit_network"), at(np.zeros(20))), [25 / (1 + np.exp(-1)) + 1], rtol=1e-14)
+    assert_allclose(
+        values(problem("unit_network"), at(np.zeros(20))), [25 / (1 + np.exp(-1)) + 1], rtol=1e-14
+    )
     x = np.zeros(20)
     x[:2] = 1, -2  # (1 - 16 + 5)/2 = -5 and (16 - 64 - 10)/2 = -29
     assert_allclose(values(problem("styblinski_tang"), at(x)), [34], rtol=1e-12)
@@ -87,14 +112,26 @@ def test_values_by_hand():
 
 
 def test_the_means_over_the_box_are_those_of_the_integrals():
-    """250/3 and -200 - 500/3 by hand; f1's sum is nearly normal with variance 20 * 100/12. Errors: 4.5 standard ones."""
+    """250/3 and -200 - 500/3 by hand; f1's sum is nearly normal with variance 20 * 100/12. Errors:
+    4.5 standard ones.
+    """
     query = rng(3).random((40000, 20))
     normal = np.sqrt(20 * 100 / 12)
     f1, _ = integrate.quad(
-        lambda s: (25 / (1 + np.exp(-s - 1)) + 1) * np.exp(-((s / normal) ** 2) / 2) / (normal * np.sqrt(2 * np.pi)), -99, 99
+        lambda s: (
+            (25 / (1 + np.exp(-s - 1)) + 1)
+            * np.exp(-((s / normal) ** 2) / 2)
+            / (normal * np.sqrt(2 * np.pi))
+        ),
+        -99,
+        99,
     )
     assert_allclose(f1, 14.24, atol=0.05)
-    for name, mean in (("unit_network", f1), ("styblinski_tang", 250 / 3), ("rastrigin", -200 - 500 / 3)):
+    for name, mean in (
+        ("unit_network", f1),
+        ("styblinski_tang", 250 / 3),
+        ("rastrigin", -200 - 500 / 3),
+    ):
         seen = values(problem(name), query)
         assert abs(seen.mean() - mean) < 4.5 * seen.std() / 200
 
@@ -133,11 +170,27 @@ def test_the_instance_does_not_matter(name):
         ("rastrigin", {"d": 0}, "expected d >= 1 dimensions, got 0"),
         ("rastrigin", {"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
         ("rastrigin", {"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
-        ("unit_network", {"high": -5.0}, r"expected a finite box with low < high, got \[-5.0, -5.0\]"),
-        ("unit_network", {"high": float("inf")}, r"expected a finite box with low < high, got \[-5.0, inf\]"),
+        (
+            "unit_network",
+            {"high": -5.0},
+            r"expected a finite box with low < high, got \[-5.0, -5.0\]",
+        ),
+        (
+            "unit_network",
+            {"high": float("inf")},
+            r"expected a finite box with low < high, got \[-5.0, inf\]",
+        ),
         ("unit_network", {"hidden": 0}, "expected hidden >= 1 units, got 0"),
-        ("rastrigin", {"low": 1.0}, r"expected a box that holds the maximiser, got \[1.0, 5.0\] for coordinate 0 = 0.0"),
-        ("styblinski_tang", {"low": -2.0}, r"holds the maximiser, got \[-2.0, 5.0\] for coordinate 0 = -2.9035"),
+        (
+            "rastrigin",
+            {"low": 1.0},
+            r"expected a box that holds the maximiser, got \[1.0, 5.0\] for coordinate 0 = 0.0",
+        ),
+        (
+            "styblinski_tang",
+            {"low": -2.0},
+            r"holds the maximiser, got \[-2.0, 5.0\] for coordinate 0 = -2.9035",
+        ),
     ],
 )
 def test_wrong_options_are_named(name, wrong, message):
@@ -146,6 +199,11 @@ def test_wrong_options_are_named(name, wrong, message):
 
 
 def test_importing_it_is_cheap():
-    code = "import sys, problems.synthetic; print(*{'pandas', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, problems.synthetic; print(*{'pandas', 'sklearn', 'torch', 'workflow'} &"
+        " set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []

@@ -1,4 +1,6 @@
-"""Tables as arms: scaling by hand, noise by its generator, files that are not what they should be."""
+"""Tables as arms: scaling by hand, noise by its generator,
+files that are not what they should be.
+"""
 
 import json
 import os
@@ -15,7 +17,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import load, tables
 
 ROOT = Path(__file__).resolve().parents[2]
-VALUES = np.array([[3.0, 4.0, 10.0], [6.0, 8.0, 30.0], [0.0, 6.0, 30.0], [3.0, 2.0, 20.0]])  # two features, target
+# two features, target
+VALUES = np.array([[3.0, 4.0, 10.0], [6.0, 8.0, 30.0], [0.0, 6.0, 30.0], [3.0, 2.0, 20.0]])
 OPTIONS = {"noise": 0.01, "features": "z-scored", "target": "unit-interval"}
 
 
@@ -23,10 +26,14 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def prepared(folder: Path, values: np.ndarray = VALUES, data: str = "real", last: str = "target") -> Path:
+def prepared(
+    folder: Path, values: np.ndarray = VALUES, data: str = "real", last: str = "target"
+) -> Path:
     """A table as the preparation writes it, but its numbers lie plainly in the file."""
     header = {"name": "toy", "data": data, "content_sha256": "ab" * 32}
-    table = pa.Table.from_arrays([pa.array(column) for column in values.T], names=["length", "height", last])
+    table = pa.Table.from_arrays(
+        [pa.array(column) for column in values.T], names=["length", "height", last]
+    )
     path = folder / "toy.parquet"
     table = table.replace_schema_metadata({"noregret": json.dumps(header)})
     pq.write_table(table, path, write_page_checksum=True, use_dictionary=False, compression="none")
@@ -40,7 +47,8 @@ def problem(path: Path, **changes: object):
 def test_z_scored_columns_have_mean_0_and_variance_1(tmp_path):
     points = problem(prepared(tmp_path)).domain.points
     assert points.flags.c_contiguous
-    # By hand: column 1 is 3, 6, 0, 3 with mean 3 and variance 4.5; column 2 is 4, 8, 6, 2 with mean 5 and variance 5.
+    # By hand: column 1 is 3, 6, 0, 3 with mean 3 and variance 4.5; column 2 is 4, 8, 6, 2 with mean
+    # 5 and variance 5.
     assert_allclose(points[:, 0], np.array([0, 3, -3, 0]) / np.sqrt(4.5), rtol=1e-15)
     assert_allclose(points[:, 1], np.array([-1, 3, 1, -3]) / np.sqrt(5), rtol=1e-15)
 
@@ -72,7 +80,9 @@ def test_noise_is_additive_gaussian_and_only_in_what_is_seen(tmp_path):
     query = np.array([2, 0, 2])
     evaluation = found.evaluate(query, rng(5))
     assert_array_equal(evaluation.true.y, [1, 0, 1])
-    assert_allclose(evaluation.seen.y - evaluation.true.y, 0.25 * rng(5).standard_normal(3), atol=1e-15)
+    assert_allclose(
+        evaluation.seen.y - evaluation.true.y, 0.25 * rng(5).standard_normal(3), atol=1e-15
+    )
     assert_array_equal(evaluation.seconds, np.zeros(3))
     assert evaluation.seen.g.shape == (3, 0) and evaluation.seen.factor_values.shape == (3, 0)
     silent = problem(prepared(tmp_path), noise=0.0).evaluate(query, rng(5))
@@ -99,7 +109,10 @@ def test_provenance_travels_with_the_problem(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"features": "scaled"}, "expected features to be z-scored or unit-norm or raw, got 'scaled'"),
+        (
+            {"features": "scaled"},
+            "expected features to be z-scored or unit-norm or raw, got 'scaled'",
+        ),
         ({"target": "log"}, "expected target to be unit-interval or raw, got 'log'"),
         ({"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
         ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
@@ -114,7 +127,9 @@ def test_wrong_options_are_named(tmp_path, wrong, message):
 def test_a_number_that_is_not_finite_is_located(tmp_path, bad):
     values = VALUES.copy()
     values[2, 1] = bad
-    with pytest.raises(ValueError, match=rf"got height = {bad} in row 2 .*or `python -m workflow.fetch toy`"):
+    with pytest.raises(
+        ValueError, match=rf"got height = {bad} in row 2 .*or `python -m workflow.fetch toy`"
+    ):
         problem(prepared(tmp_path, values))
 
 
@@ -150,12 +165,19 @@ def test_a_flipped_bit_or_a_cut_is_noticed(tmp_path):
 
 
 def test_importing_it_is_cheap():
-    code = "import sys, problems.tables; print(*{'pandas', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, problems.tables; print(*{'pandas', 'sklearn', 'torch', 'workflow'} &"
+        " set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []
 
 
-@pytest.mark.skipif("NOREGRET_DATA" not in os.environ, reason="needs the real data: set NOREGRET_DATA to a mirror")
+@pytest.mark.skipif(
+    "NOREGRET_DATA" not in os.environ, reason="needs the real data: set NOREGRET_DATA to a mirror"
+)
 @pytest.mark.parametrize(
     ("name", "arms", "best", "label"),
     [("abalone", 4177, 29.0, "ring count"), ("cadata", 20640, 500001.0, "median house value")],
@@ -164,11 +186,14 @@ def test_the_real_tables(tmp_path, name, arms, best, label):
     from workflow.data import fetch
 
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "manifest.yaml").write_bytes((ROOT / "data" / "manifest.yaml").read_bytes())
+    (tmp_path / "data" / "manifest.yaml").write_bytes(
+        (ROOT / "data" / "manifest.yaml").read_bytes()
+    )
     path = fetch.prepare(name, root=tmp_path, substitutes=False)
     found = load(f"tables.{name}")(rng(), data=path, noise=0.01, features="z-scored", target="raw")
     assert found.domain.points.shape == (arms, 8)
-    assert_allclose(found.domain.points.mean(axis=0), 0, atol=1e-10)  # longitude: 20640 sums of 120 / 2
+    # longitude: 20640 sums of 120 / 2
+    assert_allclose(found.domain.points.mean(axis=0), 0, atol=1e-10)
     assert_allclose(found.domain.points.std(axis=0), 1, rtol=1e-12)
     assert (found.best, found.data, found.display.label) == (best, "real", label)
     assert_array_equal(found.evaluate(found.best_at, rng()).true.y, [best])

@@ -1,4 +1,6 @@
-"""Layouts: the table is what the rule draws first, the rule is what is published, and the rest is as it was found."""
+"""Layouts: the table is what the rule draws first, the rule is what is published, and the rest is
+as it was found.
+"""
 
 import itertools
 import math
@@ -20,9 +22,18 @@ def test_the_table_is_the_first_draw_that_fits():
 
 
 def test_the_table_has_what_is_published_of_the_network():
-    """Counted here, pair by pair: nodes in range of at least two others, one node of five, and a way between any two."""
+    """Counted here, pair by pair: nodes in range of at least two others, one node of five, and a
+    way between any two.
+    """
     assert (len(TWELVE.nodes), [len(group) for group in TWELVE.users]) == (12, [3] * 12)
-    near = {i: {j for j in range(12) if j != i and math.dist(TWELVE.nodes[i], TWELVE.nodes[j]) <= 102.5046} for i in range(12)}
+    near = {
+        i: {
+            j
+            for j in range(12)
+            if j != i and math.dist(TWELVE.nodes[i], TWELVE.nodes[j]) <= 102.5046
+        }
+        for i in range(12)
+    }
     assert [len(near[i]) for i in range(12)] == DEGREES
     reached = {0}
     for _ in range(12):
@@ -37,7 +48,8 @@ def test_the_table_has_what_is_published_of_the_network():
 def test_users_are_uniform_over_discs_and_nodes_over_squares():
     drawn = [draw(np.random.default_rng(seed)) for seed in range(150)]
     own = np.concatenate([found.distances[found.owners, np.arange(36)] for found in drawn])
-    assert abs(np.mean(own < topologies.RADIUS / 2) - 1 / 4) < 4 * np.sqrt(3 / 16 / len(own))  # a quarter of the area
+    # a quarter of the area
+    assert abs(np.mean(own < topologies.RADIUS / 2) - 1 / 4) < 4 * np.sqrt(3 / 16 / len(own))
     grid = np.array([(80 * (i % 4), 80 * (i // 4)) for i in range(12)])
     away = np.stack([found.node_places - grid for found in drawn])
     assert abs(away).max() <= 20.05 and abs(away).mean() == pytest.approx(10, abs=0.4)
@@ -54,7 +66,10 @@ def test_users_are_uniform_over_discs_and_nodes_over_squares():
 def test_what_does_not_fit_is_refused(change, why):
     moved = change(TWELVE.node_places)
     users = TWELVE.user_places.reshape(12, 3, 2) + (moved - TWELVE.node_places)[:, None]
-    other = Topology(tuple(map(tuple, moved.tolist())), tuple(tuple(map(tuple, group)) for group in users.tolist()))
+    other = Topology(
+        tuple(map(tuple, moved.tolist())),
+        tuple(tuple(map(tuple, group)) for group in users.tolist()),
+    )
     assert fits(TWELVE, wlan.RANGE) and not fits(other, wlan.RANGE), why
 
 
@@ -65,9 +80,20 @@ def test_a_user_that_is_nearer_to_another_node_does_not_fit():
 
 @pytest.mark.parametrize(
     ("name", "nodes", "users"),
-    [("twelve", 12, 36), ("C6o", 6, 12), ("G6o", 6, 12), ("K6o", 6, 12), ("T6o", 4, 8), ("T7", 6, 15), ("T8", 6, 15),
-     ("T9", 6, 15), ("T10", 6, 15), ("T11", 6, 15), ("T12", 10, 25)],
-)  # fmt: skip
+    [
+        ("twelve", 12, 36),
+        ("C6o", 6, 12),
+        ("G6o", 6, 12),
+        ("K6o", 6, 12),
+        ("T6o", 4, 8),
+        ("T7", 6, 15),
+        ("T8", 6, 15),
+        ("T9", 6, 15),
+        ("T10", 6, 15),
+        ("T11", 6, 15),
+        ("T12", 10, 25),
+    ],
+)
 def test_sizes(name, nodes, users):
     found = TOPOLOGIES[name]
     assert found.node_places.shape == (nodes, 2) and found.user_places.shape == (users, 2)
@@ -77,7 +103,19 @@ def test_sizes(name, nodes, users):
 
 
 def test_every_layout_is_known():
-    assert set(TOPOLOGIES) == {"twelve", "C6o", "G6o", "K6o", "T6o", "T7", "T8", "T9", "T10", "T11", "T12"}
+    assert set(TOPOLOGIES) == {
+        "twelve",
+        "C6o",
+        "G6o",
+        "K6o",
+        "T6o",
+        "T7",
+        "T8",
+        "T9",
+        "T10",
+        "T11",
+        "T12",
+    }
 
 
 def test_places_of_a_published_layout():
@@ -90,7 +128,10 @@ def test_places_of_a_published_layout():
 
 
 def test_distances_owners_and_neighbours_by_hand():
-    found = Topology(((0.0, 0.0), (3.0, 4.0), (0.0, 20.0)), (((0.0, 1.0),), ((3.0, 5.0), (3.0, 2.0)), ((0.0, 19.0),)))
+    found = Topology(
+        ((0.0, 0.0), (3.0, 4.0), (0.0, 20.0)),
+        (((0.0, 1.0),), ((3.0, 5.0), (3.0, 2.0)), ((0.0, 19.0),)),
+    )
     assert_array_equal(found.owners, [0, 1, 1, 2])
     assert_allclose(found.distances[:, 0], [1, np.sqrt(18), 19], rtol=1e-15)
     assert_array_equal(found.neighbours(5.0), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])

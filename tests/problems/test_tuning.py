@@ -1,4 +1,6 @@
-"""Tuning classifiers: the published ranges, accuracy by a direct call of scikit-learn, folds, files that do not fit."""
+"""Tuning classifiers: the published ranges, accuracy by a direct call of scikit-learn, folds, files
+that do not fit.
+"""
 
 import itertools
 import json
@@ -35,22 +37,38 @@ SLOW = {"n_estimators", "max_iter"}  # hyperparameters that cost time and nothin
 OPEN = 1e-6
 PUBLISHED = {
     "random_forest": {
-        "n_estimators": range(20, 201), "criterion": ["gini", "entropy", "log_loss"], "max_depth": range(1, 11),
-        "min_samples_split": range(2, 11), "min_samples_leaf": range(1, 11), "max_features": ["sqrt", "log2"],
+        "n_estimators": range(20, 201),
+        "criterion": ["gini", "entropy", "log_loss"],
+        "max_depth": range(1, 11),
+        "min_samples_split": range(2, 11),
+        "min_samples_leaf": range(1, 11),
+        "max_features": ["sqrt", "log2"],
         "bootstrap": [True, False],
     },
     "multilayer_perceptron": {
-        "activation": ["identity", "logistic", "tanh", "relu"], "alpha": (1e-6, 1e-2), "learning_rate_init": (1e-6, 1e-2),
-        "max_iter": range(100, 301), "shuffle": [True, False], "beta_1": (OPEN, 1 - OPEN), "beta_2": (OPEN, 1 - OPEN),
+        "activation": ["identity", "logistic", "tanh", "relu"],
+        "alpha": (1e-6, 1e-2),
+        "learning_rate_init": (1e-6, 1e-2),
+        "max_iter": range(100, 301),
+        "shuffle": [True, False],
+        "beta_1": (OPEN, 1 - OPEN),
+        "beta_2": (OPEN, 1 - OPEN),
         "n_iter_no_change": range(1, 11),
     },
     "gradient_boosting": {
-        "loss": ["log_loss", "exponential"], "learning_rate": (OPEN, 1 - OPEN), "n_estimators": range(20, 201),
-        "subsample": (OPEN, 1 - OPEN), "criterion": ["friedman_mse", "squared_error"], "min_samples_split": range(2, 11),
-        "min_samples_leaf": range(1, 11), "min_weight_fraction_leaf": (OPEN, 0.5 - OPEN), "max_depth": range(1, 11),
-        "max_features": ["sqrt", "log2"], "max_leaf_nodes": range(2, 11),
+        "loss": ["log_loss", "exponential"],
+        "learning_rate": (OPEN, 1 - OPEN),
+        "n_estimators": range(20, 201),
+        "subsample": (OPEN, 1 - OPEN),
+        "criterion": ["friedman_mse", "squared_error"],
+        "min_samples_split": range(2, 11),
+        "min_samples_leaf": range(1, 11),
+        "min_weight_fraction_leaf": (OPEN, 0.5 - OPEN),
+        "max_depth": range(1, 11),
+        "max_features": ["sqrt", "log2"],
+        "max_leaf_nodes": range(2, 11),
     },
-}  # fmt: skip
+}
 
 
 def rng(seed=0):
@@ -60,7 +78,9 @@ def rng(seed=0):
 def classes(rows=60, d=3, seed=1):
     """Features of different sizes (rows, d) and a noisy border between 0 and 1."""
     X = rng(seed).standard_normal((rows, d)) * 10.0 ** np.arange(d)
-    return np.column_stack([X, (X[:, 0] + 0.3 * rng(seed + 1).standard_normal(rows) > 0.3).astype(float)])
+    return np.column_stack(
+        [X, (X[:, 0] + 0.3 * rng(seed + 1).standard_normal(rows) > 0.3).astype(float)]
+    )
 
 
 def prepared(folder: Path, values=None, data="real"):
@@ -69,7 +89,9 @@ def prepared(folder: Path, values=None, data="real"):
     names = [*(f"x{i}" for i in range(values.shape[1] - 1)), "target"]
     header = {"name": "toy", "data": data, "content_sha256": "cd" * 32}
     table = pa.Table.from_arrays([pa.array(column) for column in values.T], names=names)
-    pq.write_table(table.replace_schema_metadata({"noregret": json.dumps(header)}), folder / "toy.parquet")
+    pq.write_table(
+        table.replace_schema_metadata({"noregret": json.dumps(header)}), folder / "toy.parquet"
+    )
     return folder / "toy.parquet"
 
 
@@ -84,11 +106,18 @@ def values(found, query):
 # ranges
 
 
-@pytest.mark.parametrize(("name", "d"), [("random_forest", 7), ("multilayer_perceptron", 8), ("gradient_boosting", 11)])
+@pytest.mark.parametrize(
+    ("name", "d"), [("random_forest", 7), ("multilayer_perceptron", 8), ("gradient_boosting", 11)]
+)
 def test_the_hyperparameters_are_the_published_ones_in_their_order(tmp_path, name, d):
     assert list(SPACES[name]) == list(PUBLISHED[name])
     found = problem(name, prepared(tmp_path))
-    assert (found.domain.d, found.best, found.best_kind, found.display.label) == (d, None, "best-seen", "accuracy")
+    assert (found.domain.d, found.best, found.best_kind, found.display.label) == (
+        d,
+        None,
+        "best-seen",
+        "accuracy",
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,7 +125,11 @@ def test_corners_are_the_ends_of_the_ranges(name):
     for corner, end in ((np.zeros(len(SPACES[name])), 0), (np.ones(len(SPACES[name])), -1)):
         found = tuning.decode(SPACES[name], corner)
         for key, published in PUBLISHED[name].items():
-            assert found[key] == (pytest.approx(published[end], rel=1e-12) if isinstance(published, tuple) else published[end])
+            assert found[key] == (
+                pytest.approx(published[end], rel=1e-12)
+                if isinstance(published, tuple)
+                else published[end]
+            )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -104,7 +137,9 @@ def test_categories_have_equal_bins_and_ranges_are_linear(name):
     for position, (key, published) in enumerate(PUBLISHED[name].items()):
 
         def at(u, position=position, key=key):
-            return tuning.decode(SPACES[name], np.where(np.arange(len(SPACES[name])) == position, u, 0.5))[key]
+            return tuning.decode(
+                SPACES[name], np.where(np.arange(len(SPACES[name])) == position, u, 0.5)
+            )[key]
 
         if isinstance(published, tuple):
             low, high = published
@@ -138,7 +173,8 @@ def test_what_scikit_learn_refuses_is_never_reached():
             if isinstance(axis, tuning.Interval) and axis.margin:
                 for u in (0.0, np.nextafter(0, 1), np.nextafter(1, 0), 1.0):
                     assert axis.low + 0.99e-6 < axis.at(u) < axis.high - 0.99e-6
-    assert tuning.MULTILAYER_PERCEPTRON["beta_1"].at(0.9) == pytest.approx(0.9, rel=1e-15)  # exact away from the ends
+    # exact away from the ends
+    assert tuning.MULTILAYER_PERCEPTRON["beta_1"].at(0.9) == pytest.approx(0.9, rel=1e-15)
 
 
 # accuracy
@@ -151,29 +187,50 @@ def test_what_scikit_learn_refuses_is_never_reached():
             "random_forest",
             [(30.5 - 20) / 181, 0.5, 0.55, 0.5, 0.15, 0.75, 0.75],
             lambda: RandomForestClassifier(
-                n_estimators=30, criterion="entropy", max_depth=6, min_samples_split=6, min_samples_leaf=2,
-                max_features="log2", bootstrap=False, random_state=0,
+                n_estimators=30,
+                criterion="entropy",
+                max_depth=6,
+                min_samples_split=6,
+                min_samples_leaf=2,
+                max_features="log2",
+                bootstrap=False,
+                random_state=0,
             ),
         ),
         (
             "multilayer_perceptron",
             [0.6, 0.01, 0.3, 0.5, 0.25, 0.9, 0.999, 0.95],
             lambda: MLPClassifier(
-                activation="tanh", alpha=1e-6 + 0.01 * (1e-2 - 1e-6), learning_rate_init=1e-6 + 0.3 * (1e-2 - 1e-6),
-                max_iter=200, shuffle=True, beta_1=0.9, beta_2=0.999, n_iter_no_change=10, random_state=0,
+                activation="tanh",
+                alpha=1e-6 + 0.01 * (1e-2 - 1e-6),
+                learning_rate_init=1e-6 + 0.3 * (1e-2 - 1e-6),
+                max_iter=200,
+                shuffle=True,
+                beta_1=0.9,
+                beta_2=0.999,
+                n_iter_no_change=10,
+                random_state=0,
             ),
         ),
         (
             "gradient_boosting",
             [0.75, 0.1, (40.5 - 20) / 181, 0.7, 0.9, 0.35, 0.35, 0.1, 0.25, 0.2, 0.5],
             lambda: GradientBoostingClassifier(
-                loss="exponential", learning_rate=0.1, n_estimators=40, subsample=0.7, min_samples_split=5,
-                min_samples_leaf=4, min_weight_fraction_leaf=0.05, max_depth=3, max_features="sqrt", max_leaf_nodes=6,
+                loss="exponential",
+                learning_rate=0.1,
+                n_estimators=40,
+                subsample=0.7,
+                min_samples_split=5,
+                min_samples_leaf=4,
+                min_weight_fraction_leaf=0.05,
+                max_depth=3,
+                max_features="sqrt",
+                max_leaf_nodes=6,
                 random_state=0,
             ),
         ),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("fold", [0, 3])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_accuracy_is_that_of_scikit_learn(tmp_path, name, query, direct, fold):
@@ -197,7 +254,9 @@ def test_both_criteria_of_boosting_are_one(tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_setting_fails_or_warns(tmp_path, name):
-    """Random corners, and the two in which all coordinates agree; what only costs time is kept small."""
+    """Random corners, and the two in which all coordinates agree; what only costs time is kept
+    small.
+    """
     found, draw = problem(name, prepared(tmp_path, classes(rows=30))), rng(4)
     corners = draw.integers(0, 2, (24, found.domain.d)).astype(float)
     corners[:, [position for position, key in enumerate(SPACES[name]) if key in SLOW]] = 0
@@ -208,7 +267,9 @@ def test_no_setting_fails_or_warns(tmp_path, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_no_corner_fails_or_warns(tmp_path, name):
     found = problem(name, prepared(tmp_path, classes(rows=30)))
-    corners = np.array(list(itertools.product(*[[0.0] if key in SLOW else [0.0, 1.0] for key in SPACES[name]])))
+    corners = np.array(
+        list(itertools.product(*[[0.0] if key in SLOW else [0.0, 1.0] for key in SPACES[name]]))
+    )
     assert len(corners) == 2 ** (found.domain.d - 1)
     check_corners(found, corners)
 
@@ -232,11 +293,15 @@ def test_a_lack_of_convergence_is_silenced_here_and_nowhere_else(tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_query_has_one_value_whoever_asks(tmp_path, name):
-    """Neither the instance nor the generator of the noise nor the rest of a batch matters; nothing is added."""
+    """Neither the instance nor the generator of the noise nor the rest of a batch matters; nothing
+    is added.
+    """
     path, query = prepared(tmp_path), rng(5).random((3, len(SPACES[name])))
     query[:, [position for position, key in enumerate(SPACES[name]) if key in SLOW]] = 0
     evaluation = problem(name, path).evaluate(query, rng(1))
-    apart = [problem(name, path, seed=1).evaluate(row[None], rng(2)).true.y[0] for row in query[::-1]]
+    apart = [
+        problem(name, path, seed=1).evaluate(row[None], rng(2)).true.y[0] for row in query[::-1]
+    ]
     assert_array_equal(evaluation.true.y, apart[::-1])
     assert_array_equal(evaluation.seen.y, evaluation.true.y)
     assert_array_equal(evaluation.seconds, np.zeros(3))
@@ -246,7 +311,9 @@ def test_one_query_has_one_value_whoever_asks(tmp_path, name):
 # folds and features
 
 
-@pytest.mark.parametrize(("split", "theirs"), [("stratified", StratifiedKFold), ("contiguous", KFold)])
+@pytest.mark.parametrize(
+    ("split", "theirs"), [("stratified", StratifiedKFold), ("contiguous", KFold)]
+)
 def test_folds_are_those_of_scikit_learn_and_count_round(tmp_path, split, theirs):
     table, path = classes(), prepared(tmp_path)
     for fold, (train, test) in enumerate(theirs(5).split(table[:, :-1], table[:, -1])):
@@ -292,27 +359,45 @@ def test_wrong_options_are_named(tmp_path, wrong, message):
 
 def test_tables_that_do_not_fit_are_refused(tmp_path):
     table = classes()
-    with pytest.raises(ValueError, match=r"expected a target of 0 and 1, got \[0. 2.\] in .*toy.parquet"):
+    with pytest.raises(
+        ValueError, match=r"expected a target of 0 and 1, got \[0. 2.\] in .*toy.parquet"
+    ):
         problem("random_forest", prepared(tmp_path, table * [1, 1, 1, 2]))
-    with pytest.raises(ValueError, match="expected columns that vary for z-scored, got column 1 constant"):
+    with pytest.raises(
+        ValueError, match="expected columns that vary for z-scored, got column 1 constant"
+    ):
         problem("random_forest", prepared(tmp_path, table * [1, 0, 1, 1]), features="z-scored")
     ordered = table.copy()
     ordered[:, -1] = np.arange(60) < 12
-    with pytest.raises(ValueError, match=r"expected both classes outside fold 0 of .*: use a stratified split"):
+    with pytest.raises(
+        ValueError, match=r"expected both classes outside fold 0 of .*: use a stratified split"
+    ):
         problem("random_forest", prepared(tmp_path, ordered), split="contiguous")
-    with pytest.raises(ValueError, match=r"got x0 = nan in row 7 .* or `python -m workflow.fetch toy`"):
-        problem("random_forest", prepared(tmp_path, np.where(np.arange(240).reshape(60, 4) == 28, np.nan, table)))
+    with pytest.raises(
+        ValueError, match=r"got x0 = nan in row 7 .* or `python -m workflow.fetch toy`"
+    ):
+        problem(
+            "random_forest",
+            prepared(tmp_path, np.where(np.arange(240).reshape(60, 4) == 28, np.nan, table)),
+        )
     with pytest.raises(ValueError, match=r"cannot read it .* or `python -m workflow.fetch absent`"):
         problem("random_forest", tmp_path / "absent.parquet")
 
 
 def test_importing_it_is_cheap():
-    code = "import sys, problems.tuning; print(*{'pandas', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, problems.tuning; print(*{'pandas', 'sklearn', 'torch', 'workflow'} &"
+        " set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []
 
 
-@pytest.mark.skipif("NOREGRET_DATA" not in os.environ, reason="needs the real data: set NOREGRET_DATA to a mirror")
+@pytest.mark.skipif(
+    "NOREGRET_DATA" not in os.environ, reason="needs the real data: set NOREGRET_DATA to a mirror"
+)
 @pytest.mark.parametrize(
     ("data", "rows", "features", "share"),
     [("breast_cancer", 683, 9, 0.65), ("australian", 690, 14, 0.555), ("diabetes", 768, 8, 0.651)],
@@ -322,7 +407,9 @@ def test_the_real_tables(tmp_path, data, rows, features, share):
     from workflow.data import fetch
 
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "manifest.yaml").write_bytes((ROOT / "data" / "manifest.yaml").read_bytes())
+    (tmp_path / "data" / "manifest.yaml").write_bytes(
+        (ROOT / "data" / "manifest.yaml").read_bytes()
+    )
     path = fetch.prepare(data, root=tmp_path, substitutes=False)
     parts = [tuning.read_fold(path, 5, fold, "stratified", "raw") for fold in range(5)]
     assert sum(len(part.y_test) for part in parts) == rows

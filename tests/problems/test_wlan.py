@@ -1,4 +1,6 @@
-"""The wireless network: SINRs by hand and by loops, what every factor depends on, units, and ns-3 where it is installed."""
+"""The wireless network: SINRs by hand and by loops, what every factor depends on, units, and ns-3
+where it is installed.
+"""
 
 import math
 import os
@@ -16,12 +18,22 @@ from problems.topologies import TOPOLOGIES, Topology
 from workflow.data import simulators
 
 ROOT = Path(__file__).resolve().parents[2]
-OPTIONS = {"topology": "twelve", "interference": "neighbours", "scale": "linear", "backend": "closed-form", "bandwidth": 1,
-           "noise": 0.1}  # fmt: skip
+OPTIONS = {
+    "topology": "twelve",
+    "interference": "neighbours",
+    "scale": "linear",
+    "backend": "closed-form",
+    "bandwidth": 1,
+    "noise": 0.1,
+}
 ONE = Topology(((0.0, 0.0),), (((10.0, 0.0),),))
 TWO = Topology(((0.0, 0.0), (80.0, 0.0)), (((10.0, 0.0),), ((60.0, 0.0), (80.5, 0.0))))
 FAR = Topology(((0.0, 0.0), (103.0, 0.0)), (((10.0, 0.0),), ((93.0, 0.0),)))
-BOTH = [(name, interference) for name in ("twelve", "T6o", "C6o", "T12") for interference in wlan.INTERFERENCE]
+BOTH = [
+    (name, interference)
+    for name in ("twelve", "T6o", "C6o", "T12")
+    for interference in wlan.INTERFERENCE
+]
 
 
 def rng(seed=0):
@@ -45,17 +57,25 @@ def decibels(ratio):
 
 
 def obvious(topology, sent, interference):
-    """S of every user, one pair after the other, with the neighbours found by what they receive at 25 dBm."""
+    """S of every user, one pair after the other, with the neighbours found by what they receive at
+    25 dBm.
+    """
 
     def loss(a, b):
         return 46.6777 + 30 * math.log10(max(1, math.dist(a, b)))  # dB
 
     thermal, found = 1e3 * 1.3803e-23 * 290 * 20e6 * 10**0.7, []
     for i, group in enumerate(topology.users):
-        others = [k for k, place in enumerate(topology.nodes)
-                  if k != i and (interference == "all" or 25 - loss(place, topology.nodes[i]) >= -82)]  # fmt: skip
+        others = [
+            k
+            for k, place in enumerate(topology.nodes)
+            if k != i and (interference == "all" or 25 - loss(place, topology.nodes[i]) >= -82)
+        ]
         for user in group:
-            received = [power * 10 ** (-loss(place, user) / 10) for place, power in zip(topology.nodes, sent, strict=True)]
+            received = [
+                power * 10 ** (-loss(place, user) / 10)
+                for place, power in zip(topology.nodes, sent, strict=True)
+            ]
             found.append(received[i] / (thermal + sum(received[k] for k in others)))
     return np.array(found)
 
@@ -70,7 +90,9 @@ def test_constants():
 
 
 def test_one_node_and_one_user_by_hand():
-    """20 dBm less 46.6777 and 30 dB is -56.6777 dBm; 37.28829 dB above the noise; 3.728829/0.3010300 + 0.000269 bit/s/Hz."""
+    """20 dBm less 46.6777 and 30 dB is -56.6777 dBm; 37.28829 dB above the noise;
+    3.728829/0.3010300 + 0.000269 bit/s/Hz.
+    """
     made = wlan.network(ONE, interference="neighbours")
     sinr = made.sinr(np.array([[100.0]]))
     assert_allclose(decibels(sinr), [[37.28829]], atol=5e-6)
@@ -79,10 +101,12 @@ def test_one_node_and_one_user_by_hand():
 
 
 def test_two_nodes_by_hand():
-    """100 and 10 mW. At the first user 20 - 76.6777 dBm, and from 70 m 10 - 46.6777 - 55.3529 = -92.0306 dBm.
+    """100 and 10 mW. At the first user 20 - 76.6777 dBm, and from 70 m 10 - 46.6777 - 55.3529 =
+    -92.0306 dBm.
 
-    Noise and that are 4.0124e-10 + 6.2653e-10 mW, -89.8811 dBm: 33.2034 dB. The user half a metre from its node loses
-    46.6777 dB; from 80.5 m away come 20 - 46.6777 - 57.1739 = -83.8516 dBm, 4.1194e-9 mW, with the noise -83.4479 dBm.
+    Noise and that are 4.0124e-10 + 6.2653e-10 mW, -89.8811 dBm: 33.2034 dB. The user half a metre
+    from its node loses 46.6777 dB; from 80.5 m away come 20 - 46.6777 - 57.1739 = -83.8516 dBm,
+    4.1194e-9 mW, with the noise -83.4479 dBm.
     """
     for interference in wlan.INTERFERENCE:
         sinr = wlan.network(TWO, interference=interference).sinr(np.array([[100.0, 10.0]]))
@@ -92,9 +116,15 @@ def test_two_nodes_by_hand():
 def test_who_is_out_of_range_disturbs_only_where_all_do():
     sent = np.array([[100.0, 100.0]])
     alone = decibels(wlan.network(ONE, interference="all").sinr(sent[:, :1]))[0, 0]
-    assert_allclose(decibels(wlan.network(FAR, interference="neighbours").sinr(sent)), [[alone, alone]], rtol=1e-12)
+    assert_allclose(
+        decibels(wlan.network(FAR, interference="neighbours").sinr(sent)),
+        [[alone, alone]],
+        rtol=1e-12,
+    )
     # from 93 m come 20 - 46.6777 - 59.0545 = -85.7322 dBm, with the noise -85.1254 dBm
-    assert_allclose(decibels(wlan.network(FAR, interference="all").sinr(sent)), [[28.4477] * 2], atol=1e-3)
+    assert_allclose(
+        decibels(wlan.network(FAR, interference="all").sinr(sent)), [[28.4477] * 2], atol=1e-3
+    )
 
 
 @pytest.mark.parametrize(("name", "interference"), BOTH)
@@ -103,9 +133,18 @@ def test_it_agrees_with_the_obvious_way(name, interference):
     sent = wlan.powers(rng(1).random((5, len(made.heard))), scale="dBm")
     expected = np.array([obvious(TOPOLOGIES[name], one, interference) for one in sent.tolist()])
     assert_allclose(made.sinr(sent), expected, rtol=1e-12)
-    found = true(problem(topology=name, interference=interference, scale="dBm"), rng(1).random((5, len(made.heard))))
+    found = true(
+        problem(topology=name, interference=interference, scale="dBm"),
+        rng(1).random((5, len(made.heard))),
+    )
     sizes = [len(group) for group in TOPOLOGIES[name].users]
-    summed = np.stack([part.sum(axis=1) for part in np.split(np.log2(1 + expected), np.cumsum(sizes)[:-1], axis=1)], axis=1)
+    summed = np.stack(
+        [
+            part.sum(axis=1)
+            for part in np.split(np.log2(1 + expected), np.cumsum(sizes)[:-1], axis=1)
+        ],
+        axis=1,
+    )
     assert_allclose(found.factor_values, summed, rtol=1e-12)
     assert_allclose(found.y, summed.sum(axis=1), rtol=1e-12)
 
@@ -119,10 +158,19 @@ def test_mirrored_turned_and_moved_networks_are_the_same():
     places, users = TOPOLOGIES["twelve"].node_places, TOPOLOGIES["twelve"].user_places
     sent = wlan.powers(rng(3).random((4, 12)), scale="linear")
     expected = network().sinr(sent)
-    for change in (lambda p: p * [-1, 1], lambda p: p @ [[0.6, -0.8], [0.8, 0.6]], lambda p: p + np.array([31.0, -7.5])):
+    for change in (
+        lambda p: p * [-1, 1],
+        lambda p: p @ [[0.6, -0.8], [0.8, 0.6]],
+        lambda p: p + np.array([31.0, -7.5]),
+    ):
         groups = change(users).reshape(12, 3, 2).tolist()
-        other = Topology(tuple(map(tuple, change(places).tolist())), tuple(tuple(map(tuple, group)) for group in groups))
-        assert_allclose(wlan.network(other, interference="neighbours").sinr(sent), expected, rtol=1e-9)
+        other = Topology(
+            tuple(map(tuple, change(places).tolist())),
+            tuple(tuple(map(tuple, group)) for group in groups),
+        )
+        assert_allclose(
+            wlan.network(other, interference="neighbours").sinr(sent), expected, rtol=1e-9
+        )
 
 
 def test_a_user_gains_from_its_own_node_and_loses_by_others():
@@ -146,9 +194,13 @@ def test_a_factor_depends_on_its_variables_and_on_no_others(name, interference):
     assert len(decomposition) == d
     assert all(type(variable) is int for factor in decomposition for variable in factor)
     here = rng(5).random(d)
-    moved = np.where(np.eye(d, dtype=bool), rng(6).random(d), here)  # row j differs from `here` in variable j
-    changed = np.abs(true(found, moved).factor_values - true(found, here).factor_values) > 1e-12  # (d, n)
-    assert_array_equal(changed, [[variable in factor for factor in decomposition] for variable in range(d)])
+    # row j differs from `here` in variable j
+    moved = np.where(np.eye(d, dtype=bool), rng(6).random(d), here)
+    # (d, n)
+    changed = np.abs(true(found, moved).factor_values - true(found, here).factor_values) > 1e-12
+    assert_array_equal(
+        changed, [[variable in factor for factor in decomposition] for variable in range(d)]
+    )
 
 
 def test_sizes_of_the_factors():
@@ -161,7 +213,10 @@ def test_sizes_of_the_factors():
 def test_more_interference_is_less_capacity():
     query = rng(7).random((50, 12))
     assert (true(problem(), query).y > true(problem(interference="all"), query).y).all()
-    near, every = (true(problem(topology="K6o", interference=option), query[:, :6]).y for option in wlan.INTERFERENCE)
+    near, every = (
+        true(problem(topology="K6o", interference=option), query[:, :6]).y
+        for option in wlan.INTERFERENCE
+    )
     assert_allclose(near, every, rtol=1e-14)  # there all are in range of each other
 
 
@@ -181,10 +236,14 @@ def test_both_scales_reach_the_same_ends():
     ends = np.array([[0.0], [1.0]])
     for scale in wlan.SCALES:
         assert_allclose(wlan.powers(ends, scale=scale), [[10**0.1], [10**2.5]], rtol=1e-14)
-    assert_allclose(wlan.powers(np.array([0.5]), scale="linear"), [(10**0.1 + 10**2.5) / 2], rtol=1e-14)
+    assert_allclose(
+        wlan.powers(np.array([0.5]), scale="linear"), [(10**0.1 + 10**2.5) / 2], rtol=1e-14
+    )
     assert_allclose(wlan.powers(np.array([0.5]), scale="dBm"), [10**1.3], rtol=1e-14)
     for corner in rng(10).integers(0, 2, (5, 12)).astype(float):
-        assert_allclose(*(true(problem(scale=scale), corner).factor_values for scale in wlan.SCALES), rtol=1e-12)
+        assert_allclose(
+            *(true(problem(scale=scale), corner).factor_values for scale in wlan.SCALES), rtol=1e-12
+        )
 
 
 def test_bandwidth_is_a_unit():
@@ -199,8 +258,18 @@ def test_bandwidth_is_a_unit():
 
 def test_what_it_says_of_itself():
     found = problem()
-    assert (found.domain.d, found.best, found.best_at, found.best_kind, found.data) == (12, None, None, "best-seen", "none")
-    assert (found.display.label, found.display.sign, found.data_sha256) == ("negative capacity", -1, "")
+    assert (found.domain.d, found.best, found.best_at, found.best_kind, found.data) == (
+        12,
+        None,
+        None,
+        "best-seen",
+        "none",
+    )
+    assert (found.display.label, found.display.sign, found.data_sha256) == (
+        "negative capacity",
+        -1,
+        "",
+    )
 
 
 def test_noise_is_spread_over_the_factors_and_only_in_what_is_seen():
@@ -223,7 +292,10 @@ def test_many_queries_at_once_are_as_one_by_one_and_the_instance_does_not_matter
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"topology": "T1"}, "expected topology to be twelve or C6o or .* or T12, got 'T1': correct it in papers"),
+        (
+            {"topology": "T1"},
+            "expected topology to be twelve or C6o or .* or T12, got 'T1': correct it in papers",
+        ),
         ({"interference": "some"}, "expected interference to be neighbours or all, got 'some'"),
         ({"scale": "log"}, "expected scale to be linear or dBm, got 'log'"),
         ({"backend": "ns-3"}, "expected backend to be closed-form or ns3 or csma, got 'ns-3'"),
@@ -231,8 +303,14 @@ def test_many_queries_at_once_are_as_one_by_one_and_the_instance_does_not_matter
         ({"bandwidth": float("inf")}, "expected a finite bandwidth > 0, got inf"),
         ({"noise": -1.0}, "expected a standard deviation noise >= 0, got -1.0"),
         ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
-        ({"backend": "ns3"}, "expected a simulator for the backends ns3 and csma alone, got None for ns3"),
-        ({"simulator": Path("here")}, "alone, got here for closed-form: correct the line `simulator: ns3_wlan`"),
+        (
+            {"backend": "ns3"},
+            "expected a simulator for the backends ns3 and csma alone, got None for ns3",
+        ),
+        (
+            {"simulator": Path("here")},
+            "alone, got here for closed-form: correct the line `simulator: ns3_wlan`",
+        ),
     ],
 )
 def test_wrong_options_are_named(wrong, message):
@@ -241,8 +319,13 @@ def test_wrong_options_are_named(wrong, message):
 
 
 def test_importing_it_is_cheap():
-    code = "import sys, problems.wlan; print(*{'pandas', 'scipy', 'sklearn', 'torch', 'workflow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, problems.wlan; print(*{'pandas', 'scipy', 'sklearn', 'torch', 'workflow'} &"
+        " set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []
 
 
@@ -251,11 +334,16 @@ def test_importing_it_is_cheap():
 
 @pytest.fixture
 def pretended(tmp_path):
-    """pretended(words) -> a program that says its version and otherwise runs some words of the shell."""
+    """pretended(words) -> a program that says its version and otherwise runs some words of the
+    shell.
+    """
 
     def write(words):
         path = tmp_path / "ns3_wlan"
-        path.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo ns-0 && exit 0\ncat > {tmp_path}/given\n{words}\n')
+        path.write_text(
+            '#!/bin/sh\n[ "$1" = --version ] && echo ns-0 && exit 0\ncat >'
+            f" {tmp_path}/given\n{words}\n"
+        )
         path.chmod(0o755)
         return path
 
@@ -263,7 +351,10 @@ def pretended(tmp_path):
 
 
 def test_a_simulator_that_is_not_there_is_named_with_how_to_build_it(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"ns3_wlan, cannot run .*: build it by `python -m workflow.simulators ns3_wlan`"):
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"ns3_wlan, cannot run .*: build it by `python -m workflow.simulators ns3_wlan`",
+    ):
         problem(backend="ns3", simulator=tmp_path / "ns3_wlan")
 
 
@@ -278,7 +369,11 @@ def test_another_version_is_another_run(pretended):
 @pytest.mark.parametrize(
     ("words", "error", "message"),
     [
-        ("echo 'expected a power' >&2; exit 2", ChildProcessError, "expected status 0 .* got 2, which says expected a power"),
+        (
+            "echo 'expected a power' >&2; exit 2",
+            ChildProcessError,
+            "expected status 0 .* got 2, which says expected a power",
+        ),
         ("exit 3", ChildProcessError, "got 3, which says nothing"),
         ("echo 1 2 3", ArithmeticError, "expected 1 lines of 36 SINRs from .*, got '1 2 3"),
         ("seq -s ' ' 36; seq -s ' ' 36", ArithmeticError, "expected 1 lines of 36 SINRs"),
@@ -327,7 +422,12 @@ def ns3(tmp_path_factory):
     compiler = os.environ.get("CXX", "g++")
     if shutil.which(compiler) is None:
         pytest.skip(f"no C++ compiler {compiler}")
-    tried = subprocess.run([compiler, "-E", "-x", "c++", "-"], input="#include <ns3/version.h>", capture_output=True, text=True)
+    tried = subprocess.run(
+        [compiler, "-E", "-x", "c++", "-"],
+        input="#include <ns3/version.h>",
+        capture_output=True,
+        text=True,
+    )
     if tried.returncode:
         pytest.skip("no headers of ns-3 (Debian: libns3-dev)")
     output = tmp_path_factory.mktemp("simulators") / "ns3_wlan"
@@ -342,7 +442,9 @@ def test_ns3_says_its_version(ns3):
 @pytest.mark.parametrize(("name", "interference"), BOTH)
 def test_the_chain_of_ns3_gives_the_same_sinrs(ns3, name, interference):
     made = network(name, interference)
-    query = np.vstack([rng(17).random((3, len(made.heard))), np.zeros(len(made.heard)), np.ones(len(made.heard))])
+    query = np.vstack(
+        [rng(17).random((3, len(made.heard))), np.zeros(len(made.heard)), np.ones(len(made.heard))]
+    )
     sent = wlan.powers(query, scale="linear")
     found = wlan.simulated(ns3, "chain", made, sent, rng())
     assert_allclose(decibels(found), decibels(made.sinr(sent)), rtol=0, atol=1e-9)
@@ -356,7 +458,12 @@ def test_the_chain_of_ns3_gives_the_same_sinrs(ns3, name, interference):
 def test_the_chain_knows_a_user_within_a_metre_of_its_node(ns3):
     made = wlan.network(TWO, interference="all")
     sent = np.array([[100.0, 10.0]])
-    assert_allclose(decibels(wlan.simulated(ns3, "chain", made, sent, rng())), decibels(made.sinr(sent)), rtol=0, atol=1e-9)
+    assert_allclose(
+        decibels(wlan.simulated(ns3, "chain", made, sent, rng())),
+        decibels(made.sinr(sent)),
+        rtol=0,
+        atol=1e-9,
+    )
 
 
 @pytest.mark.parametrize("interference", wlan.INTERFERENCE)
@@ -379,7 +486,8 @@ def test_csma_is_decided_by_the_number_of_the_run(ns3):
     assert (first.true.factor_values != other.true.factor_values).any()
     made, sent = network(), wlan.powers(np.vstack([query, query]), scale="linear")
     both = wlan.simulated(ns3, "csma", made, sent, rng(21))
-    assert_allclose(made.capacities(both, 1)[:1], first.true.factor_values, rtol=1e-13)  # others in a call do not matter
+    # others in a call do not matter
+    assert_allclose(made.capacities(both, 1)[:1], first.true.factor_values, rtol=1e-13)
     assert (both[0] != both[1]).any()
 
 
@@ -397,9 +505,14 @@ def test_csma_avoids_most_interference(ns3):
 
 @pytest.mark.parametrize(
     ("given", "complaint"),
-    [("", "expected chain, csma or sniffer"), ("loud 1 1 1", "got loud"), ("chain 1 1", "expected the number of queries"),
-     ("chain 1 1 1 0 0 1 0 1 1 1 20", "expected a node from 0 to 0, got 1"), ("chain 1 1 1 0 0 1 0 0 1 1", "expected a power")],
-)  # fmt: skip
+    [
+        ("", "expected chain, csma or sniffer"),
+        ("loud 1 1 1", "got loud"),
+        ("chain 1 1", "expected the number of queries"),
+        ("chain 1 1 1 0 0 1 0 1 1 1 20", "expected a node from 0 to 0, got 1"),
+        ("chain 1 1 1 0 0 1 0 0 1 1", "expected a power"),
+    ],
+)
 def test_the_program_says_what_it_misses(ns3, given, complaint):
     done = subprocess.run([ns3], input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and complaint in done.stderr and done.stdout == ""

@@ -1,11 +1,13 @@
-"""A Slurm cluster of this one machine, for tests: munged, slurmctld and slurmd on loopback, with all their files in one folder.
+"""A Slurm cluster of this one machine, for tests: munged, slurmctld and slurmd on loopback, with
+all their files in one folder.
 
-    python tests/slurm/cluster.py start DIR     # then sbatch, squeue, snakemake --workflow-profile profiles/slurm
-    python tests/slurm/cluster.py stop DIR
+    python tests/slurm/cluster.py start DIR     # then sbatch, squeue, snakemake --workflow-profile
+    profiles/slurm python tests/slurm/cluster.py stop DIR
 
-Needs root. It stops only what it started. There are no cgroups and no accounting database: nothing enforces what a job asks for,
-and jobs are seen by squeue alone. The link /etc/slurm/slurm.conf exists while the cluster does, since inside a job the plugin
-removes SLURM_CONF, by which srun would find the file elsewhere.
+Needs root. It stops only what it started. There are no cgroups and no accounting database: nothing
+enforces what a job asks for, and jobs are seen by squeue alone. The link /etc/slurm/slurm.conf
+exists while the cluster does, since inside a job the plugin removes SLURM_CONF, by which srun would
+find the file elsewhere.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from pathlib import Path
 CONFIGURED = Path("/etc/slurm/slurm.conf")
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo")
 PACKAGES = ("slurm-wlm", "munge")
-SLOTS = 8  # cores that the machine says to have at least: jobs of the tests wait more than they compute
+SLOTS = (
+    8  # cores that the machine says to have at least: jobs of the tests wait more than they compute
+)
 MEMORY_MB = 32000  # likewise
 LIVING = ("PENDING", "RUNNING", "COMPLETING")
 PATIENCE = 30.0  # seconds until a daemon answers, or has ended
@@ -73,21 +77,34 @@ class Unavailable(RuntimeError):
 
 
 class Cluster:
-    """The daemons whose files lie in `folder`; what they are is written there, so that another process may stop them."""
+    """The daemons whose files lie in `folder`; what they are is written there, so that another
+    process may stop them.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.conf = self.folder / "slurm.conf"
 
     def start(self) -> None:
-        """Start munged, slurmctld and slurmd and wait until the node is idle. Raises Unavailable, with nothing left running."""
+        """Start munged, slurmctld and slurmd and wait until the node is idle.
+
+        Raises Unavailable, with nothing left running.
+        """
         prepare()
         for part in ("state", "spool", "log"):
             (self.folder / part).mkdir(parents=True, exist_ok=True)
         controller_port, node_port = free_ports(2)
         cpus, memory = size()
-        self.conf.write_text(CONF.format(folder=self.folder, host=host(), controller_port=controller_port,
-                                         node_port=node_port, cpus=cpus, memory=memory))  # fmt: skip
+        self.conf.write_text(
+            CONF.format(
+                folder=self.folder,
+                host=host(),
+                controller_port=controller_port,
+                node_port=node_port,
+                cpus=cpus,
+                memory=memory,
+            )
+        )
         self._key()
         self._link()
         try:
@@ -95,7 +112,10 @@ class Cluster:
             self._until((self.folder / "munge.socket").exists, "munged")
             self._spawn("slurmctld", "-D", "-f", str(self.conf))
             self._spawn("slurmd", "-D", "-f", str(self.conf))
-            self._until(lambda: "idle" in command("sinfo", "--noheader", "--format=%T"), "a node that is idle")
+            self._until(
+                lambda: "idle" in command("sinfo", "--noheader", "--format=%T"),
+                "a node that is idle",
+            )
         except BaseException:
             self.stop()
             raise
@@ -120,12 +140,20 @@ class Cluster:
         key.write_bytes(secrets.token_bytes(128))
 
     def _munge(self) -> list[str]:
-        places = {"key-file": "munge.key", "socket": "munge.socket", "pid-file": "munge.pid", "log-file": "log/munged.log",
-                  "seed-file": "munge.seed"}  # fmt: skip
+        places = {
+            "key-file": "munge.key",
+            "socket": "munge.socket",
+            "pid-file": "munge.pid",
+            "log-file": "log/munged.log",
+            "seed-file": "munge.seed",
+        }
         return [f"--{option}={self.folder / name}" for option, name in places.items()]
 
     def _link(self) -> None:
-        """Put the link in its place. Raises Unavailable if something is there, other than a link that leads nowhere."""
+        """Put the link in its place.
+
+        Raises Unavailable if something is there, other than a link that leads nowhere.
+        """
         CONFIGURED.parent.mkdir(parents=True, exist_ok=True)
         if CONFIGURED.is_symlink() and not CONFIGURED.exists():
             CONFIGURED.unlink()  # the cluster that it belonged to has gone with its folder
@@ -134,17 +162,22 @@ class Cluster:
         except FileExistsError:
             where = CONFIGURED.resolve()
             raise Unavailable(
-                f"{CONFIGURED} is there ({where}): it belongs to another cluster; if to one of ours that was killed, run "
-                f"`python tests/slurm/cluster.py stop {where.parent}`"
+                f"{CONFIGURED} is there ({where}): it belongs to another cluster; if to one of ours"
+                f" that was killed, run `python tests/slurm/cluster.py stop {where.parent}`"
             ) from None
 
     def _spawn(self, name: str, *arguments: str) -> None:
         """Start a daemon that survives this process, and write down its id."""
         with (self.folder / "log" / f"{name}.out").open("w") as out:
             daemon = subprocess.Popen(
-                [program(name), *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
-                env=alone(), cwd=self.folder,
-            )  # fmt: skip
+                [program(name), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+                env=alone(),
+                cwd=self.folder,
+            )
         (self.folder / f"{name}.started").write_text(f"{daemon.pid}\n")
 
     def _end(self, name: str) -> None:
@@ -161,12 +194,18 @@ class Cluster:
     def _until(self, is_so: Callable[[], bool], what: str) -> None:
         """Wait for what a daemon must do. Raises Unavailable with the end of all logs."""
         if not _wait(is_so, PATIENCE):
-            logs = "\n".join(path.read_text(errors="replace")[-1000:] for path in sorted((self.folder / "log").iterdir()))
+            logs = "\n".join(
+                path.read_text(errors="replace")[-1000:]
+                for path in sorted((self.folder / "log").iterdir())
+            )
             raise Unavailable(f"expected {what} within {PATIENCE:.0f} s, got none: {logs}")
 
 
 def prepare() -> None:
-    """Make sure that Slurm's programs are here; in a container they are installed. Raises Unavailable."""
+    """Make sure that Slurm's programs are here; in a container they are installed.
+
+    Raises Unavailable.
+    """
     if sys.platform != "linux" or os.geteuid() != 0:
         raise Unavailable("Slurm's daemons need Linux and root")
     if not (missing := [name for name in PROGRAMS if find(name) is None]):
@@ -198,14 +237,20 @@ def program(name: str) -> str:
 
 def alone(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """An environment without what would lead Slurm's programs to another cluster."""
-    return {name: value for name, value in environment.items() if not name.startswith(("SLURM_", "SBATCH_", "SRUN_"))}
+    return {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith(("SLURM_", "SBATCH_", "SRUN_"))
+    }
 
 
 def command(name: str, *arguments: str) -> str:
     """What one of Slurm's programs prints; "" where it fails or hears nothing."""
     try:
         call = [program(name), *arguments]
-        done = subprocess.run(call, capture_output=True, text=True, check=False, env=alone(), timeout=PATIENCE)
+        done = subprocess.run(
+            call, capture_output=True, text=True, check=False, env=alone(), timeout=PATIENCE
+        )
     except subprocess.TimeoutExpired:
         return ""
     return done.stdout if done.returncode == 0 else ""
@@ -213,7 +258,9 @@ def command(name: str, *arguments: str) -> str:
 
 def jobs(*states: str) -> dict[str, str]:
     """The state of every job that Slurm remembers, by its id, or of those in some states."""
-    rows = command("squeue", "--noheader", "--states", ",".join(states) or "all", "--format=%i %T").splitlines()
+    rows = command(
+        "squeue", "--noheader", "--states", ",".join(states) or "all", "--format=%i %T"
+    ).splitlines()
     return dict(row.split() for row in rows)
 
 
@@ -238,7 +285,9 @@ def processes(job: str) -> dict[int, str]:
 def command_line(pid: int) -> str:
     """How a process was started; "" if it has ended, also where nobody has waited for it."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        return (
+            Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        )
     except OSError:
         return ""
 
@@ -272,7 +321,9 @@ def _wait(is_so: Callable[[], bool], seconds: float) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python tests/slurm/cluster.py", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python tests/slurm/cluster.py", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("action", choices=["start", "stop"])
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()

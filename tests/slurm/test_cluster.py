@@ -1,4 +1,6 @@
-"""The cluster of the tests takes no other's place and ends nothing that it did not start; none of this needs Slurm."""
+"""The cluster of the tests takes no other's place and ends nothing that it did not start; none of
+this needs Slurm.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from tests.slurm.cluster import Cluster, Unavailable
 
 @pytest.fixture
 def one(tmp_path, monkeypatch):
-    """A cluster that was never started, on a machine whose slurm.conf is in a folder of this test."""
+    """A cluster that was never started,
+    on a machine whose slurm.conf is in a folder of this test.
+    """
     monkeypatch.setattr(cluster, "CONFIGURED", tmp_path / "etc" / "slurm.conf")
     found = Cluster(tmp_path / "cluster")
     found.folder.mkdir()

@@ -1,7 +1,9 @@
-"""The workflow through a real Slurm on this machine: every record is that of a local run, whatever is killed on the way.
+"""The workflow through a real Slurm on this machine: every record is that of a local run, whatever
+is killed on the way.
 
-Runs on the problem `held` wait inside an evaluation for as long as the checkout has a file `hold`, so that a test meets them at
-work, and every evaluation leaves a line in `evaluations`, so that it sees how often each was made.
+Runs on the problem `held` wait inside an evaluation for as long as the checkout has a file `hold`,
+so that a test meets them at work, and every evaluation leaves a line in `evaluations`, so that it
+sees how often each was made.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from tests.workflow import checkout
 from workflow.trace import record
 
 PROBLEM = '''
-"""The first table; every evaluation but the first, which is the initial design, waits while there is a file `hold`."""
+"""The first table; every evaluation but the first, which is the initial design,
+waits while there is a file `hold`.
+"""
 
 import itertools
 import os
@@ -35,7 +39,8 @@ from problems import tables
 
 
 def abalone(instance, *, data, noise, features, target):
-    problem, calls = tables.abalone(instance, data=data, noise=noise, features=features, target=target), itertools.count()
+    problem, calls = tables.abalone(instance, data=data, noise=noise, features=features,
+    target=target), itertools.count()
 
     def evaluate(query, rng):
         while next(calls) and Path("hold").exists():
@@ -51,26 +56,33 @@ paper: {key: mini, title: A tiny paper, venue: nowhere}
 scales: {smoke: {seeds: 3, budget: 30}, paper: {}}
 seeds: 3
 problems:
-  abalone: {is: tables.abalone, data: abalone, noise: 0.01, features: z-scored, target: unit-interval, budget: 120,
+  abalone: {is: tables.abalone, data: abalone, noise: 0.01, features: z-scored,
+    target: unit-interval, budget: 120,
             room: unlimited, init: {design: uniform, n: 1}}
-  held: {is: held.abalone, data: abalone, noise: 0.01, features: z-scored, target: unit-interval, budget: 120,
+  held: {is: held.abalone, data: abalone, noise: 0.01, features: z-scored, target: unit-interval,
+    budget: 120,
          room: 1, init: {design: uniform, n: 1}}
 algorithms:
-  GP-UCB: {is: gp_ucb.GPUCB, bandwidth: 5, lam: 1.0e-4, xi: 0.01, norm: 1, delta: 1/T, beta: theorem, posterior: distinct-arms}
+  GP-UCB: {is: gp_ucb.GPUCB, bandwidth: 5, lam: 1.0e-4, xi: 0.01, norm: 1, delta: 1/T,
+    beta: theorem, posterior: distinct-arms}
   uniform: {is: random_search.RandomSearch}
 runs: [{problems: [abalone]}, {problems: [held], algorithms: [uniform]}]
 figures:
-  - {id: regret, title: Regret, metric: cumulative_regret, curves: [GP-UCB, uniform], panels: [{problem: abalone, title: A}]}
+  - {id: regret, title: Regret, metric: cumulative_regret, curves: [GP-UCB, uniform],
+       panels: [{problem: abalone, title: A}]}
 claims:
   - {id: better, where: nowhere, says: GP-UCB beats uniform search,
-     check: {test: less, problems: [abalone], metric: cumulative_regret, left: [GP-UCB], right: [uniform]}}
+     check: {test: less, problems: [abalone], metric: cumulative_regret, left: [GP-UCB],
+     right: [uniform]}}
 """
-COSTS = "mini: {abalone: {GP-UCB: [1, 200], uniform: [1, 200]}, held: {uniform: [1000, 200]}}"  # so long that each has its job
+# so long that each has its job
+COSTS = "mini: {abalone: {GP-UCB: [1, 200], uniform: [1, 200]}, held: {uniform: [1000, 200]}}"
 SEEDS = (0, 1, 2)
 HELD = "results/smoke/mini/held/uniform"
 TWO = SEEDS[:2]
 MARKERS = [f"{HELD}/seeds-{seed}.json" for seed in TWO]
-QUICK = ("--slurm-init-seconds-before-status-checks", "7")  # about what a job takes here; a second look comes 17 s later
+# about what a job takes here; a second look comes 17 s later
+QUICK = "--slurm-init-seconds-before-status-checks", "7"
 PATIENCE = 240.0  # seconds: a loaded machine starts a job in half a minute
 
 
@@ -107,7 +119,9 @@ def begun(tmp_path_factory):
 @pytest.fixture(scope="session")
 def local(begun, tmp_path_factory):
     """The same, finished without Slurm: what every other checkout is compared with."""
-    copy = shutil.copytree(begun, tmp_path_factory.mktemp("local") / "checkout", copy_function=shutil.copy2)
+    copy = shutil.copytree(
+        begun, tmp_path_factory.mktemp("local") / "checkout", copy_function=shutil.copy2
+    )
     made = checkout.snakemake(copy)
     assert made.returncode == 0, made.stderr
     return copy
@@ -116,12 +130,16 @@ def local(begun, tmp_path_factory):
 @pytest.fixture
 def expected(local):
     """The hashes of the two records that most tests make."""
-    return {place: trace for place, trace in traces(local, HELD).items() if int(Path(place).stem) in TWO}
+    return {
+        place: trace for place, trace in traces(local, HELD).items() if int(Path(place).stem) in TWO
+    }
 
 
 @pytest.fixture
 def once(begun, local):
-    """The evaluations on `held` after which these two, and the initial designs, were each made once."""
+    """The evaluations on `held` after which these two, and the initial designs, were each made
+    once.
+    """
     return evaluations(begun) + (evaluations(local) - evaluations(begun)) * len(TWO) // len(SEEDS)
 
 
@@ -131,12 +149,25 @@ class Started:
     def __init__(self, copy: Path, *arguments: str) -> None:
         self.said = copy / "main.log"
         environment = cluster.alone(checkout.offline(copy))
-        command = [sys.executable, "-m", "snakemake", "--workflow-profile", "profiles/slurm", *QUICK, *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--workflow-profile",
+            "profiles/slurm",
+            *QUICK,
+            *arguments,
+        ]
         with self.said.open("w") as out:
             self.process = subprocess.Popen(
-                [*command, "--config", "scale=smoke"], cwd=copy, env=environment, stdout=out, stderr=out,
-                start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-            )  # fmt: skip
+                [*command, "--config", "scale=smoke"],
+                cwd=copy,
+                env=environment,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            )
 
     def wait(self) -> int:
         """Its exit status."""
@@ -190,20 +221,33 @@ def until(is_so, what: str) -> None:
 
 def at_work(copy: Path, seeds: tuple[int, ...]) -> None:
     """Wait until the runs of some seeds have begun."""
-    until(lambda: all((copy / HELD / f"{seed}.running").exists() for seed in seeds), f"leases in {copy / HELD}")
+    until(
+        lambda: all((copy / HELD / f"{seed}.running").exists() for seed in seeds),
+        f"leases in {copy / HELD}",
+    )
 
 
 def job_of(seed: int) -> str:
     """The id of the running job that makes one seed on `held`."""
-    rows = cluster.command("squeue", "--noheader", "--states=RUNNING", "--format=%i %k").splitlines()
+    rows = cluster.command(
+        "squeue", "--noheader", "--states=RUNNING", "--format=%i %k"
+    ).splitlines()
     (found,) = [row.split()[0] for row in rows if row.endswith(f"_held_uniform_{seed}")]
     return found
 
 
 def asked_for(seed: int, jobs: set[str]) -> list[str]:
-    """The memory that each of some jobs asked for, in their order, if it made one seed on `held`."""
-    rows = cluster.command("squeue", "--noheader", "--states=all", "--sort=i", "--format=%i %m %k").splitlines()
-    return [row.split()[1] for row in rows if row.endswith(f"_held_uniform_{seed}") and row.split()[0] in jobs]
+    """The memory that each of some jobs asked for, in their order,
+    if it made one seed on `held`.
+    """
+    rows = cluster.command(
+        "squeue", "--noheader", "--states=all", "--sort=i", "--format=%i %m %k"
+    ).splitlines()
+    return [
+        row.split()[1]
+        for row in rows
+        if row.endswith(f"_held_uniform_{seed}") and row.split()[0] in jobs
+    ]
 
 
 def traces(copy: Path, folder: str = "results") -> dict[str, str]:
@@ -246,10 +290,17 @@ def test_the_whole_workflow_survives_a_cancelled_and_a_killed_job(start, local, 
     assert (states.pop(cancelled), states.pop(killed)) == ("CANCELLED", "FAILED")
     assert set(states.values()) == {"COMPLETED"}
     jobs = {*states, cancelled, killed}
-    assert [asked_for(seed, jobs) for seed in SEEDS] == [["800M", "1600M"], ["800M", "1600M"], ["800M"]]
+    assert [asked_for(seed, jobs) for seed in SEEDS] == [
+        ["800M", "1600M"],
+        ["800M", "1600M"],
+        ["800M"],
+    ]
     for marker in (copy / "results").rglob("seeds-*.json"):
-        found, made_here = (json.loads((where / marker.relative_to(copy)).read_text()) for where in (copy, local))
-        assert made_here["snakemake_seconds"] == 0 < found["snakemake_seconds"]  # two Snakemakes for each job, on a node
+        found, made_here = (
+            json.loads((where / marker.relative_to(copy)).read_text()) for where in (copy, local)
+        )
+        # two Snakemakes for each job, on a node
+        assert made_here["snakemake_seconds"] == 0 < found["snakemake_seconds"]
     verdicts = Path("figures", "smoke", "mini", "verdicts.json")
     assert json.loads((copy / verdicts).read_text()) == json.loads((local / verdicts).read_text())
 
@@ -288,7 +339,9 @@ def test_ctrl_c_cancels_the_jobs_and_the_same_command_goes_on(start, copy, expec
     ended.process.send_signal(signal.SIGINT)
     assert ended.wait() != 0
     until(lambda: not cluster.jobs(*cluster.LIVING), "the end of its jobs")
-    assert [state for job, state in cluster.jobs().items() if job not in before] == ["CANCELLED"] * 2
+    assert [state for job, state in cluster.jobs().items() if job not in before] == [
+        "CANCELLED"
+    ] * 2
     assert traces(copy, HELD) == {}
 
     (copy / "hold").unlink()
@@ -302,7 +355,10 @@ def test_sigterm_lets_jobs_end_and_the_same_command_makes_the_rest(start, copy, 
     ended = start(copy, "--jobs", "1", *MARKERS)
     until(lambda: len(list((copy / HELD).glob("*.running"))) == 1, f"a run: {ended.said}")
     ended.process.send_signal(signal.SIGTERM)
-    until(lambda: "Will exit after finishing currently running jobs" in ended.text(), f"an answer: {ended.said}")
+    until(
+        lambda: "Will exit after finishing currently running jobs" in ended.text(),
+        f"an answer: {ended.said}",
+    )
     (copy / "hold").unlink()
     assert ended.wait() != 0
     (first,) = (copy / HELD).glob("*.parquet")

@@ -1,4 +1,6 @@
-"""A small copy of the repository with one tiny paper, for tests that run the workflow as a user would."""
+"""A small copy of the repository with one tiny paper, for tests that run the workflow as a user
+would.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,20 @@ paper: {key: mini, title: A tiny paper, venue: nowhere}
 scales: {smoke: {seeds: 2, budget: 30}, quick: {seeds: 2, budget: 60}, paper: {}}
 seeds: 2
 problems:
-  abalone: {is: tables.abalone, data: abalone, noise: 0.01, features: z-scored, target: unit-interval, budget: 120,
+  abalone: {is: tables.abalone, data: abalone, noise: 0.01, features: z-scored,
+    target: unit-interval, budget: 120,
             room: unlimited, init: {design: uniform, n: 1}}
 algorithms:
-  BKB: {is: bkb.BKB, bandwidth: 5, lam: 1.0e-4, xi: 0.01, norm: 1, delta: 1/T, qbar: 2, epsilon: 0.5, beta: theorem,
+  BKB: {is: bkb.BKB, bandwidth: 5, lam: 1.0e-4, xi: 0.01, norm: 1, delta: 1/T, qbar: 2,
+    epsilon: 0.5, beta: theorem,
         inclusion: per-pull}
-  GP-UCB: {is: gp_ucb.GPUCB, bandwidth: 5, lam: 1.0e-4, xi: 0.01, norm: 1, delta: 1/T, beta: theorem, posterior: distinct-arms}
+  GP-UCB: {is: gp_ucb.GPUCB, bandwidth: 5, lam: 1.0e-4, xi: 0.01, norm: 1, delta: 1/T,
+    beta: theorem, posterior: distinct-arms}
   uniform: {is: random_search.RandomSearch}
 runs: [{}]
 figures:
-  - {id: regret, title: Regret, metric: cumulative_regret, curves: [BKB, GP-UCB, uniform], panels: [{problem: abalone, title: A}]}
+  - {id: regret, title: Regret, metric: cumulative_regret, curves: [BKB, GP-UCB, uniform],
+       panels: [{problem: abalone, title: A}]}
 claims:
   - {id: better, where: nowhere, says: BKB beats uniform search,
      check: {test: less, metric: cumulative_regret, left: [BKB], right: [uniform]}}
@@ -47,19 +53,34 @@ def make(folder: Path) -> Path:
 def offline(copy: Path) -> dict[str, str]:
     """An environment in which every download fails at once and the copy's packages come first."""
     dead = "http://127.0.0.1:9"
-    proxies = {name: dead for kind in ("http", "https", "all") for name in (f"{kind}_proxy", f"{kind.upper()}_PROXY")}
+    proxies = {
+        name: dead
+        for kind in ("http", "https", "all")
+        for name in (f"{kind}_proxy", f"{kind.upper()}_PROXY")
+    }
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    kept = {name: value for name, value in os.environ.items() if name not in ("NOREGRET_DATA", "no_proxy", "NO_PROXY")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NOREGRET_DATA", "no_proxy", "NO_PROXY")
+    }
     return {**kept, **proxies, "PYTHONPATH": str(copy), "PATH": path}
 
 
 def run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """`python -m ARGUMENTS` in the copy."""
     return subprocess.run(
-        [sys.executable, "-m", *arguments], cwd=copy, env=offline(copy), capture_output=True, text=True, check=False
+        [sys.executable, "-m", *arguments],
+        cwd=copy,
+        env=offline(copy),
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
-def snakemake(copy: Path, *arguments: str, cores: int = 2, scale: str = "smoke") -> subprocess.CompletedProcess[str]:
+def snakemake(
+    copy: Path, *arguments: str, cores: int = 2, scale: str = "smoke"
+) -> subprocess.CompletedProcess[str]:
     """`snakemake ARGUMENTS` in the copy."""
     return run(copy, "snakemake", "--cores", str(cores), *arguments, "--config", f"scale={scale}")

@@ -1,4 +1,6 @@
-"""A toy paper with records of known curves, written as the runner writes them, for tests of the report."""
+"""A toy paper with records of known curves, written as the runner writes them, for tests of the
+report.
+"""
 
 from __future__ import annotations
 
@@ -22,21 +24,48 @@ Curve = Callable[[int], Mapping[str, Any]]
 
 
 def cell(
-    problem: str, algorithm: str, seeds: int, budget: int, *, scale: str = "paper", variant: str = "", reading: str = ""
+    problem: str,
+    algorithm: str,
+    seeds: int,
+    budget: int,
+    *,
+    scale: str = "paper",
+    variant: str = "",
+    reading: str = "",
 ) -> Cell:
     unknown = {"optimum": "best-seen"} if problem == "open" else {}
     return Cell(
-        paper="toy", scale=scale, problem=problem, algorithm=algorithm, seeds=tuple(range(seeds)), budget=budget,
-        problem_entry={"is": "tables.abalone", "data": "abalone", "budget": budget, "init": {"n": 1}, **unknown},
+        paper="toy",
+        scale=scale,
+        problem=problem,
+        algorithm=algorithm,
+        seeds=tuple(range(seeds)),
+        budget=budget,
+        problem_entry={
+            "is": "tables.abalone",
+            "data": "abalone",
+            "budget": budget,
+            "init": {"n": 1},
+            **unknown,
+        },
         algorithm_entry={"is": "random_search.RandomSearch", "qbar": 2, "beta": "theorem"},
-        algorithm_reading=reading, variant=variant,
-    )  # fmt: skip
+        algorithm_reading=reading,
+        variant=variant,
+    )
 
 
 class Toy:
     """Builds a Paper, its records below `root` and the Store that reads them."""
 
-    def __init__(self, root: Path, *, scale: str = "paper", data: str = "real", budget: int = 60, seeds: int = 10) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        scale: str = "paper",
+        data: str = "real",
+        budget: int = 60,
+        seeds: int = 10,
+    ) -> None:
         self.root, self.scale, self.data, self.budget, self.seeds = root, scale, data, budget, seeds
         self.cells: dict[tuple[str, str], Cell] = {}
         self.studies: dict[str, Study] = {}
@@ -45,21 +74,46 @@ class Toy:
             "paper": {"key": "toy2026", "title": "A toy", "venue": "nowhere"},
             "scales": {"paper": {}, "quick": {"variants": ["b-1"]}},
             "problems": {"p": {"is": "tables.abalone"}},
-            "algorithms": {name: {"is": "random_search.RandomSearch", "beta": "theorem"} for name in ("A", "B", "C", "uniform")},
+            "algorithms": {
+                name: {"is": "random_search.RandomSearch", "beta": "theorem"}
+                for name in ("A", "B", "C", "uniform")
+            },
             "variants": {"b-1": {"b": 1}, "b-2": {"b": 2}},
             "readings": {"code": {"says": "as the code", "algorithms": {"*": {"beta": "code"}}}},
-            "figures": [], "tables": [], "claims": [],
-        }  # fmt: skip
+            "figures": [],
+            "tables": [],
+            "claims": [],
+        }
         path = fetch.prepared_path("abalone", root=root, substitutes=scale != "paper")
         path.parent.mkdir(parents=True, exist_ok=True)
         header = {"name": "abalone", "data": data, "content_sha256": SHA}
-        pq.write_table(pa.table({"target": [0.0]}).replace_schema_metadata({record.KEY: json.dumps(header)}), path)
+        pq.write_table(
+            pa.table({"target": [0.0]}).replace_schema_metadata({record.KEY: json.dumps(header)}),
+            path,
+        )
 
-    def add(self, algorithm: str, true: Curve, *, problem: str = "p", seeds: int | None = None, budget: int | None = None,
-            variant: str = "", reading: str = "") -> Cell:  # fmt: skip
-        """Records whose columns `true(seed)` gives: at least `true`, the values of the arms pulled (the optimum is 1)."""
+    def add(
+        self,
+        algorithm: str,
+        true: Curve,
+        *,
+        problem: str = "p",
+        seeds: int | None = None,
+        budget: int | None = None,
+        variant: str = "",
+        reading: str = "",
+    ) -> Cell:
+        """Records whose columns `true(seed)` gives: at least `true`, the values of the arms pulled
+        (the optimum is 1).
+        """
         made = cell(
-            problem, algorithm, seeds or self.seeds, budget or self.budget, scale=self.scale, variant=variant, reading=reading
+            problem,
+            algorithm,
+            seeds or self.seeds,
+            budget or self.budget,
+            scale=self.scale,
+            variant=variant,
+            reading=reading,
         )
         self.cells[problem, made.curve] = made
         for seed in made.seeds:
@@ -68,24 +122,49 @@ class Toy:
 
     def write(self, made: Cell, number: int, columns: dict[str, Any], **changes: Any) -> Path:
         """One record; `changes` overwrite its header."""
-        values = np.broadcast_to(np.asarray(columns.pop("true"), dtype=float), (made.budget,)).copy()
+        values = np.broadcast_to(
+            np.asarray(columns.pop("true"), dtype=float), (made.budget,)
+        ).copy()
         index = np.arange(made.budget)
         none = np.zeros(made.budget)
-        full = {"evaluation": index, "batch": index, "query": index, "y": values, "true": values, "seconds": none,
-                "timing.ask": none + 1e-3, "timing.tell": none, **columns}  # fmt: skip
+        full = {
+            "evaluation": index,
+            "batch": index,
+            "query": index,
+            "y": values,
+            "true": values,
+            "seconds": none,
+            "timing.ask": none + 1e-3,
+            "timing.tell": none,
+            **columns,
+        }
         header = {
-            "paper": "toy", "scale": self.scale, "problem": made.problem_name, "curve": made.curve, "seed": number,
-            "status": "complete", "digest": with_data(made.digest, SHA), "best": 1.0, "data": self.data,
-            "recommendation": {"query": int(np.argmax(values)), "true": float(values[-1])}, **changes,
-        }  # fmt: skip
+            "paper": "toy",
+            "scale": self.scale,
+            "problem": made.problem_name,
+            "curve": made.curve,
+            "seed": number,
+            "status": "complete",
+            "digest": with_data(made.digest, SHA),
+            "best": 1.0,
+            "data": self.data,
+            "recommendation": {"query": int(np.argmax(values)), "true": float(values[-1])},
+            **changes,
+        }
         record.write(self.root / made.record(number), header, full)
         return self.root / made.record(number)
 
     def study(self, name: str, columns: Curve, *, seeds: int | None = None) -> Study:
         made = Study(
-            paper="toy", scale=self.scale, id=name, seeds=tuple(range(seeds or self.seeds)), problem="p", function="lemma3.run",
-            problem_entry={"is": "tables.abalone", "data": "abalone"}, parameters={"T": 10},
-        )  # fmt: skip
+            paper="toy",
+            scale=self.scale,
+            id=name,
+            seeds=tuple(range(seeds or self.seeds)),
+            problem="p",
+            function="lemma3.run",
+            problem_entry={"is": "tables.abalone", "data": "abalone"},
+            parameters={"T": 10},
+        )
         self.studies[name] = made
         for seed in made.seeds:
             header = {
@@ -95,20 +174,34 @@ class Toy:
                 "status": "complete",
                 "data": self.data,
             }
-            record.write(self.root / made.record(seed), header, {k: np.asarray(v, dtype=float) for k, v in columns(seed).items()})
+            record.write(
+                self.root / made.record(seed),
+                header,
+                {k: np.asarray(v, dtype=float) for k, v in columns(seed).items()},
+            )
         return made
 
     @property
     def paper(self) -> Paper:
         cells = tuple(self.cells.values())
-        return Paper("toy", self.scale, self.entry, cells, self.cells, self.studies, frozenset(self.elsewhere))
+        return Paper(
+            "toy",
+            self.scale,
+            self.entry,
+            cells,
+            self.cells,
+            self.studies,
+            frozenset(self.elsewhere),
+        )
 
     def store(self, **options: Any) -> Store:
         return Store(self.paper, self.root, **options)
 
 
 def noisy(level: float, spread: float = 0.01, key: int = 0) -> Curve:
-    """A value per seed, the same at every evaluation; over ten seeds its mean is `level` and its deviation `spread`."""
+    """A value per seed, the same at every evaluation; over ten seeds its mean is `level` and its
+    deviation `spread`.
+    """
     draws = np.random.default_rng(key).standard_normal(10)
     draws = (draws - draws.mean()) / draws.std(ddof=1)
     return lambda seed: {"true": level + spread * draws[seed]}

@@ -1,4 +1,6 @@
-"""A paper of ten thousand runs: planning, Snakemake and reports take seconds and a memory that does not grow with the runs."""
+"""A paper of ten thousand runs: planning, Snakemake and reports take seconds and a memory that does
+not grow with the runs.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +38,19 @@ def together(tmp_path_factory):
 
 def test_the_made_up_paper_has_ten_thousand_runs_in_as_many_jobs_or_in_few(apart, together):
     one, other = scale.planned(apart), scale.planned(together)
-    assert sum(len(cell.seeds) for cell in one.cells) == sum(len(cell.seeds) for cell in other.cells) == RUNS
+    assert (
+        sum(len(cell.seeds) for cell in one.cells)
+        == sum(len(cell.seeds) for cell in other.cells)
+        == RUNS
+    )
     assert len(one.jobs) == RUNS
     assert len(other.jobs) < RUNS / 50
 
 
 def test_what_the_rules_ask_for_ten_thousand_jobs_takes_seconds(apart):
-    """Rules ask for the cell, the design and the cost of every job, and figures for all their jobs."""
+    """Rules ask for the cell, the design and the cost of every job,
+    and figures for all their jobs.
+    """
     began = time.process_time()
     plan = scale.planned(apart)
     for job in plan.jobs.values():
@@ -52,8 +60,11 @@ def test_what_the_rules_ask_for_ten_thousand_jobs_takes_seconds(apart):
         assert job.digest and job.minutes > 0 and job.memory_mb > 0
     for line in plan.entry["figures"]:
         cells = {run.name for run in selection.figure_runs(plan, line["id"])}
-        assert len(plan.markers(selection.figure_runs(plan, line["id"]))) == scale.SEEDS * len(cells)
-    assert time.process_time() - began < 6  # measured: 1 to 2; with a search for each job it was minutes
+        assert len(plan.markers(selection.figure_runs(plan, line["id"]))) == scale.SEEDS * len(
+            cells
+        )
+    # measured: 1 to 2; with a search for each job it was minutes
+    assert time.process_time() - began < 6
 
 
 def test_planning_snakemake_and_a_rerun_of_ten_thousand_runs_keep_their_limits(together):
@@ -78,14 +89,17 @@ def test_only_so_much_is_kept_and_what_was_asked_for_first_goes_first(monkeypatc
     assert [get(key) for key in "abaca"] == [key * 10 for key in "abaca"]
     assert made == ["a", "b", "c"]  # a was asked for again before c came, so b went
     assert get("b") == "b" * 10 and made == ["a", "b", "c", "b"]
-    assert kept.get("large", lambda: "x" * 100) == "x" * 100  # more than may be kept, and nothing else then is
+    # more than may be kept, and nothing else then is
+    assert kept.get("large", lambda: "x" * 100) == "x" * 100
     get("a")
     assert made == ["a", "b", "c", "b", "a"]
 
 
 @pytest.fixture
 def reading(tmp_path, monkeypatch):
-    """reading(cells) -> a toy paper's store with three records of 5000 rows for each of so many cells, which keeps 1 MiB."""
+    """reading(cells) -> a toy paper's store with three records of 5000 rows for each of so many
+    cells, which keeps 1 MiB.
+    """
     monkeypatch.setattr("os.fsync", lambda handle: None)
     monkeypatch.setattr(reports, "KEPT", MIB)
 
@@ -110,7 +124,8 @@ def peak(task):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("problem", ["p", "open"])  # of the second the optimum is the best value of all runs
+# of the second the optimum is the best value of all runs
+@pytest.mark.parametrize("problem", ["p", "open"])
 def test_the_memory_of_a_report_does_not_grow_with_the_runs(reading, problem):
     peaks = []
     for cells in (8, 32):
@@ -119,7 +134,10 @@ def test_the_memory_of_a_report_does_not_grow_with_the_runs(reading, problem):
         def report(paper=paper, store=store):
             store.check(paper.cells)
             for cell in paper.cells:
-                ends = store.remembered((cell.name, "end"), lambda cell=cell: store.values(cell, "cumulative_regret")[:, -1])
+                ends = store.remembered(
+                    (cell.name, "end"),
+                    lambda cell=cell: store.values(cell, "cumulative_regret")[:, -1],
+                )
                 assert ends.shape == (3,)
                 assert store.data(cell) == "real"
 

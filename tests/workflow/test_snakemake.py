@@ -31,7 +31,9 @@ def planned(copy):
     found = checkout.snakemake(copy, "-n", "--quiet", "host")
     assert found.returncode == 0, found.stderr
     text = found.stdout + found.stderr
-    return {line.split("curve=")[1].split(",")[0] for line in text.splitlines() if "curve=" in line}, "Nothing to be done" in text
+    return {
+        line.split("curve=")[1].split(",")[0] for line in text.splitlines() if "curve=" in line
+    }, "Nothing to be done" in text
 
 
 def edit(path, old, new):
@@ -55,7 +57,9 @@ def test_a_second_run_does_nothing(copy):
 
 
 def test_a_comment_reruns_nothing(copy):
-    edit(copy / "algorithms" / "bkb.py", "class BKB(Optimizer):", "# a remark\nclass BKB(Optimizer):")
+    edit(
+        copy / "algorithms" / "bkb.py", "class BKB(Optimizer):", "# a remark\nclass BKB(Optimizer):"
+    )
     edit(copy / "algorithms" / "parts" / "linalg.py", '"""Factorisations', '"""Some factorisations')
     assert planned(copy) == (set(), True)
 
@@ -84,7 +88,9 @@ def test_a_parameter_reruns_its_runs_only_and_keeps_the_old_record(copy):
 def test_one_core_and_two_give_identical_traces(finished, tmp_path):
     other = checkout.make(tmp_path)
     assert checkout.snakemake(other, cores=1).returncode == 0
-    for path in sorted((finished / "results" / "smoke" / "mini" / "abalone").rglob("[0-9].parquet")):
+    for path in sorted(
+        (finished / "results" / "smoke" / "mini" / "abalone").rglob("[0-9].parquet")
+    ):
         twin = other / path.relative_to(finished)
         assert record.read(twin).header["trace_sha256"] == record.read(path).header["trace_sha256"]
 
@@ -110,7 +116,9 @@ def test_a_bad_record_is_refused_by_name_also_without_the_workflow_state(copy, h
 
 
 def test_finished_records_survive_an_interrupted_job(copy):
-    """Snakemake forgets the marker of a job that was killed; the records that it had made are kept."""
+    """Snakemake forgets the marker of a job that was killed;
+    the records that it had made are kept.
+    """
     folder = copy / "results" / "smoke" / "mini" / "abalone" / "BKB"
     (folder / "seeds-0-1.json").unlink()
     (folder / "1.parquet").unlink()
@@ -122,7 +130,11 @@ def test_finished_records_survive_an_interrupted_job(copy):
 
 
 def test_claims_by_readings_wait_for_the_runs_under_them(copy):
-    edit(copy / "papers" / "mini.yaml", "runs: [{}]", "runs: [{}, {algorithms: [BKB], readings: [wide]}]")
+    edit(
+        copy / "papers" / "mini.yaml",
+        "runs: [{}]",
+        "runs: [{}, {algorithms: [BKB], readings: [wide]}]",
+    )
     edit(
         copy / "papers" / "mini.yaml",
         "figures:",
@@ -132,12 +144,18 @@ def test_claims_by_readings_wait_for_the_runs_under_them(copy):
     assert made.returncode == 0, made.stderr
     drawn = copy / "figures" / "smoke" / "mini"
     (row,) = json.loads((drawn / "sensitivity.json").read_text())["rows"]
-    assert (row["id"], list(row["readings"]), row["readings"]["wide"]["seeds"]) == ("better", ["wide"], 2)
+    assert (row["id"], list(row["readings"]), row["readings"]["wide"]["seeds"]) == (
+        "better",
+        ["wide"],
+        2,
+    )
     assert "a wider kernel" in (drawn / "sensitivity.md").read_text()
 
 
 def test_site_report_and_figures_may_come_in_any_order(copy):
-    """The committed report's site is no output of the workflow, and a picture that is lost is drawn again for the report."""
+    """The committed report's site is no output of the workflow, and a picture that is lost is drawn
+    again for the report.
+    """
     drawn = copy / "figures" / "smoke" / "mini"
     shutil.copytree(drawn, copy / "figures" / "reference" / "mini")
     (copy / "papers" / "findings.yaml").write_text("[]\n")
@@ -146,7 +164,9 @@ def test_site_report_and_figures_may_come_in_any_order(copy):
     assert checkout.run(copy, "workflow.site").returncode == 0
     first = checkout.snakemake(copy, "report")
     assert first.returncode == 0, first.stderr
-    assert (copy / "report" / "reference" / "index.html").exists() and (copy / "report" / "smoke" / "index.html").exists()
+    assert (copy / "report" / "reference" / "index.html").exists() and (
+        copy / "report" / "smoke" / "index.html"
+    ).exists()
     assert (drawn / "regret.png").exists()
     (drawn / "regret.png").unlink()
     assert checkout.snakemake(copy, "report").returncode == 0

@@ -11,7 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass(frozen=True)
 class Answer:
-    """A body, and what goes wrong: `sends` bytes and then a dropped connection, or a pause after each of small pieces."""
+    """A body, and what goes wrong: `sends` bytes and then a dropped connection, or a pause after
+    each of small pieces.
+    """
 
     body: bytes = b""
     status: int = 200
@@ -20,7 +22,9 @@ class Answer:
     ranges: bool = False  # honours Range, and If-Range by the ETag
     heeds_if_range: bool = True
     refuses: int = 0  # the status for a request with a Range
-    says: str = ""  # status 206 with this Content-Range and the whole body, for a request with a Range
+    says: str = (
+        ""  # status 206 with this Content-Range and the whole body, for a request with a Range
+    )
     sends: int | None = None
     pause: float = 0.0
 
@@ -42,7 +46,9 @@ class Answer:
 
 
 class Server:
-    """Serves `routes`: path -> answers, of which the last one repeats. Keeps count: `hits`, `sent` bytes, `asked` headers."""
+    """Serves `routes`: path -> answers, of which the last one repeats. Keeps count: `hits`, `sent`
+    bytes, `asked` headers.
+    """
 
     def __init__(self) -> None:
         self.routes: dict[str, list[Answer]] = {}
@@ -62,7 +68,9 @@ class Server:
         self.http.daemon_threads = True
         self.http.block_on_close = False
         self.url = f"http://127.0.0.1:{self.http.server_port}"
-        threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         answers = self.routes.get(handler.path, [Answer(status=404)])

@@ -1,4 +1,6 @@
-"""Delimited text: rows of a raw file -> float64 columns, the last one called `target`; and the tables that stand in."""
+"""Delimited text: rows of a raw file -> float64 columns, the last one called `target`; and the
+tables that stand in.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,27 @@ Array = NDArray[np.float64]
 
 
 def parse(dataset: Dataset, raw: Path) -> Prepared:
-    """The table in a verified raw file. Raises DataUnavailable if its content is not the manifest's."""
+    """The table in a verified raw file.
+
+    Raises DataUnavailable if its content is not the manifest's.
+    """
     names = list(dataset.columns)
-    rows = [line.split(dataset.separator) for line in raw.read_bytes().decode("ascii").splitlines() if line]
+    rows = [
+        line.split(dataset.separator)
+        for line in raw.read_bytes().decode("ascii").splitlines()
+        if line
+    ]
     complete = [dict(zip(names, row, strict=True)) for row in rows if dataset.missing not in row]
     kept = [(name, dataset.codes.get(name, {})) for name in [*dataset.features, dataset.target]]
-    values = np.array([[float(codes.get(row[name], row[name])) for name, codes in kept] for row in complete])
+    values = np.array(
+        [[float(codes.get(row[name], row[name])) for name, codes in kept] for row in complete]
+    )
     table = _prepared(values, dataset.features, source="")
     if table.content_sha256 != dataset.content_sha256:
         raise DataUnavailable(
-            f"{dataset.name}: expected {dataset.rows} rows with content_sha256 {dataset.content_sha256}, got "
-            f"{len(values)} rows with {table.content_sha256} from a verified file: manifest and parser disagree"
+            f"{dataset.name}: expected {dataset.rows} rows with content_sha256"
+            f" {dataset.content_sha256}, got {len(values)} rows with {table.content_sha256} from a"
+            " verified file: manifest and parser disagree"
         )
     return table
 
@@ -50,7 +62,9 @@ def _prepared(values: Array, features: Mapping[str, str], source: str) -> Prepar
 
 
 def content_sha256(table: pa.Table) -> str:
-    """The content of a prepared table as its header states it; another one where a value or a name was changed."""
+    """The content of a prepared table as its header states it; another one where a value or a name
+    was changed.
+    """
     values = np.column_stack([column.to_numpy() for column in table.columns])
     return _content_sha256(values, dict.fromkeys(table.column_names[:-1], ""))
 
@@ -58,36 +72,51 @@ def content_sha256(table: pa.Table) -> str:
 def _content_sha256(values: Array, features: Mapping[str, str]) -> str:
     """sha256 of "feature,...,feature,target", a newline, and the rows as little-endian float64."""
     head = ",".join([*features, "target"]) + "\n"
-    return hashlib.sha256(head.encode() + np.ascontiguousarray(values, dtype="<f8").tobytes()).hexdigest()
+    return hashlib.sha256(
+        head.encode() + np.ascontiguousarray(values, dtype="<f8").tobytes()
+    ).hexdigest()
 
 
 def _regression(dataset: Dataset) -> Prepared:
     """Features as in _features; the target is log-normal, cut off at both ends, in steps."""
     features, score = _features(dataset)
     shape = dataset.substitute.shape
-    target = shape["step"] * np.rint(shape["centre"] * np.exp(shape["spread"] * score) / shape["step"])
+    target = shape["step"] * np.rint(
+        shape["centre"] * np.exp(shape["spread"] * score) / shape["step"]
+    )
     return _synthetic(features, np.clip(target, shape["low"], shape["high"]))
 
 
 def _classification(dataset: Dataset) -> Prepared:
     """Features as in _features; class 1 is the given share with the highest scores."""
     features, score = _features(dataset)
-    return _synthetic(features, (score > np.quantile(score, 1 - dataset.substitute.shape["share"])).astype(np.float64))
+    return _synthetic(
+        features,
+        (score > np.quantile(score, 1 - dataset.substitute.shape["share"])).astype(np.float64),
+    )
 
 
 def _features(dataset: Dataset) -> tuple[Array, Array]:
-    """Correlated features (n, d) of three hidden factors, and a smooth, noisy, standardised score (n,) of these."""
+    """Correlated features (n, d) of three hidden factors, and a smooth, noisy, standardised score
+    (n,) of these.
+    """
     n, d = dataset.rows, len(dataset.features)
     rng = seeds.rng(0, "substitute", dataset.name)
     hidden, mixing = rng.standard_normal((n, 3)), rng.standard_normal((3, d))
     features = np.tanh(hidden @ mixing / 2) + 0.2 * rng.standard_normal((n, d))  # (n, d)
-    score = hidden[:, 0] + np.sin(2 * hidden[:, 1]) + 0.5 * hidden[:, 0] * hidden[:, 2] + 0.5 * rng.standard_normal(n)
+    score = (
+        hidden[:, 0]
+        + np.sin(2 * hidden[:, 1])
+        + 0.5 * hidden[:, 0] * hidden[:, 2]
+        + 0.5 * rng.standard_normal(n)
+    )
     return features, (score - score.mean()) / score.std()
 
 
 def _synthetic(features: Array, target: Array) -> Prepared:
     names = {f"x{column}": "" for column in range(features.shape[1])}
-    values: Array = np.column_stack([features, target]).round(6)  # six digits are the same on every machine
+    # six digits are the same on every machine
+    values: Array = np.column_stack([features, target]).round(6)
     return _prepared(values, names, "generated by workflow.fetch")
 
 
@@ -96,7 +125,9 @@ def _shipped_breast_cancer(_: Dataset) -> Prepared:
 
     bunch = load_breast_cancer()
     names = {name.replace(" ", "_"): "" for name in bunch.feature_names}
-    return _prepared(np.column_stack([bunch.data, 1 - bunch.target]), names, "scikit-learn load_breast_cancer")
+    return _prepared(
+        np.column_stack([bunch.data, 1 - bunch.target]), names, "scikit-learn load_breast_cancer"
+    )
 
 
 def _shipped_diabetes(_: Dataset) -> Prepared:

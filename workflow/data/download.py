@@ -1,4 +1,6 @@
-"""Downloads: a http(s) URL is streamed to a file, resumed where it broke off, verified, and only then moved into place."""
+"""Downloads: a http(s) URL is streamed to a file, resumed where it broke off, verified, and only
+then moved into place.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,14 @@ from pathlib import Path
 from workflow.data.partial import Part, Rejected, bound, part_of, say, verify
 
 WAITS = (0.3, 0.6)  # seconds before the second and third attempt in a row that brought nothing new
-CONNECT = 2.5  # seconds for name look-up and connection: without a network the substitute must come soon
+CONNECT = (
+    2.5  # seconds for name look-up and connection: without a network the substitute must come soon
+)
 TIMEOUT = 20.0  # seconds of silence
-RATE, WINDOW = 1000.0, 30.0  # fewer bytes per second than this, over so many seconds, and a transfer is given up
-PAUSE, STEP, LONGEST = 5.0, 0.05, 60.0  # progress: not within 5 s of the last line; then after 5 % or a minute
+# fewer bytes per second than this, over so many seconds, and a transfer is given up
+RATE, WINDOW = 1000.0, 30.0
+# progress: not within 5 s of the last line; then after 5 % or a minute
+PAUSE, STEP, LONGEST = 5.0, 0.05, 60.0
 CHUNK = 1 << 16
 
 
@@ -34,7 +40,8 @@ class Discontinued(Rejected):
 
 
 def download(url: str, target: Path, accepted: Mapping[str, int]) -> None:
-    """Bring the file behind a http(s) URL to `target`; raises Rejected, or DataUnavailable where it cannot be written.
+    """Bring the file behind a http(s) URL to `target`; raises Rejected, or DataUnavailable where it
+    cannot be written.
 
     `accepted` maps the sha256 of each version that will do to its size (0: not known).
     """
@@ -47,7 +54,9 @@ def download(url: str, target: Path, accepted: Mapping[str, int]) -> None:
 
 
 def _brought(target: Path, accepted: Mapping[str, int]) -> bool:
-    """Whether the file is there already: another process may have brought it while this one waited."""
+    """Whether the file is there already:
+    another process may have brought it while this one waited.
+    """
     try:
         verify(target, accepted)
     except Rejected:
@@ -56,7 +65,9 @@ def _brought(target: Path, accepted: Mapping[str, int]) -> bool:
 
 
 def _complete(url: str, part: Part, accepted: Mapping[str, int]) -> None:
-    """Fill the part until it is the file; one that was put together and is wrong is asked for once more, from zero."""
+    """Fill the part until it is the file; one that was put together and is wrong is asked for once
+    more, from zero.
+    """
     _receive(url, part, accepted)
     mixed = part.mixed
     try:
@@ -70,7 +81,9 @@ def _complete(url: str, part: Part, accepted: Mapping[str, int]) -> None:
 
 
 def _receive(url: str, part: Part, accepted: Mapping[str, int]) -> None:
-    """Ask for what is missing until all has arrived; only attempts in a row that bring nothing new are counted."""
+    """Ask for what is missing until all has arrived; only attempts in a row that bring nothing new
+    are counted.
+    """
     best, idle = part.held(url), 0
     while not 0 < max(accepted.values()) <= part.size:
         try:
@@ -88,9 +101,15 @@ def _receive(url: str, part: Part, accepted: Mapping[str, int]) -> None:
 
 
 def _append(url: str, part: Part, accepted: Mapping[str, int]) -> None:
-    """Ask once for what is missing and append what comes. Raises Rejected if that is not all of it."""
+    """Ask once for what is missing and append what comes.
+
+    Raises Rejected if that is not all of it.
+    """
     held = part.held(url)
-    say(f"downloading {_size(max(accepted.values()))} from {url}" + (f", from byte {held} on" if held else ""))
+    say(
+        f"downloading {_size(max(accepted.values()))} from {url}"
+        + (f", from byte {held} on" if held else "")
+    )
     with _answer(url, held, str(part.note.get("validator", ""))) as response:
         announced = _agree(response, url, part, held)
         progress = _Progress(part.size, announced or max(accepted.values()))
@@ -98,7 +117,10 @@ def _append(url: str, part: Part, accepted: Mapping[str, int]) -> None:
             part.append(chunk)
             if part.size > bound(accepted):
                 part.restart()
-                raise Rejected(f"expected {max(accepted.values()) or 'fewer'} bytes, got more than {bound(accepted)}")
+                raise Rejected(
+                    f"expected {max(accepted.values()) or 'fewer'} bytes, got more than"
+                    f" {bound(accepted)}"
+                )
             progress.tell(part.size)
     if part.size < (expected := announced or min(accepted.values())):
         raise Rejected(f"truncated: expected {expected} bytes, got {part.size}", transient=True)
@@ -108,12 +130,16 @@ def _append(url: str, part: Part, accepted: Mapping[str, int]) -> None:
 
 @contextmanager
 def _answer(url: str, held: int, validator: str) -> Iterator[http.client.HTTPResponse]:
-    """The answer to a request for the bytes from `held` on; every failure of the network becomes Rejected."""
+    """The answer to a request for the bytes from `held` on; every failure of the network becomes
+    Rejected.
+    """
     headers = {"User-Agent": "noregret (replication of published experiments)"}
     if held:
         headers |= {"Range": f"bytes={held}-"} | ({"If-Range": validator} if validator else {})
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT) as response:
+        with urllib.request.urlopen(
+            urllib.request.Request(url, headers=headers), timeout=TIMEOUT
+        ) as response:
             yield response
     except urllib.error.HTTPError as error:
         if error.code == 416 and held:
@@ -125,13 +151,21 @@ def _answer(url: str, held: int, validator: str) -> Iterator[http.client.HTTPRes
 
 
 def _agree(response: http.client.HTTPResponse, url: str, part: Part, held: int) -> int:
-    """Make the part fit an answer, continued or from zero; returns the size of the whole file, 0 if not announced."""
+    """Make the part fit an answer, continued or from zero; returns the size of the whole file, 0 if
+    not announced.
+    """
     validator = _validator(response)
     if response.status == 206:
         total = _continued(response, held)
-        if not total or part.note.get("size") not in (0, total) or validator not in ("", part.note.get("validator")):
+        if (
+            not total
+            or part.note.get("size") not in (0, total)
+            or validator not in ("", part.note.get("validator"))
+        ):
             got = response.headers.get("Content-Range", "no Content-Range")
-            raise Discontinued(f"expected the same file from byte {held} on, got {got}; starting over")
+            raise Discontinued(
+                f"expected the same file from byte {held} on, got {got}; starting over"
+            )
         part.mixed = True
         return total
     if response.status != 200:
@@ -163,7 +197,10 @@ def _chunks(response: http.client.HTTPResponse) -> Iterator[bytes]:
         arrived, seconds = arrived + len(chunk), time.monotonic() - since
         if seconds >= WINDOW:
             if arrived < RATE * seconds:
-                raise Rejected(f"too slow: expected at least {RATE:g} bytes a second, got {arrived} in {seconds:.1f} s")
+                raise Rejected(
+                    f"too slow: expected at least {RATE:g} bytes a second, got {arrived} in"
+                    f" {seconds:.1f} s"
+                )
             since, arrived = time.monotonic(), 0
 
 
@@ -191,7 +228,10 @@ class _Progress:
         line = f"{arrived / 1e6:.1f} MB at {rate / 1e6:.1f} MB/s"
         if self.total:
             left = (self.total - arrived) / rate
-            line = f"{arrived / self.total:4.0%} of {self.total / 1e6:.1f} MB, {line}, {left:.0f} s left"
+            line = (
+                f"{arrived / self.total:4.0%} of {self.total / 1e6:.1f} MB, {line}, {left:.0f} s"
+                " left"
+            )
         say(line)
         self.spoke, self.said = now, arrived
 
@@ -203,12 +243,18 @@ def _closed(url: str) -> str:
         port = address.port or (443 if address.scheme == "https" else 80)
     except ValueError as error:
         return f"not a URL: {error}"
-    return "" if address.scheme in urllib.request.getproxies() else _unreachable(address.hostname or "", port)
+    return (
+        ""
+        if address.scheme in urllib.request.getproxies()
+        else _unreachable(address.hostname or "", port)
+    )
 
 
 @cache
 def _unreachable(host: str, port: int) -> str:
-    """Why no connection to a host can be had, "" if one can; found out once per process and within CONNECT seconds."""
+    """Why no connection to a host can be had, "" if one can; found out once per process and within
+    CONNECT seconds.
+    """
     answer: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def knock() -> None:
@@ -224,7 +270,9 @@ def _unreachable(host: str, port: int) -> str:
             time.sleep(wait)
         return answer.put(reason)
 
-    threading.Thread(target=knock, daemon=True).start()  # a name look-up knows no time limit of its own
+    threading.Thread(
+        target=knock, daemon=True
+    ).start()  # a name look-up knows no time limit of its own
     try:
         return answer.get(timeout=CONNECT)
     except queue.Empty:

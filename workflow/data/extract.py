@@ -1,4 +1,6 @@
-"""Raw files out of streams and archives: never more than is accepted, and nothing else than the one that is wanted."""
+"""Raw files out of streams and archives: never more than is accepted, and nothing else than the one
+that is wanted.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError)
 
 
 def unpack(archive: Path, member: str, target: Path, accepted: Mapping[str, int]) -> None:
-    """Copy one plain file out of a zip or tar archive. Raises Rejected if it is not there or not the accepted one.
+    """Copy one plain file out of a zip or tar archive. Raises Rejected if it is not there or not
+    the accepted one.
 
     Nothing else of the archive is written, and no link in it is followed.
     """
@@ -48,13 +51,18 @@ def copy(file: IO[bytes], target: Path, accepted: Mapping[str, int]) -> None:
             found.update(chunk)
             size += len(chunk)
             if size > bound(accepted):
-                raise Rejected(f"expected {max(accepted.values()) or 'fewer'} bytes, got more than {bound(accepted)}")
+                raise Rejected(
+                    f"expected {max(accepted.values()) or 'fewer'} bytes, got more than"
+                    f" {bound(accepted)}"
+                )
             written.write(chunk)
         check(found.hexdigest(), size, accepted)
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """A stream piece by piece; what cannot be read is the source's fault, not that of the folder written to."""
+    """A stream piece by piece; what cannot be read is the source's fault, not that of the folder
+    written to.
+    """
     try:
         while chunk := file.read(CHUNK):
             yield chunk

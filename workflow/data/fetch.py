@@ -1,8 +1,10 @@
-"""Data: a verified raw file, the mirror NOREGRET_DATA or a canonical URL -> data/prepared/<name>.parquet.
+"""Data: a verified raw file, the mirror NOREGRET_DATA or a canonical URL ->
+data/prepared/<name>.parquet.
 
-data/manifest.yaml says what every file must be. A table that cannot be had is an error with directions, or, where
-substitutes are allowed, a labelled substitute in data/prepared/or-substitute/. NOREGRET_SUBSTITUTES=preferred: no server
-is asked, and what is not on this machine is substituted.
+data/manifest.yaml says what every file must be. A table that cannot be had is an error with
+directions, or, where substitutes are allowed, a labelled substitute in
+data/prepared/or-substitute/. NOREGRET_SUBSTITUTES=preferred: no server is asked, and what is not on
+this machine is substituted.
 """
 
 from __future__ import annotations
@@ -32,38 +34,50 @@ from workflow.data.partial import Rejected, check, file_sha256, say, writing
 from workflow.data.places import DataUnavailable, Prepared, downloads_allowed, prepared_path
 from workflow.trace.record import KEY, atomic
 
-FORMATS = {
-    "delimited": "workflow.data.delimited",
-    "nasbench101": "workflow.data.nasbench",
-}  # each has parse, substitute, content_sha256
+# each has parse, substitute, content_sha256
+FORMATS = {"delimited": "workflow.data.delimited", "nasbench101": "workflow.data.nasbench"}
 AGAIN = "remove it and run the workflow again, which fetches it anew"
 Found = tuple[Path, str]  # a verified raw file and its source
 
 
 def prepare(name: str, *, root: Path, substitutes: bool) -> Path:
-    """Write the prepared table of a data set below root/data and return its path. Raises DataUnavailable."""
+    """Write the prepared table of a data set below root/data and return its path.
+
+    Raises DataUnavailable.
+    """
     target = prepared_path(name, root=root, substitutes=substitutes)
     _prepare(name, target, root=root, substitutes=substitutes)
     return target
 
 
 def provenance(path: Path) -> dict[str, str | dict[str, str]]:
-    """What a prepared file says about itself: name, data, content_sha256, source, licence, citation, features."""
+    """What a prepared file says about itself: name, data, content_sha256, source, licence,
+    citation, features.
+    """
     try:
         metadata = pq.read_schema(path).metadata or {}
         header: dict[str, str | dict[str, str]] = json.loads(metadata.get(KEY, b"{}"))
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DataUnavailable(f"{path}: expected a prepared table, cannot read it ({error}): fetch it again") from None
+        raise DataUnavailable(
+            f"{path}: expected a prepared table, cannot read it ({error}): fetch it again"
+        ) from None
     if not {"name", "data", "content_sha256"} <= set(header):
-        raise DataUnavailable(f"{path}: expected a table prepared by workflow.fetch, got a foreign parquet file")
+        raise DataUnavailable(
+            f"{path}: expected a table prepared by workflow.fetch, got a foreign parquet file"
+        )
     return header
 
 
 def check_table(path: Path, *, root: Path) -> None:
-    """Compare the values of a prepared table with what its header states. Raises DataUnavailable with directions."""
+    """Compare the values of a prepared table with what its header states.
+
+    Raises DataUnavailable with directions.
+    """
     name = str(provenance(path)["name"])
     if name not in (known := read_manifest(root)):
-        raise DataUnavailable(f"{path}: expected a data set of data/manifest.yaml, got {name!r}: {AGAIN}")
+        raise DataUnavailable(
+            f"{path}: expected a data set of data/manifest.yaml, got {name!r}: {AGAIN}"
+        )
     _check_content(path, known[name])
 
 
@@ -73,19 +87,27 @@ def _check_content(path: Path, dataset: Dataset) -> None:
     try:
         found = content_sha256(pq.read_table(path, page_checksum_verification=True))
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
-        raise DataUnavailable(f"{path}: expected a prepared table, cannot read it ({error}): {AGAIN}") from None
+        raise DataUnavailable(
+            f"{path}: expected a prepared table, cannot read it ({error}): {AGAIN}"
+        ) from None
     if found != stated:
-        raise DataUnavailable(f"{path}: expected content_sha256 {stated} as it says, got {found}: it was changed; {AGAIN}")
+        raise DataUnavailable(
+            f"{path}: expected content_sha256 {stated} as it says, got {found}: it was changed;"
+            f" {AGAIN}"
+        )
 
 
 def _prepare(name: str, target: Path, *, root: Path, substitutes: bool) -> None:
     known = read_manifest(root)
     if name not in known:
-        raise DataUnavailable(f"expected a data set of data/manifest.yaml ({', '.join(known)}), got {name!r}")
+        raise DataUnavailable(
+            f"expected a data set of data/manifest.yaml ({', '.join(known)}), got {name!r}"
+        )
     dataset = known[name]
     if dataset.format not in FORMATS:
         raise DataUnavailable(
-            f"{name}: expected a format among {', '.join(FORMATS)}, got {dataset.format!r}: correct the manifest"
+            f"{name}: expected a format among {', '.join(FORMATS)}, got {dataset.format!r}: correct"
+            " the manifest"
         )
     real = prepared_path(name, root=root, substitutes=False)
     if substitutes and _is_real(real, dataset):
@@ -100,7 +122,9 @@ def _prepare(name: str, target: Path, *, root: Path, substitutes: bool) -> None:
 
 
 def _is_real(path: Path, dataset: Dataset) -> bool:
-    """Whether the real table was prepared before and is whole, with the content that the manifest states; if not, says so."""
+    """Whether the real table was prepared before and is whole, with the content that the manifest
+    states; if not, says so.
+    """
     if not path.exists():
         return False
     try:
@@ -109,37 +133,67 @@ def _is_real(path: Path, dataset: Dataset) -> bool:
     except DataUnavailable as error:
         say(f"{dataset.name}: {path} is not used: {error}")
         return False
-    wanted = {"name": dataset.name, "data": "real", "content_sha256": dataset.content_sha256 or header.get("content_sha256")}
+    wanted = {
+        "name": dataset.name,
+        "data": "real",
+        "content_sha256": dataset.content_sha256 or header.get("content_sha256"),
+    }
     if other := [key for key, value in wanted.items() if header.get(key) != value]:
-        say(f"{dataset.name}: {path} is not used: expected {other[0]} {wanted[other[0]]}, got {header.get(other[0])}")
+        say(
+            f"{dataset.name}: {path} is not used: expected {other[0]} {wanted[other[0]]}, got"
+            f" {header.get(other[0])}"
+        )
     return not other
 
 
 def _parsed(dataset: Dataset, raw: Path, source: str) -> Prepared:
-    """The table in a verified raw file. Raises DataUnavailable if its content is not what the manifest expects."""
+    """The table in a verified raw file.
+
+    Raises DataUnavailable if its content is not what the manifest expects.
+    """
     prepared: Prepared = importlib.import_module(FORMATS[dataset.format]).parse(dataset, raw)
     return replace(prepared, source=source, data="real")
 
 
 def _without_file(dataset: Dataset, root: Path, tried: list[str], substitutes: bool) -> Prepared:
-    """What scikit-learn ships or a maker makes. Raises DataUnavailable where substitutes are refused."""
-    if not substitutes and not dataset.content_sha256:  # nothing made here could turn out to be the real table
+    """What scikit-learn ships or a maker makes.
+
+    Raises DataUnavailable where substitutes are refused.
+    """
+    if (
+        not substitutes and not dataset.content_sha256
+    ):  # nothing made here could turn out to be the real table
         raise DataUnavailable(_directions(dataset, root, tried))
     wanted = dataset.calibration
-    found = _find(dataset.name, wanted, {wanted.sha256: wanted.bytes}, (), root, []) if wanted else None
-    made: Prepared = importlib.import_module(FORMATS[dataset.format]).substitute(dataset, found[0] if found else None)
+    found = (
+        _find(dataset.name, wanted, {wanted.sha256: wanted.bytes}, (), root, []) if wanted else None
+    )
+    made: Prepared = importlib.import_module(FORMATS[dataset.format]).substitute(
+        dataset, found[0] if found else None
+    )
     if made.content_sha256 == dataset.content_sha256:
         return made
     if not substitutes:
         raise DataUnavailable(_directions(dataset, root, tried))
-    label = made.data if made.data.startswith("substitute: ") else f"substitute: {dataset.substitute.says}"
+    label = (
+        made.data
+        if made.data.startswith("substitute: ")
+        else f"substitute: {dataset.substitute.says}"
+    )
     return replace(made, data=label)
 
 
 def _find(
-    name: str, wanted: File, accepted: Mapping[str, int], sources: tuple[Source, ...], root: Path, tried: list[str]
+    name: str,
+    wanted: File,
+    accepted: Mapping[str, int],
+    sources: tuple[Source, ...],
+    root: Path,
+    tried: list[str],
 ) -> Found | None:
-    """The verified file, now in data/raw, and its source; None if nobody has it, and why in `tried`."""
+    """The verified file, now in data/raw, and its source; None if nobody has it, and why in
+    `tried`.
+    """
     path = root / "data" / "raw" / wanted.path
     for where, source, bring in _doors(path, wanted, accepted, sources):
         try:
@@ -159,7 +213,9 @@ def _find(
 def _doors(
     path: Path, wanted: File, accepted: Mapping[str, int], sources: tuple[Source, ...]
 ) -> Iterator[tuple[str, str, Callable[[], None]]]:
-    """Where a file may be, in order: for people, for the provenance (empty: already kept), how to bring it to `path`."""
+    """Where a file may be, in order: for people, for the provenance (empty: already kept), how to
+    bring it to `path`.
+    """
     yield str(path), "", partial(_raw, path, accepted)
     mirror = os.environ.get("NOREGRET_DATA", "")
     label = f"NOREGRET_DATA={mirror}, {wanted.path}" if mirror else "NOREGRET_DATA"
@@ -191,7 +247,9 @@ def _from_mirror(mirror: str, wanted: File, path: Path, accepted: Mapping[str, i
         return download(f"{mirror.rstrip('/')}/{wanted.path}", path, accepted)
     if scheme not in ("", "file"):
         raise Rejected(f"expected a directory or a http, https or file URL, got {scheme}://")
-    folder = Path(urllib.request.url2pathname(urllib.parse.urlsplit(mirror).path) if scheme else mirror).expanduser()
+    folder = Path(
+        urllib.request.url2pathname(urllib.parse.urlsplit(mirror).path) if scheme else mirror
+    ).expanduser()
     if not folder.is_dir():
         raise Rejected("no such directory")
     try:
@@ -235,7 +293,11 @@ def _source_file(path: Path) -> Path:
 def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:
     path = dataset.mirror.path
     part = root / "data" / "raw" / f"{path}.part"
-    kept = [f"{part} keeps the {part.stat().st_size} bytes that came: another try goes on there."] if part.exists() else []
+    kept = (
+        [f"{part} keeps the {part.stat().st_size} bytes that came: another try goes on there."]
+        if part.exists()
+        else []
+    )
     return "\n".join(
         [
             f"{dataset.name}: no verified copy of {path} could be had. Tried:",
@@ -244,10 +306,16 @@ def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:
             *kept,
             f"To supply it, set NOREGRET_DATA to a directory (or URL of one) that contains {path},",
             f"or put the file at data/raw/{path}.",
-            "Without it, the smoke and quick scales run on a labelled substitute; NOREGRET_SUBSTITUTES=allowed does so at "
-            "paper scale, and its claims about values stay undecided.",
+            (
+                "Without it, the smoke and quick scales run on a labelled substitute;"
+                " NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values"
+                " stay undecided."
+            ),
             "NOREGRET_SUBSTITUTES=preferred does so at every scale and downloads nothing.",
-            f"`python -m workflow.fetch {dataset.name} --substitutes allowed` makes that substitute now.",
+            (
+                f"`python -m workflow.fetch {dataset.name} --substitutes allowed` makes that"
+                " substitute now."
+            ),
         ]
     )
 
@@ -270,16 +338,23 @@ def _write(prepared: Prepared, dataset: Dataset, path: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prepare the named data sets of the checkout in the current directory; 1 if one of them cannot be had."""
+    """Prepare the named data sets of the checkout in the current directory; 1 if one of them cannot
+    be had.
+    """
     parser = argparse.ArgumentParser(prog="python -m workflow.fetch", description=__doc__)
     parser.add_argument("names", nargs="+", metavar="NAME", help="data sets of data/manifest.yaml")
     parser.add_argument(
         "--substitutes",
         choices=["allowed", "refused"],
         default="refused",
-        help="what to do where a table cannot be had (default: %(default)s); allowed, it goes to data/prepared/or-substitute/",
+        help=(
+            "what to do where a table cannot be had (default: %(default)s); allowed, it goes to"
+            " data/prepared/or-substitute/"
+        ),
     )
-    parser.add_argument("-o", metavar="PATH", type=Path, help="where the table goes (one NAME only)")
+    parser.add_argument(
+        "-o", metavar="PATH", type=Path, help="where the table goes (one NAME only)"
+    )
     options = parser.parse_args(arguments)
     if options.o and len(options.names) > 1:
         parser.error(f"-o takes one NAME, got {len(options.names)}")

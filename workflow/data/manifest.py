@@ -1,4 +1,6 @@
-"""data/manifest.yaml: what every data set is, where it can be had, and what stands in where it cannot."""
+"""data/manifest.yaml: what every data set is, where it can be had, and what stands in where it
+cannot.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,12 @@ import yaml
 
 from workflow.data.places import DataUnavailable
 
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, but every process of a run reads the names
-PLACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")  # below data/raw: no .., no root
-DELIMITED = ("rows", "separator", "columns", "target", "content_sha256")  # what a table of delimited text must state
+# the same, but every process of a run reads the names
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# below data/raw: no .., no root
+PLACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+# what a table of delimited text must state
+DELIMITED = "rows", "separator", "columns", "target", "content_sha256"
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,9 @@ class File:
 
 @dataclass(frozen=True)
 class Source:
-    """A canonical URL of the raw file, or of the archive whose `member` it is; bytes 0 where the size is not known."""
+    """A canonical URL of the raw file, or of the archive whose `member` it is; bytes 0 where the
+    size is not known.
+    """
 
     url: str
     sha256: str
@@ -50,7 +57,9 @@ class Substitute:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One entry of the manifest, whose head explains the fields; from `rows` on only delimited text has them."""
+    """One entry of the manifest, whose head explains the fields; from `rows` on only delimited text
+    has them.
+    """
 
     name: str
     title: str
@@ -74,17 +83,26 @@ class Dataset:
     @property
     def features(self) -> dict[str, str]:
         """Name and unit of the features, in the order of the raw file."""
-        return {name: unit for name, unit in self.columns.items() if name not in (self.target, *self.ignored)}
+        return {
+            name: unit
+            for name, unit in self.columns.items()
+            if name not in (self.target, *self.ignored)
+        }
 
     @property
     def accepted(self) -> dict[str, int]:
-        """sha256 and size of every version of the raw file; they differ in a last newline, never in content."""
+        """sha256 and size of every version of the raw file; they differ in a last newline, never in
+        content.
+        """
         direct = {source.sha256: source.bytes for source in self.sources if not source.member}
         return {self.mirror.sha256: self.mirror.bytes, **direct}
 
 
 def read_manifest(root: Path) -> dict[str, Dataset]:
-    """The data sets of root/data/manifest.yaml by name. Raises DataUnavailable if it is missing or an entry is wrong."""
+    """The data sets of root/data/manifest.yaml by name.
+
+    Raises DataUnavailable if it is missing or an entry is wrong.
+    """
     found = {}
     for name, entry in _entries(root).items():
         try:
@@ -93,8 +111,14 @@ def read_manifest(root: Path) -> dict[str, Dataset]:
             found[name] = _dataset(name, entry)
             if complaint := _misplaced(found[name]):
                 raise ValueError(complaint)
-        except (TypeError, KeyError, ValueError) as error:  # nested fields that are lacking or foreign
-            raise DataUnavailable(f"{root / 'data' / 'manifest.yaml'}: {name}: {error}: correct the entry") from None
+        except (
+            TypeError,
+            KeyError,
+            ValueError,
+        ) as error:  # nested fields that are lacking or foreign
+            raise DataUnavailable(
+                f"{root / 'data' / 'manifest.yaml'}: {name}: {error}: correct the entry"
+            ) from None
     return found
 
 
@@ -110,20 +134,29 @@ def _entries(root: Path) -> dict[Any, Any]:
     try:
         entries = yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)
     except OSError as error:
-        raise DataUnavailable(f"{path}: no manifest ({error.strerror}): run from the repository root") from None
+        raise DataUnavailable(
+            f"{path}: no manifest ({error.strerror}): run from the repository root"
+        ) from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise DataUnavailable(f"{path} is no valid YAML: {error or 'nested too deep'}: get it again") from None
+        raise DataUnavailable(
+            f"{path} is no valid YAML: {error or 'nested too deep'}: get it again"
+        ) from None
     if not isinstance(entries, dict):
-        raise DataUnavailable(f"{path}: expected entries by the name of a data set, got {entries!r:.80}: get it again")
+        raise DataUnavailable(
+            f"{path}: expected entries by the name of a data set, got {entries!r:.80}: get it again"
+        )
     return entries
 
 
 def _misplaced(dataset: Dataset) -> str:
-    """What is wrong with the places that an entry names, "" if nothing is: files lie below data/raw, sources are on the web."""
+    """What is wrong with the places that an entry names, "" if nothing is: files lie below
+    data/raw, sources are on the web.
+    """
     for file in filter(None, (dataset.mirror, dataset.calibration)):
         if not PLACE.fullmatch(str(file.path)) or not isinstance(file.bytes, int):
             return (
-                f"expected a file as folder/name (letters, digits, -, _ and .) and its bytes, got {file.path!r}, {file.bytes!r}"
+                "expected a file as folder/name (letters, digits, -, _ and .) and its bytes, got"
+                f" {file.path!r}, {file.bytes!r}"
             )
     for source in dataset.sources:
         if not str(source.url).startswith(("https://", "http://")):
@@ -141,10 +174,14 @@ def _complaint(name: object, entry: object) -> str:
         return f"expected fields, got {entry!r:.80}"
     known = [one.name for one in fields(Dataset) if one.name != "name"]
     required = [
-        one.name for one in fields(Dataset) if one.name in known and one.default is MISSING and one.default_factory is MISSING
+        one.name
+        for one in fields(Dataset)
+        if one.name in known and one.default is MISSING and one.default_factory is MISSING
     ]
     delimited = entry.get("format", "delimited") == "delimited"
-    if lacking := [one for one in [*required, *(DELIMITED if delimited else ())] if one not in entry]:
+    if lacking := [
+        one for one in [*required, *(DELIMITED if delimited else ())] if one not in entry
+    ]:
         return f"expected the fields {', '.join(lacking)}, got none"
     if foreign := [one for one in entry if one not in known]:
         return f"expected fields among {', '.join(known)}, got {', '.join(foreign)}"

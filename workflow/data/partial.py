@@ -1,6 +1,8 @@
-"""A raw file on its way: what is accepted, and the part that has arrived so far, locked, beside its future place.
+"""A raw file on its way: what is accepted, and the part that has arrived so far, locked, beside its
+future place.
 
-NAME.part holds the bytes and NAME.part.json says whose they are, so that another call, or process, can go on from there.
+NAME.part holds the bytes and NAME.part.json says whose they are, so that another call, or process,
+can go on from there.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ LARGEST = 1 << 32  # bytes of a file whose size nobody states
 
 
 class Rejected(Exception):
-    """What one source gave instead of the file; `transient` if asking again may help, `usual` if it is no news."""
+    """What one source gave instead of the file; `transient` if asking again may help, `usual` if it
+    is no news.
+    """
 
     def __init__(self, reason: str, *, transient: bool = False, usual: bool = False) -> None:
         super().__init__(reason)
@@ -40,15 +44,21 @@ def verify(path: Path, accepted: Mapping[str, int]) -> None:
 
 
 def check(found: str, size: int, accepted: Mapping[str, int]) -> None:
-    """Compare checksum and size with what is accepted; raises Rejected, transient where bytes are missing."""
+    """Compare checksum and size with what is accepted; raises Rejected, transient where bytes are
+    missing.
+    """
     if found not in accepted:
-        expected = " or ".join(f"sha256 {sha256} ({known or 'unknown'} bytes)" for sha256, known in accepted.items())
+        expected = " or ".join(
+            f"sha256 {sha256} ({known or 'unknown'} bytes)" for sha256, known in accepted.items()
+        )
         missing = size < min(accepted.values())
         raise Rejected(f"expected {expected}, got sha256 {found} ({size} bytes)", transient=missing)
 
 
 def bound(accepted: Mapping[str, int]) -> int:
-    """Bytes after which a source is known to give something else; some more than are accepted, so that it can be named."""
+    """Bytes after which a source is known to give something else; some more than are accepted, so
+    that it can be named.
+    """
     return SLACK + (LARGEST if 0 in accepted.values() else max(accepted.values()))
 
 
@@ -68,13 +78,15 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DataUnavailable(
-            f"{path}: cannot be written ({error.strerror}): expected a folder with room that we may write to; "
-            "change its permissions or run in another checkout"
+            f"{path}: cannot be written ({error.strerror}): expected a folder with room that we may"
+            " write to; change its permissions or run in another checkout"
         ) from None
 
 
 class Part:
-    """What has arrived of a target, and a note of the URL, its version (`validator`) and its size."""
+    """What has arrived of a target, and a note of the URL,
+    its version (`validator`) and its size.
+    """
 
     def __init__(self, target: Path, file: IO[bytes]) -> None:
         self.target, self.path, self._file = target, _beside(target, ".part"), file
@@ -106,7 +118,9 @@ class Part:
                 chunk = chunk[self._file.write(chunk) :]
 
     def verify(self, accepted: Mapping[str, int]) -> None:
-        """Raises Rejected if this is not the file, and forgets the bytes: they would never become right."""
+        """Raises Rejected if this is not the file, and forgets the bytes: they would never become
+        right.
+        """
         try:
             verify(self.path, accepted)
         except Rejected:
@@ -114,11 +128,15 @@ class Part:
             raise
 
     def move(self, target: Path) -> None:
-        """Put the file in its place. Whenever this is cut off, the note or the file in its place is there."""
+        """Put the file in its place.
+
+        Whenever this is cut off, the note or the file in its place is there.
+        """
         with writing(target):
             os.fsync(self._file.fileno())
             self.path.replace(target)
-            self._note.unlink(missing_ok=True)  # left behind, it describes a part of no bytes, which is begun anew
+            # left behind, it describes a part of no bytes, which is begun anew
+            self._note.unlink(missing_ok=True)
 
     def tidy(self) -> None:
         """Leave nothing beside the target unless bytes are worth keeping."""
@@ -130,7 +148,9 @@ class Part:
 
 @contextmanager
 def part_of(target: Path) -> Iterator[Part]:
-    """The part of a target, for this process alone; one that another process is filling is waited for."""
+    """The part of a target, for this process alone; one that another process is filling is waited
+    for.
+    """
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         file = _locked(_beside(target, ".part"))
@@ -145,7 +165,8 @@ def part_of(target: Path) -> Iterator[Part]:
 def _locked(path: Path) -> IO[bytes]:
     """The file at `path`, open for appending, with its lock; whoever has to wait says so."""
     while True:
-        file = path.open("a+b", buffering=0)  # closing must not write again what could not be written
+        # closing must not write again what could not be written
+        file = path.open("a+b", buffering=0)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,4 +1,5 @@
-"""What a raw file becomes, whatever its format: a table with provenance, real or a labelled substitute, and its place.
+"""What a raw file becomes, whatever its format: a table with provenance, real or a labelled
+substitute, and its place.
 
 Snakemake's rules ask for that place in every process, so this imports no numerical library.
 """
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
 
 
 class DataUnavailable(RuntimeError):
-    """A data set that cannot be had, read or written; says what was tried or found, and what to do."""
+    """A data set that cannot be had, read or written; says what was tried or found,
+    and what to do.
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The table of a data set and where it came from; `content_sha256` is that of the values, whichever file held them.
+    """The table of a data set and where it came from; `content_sha256` is that of the values,
+    whichever file held them.
 
     `data` is "real" or "substitute: ..."; `features` names what the columns mean, with units.
     """
@@ -35,7 +39,8 @@ class Prepared:
 
 
 def prepared_path(name: str, *, root: Path, substitutes: bool) -> Path:
-    """Where the prepared table lies: what may be a substitute never takes the place of the real one.
+    """Where the prepared table lies: what may be a substitute never takes the place of the real
+    one.
 
     The place depends on no file, so that every job of a run, and its report, name the same one.
     """
@@ -44,12 +49,17 @@ def prepared_path(name: str, *, root: Path, substitutes: bool) -> Path:
 
 def superseded(name: str, *, root: Path) -> bool:
     """Whether there is a real table, and what may be a substitute is not a copy of it."""
-    real, other = (prepared_path(name, root=root, substitutes=substitutes) for substitutes in (False, True))
+    real, other = (
+        prepared_path(name, root=root, substitutes=substitutes) for substitutes in (False, True)
+    )
     return real.exists() and other.exists() and not filecmp.cmp(real, other, shallow=False)
 
 
 def substitutes_allowed(scale: str) -> bool:
-    """Whether a run may use substitutes: at paper scale only if NOREGRET_SUBSTITUTES says so. Raises DataUnavailable."""
+    """Whether a run may use substitutes: at paper scale only if NOREGRET_SUBSTITUTES says so.
+
+    Raises DataUnavailable.
+    """
     return bool(_wish()) or scale != "paper"
 
 
@@ -62,5 +72,8 @@ def _wish() -> str:
     """What the environment says of substitutes: nothing, allowed or preferred."""
     said = os.environ.get("NOREGRET_SUBSTITUTES", "")
     if said not in ("", "allowed", "preferred"):
-        raise DataUnavailable(f"NOREGRET_SUBSTITUTES: expected allowed, preferred or nothing, got {said!r}: correct or unset it")
+        raise DataUnavailable(
+            f"NOREGRET_SUBSTITUTES: expected allowed, preferred or nothing, got {said!r}: correct"
+            " or unset it"
+        )
     return said

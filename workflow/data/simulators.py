@@ -1,8 +1,10 @@
-"""Simulators of our own in C++: `python -m workflow.simulators NAME [-o FILE]` builds simulators/NAME.cc.
+"""Simulators of our own in C++: `python -m workflow.simulators NAME [-o FILE]` builds
+simulators/NAME.cc.
 
-Its leading comment names what it is linked with, `// libraries: A B`, and the Debian packages that have them, `// packages: C`.
-A run's jobs wait for simulators/build/NAME where the entry of its problem says `simulator: NAME`; none other needs a compiler.
-Snakemake asks for that place, so this imports nothing heavy.
+Its leading comment names what it is linked with, `// libraries: A B`, and the Debian packages that
+have them, `// packages: C`. A run's jobs wait for simulators/build/NAME where the entry of its
+problem says `simulator: NAME`; none other needs a compiler. Snakemake asks for that place, so this
+imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -33,17 +35,26 @@ def built(name: str, *, root: Path) -> Path:
     """A simulator that has been built. Raises SimulatorUnavailable."""
     path = binary(name, root=root)
     if not path.exists():
-        raise SimulatorUnavailable(f"{path}: expected a simulator, found none: run `python -m workflow.simulators {name}`")
+        raise SimulatorUnavailable(
+            f"{path}: expected a simulator, found none: run `python -m workflow.simulators {name}`"
+        )
     return path
 
 
 def version_sha256(path: Path) -> str:
-    """Of what a simulator says its version is, as its problem knows it. Raises SimulatorUnavailable."""
+    """Of what a simulator says its version is, as its problem knows it.
+
+    Raises SimulatorUnavailable.
+    """
     try:
-        said = subprocess.run([path.absolute(), "--version"], capture_output=True, text=True, check=True).stdout
+        said = subprocess.run(
+            [path.absolute(), "--version"], capture_output=True, text=True, check=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         again = f"build it by `python -m workflow.simulators {path.name}`"
-        raise SimulatorUnavailable(f"{path}: expected a simulator that says its version, got {error}: {again}") from None
+        raise SimulatorUnavailable(
+            f"{path}: expected a simulator that says its version, got {error}: {again}"
+        ) from None
     return hashlib.sha256(said.strip().encode()).hexdigest()
 
 
@@ -52,19 +63,33 @@ def build(name: str, output: Path, *, root: Path) -> None:
     source = root / "simulators" / f"{name}.cc"
     if not source.exists():
         known = ", ".join(sorted(path.stem for path in source.parent.glob("*.cc"))) or "none"
-        raise SimulatorUnavailable(f"{source}: expected the source of a simulator, found none; known: {known}")
+        raise SimulatorUnavailable(
+            f"{source}: expected the source of a simulator, found none; known: {known}"
+        )
     libraries, packages = (_listed(source, what) for what in ("libraries", "packages"))
-    needs = f"it needs a C++ compiler and {' '.join(packages)} (Debian: apt-get install g++ {' '.join(packages)})"
+    needs = (
+        f"it needs a C++ compiler and {' '.join(packages)} (Debian: apt-get install g++"
+        f" {' '.join(packages)})"
+    )
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_name(f"{output.name}.part")
-    command = [os.environ.get("CXX", "g++"), *FLAGS, "-o", str(part), str(source), *(f"-l{library}" for library in libraries)]
+    command = [
+        os.environ.get("CXX", "g++"),
+        *FLAGS,
+        "-o",
+        str(part),
+        str(source),
+        *(f"-l{library}" for library in libraries),
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         raise SimulatorUnavailable(f"{source}: cannot be compiled ({error}): {needs}") from None
     if done.returncode:
         part.unlink(missing_ok=True)
-        wrong = [line for line in done.stderr.splitlines() if "error" in line or "cannot find" in line] or [done.stderr[-500:]]
+        wrong = [
+            line for line in done.stderr.splitlines() if "error" in line or "cannot find" in line
+        ] or [done.stderr[-500:]]
         raise SimulatorUnavailable("\n  ".join([f"{source}: cannot be built: {needs}", *wrong[:5]]))
     part.replace(output)
 
@@ -73,12 +98,16 @@ def _listed(source: Path, what: str) -> list[str]:
     """The words behind `// what:` in a source."""
     found = re.search(rf"^// {what}: (.*)$", source.read_text(), re.MULTILINE)
     if found is None:
-        raise SimulatorUnavailable(f"{source}: expected a comment `// {what}: ...`, found none: add one")
+        raise SimulatorUnavailable(
+            f"{source}: expected a comment `// {what}: ...`, found none: add one"
+        )
     return found[1].split()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m workflow.simulators", description="Build a simulator of simulators/*.cc.")
+    parser = argparse.ArgumentParser(
+        prog="python -m workflow.simulators", description="Build a simulator of simulators/*.cc."
+    )
     parser.add_argument("name")
     parser.add_argument("-o", "--output", type=Path, help="default: simulators/build/NAME")
     options = parser.parse_args(arguments)

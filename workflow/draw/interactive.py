@@ -1,6 +1,7 @@
 """The panels of a figure as JSON, for pages on which curves can be switched off and axes changed.
 
-Curves keep some hundred points and four digits: enough to look at, and small enough to commit. The CSV beside holds all of them.
+Curves keep some hundred points and four digits: enough to look at, and small enough to commit. The
+CSV beside holds all of them.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ DOTTED, LONG, DASH_DOT = [2, 3], [9, 4], [9, 3, 2, 3]  # pixels
 
 
 def as_json(title: str, panels: Sequence[Panel]) -> str:
-    """What a figure draws, for a script: {title, panels: [{title, xlabel, ylabel, log, data, levels, xs, lines, dots}]},
-    where the `x` of a line says which of `xs`, since most lines share theirs."""
+    """What a figure draws, for a script: {title, panels: [{title, xlabel, ylabel, log, data,
+    levels, xs, lines, dots}]}, where the `x` of a line says which of `xs`, since most lines share
+    theirs.
+    """
     whole = {"title": title, "panels": [_panel(panel) for panel in panels]}
     return json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
@@ -40,7 +43,9 @@ def _panel(panel: Panel) -> dict[str, Any]:
         "log": [logarithmic, options.get("yscale") == "log"],
         "data": panel.data,
         "missing": list(panel.missing),
-        "levels": {label: _number(float(value)) for label, value in options.get("lines", {}).items()},
+        "levels": {
+            label: _number(float(value)) for label, value in options.get("lines", {}).items()
+        },
         "xs": [list(x) for x in xs],
         "lines": [{**line, "x": xs.index(tuple(line["x"]))} for line in lines],
         "dots": [_dots(row) for row in panel.dots],
@@ -68,7 +73,9 @@ def _dots(row: Dots) -> dict[str, Any]:
 
 
 def _kept(x: NDArray, *, logarithmic: bool) -> NDArray[np.int64]:
-    """Which of the points of a line stay: the ends and others evenly, or evenly in the logarithm, between them."""
+    """Which of the points of a line stay: the ends and others evenly, or evenly in the logarithm,
+    between them.
+    """
     if len(x) <= POINTS:
         return np.arange(len(x))
     at = np.log(np.maximum(x, 1e-300)) if logarithmic else x

@@ -1,4 +1,6 @@
-"""What the panels of a figure show, as arrays: curves with bands, extrapolations, dots per seed, columns of studies."""
+"""What the panels of a figure show, as arrays: curves with bands, extrapolations, dots per seed,
+columns of studies.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ BANDS = {
 
 @dataclass(frozen=True)
 class Line:
-    """One drawn curve: centre and band over x, from n seeds; `fitted` (as t^2.9) marks an extrapolation."""
+    """One drawn curve: centre and band over x, from n seeds; `fitted` (as t^2.9) marks an
+    extrapolation.
+    """
 
     label: str
     look: Look
@@ -75,15 +79,25 @@ class Panel:
     lengths: frozenset[int] = field(default_factory=frozenset)
     missing: Sequence[str] = ()
     timeouts: Sequence[str] = ()  # curves that lack seeds, and how many
-    versions: frozenset[str] = field(default_factory=frozenset)  # of libraries that decide the values
+    # of libraries that decide the values
+    versions: frozenset[str] = field(default_factory=frozenset)
 
 
 def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
     """The panels of a figure that this scale has. Raises PlanError, BadRecords."""
     panels = [_panel(paper, store, options) for options in panel_options(paper, name)]
-    order = list(dict.fromkeys(line.label for panel in panels if "study" in panel.options for line in panel.lines))
+    order = list(
+        dict.fromkeys(
+            line.label for panel in panels if "study" in panel.options for line in panel.lines
+        )
+    )
     return [
-        replace(panel, lines=[replace(line, look=column_look(order.index(line.label))) for line in panel.lines])
+        replace(
+            panel,
+            lines=[
+                replace(line, look=column_look(order.index(line.label))) for line in panel.lines
+            ],
+        )
         if "study" in panel.options
         else panel
         for panel in panels
@@ -103,7 +117,9 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         timeouts += store.lacks({label: cell})
         try:
             if "relative_to" in panel:
-                values = store.relative(cell, panel["metric"], paper.cell(cell.problem_name, panel["relative_to"]))
+                values = store.relative(
+                    cell, panel["metric"], paper.cell(cell.problem_name, panel["relative_to"])
+                )
             else:
                 values = store.values(cell, panel["metric"])
         except NotRun:
@@ -113,7 +129,10 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         lengths.add(cell.budget)
         data.add(store.data(cell))
         versions.update(store.versions(cell))
-        style, hollow = _style(paper, label, cell, panel), bool(cell.algorithm_reading) and "reading" not in panel
+        style, hollow = (
+            _style(paper, label, cell, panel),
+            bool(cell.algorithm_reading) and "reading" not in panel,
+        )
         if panel.get("kind") == "dots":
             dots.append(Dots(label, style, store.seeds(cell), values[:, -1], hollow))
         else:
@@ -122,8 +141,12 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         end = min((line.x[-1] for line in lines), default=0.0)
         lines = [_up_to(line, end) for line in lines]
     if "extrapolate" in panel:
-        lines += _extrapolated(lines, start=panel["extrapolate"]["from"], to=panel["extrapolate"]["to"])
-    ratio = f"{shown.label} / that of {panel['relative_to']}" if "relative_to" in panel else shown.axis
+        lines += _extrapolated(
+            lines, start=panel["extrapolate"]["from"], to=panel["extrapolate"]["to"]
+        )
+    ratio = (
+        f"{shown.label} / that of {panel['relative_to']}" if "relative_to" in panel else shown.axis
+    )
     dotted = panel.get("kind") == "dots"
     return Panel(
         title=panel.get("title", ""),
@@ -142,12 +165,16 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
 
 
 def _levels(paper: Paper, store: Store, panel: Mapping[str, Any]) -> dict[str, float]:
-    """The horizontal lines of a panel: constants, or the median over seeds of a study's column where that was run."""
+    """The horizontal lines of a panel: constants, or the median over seeds of a study's column
+    where that was run.
+    """
     levels = {}
     for label, level in panel.get("lines", {}).items():
         if isinstance(level, Mapping):
             try:
-                level = float(np.nanmedian(store.values(paper.study(level["study"]), level["column"])))
+                level = float(
+                    np.nanmedian(store.values(paper.study(level["study"]), level["column"]))
+                )
             except NotRun:
                 continue
         levels[label] = level
@@ -155,7 +182,9 @@ def _levels(paper: Paper, store: Store, panel: Mapping[str, Any]) -> dict[str, f
 
 
 def _style(paper: Paper, label: str, cell: Cell, panel: Mapping[str, Any]) -> Look:
-    """An algorithm keeps its look; only where a panel compares several curves of one alone do hues tell them apart."""
+    """An algorithm keeps its look; only where a panel compares several curves of one alone do hues
+    tell them apart.
+    """
     mine = [curve for curve in panel["curves"] if algorithm_of(curve) == cell.algorithm]
     others = {algorithm_of(curve) for curve in panel["curves"]} - {cell.algorithm, *CONTROLS}
     if panel.get("kind") != "dots" and len(mine) > 2 and not others and label in mine:
@@ -164,7 +193,9 @@ def _style(paper: Paper, label: str, cell: Cell, panel: Mapping[str, Any]) -> Lo
 
 
 def _position(paper: Paper, label: str, curves: Iterable[str]) -> int:
-    """Which variant a curve's own name names, or which reading where several share the panel, from 1; 0 for neither."""
+    """Which variant a curve's own name names, or which reading where several share the panel, from
+    1; 0 for neither.
+    """
     head, _, variant = label.partition("+")
     if variant:
         return 1 + list(paper.entry["variants"]).index(variant)
@@ -179,20 +210,26 @@ def _line(label: str, style: Look, values: Array, panel: Mapping[str, Any], holl
     chosen = metrics.thin(values.shape[1], log=panel.get("xscale") == "log")
     centre, low, high = _band(values[:, chosen], panel.get("band", "ci95"))
     absent = int(np.isinf(values[:, -1]).sum())
-    return Line(label, style, chosen + 1.0, centre, low, high, len(values), hollow=hollow, absent=absent)
+    return Line(
+        label, style, chosen + 1.0, centre, low, high, len(values), hollow=hollow, absent=absent
+    )
 
 
 def _up_to(line: Line, end: float) -> Line:
     """The part of a line with x <= end."""
     kept = line.x <= end
-    return replace(line, x=line.x[kept], centre=line.centre[kept], low=line.low[kept], high=line.high[kept])
+    return replace(
+        line, x=line.x[kept], centre=line.centre[kept], low=line.low[kept], high=line.high[kept]
+    )
 
 
 def _band(values: Array, band: str) -> tuple[Array, Array, Array]:
     """Centre, lower and upper edge over the first axis; edges are NaN where there is no band."""
     none = np.full(values.shape[1], np.nan)
     if band == "iqr" and np.isinf(values).any():  # between a number and infinity lies infinity
-        low, centre, high = np.quantile(np.where(np.isinf(values), FAR, values), [0.25, 0.5, 0.75], axis=0)
+        low, centre, high = np.quantile(
+            np.where(np.isinf(values), FAR, values), [0.25, 0.5, 0.75], axis=0
+        )
         beyond = np.abs(values[np.isfinite(values)]).max(initial=0.0)
         low, centre, high = (np.where(edge > beyond, np.inf, edge) for edge in (low, centre, high))
         return np.where(np.isinf(centre), np.nan, centre), low, high
@@ -213,7 +250,9 @@ def _band(values: Array, band: str) -> tuple[Array, Array, Array]:
 
 
 def _law(panel: Mapping[str, Any], x: Array, y: Array) -> str:
-    """The power law through the part of a curve that the panel's `fit` names; nothing where it names none."""
+    """The power law through the part of a curve that the panel's `fit` names; nothing where it
+    names none.
+    """
     if "fit" not in panel:
         return ""
     tail = x >= panel["fit"]["from"]
@@ -221,7 +260,9 @@ def _law(panel: Mapping[str, Any], x: Array, y: Array) -> str:
 
 
 def _extrapolated(lines: Iterable[Line], *, start: int, to: int) -> list[Line]:
-    """Power laws through the measured tails, from where a measurement ends up to the longest of the panel."""
+    """Power laws through the measured tails, from where a measurement ends up to the longest of the
+    panel.
+    """
     longest = min(to, max((line.x[-1] for line in lines), default=0))
     fitted = []
     for line in lines:
@@ -233,7 +274,9 @@ def _extrapolated(lines: Iterable[Line], *, start: int, to: int) -> list[Line]:
         none = np.full(len(x), np.nan)
         label = f"{line.label}: fitted $t^x$"
         law = f"t^{exponent:.2f}"
-        fitted.append(Line(label, line.look, x, constant * x**exponent, none, none, line.n, fitted=law))
+        fitted.append(
+            Line(label, line.look, x, constant * x**exponent, none, none, line.n, fitted=law)
+        )
     return fitted
 
 
@@ -242,12 +285,18 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     study = paper.study(panel["study"])
     columns = [panel["y"]] if isinstance(panel["y"], str) else list(panel["y"])
     split = panel.get("split")
-    wanted = dict.fromkeys([panel["x"], *columns, *([split] if split else []), *panel.get("rows", {})])
+    wanted = dict.fromkeys(
+        [panel["x"], *columns, *([split] if split else []), *panel.get("rows", {})]
+    )
     try:
-        table = pd.concat([
-            pd.DataFrame({name: store.values(study, name)[row] for name in wanted}).assign(seed=seed)
-            for row, seed in enumerate(store.seeds(study))
-        ])  # fmt: skip
+        table = pd.concat(
+            [
+                pd.DataFrame({name: store.values(study, name)[row] for name in wanted}).assign(
+                    seed=seed
+                )
+                for row, seed in enumerate(store.seeds(study))
+            ]
+        )
         data = store.data(study)
     except NotRun:
         options = {**panel, "lines": _levels(paper, store, panel)}
@@ -256,22 +305,41 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     for name, value in panel.get("rows", {}).items():
         table = table[np.isclose(table[name], value)]
     names = panel.get("names", {})
-    groups = [("", table)] if split is None else [
-        (names.get(f"{value:g}", f"{split} = {value:g}"), rows) for value, rows in table.groupby(split)
-    ]  # fmt: skip
+    groups = (
+        [("", table)]
+        if split is None
+        else [
+            (names.get(f"{value:g}", f"{split} = {value:g}"), rows)
+            for value, rows in table.groupby(split)
+        ]
+    )
     lines: list[Line] = []
     for column in columns:
         for label, rows in groups:
             seeds = rows.pivot_table(index="seed", columns=ABSCISSA, values=column)
             centre, low, high = _band(seeds.to_numpy(), panel.get("band", "ci95"))
-            words = ", ".join(filter(None, [column.replace("_", " ") if len(columns) > 1 or not label else "", label]))
+            words = ", ".join(
+                filter(
+                    None, [column.replace("_", " ") if len(columns) > 1 or not label else "", label]
+                )
+            )
             x = seeds.columns.to_numpy(float)
             law = _law(panel, x, centre)
-            lines.append(Line(words, column_look(len(lines)), x, centre, low, high, len(seeds), law=law))
+            lines.append(
+                Line(words, column_look(len(lines)), x, centre, low, high, len(seeds), law=law)
+            )
     ylabel = panel.get("ylabel", columns[0].replace("_", " ") if len(columns) == 1 else "")
     xlabel = panel.get("xlabel", panel["x"])
     options = {**panel, "lines": _levels(paper, store, panel)}
-    return Panel(panel.get("title", ""), xlabel, ylabel, options, data, lines, seeds=frozenset([table["seed"].nunique()]))
+    return Panel(
+        panel.get("title", ""),
+        xlabel,
+        ylabel,
+        options,
+        data,
+        lines,
+        seeds=frozenset([table["seed"].nunique()]),
+    )
 
 
 def drawn(panels: Sequence[Panel]) -> pd.DataFrame:
@@ -282,14 +350,34 @@ def drawn(panels: Sequence[Panel]) -> pd.DataFrame:
         where = f"{number} {panel.title}".strip()
         for line in panel.lines:
             kind = f"fitted {line.fitted}" if line.fitted else "measured"
-            frames.append(pd.DataFrame({
-                "panel": where, "curve": line.label, "kind": kind, "x": line.x, "centre": line.centre, "low": line.low,
-                "high": line.high, "seeds": line.n, "data": panel.data,
-            }))  # fmt: skip
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "panel": where,
+                        "curve": line.label,
+                        "kind": kind,
+                        "x": line.x,
+                        "centre": line.centre,
+                        "low": line.low,
+                        "high": line.high,
+                        "seeds": line.n,
+                        "data": panel.data,
+                    }
+                )
+            )
         for row in panel.dots:
-            frames.append(pd.DataFrame({
-                "panel": where, "curve": row.label, "kind": "seed", "x": row.seeds, "centre": row.values, "seeds": len(row.seeds),
-                "data": panel.data,
-            }))  # fmt: skip
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "panel": where,
+                        "curve": row.label,
+                        "kind": "seed",
+                        "x": row.seeds,
+                        "centre": row.values,
+                        "seeds": len(row.seeds),
+                        "data": panel.data,
+                    }
+                )
+            )
     filled = [frame for frame in frames if len(frame)]
     return pd.concat(filled).reindex(columns=names) if filled else frames[0]

@@ -1,8 +1,10 @@
-"""Draw the best design found on a problem: `python -m workflow.picture PAPER PICTURE [--scale S] [-o DIR]`.
+"""Draw the best design found on a problem: `python -m workflow.picture PAPER PICTURE [--scale S]
+[-o DIR]`.
 
-Of all evaluations of all curves and seeds the best one by its true value is taken that is feasible (all true g <= 0), or, where
-none is, the one that violates the constraints least, which the picture says. Writes <picture>.png, and <picture>.gif where
-the picture moves, into figures/<scale>/<paper>/. The files are the same bytes when drawn again.
+Of all evaluations of all curves and seeds the best one by its true value is taken that is feasible
+(all true g <= 0), or, where none is, the one that violates the constraints least, which the picture
+says. Writes <picture>.png, and <picture>.gif where the picture moves, into
+figures/<scale>/<paper>/. The files are the same bytes when drawn again.
 """
 
 from __future__ import annotations
@@ -37,7 +39,10 @@ Drawer = Callable[[Best, Mapping[str, Any]], Picture]
 
 
 def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
-    """Write one picture as PNG and, if it moves, as GIF; returns their paths. Raises PlanError, BadRecord, NotRun."""
+    """Write one picture as PNG and, if it moves, as GIF; returns their paths.
+
+    Raises PlanError, BadRecord, NotRun.
+    """
     entry = picture_of(paper, name)
     cells, drawer = picture_cells(paper, name), drawer_of(entry)
     store.check(cells)
@@ -69,10 +74,15 @@ def drawer_of(entry: Mapping[str, Any]) -> Drawer:
 
 
 def best_of(store: Store, cells: Sequence[Cell]) -> Best:
-    """The evaluation with the least violation, among those the greatest true value, among those the first. Raises NotRun."""
+    """The evaluation with the least violation, among those the greatest true value, among those the
+    first. Raises NotRun.
+    """
     runs = [(cell, seed) for cell in cells if store.has(cell) for seed in store.seeds(cell)]
     if not runs:
-        raise NotRun(f"expected a record of {', '.join(cell.name for cell in cells)}, found none: run the workflow first")
+        raise NotRun(
+            f"expected a record of {', '.join(cell.name for cell in cells)}, found none: run the"
+            " workflow first"
+        )
     rows, compared = [], 0
     for run in runs:
         found = store.record(*run)
@@ -98,7 +108,9 @@ def best_of(store: Store, cells: Sequence[Cell]) -> Best:
 
 
 def _best_row(record: Record) -> tuple[float, float, int]:
-    """Violation, true value with its sign changed, and number of a record's best row: the smaller the better."""
+    """Violation, true value with its sign changed, and number of a record's best row: the smaller
+    the better.
+    """
     violation = np.maximum(_constraints(record), 0).sum(axis=1)  # (n,)
     loss = -record.columns["true"]  # (n,)
     row = int(np.lexsort((loss, violation))[0])
@@ -115,21 +127,36 @@ def _put_title(figure: Figure, entry: Mapping[str, Any], best: Best) -> None:
     """The title above a still; a design that is not feasible cannot be missed."""
     title, colour = entry.get("title", f"best {best.label}: {best.quantity}"), "black"
     if best.violation > 0:
-        title += f"\nNOT FEASIBLE: the least violation in {best.compared} evaluations, none of them feasible"
+        title += (
+            f"\nNOT FEASIBLE: the least violation in {best.compared} evaluations, none of them"
+            " feasible"
+        )
         colour = WARNING
     figure.suptitle(title, fontsize=10.5, color=colour)
 
 
-def _small_print(paper: Paper, name: str, best: Best, facts: Sequence[str], missing: Sequence[str]) -> str:
+def _small_print(
+    paper: Paper, name: str, best: Best, facts: Sequence[str], missing: Sequence[str]
+) -> str:
     """Everything a reader must know who sees the picture alone."""
-    chosen = "best feasible" if best.violation == 0 else f"least infeasible (violations sum to {best.violation:.3g})"
+    chosen = (
+        "best feasible"
+        if best.violation == 0
+        else f"least infeasible (violations sum to {best.violation:.3g})"
+    )
     parts = [
         f"{paper.name} {name}",
         f"scale {paper.scale}",
-        f"{chosen} of {best.compared} evaluations: {best.curve} seed {best.seed}, evaluation {best.evaluation} of "
-        f"{best.evaluations}",
+        (
+            f"{chosen} of {best.compared} evaluations: {best.curve} seed {best.seed}, evaluation"
+            f" {best.evaluation} of {best.evaluations}"
+        ),
         f"{best.label} {best.quantity}",
-        f"constraints g (feasible where <= 0): {', '.join(f'{g:.3g}' for g in best.g)}" if best.g.size else "",
+        (
+            f"constraints g (feasible where <= 0): {', '.join(f'{g:.3g}' for g in best.g)}"
+            if best.g.size
+            else ""
+        ),
         *facts,
         f"not run: {', '.join(missing)}" if missing else "",
         picture_of(paper, name).get("note", ""),
@@ -144,7 +171,9 @@ def _put_small_print(figure: Figure, small_print: str) -> None:
     low = 0.12 + 0.125 * len(note)
     total = height + low
     figure.set_size_inches(width, total)
-    figure.set_layout_engine(ConstrainedLayoutEngine(rect=(0, low / total, 1, 1 - low / total), w_pad=0.06, h_pad=0.05))
+    figure.set_layout_engine(
+        ConstrainedLayoutEngine(rect=(0, low / total, 1, 1 - low / total), w_pad=0.06, h_pad=0.05)
+    )
     put_small_print(figure, note)
 
 
@@ -153,7 +182,9 @@ def _animate(path: Path, picture: Picture) -> None:
     images = [Image.fromarray(frame) for frame in picture.frames]
     palette = images[0].quantize(PALETTE, method=Image.Quantize.MAXCOVERAGE)
     first, *rest = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
-    first.save(path, format="GIF", save_all=True, append_images=rest, duration=1000 // picture.rate, loop=0)
+    first.save(
+        path, format="GIF", save_all=True, append_images=rest, duration=1000 // picture.rate, loop=0
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,8 +1,8 @@
 """Draw one figure of a paper: `python -m workflow.plots PAPER FIGURE [--scale S] [-o DIR]`.
 
-Writes <figure>.pdf, .png, .csv (what is drawn) and .json (the same, thinned, for interactive pages) into
-figures/<scale>/<paper>/. The files are the same bytes when drawn again. Substituted data are named in the small print and
-written across their panels.
+Writes <figure>.pdf, .png, .csv (what is drawn) and .json (the same, thinned, for interactive pages)
+into figures/<scale>/<paper>/. The files are the same bytes when drawn again. Substituted data are
+named in the small print and written across their panels.
 """
 
 from __future__ import annotations
@@ -39,14 +39,28 @@ from workflow.trace.record import atomic
 KINDS = ("pdf", "png", "csv", "json")
 SHORT = 200.0  # the ratio of the ends of a short logarithmic axis
 RC: dict[Any, Any] = {
-    "font.size": 9, "axes.titlesize": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
-    "grid.color": "#E6E6E6", "grid.linewidth": 0.6, "lines.linewidth": 1.4, "lines.markersize": 4.5, "legend.frameon": False,
-    "svg.hashsalt": "noregret", "pdf.fonttype": 42, "figure.dpi": 100, "savefig.dpi": 160,
-}  # fmt: skip
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "legend.frameon": False,
+    "svg.hashsalt": "noregret",
+    "pdf.fonttype": 42,
+    "figure.dpi": 100,
+    "savefig.dpi": 160,
+}
 
 
 def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
-    """Write one figure as PDF, PNG, CSV and JSON; returns their paths. Raises PlanError, BadRecord."""
+    """Write one figure as PDF, PNG, CSV and JSON; returns their paths.
+
+    Raises PlanError, BadRecord.
+    """
     store.check(figure_runs(paper, name))
     panels = panels_of(paper, store, name)
     with plt.rc_context({**matplotlib.rcParamsDefault, **RC}):
@@ -74,11 +88,19 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
     entry = figure_entry(paper, name)
     seeds = {n for panel in panels for n in panel.seeds}
     lengths = {n for panel in panels for n in panel.lengths}
-    substitutes = sorted({panel.data.removeprefix("substitute: ") for panel in panels if panel.data.startswith("substitute")})
+    substitutes = sorted(
+        {
+            panel.data.removeprefix("substitute: ")
+            for panel in panels
+            if panel.data.startswith("substitute")
+        }
+    )
     real = any(panel.data == "real" for panel in panels)
     bands = dict.fromkeys(BANDS[panel.options.get("band", "ci95")] for panel in panels)
     shown = "one dot a seed" if entry.get("kind") == "dots" else " or ".join(bands)
-    several = "readings" in entry or any("@" in label for panel in panels for label in panel.options.get("curves", []))
+    several = "readings" in entry or any(
+        "@" in label for panel in panels for label in panel.options.get("curves", [])
+    )
     reading = entry.get("reading", "see labels" if several else "default")
     parts = [
         f"{paper.name} {name}",
@@ -126,12 +148,15 @@ def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
     width = 4.1 * across if across > 1 else 5.6
     legend = _legend(panels)
     longest = max((len(str(handle.get_label())) for handle in legend), default=0)
-    columns = max(1, min(len(legend), int(width / (0.75 + 0.065 * longest))))  # inches at font size 8
+    # inches at font size 8
+    columns = max(1, min(len(legend), int(width / (0.75 + 0.065 * longest))))
     note = wrapped(small_print, width)
     note_height = 0.1 + 0.125 * len(note)
     low = note_height + 0.2 * -(-len(legend) // columns) + 0.04
     total = height * down + low
-    engine = ConstrainedLayoutEngine(rect=(0, low / total, 1, 1 - low / total), w_pad=0.06, h_pad=0.05)
+    engine = ConstrainedLayoutEngine(
+        rect=(0, low / total, 1, 1 - low / total), w_pad=0.06, h_pad=0.05
+    )
     figure, axes = plt.subplots(down, across, figsize=(width, total), layout=engine, squeeze=False)
     for panel, ax in zip(panels, axes.flat, strict=False):
         _draw_panel(ax, panel)
@@ -139,9 +164,16 @@ def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
         ax.set_axis_off()
     if legend:
         figure.legend(
-            handles=legend, loc="lower center", bbox_to_anchor=(0.5, note_height / total), ncols=columns, fontsize=8,
-            handlelength=3.2, borderaxespad=0, borderpad=0, labelspacing=0.35,
-        )  # fmt: skip
+            handles=legend,
+            loc="lower center",
+            bbox_to_anchor=(0.5, note_height / total),
+            ncols=columns,
+            fontsize=8,
+            handlelength=3.2,
+            borderaxespad=0,
+            borderpad=0,
+            labelspacing=0.35,
+        )
     put_small_print(figure, note)
     return figure
 
@@ -154,12 +186,21 @@ def _legend(panels: Sequence[Panel]) -> list[Line2D]:
 
 def _looks(line: Line) -> dict[str, Any]:
     if line.fitted:
-        return {"color": line.look.colour, "linestyle": (0, (2, 2)), "linewidth": 1.0, "alpha": 0.55}
+        return {
+            "color": line.look.colour,
+            "linestyle": (0, (2, 2)),
+            "linewidth": 1.0,
+            "alpha": 0.55,
+        }
     face = "white" if line.hollow else line.look.colour
     return {
-        "color": line.look.colour, "linestyle": line.look.dash, "marker": line.look.marker or "None", "markerfacecolor": face,
-        "markeredgecolor": line.look.colour if line.hollow else "white", "markeredgewidth": 0.8 if line.hollow else 0.4,
-    }  # fmt: skip
+        "color": line.look.colour,
+        "linestyle": line.look.dash,
+        "marker": line.look.marker or "None",
+        "markerfacecolor": face,
+        "markeredgecolor": line.look.colour if line.hollow else "white",
+        "markeredgewidth": 0.8 if line.hollow else 0.4,
+    }
 
 
 def _draw_panel(ax: Axes, panel: Panel) -> None:
@@ -173,10 +214,23 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         first = position * step // len(lines)
         ax.plot(line.x, line.centre, markevery=(first, step), **_looks(line))
         if np.isfinite(line.low).any():
-            ax.fill_between(line.x, line.low, line.high, color=line.look.colour, alpha=0.13, linewidth=0)
-    if laws := [f"{line.label.partition(':')[0]}: {line.fitted or line.law}" for line in panel.lines if line.fitted or line.law]:
+            ax.fill_between(
+                line.x, line.low, line.high, color=line.look.colour, alpha=0.13, linewidth=0
+            )
+    if laws := [
+        f"{line.label.partition(':')[0]}: {line.fitted or line.law}"
+        for line in panel.lines
+        if line.fitted or line.law
+    ]:
         ax.text(
-            0.02, 0.99, "\n".join(["fitted", *laws]), transform=ax.transAxes, ha="left", va="top", fontsize=7, color="#444444"
+            0.02,
+            0.99,
+            "\n".join(["fitted", *laws]),
+            transform=ax.transAxes,
+            ha="left",
+            va="top",
+            fontsize=7,
+            color="#444444",
         )
     if panel.dots:
         _draw_dots(ax, panel.dots)
@@ -185,7 +239,13 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
             continue
         ax.axhline(value, color="#666666", linewidth=0.8, linestyle=(0, (4, 2)))
         ax.annotate(
-            label, (0.99, value), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7, color="#444444"
+            label,
+            (0.99, value),
+            xycoords=("axes fraction", "data"),
+            ha="right",
+            va="bottom",
+            fontsize=7,
+            color="#444444",
         )
     _draw_open_bands(ax, lines)
     ax.set(title=panel.title, xlabel=panel.xlabel, ylabel=textwrap.fill(panel.ylabel, 36))
@@ -195,21 +255,37 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     _label_logs(ax)
     if panel.data.startswith("substitute"):
         ax.text(
-            0.5, 0.5, "SUBSTITUTE DATA", transform=ax.transAxes, rotation=24, ha="center", va="center", fontsize=19,
-            weight="bold", color="#B00000", alpha=0.22, zorder=5,
-        )  # fmt: skip
+            0.5,
+            0.5,
+            "SUBSTITUTE DATA",
+            transform=ax.transAxes,
+            rotation=24,
+            ha="center",
+            va="center",
+            fontsize=19,
+            weight="bold",
+            color="#B00000",
+            alpha=0.22,
+            zorder=5,
+        )
     if not panel.lines and not panel.dots:
-        ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="#888888")
+        ax.text(
+            0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="#888888"
+        )
 
 
 def _positive(line: Line) -> Line:
-    """What a logarithmic axis can show of a curve, as a regret that is 0: nothing there, and of its band what lies above."""
+    """What a logarithmic axis can show of a curve, as a regret that is 0: nothing there, and of its
+    band what lies above.
+    """
     low, high = (np.where(line.high > 0, edge, np.nan) for edge in (line.low, line.high))
     return replace(line, centre=np.where(line.centre > 0, line.centre, np.nan), low=low, high=high)
 
 
 def _label_logs(ax: Axes) -> None:
-    """On logarithmic axes label whole decades alone; on short ones 1, 2 and 5 of each, as plain numbers."""
+    """On logarithmic axes label whole decades alone; on short ones 1, 2 and 5 of each, as plain
+    numbers.
+    """
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         if axis.get_scale() != "log":
             continue
@@ -220,29 +296,61 @@ def _label_logs(ax: Axes) -> None:
 
 
 def _draw_open_bands(ax: Axes, lines: Sequence[Line]) -> None:
-    """Bands without an upper edge, up to the top of what the curves span, and how many seeds end at no number."""
+    """Bands without an upper edge, up to the top of what the curves span, and how many seeds end at
+    no number.
+    """
     top = ax.get_ylim()[1]
     for line in lines:
         if (opened := np.isinf(line.high) & np.isfinite(line.low)).any():
             ax.fill_between(
-                line.x, line.low, top, where=opened.tolist(), color=line.look.colour, alpha=0.13, linewidth=0
-            )  # fmt: skip
+                line.x,
+                line.low,
+                top,
+                where=opened.tolist(),
+                color=line.look.colour,
+                alpha=0.13,
+                linewidth=0,
+            )
             ax.set_ylim(top=top)
     if absent := [f"{line.label} {line.absent} of {line.n}" for line in lines if line.absent]:
         words = "\n".join(["seeds without a feasible point", *absent])
-        ax.text(0.98, 0.98, words, transform=ax.transAxes, ha="right", va="top", fontsize=7, color="#444444")
+        ax.text(
+            0.98,
+            0.98,
+            words,
+            transform=ax.transAxes,
+            ha="right",
+            va="top",
+            fontsize=7,
+            color="#444444",
+        )
 
 
 def _draw_dots(ax: Axes, rows: Sequence[Dots]) -> None:
-    """A row per curve from the top: a dot per seed, and how many of the seeds are off the optimum."""
+    """A row per curve from the top: a dot per seed,
+    and how many of the seeds are off the optimum.
+    """
     for position, row in enumerate(rows):
         shift = np.linspace(-0.28, 0.28, len(row.values)) if len(row.values) > 1 else np.zeros(1)
         ax.plot(
-            row.values, position + shift, linestyle="none", marker=row.look.marker or ".", color=row.look.colour,
-            markerfacecolor="white" if row.hollow else row.look.colour, markersize=4, clip_on=False,
-        )  # fmt: skip
+            row.values,
+            position + shift,
+            linestyle="none",
+            marker=row.look.marker or ".",
+            color=row.look.colour,
+            markerfacecolor="white" if row.hollow else row.look.colour,
+            markersize=4,
+            clip_on=False,
+        )
         off = int((row.values > OPTIMAL).sum())
-        ax.text(1.01, position, f"{off}/{len(row.values)}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
+        ax.text(
+            1.01,
+            position,
+            f"{off}/{len(row.values)}",
+            transform=ax.get_yaxis_transform(),
+            va="center",
+            fontsize=7,
+        )
     ax.set_yticks(range(len(rows)), [row.label for row in rows], fontsize=7)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.text(1.01, -0.9, "above 0", transform=ax.get_yaxis_transform(), va="bottom", fontsize=7)

@@ -1,4 +1,6 @@
-"""Rows of tables that set our numbers beside a paper's: means and standard errors, and the growth of measured seconds."""
+"""Rows of tables that set our numbers beside a paper's: means and standard errors, and the growth
+of measured seconds.
+"""
 
 from __future__ import annotations
 
@@ -26,40 +28,70 @@ Row = dict[str, Any]
 CLOSE = 0.5  # of a published mean: what ours may differ by in a reproduced cell
 
 
-def rows(paper: Paper, store: Store, entry: Mapping[str, Any], block: Mapping[str, Any]) -> list[Row]:
-    """Our numbers on one problem beside a paper's, each run once; ranks are among those of one reading that have both."""
+def rows(
+    paper: Paper, store: Store, entry: Mapping[str, Any], block: Mapping[str, Any]
+) -> list[Row]:
+    """Our numbers on one problem beside a paper's, each run once; ranks are among those of one
+    reading that have both.
+    """
     found: dict[str, Row] = {}
     for cells in block_cells(paper, entry, block):
         ends = {curve: end for curve, cell in cells.items() if len(end := _end(store, cell, block))}
-        ranks = _ranks({curve: float(end.mean()) for curve, end in ends.items()}, block["published"])
+        ranks = _ranks(
+            {curve: float(end.mean()) for curve, end in ends.items()}, block["published"]
+        )
         for curve, end in ends.items():
             cell, number = cells[curve], float(block["published"].get(curve, np.nan))
             verdict = _verdict(end, number, paper.scale, store.data(cell))
-            row = {**_beside(store, cell, block, end, number), "verdict": verdict, **ranks[curve], "data": store.data(cell)}
+            row = {
+                **_beside(store, cell, block, end, number),
+                "verdict": verdict,
+                **ranks[curve],
+                "data": store.data(cell),
+            }
             found.setdefault(cell.name, row)
     return list(found.values())
 
 
 def growth(paper: Paper, store: Store, entry: Mapping[str, Any]) -> list[Row]:
-    """What a paper says of complexities, and beside it the exponents of t that a study's seconds have, from `from` data on.
+    """What a paper says of complexities, and beside it the exponents of t that a study's seconds
+    have, from `from` data on.
 
     A line without `rows` was not measured: it is quoted.
     """
     return [
-        {"solution": line["solution"], **line["says"], **_exponent(paper, store, entry, line.get("rows", {}))}
+        {
+            "solution": line["solution"],
+            **line["says"],
+            **_exponent(paper, store, entry, line.get("rows", {})),
+        }
         for line in entry["lines"]
     ]
 
 
-def _exponent(paper: Paper, store: Store, entry: Mapping[str, Any], chosen: Mapping[str, float]) -> Row:
-    check = {"test": "exponent", "study": entry["study"], "x": entry["x"], "column": entry["columns"][0], "rows": chosen}
+def _exponent(
+    paper: Paper, store: Store, entry: Mapping[str, Any], chosen: Mapping[str, float]
+) -> Row:
+    check = {
+        "test": "exponent",
+        "study": entry["study"],
+        "x": entry["x"],
+        "column": entry["columns"][0],
+        "rows": chosen,
+    }
     slopes = np.empty(0)
     if chosen:
         pairs = [pair for _, seeds in curves(Evidence(paper, store), check) for pair in seeds]
-        slopes = np.array([power_law(x[x >= entry["from"]], y[x >= entry["from"]])[1] for x, y in pairs])
+        slopes = np.array(
+            [power_law(x[x >= entry["from"]], y[x >= entry["from"]])[1] for x, y in pairs]
+        )
     low, high = (float(end) for end in interval(slopes)) if len(slopes) else (np.nan, np.nan)
     measured = float(slopes.mean()) if len(slopes) else np.nan
-    what = f"measured exponent of {entry['x']} from {entry['from']} on" if "from" in entry else "measured exponent"
+    what = (
+        f"measured exponent of {entry['x']} from {entry['from']} on"
+        if "from" in entry
+        else "measured exponent"
+    )
     return {
         what: measured,
         "low": low,
@@ -79,7 +111,9 @@ def _end(store: Store, cell: Cell, block: Mapping[str, Any]) -> Array:
 
 
 def _read_at(values: Array, block: Mapping[str, Any]) -> int:
-    """The column, from 1, at which a block reads; the last one where the runs of this scale are shorter."""
+    """The column, from 1, at which a block reads; the last one where the runs of this scale are
+    shorter.
+    """
     at, last = block.get("at", "end"), values.shape[1]
     return last if at == "end" else min(at, last)
 
@@ -103,7 +137,8 @@ def _beside(store: Store, cell: Cell, block: Mapping[str, Any], end: Array, numb
 
 
 def _verdict(end: Array, number: float, scale: str, data: str) -> str:
-    """Whether a published mean, whose spread is not known, lies in the 95 % interval of ours, and ours is close to it.
+    """Whether a published mean, whose spread is not known, lies in the 95 % interval of ours, and
+    ours is close to it.
 
     An interval that is too wide to tell the two apart although they are not close decides nothing.
     """
@@ -118,9 +153,13 @@ def _verdict(end: Array, number: float, scale: str, data: str) -> str:
 
 
 def _ranks(ours: Mapping[str, float], published: Mapping[str, float]) -> dict[str, Row]:
-    """The rank of each method by our numbers and by the published ones, 1 for the least; NaN for who lacks one of them."""
+    """The rank of each method by our numbers and by the published ones, 1 for the least; NaN for
+    who lacks one of them.
+    """
     both = [curve for curve, mean in ours.items() if curve in published and not np.isnan(mean)]
-    sides: Sequence[Sequence[float]] = [[side[curve] for curve in both] for side in (ours, published)]
+    sides: Sequence[Sequence[float]] = [
+        [side[curve] for curve in both] for side in (ours, published)
+    ]
     ranks = [dict(zip(both, rankdata(side).tolist(), strict=True)) for side in sides]
     correlation = rank_correlation(*sides)
     return {

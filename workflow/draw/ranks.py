@@ -1,8 +1,10 @@
-"""Rank algorithms over several problems: `python -m workflow.ranks PAPER RANKS [--scale S] [-o DIR]`.
+"""Rank algorithms over several problems: `python -m workflow.ranks PAPER RANKS [--scale S] [-o
+DIR]`.
 
-Writes <ranks>.pdf, <ranks>.png (a critical-difference diagram, Demsar, JMLR 7, 2006) and <ranks>.csv into
-figures/<scale>/<paper>/. What is ranked on a problem is the mean over the seeds, as figures and tables have it: the problems
-are the sample, since the seeds of one problem are no independent evidence about others.
+Writes <ranks>.pdf, <ranks>.png (a critical-difference diagram, Demsar, JMLR 7, 2006) and
+<ranks>.csv into figures/<scale>/<paper>/. What is ranked on a problem is the mean over the seeds,
+as figures and tables have it: the problems are the sample, since the seeds of one problem are no
+independent evidence about others.
 """
 
 from __future__ import annotations
@@ -82,9 +84,15 @@ class Ranking:
 def ranking(paper: Paper, store: Store, name: str) -> Ranking:
     """The complete part of what was run of a line of ranks. Raises PlanError, BadRecords."""
     entry, planned = ranks(paper, name), rank_cells(paper, name)
-    run = {problem: [curve for curve, cell in row.items() if store.has(cell)] for problem, row in planned.items()}
+    run = {
+        problem: [curve for curve, cell in row.items() if store.has(cell)]
+        for problem, row in planned.items()
+    }
     problems, curves = complete(run, list(next(iter(planned.values()))))
-    seeds = {problem: _common(store, [planned[problem][curve] for curve in curves]) for problem in problems}
+    seeds = {
+        problem: _common(store, [planned[problem][curve] for curve in curves])
+        for problem in problems
+    }
     problems = [problem for problem in problems if seeds[problem]]
     kept = {problem: [planned[problem][curve] for curve in curves] for problem in problems}
     values = [_row(store, cells, seeds[problem], entry) for problem, cells in kept.items()]
@@ -108,31 +116,41 @@ def _common(store: Store, cells: Sequence[Cell]) -> list[int]:
 
 
 def _row(store: Store, cells: Sequence[Cell], seeds: Sequence[int], entry: Mapping) -> list[float]:
-    """The mean over some seeds of each cell's metric at one evaluation; infinite where one of them is."""
+    """The mean over some seeds of each cell's metric at one evaluation; infinite where one of them
+    is.
+    """
     shortest = min(cell.budget for cell in cells)
     at = shortest if entry.get("at", "end") == "end" else min(entry["at"], shortest)
     means = []
     for cell in cells:
         values = store.values(cell, entry["metric"])
-        ends = [values[store.seeds(cell).index(seed), min(at, values.shape[1]) - 1] for seed in seeds]
+        ends = [
+            values[store.seeds(cell).index(seed), min(at, values.shape[1]) - 1] for seed in seeds
+        ]
         if np.isnan(ends).any():
             raise PlanError(
-                f"ranks {entry['id']}: expected numbers, got NaN for {entry['metric']} of {cell.name} after {at} evaluations: "
-                "rank another metric, or at another evaluation"
+                f"ranks {entry['id']}: expected numbers, got NaN for {entry['metric']} of"
+                f" {cell.name} after {at} evaluations: rank another metric, or at another"
+                " evaluation"
             )
         means.append(float(np.mean(ends)))
     return means
 
 
 def _looks(curves: Sequence[str]) -> dict[str, Look]:
-    """An algorithm keeps its look; a further reading or variant of one that is there already differs in all but the hue."""
+    """An algorithm keeps its look; a further reading or variant of one that is there already
+    differs in all but the hue.
+    """
     names = [algorithm_of(curve) for curve in curves]
     return {
-        curve: look(name, names[:position].count(name)) for position, (curve, name) in enumerate(zip(curves, names, strict=True))
+        curve: look(name, names[:position].count(name))
+        for position, (curve, name) in enumerate(zip(curves, names, strict=True))
     }
 
 
-def _left_out(named: Sequence[str], problems: Sequence[str], listed: Sequence[str], curves: Sequence[str]) -> str:
+def _left_out(
+    named: Sequence[str], problems: Sequence[str], listed: Sequence[str], curves: Sequence[str]
+) -> str:
     """Which problems and curves are missing, in words."""
     parts = [
         (sorted(set(named) - set(problems)), "with fewer than half of the curves"),
@@ -152,13 +170,17 @@ def table(found: Ranking) -> pd.DataFrame:
     if not found.is_empty:
         data = "; ".join(dict.fromkeys(found.data))
         rows += [
-            ("all", curve, np.nan, mean, min(found.seeds), data) for curve, mean in zip(found.curves, found.means, strict=True)
+            ("all", curve, np.nan, mean, min(found.seeds), data)
+            for curve, mean in zip(found.curves, found.means, strict=True)
         ]
     return pd.DataFrame(rows, columns=names)
 
 
 def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
-    """Write the diagram as PDF and PNG and the ranks as CSV; returns their paths. Raises PlanError, BadRecord."""
+    """Write the diagram as PDF and PNG and the ranks as CSV; returns their paths.
+
+    Raises PlanError, BadRecord.
+    """
     store.check(rank_runs(paper, name))
     found = ranking(paper, store, name)
     paths = [folder / f"{name}.{kind}" for kind in ("pdf", "png", "csv")]
@@ -175,8 +197,14 @@ def _small_print(paper: Paper, name: str, found: Ranking) -> str:
     entry = ranks(paper, name)
     at = "" if entry.get("at", "end") == "end" else f" after {entry['at']} evaluations"
     several = any("@" in label for label in [*entry["curves"], *entry["problems"]])
-    replaced = {problem: data for problem, data in zip(found.problems, found.data, strict=True) if data.startswith("substitute")}
-    substitutes = ", ".join(dict.fromkeys(data.removeprefix("substitute: ") for data in replaced.values()))
+    replaced = {
+        problem: data
+        for problem, data in zip(found.problems, found.data, strict=True)
+        if data.startswith("substitute")
+    }
+    substitutes = ", ".join(
+        dict.fromkeys(data.removeprefix("substitute: ") for data in replaced.values())
+    )
     ends = sorted({min(found.seeds, default=0), max(found.seeds, default=0)})
     parts = [
         f"{paper.name} {name}",
@@ -184,7 +212,10 @@ def _small_print(paper: Paper, name: str, found: Ranking) -> str:
         f"{'-'.join(map(str, ends))} seeds",
         f"{len(found.problems)} problems: {', '.join(found.problems)}",
         f"reading: {'see labels' if several else 'default'}",
-        f"mean ranks, 1 is best, of the {metric(entry['metric']).label}{at or ' at the end'}, its mean over the common seeds",
+        (
+            f"mean ranks, 1 is best, of the {metric(entry['metric']).label}{at or ' at the end'},"
+            " its mean over the common seeds"
+        ),
         "" if found.is_empty else f"Friedman's test: p {_p(found.p)}, permuted within problems",
         "bars join what Nemenyi's test does not tell apart at 5 %",
         "infinite: tied for the last ranks" if np.isinf(found.values).any() else "",
@@ -203,7 +234,9 @@ def _p(p: float) -> str:
 
 
 def diagram(found: Ranking, title: str, small_print: str) -> Figure:
-    """Mean ranks on an axis, the names on both sides of it; everything is placed in inches, since axes would clip names."""
+    """Mean ranks on an axis, the names on both sides of it; everything is placed in inches, since
+    axes would clip names.
+    """
     note = wrapped(small_print, WIDTH)
     low = 0.14 + 0.125 * len(note)
     words = "" if found.is_empty or found.p <= LEVEL else TOO_FEW
@@ -222,22 +255,35 @@ def diagram(found: Ranking, title: str, small_print: str) -> Figure:
         ax.text(WIDTH / 2, low, words, ha="center", va="bottom", fontsize=NAME, color=DARK)
     if any(data.startswith("substitute") for data in found.data):
         ax.text(
-            WIDTH / 2, (height + low - 0.3) / 2, "SUBSTITUTE DATA", rotation=12, ha="center", va="center", fontsize=19,
-            weight="bold", color="#B00000", alpha=0.22, zorder=5,
-        )  # fmt: skip
+            WIDTH / 2,
+            (height + low - 0.3) / 2,
+            "SUBSTITUTE DATA",
+            rotation=12,
+            ha="center",
+            va="center",
+            fontsize=19,
+            weight="bold",
+            color="#B00000",
+            alpha=0.22,
+            zorder=5,
+        )
     put_small_print(figure, note)
     return figure
 
 
 def _bars(found: Ranking) -> Bars:
-    """The ranks that each bar joins, by rows of bars that do not touch; one bar over all where Friedman's test finds nothing."""
+    """The ranks that each bar joins, by rows of bars that do not touch; one bar over all where
+    Friedman's test finds nothing.
+    """
     if found.is_empty:
         return []
     ascending = np.sort(found.means)
     if found.p > LEVEL:
         return [[(ascending[0], ascending[-1])]]
     levels: Bars = []
-    for first, last in indistinct(ascending, critical_difference(len(found.curves), len(found.problems))):
+    for first, last in indistinct(
+        ascending, critical_difference(len(found.curves), len(found.problems))
+    ):
         free = next((level for level in levels if level[-1][1] + 0.15 < ascending[first]), None)
         if free is None:
             levels.append(free := [])
@@ -247,23 +293,62 @@ def _bars(found: Ranking) -> Bars:
 
 def _draw_ranks(ax: Axes, found: Ranking, bars: Bars, y: float) -> None:
     """Axis at a height, critical difference above it, bars and names below."""
-    k, words = len(found.curves), [f"{curve} ({mean:.2f})" for curve, mean in zip(found.curves, found.means, strict=True)]
+    k, words = (
+        len(found.curves),
+        [f"{curve} ({mean:.2f})" for curve, mean in zip(found.curves, found.means, strict=True)],
+    )
     half, order = -(-k // 2), np.argsort(found.means, kind="stable").tolist()
-    sides = order[:half], order[half:][::-1]  # the best from the top on the left, the worst from the top on the right
+    # the best from the top on the left, the worst from the top on the right
+    sides = order[:half], order[half:][::-1]
     start, end = (max(_width(words[j]) for j in side) + MARGIN + 0.3 for side in sides)
     unit = (WIDTH - start - end) / (k - 1)  # inches a rank
     _draw_axis(ax, k, len(found.problems), start, unit, y)
     for depth, bar in enumerate(bars, 1):
         for first, last in bar:
             ends = [start + (first - 1) * unit - 0.04, start + (last - 1) * unit + 0.04]
-            ax.plot(ends, [y - BAR * depth] * 2, color=DARK, linewidth=3, solid_capstyle="butt", zorder=3)
-    for side, edge, step, align in ((sides[0], start - 0.15, -0.09, "right"), (sides[1], WIDTH - end + 0.15, 0.09, "left")):
+            ax.plot(
+                ends,
+                [y - BAR * depth] * 2,
+                color=DARK,
+                linewidth=3,
+                solid_capstyle="butt",
+                zorder=3,
+            )
+    for side, edge, step, align in (
+        (sides[0], start - 0.15, -0.09, "right"),
+        (sides[1], WIDTH - end + 0.15, 0.09, "left"),
+    ):
         for row, j in enumerate(side):
-            style, level, x = found.looks[found.curves[j]], y - BAR * len(bars) - LINE * (row + 0.8), found.means[j] - 1
-            ax.plot([start + x * unit] * 2 + [edge], [y, level, level], color=style.colour, linestyle=style.dash, linewidth=1.1)
+            style, level, x = (
+                found.looks[found.curves[j]],
+                y - BAR * len(bars) - LINE * (row + 0.8),
+                found.means[j] - 1,
+            )
+            ax.plot(
+                [start + x * unit] * 2 + [edge],
+                [y, level, level],
+                color=style.colour,
+                linestyle=style.dash,
+                linewidth=1.1,
+            )
             face = "white" if "@" in found.curves[j] else style.colour
-            ax.plot(edge, level, marker=style.marker or "None", color=style.colour, markerfacecolor=face, markersize=4.5)
-            ax.text(edge + step, level, words[j], ha=align, va="center_baseline", fontsize=NAME, color=style.colour)
+            ax.plot(
+                edge,
+                level,
+                marker=style.marker or "None",
+                color=style.colour,
+                markerfacecolor=face,
+                markersize=4.5,
+            )
+            ax.text(
+                edge + step,
+                level,
+                words[j],
+                ha=align,
+                va="center_baseline",
+                fontsize=NAME,
+                color=style.colour,
+            )
 
 
 def _draw_axis(ax: Axes, k: int, n: int, start: float, unit: float, y: float) -> None:
@@ -274,14 +359,25 @@ def _draw_axis(ax: Axes, k: int, n: int, start: float, unit: float, y: float) ->
     for x, rank in ((start + position * unit, position + 1) for position in range(k)):
         ax.plot([x, x], [y, y + 0.06], color=DARK, linewidth=0.8)
         ax.text(x, y + 0.08, str(rank), ha="center", va="bottom", fontsize=TICK, color=DARK)
-    ax.plot([start, start + shown * unit], [y + 0.36] * 2, color=PALE, linewidth=1.2, marker="|", markersize=6)
-    words = f"critical difference {difference:.2f}" + (", more than the axis" if difference > shown else "")
+    ax.plot(
+        [start, start + shown * unit],
+        [y + 0.36] * 2,
+        color=PALE,
+        linewidth=1.2,
+        marker="|",
+        markersize=6,
+    )
+    words = f"critical difference {difference:.2f}" + (
+        ", more than the axis" if difference > shown else ""
+    )
     ax.text(start, y + 0.43, words, ha="left", va="bottom", fontsize=TICK, color=PALE)
 
 
 def _width(text: str) -> float:
     """Inches of a name."""
-    points, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=NAME), ismath=False)
+    points, _, _ = text_to_path.get_text_width_height_descent(
+        text, FontProperties(size=NAME), ismath=False
+    )
     return float(points / 72)
 
 

@@ -1,6 +1,8 @@
-"""One colour, marker and dash per algorithm across all papers, readable in greyscale and by colour-blind readers; small print.
+"""One colour, marker and dash per algorithm across all papers, readable in greyscale and by
+colour-blind readers; small print.
 
-A name that is not in the table gets a look derived from the name itself, so that it, too, never changes.
+A name that is not in the table gets a look derived from the name itself, so that it, too, never
+changes.
 """
 
 from __future__ import annotations
@@ -13,11 +15,22 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 SMALL_PRINT, MARGIN = 6.3, 0.06  # points; inches
-BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"  # Okabe and Ito's palette, its yellow left out
+BLACK, ORANGE, SKY, GREEN = (
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+)  # Okabe and Ito's palette, its yellow left out
 BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#8A8A8A"
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY)
 MARKERS = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h", "*", "d")
-SOLID, LONG, DOTTED, DASH_DOT, SHORT = (0, ()), (0, (6, 1.5)), (0, (1, 1.3)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1.2))
+SOLID, LONG, DOTTED, DASH_DOT, SHORT = (
+    (0, ()),
+    (0, (6, 1.5)),
+    (0, (1, 1.3)),
+    (0, (6, 1.5, 1, 1.5)),
+    (0, (3, 1.2)),
+)
 DASHES = (SOLID, LONG, DASH_DOT, SHORT, DOTTED)
 
 
@@ -66,23 +79,32 @@ LOOKS = {
 
 
 def look(algorithm: str, variant: int = 0) -> Look:
-    """The look of an algorithm's legend name; its n-th variant, where several share a panel, differs in all but the hue."""
+    """The look of an algorithm's legend name; its n-th variant, where several share a panel,
+    differs in all but the hue.
+    """
     own = LOOKS.get(algorithm) or _derived(algorithm)
     if not variant:
         return own
     shift = MARKERS.index(own.marker) if own.marker in MARKERS else 0
     return Look(
-        _lighter(own.colour, 0.17 * (variant % 5)), MARKERS[(shift + variant) % len(MARKERS)], DASHES[variant % len(DASHES)]
+        _lighter(own.colour, 0.17 * (variant % 5)),
+        MARKERS[(shift + variant) % len(MARKERS)],
+        DASHES[variant % len(DASHES)],
     )
 
 
 def own_look(algorithm: str, position: int) -> Look:
-    """The look of the n-th curve of an algorithm, from 0, in a panel that shows no other one: hues are free there."""
+    """The look of the n-th curve of an algorithm, from 0, in a panel that shows no other one: hues
+    are free there.
+    """
     first = look(algorithm)
     if not position:
         return first
     colours = [colour for colour in COLOURS if colour not in (first.colour, GREY)]
-    markers, dashes = [m for m in MARKERS if m != first.marker], [dash for dash in DASHES if dash != first.dash]
+    markers, dashes = (
+        [m for m in MARKERS if m != first.marker],
+        [dash for dash in DASHES if dash != first.dash],
+    )
     n = position - 1
     return Look(colours[n % len(colours)], markers[n % len(markers)], dashes[n % len(dashes)])
 
@@ -90,7 +112,9 @@ def own_look(algorithm: str, position: int) -> Look:
 def _derived(algorithm: str) -> Look:
     drawn = int.from_bytes(hashlib.sha256(algorithm.encode()).digest()[:6], "big")
     colour, rest = drawn % len(COLOURS), drawn // len(COLOURS)
-    return Look(COLOURS[colour], MARKERS[rest % len(MARKERS)], DASHES[rest // len(MARKERS) % len(DASHES)])
+    return Look(
+        COLOURS[colour], MARKERS[rest % len(MARKERS)], DASHES[rest // len(MARKERS) % len(DASHES)]
+    )
 
 
 def _lighter(colour: str, share: float) -> str:
@@ -101,11 +125,15 @@ def _lighter(colour: str, share: float) -> str:
 
 def column_look(position: int) -> Look:
     """The look of the n-th column of a study, which belongs to no algorithm."""
-    return Look(COLOURS[position % 8], MARKERS[position % len(MARKERS)], DASHES[position // 8 % len(DASHES)])
+    return Look(
+        COLOURS[position % 8], MARKERS[position % len(MARKERS)], DASHES[position // 8 % len(DASHES)]
+    )
 
 
 def wrapped(text: str, width: float) -> list[str]:
-    """A small print in lines that fit on paper of a width in inches; measured, since capitals are wider than other letters."""
+    """A small print in lines that fit on paper of a width in inches; measured, since capitals are
+    wider than other letters.
+    """
     font, lines = FontProperties(size=SMALL_PRINT), [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".lstrip()
@@ -121,6 +149,12 @@ def put_small_print(figure: Figure, lines: list[str]) -> None:
     """Into the lower left corner."""
     width, height = figure.get_size_inches()
     figure.text(
-        MARGIN / width, MARGIN / height, "\n".join(lines), fontsize=SMALL_PRINT, color="#444444", va="bottom", ha="left",
+        MARGIN / width,
+        MARGIN / height,
+        "\n".join(lines),
+        fontsize=SMALL_PRINT,
+        color="#444444",
+        va="bottom",
+        ha="left",
         linespacing=1.15,
-    )  # fmt: skip
+    )

@@ -1,4 +1,6 @@
-"""Write one table of a paper: `python -m workflow.tables PAPER TABLE [--scale S] [-o DIR]` makes TABLE.csv and TABLE.md."""
+"""Write one table of a paper: `python -m workflow.tables PAPER TABLE [--scale S] [-o DIR]` makes
+TABLE.csv and TABLE.md.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
     if entry["kind"] == "growth":
         return pd.DataFrame(published.growth(paper, store, entry))
     if entry["kind"] == "published":
-        return pd.DataFrame([row for block in blocks(entry) for row in published.rows(paper, store, entry, block)])
+        return pd.DataFrame(
+            [row for block in blocks(entry) for row in published.rows(paper, store, entry, block)]
+        )
     rows = [_diagnostics(paper, store, entry, cell) for cell in table_cells(paper, entry)]
     return pd.DataFrame([row for row in rows if row])
 
@@ -65,24 +69,37 @@ def runs_of(paper: Paper, name: str) -> list[Run]:
     if entry["kind"] in ("study", "growth"):
         return [paper.study(entry["study"])]
     if entry["kind"] == "published":
-        found = [cell for block in blocks(entry) for cells in block_cells(paper, entry, block) for cell in cells.values()]
+        found = [
+            cell
+            for block in blocks(entry)
+            for cells in block_cells(paper, entry, block)
+            for cell in cells.values()
+        ]
         return [companion for cell in found for companion in companions(paper, cell)]
     cells = table_cells(paper, entry)
-    bases = [paper.cell(cell.problem_name, entry["relative_to"]) for cell in cells] if "relative_to" in entry else []
+    bases = (
+        [paper.cell(cell.problem_name, entry["relative_to"]) for cell in cells]
+        if "relative_to" in entry
+        else []
+    )
     return [companion for cell in [*cells, *bases] for companion in companions(paper, cell)]
 
 
 def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
     entries = {entry["id"]: entry for entry in paper.entry.get("tables", [])}
     if name not in entries:
-        raise PlanError(f"papers/{paper.name}.yaml: unknown table {name!r}; known: {', '.join(entries) or 'none'}")
+        raise PlanError(
+            f"papers/{paper.name}.yaml: unknown table {name!r}; known:"
+            f" {', '.join(entries) or 'none'}"
+        )
     return entries[name]
 
 
 def as_markdown(paper: Paper, name: str, table: pd.DataFrame) -> str:
     entry = entry_of(paper, name)
     rows = [
-        [render.number(cell) if isinstance(cell, float) else str(cell) for cell in row] for row in table.itertuples(index=False)
+        [render.number(cell) if isinstance(cell, float) else str(cell) for cell in row]
+        for row in table.itertuples(index=False)
     ]
     where = f" ({entry['where']})" if "where" in entry else ""
     parts = [
@@ -92,14 +109,23 @@ def as_markdown(paper: Paper, name: str, table: pd.DataFrame) -> str:
     ]
     if entry.get("note"):
         parts.append(entry["note"])
-    if found := [erratum for erratum in paper.entry.get("errata", []) if erratum["id"] in entry.get("errata", [])]:
-        lines = [f"* {erratum['where']}: {erratum['says']}. Instead: {erratum['instead']}" for erratum in found]
+    if found := [
+        erratum
+        for erratum in paper.entry.get("errata", [])
+        if erratum["id"] in entry.get("errata", [])
+    ]:
+        lines = [
+            f"* {erratum['where']}: {erratum['says']}. Instead: {erratum['instead']}"
+            for erratum in found
+        ]
         parts.append("\n".join(["What the paper itself gets wrong or contradicts:", "", *lines]))
     return "\n\n".join(parts) + "\n"
 
 
 def _parameters(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
-    """A parameter of each algorithm on each problem, budget and repetitions, as published: at scale `paper`."""
+    """A parameter of each algorithm on each problem, budget and repetitions, as published: at scale
+    `paper`.
+    """
     full = load(paper.name, "paper")
     problems = entry.get("problems", list(paper.entry["problems"]))
     rows = []
@@ -112,7 +138,13 @@ def _parameters(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
         budgets = "; ".join(sorted({str(cell.budget) for cell in cells.values()}))
         repetitions = "; ".join(sorted({str(len(cell.seeds)) for cell in cells.values()}))
         rows.append(
-            {"algorithm": algorithm, **values, "evaluations": budgets, "repetitions": repetitions, "band": "95 % t interval"}
+            {
+                "algorithm": algorithm,
+                **values,
+                "evaluations": budgets,
+                "repetitions": repetitions,
+                "band": "95 % t interval",
+            }
         )
     return rows
 
@@ -122,19 +154,30 @@ def _settings(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
     full = load(paper.name, "paper")
     rows = []
     for algorithm, names in entry["settings"].items():
-        cells = {problem: full.cell(problem, algorithm).algorithm_entry for problem in entry["problems"]}
+        cells = {
+            problem: full.cell(problem, algorithm).algorithm_entry for problem in entry["problems"]
+        }
         if unknown := [name for name in names if any(name not in cell for cell in cells.values())]:
             known = ", ".join(set.intersection(*map(set, cells.values())) - {"is"})
-            raise PlanError(f"table {entry['id']}: {algorithm} has no parameter {', '.join(unknown)}; known: {known}")
+            raise PlanError(
+                f"table {entry['id']}: {algorithm} has no parameter {', '.join(unknown)}; known:"
+                f" {known}"
+            )
         rows += [
-            {"algorithm": algorithm, "parameter": name, **{problem: str(cell[name]) for problem, cell in cells.items()}}
+            {
+                "algorithm": algorithm,
+                "parameter": name,
+                **{problem: str(cell[name]) for problem, cell in cells.items()},
+            }
             for name in names
         ]
     return rows
 
 
 def _feasible(store: Store, cell: Cell) -> Row:
-    """The best feasible value at the end of one cell's runs, and how they came by it; empty where there is no record."""
+    """The best feasible value at the end of one cell's runs, and how they came by it; empty where
+    there is no record.
+    """
     try:
         best = store.values(cell, "best_feasible")[:, -1]
     except NotRun:
@@ -153,20 +196,28 @@ def _feasible(store: Store, cell: Cell) -> Row:
         "lower quartile": float(low),
         "upper quartile": float(high),
         "designs without a feasible point": len(searched),
-        "median search from there": float(searched[(len(searched) - 1) // 2]) if len(searched) else np.nan,
+        "median search from there": (
+            float(searched[(len(searched) - 1) // 2]) if len(searched) else np.nan
+        ),
         "feasible evaluations": _last(store.values(cell, "feasible_evaluations")),
         "descent over the last 30 %": float(np.median(store.values(cell, "late_descent")[:, -1])),
-        "seconds per 1000 evaluations": float(store.values(cell, "seconds")[:, -1].mean()) * 1000 / cell.budget,
+        "seconds per 1000 evaluations": (
+            float(store.values(cell, "seconds")[:, -1].mean()) * 1000 / cell.budget
+        ),
         "data": store.data(cell),
     }
 
 
 def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell) -> Row:
-    """How one cell ended: regret, arms, batches, dictionary, seconds; empty where a partial report has no record."""
+    """How one cell ended: regret, arms, batches, dictionary, seconds; empty where a partial report
+    has no record.
+    """
     try:
         seeds = store.seeds(cell)
         if "relative_to" in entry:
-            regret = store.relative(cell, "cumulative_regret", paper.cell(cell.problem_name, entry["relative_to"]))[:, -1]
+            regret = store.relative(
+                cell, "cumulative_regret", paper.cell(cell.problem_name, entry["relative_to"])
+            )[:, -1]
         else:
             regret = store.values(cell, "cumulative_regret")[:, -1]
     except NotRun:
@@ -183,8 +234,15 @@ def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cel
         "regret ratio" if "relative_to" in entry else "regret": float(regret.mean()),
         "low": float(low),
         "high": float(high),
-        **(_of_arms(store, cell, size) if store.record(cell, seeds[0]).columns["query"].ndim == 1 else _on_a_box(store, cell)),
-        **{name.replace("_", " "): _last(store.values(cell, f"report.{name}")) for name in entry.get("reports", [])},
+        **(
+            _of_arms(store, cell, size)
+            if store.record(cell, seeds[0]).columns["query"].ndim == 1
+            else _on_a_box(store, cell)
+        ),
+        **{
+            name.replace("_", " "): _last(store.values(cell, f"report.{name}"))
+            for name in entry.get("reports", [])
+        },
         "seconds per 1000 evaluations": float(seconds[:, -1].mean()) * 1000 / seconds.shape[1],
         "data": store.data(cell),
     }
@@ -208,22 +266,33 @@ def _of_arms(store: Store, cell: Cell, size: np.ndarray) -> Row:
 
 
 def _on_a_box(store: Store, cell: Cell) -> Row:
-    """Regret of what was recommended, and how far a query after the initial design ever was from all before it, side length 1."""
+    """Regret of what was recommended, and how far a query after the initial design ever was from
+    all before it, side length 1.
+    """
     return {
         "recommendation regret": _last(store.values(cell, "recommendation_regret")),
-        "farthest new query": max(_farthest(store.record(cell, seed).columns) for seed in store.seeds(cell)),
+        "farthest new query": max(
+            _farthest(store.record(cell, seed).columns) for seed in store.seeds(cell)
+        ),
     }
 
 
 def _farthest(columns: Mapping[str, np.ndarray]) -> float:
-    """The largest distance, by its largest coordinate, of a query to the nearest earlier one; NaN without own queries."""
+    """The largest distance, by its largest coordinate, of a query to the nearest earlier one; NaN
+    without own queries.
+    """
     query, own = columns["query"], np.flatnonzero(columns["batch"] > 0)
-    return max((float(np.abs(query[:i] - query[i]).max(axis=1).min()) for i in own if i), default=np.nan)
+    return max(
+        (float(np.abs(query[:i] - query[i]).max(axis=1).min()) for i in own if i), default=np.nan
+    )
 
 
 def _recommended(store: Store, cell: Cell) -> tuple[str, int]:
     """The arm that most seeds recommend at the end, and how many do; the first of equals."""
-    arms = Counter(str(store.record(cell, seed).header["recommendation"]["query"]) for seed in store.seeds(cell))
+    arms = Counter(
+        str(store.record(cell, seed).header["recommendation"]["query"])
+        for seed in store.seeds(cell)
+    )
     return arms.most_common(1)[0]
 
 
@@ -244,7 +313,9 @@ def _study(paper: Paper, store: Store, entry: Mapping[str, Any]) -> pd.DataFrame
     study = paper.study(entry["study"])
     wanted = dict.fromkeys([*entry["by"], *entry["columns"], *entry.get("rows", {})])
     frames = [
-        pd.DataFrame({name: store.values(study, name)[position] for name in wanted}).assign(seed=seed)
+        pd.DataFrame({name: store.values(study, name)[position] for name in wanted}).assign(
+            seed=seed
+        )
         for position, seed in enumerate(store.seeds(study))
     ]
     table = pd.concat(frames)

@@ -1,6 +1,8 @@
-"""The closed vocabulary of `check:` in papers/*.yaml: each test turns records into comparisons with an effect and a p.
+"""The closed vocabulary of `check:` in papers/*.yaml: each test turns records into comparisons with
+an effect and a p.
 
-A comparison `holds` if the observed mean lies on the claimed side; its one-sided p is small if that is no accident.
+A comparison `holds` if the observed mean lies on the claimed side; its one-sided p is small if that
+is no accident.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ SPREADS = 3.0  # at 10 seeds a ratio of two equal spreads reaches this factor by
 
 @dataclass(frozen=True)
 class Comparison:
-    """One of a claim's comparisons: effect with interval (or extremes), one-sided p-values, paired seeds."""
+    """One of a claim's comparisons: effect with interval (or extremes), one-sided p-values, paired
+    seeds.
+    """
 
     what: str
     kind: str
@@ -55,7 +59,9 @@ class Comparison:
     @property
     def has_number(self) -> bool:
         """Whether there is an effect; a median by rank may be infinite."""
-        return bool(np.isfinite(self.effect)) or (BY_RANK in self.kind and not np.isnan(self.effect))
+        return bool(np.isfinite(self.effect)) or (
+            BY_RANK in self.kind and not np.isnan(self.effect)
+        )
 
 
 def compare(evidence: Evidence, check: Check) -> list[Comparison]:
@@ -64,9 +70,11 @@ def compare(evidence: Evidence, check: Check) -> list[Comparison]:
 
 
 def _ordered(evidence: Evidence, check: Check) -> Iterator[Comparison]:
-    """`less`, `more`: left < factor * right, or > , paired over seeds; as a difference or as a ratio (in logarithms).
+    """`less`, `more`: left < factor * right, or > , paired over seeds; as a difference or as a
+    ratio (in logarithms).
 
-    By rank where a side is infinite, as the best feasible value of a run is that has found none; two of them are equal.
+    By rank where a side is infinite, as the best feasible value of a run is that has found none;
+    two of them are equal.
     """
     sign, factor = (1.0 if check["test"] == "less" else -1.0), check.get("factor", 1.0)
     mark = "<" if sign > 0 else ">"
@@ -76,19 +84,27 @@ def _ordered(evidence: Evidence, check: Check) -> Iterator[Comparison]:
             with np.errstate(divide="ignore", invalid="ignore"):
                 distance = np.log(left) - np.log(right)
             low, high = np.exp(interval(distance))
-            effect, kind, test = float(np.exp(distance.mean())), "ratio", below_zero(sign * (distance - np.log(factor)))
+            effect, kind, test = (
+                float(np.exp(distance.mean())),
+                "ratio",
+                below_zero(sign * (distance - np.log(factor))),
+            )
         elif np.isinf(left).any() or np.isinf(right).any():
             distance = _distance(left, factor * right)
             test = ranked_below_zero(sign * distance)
             least, most = sorted([sign * test.low, sign * test.high])
             kind, effect = f"median difference {BY_RANK}", sign * test.mean
-            yield Comparison(words, kind, effect, least, most, test.mean < 0, test.p, test.p_flip, test.n)
+            yield Comparison(
+                words, kind, effect, least, most, test.mean < 0, test.p, test.p_flip, test.n
+            )
             continue
         else:
             distance = left - factor * right
             low, high = interval(distance)
             effect, kind, test = float(distance.mean()), "difference", below_zero(sign * distance)
-        yield Comparison(words, kind, effect, float(low), float(high), test.mean < 0, test.p, test.p_flip, test.n)
+        yield Comparison(
+            words, kind, effect, float(low), float(high), test.mean < 0, test.p, test.p_flip, test.n
+        )
 
 
 def _distance(left: Array, right: Array) -> Array:
@@ -98,13 +114,27 @@ def _distance(left: Array, right: Array) -> Array:
 
 
 def _passes(evidence: Evidence, check: Check) -> Iterator[Comparison]:
-    """From which evaluation on the left side is no worse than the right one at its end, against a bound; never is infinite."""
+    """From which evaluation on the left side is no worse than the right one at its end, against a
+    bound; never is infinite.
+    """
     for what, pairs in bound_sides(evidence, check):
         seen = np.array([_first(left <= right[-1]) for left, right in pairs])
         test = ranked_below_zero(seen - check["at_most"] - 0.5)  # the bound itself keeps it
         words = what.replace(" and ", " reaches the end of ", 1)
-        effect, low, high = (edge + check["at_most"] + 0.5 for edge in (test.mean, test.low, test.high))
-        yield Comparison(words, f"median evaluation {BY_RANK}", effect, low, high, test.mean < 0, test.p, test.p_flip, test.n)
+        effect, low, high = (
+            edge + check["at_most"] + 0.5 for edge in (test.mean, test.low, test.high)
+        )
+        yield Comparison(
+            words,
+            f"median evaluation {BY_RANK}",
+            effect,
+            low,
+            high,
+            test.mean < 0,
+            test.p,
+            test.p_flip,
+            test.n,
+        )
 
 
 def _first(true: Array) -> float:
@@ -113,12 +143,17 @@ def _first(true: Array) -> float:
 
 
 def _equivalent(evidence: Evidence, check: Check) -> Iterator[Comparison]:
-    """Two one-sided tests that the means differ by less than a share of the right one, or than an absolute tolerance.
+    """Two one-sided tests that the means differ by less than a share of the right one, or than an
+    absolute tolerance.
 
     A share is taken of each seed's own value: the right mean is as uncertain as the left one.
     """
     for what, left, right in sides(evidence, check):
-        tolerance = np.full(len(right), float(check["absolute"])) if "absolute" in check else check["tolerance"] * np.abs(right)
+        tolerance = (
+            np.full(len(right), float(check["absolute"]))
+            if "absolute" in check
+            else check["tolerance"] * np.abs(right)
+        )
         words = what.replace(" and ", " = ", 1) + f" within {tolerance.mean():.3g}"
         holds = abs(float((left - right).mean())) < tolerance.mean()
         yield _comparison(words, "difference", within(left - right, tolerance), holds=holds)
@@ -130,23 +165,48 @@ def _published(evidence: Evidence, check: Check) -> Iterator[Comparison]:
     for problem, curve in curves_of(evidence, check):
         seen = np.array(list(scalars(evidence, check, problem, curve).values())) / value
         spread = f", published spread {check['spread']:g}" if "spread" in check else ""
-        words = f"{curve} on {problem} over the published {value:g} (our spread {seen.std(ddof=1) * value:.3g}{spread})"
+        words = (
+            f"{curve} on {problem} over the published {value:g} (our spread"
+            f" {seen.std(ddof=1) * value:.3g}{spread})"
+        )
         test = within(seen - 1, check["tolerance"])
-        yield Comparison(words, "ratio", test.mean + 1, test.low + 1, test.high + 1, abs(test.mean) < check["tolerance"], test.p,
-                         test.p_flip, test.n)  # fmt: skip
+        yield Comparison(
+            words,
+            "ratio",
+            test.mean + 1,
+            test.low + 1,
+            test.high + 1,
+            abs(test.mean) < check["tolerance"],
+            test.p,
+            test.p_flip,
+            test.n,
+        )
 
 
 def _spread(evidence: Evidence, check: Check) -> Iterator[Comparison]:
     """Ratio of standard deviations over seeds, with the F interval; undecidable below a factor."""
     factor = check.get("factor", SPREADS)
     for what, left, right in sides(evidence, check):
-        n, ratio = len(left), float(left.std(ddof=1) / right.std(ddof=1)) if len(left) > 1 and right.std() > 0 else float("nan")
+        n, ratio = (
+            len(left),
+            (
+                float(left.std(ddof=1) / right.std(ddof=1))
+                if len(left) > 1 and right.std() > 0
+                else float("nan")
+            ),
+        )
         free = max(n - 1, 1)
-        low, high = (ratio / float(np.sqrt(stats.f.ppf(q, free, free))) for q in (1 - LEVEL / 2, LEVEL / 2))
+        low, high = (
+            ratio / float(np.sqrt(stats.f.ppf(q, free, free))) for q in (1 - LEVEL / 2, LEVEL / 2)
+        )
         p = float(stats.f.cdf(ratio**2, free, free))
-        reason = f"ratio of spreads within a factor {factor:g}" if 1 / factor < ratio < factor else ""
+        reason = (
+            f"ratio of spreads within a factor {factor:g}" if 1 / factor < ratio < factor else ""
+        )
         words = what.replace(" and ", " spreads less than ", 1)
-        yield Comparison(words, "ratio of spreads", ratio, low, high, ratio < 1, p, float("nan"), n, reason)
+        yield Comparison(
+            words, "ratio of spreads", ratio, low, high, ratio < 1, p, float("nan"), n, reason
+        )
 
 
 def _exponent(evidence: Evidence, check: Check) -> Iterator[Comparison]:
@@ -160,14 +220,26 @@ def _exponent(evidence: Evidence, check: Check) -> Iterator[Comparison]:
 
 
 def _monotone(evidence: Evidence, check: Check) -> Iterator[Comparison]:
-    """Kendall's tau between a metric and evaluations, a column or the order of the variants: on which side of zero."""
+    """Kendall's tau between a metric and evaluations, a column or the order of the variants: on
+    which side of zero.
+    """
     sign = 1 if check["direction"] == "increasing" else -1
     for what, seeds in along(evidence, check):
-        tau = np.nan_to_num([stats.kendalltau(x, y).statistic if len(x) > 1 else np.nan for x, y in seeds])
+        tau = np.nan_to_num(
+            [stats.kendalltau(x, y).statistic if len(x) > 1 else np.nan for x, y in seeds]
+        )
         test = below_zero(-sign * tau)
         low, high = interval(tau)
         yield Comparison(
-            what, "Kendall's tau", float(tau.mean()), float(low), float(high), test.mean < 0, test.p, test.p_flip, test.n
+            what,
+            "Kendall's tau",
+            float(tau.mean()),
+            float(low),
+            float(high),
+            test.mean < 0,
+            test.p,
+            test.p_flip,
+            test.n,
         )
 
 
@@ -176,11 +248,18 @@ def _share(evidence: Evidence, check: Check) -> Iterator[Comparison]:
     event = check["event"]
     for problem, curve in curves_of(evidence, check):
         seen = np.array(list(scalars(evidence, check, problem, curve).values()))
-        hits = int(((seen >= event.get("at_least", -np.inf)) & (seen <= event.get("at_most", np.inf))).sum())
+        hits = int(
+            (
+                (seen >= event.get("at_least", -np.inf)) & (seen <= event.get("at_most", np.inf))
+            ).sum()
+        )
         least, most = check.get("at_least", 0.0), check.get("at_most", 1.0)
         test = share(hits, len(seen), at_least=least, at_most=most)
         yield _comparison(
-            f"{curve} on {problem}: {hits} of {len(seen)} seeds", "share of seeds", test, holds=least <= test.mean <= most
+            f"{curve} on {problem}: {hits} of {len(seen)} seeds",
+            "share of seeds",
+            test,
+            holds=least <= test.mean <= most,
         )
 
 
@@ -188,34 +267,47 @@ def _band(evidence: Evidence, check: Check) -> Iterator[Comparison]:
     """Whether a column or a metric stays within constants; low and high are the extremes seen."""
     least, most = check.get("at_least", -np.inf), check.get("at_most", np.inf)
     for what, seeds in curves(evidence, check):
-        rows = [y[~np.isnan(y)] for _, y in seeds]  # an infinite value is a violation, only NaN is no number
+        # an infinite value is a violation, only NaN is no number
+        rows = [y[~np.isnan(y)] for _, y in seeds]
         yield _kept([(row >= least) & (row <= most) for row in rows], check, what, rows)
 
 
 def _bound(evidence: Evidence, check: Check) -> Iterator[Comparison]:
-    """Whether left <= factor * right + plus in every row; low and high are the extremes of left over that bound."""
+    """Whether left <= factor * right + plus in every row; low and high are the extremes of left
+    over that bound.
+    """
     factor, plus = check.get("factor", 1.0), check.get("plus", 0.0)
     for what, pairs in bound_sides(evidence, check):
         words = what.replace(" and ", " <= " + (f"{factor:g} x " if factor != 1 else ""), 1)
         bounds = [(left, factor * right + plus) for left, right in pairs]
         seen = [~(np.isnan(left) | np.isnan(bound)) for left, bound in bounds]
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = [(left / bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
+            ratios = [
+                (left / bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)
+            ]
         inside = [(left <= bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
         yield _kept(inside, check, words, ratios)
 
 
 def _kept(inside: Sequence[Array], check: Check, what: str, rows: Sequence[Array]) -> Comparison:
-    """A statement about every row: it holds in a seed if (at least the share of) its rows keep it."""
+    """A statement about every row:
+    it holds in a seed if (at least the share of) its rows keep it.
+    """
     wanted = check.get("share", 1.0)
     hits = sum(bool(len(seen)) and bool(seen.mean() >= wanted) for seen in inside)
     every = np.concatenate([*rows, np.empty(0)])
     numbers = every[~np.isnan(every)]  # 0 <= 0 is kept and has no ratio
-    extremes = (float(numbers.min()), float(numbers.max())) if len(numbers) else (float("nan"), float("nan"))
+    extremes = (
+        (float(numbers.min()), float(numbers.max()))
+        if len(numbers)
+        else (float("nan"), float("nan"))
+    )
     p = 0.0 if hits == len(inside) else 1.0
     kept = float(np.concatenate(inside).mean()) if len(every) else float("nan")
     words = f"{what}: {hits} of {len(inside)} seeds"
-    return Comparison(words, "share of rows, extremes", kept, *extremes, p == 0, p, float("nan"), len(inside))
+    return Comparison(
+        words, "share of rows, extremes", kept, *extremes, p == 0, p, float("nan"), len(inside)
+    )
 
 
 def _bounded(what: str, kind: str, seen: Array, check: Check) -> Comparison:
@@ -228,11 +320,15 @@ def _bounded(what: str, kind: str, seen: Array, check: Check) -> Comparison:
     low, high = interval(seen)
     p, p_flip = (max(getattr(test, name) for test in tests) for name in ("p", "p_flip"))
     holds = all(test.mean < 0 for test in tests)
-    return Comparison(what, kind, float(seen.mean()), float(low), float(high), holds, p, p_flip, len(seen))
+    return Comparison(
+        what, kind, float(seen.mean()), float(low), float(high), holds, p, p_flip, len(seen)
+    )
 
 
 def _comparison(what: str, kind: str, test: Test, *, holds: bool) -> Comparison:
-    return Comparison(what, kind, test.mean, test.low, test.high, holds, test.p, test.p_flip, test.n)
+    return Comparison(
+        what, kind, test.mean, test.low, test.high, holds, test.p, test.p_flip, test.n
+    )
 
 
 TESTS: Mapping[str, Callable[[Evidence, Check], Iterator[Comparison]]] = {

@@ -1,9 +1,10 @@
 """Judge the claims of a paper.
 
-Paired over seeds; paired t with Holm's correction over a claim's comparisons decides at 5 %, from five seeds on, the
-exact sign-flip p stands beside it. A verdict is `reproduced`, `direction only`, `not reproduced`, or `undecided` with
-the reasons: substituted data, a scale other than `paper`, too few seeds, or hypotheses that the runs do not meet.
-A claim is judged under every reading, too, that changes one of its runs and for which the plan has all of them.
+Paired over seeds; paired t with Holm's correction over a claim's comparisons decides at 5 %, from
+five seeds on, the exact sign-flip p stands beside it. A verdict is `reproduced`, `direction only`,
+`not reproduced`, or `undecided` with the reasons: substituted data, a scale other than `paper`, too
+few seeds, or hypotheses that the runs do not meet. A claim is judged under every reading, too, that
+changes one of its runs and for which the plan has all of them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from workflow.measure.store import NotRun, Run, Store
 from workflow.plan.cells import DEFAULT, Cell, Paper
 from workflow.plan.resolve import PlanError, seed_range
 
-REPRODUCED, DIRECTION, NOT, UNDECIDED = "reproduced", "direction only", "not reproduced", "undecided"
+REPRODUCED, DIRECTION, NOT, UNDECIDED = (
+    "reproduced",
+    "direction only",
+    "not reproduced",
+    "undecided",
+)
 NOT_RUN = "not run"
 Claim = Mapping[str, Any]
 
@@ -63,12 +69,18 @@ class Verdict:
 def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
     """The verdict on one claim, and what it comes to under the other readings that affect it."""
     verdict = _judge(paper, store, claim, DEFAULT)
-    others = {name: _outcome(paper, store, claim, name, wanted) for name, wanted in readings_of(paper, claim).items()}
+    others = {
+        name: _outcome(paper, store, claim, name, wanted)
+        for name, wanted in readings_of(paper, claim).items()
+    }
     return replace(verdict, readings=others)
 
 
 def runs(paper: Paper) -> list[Run]:
-    """Every run that a claim reads, under all readings. Raises PlanError where none is planned under the default one."""
+    """Every run that a claim reads, under all readings.
+
+    Raises PlanError where none is planned under the default one.
+    """
     found: list[Run] = []
     for claim in paper.entry.get("claims", []):
         found += runs_of(paper, claim["check"])
@@ -79,12 +91,16 @@ def runs(paper: Paper) -> list[Run]:
 def readings_of(paper: Paper, claim: Claim) -> dict[str, list[Run]]:
     """The other readings that affect a claim, with its runs under each.
 
-    A reading affects a claim if at least one of its runs is another one then. Where the plan lacks some of them the reading
-    is left out; if the claim names it, it stays, without runs. Raises PlanError where a claim names an unknown reading.
+    A reading affects a claim if at least one of its runs is another one then. Where the plan lacks
+    some of them the reading is left out; if the claim names it, it stays, without runs. Raises
+    PlanError where a claim names an unknown reading.
     """
     known, named = paper.entry.get("readings", {}), claim.get("readings", [])
     if unknown := [name for name in named if name not in known]:
-        raise PlanError(f"claim {claim['id']}: unknown reading {', '.join(unknown)}; known: {', '.join(known) or 'none'}")
+        raise PlanError(
+            f"claim {claim['id']}: unknown reading {', '.join(unknown)}; known:"
+            f" {', '.join(known) or 'none'}"
+        )
     usual, found = [run.name for run in runs_of(paper, claim["check"])], {}
     for reading in known:
         try:
@@ -93,7 +109,11 @@ def readings_of(paper: Paper, claim: Claim) -> dict[str, list[Run]]:
             wanted = []
         if wanted or reading in named:
             found[reading] = wanted
-    return {reading: wanted for reading, wanted in found.items() if [run.name for run in wanted] != usual}
+    return {
+        reading: wanted
+        for reading, wanted in found.items()
+        if [run.name for run in wanted] != usual
+    }
 
 
 def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
@@ -101,14 +121,23 @@ def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
     evidence = Evidence(paper, store, reading)
     try:
         comparisons, missing = compare(evidence, check), ""
-        data = sorted({store.data(run) for run in {run.name: run for run in wanted}.values() if store.has(run)})
+        data = sorted(
+            {
+                store.data(run)
+                for run in {run.name: run for run in wanted}.values()
+                if store.has(run)
+            }
+        )
         seeds = min((comparison.n for comparison in comparisons), default=0)
     except NotRun as error:
         comparisons, missing, data, seeds = [], str(error), [], 0
     corrected = holm([comparison.p for comparison in comparisons]) if comparisons else np.empty(0)
     observed = NOT_RUN if missing else _observed(claim, comparisons, corrected)
     reasons = [missing] if missing else _reasons(evidence, claim, comparisons, data, seeds)
-    reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks({run.name: run for run in wanted})]
+    reasons += [
+        f"an evaluation took too long in {seeds}"
+        for seeds in store.lacks({run.name: run for run in wanted})
+    ]
     return Verdict(
         id=claim["id"],
         where=claim["where"],
@@ -126,7 +155,9 @@ def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
     )
 
 
-def _outcome(paper: Paper, store: Store, claim: Claim, reading: str, planned: Sequence[Run]) -> Outcome:
+def _outcome(
+    paper: Paper, store: Store, claim: Claim, reading: str, planned: Sequence[Run]
+) -> Outcome:
     """The verdict under another reading in short."""
     if not planned:
         return Outcome(NOT_RUN, NOT_RUN, (f"not planned at scale {paper.scale}",), 0)
@@ -145,15 +176,31 @@ def _observed(claim: Claim, comparisons: Sequence[Comparison], corrected: np.nda
     if any(not comparison.has_number for comparison in comparisons):
         return "no number"
     if all(comparison.holds for comparison in comparisons):
-        significant = claim.get("deterministic") or (np.isfinite(corrected).all() and (corrected <= LEVEL).all())
-        return REPRODUCED if significant and not any(comparison.undecided for comparison in comparisons) else DIRECTION
+        significant = claim.get("deterministic") or (
+            np.isfinite(corrected).all() and (corrected <= LEVEL).all()
+        )
+        return (
+            REPRODUCED
+            if significant and not any(comparison.undecided for comparison in comparisons)
+            else DIRECTION
+        )
     return NOT
 
 
-def _reasons(evidence: Evidence, claim: Claim, comparisons: Sequence[Comparison], data: Sequence[str], seeds: int) -> list[str]:
+def _reasons(
+    evidence: Evidence,
+    claim: Claim,
+    comparisons: Sequence[Comparison],
+    data: Sequence[str],
+    seeds: int,
+) -> list[str]:
     """Why these numbers do not decide the claim; empty if they do."""
     paper, reasons = evidence.paper, []
-    unmet = [sentence for requirement in claim.get("requires", []) if (sentence := _unmet(evidence, claim["check"], requirement))]
+    unmet = [
+        sentence
+        for requirement in claim.get("requires", [])
+        if (sentence := _unmet(evidence, claim["check"], requirement))
+    ]
     if unmet:
         reasons.append(f"hypotheses not met: {'; '.join(unmet)}")
     if any(status.startswith("substitute") for status in data) and claim.get("data") != "any":
@@ -166,7 +213,9 @@ def _reasons(evidence: Evidence, claim: Claim, comparisons: Sequence[Comparison]
         reasons.append(f"{seeds} seed{'s' if seeds > 1 else ''}, {ENOUGH} are needed")
     if any(not comparison.has_number for comparison in comparisons):
         reasons.append("a comparison has no number at this budget")
-    return reasons + sorted({comparison.undecided for comparison in comparisons if comparison.undecided})
+    return reasons + sorted(
+        {comparison.undecided for comparison in comparisons if comparison.undecided}
+    )
 
 
 def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> str:
@@ -175,11 +224,15 @@ def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> 
     if requirement.get("never"):
         return str(requirement["because"])
     if "column" in requirement:
-        found = np.concatenate([column(requirement["column"]) for _, column in evidence.rows(check)])
+        found = np.concatenate(
+            [column(requirement["column"]) for _, column in evidence.rows(check)]
+        )
         values = [float(found.min()), float(found.max())] if len(found) else [math.nan]
         where = f"{requirement['column']} of {check['study']}"
     elif "study" in requirement:
-        values = np.atleast_1d(evidence.paper.study(requirement["study"]).parameters[requirement["parameter"]]).tolist()
+        values = np.atleast_1d(
+            evidence.paper.study(requirement["study"]).parameters[requirement["parameter"]]
+        ).tolist()
         where = f"{requirement['parameter']} of {requirement['study']}"
     else:
         curve, problem = requirement["curve"], requirement["problem"]
@@ -190,10 +243,10 @@ def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> 
     words = {"at_least": "at least", "at_most": "at most", "equals": "equal to"}
     for key, text in words.items():
         if key in requirement and not all(_meets(value, key, requirement[key]) for value in values):
-            return (
-                f"{where} is {', '.join(f'{value:g}' if isinstance(value, float | int) else str(value) for value in values)}, "
-                + (f"has to be {text} {requirement[key]}{because}")
+            said = ", ".join(
+                f"{value:g}" if isinstance(value, float | int) else str(value) for value in values
             )
+            return f"{where} is {said}, has to be {text} {requirement[key]}{because}"
     return ""
 
 
@@ -205,10 +258,16 @@ def _meets(value: Any, key: str, bound: Any) -> bool:
 
 def _parameter(cell: Cell, name: str) -> Any:
     if name not in cell.algorithm_entry:
-        raise PlanError(f"{cell.name}: no parameter {name!r} to check a hypothesis on; known: {', '.join(cell.algorithm_entry)}")
+        raise PlanError(
+            f"{cell.name}: no parameter {name!r} to check a hypothesis on; known:"
+            f" {', '.join(cell.algorithm_entry)}"
+        )
     value = cell.algorithm_entry[name]
     if isinstance(value, dict):
-        raise PlanError(f"{cell.name}: {name} is given by the problem, so that no hypothesis can be checked on it before a run")
+        raise PlanError(
+            f"{cell.name}: {name} is given by the problem, so that no hypothesis can be checked on"
+            " it before a run"
+        )
     return value
 
 

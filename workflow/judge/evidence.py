@@ -1,4 +1,6 @@
-"""The numbers that a check compares: one per seed, paired, from the records of cells and studies under one reading."""
+"""The numbers that a check compares: one per seed, paired, from the records of cells and studies
+under one reading.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ Check = Mapping[str, Any]
 Seeds = dict[int, float]
 Pairs = list[tuple[Array, Array]]
 Reduction = Callable[..., Any]
-SUMMARIES: Mapping[str, Reduction] = {"mean": np.nanmean, "median": np.nanmedian, "max": np.nanmax, "min": np.nanmin}
+SUMMARIES: Mapping[str, Reduction] = {
+    "mean": np.nanmean,
+    "median": np.nanmedian,
+    "max": np.nanmax,
+    "min": np.nanmin,
+}
 ACROSS: Mapping[str, Reduction] = {"max": np.max, "min": np.min, "mean": np.mean}
 
 
@@ -31,28 +38,45 @@ class Evidence:
     store: Store
     reading: str = DEFAULT
 
-    def series(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> tuple[tuple[int, ...], Array]:
+    def series(
+        self, check: Check, problem: str, curve: str, variant: str = DEFAULT
+    ) -> tuple[tuple[int, ...], Array]:
         """Seeds and metric over evaluations, (n,) and (n, T)."""
         cell = self.place(check, problem, curve, variant)
         if "relative_to" in check:
-            values = self.store.relative(cell, check["metric"], self.paper.cell(cell.problem_name, check["relative_to"]))
+            values = self.store.relative(
+                cell, check["metric"], self.paper.cell(cell.problem_name, check["relative_to"])
+            )
         else:
             values = self.store.values(cell, check["metric"])
         return self.store.seeds(cell), values
 
     def summary(self, check: Check, problem: str, curve: str, variant: str) -> Seeds:
-        """One number per seed: the metric at a point or summarised over the run. Claims share them."""
+        """One number per seed: the metric at a point or summarised over the run.
+
+        Claims share them.
+        """
         cell = self.place(check, problem, curve, variant)
         key = (cell.name, *(check.get(part) for part in ("metric", "relative_to", "at")))
-        numbers = self.store.remembered(key, lambda: _summary(self.series(check, problem, curve, variant)[1], check))
+        numbers = self.store.remembered(
+            key, lambda: _summary(self.series(check, problem, curve, variant)[1], check)
+        )
         return dict(zip(self.store.seeds(cell), numbers, strict=True))
 
     def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
-        return selection.place(self.paper, problem, curve, reading=self.reading, variant=variant or check.get("variant", DEFAULT))
+        return selection.place(
+            self.paper,
+            problem,
+            curve,
+            reading=self.reading,
+            variant=variant or check.get("variant", DEFAULT),
+        )
 
     def leaves_out(self, check: Check, problem: str, curve: str) -> bool:
         """Whether `place` would look for a run that this scale leaves out."""
-        return _is_left_out(self.paper, check, problem, curve, check.get("variant", DEFAULT), self.reading)
+        return _is_left_out(
+            self.paper, check, problem, curve, check.get("variant", DEFAULT), self.reading
+        )
 
     def named(self, check: Check, side: str, problem: str) -> list[str]:
         return named(self.paper, check, side, problem, self.reading)
@@ -121,30 +145,49 @@ def problems_of(paper: Paper, check: Check) -> list[str]:
 
 
 def opposite(check: Check, problem: str) -> str:
-    """The problem on which the right side of a check is read: the same one, unless the check compares two problems."""
+    """The problem on which the right side of a check is read: the same one, unless the check
+    compares two problems.
+    """
     return str(check.get("against", problem))
 
 
-def variants_of(paper: Paper, check: Check, problem: str, curve: str, reading: str = DEFAULT) -> list[str]:
+def variants_of(
+    paper: Paper, check: Check, problem: str, curve: str, reading: str = DEFAULT
+) -> list[str]:
     """The variants at which a check looks at a curve on a problem, those that this scale has."""
     named = check.get("variants", [check.get("variant", DEFAULT)])
     named = list(paper.entry.get("variants", {})) if named == "all" else named
     kept = [variant for variant in named if not selection.is_cut(paper, variant)]
-    return [variant for variant in kept if not _is_left_out(paper, check, problem, curve, variant, reading)]
+    return [
+        variant
+        for variant in kept
+        if not _is_left_out(paper, check, problem, curve, variant, reading)
+    ]
 
 
-def _is_left_out(paper: Paper, check: Check, problem: str, curve: str, variant: str, reading: str) -> bool:
+def _is_left_out(
+    paper: Paper, check: Check, problem: str, curve: str, variant: str, reading: str
+) -> bool:
     """Whether a scale leaves out a run under the default reading as under this one.
 
-    What it leaves out under this one alone is missed: the verdict on a reading is none on default runs.
+    What it leaves out under this one alone is missed: the verdict on a reading is none on default
+    runs.
     """
     how = {"variant": variant, "relative_to": check.get("relative_to", "")}
-    return all(selection.is_left_out(paper, problem, curve, reading=name, **how) for name in {DEFAULT, reading})
+    return all(
+        selection.is_left_out(paper, problem, curve, reading=name, **how)
+        for name in {DEFAULT, reading}
+    )
 
 
-def scalars(evidence: Evidence, check: Check, problem: str, curve: str, best: float = np.nan) -> Seeds:
+def scalars(
+    evidence: Evidence, check: Check, problem: str, curve: str, best: float = np.nan
+) -> Seeds:
     """One number per seed: a metric at a point or summarised over a run, then across variants."""
-    parts = [evidence.summary(check, problem, curve, variant) for variant in evidence.variants(check, problem, curve)]
+    parts = [
+        evidence.summary(check, problem, curve, variant)
+        for variant in evidence.variants(check, problem, curve)
+    ]
     if "across" not in check:
         return parts[0]
     common = set.intersection(*map(set, parts))
@@ -157,13 +200,17 @@ def _summary(values: Array, check: Check) -> Array:
         return values[:, -1]
     if isinstance(at, int):
         return values[:, min(at, values.shape[1]) - 1]
-    if at == "mean" and check.get("metric") == "batch_size":  # the mean over batches, not over evaluations
+    if (
+        at == "mean" and check.get("metric") == "batch_size"
+    ):  # the mean over batches, not over evaluations
         return np.isfinite(values).sum(axis=1) / np.nansum(1 / values, axis=1)
     return np.asarray(SUMMARIES[at](values, axis=1), dtype=np.float64)
 
 
 def _across(values: Sequence[float], check: Check, best: float) -> float:
-    """A seed's numbers over the variants as one; `width` counts those within a factor of the best of all curves."""
+    """A seed's numbers over the variants as one; `width` counts those within a factor of the best
+    of all curves.
+    """
     how = check["across"]
     if how == "width":
         return float(sum(value <= check["within"] * best for value in values))
@@ -185,21 +232,43 @@ def _best(evidence: Evidence, check: Check, problem: str) -> float:
 
 
 def sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Array, Array]]:
-    """(what, left, right) with one paired number per common seed, for each pair of a check's two sides."""
+    """(what, left, right) with one paired number per common seed, for each pair of a check's two
+    sides.
+    """
     if "study" in check:
-        pairs = [[_study_term(column, check[side], check) for side in ("left", "right")] for _, column in evidence.rows(check)]
+        pairs = [
+            [_study_term(column, check[side], check) for side in ("left", "right")]
+            for _, column in evidence.rows(check)
+        ]
         left, right = np.array(pairs).T
         yield f"{check['left']} and {check['right']} of {check['study']}", left, right
         return
     for problem in problems_of(evidence.paper, check):
-        where, rivals = opposite(check, problem), rivals_of(evidence.paper, check, problem, evidence.reading)
+        where, rivals = (
+            opposite(check, problem),
+            rivals_of(evidence.paper, check, problem, evidence.reading),
+        )
         lefts = evidence.named(check, "left", problem) if rivals or "minus" not in check else []
-        rights = evidence.named(check, "right", where) if isinstance(check["right"], list) else [check["right"]]
-        best = _best(evidence, check, problem) if check.get("across") == "width" and lefts else np.nan
+        rights = (
+            evidence.named(check, "right", where)
+            if isinstance(check["right"], list)
+            else [check["right"]]
+        )
+        best = (
+            _best(evidence, check, problem) if check.get("across") == "width" and lefts else np.nan
+        )
         for left_name, right_name in product(lefts, rights):
-            left = _ahead(evidence, check, problem, rivals, scalars(evidence, check, problem, left_name, best))
+            left = _ahead(
+                evidence, check, problem, rivals, scalars(evidence, check, problem, left_name, best)
+            )
             if isinstance(right_name, str):
-                right = _ahead(evidence, check, where, rivals, scalars(evidence, check, where, right_name, best))
+                right = _ahead(
+                    evidence,
+                    check,
+                    where,
+                    rivals,
+                    scalars(evidence, check, where, right_name, best),
+                )
             else:
                 right = dict.fromkeys(left, float(right_name))
             common = sorted(set(left) & set(right))
@@ -210,17 +279,24 @@ def sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Array, Array]
                 what = f"{left_name} on {problem} and {right_name} on {check['against']}"
             if "minus" in check:
                 what += f", less the best of {', '.join(rivals)}"
-            yield what, np.array([left[seed] for seed in common]), np.array([right[seed] for seed in common])
+            yield (
+                what,
+                np.array([left[seed] for seed in common]),
+                np.array([right[seed] for seed in common]),
+            )
 
 
-def _ahead(evidence: Evidence, check: Check, problem: str, rivals: Sequence[str], values: Seeds) -> Seeds:
+def _ahead(
+    evidence: Evidence, check: Check, problem: str, rivals: Sequence[str], values: Seeds
+) -> Seeds:
     """A seed's numbers less the smallest of the rivals, where a check names some."""
     others = [scalars(evidence, check, problem, curve) for curve in rivals]
     common = set(values).intersection(*others)
     if not others:
         return values
     leads = {seed: (values[seed], min(other[seed] for other in others)) for seed in sorted(common)}
-    return {seed: 0.0 if mine == best else mine - best for seed, (mine, best) in leads.items()}  # two infinities are equal
+    # two infinities are equal
+    return {seed: 0.0 if mine == best else mine - best for seed, (mine, best) in leads.items()}
 
 
 def _study_term(column: Callable[[str], Array], term: str | float, check: Check) -> float:
@@ -231,15 +307,26 @@ def _study_term(column: Callable[[str], Array], term: str | float, check: Check)
 
 def bound_sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
     if "study" in check:
-        pairs = [(_column(column, check["left"]), _column(column, check["right"])) for _, column in evidence.rows(check)]
+        pairs = [
+            (_column(column, check["left"]), _column(column, check["right"]))
+            for _, column in evidence.rows(check)
+        ]
         yield f"{check['left']} and {check['right']} of {check['study']}", pairs
         return
     for problem in problems_of(evidence.paper, check):
-        for left_name, right_name in product(*(evidence.named(check, side, problem) for side in ("left", "right"))):
-            sides = [dict(zip(*evidence.series(check, problem, name), strict=True)) for name in (left_name, right_name)]
+        for left_name, right_name in product(
+            *(evidence.named(check, side, problem) for side in ("left", "right"))
+        ):
+            sides = [
+                dict(zip(*evidence.series(check, problem, name), strict=True))
+                for name in (left_name, right_name)
+            ]
             length = min(len(row) for side in sides for row in side.values())
             common = sorted(set(sides[0]) & set(sides[1]))
-            yield f"{left_name} and {right_name} on {problem}", [(sides[0][s][:length], sides[1][s][:length]) for s in common]
+            yield (
+                f"{left_name} and {right_name} on {problem}",
+                [(sides[0][s][:length], sides[1][s][:length]) for s in common],
+            )
 
 
 def _column(column: Callable[[str], Array], term: str | float) -> Array:
@@ -250,7 +337,10 @@ def curves(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
     """(what, [(x, y) per seed]) for each curve, or for a column of a study."""
     if "study" in check:
         x = check.get("x")
-        pairs = [(column(x) if x else np.empty(0), column(check["column"])) for _, column in evidence.rows(check)]
+        pairs = [
+            (column(x) if x else np.empty(0), column(check["column"]))
+            for _, column in evidence.rows(check)
+        ]
         yield f"{check['column']} of {check['study']}", pairs
         return
     for problem, curve in curves_of(evidence, check):
@@ -269,7 +359,13 @@ def along(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
         return
     for problem, curve in curves_of(evidence, check):
         variants = evidence.variants(check, problem, curve)
-        parts = [scalars(evidence, {**check, "variants": [variant]}, problem, curve) for variant in variants]
+        parts = [
+            scalars(evidence, {**check, "variants": [variant]}, problem, curve)
+            for variant in variants
+        ]
         common = sorted(set.intersection(*map(set, parts)))
         x = np.arange(len(parts), dtype=np.float64)
-        yield f"{curve} on {problem}", [(x, np.array([part[seed] for part in parts])) for seed in common]
+        yield (
+            f"{curve} on {problem}",
+            [(x, np.array([part[seed] for part in parts])) for seed in common],
+        )

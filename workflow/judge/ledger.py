@@ -23,7 +23,10 @@ from workflow.trace.record import atomic
 
 
 def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
-    """Write the verdicts on all claims as Markdown and JSON; returns their paths. Raises PlanError, BadRecord."""
+    """Write the verdicts on all claims as Markdown and JSON; returns their paths.
+
+    Raises PlanError, BadRecord.
+    """
     store.check(runs(paper))
     verdicts = [judge(paper, store, claim) for claim in paper.entry.get("claims", [])]
     paths = [folder / "verdicts.md", folder / "verdicts.json"]
@@ -35,24 +38,36 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
 
 
 def as_json(paper: Paper, verdicts: Sequence[Verdict], *, partial: bool = False) -> str:
-    """All verdicts and comparisons, and what the YAML registers beside them; whether records may be missing."""
+    """All verdicts and comparisons, and what the YAML registers beside them; whether records may be
+    missing.
+    """
     rows = []
     for verdict in verdicts:
         row = asdict(verdict)
         row["verdict_in_full"] = render.in_full(verdict)
         row["comparisons"] = [
-            {**asdict(comparison), "p_holm": p} for comparison, p in zip(verdict.comparisons, verdict.p_holm, strict=True)
+            {**asdict(comparison), "p_holm": p}
+            for comparison, p in zip(verdict.comparisons, verdict.p_holm, strict=True)
         ]
         del row["p_holm"]
         rows.append(row)
     registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
     says = {name: reading["says"] for name, reading in paper.entry.get("readings", {}).items()}
-    whole = {"paper": paper.name, "scale": paper.scale, "partial": partial, "claims": rows, "readings": says, **registered}
+    whole = {
+        "paper": paper.name,
+        "scale": paper.scale,
+        "partial": partial,
+        "claims": rows,
+        "readings": says,
+        **registered,
+    }
     return json.dumps(_plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no NaN and no infinity: both become null; numbers keep nine digits, so that files are stable."""
+    """JSON has no NaN and no infinity: both become null; numbers keep nine digits, so that files
+    are stable.
+    """
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

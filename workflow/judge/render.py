@@ -12,23 +12,37 @@ from workflow.judge.claims import Verdict
 from workflow.plan.cells import Paper
 
 RULES = """\
-Paired over seeds; one-sided paired t with Holm's correction over the comparisons of a claim decides at 5 %, from five seeds
-on; the exact sign-flip p stands beside it. *reproduced*: every comparison significant. *direction only*: every mean on the
-claimed side. *not reproduced*: some mean on the other side. *undecided*: the reasons say why; `observed` is what the
-numbers would say if they could decide. Intervals are 95 % t intervals of the effect. *By rank*: where a run has found nothing
-feasible its value is infinite; then the exact signed-rank test decides, with the median and quartiles of the differences."""
+Paired over seeds; one-sided paired t with Holm's correction over the comparisons of a claim
+decides at 5 %, from five seeds on; the exact sign-flip p stands beside it. *reproduced*: every
+comparison significant. *direction only*: every mean on the claimed side. *not reproduced*: some
+mean on the other side. *undecided*: the reasons say why; `observed` is what the numbers would say
+if they could decide. Intervals are 95 % t intervals of the effect. *By rank*: where a run has
+found nothing feasible its value is infinite; then the exact signed-rank test decides, with the
+median and quartiles of the differences."""
 
 
 DEVIATION = ("paper", "code", "default", "reading", "why")
-SUMMARY = ("claim", "where", "statement", "verdict", "weakest comparison: effect [95 %]", "p (Holm)", "p (sign flip)", "seeds",
-           "comparisons", "other readings")  # fmt: skip
+SUMMARY = (
+    "claim",
+    "where",
+    "statement",
+    "verdict",
+    "weakest comparison: effect [95 %]",
+    "p (Holm)",
+    "p (sign flip)",
+    "seeds",
+    "comparisons",
+    "other readings",
+)
 FEW = 3  # readings that were not run and are still named
 
 
 def as_markdown(paper: Paper, verdicts: Sequence[Verdict]) -> str:
     """The whole ledger: verdicts, comparisons, errata, assumptions, deviations, readings."""
     head = paper.entry["paper"]
-    readings = [{"id": name, **reading} for name, reading in paper.entry.get("readings", {}).items()]
+    readings = [
+        {"id": name, **reading} for name, reading in paper.entry.get("readings", {}).items()
+    ]
     counts = Counter(verdict.verdict for verdict in verdicts)
     parts = [
         f"# Verdicts on {head['key']}, scale {paper.scale}",
@@ -37,9 +51,19 @@ def as_markdown(paper: Paper, verdicts: Sequence[Verdict]) -> str:
         RULES,
         _summary(verdicts),
         *(_details(paper, verdict) for verdict in verdicts),
-        _registered("Errata found in the paper", paper.entry.get("errata", []), ("where", "says", "instead", "evidence")),
-        _registered("Assumptions", paper.entry.get("assumptions", []), ("what", "alternatives", "why", "reading")),
-        _registered("Where text, proof and public code differ", paper.entry.get("deviations", []), DEVIATION),
+        _registered(
+            "Errata found in the paper",
+            paper.entry.get("errata", []),
+            ("where", "says", "instead", "evidence"),
+        ),
+        _registered(
+            "Assumptions",
+            paper.entry.get("assumptions", []),
+            ("what", "alternatives", "why", "reading"),
+        ),
+        _registered(
+            "Where text, proof and public code differ", paper.entry.get("deviations", []), DEVIATION
+        ),
         _registered("Readings", readings, ("says",)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -56,12 +80,15 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table; pipes in cells are escaped."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(
-        "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in line) + " |" for line in lines
+        "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in line) + " |"
+        for line in lines
     )
 
 
 def number(value: float) -> str:
-    """Three significant digits; whole numbers below a million in full, more digits where three would make it 1."""
+    """Three significant digits; whole numbers below a million in full, more digits where three
+    would make it 1.
+    """
     if math.isnan(value):
         return "-"
     if math.isinf(value):
@@ -79,13 +106,26 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
         link, many = f"[{verdict.id}](#{verdict.id.lower()})", str(len(verdict.comparisons))
         judged = f"**{in_full(verdict)}**"
         rows.append(
-            [link, verdict.where, verdict.says, judged, weakest, p, p_flip, str(verdict.seeds), many, _other_readings(verdict)]
+            [
+                link,
+                verdict.where,
+                verdict.says,
+                judged,
+                weakest,
+                p,
+                p_flip,
+                str(verdict.seeds),
+                many,
+                _other_readings(verdict),
+            ]
         )
     return table(SUMMARY, rows) if rows else ""
 
 
 def _other_readings(verdict: Verdict) -> str:
-    """The readings by what is observed under them: first what differs from the default, then the same, last those not run."""
+    """The readings by what is observed under them: first what differs from the default, then the
+    same, last those not run.
+    """
     groups: dict[str, list[str]] = {}
     missing = [name for name, outcome in verdict.readings.items() if not outcome.was_run]
     judged = [(name, outcome) for name, outcome in verdict.readings.items() if outcome.was_run]
@@ -104,12 +144,18 @@ def _weakest(verdict: Verdict) -> tuple[str, str, str]:
     if not verdict.comparisons:
         return "-", "-", "-"
     pairs = zip(verdict.comparisons, verdict.p_holm, strict=True)
-    comparison, p = max(pairs, key=lambda pair: (not pair[0].holds, pair[1] if math.isfinite(pair[1]) else 2, pair[0].p))
+    comparison, p = max(
+        pairs,
+        key=lambda pair: (not pair[0].holds, pair[1] if math.isfinite(pair[1]) else 2, pair[0].p),
+    )
     return f"{comparison.what}: {_effect(comparison)}", number(p), number(comparison.p_flip)
 
 
 def _effect(comparison: Comparison) -> str:
-    return f"{comparison.kind} {number(comparison.effect)} [{number(comparison.low)}, {number(comparison.high)}]"
+    return (
+        f"{comparison.kind} {number(comparison.effect)} [{number(comparison.low)},"
+        f" {number(comparison.high)}]"
+    )
 
 
 def _details(paper: Paper, verdict: Verdict) -> str:
@@ -124,12 +170,29 @@ def _details(paper: Paper, verdict: Verdict) -> str:
         ]
         for comparison, p in zip(verdict.comparisons, verdict.p_holm, strict=True)
     ]
-    commands = "\n".join([*verdict.rerun, f"python -m workflow.claims {paper.name} --scale {paper.scale}"])
+    commands = "\n".join(
+        [*verdict.rerun, f"python -m workflow.claims {paper.name} --scale {paper.scale}"]
+    )
     parts = [
         f"## {verdict.id}",
-        f"{verdict.where}: {verdict.says}\n\n**{in_full(verdict)}**" + (f" · data: {verdict.data}" if verdict.data else ""),
+        f"{verdict.where}: {verdict.says}\n\n**{in_full(verdict)}**"
+        + (f" · data: {verdict.data}" if verdict.data else ""),
         verdict.note,
-        table(["comparison", "effect [95 %]", "claimed side", "p (Holm)", "p (sign flip)", "seeds"], rows) if rows else "",
+        (
+            table(
+                [
+                    "comparison",
+                    "effect [95 %]",
+                    "claimed side",
+                    "p (Holm)",
+                    "p (sign flip)",
+                    "seeds",
+                ],
+                rows,
+            )
+            if rows
+            else ""
+        ),
         f"<details><summary>run it again</summary>\n\n```\n{commands}\n```\n\n</details>",
     ]
     return "\n\n".join(part for part in parts if part)

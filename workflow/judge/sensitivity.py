@@ -1,7 +1,8 @@
-"""Which conclusions depend on an open setting: `python -m workflow.sensitivity PAPER [--scale S] [--partial] [-o DIR]`.
+"""Which conclusions depend on an open setting: `python -m workflow.sensitivity PAPER [--scale S]
+[--partial] [-o DIR]`.
 
-Claims by readings, from verdicts.json alone: what is observed by default and under every other reading that affects the claim.
-Writes sensitivity.md and sensitivity.json.
+Claims by readings, from verdicts.json alone: what is observed by default and under every other
+reading that affects the claim. Writes sensitivity.md and sensitivity.json.
 """
 
 from __future__ import annotations
@@ -22,18 +23,22 @@ from workflow.trace.record import atomic
 
 SYMBOLS = {REPRODUCED: "✓", DIRECTION: "≈", NOT: "✗", NOT_RUN: "·"}
 NO_NUMBER = "-"
-KEPT, TURNED, SIGNIFICANCE, OPEN = "kept", "other side", "significance alone", "open"  # what becomes of a claim
+# what becomes of a claim
+KEPT, TURNED, SIGNIFICANCE, OPEN = "kept", "other side", "significance alone", "open"
 MOST = 5  # readings that the summary names
 LEGEND = """\
-✓ reproduced, ≈ direction only, ✗ not reproduced, - no number, · not run. `?`: the numbers show this and may not decide (too few
-seeds, substituted data, ...; verdicts.json has the reasons). **Bold**: another outcome than the default one; this is no test that
-the reading changes the effect. A number: how many seeds are paired, where not as many as by default; fewer seeds alone may turn ✓
-into ≈. Blank: the reading changes no run of the claim, or the plan lacks some of its runs."""
+✓ reproduced, ≈ direction only, ✗ not reproduced, - no number, · not run. `?`: the numbers show this
+and may not decide (too few seeds, substituted data, ...; verdicts.json has the reasons). **Bold**:
+another outcome than the default one; this is no test that the reading changes the effect. A number:
+how many seeds are paired, where not as many as by default; fewer seeds alone may turn ✓ into ≈.
+Blank: the reading changes no run of the claim, or the plan lacks some of its runs."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A claim that some reading affects: what it comes to by default and under each of those readings."""
+    """A claim that some reading affects: what it comes to by default and under each of those
+    readings.
+    """
 
     id: str
     where: str
@@ -43,18 +48,30 @@ class Row:
 
     @property
     def compared(self) -> list[str]:
-        """The readings whose outcome can be set beside the default one: both say on which side the numbers lie."""
-        return [name for name, outcome in self.readings.items() if _has_side(self.default) and _has_side(outcome)]
+        """The readings whose outcome can be set beside the default one: both say on which side the
+        numbers lie.
+        """
+        return [
+            name
+            for name, outcome in self.readings.items()
+            if _has_side(self.default) and _has_side(outcome)
+        ]
 
     @property
     def changed(self) -> list[str]:
         """The readings with another outcome."""
-        return [name for name in self.compared if self.readings[name].observed != self.default.observed]
+        return [
+            name for name in self.compared if self.readings[name].observed != self.default.observed
+        ]
 
     @property
     def turned(self) -> list[str]:
         """The readings under which the numbers lie on the other side of the claim."""
-        return [name for name in self.changed if NOT in (self.readings[name].observed, self.default.observed)]
+        return [
+            name
+            for name in self.changed
+            if NOT in (self.readings[name].observed, self.default.observed)
+        ]
 
     @property
     def fate(self) -> str:
@@ -104,7 +121,9 @@ class Matrix:
         return {fate: seen[fate] for fate in (KEPT, TURNED, SIGNIFICANCE, OPEN)}
 
     def counts(self, reading: str) -> dict[str, int]:
-        """How many claims a reading affects, on how many it can be compared, and how many of those change."""
+        """How many claims a reading affects, on how many it can be compared, and how many of those
+        change.
+        """
         affected = [row for row in self.rows if reading in row.readings]
         return {
             "affected": len(affected),
@@ -115,21 +134,42 @@ class Matrix:
 
 
 def matrix(report: Mapping[str, Any]) -> Matrix:
-    """Claims by readings, from the content of a verdicts.json. Raises PlanError if claims were not judged under all readings."""
+    """Claims by readings, from the content of a verdicts.json.
+
+    Raises PlanError if claims were not judged under all readings.
+    """
     if "partial" not in report:
         raise PlanError(
-            f"expected claims judged under all readings, found older verdicts: {_again(report['paper'], report['scale'])}"
+            "expected claims judged under all readings, found older verdicts:"
+            f" {_again(report['paper'], report['scale'])}"
         )
     rows = [_row(claim) for claim in report["claims"] if claim["readings"]]
-    return Matrix(report["paper"], report["scale"], report["partial"], len(report["claims"]), report["readings"], tuple(rows))
+    return Matrix(
+        report["paper"],
+        report["scale"],
+        report["partial"],
+        len(report["claims"]),
+        report["readings"],
+        tuple(rows),
+    )
 
 
 def as_markdown(found: Matrix) -> str:
     """The matrix as a table of symbols, and what the readings say."""
     columns, total = found.columns, len(found.says)
-    head = ["claim", "default", *(str(number) for number in range(1, len(columns) + 1)), "conclusion"]
+    head = [
+        "claim",
+        "default",
+        *(str(number) for number in range(1, len(columns) + 1)),
+        "conclusion",
+    ]
     rows = [
-        [f"[{row.id}](verdicts.md#{row.id.lower()})", _default(row), *(_symbol(row, name) for name in columns), row.conclusion]
+        [
+            f"[{row.id}](verdicts.md#{row.id.lower()})",
+            _default(row),
+            *(_symbol(row, name) for name in columns),
+            row.conclusion,
+        ]
         for row in found.rows
     ]
     said = [
@@ -144,10 +184,27 @@ def as_markdown(found: Matrix) -> str:
         render.table(head, rows) if rows else "",
         LEGEND if rows else "",
         "## Readings" if total else "",
-        render.table(["", "reading", "says", "claims affected", "compared", "changed", "to the other side"], said)
-        if said
-        else "",
-        f"Readings that change no run of a claim, or lack runs in the plan: {', '.join(idle)}." if idle else "",
+        (
+            render.table(
+                [
+                    "",
+                    "reading",
+                    "says",
+                    "claims affected",
+                    "compared",
+                    "changed",
+                    "to the other side",
+                ],
+                said,
+            )
+            if said
+            else ""
+        ),
+        (
+            f"Readings that change no run of a claim, or lack runs in the plan: {', '.join(idle)}."
+            if idle
+            else ""
+        ),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -159,15 +216,25 @@ def summary(found: Matrix) -> str:
     fates = found.fates
     changes = fates[TURNED] + fates[SIGNIFICANCE]
     sentences = [
-        f"Of {found.claims} claims {len(found.rows)} are affected by a reading other than the default.",
-        f"What is observed by default stays the same under every other reading that was run for {fates[KEPT]} of them",
-        f"and changes for {changes}" + (f" (in significance alone for {fates[SIGNIFICANCE]})." if changes else "."),
+        (
+            f"Of {found.claims} claims {len(found.rows)} are affected by a reading other than the"
+            " default."
+        ),
+        (
+            "What is observed by default stays the same under every other reading that was run for"
+            f" {fates[KEPT]} of them"
+        ),
+        f"and changes for {changes}"
+        + (f" (in significance alone for {fates[SIGNIFICANCE]})." if changes else "."),
         f"For {fates[OPEN]} there is nothing to compare.",
     ]
     changed = {name: counts for name in found.columns if (counts := found.counts(name))["changed"]}
     first = sorted(changed, key=lambda name: -changed[name]["changed"])[:MOST]
     if first:
-        shares = [f"{name} ({changed[name]['changed']} of {changed[name]['compared']} claims)" for name in first]
+        shares = [
+            f"{name} ({changed[name]['changed']} of {changed[name]['compared']} claims)"
+            for name in first
+        ]
         sentences.append(f"Most changes come from {', '.join(shares)}.")
     return " ".join(sentences)
 
@@ -175,12 +242,31 @@ def summary(found: Matrix) -> str:
 def as_json(found: Matrix) -> str:
     """The whole matrix with what follows from it."""
     rows = [
-        {**asdict(row), "changed": row.changed, "turned": row.turned, "fate": row.fate, "conclusion": row.conclusion}
+        {
+            **asdict(row),
+            "changed": row.changed,
+            "turned": row.turned,
+            "fate": row.fate,
+            "conclusion": row.conclusion,
+        }
         for row in found.rows
     ]
-    readings = [{"id": name, "says": says, **found.counts(name)} for name, says in found.says.items()]
-    head = {"paper": found.paper, "scale": found.scale, "partial": found.partial, "claims": found.claims}
-    whole = {**head, "summary": summary(found), "fates": found.fates, "readings": readings, "rows": rows}
+    readings = [
+        {"id": name, "says": says, **found.counts(name)} for name, says in found.says.items()
+    ]
+    head = {
+        "paper": found.paper,
+        "scale": found.scale,
+        "partial": found.partial,
+        "claims": found.claims,
+    }
+    whole = {
+        **head,
+        "summary": summary(found),
+        "fates": found.fates,
+        "readings": readings,
+        "rows": rows,
+    }
     return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -207,11 +293,15 @@ def _symbol(row: Row, reading: str) -> str:
         return ""
     outcome = row.readings[reading]
     mark = f"**{_mark(outcome)}**" if reading in row.changed else _mark(outcome)
-    return mark + (f" {outcome.seeds}" if outcome.was_run and outcome.seeds != row.default.seeds else "")
+    return mark + (
+        f" {outcome.seeds}" if outcome.was_run and outcome.seeds != row.default.seeds else ""
+    )
 
 
 def _mark(outcome: Outcome) -> str:
-    return SYMBOLS.get(outcome.observed, NO_NUMBER) + ("?" if outcome.was_run and outcome.reasons else "")
+    return SYMBOLS.get(outcome.observed, NO_NUMBER) + (
+        "?" if outcome.was_run and outcome.reasons else ""
+    )
 
 
 def _again(paper: str, scale: str) -> str:
@@ -219,15 +309,22 @@ def _again(paper: str, scale: str) -> str:
 
 
 def read(path: Path, paper: str, scale: str, *, partial: bool = False) -> Mapping[str, Any]:
-    """The content of a verdicts.json. Raises PlanError if it is missing, another one, or partial where that is not wanted."""
+    """The content of a verdicts.json.
+
+    Raises PlanError if it is missing, another one, or partial where that is not wanted.
+    """
     if not path.exists():
         raise PlanError(f"expected {path}, found none: {_again(paper, scale)}")
     report = json.loads(path.read_text())
     if (report["paper"], report["scale"]) != (paper, scale):
-        raise PlanError(f"{path}: expected {paper} at scale {scale}, found {report['paper']} at scale {report['scale']}")
+        raise PlanError(
+            f"{path}: expected {paper} at scale {scale}, found {report['paper']} at scale"
+            f" {report['scale']}"
+        )
     if report.get("partial") and not partial:
         raise PlanError(
-            f"{path}: expected verdicts on all runs, found those of a partial report: add --partial, or {_again(paper, scale)}"
+            f"{path}: expected verdicts on all runs, found those of a partial report: add"
+            f" --partial, or {_again(paper, scale)}"
         )
     return report
 
@@ -236,9 +333,15 @@ def main(arguments: list[str] | None = None) -> int:
     options = argparse.ArgumentParser(prog="python -m workflow.sensitivity", description=__doc__)
     options.add_argument("paper")
     options.add_argument("--scale", default="quick")
-    options.add_argument("--partial", action="store_true", help="take the verdicts of a partial report")
-    options.add_argument("--verdicts", type=Path, metavar="FILE", help="default: figures/SCALE/PAPER/verdicts.json")
-    options.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER")
+    options.add_argument(
+        "--partial", action="store_true", help="take the verdicts of a partial report"
+    )
+    options.add_argument(
+        "--verdicts", type=Path, metavar="FILE", help="default: figures/SCALE/PAPER/verdicts.json"
+    )
+    options.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER"
+    )
     chosen = options.parse_args(arguments)
     drawn = Path("figures", chosen.scale, chosen.paper)
     try:
@@ -248,7 +351,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     folder = chosen.output or drawn
-    for name, text in (("sensitivity.md", as_markdown(found)), ("sensitivity.json", as_json(found))):
+    for name, text in (
+        ("sensitivity.md", as_markdown(found)),
+        ("sensitivity.json", as_json(found)),
+    ):
         with atomic(folder / name) as temporary:
             temporary.write_text(text)
     print(f"wrote {folder / 'sensitivity.md'}, {folder / 'sensitivity.json'}", file=sys.stderr)

@@ -1,1 +1,3 @@
-"""From records to numbers: which records a report admits, metrics of them, statistics over seeds."""
+"""From records to numbers: which records a report admits, metrics of them,
+statistics over seeds.
+"""

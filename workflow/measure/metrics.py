@@ -18,7 +18,9 @@ OPTIMAL = 1e-12  # a value this close to the optimum is the optimum
 
 @dataclass(frozen=True)
 class Metric:
-    """One number per evaluation of a record; a single number where only the end of a run has one."""
+    """One number per evaluation of a record;
+    a single number where only the end of a run has one.
+    """
 
     label: str
     unit: str
@@ -42,14 +44,18 @@ def simple_regret(found: Record) -> Array:
 
 
 def mean_regret(found: Record) -> Array:
-    """Mean regret of the evaluations so far after the initial design: what one of them drawn uniformly is expected to cost."""
+    """Mean regret of the evaluations so far after the initial design: what one of them drawn
+    uniformly is expected to cost.
+    """
     regret, later = found.header["best"] - found.columns["true"], found.columns["batch"] > 0
     with np.errstate(invalid="ignore"):
         return np.cumsum(regret * later) / np.cumsum(later)  # NaN within the design
 
 
 def final_regret(found: Record) -> Array:
-    """Mean regret of the last tenth of the evaluations: what the arm that a run has settled on costs a step."""
+    """Mean regret of the last tenth of the evaluations: what the arm that a run has settled on
+    costs a step.
+    """
     last = max(1, found.rows // 10)
     return np.array([found.header["best"] - found.columns["true"][-last:].mean()])
 
@@ -70,7 +76,9 @@ def feasible(found: Record) -> NDArray[np.bool_]:
 
 
 def best_feasible(found: Record) -> Array:
-    """The least true objective, as a paper minimises it, of the feasible evaluations so far; infinite before the first one."""
+    """The least true objective, as a paper minimises it, of the feasible evaluations so far;
+    infinite before the first one.
+    """
     return np.minimum.accumulate(np.where(feasible(found), -found.columns["true"], np.inf))
 
 
@@ -80,7 +88,9 @@ def mean_objective(found: Record) -> Array:
 
 
 def centre_distance(found: Record) -> Array:
-    """How far a variable lies from the centre of its range, the mean over the variables: 1/4 at uniform points, at most 1/2."""
+    """How far a variable lies from the centre of its range, the mean over the variables: 1/4 at
+    uniform points, at most 1/2.
+    """
     return np.abs(found.columns["query"] - 0.5).mean(axis=1)
 
 
@@ -90,13 +100,17 @@ def last_objective(found: Record) -> Array:
 
 
 def best_feasible_iterate(found: Record) -> Array:
-    """As `best_feasible`, of the evaluations at iterates alone: the optimizer reports the role 1 of a query."""
+    """As `best_feasible`, of the evaluations at iterates alone: the optimizer reports the role 1 of
+    a query.
+    """
     iterates = feasible(found) & (reported("role")(found) == 1)
     return np.minimum.accumulate(np.where(iterates, -found.columns["true"], np.inf))
 
 
 def best_feasible_by_iteration(found: Record) -> Array:
-    """`best_feasible` at the end of each iteration that the optimizer reports, one entry each; NaN where it reports none."""
+    """`best_feasible` at the end of each iteration that the optimizer reports, one entry each; NaN
+    where it reports none.
+    """
     iteration = reported("iteration")(found)
     last = np.flatnonzero(np.diff(iteration, append=np.inf) > 0)
     return best_feasible(found)[last] if len(last) else np.array([np.nan])
@@ -113,7 +127,9 @@ def feasible_evaluations(found: Record) -> Array:
 
 
 def search_for_feasible(found: Record) -> Array:
-    """Evaluations after the initial design up to the first feasible one; NaN where the design has one, infinite where none is."""
+    """Evaluations after the initial design up to the first feasible one; NaN where the design has
+    one, infinite where none is.
+    """
     own = found.columns["batch"] > 0
     hits = feasible(found)
     if hits[~own].any():
@@ -122,15 +138,21 @@ def search_for_feasible(found: Record) -> Array:
 
 
 def late_descent(found: Record) -> Array:
-    """By how much the last 30 % of the evaluations lower `best_feasible`; 0 where it stays infinite."""
+    """By how much the last 30 % of the evaluations lower `best_feasible`; 0 where it stays
+    infinite.
+    """
     best = best_feasible(found)
     before, after = best[max(7 * found.rows // 10, 1) - 1], best[-1]
     return np.array([0.0 if before == after else before - after])
 
 
 def seconds(found: Record) -> Array:
-    """CPU seconds of the algorithm so far (its construction, ask and tell); evaluations cost nothing here."""
-    return found.header.get("setup_seconds", 0.0) + np.cumsum(found.columns["timing.ask"] + found.columns["timing.tell"])
+    """CPU seconds of the algorithm so far (its construction, ask and tell); evaluations cost
+    nothing here.
+    """
+    return found.header.get("setup_seconds", 0.0) + np.cumsum(
+        found.columns["timing.ask"] + found.columns["timing.tell"]
+    )
 
 
 def step_seconds(found: Record) -> Array:
@@ -141,7 +163,9 @@ def step_seconds(found: Record) -> Array:
 
 
 def experiment_seconds(found: Record) -> Array:
-    """Simulated seconds until an evaluation is known: a batch costs its slowest member, batches follow one another."""
+    """Simulated seconds until an evaluation is known: a batch costs its slowest member, batches
+    follow one another.
+    """
     if "finished" in found.columns:  # workers that do not wait for one another
         return found.columns["finished"].astype(np.float64)
     batch = found.columns["batch"].astype(np.int64)
@@ -161,7 +185,9 @@ def given_seconds(found: Record) -> Array:
 
 
 def batch_size(found: Record) -> Array:
-    """Size of the batch of each evaluation; NaN in the initial design and in the last batch, which the budget cuts."""
+    """Size of the batch of each evaluation; NaN in the initial design and in the last batch, which
+    the budget cuts.
+    """
     batch = found.columns["batch"].astype(np.int64)
     size = np.bincount(batch).astype(np.float64)[batch]
     return np.where((batch == 0) | (batch == batch[-1]), np.nan, size)
@@ -179,7 +205,9 @@ def batches(found: Record) -> Array:
 
 
 def reported(name: str) -> Callable[[Record], Array]:
-    """A diagnostic of the optimizer; NaN before its first batch and where it reports no such thing."""
+    """A diagnostic of the optimizer;
+    NaN before its first batch and where it reports no such thing.
+    """
 
     def of(found: Record) -> Array:
         column = found.columns.get(f"report.{name}")
@@ -193,17 +221,29 @@ METRICS: Mapping[str, Metric] = {
     "simple_regret": Metric("simple regret", "unit of y", simple_regret),
     "mean_regret": Metric("mean regret after the initial design", "unit of y", mean_regret),
     "final_regret": Metric("mean regret of the last tenth", "unit of y", final_regret),
-    "recommendation_regret": Metric("regret of the recommended arm", "unit of y", recommendation_regret),
+    "recommendation_regret": Metric(
+        "regret of the recommended arm", "unit of y", recommendation_regret
+    ),
     "best_feasible": Metric("best feasible objective", "unit of f", best_feasible),
     "mean_objective": Metric("mean objective so far", "unit of f", mean_objective),
     "last_objective": Metric("objective of the evaluation", "unit of f", last_objective),
-    "best_feasible_iterate": Metric("best feasible objective at iterates", "unit of f", best_feasible_iterate),
-    "best_feasible_by_iteration": Metric("best feasible objective", "unit of f", best_feasible_by_iteration, "iterations", "k"),
+    "best_feasible_iterate": Metric(
+        "best feasible objective at iterates", "unit of f", best_feasible_iterate
+    ),
+    "best_feasible_by_iteration": Metric(
+        "best feasible objective", "unit of f", best_feasible_by_iteration, "iterations", "k"
+    ),
     "infeasible": Metric("nothing feasible found", "share of seeds", infeasible),
-    "feasible_evaluations": Metric("feasible evaluations after the initial design", "", feasible_evaluations),
+    "feasible_evaluations": Metric(
+        "feasible evaluations after the initial design", "", feasible_evaluations
+    ),
     "search_for_feasible": Metric("evaluations to the first feasible one", "", search_for_feasible),
-    "centre_distance": Metric("mean distance of a variable from the centre", "range", centre_distance),
-    "late_descent": Metric("descent over the last 30 % of the evaluations", "unit of f", late_descent),
+    "centre_distance": Metric(
+        "mean distance of a variable from the centre", "range", centre_distance
+    ),
+    "late_descent": Metric(
+        "descent over the last 30 % of the evaluations", "unit of f", late_descent
+    ),
     "stuck": Metric("recommendation not optimal", "share of seeds", stuck),
     "seconds": Metric("time of the algorithm", "s", seconds),
     "step_seconds": Metric("time of the algorithm per evaluation", "s", step_seconds),
@@ -223,7 +263,10 @@ REPORTED = {
 
 
 def metric(name: str) -> Metric:
-    """The metric of a name in the YAML; `report.x` is a diagnostic of the optimizer. Raises PlanError."""
+    """The metric of a name in the YAML; `report.x` is a diagnostic of the optimizer.
+
+    Raises PlanError.
+    """
     if name.startswith("report."):
         short = name.removeprefix("report.")
         return Metric(*REPORTED.get(short, (short.replace("_", " "), "")), reported(short))
@@ -233,7 +276,10 @@ def metric(name: str) -> Metric:
 
 
 def thin(length: int, *, log: bool = False) -> NDArray[np.int64]:
-    """At most GRID of the indices 0 .. length-1, the first and the last among them, evenly or log-spaced."""
+    """At most GRID of the indices 0 ..
+
+    length-1, the first and the last among them, evenly or log-spaced.
+    """
     if length <= GRID:
         return np.arange(length)
     points = np.geomspace(1, length, GRID) - 1 if log else np.linspace(0, length - 1, GRID)

@@ -1,4 +1,6 @@
-"""The command line that the programs of a report share: figures, ranks, pictures, tables, verdicts and the list of runs."""
+"""The command line that the programs of a report share: figures, ranks, pictures, tables, verdicts
+and the list of runs.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,25 @@ from workflow.trace.record import BadRecord
 Maker = Callable[[Paper, Store, str, Path], Sequence[Path]]
 
 
-def main(program: str, about: str | None, make: Maker, arguments: list[str] | None, *, what: str = "") -> int:
-    """Let `make(paper, store, name, folder)` write files and say which; 1 and a sentence where it refuses to.
+def main(
+    program: str, about: str | None, make: Maker, arguments: list[str] | None, *, what: str = ""
+) -> int:
+    """Let `make(paper, store, name, folder)` write files and say which; 1 and a sentence where it
+    refuses to.
 
-    `what` is the kind of thing in the paper's YAML that the command line names; without it the name is "".
+    `what` is the kind of thing in the paper's YAML that the command line names; without it the name
+    is "".
     """
     options = _parser(program, about, what).parse_args(arguments)
     folder = options.output or Path("figures", options.scale, options.paper)
     try:
         paper = load(options.paper, options.scale, seeds=options.seeds)
-        paths = make(paper, Store(paper, partial=options.partial), getattr(options, what) if what else "", folder)
+        paths = make(
+            paper,
+            Store(paper, partial=options.partial),
+            getattr(options, what) if what else "",
+            folder,
+        )
     except (PlanError, BadRecord, NotRun) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -39,7 +50,17 @@ def _parser(program: str, about: str | None, what: str) -> argparse.ArgumentPars
     if what:
         options.add_argument(what)
     options.add_argument("--scale", default="quick")
-    options.add_argument("--seeds", default="", help="one seed or a range such as 0-4, if the records were cut by hand")
-    options.add_argument("--partial", action="store_true", help="report on the records that are there; say which are not")
-    options.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER")
+    options.add_argument(
+        "--seeds",
+        default="",
+        help="one seed or a range such as 0-4, if the records were cut by hand",
+    )
+    options.add_argument(
+        "--partial",
+        action="store_true",
+        help="report on the records that are there; say which are not",
+    )
+    options.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER"
+    )
     return options

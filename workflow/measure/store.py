@@ -1,7 +1,9 @@
-"""From records to numbers: the verified records of a paper, read one at a time, and metrics of them.
+"""From records to numbers: the verified records of a paper, read one at a time, and metrics of
+them.
 
-A record counts only if it exists, verifies, and was made by the current code, parameters and data: its digest is
-compared with the plan's, so that a stale or foreign file is refused even when Snakemake's memory is lost.
+A record counts only if it exists, verifies, and was made by the current code, parameters and data:
+its digest is compared with the plan's, so that a stale or foreign file is refused even when
+Snakemake's memory is lost.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ class NotRun(LookupError):
 
 
 class Recent(Generic[K, V]):
-    """What was made last, as much as goes into KEPT bytes: the memory of a report does not grow with the number of runs."""
+    """What was made last, as much as goes into KEPT bytes: the memory of a report does not grow
+    with the number of runs.
+    """
 
     def __init__(self, size: Callable[[V], int]) -> None:
         self._size, self._bytes = size, 0
@@ -66,8 +70,9 @@ def _bytes(found: Record) -> int:
 class Store:
     """The verified records of one paper at one scale, and metrics of them.
 
-    Records are read one at a time and forgotten; what stays of a run is a few numbers for each seed (`remembered`).
-    `partial` reports on the seeds that have been run; otherwise a missing record is refused like a bad one.
+    Records are read one at a time and forgotten; what stays of a run is a few numbers for each seed
+    (`remembered`). `partial` reports on the seeds that have been run; otherwise a missing record is
+    refused like a bad one.
     """
 
     def __init__(self, paper: Paper, root: Path = Path(), *, partial: bool = False) -> None:
@@ -92,10 +97,16 @@ class Store:
         if refused:
             more = [f"... and {len(refused) - SHOWN} more"] if len(refused) > SHOWN else []
             lines = "\n".join(f"  {line}" for line in [*refused[:SHOWN], *more])
-            raise BadRecords(f"{self.paper.name} at scale {self.paper.scale}: {len(refused)} records are refused:\n{lines}")
+            raise BadRecords(
+                f"{self.paper.name} at scale {self.paper.scale}: {len(refused)} records are"
+                f" refused:\n{lines}"
+            )
 
     def seeds(self, run: Run) -> tuple[int, ...]:
-        """The seeds of a run that are there, verified. Raises NotRun where a partial report finds none."""
+        """The seeds of a run that are there, verified.
+
+        Raises NotRun where a partial report finds none.
+        """
         self.check([run])
         if not self._seeds[run.name]:
             what = "all seeds timed out" if self._late.get(run.name) else "not run"
@@ -103,17 +114,25 @@ class Store:
         return self._seeds[run.name]
 
     def timeouts(self, run: Run) -> tuple[int, ...]:
-        """The seeds of a run whose result is that an evaluation took too long: no report shows them, and it says so."""
+        """The seeds of a run whose result is that an evaluation took too long: no report shows
+        them, and it says so.
+        """
         self.check([run])
         return self._late.get(run.name, ())
 
     def lacks(self, runs: Mapping[str, Run]) -> list[str]:
         """Of which runs, by their labels, how many seeds lack since an evaluation took too long."""
         late = {label: (len(self.timeouts(run)), len(run.seeds)) for label, run in runs.items()}
-        return [f"{count} of {planned} seeds of {label}" for label, (count, planned) in late.items() if count]
+        return [
+            f"{count} of {planned} seeds of {label}"
+            for label, (count, planned) in late.items()
+            if count
+        ]
 
     def has(self, run: Run) -> bool:
-        """Whether a run has records: in a partial report those that only decide an optimum may be missing."""
+        """Whether a run has records: in a partial report those that only decide an optimum may be
+        missing.
+        """
         self.check([run])
         return bool(self._seeds[run.name])
 
@@ -121,21 +140,30 @@ class Store:
         """A record; where its problem's optimum is the best value seen, with that as `best`."""
         found = self._read(self.root / run.record(seed))
         if isinstance(run, Cell) and run.problem_entry.get("optimum") == "best-seen":
-            return replace(found, header={**found.header, "best": self._best_seen(run), "best_kind": "best-seen"})
+            return replace(
+                found,
+                header={**found.header, "best": self._best_seen(run), "best_kind": "best-seen"},
+            )
         return found
 
     def values(self, run: Run, name: str) -> Array:
-        """A metric of a cell or a column of a study, one row per seed; longer seeds are cut to the shortest."""
+        """A metric of a cell or a column of a study, one row per seed; longer seeds are cut to the
+        shortest.
+        """
         return self._values.get((run.name, name), lambda: self._rows(run, name))
 
     def remembered(self, key: Hashable, make: Callable[[], Array]) -> Array:
-        """A few numbers for each seed of a run, made once; `key` says of which run, and which numbers."""
+        """A few numbers for each seed of a run, made once; `key` says of which run, and which
+        numbers.
+        """
         if key not in self._numbers:
             self._numbers[key] = make().copy()  # a view would hold all the rows
         return self._numbers[key]
 
     def relative(self, cell: Cell, name: str, base: Cell) -> Array:
-        """A metric over the mean over seeds of another cell's at the same evaluation, (n, T); NaN where that is zero."""
+        """A metric over the mean over seeds of another cell's at the same evaluation, (n, T); NaN
+        where that is zero.
+        """
         above, below = self.values(cell, name), self.values(base, name).mean(axis=0)
         length = min(above.shape[1], len(below))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -146,23 +174,40 @@ class Store:
     def data(self, run: Run) -> str:
         """`real`, `none` or `substitute: ...`: what the records of a run were made of."""
         if run.name not in self._data:
-            self._data[run.name] = str(self._read(self.root / run.record(self.seeds(run)[0])).header.get("data", "none"))
+            self._data[run.name] = str(
+                self._read(self.root / run.record(self.seeds(run)[0])).header.get("data", "none")
+            )
         return self._data[run.name]
 
     def versions(self, cell: Cell) -> list[str]:
-        """The libraries that a problem's values belong to, with the versions that its records were made with."""
-        libraries = self.record(cell, self.seeds(cell)[0]).header.get("provenance", {}).get("libraries", {})
+        """The libraries that a problem's values belong to, with the versions that its records were
+        made with.
+        """
+        libraries = (
+            self.record(cell, self.seeds(cell)[0]).header.get("provenance", {}).get("libraries", {})
+        )
         absent = "not installed" if self.data(cell).startswith("substitute") else "unknown"
-        return [f"{name} {libraries.get(name, absent)}" for name in cell.problem_entry.get("libraries", [])]
+        return [
+            f"{name} {libraries.get(name, absent)}"
+            for name in cell.problem_entry.get("libraries", [])
+        ]
 
     def _best_seen(self, cell: Cell) -> float:
-        """The greatest feasible true value in any record on the problem of a cell, all algorithms, readings and seeds."""
+        """The greatest feasible true value in any record on the problem of a cell, all algorithms,
+        readings and seeds.
+        """
         if cell.problem_name not in self._best:
             cells = companions(self.paper, cell)
             self.check(cells)
-            records = (self._read(self.root / other.record(seed)) for other in cells for seed in self._seeds[other.name])
+            records = (
+                self._read(self.root / other.record(seed))
+                for other in cells
+                for seed in self._seeds[other.name]
+            )
             self._best[cell.problem_name] = float(
-                max(found.columns["true"][feasible(found)].max(initial=-np.inf) for found in records)
+                max(
+                    found.columns["true"][feasible(found)].max(initial=-np.inf) for found in records
+                )
             )
         return self._best[cell.problem_name]
 
@@ -179,7 +224,9 @@ class Store:
         if isinstance(run, Cell):
             return metric(name).of(found)
         if name not in found.columns:
-            raise PlanError(f"study {run.id}: no column {name!r}; known: {', '.join(found.columns)}")
+            raise PlanError(
+                f"study {run.id}: no column {name!r}; known: {', '.join(found.columns)}"
+            )
         return found.columns[name].astype(np.float64)
 
     def _verify(self, run: Run) -> tuple[tuple[int, ...], list[str]]:
@@ -209,7 +256,9 @@ class Store:
         return tuple(good), bad
 
     def data_sha256(self, run: Run) -> str:
-        """The hash of the prepared table or of the simulator's version that the run's problem has now; "" without either."""
+        """The hash of the prepared table or of the simulator's version that the run's problem has
+        now; "" without either.
+        """
         if "simulator" in run.problem_entry:
             return version_sha256(built(run.problem_entry["simulator"], root=self.root))
         name = run.problem_entry.get("data")
@@ -218,15 +267,23 @@ class Store:
         allowed = substitutes_allowed(run.scale)
         path = prepared_path(name, root=self.root, substitutes=allowed)
         if not path.exists():
-            remedy = f"run `python -m workflow.fetch {name}{' --substitutes allowed' if allowed else ''}`"
+            remedy = (
+                "run `python -m workflow.fetch"
+                f" {name}{' --substitutes allowed' if allowed else ''}`"
+            )
             if not allowed:
-                remedy += ", or set NOREGRET_SUBSTITUTES=allowed (or preferred) if the runs were made with it"
+                remedy += (
+                    ", or set NOREGRET_SUBSTITUTES=allowed (or preferred) if the runs were made"
+                    " with it"
+                )
             raise DataUnavailable(f"{path}: expected the prepared table, found none: {remedy}")
         return str(fetch.provenance(path)["content_sha256"])
 
 
 def _admit(found: Record, path: Path, run: Run, seed: int, expected: str) -> None:
-    """Raise BadRecord unless a verified record is the final, current one of exactly this run and seed."""
+    """Raise BadRecord unless a verified record is the final, current one of exactly this run and
+    seed.
+    """
     header = found.header
     again = "move it away and run the workflow again"
     if header.get("digest") != expected:
@@ -236,20 +293,27 @@ def _admit(found: Record, path: Path, run: Run, seed: int, expected: str) -> Non
         )
     if header.get("seed") != seed or header.get("paper") != run.paper:
         raise record.BadRecord(
-            f"{path}: expected {run.paper} seed {seed}, found {header.get('paper')} seed {header.get('seed')}: "
-            f"a copy of another record; {again}"
+            f"{path}: expected {run.paper} seed {seed}, found {header.get('paper')} seed"
+            f" {header.get('seed')}: a copy of another record; {again}"
         )
     status = header.get("status", "complete")
     if status == record.TIMEOUT:
         return
     if status != "complete":
-        raise record.BadRecord(f"{path}: expected a complete run, found {status!r} after {found.rows} rows; run it again")
+        raise record.BadRecord(
+            f"{path}: expected a complete run, found {status!r} after {found.rows} rows; run it"
+            " again"
+        )
     if isinstance(run, Cell) and found.rows != run.budget:
-        raise record.BadRecord(f"{path}: expected {run.budget} evaluations, found {found.rows}; {again}")
+        raise record.BadRecord(
+            f"{path}: expected {run.budget} evaluations, found {found.rows}; {again}"
+        )
 
 
 def made_of(data: Iterable[str]) -> str:
-    """What several records were made of, as one status; a single substitute makes it a substitute."""
+    """What several records were made of, as one status;
+    a single substitute makes it a substitute.
+    """
     found = sorted(set(data))
     substitutes = [status for status in found if status.startswith("substitute")]
     return "; ".join(substitutes) or ", ".join(found) or "none"

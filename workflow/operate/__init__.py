@@ -1,1 +1,3 @@
-"""What an operator asks: what is done and what it costs, the same records again, all records in one file."""
+"""What an operator asks: what is done and what it costs, the same records again, all records in one
+file.
+"""

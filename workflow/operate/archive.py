@@ -1,7 +1,9 @@
-"""Keep the records: `python -m workflow.archive [-o FILE] [--scale S] [--papers a,b]`, called by `make archive`.
+"""Keep the records: `python -m workflow.archive [-o FILE] [--scale S] [--papers a,b]`, called by
+`make archive`.
 
-Writes a zip of all finished records and a manifest with the sha256 of each; equal records give equal bytes. Unzipped in a
-checkout, they lie where the workflow looks for them. `unpack` does the same and trusts no archive.
+Writes a zip of all finished records and a manifest with the sha256 of each; equal records give
+equal bytes. Unzipped in a checkout, they lie where the workflow looks for them. `unpack` does the
+same and trusts no archive.
 """
 
 from __future__ import annotations
@@ -26,13 +28,16 @@ from workflow.trace import record
 
 MANIFEST = "manifest.json"
 NAME = r"[^\W_][^/\\:\s\x00-\x1f]*"  # of a folder; none begins with a dot
-RECORD = re.compile(rf"results/{NAME}/{NAME}/{NAME}/{NAME}/[0-9]+\.parquet")  # scale, paper, problem, curve; or studies and one
+# scale, paper, problem, curve; or studies and one
+RECORD = re.compile(rf"results/{NAME}/{NAME}/{NAME}/{NAME}/[0-9]+\.parquet")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip knows
 SHOWN = 12  # refused records that a message names
 
 
 class BadArchive(RuntimeError):
-    """An archive that cannot be written or is not to be trusted: says what was expected, got, and what to do."""
+    """An archive that cannot be written or is not to be trusted: says what was expected, got, and
+    what to do.
+    """
 
 
 @dataclass(frozen=True)
@@ -47,22 +52,45 @@ class Entry:
 
 
 def record_paths(root: Path, *, scale: str = "", papers: Collection[str] = ()) -> list[Path]:
-    """Every record below root/results, relative to root and in order; what lies beside records is not one."""
+    """Every record below root/results, relative to root and in order; what lies beside records is
+    not one.
+    """
     found = [path.relative_to(root) for path in root.glob("results/*/*/*/*/*.parquet")]
     records = [path for path in found if RECORD.fullmatch(path.as_posix())]
-    chosen = [path for path in records if scale in ("", path.parts[1]) and (not papers or path.parts[2] in papers)]
+    chosen = [
+        path
+        for path in records
+        if scale in ("", path.parts[1]) and (not papers or path.parts[2] in papers)
+    ]
     return sorted(chosen, key=Path.as_posix)
 
 
-def write(target: Path, *, root: Path, scale: str = "", papers: Collection[str] = ()) -> list[Entry]:
-    """Archive all finished records below root/results. Raises BadArchive, DataUnavailable where `target` cannot be written."""
+def write(
+    target: Path, *, root: Path, scale: str = "", papers: Collection[str] = ()
+) -> list[Entry]:
+    """Archive all finished records below root/results.
+
+    Raises BadArchive, DataUnavailable where `target` cannot be written.
+    """
     entries, versions = _described(root, record_paths(root, scale=scale, papers=papers))
     if not entries:
-        raise BadArchive(f"{root / 'results'}: expected finished records of what was asked for, got none: run the workflow first")
-    said = {"commit": record.provenance()["commit"], "versions": versions, "records": [asdict(entry) for entry in entries]}
-    # A zip, stored: its directory shows every name and size before anything is read, the sizes are those that it takes on disk,
-    # and the bytes depend on no version of a compressor. The columns are compressed already; deflating would save a tenth.
-    with writing(target), record.atomic(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+        raise BadArchive(
+            f"{root / 'results'}: expected finished records of what was asked for, got none: run"
+            " the workflow first"
+        )
+    said = {
+        "commit": record.provenance()["commit"],
+        "versions": versions,
+        "records": [asdict(entry) for entry in entries],
+    }
+    # A zip, stored: its directory shows every name and size before anything is read, the sizes are
+    # those that it takes on disk, and the bytes depend on no version of a compressor. The columns
+    # are compressed already; deflating would save a tenth.
+    with (
+        writing(target),
+        record.atomic(target) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive,
+    ):
         archive.writestr(_member(MANIFEST), json.dumps(said, indent=1, sort_keys=True) + "\n")
         for entry in entries:
             archive.writestr(_member(entry.path), _content(entry, root))
@@ -70,10 +98,12 @@ def write(target: Path, *, root: Path, scale: str = "", papers: Collection[str] 
 
 
 def unpack(source: Path, target: Path) -> list[Entry]:
-    """Extract the records of an archive below `target`: all are checked before one is written, and no file is changed.
+    """Extract the records of an archive below `target`: all are checked before one is written, and
+    no file is changed.
 
-    Raises BadArchive for a name or a link that could lead elsewhere, for sizes beyond the archive's own, for what the
-    manifest does not list or lists otherwise, and where another file is in the place of a record.
+    Raises BadArchive for a name or a link that could lead elsewhere, for sizes beyond the archive's
+    own, for what the manifest does not list or lists otherwise, and where another file is in the
+    place of a record.
     """
     try:
         with zipfile.ZipFile(source) as archive:
@@ -85,14 +115,23 @@ def unpack(source: Path, target: Path) -> list[Entry]:
                     with record.atomic(target / entry.path) as temporary:
                         temporary.write_bytes(archive.read(entry.path))
     except OSError as error:
-        raise BadArchive(f"{source}: expected an archive that can be unpacked to {target}, got {error}: name another") from None
+        raise BadArchive(
+            f"{source}: expected an archive that can be unpacked to {target}, got {error}: name"
+            " another"
+        ) from None
     except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeError) as error:
-        raise BadArchive(f"{source}: expected an archive of records, got no whole zip ({error}): get the archive again") from None
+        raise BadArchive(
+            f"{source}: expected an archive of records, got no whole zip ({error}): get the archive"
+            " again"
+        ) from None
     return entries
 
 
 def _described(root: Path, paths: Iterable[Path]) -> tuple[list[Entry], dict[str, list[str]]]:
-    """Entries of the finished records, and every version of a library that made them. Raises BadArchive naming the damaged."""
+    """Entries of the finished records, and every version of a library that made them.
+
+    Raises BadArchive naming the damaged.
+    """
     entries: list[Entry] = []
     versions: dict[str, set[str]] = {}
     bad: list[str] = []
@@ -110,7 +149,11 @@ def _described(root: Path, paths: Iterable[Path]) -> tuple[list[Entry], dict[str
                 versions.setdefault(name, set()).add(version)
     if bad:
         more = [f"... and {len(bad) - SHOWN} more"] if len(bad) > SHOWN else []
-        raise BadArchive("\n  ".join([f"{len(bad)} records are damaged, nothing was written:", *bad[:SHOWN], *more]))
+        raise BadArchive(
+            "\n  ".join(
+                [f"{len(bad)} records are damaged, nothing was written:", *bad[:SHOWN], *more]
+            )
+        )
     return entries, {name: sorted(found) for name, found in sorted(versions.items())}
 
 
@@ -119,7 +162,10 @@ def _content(entry: Entry, root: Path) -> bytes:
     path = root / entry.path
     content = path.read_bytes() if path.exists() else b""
     if _sha256(content) != entry.sha256:
-        raise BadArchive(f"{path}: expected the record that was verified, got another: it is being made anew; archive again")
+        raise BadArchive(
+            f"{path}: expected the record that was verified, got another: it is being made anew;"
+            " archive again"
+        )
     return content
 
 
@@ -138,7 +184,10 @@ def _member(name: str) -> zipfile.ZipInfo:
 
 
 def _trusted(archive: zipfile.ZipFile, source: Path) -> list[Entry]:
-    """The entries of an archive whose every record is what the manifest says. Raises BadArchive, BadZipFile."""
+    """The entries of an archive whose every record is what the manifest says.
+
+    Raises BadArchive, BadZipFile.
+    """
     try:
         members = _members(archive, source.stat().st_size)  # before anything is read
         entries = _listed(archive.read(MANIFEST), members)
@@ -146,23 +195,37 @@ def _trusted(archive: zipfile.ZipFile, source: Path) -> list[Entry]:
             if (found := _sha256(archive.read(entry.path))) != entry.sha256:
                 raise BadArchive(f"{entry.path}: expected sha256 {entry.sha256}, got {found}")
     except BadArchive as error:
-        raise BadArchive(f"{source}: refused: {error}: get the archive again from where it was made") from None
+        raise BadArchive(
+            f"{source}: refused: {error}: get the archive again from where it was made"
+        ) from None
     return entries
 
 
 def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    """The members of an archive of `size` bytes by name, judged by its directory alone. Raises BadArchive."""
+    """The members of an archive of `size` bytes by name, judged by its directory alone.
+
+    Raises BadArchive.
+    """
     found = {info.orig_filename: info for info in archive.infolist()}
     for name, info in found.items():
         if name != MANIFEST and not RECORD.fullmatch(name):
-            raise BadArchive(f"expected results/SCALE/PAPER/PROBLEM/CURVE/SEED.parquet, got the name {name[:200]!r}")
+            raise BadArchive(
+                "expected results/SCALE/PAPER/PROBLEM/CURVE/SEED.parquet, got the name"
+                f" {name[:200]!r}"
+            )
         if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
             raise BadArchive(f"{name}: expected a plain file, got a link or something else")
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
-            raise BadArchive(f"{name}: expected a file that is stored as it is, got a compressed or encrypted one")
+            raise BadArchive(
+                f"{name}: expected a file that is stored as it is, got a compressed or"
+                " encrypted one"
+            )
     declared = sum(info.file_size for info in archive.infolist())
     if declared > size:
-        raise BadArchive(f"expected at most {size} bytes in an archive of that size, got {declared} by its directory")
+        raise BadArchive(
+            f"expected at most {size} bytes in an archive of that size, got {declared} by its"
+            " directory"
+        )
     if len(found) < len(archive.infolist()):
         raise BadArchive("expected every name once, got one twice")
     if MANIFEST not in found:
@@ -176,22 +239,33 @@ def _listed(text: bytes, members: Mapping[str, zipfile.ZipInfo]) -> list[Entry]:
         entries = [Entry(**said) for said in json.loads(text)["records"]]
         sizes = {entry.path: entry.bytes for entry in entries}
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise BadArchive(f"{MANIFEST}: expected JSON with an entry for each record, got {error!r:.200}") from None
+        raise BadArchive(
+            f"{MANIFEST}: expected JSON with an entry for each record, got {error!r:.200}"
+        ) from None
     there = {name: info.file_size for name, info in members.items() if name != MANIFEST}
     if wrong := sorted(str(name) for name, _ in sizes.items() ^ there.items()):
         raise BadArchive(
-            f"{MANIFEST}: expected exactly the records of the archive with their sizes, got another {wrong[0][:200]}"
+            f"{MANIFEST}: expected exactly the records of the archive with their sizes, got another"
+            f" {wrong[0][:200]}"
         )
     return entries
 
 
 def _check_place(entry: Entry, target: Path) -> None:
-    """Raise BadArchive unless the place of a record lies below `target` and is free, or holds the same file already."""
+    """Raise BadArchive unless the place of a record lies below `target` and is free, or holds the
+    same file already.
+    """
     place = target / entry.path
     if not place.resolve().is_relative_to(target.resolve()):
-        raise BadArchive(f"{place}: expected a place within {target}, got a link that leads out of it: unpack elsewhere")
+        raise BadArchive(
+            f"{place}: expected a place within {target}, got a link that leads out of it: unpack"
+            " elsewhere"
+        )
     if place.exists() and _sha256(place.read_bytes()) != entry.sha256:
-        raise BadArchive(f"{place}: expected no other file in its place, got one: move it away or unpack elsewhere")
+        raise BadArchive(
+            f"{place}: expected no other file in its place, got one: move it away or unpack"
+            " elsewhere"
+        )
 
 
 def _sha256(content: bytes) -> str:
@@ -199,8 +273,16 @@ def _sha256(content: bytes) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m workflow.archive", description="Archive all finished records.")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: noregret-SCALE.zip, or noregret-all.zip")
+    parser = argparse.ArgumentParser(
+        prog="python -m workflow.archive", description="Archive all finished records."
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="default: noregret-SCALE.zip, or noregret-all.zip",
+    )
     parser.add_argument("--scale", default="", help="default: all scales")
     parser.add_argument("--papers", default="", help="some papers, with commas; default: all")
     options = parser.parse_args(arguments)
@@ -211,5 +293,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (PlanError, BadArchive, DataUnavailable) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(f"wrote {target}: {len(entries)} records, {target.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
+    print(
+        f"wrote {target}: {len(entries)} records, {target.stat().st_size / 1e6:.1f} MB",
+        file=sys.stderr,
+    )
     return 0

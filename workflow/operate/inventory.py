@@ -1,8 +1,9 @@
-"""List what was run: `python -m workflow.inventory PAPER [--scale S] [--partial] [-o DIR]` writes runs.json.
+"""List what was run: `python -m workflow.inventory PAPER [--scale S] [--partial] [-o DIR]` writes
+runs.json.
 
-One entry for each cell and study that has records: seeds, trace hashes, where each seed ended, CPU seconds, data, versions,
-commits, and the command that makes it again. It is what remains of the records where these are not kept, and what the site
-shows of them.
+One entry for each cell and study that has records: seeds, trace hashes, where each seed ended, CPU
+seconds, data, versions, commits, and the command that makes it again. It is what remains of the
+records where these are not kept, and what the site shows of them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     """Write the list of runs; returns its path. Raises BadRecords."""
     found, path = inventory(paper, store), folder / "runs.json"
     with atomic(path) as temporary:
-        temporary.write_text(json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
+        temporary.write_text(
+            json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+        )
     return [path]
 
 
@@ -44,19 +47,25 @@ def inventory(paper: Paper, store: Store) -> dict[str, Any]:
 
 def _cell(paper: Paper, store: Store, cell: Cell) -> Entry:
     measure = "best_feasible" if _is_constrained(store, cell) else "simple_regret"
-    ends = {str(seed): _digits(float(metrics.metric(measure).of(store.record(cell, seed))[-1])) for seed in store.seeds(cell)}
+    ends = {
+        str(seed): _digits(float(metrics.metric(measure).of(store.record(cell, seed))[-1]))
+        for seed in store.seeds(cell)
+    }
     return {
         "problem": cell.problem_name,
         "curve": cell.curve,
-        "names": sorted(curve for (problem, curve), other in paper.aliases.items()
-                        if other.name == cell.name and problem == cell.problem_name),
+        "names": sorted(
+            curve
+            for (problem, curve), other in paper.aliases.items()
+            if other.name == cell.name and problem == cell.problem_name
+        ),
         "algorithm": cell.algorithm_entry["is"],
         "function": cell.problem_entry["is"],
         "budget": cell.budget,
         "measure": measure,
         "ends": ends,
         **_provenance(store, cell),
-    }  # fmt: skip
+    }
 
 
 def _study(store: Store, run: Run) -> Entry:

@@ -1,8 +1,8 @@
 """What starting costs: the CPU time of a workflow that no optimizer and no problem had.
 
-The list of records that a job leaves says what its process has cost, imports and all, what of that was work (asking, telling
-and evaluating), and what the Snakemakes have cost that a cluster starts for the job alone (workflow/run/spent.py). Drawing and
-judging are no part of it.
+The list of records that a job leaves says what its process has cost, imports and all, what of that
+was work (asking, telling and evaluating), and what the Snakemakes have cost that a cluster starts
+for the job alone (workflow/run/spent.py). Drawing and judging are no part of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Overhead:
-    """CPU seconds of the jobs that made records and of Snakemake itself, and what of them was work."""
+    """CPU seconds of the jobs that made records and of Snakemake itself,
+    and what of them was work.
+    """
 
     jobs: int
     processes: float
@@ -32,19 +34,24 @@ class Overhead:
     def __str__(self) -> str:
         beside = self.processes - self.work
         return (
-            f"overhead {100 * self.share:.1f} % of {self.processes + self.snakemake:.0f} CPU seconds: {beside:.0f} s in "
-            f"{self.jobs} jobs (imports, plans, records), {self.snakemake:.0f} s in Snakemake itself"
+            f"overhead {100 * self.share:.1f} % of {self.processes + self.snakemake:.0f} CPU"
+            f" seconds: {beside:.0f} s in {self.jobs} jobs (imports, plans, records),"
+            f" {self.snakemake:.0f} s in Snakemake itself"
         )
 
 
 def measured(markers: Iterable[Path], logs: Iterable[Path]) -> Overhead:
-    """The sum over the lists of records that are there and say what they cost, and over the workflows in the logs."""
+    """The sum over the lists of records that are there and say what they cost, and over the
+    workflows in the logs.
+    """
     found = [entry for entry in map(_entry, markers) if "work_seconds" in entry]
     on_nodes = sum(float(entry.get("snakemake_seconds", 0)) for entry in found)
     lines = [line for log in logs if log.exists() for line in log.read_text().splitlines()]
     snakemake = on_nodes + sum(float(entry.get("cpu_seconds", 0)) for entry in map(_parsed, lines))
     processes = sum(float(entry["cpu_seconds"]) for entry in found)
-    return Overhead(len(found), processes, sum(float(entry["work_seconds"]) for entry in found), snakemake)
+    return Overhead(
+        len(found), processes, sum(float(entry["work_seconds"]) for entry in found), snakemake
+    )
 
 
 def _entry(path: Path) -> dict[str, Any]:

@@ -1,6 +1,8 @@
-"""How far a scale is: `python -m workflow.status [--scale quick] [--papers a,b] [--seeds 0-4] [--watch SECONDS] [--json]`.
+"""How far a scale is: `python -m workflow.status [--scale quick] [--papers a,b] [--seeds 0-4]
+[--watch SECONDS] [--json]`.
 
-What is counted and how: workflow/tally.py. What starting jobs has cost beside the runs is told as overhead.
+What is counted and how: workflow/tally.py. What starting jobs has cost beside the runs is told as
+overhead.
 """
 
 from __future__ import annotations
@@ -28,11 +30,20 @@ def table(runs: Sequence[Run], cores: int) -> list[str]:
     """Lines of text: a row for every paper and problem, their sum, and how long the rest takes."""
     total = tally(runs)
     unit, size = ("core-h", 3600) if total.spent + total.remaining >= 3600 else ("core-min", 60)
-    states = [state for state in STATES if state != "timeout" or total.states[state]]  # a column of zeros, nearly always
+    # a column of zeros, nearly always
+    states = [state for state in STATES if state != "timeout" or total.states[state]]
     rows = [["paper", "problem", "runs", *states, f"{unit} spent", "to go"]]
     for place, found in {**by_problem(runs), ("total", ""): total}.items():
         counts = [str(found.states[state] or "-") for state in states]
-        rows.append([*place, str(found.runs), *counts, f"{found.spent / size:.2f}", f"{found.remaining / size:.2f}"])
+        rows.append(
+            [
+                *place,
+                str(found.runs),
+                *counts,
+                f"{found.spent / size:.2f}",
+                f"{found.remaining / size:.2f}",
+            ]
+        )
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     names = ["  ".join(map(str.ljust, row[:2], wide)) for row in rows]
     numbers = ["  ".join(map(str.rjust, row[2:], wide[2:])) for row in rows]
@@ -42,26 +53,40 @@ def table(runs: Sequence[Run], cores: int) -> list[str]:
 def line(total: Tally, cores: int) -> str:
     """A tally as a sentence."""
     counts = ", ".join(f"{count} {state}" for state, count in total.states.items() if count)
-    rest = f"; about {duration(total.wait(cores))} to go on {cores} cores" if total.remaining else ""
+    rest = (
+        f"; about {duration(total.wait(cores))} to go on {cores} cores" if total.remaining else ""
+    )
     return f"{total.runs} runs: {counts}{rest}"
 
 
 def under_way(runs: Iterable[Run]) -> list[str]:
     """Lines that say who makes what."""
-    lines = [f"  {run.name}: {duration(run.owner.elapsed)}, {run.owner}" for run in runs if run.state == "running"]
+    lines = [
+        f"  {run.name}: {duration(run.owner.elapsed)}, {run.owner}"
+        for run in runs
+        if run.state == "running"
+    ]
     return ["", "running:", *lines] if lines else []
 
 
 def failures(runs: Iterable[Run], *, everything: bool) -> list[str]:
-    """Lines that say why runs failed and how to make them; without `everything` equal errors are told once."""
+    """Lines that say why runs failed and how to make them; without `everything` equal errors are
+    told once.
+    """
     alike: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         if run.told is not None:
-            alike.setdefault((run.told.type, run.name if everything else run.told.error), []).append(run)
+            alike.setdefault(
+                (run.told.type, run.name if everything else run.told.error), []
+            ).append(run)
     groups = list(alike.values())
     shown = groups if everything else groups[:SHOWN]
     lines = [text for group in shown for text in _failure(group[0], len(group) - 1)]
-    more = [f"  ... and {len(groups) - len(shown)} more errors: --failures lists all"] if len(groups) > len(shown) else []
+    more = (
+        [f"  ... and {len(groups) - len(shown)} more errors: --failures lists all"]
+        if len(groups) > len(shown)
+        else []
+    )
     return ["", "failed:", *lines, *more] if groups else []
 
 
@@ -74,19 +99,43 @@ def _failure(run: Run, others: int) -> list[str]:
     return [f"  {run.name}{more}{reached}: {told.type}: {sentence}", f"    {run.command}"]
 
 
-def as_json(runs: Sequence[Run], failed: Iterable[Run], notes: Iterable[str], scale: str, cores: int) -> dict[str, object]:
+def as_json(
+    runs: Sequence[Run], failed: Iterable[Run], notes: Iterable[str], scale: str, cores: int
+) -> dict[str, object]:
     """The same for programs; seconds are CPU seconds but for `wait_seconds`."""
 
     def entry(found: Tally) -> dict[str, object]:
-        return {"runs": found.runs, **found.states, "spent_seconds": found.spent, "remaining_seconds": found.remaining}
+        return {
+            "runs": found.runs,
+            **found.states,
+            "spent_seconds": found.spent,
+            "remaining_seconds": found.remaining,
+        }
 
     total = tally(runs)
-    problems = [{"paper": paper, "problem": problem, **entry(found)} for (paper, problem), found in by_problem(runs).items()]
+    problems = [
+        {"paper": paper, "problem": problem, **entry(found)}
+        for (paper, problem), found in by_problem(runs).items()
+    ]
     owners = {run.name: run.owner for run in runs if run.state == "running"}
-    busy = [{"run": name, "elapsed_seconds": owner.elapsed, **asdict(owner)} for name, owner in owners.items()]
-    told = [{"run": run.name, "command": run.command, **asdict(run.told)} for run in failed if run.told is not None]
-    return {"scale": scale, "cores": cores, "total": {**entry(total), "wait_seconds": total.wait(cores)}, "problems": problems,
-            "running": busy, "failures": told, "notes": list(notes)}  # fmt: skip
+    busy = [
+        {"run": name, "elapsed_seconds": owner.elapsed, **asdict(owner)}
+        for name, owner in owners.items()
+    ]
+    told = [
+        {"run": run.name, "command": run.command, **asdict(run.told)}
+        for run in failed
+        if run.told is not None
+    ]
+    return {
+        "scale": scale,
+        "cores": cores,
+        "total": {**entry(total), "wait_seconds": total.wait(cores)},
+        "problems": problems,
+        "running": busy,
+        "failures": told,
+        "notes": list(notes),
+    }
 
 
 def report(results: Results, options: argparse.Namespace) -> tuple[str, Tally]:
@@ -95,7 +144,10 @@ def report(results: Results, options: argparse.Namespace) -> tuple[str, Tally]:
     failed = [*results.initial_failures(), *runs]
     beside = results.overhead()
     if options.json:
-        found = {**as_json(runs, failed, results.notes, options.scale, options.cores), "overhead": asdict(beside)}
+        found = {
+            **as_json(runs, failed, results.notes, options.scale, options.cores),
+            "overhead": asdict(beside),
+        }
         return json.dumps(found, indent=None if options.watch else 1), tally(runs)
     lines = [*table(runs, options.cores), *([str(beside)] if beside.jobs else []), *under_way(runs)]
     lines += failures(failed, everything=options.failures)
@@ -103,7 +155,9 @@ def report(results: Results, options: argparse.Namespace) -> tuple[str, Tally]:
 
 
 def watch(results: Results, options: argparse.Namespace) -> None:
-    """Print until everything is done or failed: a live table on a terminal, elsewhere a line for every change."""
+    """Print until everything is done or failed: a live table on a terminal, elsewhere a line for
+    every change.
+    """
     live = sys.stdout.isatty() and not options.json
     last: Mapping[str, int] = {}
     while True:
@@ -118,19 +172,38 @@ def watch(results: Results, options: argparse.Namespace) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m workflow.status", description="How far a scale is, and what it still costs.")
+    parser = argparse.ArgumentParser(
+        prog="python -m workflow.status", description="How far a scale is, and what it still costs."
+    )
     parser.add_argument("--scale", default="quick")
     parser.add_argument("--papers", default="", help="such as bbkb,bkb; default: all")
     parser.add_argument("--seeds", default="", help="one seed or a range such as 0-4")
-    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1, help="on which the rest is made (default: all)")
+    parser.add_argument(
+        "--cores",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="on which the rest is made (default: all)",
+    )
     parser.add_argument("--failures", action="store_true", help="list every run that failed")
-    parser.add_argument("--watch", type=float, metavar="SECONDS", help="again and again, until everything is done or failed")
-    parser.add_argument("--json", action="store_true", help="for programs; with --watch a line for every change")
+    parser.add_argument(
+        "--watch",
+        type=float,
+        metavar="SECONDS",
+        help="again and again, until everything is done or failed",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="for programs; with --watch a line for every change"
+    )
     options = parser.parse_args(arguments)
     if options.cores < 1 or (options.watch is not None and not options.watch > 0):
         parser.error("--cores and --watch: expected a positive number")
     try:
-        results = Results([load(name, options.scale, seeds=options.seeds) for name in chosen_papers(options.papers)])
+        results = Results(
+            [
+                load(name, options.scale, seeds=options.seeds)
+                for name in chosen_papers(options.papers)
+            ]
+        )
         if options.watch:
             watch(results, options)
         else:

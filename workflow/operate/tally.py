@@ -1,7 +1,9 @@
-"""What became of every run of a scale and what it has cost: from the plan and from what lies in results/ alone.
+"""What became of every run of a scale and what it has cost: from the plan and from what lies in
+results/ alone.
 
-A run is one seed of a cell or a study. Of a record only the header is read: rows are verified by the reports. Costs are CPU
-seconds of one thread: of records that are current, as measured; of all others their cell's mean so far, else the plan's.
+A run is one seed of a cell or a study. Of a record only the header is read: rows are verified by
+the reports. Costs are CPU seconds of one thread: of records that are current, as measured; of all
+others their cell's mean so far, else the plan's.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ Header = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """One seed of a cell or a study, or of an initial design, which is not counted: what became of it and what it has cost."""
+    """One seed of a cell or a study, or of an initial design, which is not counted: what became of
+    it and what it has cost.
+    """
 
     part: Cell | Study
     seed: int
@@ -49,7 +53,11 @@ class Run:
         """Paper, problem and curve as the command line has them."""
         if isinstance(self.part, Study):
             return self.part.paper, "studies", self.part.id
-        return self.part.paper, self.part.problem_name, "initial" if self.initial else self.part.curve
+        return (
+            self.part.paper,
+            self.part.problem_name,
+            "initial" if self.initial else self.part.curve,
+        )
 
     @property
     def name(self) -> str:
@@ -57,12 +65,24 @@ class Run:
 
     @property
     def command(self) -> str:
-        return shlex.join(["python", "-m", "workflow.run", *self.place, str(self.seed), "--scale", self.part.scale])
+        return shlex.join(
+            [
+                "python",
+                "-m",
+                "workflow.run",
+                *self.place,
+                str(self.seed),
+                "--scale",
+                self.part.scale,
+            ]
+        )
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many of some runs are in which state, what they have cost and what is still to be spent, in CPU seconds."""
+    """How many of some runs are in which state, what they have cost and what is still to be spent,
+    in CPU seconds.
+    """
 
     states: Mapping[str, int]
     spent: float
@@ -79,7 +99,9 @@ class Tally:
 
 
 class Results:
-    """What lies in results/ of some papers; a header is read again only where its file has changed."""
+    """What lies in results/ of some papers;
+    a header is read again only where its file has changed.
+    """
 
     def __init__(self, plans: Sequence[Paper], root: Path = Path()) -> None:
         self.plans, self.root = plans, root
@@ -91,21 +113,44 @@ class Results:
     def runs(self) -> list[Run]:
         """Every run of the plans, as it is now."""
         self.notes = {}
-        return [self._run(part, seed, names) for plan in self.plans for part in plan.parts
-                for names in [self._names(part.folder)] for seed in part.seeds]  # fmt: skip
+        return [
+            self._run(part, seed, names)
+            for plan in self.plans
+            for part in plan.parts
+            for names in [self._names(part.folder)]
+            for seed in part.seeds
+        ]
 
     def overhead(self) -> Overhead:
         """What starting the jobs cost that have finished: of initial designs, too."""
         places = [Path(marker) for plan in self.plans for marker in plan.jobs]
-        places += [Path(plan.initial_marker(name)) for plan in self.plans for name in {cell.problem_name for cell in plan.cells}]
+        places += [
+            Path(plan.initial_marker(name))
+            for plan in self.plans
+            for name in {cell.problem_name for cell in plan.cells}
+        ]
         scales = {plan.scale for plan in self.plans}
-        return overhead.measured((self.root / place for place in places), [workflow_log(scale, self.root) for scale in scales])
+        return overhead.measured(
+            (self.root / place for place in places),
+            [workflow_log(scale, self.root) for scale in scales],
+        )
 
     def initial_failures(self) -> list[Run]:
         """The initial designs that failed: no run on their problem begins."""
-        places = {(cell.initial_folder, seed): cell for plan in self.plans for cell in plan.cells for seed in cell.seeds}
-        notes = {place: lease.failure(self.root / place[0] / f"{place[1]}.failed") for place in places}
-        return [Run(cell, place[1], "failed", told=notes[place], initial=True) for place, cell in places.items() if notes[place]]
+        places = {
+            (cell.initial_folder, seed): cell
+            for plan in self.plans
+            for cell in plan.cells
+            for seed in cell.seeds
+        }
+        notes = {
+            place: lease.failure(self.root / place[0] / f"{place[1]}.failed") for place in places
+        }
+        return [
+            Run(cell, place[1], "failed", told=notes[place], initial=True)
+            for place, cell in places.items()
+            if notes[place]
+        ]
 
     def _names(self, folder: Path) -> set[str]:
         place = self.root / folder
@@ -124,8 +169,16 @@ class Results:
             return Run(part, seed, "running", spent, holder[0])
         told = lease.failure(lease.failed(path)) if f"{seed}.failed" in names else None
         if told is not None or holder is not None:
-            return Run(part, seed, "failed", spent, told=told or lease.lost(holder[0] if holder else NOBODY))
-        return Run(part, seed, "cut" if current else "stale" if path.name in names else "missing", spent)
+            return Run(
+                part,
+                seed,
+                "failed",
+                spent,
+                told=told or lease.lost(holder[0] if holder else NOBODY),
+            )
+        return Run(
+            part, seed, "cut" if current else "stale" if path.name in names else "missing", spent
+        )
 
     def _header(self, path: Path) -> Header:
         try:
@@ -137,11 +190,18 @@ class Results:
     def _is_current(self, header: Header, part: Cell | Study, seed: int) -> bool:
         """Whether a record is the plan's, by code, parameters and data; a cut one is, too."""
         data = self.data_sha256(part)
-        expected = with_data(part.digest, str(header.get("data_sha256", "")) if data is None else data)
-        return bool(header.get("digest") == expected and (header.get("paper"), header.get("seed")) == (part.paper, seed))
+        expected = with_data(
+            part.digest, str(header.get("data_sha256", "")) if data is None else data
+        )
+        return bool(
+            header.get("digest") == expected
+            and (header.get("paper"), header.get("seed")) == (part.paper, seed)
+        )
 
     def data_sha256(self, part: Cell | Study) -> str | None:
-        """The data that a report would demand; None, and a note, where they are not on this machine."""
+        """The data that a report would demand; None, and a note, where they are not on this
+        machine.
+        """
         key = (part.problem_entry.get("simulator"), part.problem_entry.get("data"))
         if key not in self._data:
             try:
@@ -153,7 +213,9 @@ class Results:
 
 
 def tally(runs: Iterable[Run]) -> Tally:
-    """Count and cost of some runs; of a cell's, all must be among them: those that are done tell what the others cost."""
+    """Count and cost of some runs; of a cell's, all must be among them: those that are done tell
+    what the others cost.
+    """
     by_part: dict[str, list[Run]] = {}
     for run in runs:
         by_part.setdefault(run.part.name, []).append(run)

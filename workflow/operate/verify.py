@@ -1,7 +1,9 @@
-"""Run some records again: `python -m workflow.verify [--share 0.02] [--records N] [--seed 1]`, called by `make verify`.
+"""Run some records again: `python -m workflow.verify [--share 0.02] [--records N] [--seed 1]`,
+called by `make verify`.
 
-Draws records of results/, or of an archive, makes each anew and compares it bit for bit, but for measured times. Ends with
-status 0 if all agree, 1 if one differs, is damaged or could not be made again, 2 if there was nothing to compare.
+Draws records of results/, or of an archive, makes each anew and compares it bit for bit, but for
+measured times. Ends with status 0 if all agree, 1 if one differs, is damaged or could not be made
+again, 2 if there was nothing to compare.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ Header = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Planned:
-    """What the plan knows of the records of a folder: digest of code and parameters, command, CPU seconds of one."""
+    """What the plan knows of the records of a folder: digest of code and parameters, command, CPU
+    seconds of one.
+    """
 
     digest: str
     command: tuple[str, ...]
@@ -45,7 +49,9 @@ class Planned:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A record that the present plan makes, by `workflow.run COMMAND`, in about so many CPU seconds."""
+    """A record that the present plan makes, by `workflow.run COMMAND`, in about so many CPU
+    seconds.
+    """
 
     path: Path
     command: tuple[str, ...]
@@ -55,7 +61,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Survey:
-    """The finished records by what can be done with them; told by their headers, nothing is verified yet."""
+    """The finished records by what can be done with them; told by their headers, nothing is
+    verified yet.
+    """
 
     candidates: list[Candidate]
     other: list[Path]
@@ -73,9 +81,16 @@ class Gap:
 
 
 def survey(root: Path, paths: Iterable[Path]) -> Survey:
-    """Sort the records at `paths`, relative to `root`. Raises PlanError for a mistake in a paper's YAML."""
+    """Sort the records at `paths`, relative to `root`.
+
+    Raises PlanError for a mistake in a paper's YAML.
+    """
     headers = {path: record.read_header(root / path) for path in paths}
-    planned = {folder: run for place in {path.parts[1:3] for path in headers} for folder, run in _planned(*place).items()}
+    planned = {
+        folder: run
+        for place in {path.parts[1:3] for path in headers}
+        for folder, run in _planned(*place).items()
+    }
     data: dict[Path, list[Header]] = {}
     for path, header in headers.items():
         data.setdefault(path.parent.parent, []).extend([header] if "data_sha256" in header else [])
@@ -90,12 +105,21 @@ def survey(root: Path, paths: Iterable[Path]) -> Survey:
     return found
 
 
-def _candidate(path: Path, header: Header, run: Planned | None, others: Sequence[Header]) -> Candidate | None:
-    """A record of the present code and parameters; `others` of its problem say what the data of an initial design were."""
+def _candidate(
+    path: Path, header: Header, run: Planned | None, others: Sequence[Header]
+) -> Candidate | None:
+    """A record of the present code and parameters; `others` of its problem say what the data of an
+    initial design were.
+    """
     for source in [header] if "data_sha256" in header else [*others, {}]:
         if run and header.get("digest") == with_data(run.digest, source.get("data_sha256", "")):
-            command, seconds = (*run.command, path.stem, "--scale", path.parts[1]), header.get("cpu_seconds", run.seconds)
-            return Candidate(path, command, seconds, source.get("data", "").startswith("substitute"))
+            command, seconds = (
+                (*run.command, path.stem, "--scale", path.parts[1]),
+                header.get("cpu_seconds", run.seconds),
+            )
+            return Candidate(
+                path, command, seconds, source.get("data", "").startswith("substitute")
+            )
     return None
 
 
@@ -104,17 +128,27 @@ def _planned(scale: str, paper: str) -> dict[Path, Planned]:
     if paper not in resolve.papers() or scale not in resolve.read(paper)["scales"]:
         return {}
     plan = load(paper, scale)
-    found = {study.folder: Planned(study.digest, (paper, "studies", name), study.cost.seconds)
-             for name, study in plan.studies.items()}  # fmt: skip
-    for cell in sorted(plan.cells, key=lambda cell: -cell.cost.seconds):  # the cheapest last: it does little but evaluate
-        found[cell.folder] = Planned(cell.digest, (paper, cell.problem_name, cell.curve), cell.cost.seconds)
+    found = {
+        study.folder: Planned(study.digest, (paper, "studies", name), study.cost.seconds)
+        for name, study in plan.studies.items()
+    }
+    for cell in sorted(
+        plan.cells, key=lambda cell: -cell.cost.seconds
+    ):  # the cheapest last: it does little but evaluate
+        found[cell.folder] = Planned(
+            cell.digest, (paper, cell.problem_name, cell.curve), cell.cost.seconds
+        )
         seconds = cell.cost.seconds * cell.problem_entry["init"]["n"] / cell.budget
-        found[cell.initial_folder] = Planned(cell.initial_digest, (paper, cell.problem_name, "initial"), seconds)
+        found[cell.initial_folder] = Planned(
+            cell.initial_digest, (paper, cell.problem_name, "initial"), seconds
+        )
     return found
 
 
 def sample(candidates: Sequence[Candidate], *, seed: int, many: int) -> list[Candidate]:
-    """`many` candidates, in their order; the same for equal candidates and seed, and more of them contain the fewer."""
+    """`many` candidates, in their order; the same for equal candidates and seed, and more of them
+    contain the fewer.
+    """
     drawn = seeds.rng(seed, "verify").permutation(len(candidates))[:many]
     return [candidates[i] for i in sorted(drawn)]
 
@@ -131,22 +165,34 @@ def judge(candidate: Candidate, root: Path) -> tuple[str, list[str]]:
     except (ChildProcessError, BadRecord) as error:
         return FAILED, [f"could not be made again: {error}"]
     if again.header["digest"] != recorded.header["digest"]:
-        return OTHER, [f"{OTHER_CODE}: expected digest {recorded.header['digest'][:12]}, got {again.header['digest'][:12]}"]
+        return OTHER, [
+            f"{OTHER_CODE}: expected digest {recorded.header['digest'][:12]}, got"
+            f" {again.header['digest'][:12]}"
+        ]
     lines = differences(recorded, again)
     return (DIFFERS, lines) if lines else (AGREES, [])
 
 
 def rerun(candidate: Candidate, folder: Path) -> Record:
-    """The record made anew below an empty folder. Raises ChildProcessError with the last words of a run that failed.
+    """The record made anew below an empty folder. Raises ChildProcessError with the last words of a
+    run that failed.
 
-    A process of its own, as in the workflow: nothing that an earlier run has loaded or left in memory can matter. Data and
-    simulators are shared, results are not, so that even the initial design is drawn again.
+    A process of its own, as in the workflow: nothing that an earlier run has loaded or left in
+    memory can matter. Data and simulators are shared, results are not, so that even the initial
+    design is drawn again.
     """
     for shared in ("data", "simulators"):
         if Path(shared).exists():
             (folder / shared).symlink_to(Path(shared).resolve())
     command = [sys.executable, "-m", "workflow.run", *candidate.command]
-    done = subprocess.run(command, cwd=folder, env=_environment(candidate), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=_environment(candidate),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         said = [line.removeprefix("error: ") for line in done.stderr.splitlines() if line.strip()]
         raise ChildProcessError(" ".join(said[-3:]) or f"status {done.returncode}")
@@ -154,28 +200,46 @@ def rerun(candidate: Candidate, folder: Path) -> Record:
 
 
 def _environment(candidate: Candidate) -> dict[str, str]:
-    """That of this process, with relative places made absolute; a record of substituted data is made from such again."""
+    """That of this process, with relative places made absolute; a record of substituted data is
+    made from such again.
+    """
     code = os.pathsep.join(filter(None, [str(resolve.ROOT), os.environ.get("PYTHONPATH")]))
     substitutes = {"NOREGRET_SUBSTITUTES": "preferred"} if candidate.substitute else {}
     mirror = os.environ.get("NOREGRET_DATA", "")
-    absolute = {"NOREGRET_DATA": str(Path(mirror).resolve())} if mirror and Path(mirror).exists() else {}
+    absolute = (
+        {"NOREGRET_DATA": str(Path(mirror).resolve())} if mirror and Path(mirror).exists() else {}
+    )
     return {**substitutes, **os.environ, **absolute, "PYTHONPATH": code}
 
 
 def differences(recorded: Record, again: Record) -> list[str]:
-    """What differs between two records of one run, but for measured times, and on which machines; empty if they agree."""
+    """What differs between two records of one run, but for measured times, and on which machines;
+    empty if they agree.
+    """
     was, now = _outcome(recorded.header), _outcome(again.header)
     lines = _unequal("column", recorded.columns, again.columns)
-    lines += _unequal("header", was, {name: values for name, values in now.items() if name in was})  # an old one has less
-    here = {"provenance": record.provenance(), **again.header}  # an initial design does not say where it was made
+    # an old one has less
+    lines += _unequal("header", was, {name: values for name, values in now.items() if name in was})
+    # an initial design does not say where it was made
+    here = {"provenance": record.provenance(), **again.header}
     return lines and [*lines, f"recorded: {_made(recorded.header)}", f"now:      {_made(here)}"]
 
 
 def _unequal(what: str, recorded: Columns, again: Columns) -> list[str]:
     """Which columns are not the same, where that begins, and how far each of them goes."""
     names = [name for name in {**recorded, **again} if not name.startswith("timing.")]
-    both = {name: [f"{of[name].dtype} {of[name].shape}" if name in of else "none" for of in (recorded, again)] for name in names}
-    lines = [f"{what} {name}: expected {was}, got {now}" for name, (was, now) in both.items() if was != now]
+    both = {
+        name: [
+            f"{of[name].dtype} {of[name].shape}" if name in of else "none"
+            for of in (recorded, again)
+        ]
+        for name in names
+    }
+    lines = [
+        f"{what} {name}: expected {was}, got {now}"
+        for name, (was, now) in both.items()
+        if was != now
+    ]
     alike = [name for name, (was, now) in both.items() if was == now]
     if gaps := [gap for name in alike if (gap := _gap(name, recorded[name], again[name]))]:
         first = min(gaps, key=lambda gap: gap.row)  # of several in one row the first column
@@ -185,15 +249,23 @@ def _unequal(what: str, recorded: Columns, again: Columns) -> list[str]:
 
 
 def _gap(name: str, recorded: np.ndarray, again: np.ndarray) -> Gap | None:
-    """The difference of two columns of one type and shape, by their bytes: NaN equals itself, -0.0 is not 0.0."""
+    """The difference of two columns of one type and shape, by their bytes: NaN equals itself, -0.0
+    is not 0.0.
+    """
     unequal = recorded.view(f"u{recorded.itemsize}") != again.view(f"u{again.itemsize}")
     if not unequal.any():
         return None
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(recorded.astype(np.float64) - again.astype(np.float64))
     apart = np.where(unequal, np.nan_to_num(apart, nan=np.inf), -1.0)
-    first, most = np.unravel_index(unequal.argmax(), unequal.shape), np.unravel_index(apart.argmax(), apart.shape)
-    said = [f"{recorded[at]!s} became {again[at]!s}, {_apart(float(recorded[at]), float(again[at]))}" for at in (first, most)]
+    first, most = (
+        np.unravel_index(unequal.argmax(), unequal.shape),
+        np.unravel_index(apart.argmax(), apart.shape),
+    )
+    said = [
+        f"{recorded[at]!s} became {again[at]!s}, {_apart(float(recorded[at]), float(again[at]))}"
+        for at in (first, most)
+    ]
     return Gap(name, int(first[0]), said[0], f"row {most[0]}, {said[1]}")
 
 
@@ -202,12 +274,17 @@ def _apart(one: float, other: float) -> str:
     absolute = abs(one - other)
     if not math.isfinite(absolute):
         return "not both finite"
-    return f"{absolute:.3g} apart (relative {absolute / max(abs(one), abs(other)) if absolute else 0.0:.3g})"
+    return (
+        f"{absolute:.3g} apart (relative"
+        f" {absolute / max(abs(one), abs(other)) if absolute else 0.0:.3g})"
+    )
 
 
 def _outcome(header: Header) -> Columns:
     """What a header says of the outcome of a run, as columns."""
-    said = {f"recommended {name}": value for name, value in header.get("recommendation", {}).items()}
+    said = {
+        f"recommended {name}": value for name, value in header.get("recommendation", {}).items()
+    }
     said["best"] = header.get("best")
     return {name: np.atleast_1d(value) for name, value in said.items() if value is not None}
 
@@ -216,15 +293,22 @@ def _made(header: Header) -> str:
     """Where and with what a record was made."""
     if not (made := header.get("provenance")):
         return "on a machine that the record does not name"
-    versions = ", ".join(f"{name} {version}" for name, version in {"python": made["python"], **made["libraries"]}.items())
+    versions = ", ".join(
+        f"{name} {version}"
+        for name, version in {"python": made["python"], **made["libraries"]}.items()
+    )
     return f"{made['machine']}; {versions}; commit {made['commit']}"
 
 
 def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> int:
     """Draw, make again, compare and say so; returns the exit status. Raises PlanError."""
     found = survey(root, record_paths(root, scale=options.scale, papers=papers))
-    kept = [candidate for candidate in found.candidates if candidate.seconds <= options.most_seconds]
-    drawn = sample(kept, seed=options.seed, many=options.records or max(1, round(options.share * len(kept))))
+    kept = [
+        candidate for candidate in found.candidates if candidate.seconds <= options.most_seconds
+    ]
+    drawn = sample(
+        kept, seed=options.seed, many=options.records or max(1, round(options.share * len(kept)))
+    )
     print("\n".join(_announced(found, kept, drawn, options)), flush=True)
     outcomes = Counter[str]()
     for candidate in [*found.damaged, *drawn]:
@@ -233,28 +317,49 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
         outcomes[outcome] += 1
         said = f"{outcome:8} {candidate.path} ({time.monotonic() - began:.1f} s)"
         print("\n         ".join([said, *lines]), flush=True)
-    print(summary(outcomes) if outcomes else "nothing to compare: run the workflow, name an --archive, or restrict the draw less")
+    print(
+        summary(outcomes)
+        if outcomes
+        else "nothing to compare: run the workflow, name an --archive, or restrict the draw less"
+    )
     return status(outcomes)
 
 
-def _announced(found: Survey, kept: Sequence[Candidate], drawn: Sequence[Candidate], options: argparse.Namespace) -> list[str]:
+def _announced(
+    found: Survey,
+    kept: Sequence[Candidate],
+    drawn: Sequence[Candidate],
+    options: argparse.Namespace,
+) -> list[str]:
     """What will be made again, what it will cost, and what is left out."""
     lines = []
     if found.other:
         folders = Counter(path.parent.as_posix() for path in found.other)
         lines = [f"{len(found.other)} records were {OTHER_CODE}: not made again"]
-        lines += [f"         {folder} ({count})" for folder, count in sorted(folders.items())[:SHOWN]]
+        lines += [
+            f"         {folder} ({count})" for folder, count in sorted(folders.items())[:SHOWN]
+        ]
         lines += [f"         ... and {len(folders) - SHOWN} more folders"] * (len(folders) > SHOWN)
     if left := len(found.candidates) - len(kept):
-        lines.append(f"{left} records cost more than {options.most_seconds:g} CPU seconds each: left out")
-    cost = f"they took {sum(candidate.seconds for candidate in drawn) / 60:.1f} CPU minutes, and each start takes some seconds"
+        lines.append(
+            f"{left} records cost more than {options.most_seconds:g} CPU seconds each: left out"
+        )
+    cost = (
+        f"they took {sum(candidate.seconds for candidate in drawn) / 60:.1f} CPU minutes, and each"
+        " start takes some seconds"
+    )
     return [*lines, f"{len(drawn)} of {len(kept)} records are drawn by seed {options.seed}: {cost}"]
 
 
 def summary(outcomes: Mapping[str, int]) -> str:
     """The agreement in one line."""
     agree, differ = outcomes.get(AGREES, 0), outcomes.get(DIFFERS, 0)
-    said = {DIFFERS: f"differ{'s' * (differ == 1)}", DAMAGED: "damaged", FAILED: "could not be made again", OTHER: OTHER_CODE}
+    said = {
+        DIFFERS: f"differ{'s' * (differ == 1)}",
+        DAMAGED: "damaged",
+        FAILED: "could not be made again",
+        OTHER: OTHER_CODE,
+    }
     rest = [f"{outcomes[name]} {words}" for name, words in said.items() if outcomes.get(name)]
     return "; ".join([f"{agree} of {agree + differ} records agree bit for bit", *rest])
 
@@ -270,16 +375,32 @@ def status(outcomes: Mapping[str, int]) -> int:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m workflow.verify", description=__doc__)
-    parser.add_argument("--share", type=float, default=0.02, help="of the records; at least one is drawn")
+    parser.add_argument(
+        "--share", type=float, default=0.02, help="of the records; at least one is drawn"
+    )
     parser.add_argument("--records", type=int, metavar="N", help="how many, instead of a share")
     parser.add_argument("--seed", type=int, default=1, help="another one draws other records")
     parser.add_argument("--scale", default="", help="default: all scales")
     parser.add_argument("--papers", default="", help="some papers, with commas; default: all")
-    parser.add_argument("--archive", type=Path, metavar="FILE", help="the records of an archive, instead of results/")
-    parser.add_argument("--most-seconds", type=float, default=math.inf, metavar="S", help="draw only what costs no more")
+    parser.add_argument(
+        "--archive",
+        type=Path,
+        metavar="FILE",
+        help="the records of an archive, instead of results/",
+    )
+    parser.add_argument(
+        "--most-seconds",
+        type=float,
+        default=math.inf,
+        metavar="S",
+        help="draw only what costs no more",
+    )
     options = parser.parse_args(arguments)
     if not 0 < options.share <= 1 or (options.records is not None and options.records < 1):
-        parser.error(f"expected a share in (0, 1] and at least one record, got {options.share} and {options.records}: correct it")
+        parser.error(
+            f"expected a share in (0, 1] and at least one record, got {options.share} and"
+            f" {options.records}: correct it"
+        )
     return options
 
 

@@ -1,7 +1,8 @@
-"""What is planned: cells and studies, each with all its seeds, the jobs that make them, and a paper that has them.
+"""What is planned: cells and studies, each with all its seeds, the jobs that make them, and a paper
+that has them.
 
-A cell is one algorithm on one problem under one reading and one variant. Everything here is data about runs, which rules, runner
-and reports read; workflow/plan.py makes it from a paper's YAML.
+A cell is one algorithm on one problem under one reading and one variant. Everything here is data
+about runs, which rules, runner and reports read; workflow/plan.py makes it from a paper's YAML.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ Place = tuple[str, str]  # `problem[@reading]` and `algorithm[@reading][+variant
 
 
 class Seeded(ABC):
-    """What has one record for each of its seeds: where they lie, and what a job that makes some of them asks for."""
+    """What has one record for each of its seeds: where they lie, and what a job that makes some of
+    them asks for.
+    """
 
     seeds: tuple[int, ...]
 
@@ -61,7 +64,9 @@ class Seeded(ABC):
 
 @dataclass(frozen=True)
 class Job:
-    """What one process makes: some seeds of a study or of a cell, or short runs of several studies or of cells on one problem."""
+    """What one process makes: some seeds of a study or of a cell, or short runs of several studies
+    or of cells on one problem.
+    """
 
     parts: tuple[Seeded, ...]
     seeds: tuple[int, ...]
@@ -89,7 +94,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Cell(Seeded):
-    """One algorithm x problem x reading x variant, all seeds; everything that decides its trace is in here."""
+    """One algorithm x problem x reading x variant, all seeds; everything that decides its trace is
+    in here.
+    """
 
     paper: str
     scale: str
@@ -128,32 +135,57 @@ class Cell(Seeded):
     @cached_property
     def cost(self) -> Cost:
         """Seconds and MiB of one seed."""
-        return costs.estimate(self.paper, self.problem, self.curve, self.algorithm, self.budget / self.problem_entry["budget"])
+        return costs.estimate(
+            self.paper,
+            self.problem,
+            self.curve,
+            self.algorithm,
+            self.budget / self.problem_entry["budget"],
+        )
 
     @property
     def room(self) -> int:
-        """How many evaluations may run at once: the algorithm's own number of workers, else the problem's."""
+        """How many evaluations may run at once: the algorithm's own number of workers, else the
+        problem's.
+        """
         room = self.algorithm_entry.get("room", self.problem_entry["room"])
         return UNLIMITED if room == "unlimited" else int(room)
 
     @property
     def is_async(self) -> bool:
         """Whether free workers are given something to do at once, instead of batch by batch."""
-        return bool(self.algorithm_entry.get("execution", self.problem_entry.get("execution")) == "async")
+        return bool(
+            self.algorithm_entry.get("execution", self.problem_entry.get("execution")) == "async"
+        )
 
     @cached_property
     def digest(self) -> str:
-        """Of the code that this run reaches and its resolved parameters; a record with another digest is stale."""
+        """Of the code that this run reaches and its resolved parameters; a record with another
+        digest is stale.
+        """
         engine = ["workflow.run.async_loop"] if self.is_async else []
-        modules = [*self._beginning, *engine, *(f"{package}.{entry['is'].split('.')[0]}" for package, entry in
-                              (("problems", self.problem_entry), ("algorithms", self.algorithm_entry)))]  # fmt: skip
+        modules = [
+            *self._beginning,
+            *engine,
+            *(
+                f"{package}.{entry['is'].split('.')[0]}"
+                for package, entry in (
+                    ("problems", self.problem_entry),
+                    ("algorithms", self.algorithm_entry),
+                )
+            ),
+        ]
         chosen = {"algorithm": dict(self.algorithm_entry), "budget": self.budget}
         return code.digest(modules, {**resolve.problem_identity(self.problem_entry), **chosen})
 
     @property
     def _beginning(self) -> tuple[str, ...]:
         """The runner's modules that decide the first rows."""
-        return RUNNER if self.problem_entry["init"].get("noise", True) else (*RUNNER, "workflow.run.exact_design")
+        return (
+            RUNNER
+            if self.problem_entry["init"].get("noise", True)
+            else (*RUNNER, "workflow.run.exact_design")
+        )
 
     @cached_property
     def initial_digest(self) -> str:
@@ -164,7 +196,9 @@ class Cell(Seeded):
 
 @dataclass(frozen=True)
 class Study(Seeded):
-    """A theory check that is no ask/tell run: one function of workflow/studies on one problem, all its seeds."""
+    """A theory check that is no ask/tell run: one function of workflow/studies on one problem, all
+    its seeds.
+    """
 
     paper: str
     scale: str
@@ -186,7 +220,9 @@ class Study(Seeded):
     @cached_property
     def cost(self) -> Cost:
         """Seconds and MiB of one seed."""
-        return costs.estimate(self.paper, "studies", self.id, self.id, 1.0 if self.scale == "paper" else 0.1)
+        return costs.estimate(
+            self.paper, "studies", self.id, self.id, 1.0 if self.scale == "paper" else 0.1
+        )
 
     @cached_property
     def digest(self) -> str:
@@ -203,7 +239,9 @@ class Study(Seeded):
 
 @dataclass(frozen=True)
 class Paper:
-    """One paper's YAML at one scale: its cells and studies, and what is drawn and claimed from them."""
+    """One paper's YAML at one scale: its cells and studies, and what is drawn and claimed from
+    them.
+    """
 
     name: str
     scale: str
@@ -214,15 +252,18 @@ class Paper:
     elsewhere: frozenset[Place] = frozenset()  # what only other scales run
 
     def cell(self, problem: str, curve: str) -> Cell:
-        """The cell behind `algorithm[@reading][+variant]` on a problem. Raises PlanError naming what is known."""
+        """The cell behind `algorithm[@reading][+variant]` on a problem.
+
+        Raises PlanError naming what is known.
+        """
         try:
             return self.aliases[problem, curve]
         except KeyError:
             known = sorted(other for where, other in self.aliases if where == problem)
             others = ", only at others" if (problem, curve) in self.elsewhere else ""
             raise PlanError(
-                f"papers/{self.name}.yaml: no run makes the curve {curve!r} on {problem!r} at scale {self.scale}{others}; "
-                f"known there: {', '.join(known) or 'nothing'}"
+                f"papers/{self.name}.yaml: no run makes the curve {curve!r} on {problem!r} at scale"
+                f" {self.scale}{others}; known there: {', '.join(known) or 'nothing'}"
             ) from None
 
     @property
@@ -238,14 +279,24 @@ class Paper:
         for part in self.parts:
             if _is_short(part):
                 groups.setdefault((part.folder.parent, part.seeds), []).append(part)
-        bundles = [bundle for group in groups.values() for bundle in costs.packed(group, [part.seconds for part in group])]
+        bundles = [
+            bundle
+            for group in groups.values()
+            for bundle in costs.packed(group, [part.seconds for part in group])
+        ]
         jobs = [Job(tuple(bundle), bundle[0].seeds) for bundle in bundles]
-        jobs += [Job((part,), seeds) for part in alone for seeds in costs.chunks(part.seeds, part.cost.seconds)]
+        jobs += [
+            Job((part,), seeds)
+            for part in alone
+            for seeds in costs.chunks(part.seeds, part.cost.seconds)
+        ]
         return {job.marker: job for job in jobs}
 
     def markers(self, runs: Iterable[Seeded]) -> list[str]:
         """The markers of the jobs that make some runs."""
-        wanted = {marker for name in {run.name for run in runs} for marker in self._makers.get(name, [])}
+        wanted = {
+            marker for name in {run.name for run in runs} for marker in self._makers.get(name, [])
+        }
         return [marker for marker in self.jobs if marker in wanted]
 
     @cached_property
@@ -258,18 +309,27 @@ class Paper:
         return found
 
     def forget_lost(self, root: Path = Path()) -> None:
-        """Remove the markers of jobs of which a record is not there any more: Snakemake would take them for done."""
+        """Remove the markers of jobs of which a record is not there any more: Snakemake would take
+        them for done.
+        """
         for marker, job in self.jobs.items():
             records = (root / part.record(seed) for part in job.parts for seed in job.seeds)
             if (root / marker).exists() and not all(path.exists() for path in records):
-                with suppress(OSError):  # where nobody can write, the report says which record it misses
+                with suppress(
+                    OSError
+                ):  # where nobody can write, the report says which record it misses
                     (root / marker).unlink(missing_ok=True)
 
     def on(self, problem: str) -> list[Cell]:
-        """All cells on `problem[@reading]`: they share instance and initial design. Raises PlanError where there is none."""
+        """All cells on `problem[@reading]`: they share instance and initial design.
+
+        Raises PlanError where there is none.
+        """
         if problem not in self._by_problem:
             known = sorted(self._by_problem)
-            raise PlanError(f"papers/{self.name}.yaml: unknown problem {problem!r}; known: {', '.join(known)}")
+            raise PlanError(
+                f"papers/{self.name}.yaml: unknown problem {problem!r}; known: {', '.join(known)}"
+            )
         return self._by_problem[problem]
 
     @cached_property
@@ -286,7 +346,10 @@ class Paper:
     @cached_property
     def _initial_markers(self) -> Mapping[str, str]:
         return {
-            problem: str(cells[0].initial_folder / f"seeds-{seed_range({seed for cell in cells for seed in cell.seeds})}.json")
+            problem: str(
+                cells[0].initial_folder
+                / f"seeds-{seed_range({seed for cell in cells for seed in cell.seeds})}.json"
+            )
             for problem, cells in self._by_problem.items()
         }
 
@@ -297,7 +360,10 @@ class Paper:
     def study(self, name: str) -> Study:
         """The study called `name`. Raises PlanError naming what is known."""
         if name not in self.studies:
-            raise PlanError(f"papers/{self.name}.yaml: unknown study {name!r}; known: {', '.join(self.studies) or 'none'}")
+            raise PlanError(
+                f"papers/{self.name}.yaml: unknown study {name!r}; known:"
+                f" {', '.join(self.studies) or 'none'}"
+            )
         return self.studies[name]
 
 

@@ -1,7 +1,8 @@
-"""What a run costs, measured: papers/costs.yaml, which `python -m benchmarks.costs` writes from records.
+"""What a run costs, measured: papers/costs.yaml, which `python -m benchmarks.costs` writes from
+records.
 
-A cost is CPU seconds of one thread and peak memory. It decides how many seeds share a job, what a cluster is asked
-for, and the core-hours that the plan prints.
+A cost is CPU seconds of one thread and peak memory. It decides how many seeds share a job, what a
+cluster is asked for, and the core-hours that the plan prints.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Cost:
-    """What one seed costs: CPU seconds, peak memory in MiB, and whether that was measured on this very cell."""
+    """What one seed costs: CPU seconds, peak memory in MiB, and whether that was measured on this
+    very cell.
+    """
 
     seconds: float
     mib: float
@@ -49,8 +52,8 @@ def table() -> dict[str, Any]:
 def estimate(paper: str, problem: str, curve: str, algorithm: str, share: float) -> Cost:
     """The cost of one seed from papers/costs.yaml, scaled by the share of the budget that is run.
 
-    A cell that was never measured takes the dearest measured cell of its algorithm on its problem, else of its
-    problem, else of its paper.
+    A cell that was never measured takes the dearest measured cell of its algorithm on its problem,
+    else of its problem, else of its paper.
     """
     measured = table().get(paper, {})
     here = measured.get(problem, {})
@@ -58,8 +61,15 @@ def estimate(paper: str, problem: str, curve: str, algorithm: str, share: float)
         seconds, mib = here[curve]
         return Cost(seconds * share, mib, measured=True)
     like = [value for name, value in here.items() if re.split("[@+]", name)[0] == algorithm]
-    like = like or list(here.values()) or [value for part in measured.values() for value in part.values()] or [(60.0, 1000.0)]
-    return Cost(max(value[0] for value in like) * share, max(value[1] for value in like), measured=False)
+    like = (
+        like
+        or list(here.values())
+        or [value for part in measured.values() for value in part.values()]
+        or [(60.0, 1000.0)]
+    )
+    return Cost(
+        max(value[0] for value in like) * share, max(value[1] for value in like), measured=False
+    )
 
 
 def chunks(seeds: tuple[int, ...], seconds: float) -> list[tuple[int, ...]]:
@@ -69,7 +79,9 @@ def chunks(seeds: tuple[int, ...], seconds: float) -> list[tuple[int, ...]]:
 
 
 def packed(things: Sequence[T], seconds: Sequence[float]) -> list[list[T]]:
-    """Neighbours together as long as they take no more than a short run may: starting a process costs seconds, too."""
+    """Neighbours together as long as they take no more than a short run may: starting a process
+    costs seconds, too.
+    """
     bins: list[list[T]] = []
     room = 0.0
     for thing, cost in zip(things, seconds, strict=True):

@@ -1,9 +1,11 @@
-"""A digest of the code that a run reaches: editing one algorithm reruns its runs, editing a comment none, nor moving a file.
+"""A digest of the code that a run reaches: editing one algorithm reruns its runs, editing a comment
+none, nor moving a file.
 
-A module counts by its content: its syntax tree without docstrings, in which the name of each module of this repository that it
-imports is replaced by the digest of that module. So the names in a digest are those of other libraries and what the parameters
-say (`is: bkb.BKB`). A process reads and parses a file once, since the plan of a large paper asks for the same few thousands of
-times; nobody changes the sets that are returned.
+A module counts by its content: its syntax tree without docstrings, in which the name of each module
+of this repository that it imports is replaced by the digest of that module. So the names in a
+digest are those of other libraries and what the parameters say (`is: bkb.BKB`). A process reads and
+parses a file once, since the plan of a large paper asks for the same few thousands of times; nobody
+changes the sets that are returned.
 """
 
 from __future__ import annotations
@@ -23,10 +25,13 @@ PACKAGES = ("algorithms", "problems", "workflow")
 def digest(modules: Iterable[str], parameters: Mapping[str, object], *, root: Path = ROOT) -> str:
     """sha256 over the parameters and the contents of all repository modules that `modules` reach.
 
-    Raises LookupError where there is no such module, or where modules import each other in a circle.
+    Raises LookupError where there is no such module, or where modules import each other in a
+    circle.
     """
     total = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode())
-    for content in sorted({_content(root, part) for module in modules for part in _with_packages(module)}):
+    for content in sorted(
+        {_content(root, part) for module in modules for part in _with_packages(module)}
+    ):
         total.update(content)
     return total.hexdigest()
 
@@ -37,7 +42,9 @@ def with_data(code: str, data_sha256: str) -> str:
 
 
 def reach(modules: Iterable[str], *, root: Path = ROOT) -> set[str]:
-    """The repository modules imported, directly or not, by `modules`; packages count through their __init__."""
+    """The repository modules imported, directly or not, by `modules`; packages count through their
+    __init__.
+    """
     return set().union(*(_reach(root, module) for module in modules))
 
 
@@ -71,7 +78,9 @@ def _with_packages(module: str) -> list[str]:
     return [".".join(parts[: n + 1]) for n in range(len(parts))]
 
 
-_under_way: list[str] = []  # the modules whose content is being computed, each imported by the one before it
+_under_way: list[
+    str
+] = []  # the modules whose content is being computed, each imported by the one before it
 
 
 @cache
@@ -84,7 +93,15 @@ def _content(root: Path, module: str) -> bytes:
     _under_way.append(module)
     try:
         lines = [
-            (bound, name, [_content(root, part) for part in _with_packages(target) if not f"{module}.".startswith(f"{part}.")])
+            (
+                bound,
+                name,
+                [
+                    _content(root, part)
+                    for part in _with_packages(target)
+                    if not f"{module}.".startswith(f"{part}.")
+                ],
+            )
             for bound, name, target in imports
         ]
     finally:
@@ -93,7 +110,9 @@ def _content(root: Path, module: str) -> bytes:
 
 
 class _Imports(ast.NodeTransformer):
-    """Takes docstrings and imports of this repository out of a tree; keeps of each import (bound name, name, module)."""
+    """Takes docstrings and imports of this repository out of a tree; keeps of each import (bound
+    name, name, module).
+    """
 
     def __init__(self, root: Path) -> None:
         self.root, self.found = root, set[tuple[str, str, str]]()
@@ -114,38 +133,54 @@ class _Imports(ast.NodeTransformer):
         return None
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False) is not None:
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            and ast.get_docstring(node, clean=False) is not None
+        ):
             node.body = node.body[1:]
         return super().generic_visit(node)
 
 
 @cache
 def _tree(root: Path, module: str) -> tuple[bytes, frozenset[tuple[str, str, str]]]:
-    """The rest of a module's syntax tree, dumped, and its imports of this repository, as `_Imports` has them."""
+    """The rest of a module's syntax tree, dumped, and its imports of this repository, as `_Imports`
+    has them.
+    """
     path = _file(root, module)
     if path is None:
         raise LookupError(f"expected a module {module} below {root}, found none")
     imports = _Imports(root)
-    tree = imports.visit(ast.parse(path.read_text(encoding="utf-8"), str(path)))  # its own: it is changed
+    # its own: it is changed
+    tree = imports.visit(ast.parse(path.read_text(encoding="utf-8"), str(path)))
     return ast.dump(tree).encode(), frozenset(imports.found)
 
 
 @cache
 def parameters_of(name: str, package: str, *, root: Path = ROOT) -> tuple[set[str], set[str]]:
-    """(required, all) keyword-only parameters of `module.Class` or `module.function`, from the syntax tree.
+    """(required, all) keyword-only parameters of `module.Class` or `module.function`, from the
+    syntax tree.
 
-    Read without importing: a plan of thousands of runs must not load torch. Raises LookupError when there is none.
+    Read without importing: a plan of thousands of runs must not load torch. Raises LookupError when
+    there is none.
     """
     module, _, wanted = name.partition(".")
     path = _file(root, f"{package.replace('/', '.')}.{module}")
     if path is None:
-        known = sorted(found.stem for found in (root / package).glob("*.py") if found.stem not in ("__init__", "api"))
+        known = sorted(
+            found.stem
+            for found in (root / package).glob("*.py")
+            if found.stem not in ("__init__", "api")
+        )
         raise LookupError(f"no file {package}/{module}.py; known: {', '.join(known)}")
     for node in ast.parse(path.read_text(), str(path)).body:
         if isinstance(node, ast.FunctionDef) and node.name == wanted:
             return _keywords(node)
         if isinstance(node, ast.ClassDef) and node.name == wanted:
-            inits = [item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
+            inits = [
+                item
+                for item in node.body
+                if isinstance(item, ast.FunctionDef) and item.name == "__init__"
+            ]
             return _keywords(inits[0]) if inits else (set(), set())
     raise LookupError(f"no {wanted} in {package}/{module}.py")
 
@@ -160,16 +195,28 @@ def domains_of(name: str, *, root: Path = ROOT) -> set[str]:
         if isinstance(node, ast.ClassDef) and node.name == wanted:
             for item in node.body:
                 if isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) == "domains":
-                    return {found.id for found in ast.walk(item.value) if isinstance(found, ast.Name)}
-    raise LookupError(f"expected `domains = (...)` in class {wanted} of algorithms/{module}.py, found none")
+                    return {
+                        found.id for found in ast.walk(item.value) if isinstance(found, ast.Name)
+                    }
+    raise LookupError(
+        f"expected `domains = (...)` in class {wanted} of algorithms/{module}.py, found none"
+    )
 
 
 @cache
 def reveals_of(name: str, *, root: Path = ROOT) -> set[str]:
-    """What the problems of a file reveal: the keys of every dict literal that it passes as `reveals=`."""
+    """What the problems of a file reveal: the keys of every dict literal that it passes as
+    `reveals=`.
+    """
     path = _file(root, f"problems.{name.partition('.')[0]}")
-    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)] if path else []
-    given = [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "reveals"]
+    calls = (
+        [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        if path
+        else []
+    )
+    given = [
+        keyword.value for call in calls for keyword in call.keywords if keyword.arg == "reveals"
+    ]
     dicts = [value for value in given if isinstance(value, ast.Dict)]
     return {str(ast.literal_eval(key)) for value in dicts for key in value.keys if key}
 
@@ -178,6 +225,8 @@ def _keywords(function: ast.FunctionDef) -> tuple[set[str], set[str]]:
     arguments = function.args
     names = {argument.arg for argument in arguments.kwonlyargs}
     required = {
-        argument.arg for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None
+        argument.arg
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if default is None
     }
     return required, names

@@ -1,6 +1,8 @@
-"""From a paper's YAML to the cells and studies that have to be run; every configuration error is raised here.
+"""From a paper's YAML to the cells and studies that have to be run; every configuration error is
+raised here.
 
-The plan reads constructor signatures from syntax trees, so that planning thousands of runs imports no numerical library.
+The plan reads constructor signatures from syntax trees, so that planning thousands of runs imports
+no numerical library.
 """
 
 from __future__ import annotations
@@ -30,13 +32,17 @@ def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
 
 
 def papers_of_job(arguments: Iterable[str], papers: Sequence[str]) -> list[str]:
-    """Which of some papers the jobs are of that Snakemake is told to make on a node (`--target-jobs`); all, if it says none."""
+    """Which of some papers the jobs are of that Snakemake is told to make on a node
+    (`--target-jobs`); all, if it says none.
+    """
     named = re.findall(r"[:,]paper=([a-z0-9_]+)", " ".join(arguments))
     return [name for name in papers if name in named] or list(papers)
 
 
 def names_of(plans: Mapping[str, Paper], section: str, *, moves: bool = False) -> list[str]:
-    """The ids in a section of some papers (of pictures: those that move, or do not); if none, one that matches nothing."""
+    """The ids in a section of some papers (of pictures: those that move, or do not); if none, one
+    that matches nothing.
+    """
     lines = [line for plan in plans.values() for line in plan.entry.get(section, [])]
     return sorted({line["id"] for line in lines if line.get("moves", False) == moves}) or ["-"]
 
@@ -44,23 +50,37 @@ def names_of(plans: Mapping[str, Paper], section: str, *, moves: bool = False) -
 def papers_with(plans: Mapping[str, Paper], section: str, *, moves: bool = False) -> str:
     """A regular expression of the papers in `PAPER/NAME.` whose section has that name.
 
-    What is a figure of one paper may be a picture of another one: a pattern of papers and one of names would admit both.
+    What is a figure of one paper may be a picture of another one: a pattern of papers and one of
+    names would admit both.
     """
     names = {paper: names_of({paper: plan}, section, moves=moves) for paper, plan in plans.items()}
     return "|".join(rf"{paper}(?=/(?:{'|'.join(ids)})\.)" for paper, ids in names.items())
 
 
 def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
-    """Read, check and expand one paper. `seeds` ("0-4" or "3") cuts the seeds by hand. Raises PlanError."""
+    """Read, check and expand one paper. `seeds` ("0-4" or "3") cuts the seeds by hand.
+
+    Raises PlanError.
+    """
     entry = resolve.read(name, root)
     if scale not in entry["scales"]:
-        raise PlanError(f"papers/{name}.yaml: unknown scale {scale!r}; known: {', '.join(entry['scales'])}")
+        raise PlanError(
+            f"papers/{name}.yaml: unknown scale {scale!r}; known: {', '.join(entry['scales'])}"
+        )
     for line in (line for part in SHOWN for line in entry.get(part, [])):
         resolve.chosen("scale", line.get("scales", []), entry["scales"], name)
     for line in entry.get("tables", []):
         selection.blocks(line)
-        resolve.chosen("erratum", line.get("errata", []), {erratum["id"]: erratum for erratum in entry.get("errata", [])}, name)
-    shown = {part: [line for line in entry.get(part, []) if scale in line.get("scales", [scale])] for part in SHOWN}
+        resolve.chosen(
+            "erratum",
+            line.get("errata", []),
+            {erratum["id"]: erratum for erratum in entry.get("errata", [])},
+            name,
+        )
+    shown = {
+        part: [line for line in entry.get(part, []) if scale in line.get("scales", [scale])]
+        for part in SHOWN
+    }
     entry = {**entry, **{part: lines for part, lines in shown.items() if part in entry}}
     names.check(name, entry, root)
     wanted = parse_seeds(seeds) if seeds else None
@@ -71,18 +91,36 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
         if scale not in line.get("scales", [scale]):
             continue
         for cell in _select(name, scale, entry, line, root):
-            # A variant that equals the default is the same computation: it is run once and known by both names.
+            # A variant that equals the default is the same computation: it is run once and known by
+            # both names.
             key = (cell.problem, cell.algorithm, cell.digest)
             most = max((cell, cells.get(key, cell)), key=lambda candidate: len(candidate.seeds))
             first, left = cells.get(key, cell), _cut(most.seeds, wanted)
-            cells[key] = first if first.seeds == left else replace(first, seeds=left)  # one that is kept knows its digest
+            # one that is kept knows its digest
+            cells[key] = first if first.seeds == left else replace(first, seeds=left)
             known[cell.problem_name, cell.curve] = key
     aliases = {place: cells[key] for place, key in known.items()}
-    studies = {line["id"]: _study(name, scale, entry, line, wanted, root) for line in entry.get("studies", [])}
-    paper = Paper(name, scale, entry, tuple(cells.values()), aliases, studies, _elsewhere(name, scale, entry, root) - set(known))
+    studies = {
+        line["id"]: _study(name, scale, entry, line, wanted, root)
+        for line in entry.get("studies", [])
+    }
+    paper = Paper(
+        name,
+        scale,
+        entry,
+        tuple(cells.values()),
+        aliases,
+        studies,
+        _elsewhere(name, scale, entry, root) - set(known),
+    )
     if wanted and not any(set(part.seeds) & set(wanted) for part in paper.parts):
-        most = min(source["seeds"] for source in (entry, entry["scales"][scale]) if "seeds" in source)
-        raise PlanError(f"papers/{name}.yaml: expected some of the seeds 0-{most - 1} of scale {scale}, got {seed_range(wanted)}")
+        most = min(
+            source["seeds"] for source in (entry, entry["scales"][scale]) if "seeds" in source
+        )
+        raise PlanError(
+            f"papers/{name}.yaml: expected some of the seeds 0-{most - 1} of scale {scale}, got"
+            f" {seed_range(wanted)}"
+        )
     return replace(paper, entry=selection.offered(paper))
 
 
@@ -92,22 +130,37 @@ def _select(name: str, scale: str, entry: Mapping, line: Mapping, root: Path) ->
         yield _cell(name, scale, entry, line, problem, algorithm, reading, variant, root)
 
 
-def _combinations(name: str, scale: str, entry: Mapping, line: Mapping) -> Iterable[tuple[str, str, str, str]]:
+def _combinations(
+    name: str, scale: str, entry: Mapping, line: Mapping
+) -> Iterable[tuple[str, str, str, str]]:
     """(problem, algorithm, reading, variant) of each cell of one `runs:` line at a scale."""
     cut = entry["scales"][scale]
-    problems = resolve.chosen("problem", line.get("problems", list(entry["problems"])), entry["problems"], name)
-    algorithms = resolve.chosen("algorithm", line.get("algorithms", list(entry["algorithms"])), entry["algorithms"], name)
-    readings = resolve.chosen("reading", line.get("readings", []), entry.get("readings", {}), name) or [DEFAULT]
+    problems = resolve.chosen(
+        "problem", line.get("problems", list(entry["problems"])), entry["problems"], name
+    )
+    algorithms = resolve.chosen(
+        "algorithm", line.get("algorithms", list(entry["algorithms"])), entry["algorithms"], name
+    )
+    readings = resolve.chosen(
+        "reading", line.get("readings", []), entry.get("readings", {}), name
+    ) or [DEFAULT]
     variants = line.get("variants", [DEFAULT])
     variants = list(entry.get("variants", {})) if variants == "all" else variants
-    variants = [v for v in variants if v == DEFAULT or "variants" not in cut or v in cut["variants"]]
+    variants = [
+        v for v in variants if v == DEFAULT or "variants" not in cut or v in cut["variants"]
+    ]
     resolve.chosen("variant", [v for v in variants if v], entry.get("variants", {}), name)
     return product(problems, algorithms, readings, variants)
 
 
 def _elsewhere(name: str, scale: str, entry: Mapping, root: Path) -> frozenset[Place]:
     """The names of all cells of the other scales, of which nothing is resolved."""
-    lines = [(other, line) for other in entry["scales"] for line in entry["runs"] if other in line.get("scales", [other])]
+    lines = [
+        (other, line)
+        for other in entry["scales"]
+        for line in entry["runs"]
+        if other in line.get("scales", [other])
+    ]
     return frozenset(
         _place(name, entry, *combination, root)
         for other, line in lines
@@ -116,17 +169,26 @@ def _elsewhere(name: str, scale: str, entry: Mapping, root: Path) -> frozenset[P
     )
 
 
-def _place(name: str, entry: Mapping, problem: str, algorithm: str, reading: str, variant: str, root: Path) -> Place:
+def _place(
+    name: str, entry: Mapping, problem: str, algorithm: str, reading: str, variant: str, root: Path
+) -> Place:
     """What a cell is called: a reading names only what it changes."""
     keys = {"problems": problem, "algorithms": algorithm}
-    on, by = (reading if reading and _changes(name, entry, reading, kind, key, root) else DEFAULT for kind, key in keys.items())
+    on, by = (
+        reading if reading and _changes(name, entry, reading, kind, key, root) else DEFAULT
+        for kind, key in keys.items()
+    )
     return problem_name(problem, on), curve_name(algorithm, by, variant)
 
 
 def _changes(name: str, entry: Mapping, reading: str, kind: str, key: str, root: Path) -> bool:
     """Whether a reading changes a parameter of a problem or an algorithm."""
     changes = entry["readings"][reading].get(kind, {})
-    known = _parameters(entry[kind][key]["is"], kind, f"papers/{name}.yaml, {key}", root) if "*" in changes else set()
+    known = (
+        _parameters(entry[kind][key]["is"], kind, f"papers/{name}.yaml, {key}", root)
+        if "*" in changes
+        else set()
+    )
     return bool(resolve.overrides(changes, key, known))
 
 
@@ -153,7 +215,9 @@ def _cell(
     where = f"papers/{name}.yaml, {algorithm} on {problem}"
     published = entry["problems"][problem]["budget"]
 
-    known = resolve.parameters(entry["problems"][problem]["is"], "problems", f"papers/{name}.yaml, problem {problem}", root)
+    known = resolve.parameters(
+        entry["problems"][problem]["is"], "problems", f"papers/{name}.yaml, problem {problem}", root
+    )
     base = entry["problems"][problem]
     overrides = resolve.overrides(changes.get("problems", {}), problem, known[1])
     problem_entry = {**base, **overrides}
@@ -162,10 +226,17 @@ def _cell(
 
     known = resolve.parameters(entry["algorithms"][algorithm]["is"], "algorithms", where, root)
     reading_overrides = resolve.overrides(changes.get("algorithms", {}), algorithm, known[1])
-    variant_overrides = {k: v for k, v in entry.get("variants", {}).get(variant, {}).items() if k in known[1]}
+    variant_overrides = {
+        k: v for k, v in entry.get("variants", {}).get(variant, {}).items() if k in known[1]
+    }
     raw = {**entry["algorithms"][algorithm], **reading_overrides, **variant_overrides}
-    raw = resolve.with_given(raw, problem_entry.get("given", {}), problem, entry["problems"], known[1])
-    algorithm_entry = {key: resolve.value_for(value, problem, entry["problems"], published, where) for key, value in raw.items()}
+    raw = resolve.with_given(
+        raw, problem_entry.get("given", {}), problem, entry["problems"], known[1]
+    )
+    algorithm_entry = {
+        key: resolve.value_for(value, problem, entry["problems"], published, where)
+        for key, value in raw.items()
+    }
     resolve.check(algorithm_entry, known, set(), where)
     resolve.check_execution(algorithm_entry, problem_entry, where)
 
@@ -174,7 +245,10 @@ def _cell(
         *_after_design(cut, problem_entry["init"]),
         *(source["budget"] for source in (cut, line, algorithm_entry) if "budget" in source),
     ]
-    seeds = [entry["seeds"], *(source["seeds"] for source in (cut, line, algorithm_entry) if "seeds" in source)]
+    seeds = [
+        entry["seeds"],
+        *(source["seeds"] for source in (cut, line, algorithm_entry) if "seeds" in source),
+    ]
     return Cell(
         paper=name,
         scale=scale,
@@ -183,7 +257,9 @@ def _cell(
         seeds=tuple(range(min(seeds))),
         budget=min(budgets),
         problem_entry=problem_entry,
-        algorithm_entry={key: value for key, value in algorithm_entry.items() if key not in ("seeds", "budget")},
+        algorithm_entry={
+            key: value for key, value in algorithm_entry.items() if key not in ("seeds", "budget")
+        },
         problem_reading=reading if overrides else DEFAULT,
         algorithm_reading=reading if reading_overrides else DEFAULT,
         variant=variant,
@@ -191,8 +267,12 @@ def _cell(
 
 
 def _after_design(cut: Mapping, init: Mapping) -> list[int]:
-    """The budget of a scale that cuts what follows the initial design, which grows with d on some problems."""
-    return [cut["after_init"] + init["n"] * init.get("counted", True)] if "after_init" in cut else []
+    """The budget of a scale that cuts what follows the initial design, which grows with d on some
+    problems.
+    """
+    return (
+        [cut["after_init"] + init["n"] * init.get("counted", True)] if "after_init" in cut else []
+    )
 
 
 def _cut(seeds: tuple[int, ...], wanted: tuple[int, ...] | None) -> tuple[int, ...]:
@@ -200,7 +280,9 @@ def _cut(seeds: tuple[int, ...], wanted: tuple[int, ...] | None) -> tuple[int, .
     return tuple(seed for seed in seeds if wanted is None or seed in wanted) or seeds[:1]
 
 
-def _study(name: str, scale: str, entry: Mapping, line: Mapping, wanted: tuple[int, ...] | None, root: Path) -> Study:
+def _study(
+    name: str, scale: str, entry: Mapping, line: Mapping, wanted: tuple[int, ...] | None, root: Path
+) -> Study:
     """Resolve one `studies:` line; a scale's budget cuts its number of evaluations T."""
     cut, where = entry["scales"][scale], f"papers/{name}.yaml, study {line['id']}"
     resolve.chosen("problem", [line["problem"]], entry["problems"], name)

@@ -1,6 +1,8 @@
-"""Every name that a line of a paper's YAML mentions is one that the paper has: a slip is told before anything runs.
+"""Every name that a line of a paper's YAML mentions is one that the paper has: a slip is told
+before anything runs.
 
-Whether a run of that name is planned at a scale is asked by whoever draws or judges it (workflow/selection.py).
+Whether a run of that name is planned at a scale is asked by whoever draws or judges it
+(workflow/selection.py).
 """
 
 from __future__ import annotations
@@ -17,17 +19,32 @@ from workflow.plan.resolve import RESERVED, PlanError
 
 Entry = Mapping[str, Any]
 SECTIONS = {
-    "figures": "figure", "ranks": "ranks", "tables": "table", "pictures": "picture", "claims": "claim", "studies": "study",
-    "assumptions": "assumption", "deviations": "deviation", "errata": "erratum",
-}  # fmt: skip
+    "figures": "figure",
+    "ranks": "ranks",
+    "tables": "table",
+    "pictures": "picture",
+    "claims": "claim",
+    "studies": "study",
+    "assumptions": "assumption",
+    "deviations": "deviation",
+    "errata": "erratum",
+}
 DRAWN = ("figures", "ranks", "tables", "pictures")  # their files share a folder
 TAKEN = ("verdicts", "sensitivity", "runs")  # other files of that folder
 CURVES = ("curves", "controls", "left", "right", "minus", "relative_to", "curve")
 KINDS = {  # a key of a line: what it names
-    "problem": "problem", "problems": "problem", "against": "problem", "algorithms": "algorithm", "study": "study",
-    "reading": "reading", "readings": "reading", "variant": "variant", "variants": "variant",
-}  # fmt: skip
-FREE = ("rows", "published", "names", "settings", "says")  # their keys and values are no names of this paper
+    "problem": "problem",
+    "problems": "problem",
+    "against": "problem",
+    "algorithms": "algorithm",
+    "study": "study",
+    "reading": "reading",
+    "readings": "reading",
+    "variant": "variant",
+    "variants": "variant",
+}
+# their keys and values are no names of this paper
+FREE = "rows", "published", "names", "settings", "says"
 
 
 def check(paper: str, entry: Entry, root: Path) -> None:
@@ -44,7 +61,10 @@ def check(paper: str, entry: Entry, root: Path) -> None:
                 _check_names([name], kind, known, f"{where}, {SECTIONS[section]} {line['id']}")
     for name, problem in entry["problems"].items():
         if "data" in problem and problem["data"] not in (tables := names_in(resolve.ROOT)):
-            raise PlanError(f"{where}, problem {name}: unknown data {problem['data']!r}; known: {', '.join(tables)}")
+            raise PlanError(
+                f"{where}, problem {name}: unknown data {problem['data']!r}; known:"
+                f" {', '.join(tables)}"
+            )
 
 
 def _known(entry: Entry) -> dict[str, Iterable[str]]:
@@ -58,15 +78,21 @@ def _known(entry: Entry) -> dict[str, Iterable[str]]:
     }
 
 
-def _check_names(names: Iterable[str], kind: str, known: Mapping[str, Iterable[str]], where: str) -> None:
+def _check_names(
+    names: Iterable[str], kind: str, known: Mapping[str, Iterable[str]], where: str
+) -> None:
     for name in names:
         if name not in known[kind]:
-            others = ", ".join(one for one in known[kind] if one not in ("default", "all")) or "none"
+            others = (
+                ", ".join(one for one in known[kind] if one not in ("default", "all")) or "none"
+            )
             raise PlanError(f"{where}: unknown {kind} {name!r}; known: {others}")
 
 
 def _mentioned(line: Entry, *, by_study: bool) -> Iterator[tuple[str, str]]:
-    """(kind, name) of all that a line names, however deep; the sides of a check of a study are columns."""
+    """(kind, name) of all that a line names, however deep; the sides of a check of a study are
+    columns.
+    """
     by_study = by_study or "study" in line
     for key, value in line.items():
         if key in FREE:
@@ -84,7 +110,9 @@ def _mentioned(line: Entry, *, by_study: bool) -> Iterator[tuple[str, str]]:
 
 def _texts(value: object) -> list[str]:
     """The names under a key: one, several or none."""
-    return [name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str)]
+    return [
+        name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str)
+    ]
 
 
 def _parts(name: str, kind: str) -> Iterator[tuple[str, str]]:
@@ -102,13 +130,20 @@ def _check_ids(entry: Entry, where: str) -> None:
     for section, names in [*ids.items(), ("figures, ranks, tables and pictures", [*drawn, *TAKEN])]:
         if twice := [name for name, count in Counter(names).items() if count > 1]:
             taken = " or the name of a report" if twice[0] in TAKEN else ""
-            raise PlanError(f"{where}: expected every id once in {section}, got {twice[0]!r} twice{taken}: rename one")
+            raise PlanError(
+                f"{where}: expected every id once in {section}, got {twice[0]!r} twice{taken}:"
+                " rename one"
+            )
 
 
 def _check_overrides(entry: Entry, where: str, root: Path) -> None:
-    """What readings and variants change must be there: named entries have the parameter, "*" and variants reach somebody."""
-    has = {kind: {key: _parameters(line, kind, where, root) for key, line in entry[kind].items()}
-           for kind in ("problems", "algorithms")}  # fmt: skip
+    """What readings and variants change must be there: named entries have the parameter, "*" and
+    variants reach somebody.
+    """
+    has = {
+        kind: {key: _parameters(line, kind, where, root) for key, line in entry[kind].items()}
+        for kind in ("problems", "algorithms")
+    }
     for name, reading in entry.get("readings", {}).items():
         for kind, has_of in has.items():
             for key, changes in reading.get(kind, {}).items():
@@ -117,12 +152,17 @@ def _check_overrides(entry: Entry, where: str, root: Path) -> None:
                 anyone = set().union(*has_of.values()) if key == "*" else has_of[key]
                 _check_parameters(changes, anyone, f"{where}, reading {name}, {key}")
     for name, changes in entry.get("variants", {}).items():
-        _check_parameters(changes, set().union(*has["algorithms"].values()), f"{where}, variant {name}")
+        _check_parameters(
+            changes, set().union(*has["algorithms"].values()), f"{where}, variant {name}"
+        )
 
 
 def _check_parameters(changes: Iterable[str], known: set[str], where: str) -> None:
     if unknown := sorted(set(changes) - known - RESERVED):
-        raise PlanError(f"{where}: unknown parameter {', '.join(unknown)}; known: {', '.join(sorted(known)) or 'none'}")
+        raise PlanError(
+            f"{where}: unknown parameter {', '.join(unknown)}; known:"
+            f" {', '.join(sorted(known)) or 'none'}"
+        )
 
 
 def _parameters(line: Entry, kind: str, where: str, root: Path) -> set[str]:

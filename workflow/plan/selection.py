@@ -1,4 +1,5 @@
-"""Which runs a curve, a panel or a figure means: names from a paper's YAML against its plan, without any numbers.
+"""Which runs a curve, a panel or a figure means: names from a paper's YAML against its plan,
+without any numbers.
 
 Snakemake asks this before anything has run, so it imports no numerical library.
 """
@@ -15,7 +16,9 @@ Line = Mapping[str, Any]  # of a section of a paper's YAML
 Remainder = Callable[["Paper", Line], Sequence[object]]  # what a scale leaves of a line
 
 
-def place(paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, variant: str = DEFAULT) -> Cell:
+def place(
+    paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, variant: str = DEFAULT
+) -> Cell:
     """The cell of a curve on a problem under a reading and a variant that its own name leaves open.
 
     A reading reaches only who has a parameter that it changes; everyone else keeps the default run.
@@ -24,11 +27,16 @@ def place(paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, var
 
 
 def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -> tuple[str, str]:
-    """What the cell is called that `place` looks for. Raises PlanError where there is no such reading."""
+    """What the cell is called that `place` looks for.
+
+    Raises PlanError where there is no such reading.
+    """
     algorithm, name = algorithm_of(curve), curve
     known = paper.entry.get("readings", {})
     if reading and reading not in known:
-        raise PlanError(f"papers/{paper.name}.yaml: unknown reading {reading!r}; known: {', '.join(known)}")
+        raise PlanError(
+            f"papers/{paper.name}.yaml: unknown reading {reading!r}; known: {', '.join(known)}"
+        )
     if reading and "@" not in curve and _reached(paper, reading, "algorithms", algorithm):
         head, plus, tail = curve.partition("+")
         name = f"{head}@{reading}{plus}{tail}"
@@ -49,11 +57,21 @@ def is_cut(paper: Paper, variant: str) -> bool:
 
 
 def is_left_out(
-    paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, variant: str = DEFAULT, relative_to: str = ""
+    paper: Paper,
+    problem: str,
+    curve: str,
+    *,
+    reading: str = DEFAULT,
+    variant: str = DEFAULT,
+    relative_to: str = "",
 ) -> bool:
-    """Whether this scale leaves out a curve: its variant is cut, or only other scales run it, or what it is divided by, there."""
+    """Whether this scale leaves out a curve: its variant is cut, or only other scales run it, or
+    what it is divided by, there.
+    """
     where, name = _named(paper, problem, curve, reading, variant)
-    return is_cut(paper, name.partition("+")[2]) or not paper.elsewhere.isdisjoint([(where, name), (where, relative_to)])
+    return is_cut(paper, name.partition("+")[2]) or not paper.elsewhere.isdisjoint(
+        [(where, name), (where, relative_to)]
+    )
 
 
 def in_scale(paper: Paper, problem: str, curves: Iterable[str], **how: str) -> list[str]:
@@ -62,14 +80,26 @@ def in_scale(paper: Paper, problem: str, curves: Iterable[str], **how: str) -> l
 
 
 def offered(paper: Paper) -> dict[str, Any]:
-    """The entry of a paper without the figures, ranks, tables and pictures of which this scale leaves out everything."""
-    left: Mapping[str, Remainder] = {"figures": _panels, "ranks": _compared, "tables": _table_runs, "pictures": _pictured}
-    kept = {part: [line for line in paper.entry.get(part, []) if _has(paper, line, of)] for part, of in left.items()}
+    """The entry of a paper without the figures, ranks, tables and pictures of which this scale
+    leaves out everything.
+    """
+    left: Mapping[str, Remainder] = {
+        "figures": _panels,
+        "ranks": _compared,
+        "tables": _table_runs,
+        "pictures": _pictured,
+    }
+    kept = {
+        part: [line for line in paper.entry.get(part, []) if _has(paper, line, of)]
+        for part, of in left.items()
+    }
     return {**paper.entry, **{part: lines for part, lines in kept.items() if part in paper.entry}}
 
 
 def _has(paper: Paper, line: Line, of: Remainder) -> bool:
-    """Whether something is left of a figure, ranks, a table or a picture; a mistake in it is left to whoever draws it."""
+    """Whether something is left of a figure, ranks, a table or a picture; a mistake in it is left
+    to whoever draws it.
+    """
     try:
         return bool(of(paper, line))
     except PlanError:
@@ -77,17 +107,30 @@ def _has(paper: Paper, line: Line, of: Remainder) -> bool:
 
 
 def companions(paper: Paper, cell: Cell) -> list[Cell]:
-    """The cells that decide what regret is on the problem of a cell: all of them where the optimum is the best value seen."""
+    """The cells that decide what regret is on the problem of a cell: all of them where the optimum
+    is the best value seen.
+    """
     if cell.problem_entry.get("optimum") != "best-seen":
         return [cell]
-    return [cell, *(other for other in paper.on(cell.problem_name) if other is not cell and other.name != cell.name)]
+    return [
+        cell,
+        *(
+            other
+            for other in paper.on(cell.problem_name)
+            if other is not cell and other.name != cell.name
+        ),
+    ]
 
 
 def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
     """Every run whose records a figure reads."""
     runs: list[Cell | Study] = []
     for panel in panel_options(paper, name):
-        runs += [paper.study(level["study"]) for level in panel.get("lines", {}).values() if isinstance(level, Mapping)]
+        runs += [
+            paper.study(level["study"])
+            for level in panel.get("lines", {}).values()
+            if isinstance(level, Mapping)
+        ]
         if "study" in panel:
             runs.append(paper.study(panel["study"]))
             continue
@@ -101,12 +144,17 @@ def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
 def figure(paper: Paper, name: str) -> Mapping[str, Any]:
     entries = {entry["id"]: entry for entry in paper.entry.get("figures", [])}
     if name not in entries:
-        raise PlanError(f"papers/{paper.name}.yaml: unknown figure {name!r}; known: {', '.join(entries) or 'none'}")
+        raise PlanError(
+            f"papers/{paper.name}.yaml: unknown figure {name!r}; known:"
+            f" {', '.join(entries) or 'none'}"
+        )
     return entries[name]
 
 
 def panel_options(paper: Paper, name: str) -> list[dict[str, Any]]:
-    """The keys of each panel over those of its figure; a panel is left out with its variant or with the last of its curves."""
+    """The keys of each panel over those of its figure; a panel is left out with its variant or with
+    the last of its curves.
+    """
     kept = _panels(paper, figure(paper, name))
     if not kept:
         raise PlanError(f"figure {name}: scale {paper.scale} leaves out all its panels")
@@ -114,7 +162,11 @@ def panel_options(paper: Paper, name: str) -> list[dict[str, Any]]:
 
 
 def _panels(paper: Paper, entry: Line) -> list[dict[str, Any]]:
-    shared = {key: value for key, value in entry.items() if key not in ("title", "where", "note", "panels")}
+    shared = {
+        key: value
+        for key, value in entry.items()
+        if key not in ("title", "where", "note", "panels")
+    }
     merged = [{**shared, **panel} for panel in entry["panels"]]
     kept = [panel for panel in merged if not is_cut(paper, panel.get("variant", DEFAULT))]
     return [panel for panel in kept if "study" in panel or places(paper, panel)]
@@ -123,20 +175,35 @@ def _panels(paper: Paper, entry: Line) -> list[dict[str, Any]]:
 def places(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:
     """Label and cell of each curve of a panel that this scale does not leave out."""
     if "problem" not in panel or "metric" not in panel or "curves" not in panel:
-        raise PlanError(f"figure {panel['id']}: a panel needs `problem`, `metric` and `curves` (or `study`, `x` and `y`)")
+        raise PlanError(
+            f"figure {panel['id']}: a panel needs `problem`, `metric` and `curves` (or `study`, `x`"
+            " and `y`)"
+        )
     problem, curves, base = panel["problem"], panel["curves"], panel.get("relative_to", "")
     how = {"reading": panel.get("reading", DEFAULT), "variant": panel.get("variant", DEFAULT)}
     if panel.get("kind") == "dots":
-        return under_readings(paper, problem, curves, panel.get("readings", ["default"]), relative_to=base)
-    drawn = [(curve, place(paper, problem, curve, **how)) for curve in in_scale(paper, problem, curves, relative_to=base, **how)]
+        return under_readings(
+            paper, problem, curves, panel.get("readings", ["default"]), relative_to=base
+        )
+    drawn = [
+        (curve, place(paper, problem, curve, **how))
+        for curve in in_scale(paper, problem, curves, relative_to=base, **how)
+    ]
     controls = in_scale(paper, problem, panel.get("controls", []), relative_to=base)
     return drawn + [(curve, paper.cell(problem, curve)) for curve in controls]
 
 
 def under_readings(
-    paper: Paper, problem: str, curves: Iterable[str], readings: Iterable[str], *, relative_to: str = ""
+    paper: Paper,
+    problem: str,
+    curves: Iterable[str],
+    readings: Iterable[str],
+    *,
+    relative_to: str = "",
 ) -> list[tuple[str, Cell]]:
-    """Label and cell of each curve under each reading that is planned for it, the same run only once."""
+    """Label and cell of each curve under each reading that is planned for it, the same run only
+    once.
+    """
     found: dict[str, tuple[str, Cell]] = {}
     for curve in curves:
         for reading in readings:
@@ -145,8 +212,12 @@ def under_readings(
     return list(found.values())
 
 
-def _planned(paper: Paper, problem: str, curve: str, reading: str, relative_to: str = "") -> list[Cell]:
-    """The cell of a curve under a reading; none where this scale leaves it out, or where nothing but a default run is planned."""
+def _planned(
+    paper: Paper, problem: str, curve: str, reading: str, relative_to: str = ""
+) -> list[Cell]:
+    """The cell of a curve under a reading; none where this scale leaves it out, or where nothing
+    but a default run is planned.
+    """
     wanted = DEFAULT if reading == "default" else reading
     if is_left_out(paper, problem, curve, reading=wanted, relative_to=relative_to):
         return []
@@ -166,18 +237,26 @@ def table_cells(paper: Paper, entry: Line) -> list[Cell]:
 
 
 def blocks(entry: Line) -> list[Line]:
-    """The blocks of a table of published numbers. Raises PlanError where a number is that of no curve of the table."""
+    """The blocks of a table of published numbers.
+
+    Raises PlanError where a number is that of no curve of the table.
+    """
     for block in entry.get("blocks", []):
-        if unknown := [name for name in block["published"] if name not in block.get("curves", entry["curves"])]:
+        if unknown := [
+            name for name in block["published"] if name not in block.get("curves", entry["curves"])
+        ]:
             raise PlanError(
-                f"table {entry['id']}, {block['problem']}: published numbers of {', '.join(unknown)}, "
-                f"expected some of its curves: {', '.join(block.get('curves', entry['curves']))}"
+                f"table {entry['id']}, {block['problem']}: published numbers of"
+                f" {', '.join(unknown)}, expected some of its curves:"
+                f" {', '.join(block.get('curves', entry['curves']))}"
             )
     return list(entry.get("blocks", []))
 
 
 def block_cells(paper: Paper, entry: Line, block: Line) -> list[dict[str, Cell]]:
-    """The cell of each curve of a block, for each reading of its table; whom it does not reach keeps the default run."""
+    """The cell of each curve of a block, for each reading of its table; whom it does not reach
+    keeps the default run.
+    """
     return [
         {
             curve: cell
@@ -191,7 +270,9 @@ def block_cells(paper: Paper, entry: Line, block: Line) -> list[dict[str, Cell]]
 def _table_runs(paper: Paper, entry: Line) -> Sequence[object]:
     """What a table is about: its cells, or something that no scale leaves out."""
     if entry["kind"] == "published":
-        return [cells for block in blocks(entry) for cells in block_cells(paper, entry, block) if cells]
+        return [
+            cells for block in blocks(entry) for cells in block_cells(paper, entry, block) if cells
+        ]
     return table_cells(paper, entry) if entry["kind"] in ("diagnostics", "feasible") else [entry]
 
 
@@ -199,7 +280,10 @@ def picture(paper: Paper, name: str) -> Mapping[str, Any]:
     """The line of a picture in the paper's YAML. Raises PlanError naming what is known."""
     entries = {entry["id"]: entry for entry in paper.entry.get("pictures", [])}
     if name not in entries:
-        raise PlanError(f"papers/{paper.name}.yaml: unknown picture {name!r}; known: {', '.join(entries) or 'none'}")
+        raise PlanError(
+            f"papers/{paper.name}.yaml: unknown picture {name!r}; known:"
+            f" {', '.join(entries) or 'none'}"
+        )
     return entries[name]
 
 
@@ -212,7 +296,10 @@ def picture_cells(paper: Paper, name: str) -> list[Cell]:
 
 
 def _pictured(paper: Paper, entry: Line) -> list[Cell]:
-    cells = [paper.cell(entry["problem"], curve) for curve in in_scale(paper, entry["problem"], entry["curves"])]
+    cells = [
+        paper.cell(entry["problem"], curve)
+        for curve in in_scale(paper, entry["problem"], entry["curves"])
+    ]
     return list({cell.name: cell for cell in cells}.values())
 
 
@@ -220,24 +307,39 @@ def ranks(paper: Paper, name: str) -> Line:
     """The line of ranks in the paper's YAML. Raises PlanError naming what is known."""
     entries = {entry["id"]: entry for entry in paper.entry.get("ranks", [])}
     if name not in entries:
-        raise PlanError(f"papers/{paper.name}.yaml: unknown ranks {name!r}; known: {', '.join(entries) or 'none'}")
+        raise PlanError(
+            f"papers/{paper.name}.yaml: unknown ranks {name!r}; known:"
+            f" {', '.join(entries) or 'none'}"
+        )
     return entries[name]
 
 
-def complete(run: Mapping[str, Collection[str]], curves: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The problems and curves of which every pair was run, given the curves that were run on each problem.
+def complete(
+    run: Mapping[str, Collection[str]], curves: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The problems and curves of which every pair was run, given the curves that were run on each
+    problem.
 
-    First go the problems on which fewer than half of the curves were run, then the curves that a remaining problem lacks.
+    First go the problems on which fewer than half of the curves were run, then the curves that a
+    remaining problem lacks.
     """
     problems = [problem for problem, there in run.items() if 2 * len(there) >= len(curves)]
-    return problems, [curve for curve in curves if all(curve in run[problem] for problem in problems)]
+    return problems, [
+        curve for curve in curves if all(curve in run[problem] for problem in problems)
+    ]
 
 
 def rank_cells(paper: Paper, name: str) -> dict[str, dict[str, Cell]]:
-    """The cell of each curve on each problem that ranks compare at this scale. Raises PlanError where it leaves nothing."""
+    """The cell of each curve on each problem that ranks compare at this scale.
+
+    Raises PlanError where it leaves nothing.
+    """
     cells = _ranked(paper, ranks(paper, name))
     if not cells:
-        raise PlanError(f"ranks {name}: scale {paper.scale} leaves fewer than two problems with two curves to compare")
+        raise PlanError(
+            f"ranks {name}: scale {paper.scale} leaves fewer than two problems with two curves to"
+            " compare"
+        )
     return cells
 
 
@@ -252,9 +354,14 @@ def _compared(paper: Paper, entry: Line) -> Sequence[object]:
 
 
 def _ranked(paper: Paper, entry: Line) -> dict[str, dict[str, Cell]]:
-    """The complete part of what this scale has of a line of ranks; nothing where there is nothing to compare."""
+    """The complete part of what this scale has of a line of ranks; nothing where there is nothing
+    to compare.
+    """
     planned = {
-        problem: {curve: place(paper, problem, curve) for curve in in_scale(paper, problem, entry["curves"])}
+        problem: {
+            curve: place(paper, problem, curve)
+            for curve in in_scale(paper, problem, entry["curves"])
+        }
         for problem in entry["problems"]
     }
     problems, curves = complete(planned, entry["curves"])
@@ -266,4 +373,6 @@ def _ranked(paper: Paper, entry: Line) -> dict[str, dict[str, Cell]]:
 def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:
     """Whether a reading changes a parameter that this algorithm or problem has."""
     changes = paper.entry["readings"][reading].get(kind, {})
-    return bool(changes.get(key)) or bool(set(changes.get("*", {})) & set(paper.entry[kind].get(key, {})))
+    return bool(changes.get(key)) or bool(
+        set(changes.get("*", {})) & set(paper.entry[kind].get(key, {}))
+    )

@@ -1,9 +1,11 @@
-"""The loop of W workers that never wait for one another, on a virtual clock that runs in simulated seconds.
+"""The loop of W workers that never wait for one another, on a virtual clock that runs in simulated
+seconds.
 
-Whenever a worker is free the optimizer is asked, knowing what is pending; whatever finishes first is told first. Events
-are ordered by simulated time, then by the order in which they began, so that a trace depends on no real clock. The budget
-counts what has finished: what the workers still hold at the end is dropped, so that a shorter run is a prefix of a longer
-one. With one worker this is the loop of batches of one.
+Whenever a worker is free the optimizer is asked, knowing what is pending; whatever finishes first
+is told first. Events are ordered by simulated time, then by the order in which they began, so that
+a trace depends on no real clock. The budget counts what has finished: what the workers still hold
+at the end is dropped, so that a shorter run is a prefix of a longer one. With one worker this is
+the loop of batches of one.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from workflow.run.loop import Noise
 
 @dataclass(frozen=True)
 class Running:
-    """One evaluation in the hands of a worker: its query (1 row) and, already simulated, what it will show."""
+    """One evaluation in the hands of a worker: its query (1 row) and, already simulated, what it
+    will show.
+    """
 
     finished: float
     index: int
@@ -35,15 +39,21 @@ class Running:
 
 @dataclass
 class Progress(loop.Progress):
-    """A run under way: also the virtual time, what the workers hold, and how many evaluations have begun."""
+    """A run under way: also the virtual time, what the workers hold, and how many evaluations have
+    begun.
+    """
 
     now: float = 0.0
     running: list[Running] = field(default_factory=list)
     begun: int = 0
 
 
-def started(optimizer: Optimizer, query: NDArray, evaluation: Evaluation, *, counted: bool) -> Progress:
-    """The progress of a run that was told its initial design, which is counted or existed before."""
+def started(
+    optimizer: Optimizer, query: NDArray, evaluation: Evaluation, *, counted: bool
+) -> Progress:
+    """The progress of a run that was told its initial design,
+    which is counted or existed before.
+    """
     progress = Progress(optimizer)
     (start if counted else loop.start_from_data)(progress, query, evaluation)
     return progress
@@ -65,7 +75,9 @@ def step(problem: Problem, progress: Progress, *, room: int, noise: Noise) -> No
     progress.running.remove(first)
     progress.now = first.finished
     told = loop.tell(progress.optimizer, first.query, first.evaluation.seen)
-    loop.append(progress, first.query, first.evaluation, first.diagnostics, seconds={**first.asked, **told})
+    loop.append(
+        progress, first.query, first.evaluation, first.diagnostics, seconds={**first.asked, **told}
+    )
     _stamp(progress, np.array([first.started]), np.array([first.finished]))
 
 
@@ -73,7 +85,9 @@ def _begin(problem: Problem, progress: Progress, *, free: int, noise: Noise) -> 
     """Ask once and hand out what is answered."""
     optimizer = progress.optimizer
     diagnostics = loop.report(optimizer)
-    pending = np.concatenate([loop.query_none(problem), *(event.query for event in progress.running)])
+    pending = np.concatenate(
+        [loop.query_none(problem), *(event.query for event in progress.running)]
+    )
     began = time.process_time()
     query = optimizer.ask(free, pending)
     asked = {"ask": time.process_time() - began}
@@ -84,16 +98,24 @@ def _begin(problem: Problem, progress: Progress, *, free: int, noise: Noise) -> 
         evaluation = loop.evaluate(problem, one, noise, first=progress.given + progress.begun)
         asked["evaluate"] = time.perf_counter() - began
         finished = progress.now + _duration(evaluation, progress.begun)
-        progress.running.append(Running(finished, progress.begun, progress.now, one, evaluation, diagnostics, asked))
+        progress.running.append(
+            Running(finished, progress.begun, progress.now, one, evaluation, diagnostics, asked)
+        )
         progress.begun += 1
         asked = {}
 
 
 def _duration(evaluation: Evaluation, index: int) -> float:
-    """Simulated seconds of one evaluation. Raises ArithmeticError where they would break the order of events."""
+    """Simulated seconds of one evaluation.
+
+    Raises ArithmeticError where they would break the order of events.
+    """
     seconds = float(evaluation.seconds[0])
     if not 0 <= seconds < np.inf:
-        raise ArithmeticError(f"evaluation {index}: expected finite seconds >= 0, got {seconds}: look at the problem there")
+        raise ArithmeticError(
+            f"evaluation {index}: expected finite seconds >= 0, got {seconds}: look at the problem"
+            " there"
+        )
     return seconds
 
 

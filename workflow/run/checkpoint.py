@@ -1,8 +1,9 @@
 """What a run needs to go on: `<seed>.checkpoint` beside its record, until that is finished.
 
-A pickle may do anything when it is read. It is therefore read only where this workflow writes, below results/, from a plain
-file, and only after a header in front of it has shown that it is of exactly this run (its digest), of these versions of the
-libraries, and unchanged since it was written. Everything else is set aside and the run starts anew, to the same bits.
+A pickle may do anything when it is read. It is therefore read only where this workflow writes,
+below results/, from a plain file, and only after a header in front of it has shown that it is of
+exactly this run (its digest), of these versions of the libraries, and unchanged since it was
+written. Everything else is set aside and the run starts anew, to the same bits.
 """
 
 from __future__ import annotations
@@ -34,16 +35,22 @@ def place(made: Path) -> Path:
 
 
 def is_kept(made: Path) -> bool:
-    """Whether a run that makes this record saves itself: only below results/, from where it may be read again."""
+    """Whether a run that makes this record saves itself: only below results/, from where it may be
+    read again.
+    """
     return place(made).resolve().is_relative_to(RESULTS.resolve())
 
 
 def save(made: Path, digest: str, progress: loop.Progress) -> float:
-    """Write everything that the rest of the run depends on, atomically; returns the seconds it took."""
+    """Write everything that the rest of the run depends on, atomically; returns the seconds it
+    took.
+    """
     began = time.monotonic()
     if is_kept(made):
         content = pickle.dumps(progress)
-        header = json.dumps({**_identity(digest), "sha256": hashlib.sha256(content).hexdigest()}, sort_keys=True)
+        header = json.dumps(
+            {**_identity(digest), "sha256": hashlib.sha256(content).hexdigest()}, sort_keys=True
+        )
         with record.atomic(place(made)) as temporary:
             temporary.write_bytes(header.encode() + b"\n" + content)
     return time.monotonic() - began

@@ -9,7 +9,10 @@ from algorithms.api import Arms, Domain
 
 
 def draw(domain: Domain, rule: str, n: int, rng: np.random.Generator) -> NDArray:
-    """n queries, uniform over the domain; `uniform-distinct` repeats no arm. Raises ValueError with fewer arms than n."""
+    """n queries, uniform over the domain; `uniform-distinct` repeats no arm.
+
+    Raises ValueError with fewer arms than n.
+    """
     if not isinstance(domain, Arms):
         return rng.random((n, domain.d))
     if rule == "uniform-distinct":

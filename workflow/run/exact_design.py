@@ -1,4 +1,6 @@
-"""An initial design that is observed without noise; only the runs that start from one depend on this."""
+"""An initial design that is observed without noise; only the runs that start from one depend on
+this.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a run starts from: the problem instance of its seed, the optimizer's parameters, the shared initial design."""
+"""What a run starts from: the problem instance of its seed, the optimizer's parameters, the shared
+initial design.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ ROOT = Path()  # results/ and data/ lie in the working directory
 
 
 class NoDesign(RuntimeError):
-    """An evaluation of the initial design took too long, which its record says: no run on this instance can begin."""
+    """An evaluation of the initial design took too long, which its record says: no run on this
+    instance can begin.
+    """
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         super().__init__("an evaluation of the initial design took too long")
@@ -41,10 +45,16 @@ def build_problem(cell: Cell | Study, seed: int) -> Problem:
 
 
 def substitute(cell: Cell | Study) -> dict[str, Any]:
-    """The parameters that a problem takes instead of its own where it lacks a library and substitutes are allowed."""
+    """The parameters that a problem takes instead of its own where it lacks a library and
+    substitutes are allowed.
+    """
     entry = cell.problem_entry
     lacks = any(installed(library) == MISSING for library in entry.get("libraries", []))
-    return dict(entry["substitute"]) if "substitute" in entry and lacks and substitutes_allowed(cell.scale) else {}
+    return (
+        dict(entry["substitute"])
+        if "substitute" in entry and lacks and substitutes_allowed(cell.scale)
+        else {}
+    )
 
 
 def data_path(cell: Cell | Study) -> Path:
@@ -58,7 +68,8 @@ def data_path(cell: Cell | Study) -> Path:
 
 
 def initial_design(cell: Cell, seed: int, problem: Problem) -> tuple[np.ndarray, Evaluation]:
-    """The design that all algorithms share, read from its own record or evaluated now (the numbers are the same).
+    """The design that all algorithms share, read from its own record or evaluated now (the numbers
+    are the same).
 
     Raises NoDesign where its record says that an evaluation took too long.
     """
@@ -70,19 +81,29 @@ def initial_design(cell: Cell, seed: int, problem: Problem) -> tuple[np.ndarray,
             raise NoDesign(found.header)
         return evaluation_of(found)
     query = draw_design(cell, seed, problem)
-    evaluation = loop.evaluate(problem, query, lambda i: seeds.noise(seed, cell.problem, i), first=0)
-    return query, evaluation if cell.problem_entry["init"].get("noise", True) else exact_design.without_noise(evaluation)
+    evaluation = loop.evaluate(
+        problem, query, lambda i: seeds.noise(seed, cell.problem, i), first=0
+    )
+    return query, (
+        evaluation
+        if cell.problem_entry["init"].get("noise", True)
+        else exact_design.without_noise(evaluation)
+    )
 
 
 def parameters_of(cell: Cell, problem: Problem) -> dict[str, Any]:
-    """The optimizer's parameters, with what the problem reveals in the place of its name. Raises PlanError."""
+    """The optimizer's parameters, with what the problem reveals in the place of its name.
+
+    Raises PlanError.
+    """
     parameters = own_parameters(cell.algorithm_entry)
     for name, value in parameters.items():
         if isinstance(value, dict) and set(value) == {"given"}:
             if value["given"] not in problem.reveals:
                 known = ", ".join(problem.reveals) or "nothing"
                 raise PlanError(
-                    f"{cell.name}: {name} is given by {value['given']!r}, which the problem does not reveal; known: {known}"
+                    f"{cell.name}: {name} is given by {value['given']!r}, which the problem does"
+                    f" not reveal; known: {known}"
                 )
             parameters[name] = problem.reveals[value["given"]]
     return parameters
@@ -92,14 +113,21 @@ def evaluation_of(found: record.Record) -> tuple[np.ndarray, Evaluation]:
     """An initial design back from its record."""
     columns, none = found.columns, np.empty((found.rows, 0))
     seen = Observation(columns["y"], columns.get("g", none), columns.get("factor_values", none))
-    true = Observation(columns["true"], columns.get("true_g", none), columns.get("true_factor_values", none))
+    true = Observation(
+        columns["true"], columns.get("true_g", none), columns.get("true_factor_values", none)
+    )
     return columns["query"], Evaluation(seen, true, columns["seconds"])
 
 
 def draw_design(cell: Cell, seed: int, problem: Problem) -> np.ndarray:
-    """The queries of the shared initial design. Raises PlanError where the problem is too small for it."""
+    """The queries of the shared initial design.
+
+    Raises PlanError where the problem is too small for it.
+    """
     init = cell.problem_entry["init"]
     try:
-        return designs.draw(problem.domain, init["design"], init["n"], seeds.design(seed, cell.problem))
+        return designs.draw(
+            problem.domain, init["design"], init["n"], seeds.design(seed, cell.problem)
+        )
     except ValueError as error:
         raise PlanError(f"{cell.name}: {error}") from None

@@ -1,7 +1,8 @@
 """Run cells of the plan: `python -m workflow.run PAPER PROBLEM CURVE SEEDS [-o FILE]`.
 
-A curve is `algorithm[@reading][+variant]`, or `initial` for the initial design that all algorithms share; a study is named
-after `studies`. Runs that failed are told in a sentence, and the others of the same command are made all the same.
+A curve is `algorithm[@reading][+variant]`, or `initial` for the initial design that all algorithms
+share; a study is named after `studies`. Runs that failed are told in a sentence, and the others of
+the same command are made all the same.
 """
 
 from __future__ import annotations
@@ -31,8 +32,16 @@ from workflow.trace import record
 
 log = logging.getLogger("noregret.run")
 WRONG = (  # what an algorithm, a parameter or a simulator that is wrong may raise
-    ValueError, TypeError, LookupError, AttributeError, NameError, RuntimeError, AssertionError, BufferError, EOFError,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    NameError,
+    RuntimeError,
+    AssertionError,
+    BufferError,
+    EOFError,
+)
 TOLD = (
     PlanError,
     Refused,
@@ -59,21 +68,51 @@ def _shortened(cell: Cell, options: argparse.Namespace) -> Cell:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.run", description=__doc__)
     parser.add_argument("paper")
-    parser.add_argument("problem", help="as in the paper's YAML, with @READING where a reading changes the problem")
+    parser.add_argument(
+        "problem", help="as in the paper's YAML, with @READING where a reading changes the problem"
+    )
     parser.add_argument(
         "curve",
-        help="algorithm[@reading][+variant], or several with commas; `initial` for the shared initial design; "
-        "a study after `studies`, or several",
+        help=(
+            "algorithm[@reading][+variant], or several with commas; `initial` for the shared"
+            " initial design; a study after `studies`, or several"
+        ),
     )
     parser.add_argument("seeds", help="one seed or a range such as 0-9")
     parser.add_argument("--scale", default="paper")
-    parser.add_argument("-o", "--output", type=Path, help="the record of a single seed (default: its place in results/)")
-    parser.add_argument("--evaluations", type=int, help="a smaller budget, with -o only: the exact prefix of the full run")
-    parser.add_argument("--marker", type=Path, help="write a list of the records and their hashes here when all are made")
-    parser.add_argument("--seconds", type=float, default=Limits.seconds, help="stop after a whole step beyond this time")
-    parser.add_argument("--checkpoint-every", type=float, default=Limits.checkpoint_every, help="seconds between checkpoints")
     parser.add_argument(
-        "--wait", type=float, default=Limits.wait, help="seconds to wait for a process that makes the same record"
+        "-o",
+        "--output",
+        type=Path,
+        help="the record of a single seed (default: its place in results/)",
+    )
+    parser.add_argument(
+        "--evaluations",
+        type=int,
+        help="a smaller budget, with -o only: the exact prefix of the full run",
+    )
+    parser.add_argument(
+        "--marker",
+        type=Path,
+        help="write a list of the records and their hashes here when all are made",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=Limits.seconds,
+        help="stop after a whole step beyond this time",
+    )
+    parser.add_argument(
+        "--checkpoint-every",
+        type=float,
+        default=Limits.checkpoint_every,
+        help="seconds between checkpoints",
+    )
+    parser.add_argument(
+        "--wait",
+        type=float,
+        default=Limits.wait,
+        help="seconds to wait for a process that makes the same record",
     )
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
@@ -86,13 +125,19 @@ def main(arguments: list[str] | None = None) -> int:
     made = _all_made(plan, seeds, options)
     if made is None:
         return 1
-    if options.marker and options.seconds == Limits.seconds:  # a run that may have been cut is not finished
+    if (
+        options.marker and options.seconds == Limits.seconds
+    ):  # a run that may have been cut is not finished
         _mark(options.marker, seed_range(seeds), made)
     return 0
 
 
-def _all_made(plan: Paper, seeds: tuple[int, ...], options: argparse.Namespace) -> dict[str, dict[int, Made]] | None:
-    """The records by curve and seed; None if one failed, which is told and keeps no other from being made."""
+def _all_made(
+    plan: Paper, seeds: tuple[int, ...], options: argparse.Namespace
+) -> dict[str, dict[int, Made]] | None:
+    """The records by curve and seed; None if one failed, which is told and keeps no other from
+    being made.
+    """
     made: dict[str, dict[int, Made]] = {}
     told: set[str] = set()
     for curve, seed in product(options.curve.split(","), seeds):
@@ -105,7 +150,10 @@ def _all_made(plan: Paper, seeds: tuple[int, ...], options: argparse.Namespace) 
         except WRONG as error:
             who = f"{plan.name}/{options.problem}/{curve} seed {seed}"
             log.exception(who)
-            sentence = f"{who}: {type(error).__name__}: {error}: correct its parameters, code or simulator, then run again"
+            sentence = (
+                f"{who}: {type(error).__name__}: {error}: correct its parameters, code or"
+                " simulator, then run again"
+            )
         if sentence not in told:
             print(f"error: {sentence}", file=sys.stderr)
         told.add(sentence)
@@ -114,11 +162,16 @@ def _all_made(plan: Paper, seeds: tuple[int, ...], options: argparse.Namespace) 
     return None if told else made
 
 
-def _made(plan: Paper, curve: str, seeds: tuple[int, ...], options: argparse.Namespace) -> dict[int, Made]:
+def _made(
+    plan: Paper, curve: str, seeds: tuple[int, ...], options: argparse.Namespace
+) -> dict[int, Made]:
     """The records, by seed, of what the command line names. Raises what TOLD lists."""
     limits = Limits(options.seconds, options.checkpoint_every, options.wait)
     if options.output and (len(parse_seeds(options.seeds)) > 1 or "," in options.curve):
-        raise PlanError(f"-o names the record of one seed of one curve, got {options.curve} seeds {options.seeds}")
+        raise PlanError(
+            f"-o names the record of one seed of one curve, got {options.curve} seeds"
+            f" {options.seeds}"
+        )
     if curve == "initial":
         return run_initial(replace(plan.first_cell(options.problem), seeds=seeds), limits=limits)
     if options.problem == "studies":
@@ -128,11 +181,16 @@ def _made(plan: Paper, curve: str, seeds: tuple[int, ...], options: argparse.Nam
 
 
 def _mark(marker: Path, seeds: str, made: Mapping[str, Mapping[int, Made]]) -> None:
-    """The list of finished records that Snakemake tracks, and what making them has cost this process."""
+    """The list of finished records that Snakemake tracks, and what making them has cost this
+    process.
+    """
     records = [one for by_seed in made.values() for one in by_seed.values()]
     text = {
         "seeds": seeds,
-        "trace_sha256": {curve: {seed: one.trace_sha256 for seed, one in by_seed.items()} for curve, by_seed in made.items()},
+        "trace_sha256": {
+            curve: {seed: one.trace_sha256 for seed, one in by_seed.items()}
+            for curve, by_seed in made.items()
+        },
         "timeouts": sum(one.status == record.TIMEOUT for one in records),
         "cpu_seconds": sum(_used(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)),
         "work_seconds": sum(one.seconds for one in records),
@@ -150,9 +208,15 @@ def _used(who: int) -> float:
 def _sentence(error: Exception) -> str:
     """What happened and what to do."""
     if isinstance(error, MemoryError):
-        return f"out of memory at {peak_mib()} MiB: give it more (snakemake --set-resources run:mem_mb=8000), or a larger machine"
+        return (
+            f"out of memory at {peak_mib()} MiB: give it more (snakemake --set-resources"
+            " run:mem_mb=8000), or a larger machine"
+        )
     if isinstance(error, OSError) and error.errno in lease.REMEDY:
-        return f"{error}: {lease.REMEDY[error.errno]}, then run again: it goes on from its last checkpoint"
+        return (
+            f"{error}: {lease.REMEDY[error.errno]}, then run again: it goes on from its last"
+            " checkpoint"
+        )
     if isinstance(error, OSError) and error.errno == errno.EROFS:
         return f"{error}: expected a folder that can be written; remount it or work in another one"
     return str(error) or type(error).__name__

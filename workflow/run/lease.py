@@ -1,10 +1,11 @@
 """Who makes a record, and why nobody could: `<seed>.running` and `<seed>.failed` beside its place.
 
-A process holds the lease of a record while it makes it, so that two never write the same one, and touches it all the time. Who
-meets the lease of a living process waits for it: after the workflow was killed its jobs go on, and are waited for. A process
-that was killed leaves its lease behind, which the next one takes over: on its own host it is known to be gone, of another host
-it is when we have watched the file for long and nobody touched it, whatever the clocks of the two say. A run that fails leaves
-its error; the next success removes that.
+A process holds the lease of a record while it makes it, so that two never write the same one, and
+touches it all the time. Who meets the lease of a living process waits for it: after the workflow
+was killed its jobs go on, and are waited for. A process that was killed leaves its lease behind,
+which the next one takes over: on its own host it is known to be gone, of another host it is when we
+have watched the file for long and nobody touched it, whatever the clocks of the two say. A run that
+fails leaves its error; the next success removes that.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from workflow.trace import record
 
 log = logging.getLogger("noregret.lease")
 RENEW = 20.0  # seconds between two touches
-PATIENCE = 120.0  # seconds without a touch after which a process of another host is gone; network file systems show it late
+# seconds without a touch after which a process of another host is gone; network file systems show
+# it late
+PATIENCE = 120.0
 WAIT = 3600.0  # seconds for which a living process is waited for
 POLL = 1.0  # seconds between two looks at its lease
 
@@ -39,7 +42,9 @@ class Refused(RuntimeError):
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, on any machine: an id alone is used again, by other processes, other machines and other containers."""
+    """A process, on any machine: an id alone is used again, by other processes, other machines and
+    other containers.
+    """
 
     host: str = ""
     namespace: str = ""  # of process ids
@@ -55,7 +60,9 @@ class Owner:
     def elapsed(self) -> float:
         """Seconds since it took its lease; 0 where it does not say when."""
         try:
-            return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds())
+            return max(
+                0.0, (datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds()
+            )
         except ValueError:
             return 0.0
 
@@ -67,7 +74,11 @@ class Owner:
         return found is not None and (self.started in (0, found) or found == 0)
 
     def __str__(self) -> str:
-        return f"process {self.pid} on {self.host} (since {self.since})" if self.pid else "a process that it does not name"
+        return (
+            f"process {self.pid} on {self.host} (since {self.since})"
+            if self.pid
+            else "a process that it does not name"
+        )
 
 
 REMEDY = {errno.ENOSPC: "make room on the disk", errno.EDQUOT: "make room within your quota"}
@@ -75,7 +86,9 @@ REMEDY = {errno.ENOSPC: "make room on the disk", errno.EDQUOT: "make room within
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run failed: its error, when (UTC), and after how many evaluations it would go on, by its checkpoint."""
+    """Why a run failed: its error, when (UTC), and after how many evaluations it would go on, by
+    its checkpoint.
+    """
 
     error: str
     type: str
@@ -109,7 +122,9 @@ def failed(made: Path) -> Path:
 
 
 def owner(lease: Path) -> tuple[Owner, float] | None:
-    """Who holds a lease and when it was touched, by the clock of its file system; None if nobody does."""
+    """Who holds a lease and when it was touched, by the clock of its file system; None if nobody
+    does.
+    """
     try:
         with lease.open() as file:
             return _owner(file)
@@ -144,7 +159,8 @@ class Watch:
 class Lease:
     """Context manager: this process makes the record at `made`, and no other. Raises Refused.
 
-    An exception within leaves `<seed>.failed` and goes on; being ended (SIGTERM, Ctrl-C) is no failure.
+    An exception within leaves `<seed>.failed` and goes on; being ended (SIGTERM, Ctrl-C) is no
+    failure.
     """
 
     def __init__(self, made: Path, *, wait: float = WAIT) -> None:
@@ -163,14 +179,24 @@ class Lease:
             self.held = True
         except OSError as error:
             read_only = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
-            if not (read_only and self.made.exists()):  # what is finished can be used where nobody can write
+            if not (
+                read_only and self.made.exists()
+            ):  # what is finished can be used where nobody can write
                 wrong = f"{self.path}: expected a file that can be written, got {error.strerror}"
-                raise Refused(f"{wrong}: {REMEDY.get(error.errno or 0, 'make its folder writable')}, then run again") from None
+                raise Refused(
+                    f"{wrong}: {REMEDY.get(error.errno or 0, 'make its folder writable')}, then run"
+                    " again"
+                ) from None
         if self.held:
             self._beating.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if not self.held:
             return
         with suppress(OSError):  # the error that ends the run is the one to be seen
@@ -190,9 +216,14 @@ class Lease:
                 self.path.unlink(missing_ok=True)
 
     def check(self) -> None:
-        """Raise Refused if another process has taken over: this one had stood still for too long."""
+        """Raise Refused if another process has taken over:
+        this one had stood still for too long.
+        """
         if self._lost is not None:
-            raise Refused(f"{self.made}: {self._lost} has taken over, since this process stood still: it makes the record")
+            raise Refused(
+                f"{self.made}: {self._lost} has taken over, since this process stood still: it"
+                " makes the record"
+            )
 
     def _beat(self) -> None:
         """Say again and again that the run goes on; take the lease again if somebody removed it."""
@@ -205,7 +236,10 @@ class Lease:
                     return
 
     def _take(self) -> None:
-        """Create the lease, or take over that of a process which is gone. Raises Refused, OSError."""
+        """Create the lease, or take over that of a process which is gone.
+
+        Raises Refused, OSError.
+        """
         watch = Watch()
         began = time.monotonic()
         told = False
@@ -219,8 +253,9 @@ class Lease:
                 continue
             if time.monotonic() - began >= self.wait:
                 raise Refused(
-                    f"{self.made}: {found[0]} is making it, waited for {self.wait:.0f} s: wait for it or cancel it, then run "
-                    f"again; if it is dead, remove {self.path.name} beside the record"
+                    f"{self.made}: {found[0]} is making it, waited for {self.wait:.0f} s: wait for"
+                    f" it or cancel it, then run again; if it is dead, remove {self.path.name}"
+                    " beside the record"
                 )
             if not told:
                 log.warning("%s: waits for %s, which is making it", self.made, found[0])
@@ -242,11 +277,18 @@ class Lease:
         return True
 
     def _take_over(self, dead: tuple[Owner, float]) -> bool:
-        """Whether the lease of a process that is gone is ours now; if not, somebody was faster. Raises OSError."""
+        """Whether the lease of a process that is gone is ours now; if not, somebody was faster.
+
+        Raises OSError.
+        """
         try:
             with self.path.open("r+") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)  # of several that found it dead, one is first: the others see a living owner
-                if not os.path.samestat(os.fstat(file.fileno()), self.path.stat()) or _owner(file) != dead:
+                # of several that found it dead, one is first: the others see a living owner
+                fcntl.flock(file, fcntl.LOCK_EX)
+                if (
+                    not os.path.samestat(os.fstat(file.fileno()), self.path.stat())
+                    or _owner(file) != dead
+                ):
                     return False
                 file.seek(0)
                 file.truncate()
@@ -257,7 +299,11 @@ class Lease:
             return False
 
     def _is_this(self, other: Owner) -> bool:
-        return (other.place, other.pid, other.started) == (self.owner.place, self.owner.pid, self.owner.started)
+        return (other.place, other.pid, other.started) == (
+            self.owner.place,
+            self.owner.pid,
+            self.owner.started,
+        )
 
     def _is_mine(self) -> bool:
         found = owner(self.path)
@@ -273,7 +319,9 @@ class Lease:
 
 
 def _owner(file: TextIO) -> tuple[Owner, float]:
-    """Who an open lease names and when it was touched; nobody by name where it is not written to the end."""
+    """Who an open lease names and when it was touched; nobody by name where it is not written to
+    the end.
+    """
     touched = os.fstat(file.fileno()).st_mtime
     try:
         return Owner(**json.loads(file.read())), touched
@@ -282,7 +330,9 @@ def _owner(file: TextIO) -> tuple[Owner, float]:
 
 
 def _started(pid: int) -> int | None:
-    """When a process started, in clock ticks; 0 where the machine does not tell, None if there is no such process."""
+    """When a process started, in clock ticks; 0 where the machine does not tell, None if there is
+    no such process.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -290,10 +340,12 @@ def _started(pid: int) -> int | None:
     except PermissionError:
         pass  # another user's
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # the name before it may contain anything
+        # the name before it may contain anything
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0
-    return None if fields[0] in "ZX" else int(fields[19])  # one that has ended, but was not waited for, makes nothing
+    # one that has ended, but was not waited for, makes nothing
+    return None if fields[0] in "ZX" else int(fields[19])
 
 
 def _now() -> str:

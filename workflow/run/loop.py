@@ -1,10 +1,12 @@
 """The loop between a problem and an optimizer: ask, evaluate, tell, until the budget is spent.
 
-It owns what an optimizer must not see: the objective, the budget, the clock. A `Progress` is everything that the
-rest of the run depends on; pickled after any step, it continues bit-identically.
+It owns what an optimizer must not see: the objective, the budget, the clock. A `Progress` is
+everything that the rest of the run depends on; pickled after any step, it continues
+bit-identically.
 
-`timing.ask` and `timing.tell` are CPU seconds of this one-threaded process, so that other load on the machine does
-not count; `timing.evaluate` is wall time, since a simulator may be a process of its own.
+`timing.ask` and `timing.tell` are CPU seconds of this one-threaded process, so that other load on
+the machine does not count; `timing.evaluate` is wall time, since a simulator may be a process of
+its own.
 """
 
 from __future__ import annotations
@@ -24,10 +26,11 @@ Noise = Callable[[int], np.random.Generator]
 
 @dataclass
 class Progress:
-    """A run under way: the optimizer and the rows that it has made so far, one block of columns a batch.
+    """A run under way: the optimizer and the rows that it has made so far, one block of columns a
+    batch.
 
-    `given` evaluations were told before the first row: they are outside budget and rows, and telling them took
-    `given_seconds` of CPU time.
+    `given` evaluations were told before the first row: they are outside budget and rows, and
+    telling them took `given_seconds` of CPU time.
     """
 
     optimizer: Optimizer
@@ -39,11 +42,16 @@ class Progress:
     def columns(self) -> dict[str, NDArray]:
         """All rows so far; a diagnostic that a batch did not report is NaN there."""
         names = dict.fromkeys(name for block in self.blocks for name in block)
-        return {name: np.concatenate([_column(block, name) for block in self.blocks]) for name in names}
+        return {
+            name: np.concatenate([_column(block, name) for block in self.blocks]) for name in names
+        }
 
 
-def started(optimizer: Optimizer, query: NDArray, evaluation: Evaluation, *, counted: bool) -> Progress:
-    """The progress of a run that was told its initial design, in one `tell`, before the first `ask`.
+def started(
+    optimizer: Optimizer, query: NDArray, evaluation: Evaluation, *, counted: bool
+) -> Progress:
+    """The progress of a run that was told its initial design, in one `tell`, before the first
+    `ask`.
 
     Its evaluations are the first rows where they are counted; else they existed before.
     """
@@ -54,11 +62,15 @@ def started(optimizer: Optimizer, query: NDArray, evaluation: Evaluation, *, cou
 
 def start(progress: Progress, query: NDArray, evaluation: Evaluation) -> None:
     """Tell an initial design whose evaluations are the first rows."""
-    append(progress, query, evaluation, {}, seconds=tell(progress.optimizer, query, evaluation.seen))
+    append(
+        progress, query, evaluation, {}, seconds=tell(progress.optimizer, query, evaluation.seen)
+    )
 
 
 def start_from_data(progress: Progress, query: NDArray, evaluation: Evaluation) -> None:
-    """Tell an initial design that existed before: it counts neither in the budget nor in the rows."""
+    """Tell an initial design that existed before:
+    it counts neither in the budget nor in the rows.
+    """
     progress.given = len(query)
     progress.given_seconds = tell(progress.optimizer, query, evaluation.seen)["tell"]
 
@@ -76,7 +88,13 @@ def step(problem: Problem, progress: Progress, *, budget: int, room: int, noise:
     evaluation = evaluate(problem, query, noise, first=progress.given + progress.rows)
     evaluated = time.perf_counter() - began
     told = tell(optimizer, query, evaluation.seen)
-    append(progress, query, evaluation, diagnostics, seconds={**told, "ask": asked, "evaluate": evaluated})
+    append(
+        progress,
+        query,
+        evaluation,
+        diagnostics,
+        seconds={**told, "ask": asked, "evaluate": evaluated},
+    )
 
 
 def evaluate(problem: Problem, query: NDArray, noise: Noise, *, first: int) -> Evaluation:
@@ -93,15 +111,19 @@ def evaluate(problem: Problem, query: NDArray, noise: Noise, *, first: int) -> E
             if not finite.all():
                 bad = int(np.argmin(finite))
                 raise ArithmeticError(
-                    f"evaluation {first + bad}: expected {what} at query {query[bad]}, got {values[bad]}: "
-                    "look at the problem's simulator or data at this query"
+                    f"evaluation {first + bad}: expected {what} at query {query[bad]}, got"
+                    f" {values[bad]}: look at the problem's simulator or data at this query"
                 )
     return whole
 
 
 def query_none(problem: Problem) -> NDArray:
     """An empty query of the problem's domain: nothing is pending in a loop of complete batches."""
-    return np.empty((0, problem.domain.d)) if isinstance(problem.domain, Box) else np.empty(0, dtype=np.int64)
+    return (
+        np.empty((0, problem.domain.d))
+        if isinstance(problem.domain, Box)
+        else np.empty(0, dtype=np.int64)
+    )
 
 
 def check_query(problem: Problem, query: NDArray, room: int, who: str) -> None:
@@ -110,11 +132,20 @@ def check_query(problem: Problem, query: NDArray, room: int, who: str) -> None:
         raise ValueError(f"{who}.ask: expected 1 to {room} queries, got {len(query)}")
     domain = problem.domain
     if isinstance(domain, Arms):
-        fits = query.ndim == 1 and np.issubdtype(query.dtype, np.integer) and query.min() >= 0 and query.max() < len(domain)
+        fits = (
+            query.ndim == 1
+            and np.issubdtype(query.dtype, np.integer)
+            and query.min() >= 0
+            and query.max() < len(domain)
+        )
     else:
-        fits = query.ndim == 2 and query.shape[1] == domain.d and query.min() >= 0 and query.max() <= 1
+        fits = (
+            query.ndim == 2 and query.shape[1] == domain.d and query.min() >= 0 and query.max() <= 1
+        )
     if not fits:
-        raise ValueError(f"{who}.ask: expected queries inside {type(domain).__name__}, got {query!r:.200}")
+        raise ValueError(
+            f"{who}.ask: expected queries inside {type(domain).__name__}, got {query!r:.200}"
+        )
 
 
 def report(optimizer: Optimizer) -> dict[str, float]:
@@ -130,9 +161,17 @@ def tell(optimizer: Optimizer, query: NDArray, seen: Observation) -> dict[str, f
 
 
 def append(
-    progress: Progress, query: NDArray, evaluation: Evaluation, diagnostics: dict[str, float], *, seconds: dict[str, float]
+    progress: Progress,
+    query: NDArray,
+    evaluation: Evaluation,
+    diagnostics: dict[str, float],
+    *,
+    seconds: dict[str, float],
 ) -> None:
-    """One block of columns; the seconds of a batch stand in its first row. Batch 0 is an initial design."""
+    """One block of columns; the seconds of a batch stand in its first row.
+
+    Batch 0 is an initial design.
+    """
     q = len(query)
     block: dict[str, NDArray] = {
         "evaluation": np.arange(progress.rows, progress.rows + q),

@@ -1,8 +1,9 @@
 """Make records: of all seeds of a cell, of initial designs, of studies.
 
-Every seed is its own record, written atomically; one that is complete and current is kept, a stale one is set aside, anything
-else in its place is refused. While a process makes a record others wait (`lease`), a long run saves itself (`checkpoint`), and
-an evaluation that takes too long ends its run, which is then its result (`watchdog`).
+Every seed is its own record, written atomically; one that is complete and current is kept, a stale
+one is set aside, anything else in its place is refused. While a process makes a record others wait
+(`lease`), a long run saves itself (`checkpoint`), and an evaluation that takes too long ends its
+run, which is then its result (`watchdog`).
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ NOTHING: record.Columns = {"evaluation": np.arange(0)}
 
 @dataclass(frozen=True)
 class Limits:
-    """When a run stops (after a whole step), how often it saves itself, how long it waits for another process, in seconds."""
+    """When a run stops (after a whole step), how often it saves itself, how long it waits for
+    another process, in seconds.
+    """
 
     seconds: float = float("inf")
     checkpoint_every: float = 60.0
@@ -45,9 +48,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Made:
-    """A record: the hash of its trace, its status, and the seconds that this process spent on what it is about.
+    """A record: the hash of its trace, its status, and the seconds that this process spent on what
+    it is about.
 
-    That is asking, telling, evaluating, constructors, designs and studies; 0 for a record that was there.
+    That is asking, telling, evaluating, constructors, designs and studies; 0 for a record that was
+    there.
     """
 
     trace_sha256: str
@@ -55,7 +60,9 @@ class Made:
     seconds: float = 0.0
 
 
-def run_cell(cell: Cell, *, output: Path | None = None, limits: Limits = Limits()) -> dict[int, Made]:
+def run_cell(
+    cell: Cell, *, output: Path | None = None, limits: Limits = Limits()
+) -> dict[int, Made]:
     """Make the records of all seeds of a cell."""
     return {seed: run_seed(cell, seed, output or cell.record(seed), limits) for seed in cell.seeds}
 
@@ -71,13 +78,17 @@ def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> Made:
             try:
                 run.begin()
             except NoDesign as error:
-                return Made(record.write(path, {**run.described(), **error.header}, NOTHING), record.TIMEOUT)
+                return Made(
+                    record.write(path, {**run.described(), **error.header}, NOTHING), record.TIMEOUT
+                )
             run.go_on(held, limits)
             return run.end()
 
 
 class _Run:
-    """One seed of a cell under way: begun, gone on with until its budget or its time is spent, and ended by its record."""
+    """One seed of a cell under way: begun, gone on with until its budget or its time is spent, and
+    ended by its record.
+    """
 
     def __init__(self, cell: Cell, seed: int, path: Path) -> None:
         self.cell, self.seed, self.path = cell, seed, path
@@ -88,7 +99,10 @@ class _Run:
         self.before = 0.0  # seconds that other processes have spent on it
 
     def begin(self) -> None:
-        """Build the optimizer and tell it the initial design, or go on from a checkpoint. Raises NoDesign."""
+        """Build the optimizer and tell it the initial design, or go on from a checkpoint.
+
+        Raises NoDesign.
+        """
         kind = algorithms.load(self.cell.algorithm_entry["is"])
         self.parameters = parameters_of(self.cell, self.problem)
         began = time.process_time()
@@ -98,7 +112,9 @@ class _Run:
         if (resumed := checkpoint.resume(self.path, self.digest)) is not None:
             self.progress, self.before = resumed, _seconds(resumed.columns())
         else:
-            self.progress = _started(self.cell, optimizer, *initial_design(self.cell, self.seed, self.problem))
+            self.progress = _started(
+                self.cell, optimizer, *initial_design(self.cell, self.seed, self.problem)
+            )
 
     def go_on(self, held: Lease, limits: Limits) -> None:
         """Step by step, saving itself now and then."""
@@ -120,20 +136,34 @@ class _Run:
         setup = self.setup + progress.given_seconds
         header = {**self.described(), "status": status, **self._recommended()}
         header |= {"algorithm_parameters": {**self.cell.algorithm_entry, **self.parameters}}
-        header |= {"setup_seconds": setup, "given_seconds": progress.given_seconds, "cpu_seconds": setup + _seconds(columns)}
+        header |= {
+            "setup_seconds": setup,
+            "given_seconds": progress.given_seconds,
+            "cpu_seconds": setup + _seconds(columns),
+        }
         found = record.write(self.path, {**header, "peak_mib": peak_mib()}, columns)
         if status == "complete":
             checkpoint.place(self.path).unlink(missing_ok=True)
         else:
             checkpoint.save(self.path, self.digest, progress)
-        log.info("%s seed %d: %d evaluations, %s", self.cell.name, self.seed, len(columns["evaluation"]), status)
+        log.info(
+            "%s seed %d: %d evaluations, %s",
+            self.cell.name,
+            self.seed,
+            len(columns["evaluation"]),
+            status,
+        )
         return Made(found, status, setup + _seconds(progress.columns()) - self.before)
 
     def columns(self) -> record.Columns:
-        """The rows so far, within the budget: an initial design may be longer than a very small one."""
+        """The rows so far, within the budget: an initial design may be longer than a very small
+        one.
+        """
         if self.progress is None:
             return NOTHING
-        return {name: values[: self.cell.budget] for name, values in self.progress.columns().items()}
+        return {
+            name: values[: self.cell.budget] for name, values in self.progress.columns().items()
+        }
 
     def described(self) -> dict[str, Any]:
         """What is known of a run before it begins."""
@@ -160,8 +190,16 @@ class _Run:
     def _recommended(self) -> dict[str, Any]:
         """What the optimizer recommends at the end, and how good that truly is."""
         final = self._begun.optimizer.recommend()
-        shown = self.problem.evaluate(final, seeds.recommendation(self.seed, self.cell.problem)).true
-        return {"recommendation": {"query": final[0].tolist(), "true": float(shown.y[0]), "true_g": shown.g[0].tolist()}}
+        shown = self.problem.evaluate(
+            final, seeds.recommendation(self.seed, self.cell.problem)
+        ).true
+        return {
+            "recommendation": {
+                "query": final[0].tolist(),
+                "true": float(shown.y[0]),
+                "true_g": shown.g[0].tolist(),
+            }
+        }
 
     @property
     def _begun(self) -> loop.Progress:
@@ -170,7 +208,9 @@ class _Run:
         return self.progress
 
 
-def _started(cell: Cell, optimizer: Optimizer, query: np.ndarray, evaluation: Evaluation) -> loop.Progress:
+def _started(
+    cell: Cell, optimizer: Optimizer, query: np.ndarray, evaluation: Evaluation
+) -> loop.Progress:
     """The progress of a run that was told its initial design."""
     counted = cell.problem_entry["init"].get("counted", True)
     if cell.is_async:
@@ -206,7 +246,9 @@ def _run_initial(cell: Cell, seed: int, limits: Limits) -> Made:
         with _watched(cell, path, held, lambda: header, lambda: NOTHING) as dog:
             began = time.process_time()
             columns = _design(*initial_design(cell, seed, dog.guarded(problem)))
-            return Made(record.write(path, header, columns), "complete", time.process_time() - began)
+            return Made(
+                record.write(path, header, columns), "complete", time.process_time() - began
+            )
 
 
 def run_study(study: Study, *, limits: Limits = Limits()) -> dict[int, Made]:
@@ -223,33 +265,59 @@ def _run_study(study: Study, seed: int, limits: Limits) -> Made:
         digest = with_data(study.digest, problem.data_sha256)
         if (kept := _existing(path, digest)) is not None:
             return kept
-        header = {"paper": study.paper, "scale": study.scale, "study": study.id, "problem": study.problem, "seed": seed,
-                  "parameters": dict(study.parameters), "digest": digest, "status": "complete", "data": problem.data,
-                  "data_sha256": problem.data_sha256, "provenance": record.provenance()}  # fmt: skip
+        header = {
+            "paper": study.paper,
+            "scale": study.scale,
+            "study": study.id,
+            "problem": study.problem,
+            "seed": seed,
+            "parameters": dict(study.parameters),
+            "digest": digest,
+            "status": "complete",
+            "data": problem.data,
+            "data_sha256": problem.data_sha256,
+            "provenance": record.provenance(),
+        }
         with _watched(study, path, held, lambda: header, lambda: NOTHING) as dog:
             began = time.process_time()
             columns = run(seed, dog.guarded(problem), **study.parameters)
             spent = time.process_time() - began
             held.check()
-            found = record.write(path, {**header, "cpu_seconds": spent, "peak_mib": peak_mib()}, columns)
+            found = record.write(
+                path, {**header, "cpu_seconds": spent, "peak_mib": peak_mib()}, columns
+            )
         log.info("%s seed %d: complete", study.name, seed)
         return Made(found, "complete", spent)
 
 
 def _watched(
-    part: Cell | Study, path: Path, held: Lease, header: Callable[[], Mapping[str, Any]], rows: Callable[[], record.Columns]
+    part: Cell | Study,
+    path: Path,
+    held: Lease,
+    header: Callable[[], Mapping[str, Any]],
+    rows: Callable[[], record.Columns],
 ) -> Watchdog:
-    """A watchdog that writes down, as the result of this run, that an evaluation took too long: its rows before that."""
+    """A watchdog that writes down, as the result of this run, that an evaluation took too long: its
+    rows before that.
+    """
     seconds = float(part.problem_entry.get("timeout", watchdog.SECONDS))
 
     def expired(query: NDArray) -> None:
         columns = rows()
-        timeout = {"seconds": seconds, "query": query[0].tolist(), "after": len(columns["evaluation"])}
+        timeout = {
+            "seconds": seconds,
+            "query": query[0].tolist(),
+            "after": len(columns["evaluation"]),
+        }
         record.write(path, {**header(), "status": record.TIMEOUT, "timeout": timeout}, columns)
         log.warning(
-            "%s: an evaluation took more than %g s, which is recorded as the result of this run: to try again, remove that file "
-            "(`timeout:` on the problem's line in papers/%s.yaml is the limit)", path, seconds, part.paper,
-        )  # fmt: skip
+            "%s: an evaluation took more than %g s, which is recorded as the result of this run: to"
+            " try again, remove that file (`timeout:` on the problem's line in papers/%s.yaml is"
+            " the limit)",
+            path,
+            seconds,
+            part.paper,
+        )
         held.release()
 
     return Watchdog(seconds, expired)
@@ -257,12 +325,20 @@ def _watched(
 
 def _design(query: NDArray, evaluation: Evaluation) -> record.Columns:
     """An initial design as columns."""
-    columns = {"evaluation": np.arange(len(query)), "query": query, "y": evaluation.seen.y, "true": evaluation.true.y,
-               "seconds": evaluation.seconds}  # fmt: skip
+    columns = {
+        "evaluation": np.arange(len(query)),
+        "query": query,
+        "y": evaluation.seen.y,
+        "true": evaluation.true.y,
+        "seconds": evaluation.seconds,
+    }
     if evaluation.seen.g.shape[1]:
         columns |= {"g": evaluation.seen.g, "true_g": evaluation.true.g}
     if evaluation.seen.factor_values.shape[1]:
-        columns |= {"factor_values": evaluation.seen.factor_values, "true_factor_values": evaluation.true.factor_values}
+        columns |= {
+            "factor_values": evaluation.seen.factor_values,
+            "true_factor_values": evaluation.true.factor_values,
+        }
     return columns
 
 
@@ -277,7 +353,9 @@ def peak_mib() -> int:
 
 
 def _existing(path: Path, digest: str) -> Made | None:
-    """A record that may be kept; a cut one is continued, a stale one set aside, anything else refused."""
+    """A record that may be kept; a cut one is continued, a stale one set aside, anything else
+    refused.
+    """
     record.sweep(path)
     if not path.exists():
         return None
@@ -286,6 +364,8 @@ def _existing(path: Path, digest: str) -> Made | None:
     if found.header.get("digest") == digest:
         return Made(trace, status) if status in record.FINAL else None
     aside = path.with_name(f"{path.name}.{trace[:8]}")  # equal names hold equal traces
-    log.warning("%s was made by other code, parameters or data: kept as %s, made anew", path, aside.name)
+    log.warning(
+        "%s was made by other code, parameters or data: kept as %s, made anew", path, aside.name
+    )
     path.replace(aside)
     return None

@@ -1,5 +1,5 @@
-"""CPU seconds beside the work, as they are written down: of the Snakemakes that a cluster starts for one job, and of a workflow's
-own process, which leaves a line below logs/ when it ends.
+"""CPU seconds beside the work, as they are written down: of the Snakemakes that a cluster starts
+for one job, and of a workflow's own process, which leaves a line below logs/ when it ends.
 """
 
 from __future__ import annotations
@@ -24,14 +24,18 @@ def note(scale: str, succeeded: bool) -> None:
     ended = datetime.now(UTC).isoformat(timespec="seconds")
     line = {"ended": ended, "succeeded": succeeded, "cpu_seconds": used.user + used.system}
     path = workflow_log(scale)
-    with suppress(OSError):  # a full disk or a folder that is read only: the workflow has its own message for that
+    with suppress(
+        OSError
+    ):  # a full disk or a folder that is read only: the workflow has its own message for that
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a") as file:
             file.write(json.dumps(line) + "\n")
 
 
 def of_this_job() -> float:
-    """CPU seconds of the Snakemakes that a cluster has started here for the job of this process alone; 0 without one."""
+    """CPU seconds of the Snakemakes that a cluster has started here for the job of this process
+    alone; 0 without one.
+    """
     commands = {int(place.name): _command(place) for place in Path("/proc").glob("[0-9]*")}
     mine = next((job for pid in _ancestors() if (job := _job(commands.get(pid, [])))), "")
     return sum(_seconds(pid) for pid, command in commands.items() if mine and _job(command) == mine)
@@ -59,9 +63,12 @@ def _command(place: Path) -> list[str]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of a process from its state on; none where the machine does not tell, or it has ended."""
+    """The fields of a process from its state on; none where the machine does not tell, or it has
+    ended.
+    """
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # the name before it may contain anything
+        # the name before it may contain anything
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return []
 

@@ -1,8 +1,9 @@
 """A time limit for single evaluations: a simulator that hangs ends its run, not the workflow.
 
-An evaluation cannot be interrupted from within, since it may be inside compiled code. A thread therefore watches it and, when it
-has taken too long, lets the caller write down what there is and starts the same command again in this process: what was
-written is a result, so that the new start goes on behind it.
+An evaluation cannot be interrupted from within, since it may be inside compiled code. A thread
+therefore watches it and, when it has taken too long, lets the caller write down what there is and
+starts the same command again in this process: what was written is a result, so that the new start
+goes on behind it.
 """
 
 from __future__ import annotations
@@ -31,12 +32,20 @@ POLL = 0.5  # seconds, less where that is no small part of the limit
 
 
 class Watchdog:
-    """Context manager: while it is open no evaluation of a guarded problem takes longer than `seconds`.
+    """Context manager: while it is open no evaluation of a guarded problem takes longer than
+    `seconds`.
 
-    `expired(query)` is called from a thread of its own, while the evaluation still hangs; the process then starts anew.
+    `expired(query)` is called from a thread of its own, while the evaluation still hangs; the
+    process then starts anew.
     """
 
-    def __init__(self, seconds: float, expired: Callable[[NDArray], None], *, anew: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        expired: Callable[[NDArray], None],
+        *,
+        anew: Callable[[], None] | None = None,
+    ) -> None:
         self.seconds, self.expired = seconds, expired
         self._anew = anew or restart
         self._lock = threading.Lock()
@@ -49,7 +58,12 @@ class Watchdog:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._ended.set()
         self._thread.join()
 
@@ -67,7 +81,9 @@ class Watchdog:
         return replace(problem, evaluate=evaluate)
 
     def _watch(self) -> None:
-        """Count the time of an evaluation; a process that was suspended, or its machine, did not spend it."""
+        """Count the time of an evaluation; a process that was suspended, or its machine, did not
+        spend it.
+        """
         poll = min(POLL, self.seconds / 8)
         last = time.monotonic()
         while not self._ended.wait(poll):
@@ -94,7 +110,9 @@ class Watchdog:
 
 
 def restart() -> None:
-    """End the programs that this process has started and run its own command again, with the same process id."""
+    """End the programs that this process has started and run its own command again, with the same
+    process id.
+    """
     for child in _children():
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)

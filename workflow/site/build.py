@@ -18,13 +18,29 @@ from workflow.judge.sensitivity import Matrix
 from workflow.plan.costs import duration
 from workflow.plan.resolve import ROOT
 from workflow.site import findings, text
-from workflow.site.methods import Algorithm, algorithms, in_a_line, styles
 from workflow.site.folder import Report, reports
+from workflow.site.methods import Algorithm, algorithms, in_a_line, styles
 from workflow.trace import record
 
 STATIC = Path(__file__).parent / "static"
-LIBRARIES = ("numpy", "scipy", "torch", "gpytorch", "snakemake", "mujoco", "gymnasium", "pandas", "scikit-learn")
-SYMBOL = {"reproduced": "✓", "direction only": "≈", "not reproduced": "✗", "undecided": "?", "not run": "·"}
+LIBRARIES = (
+    "numpy",
+    "scipy",
+    "torch",
+    "gpytorch",
+    "snakemake",
+    "mujoco",
+    "gymnasium",
+    "pandas",
+    "scikit-learn",
+)
+SYMBOL = {
+    "reproduced": "✓",
+    "direction only": "≈",
+    "not reproduced": "✗",
+    "undecided": "?",
+    "not run": "·",
+}
 
 
 @dataclass(frozen=True)
@@ -41,11 +57,16 @@ class Site:
         words = _environment().get_template(template).render(site=self, up=up, path=path, **shown)
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text("\n".join(line.rstrip() for line in words.splitlines() if line.strip()) + "\n")
+        target.write_text(
+            "\n".join(line.rstrip() for line in words.splitlines() if line.strip()) + "\n"
+        )
 
 
-def build(source: Path, target: Path, root: Path = ROOT, *, papers: Sequence[str] = ()) -> list[Path]:
-    """Make the site of the reports below `source`, of some papers or of all; returns its pages. Raises PlanError.
+def build(
+    source: Path, target: Path, root: Path = ROOT, *, papers: Sequence[str] = ()
+) -> list[Path]:
+    """Make the site of the reports below `source`, of some papers or of all; returns its pages.
+    Raises PlanError.
 
     What an earlier call left in `target` is replaced; a folder that is no site is refused.
     """
@@ -57,9 +78,18 @@ def build(source: Path, target: Path, root: Path = ROOT, *, papers: Sequence[str
     known = {report.name: report for report in found}
     told = [finding for finding in findings.load(root) if finding.paper in known]
     site.page(
-        "index.html", "overview.html", environment=_versions(), findings=told, commit=record.provenance()["commit"], source=source
+        "index.html",
+        "overview.html",
+        environment=_versions(),
+        findings=told,
+        commit=record.provenance()["commit"],
+        source=source,
     )
-    site.page("findings.html", "findings.html", findings=[(finding, known[finding.paper]) for finding in told])
+    site.page(
+        "findings.html",
+        "findings.html",
+        findings=[(finding, known[finding.paper]) for finding in told],
+    )
     site.page("methods.html", "methods.html")
     for report in found:
         _paper(site, report)
@@ -70,7 +100,9 @@ def build(source: Path, target: Path, root: Path = ROOT, *, papers: Sequence[str
 
 
 def _paper(site: Site, report: Report) -> None:
-    """The page of a paper, its run-sets and pictures; curves become scripts, which a page read from a file may load."""
+    """The page of a paper, its run-sets and pictures; curves become scripts, which a page read from
+    a file may load.
+    """
     folder = site.root / report.name
     folder.mkdir()
     for path in sorted(report.folder.iterdir()):
@@ -83,11 +115,25 @@ def _paper(site: Site, report: Report) -> None:
             (folder / f"{figure.id}.js").write_text(script)
     matrix = _matrix(report)
     words = sensitivity.summary(matrix) if matrix else ""
-    site.page(f"{report.name}/index.html", "paper.html", report=report, matrix=matrix, summary=words)
+    site.page(
+        f"{report.name}/index.html", "paper.html", report=report, matrix=matrix, summary=words
+    )
     for problem in report.problems:
-        site.page(f"{report.name}/runs-{problem}.html", "runs.html", report=report, problem=problem, runs=report.on(problem))
+        site.page(
+            f"{report.name}/runs-{problem}.html",
+            "runs.html",
+            report=report,
+            problem=problem,
+            runs=report.on(problem),
+        )
     if report.runs.get("studies"):
-        site.page(f"{report.name}/studies.html", "runs.html", report=report, problem="", runs=report.runs["studies"])
+        site.page(
+            f"{report.name}/studies.html",
+            "runs.html",
+            report=report,
+            problem="",
+            runs=report.runs["studies"],
+        )
 
 
 def _matrix(report: Report) -> Matrix | None:
@@ -97,8 +143,14 @@ def _matrix(report: Report) -> Matrix | None:
 
 def _clear(target: Path) -> None:
     """Make room, if what is there is a site of ours."""
-    if target.exists() and any(target.iterdir()) and not (target / "static" / "source.css").exists():
-        raise FileExistsError(f"{target} holds something that is no site of this project: name another folder with -o")
+    if (
+        target.exists()
+        and any(target.iterdir())
+        and not (target / "static" / "source.css").exists()
+    ):
+        raise FileExistsError(
+            f"{target} holds something that is no site of this project: name another folder with -o"
+        )
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
 
@@ -106,9 +158,19 @@ def _clear(target: Path) -> None:
 @cache
 def _environment() -> Environment:
     found = Environment(
-        loader=PackageLoader("workflow.site"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("workflow.site"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    found.filters |= {"inline": text.inline, "slug": slug, "duration": duration, "short": short, "in_a_line": in_a_line}
+    found.filters |= {
+        "inline": text.inline,
+        "slug": slug,
+        "duration": duration,
+        "short": short,
+        "in_a_line": in_a_line,
+    }
     found.globals |= {"symbol": SYMBOL}
     return found
 

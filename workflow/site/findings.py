@@ -1,6 +1,8 @@
-"""What the replication found that the papers do not say: papers/findings.yaml, read and checked against the papers' YAML.
+"""What the replication found that the papers do not say: papers/findings.yaml, read and checked
+against the papers' YAML.
 
-An entry holds words alone. Its numbers are the verdicts and effect sizes of the claims that it names.
+An entry holds words alone. Its numbers are the verdicts and effect sizes of the claims that it
+names.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ KEYS = (*REQUIRED, *LISTS, "reading")
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding: what shows it (a figure, table or picture), and the claims and errata of the same paper that bear it out."""
+    """One finding: what shows it (a figure, table or picture), and the claims and errata of the
+    same paper that bear it out.
+    """
 
     id: str
     paper: str
@@ -38,7 +42,10 @@ class Finding:
 
 
 def load(root: Path = resolve.ROOT) -> tuple[Finding, ...]:
-    """All findings in the order of the file. Raises PlanError naming the entry, what was expected and what is known."""
+    """All findings in the order of the file.
+
+    Raises PlanError naming the entry, what was expected and what is known.
+    """
     path = root / "papers" / "findings.yaml"
     try:
         entries = yaml.safe_load(path.read_text())
@@ -47,8 +54,13 @@ def load(root: Path = resolve.ROOT) -> tuple[Finding, ...]:
     except yaml.YAMLError as error:
         raise PlanError(f"papers/findings.yaml is no valid YAML: {error}") from None
     if not isinstance(entries, list):
-        raise PlanError(f"papers/findings.yaml: expected a list of findings, got {type(entries).__name__}")
-    findings = tuple(_finding(entry, f"papers/findings.yaml, entry {number}") for number, entry in enumerate(entries, 1))
+        raise PlanError(
+            f"papers/findings.yaml: expected a list of findings, got {type(entries).__name__}"
+        )
+    findings = tuple(
+        _finding(entry, f"papers/findings.yaml, entry {number}")
+        for number, entry in enumerate(entries, 1)
+    )
     names = [finding.id for finding in findings]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise PlanError(f"papers/findings.yaml: id given twice: {', '.join(twice)}")
@@ -68,10 +80,15 @@ def _finding(entry: object, where: str) -> Finding:
         raise PlanError(f"{where}: missing {', '.join(missing)}")
     if unknown := sorted(str(key) for key in set(entry) - set(KEYS)):
         raise PlanError(f"{where}: unknown {', '.join(unknown)}; known: {', '.join(KEYS)}")
-    words = {key: _text(value, f"{where}: {key}") for key, value in entry.items() if key not in LISTS}
+    words = {
+        key: _text(value, f"{where}: {key}") for key, value in entry.items() if key not in LISTS
+    }
     lists = {key: _texts(value, f"{where}: {key}") for key, value in entry.items() if key in LISTS}
     if not lists.get("claims") and not lists.get("errata"):
-        raise PlanError(f"{where}: expected at least one of claims and errata, got neither: name what bears the finding out")
+        raise PlanError(
+            f"{where}: expected at least one of claims and errata, got neither: name what bears the"
+            " finding out"
+        )
     return Finding(
         id=words["id"],
         paper=words["paper"],
@@ -103,12 +120,19 @@ def _check(finding: Finding, paper: Mapping[str, Any]) -> None:
     shown = [line for part in ("figures", "tables", "pictures") for line in paper.get(part, [])]
     figures = [line["id"] for line in shown if SCALE in line.get("scales", [SCALE])]
     _known("figure, table or picture", [finding.figure], figures, where)
-    for kind, part, named in (("claim", "claims", finding.claims), ("erratum", "errata", finding.errata)):
+    for kind, part, named in (
+        ("claim", "claims", finding.claims),
+        ("erratum", "errata", finding.errata),
+    ):
         _known(kind, named, [line["id"] for line in paper.get(part, [])], where)
-    _known("reading", [finding.reading] if finding.reading else [], paper.get("readings", {}), where)
+    _known(
+        "reading", [finding.reading] if finding.reading else [], paper.get("readings", {}), where
+    )
 
 
 def _known(kind: str, named: Iterable[str], known: Iterable[str], where: str) -> None:
     names = list(known)
     if unknown := [name for name in named if name not in names]:
-        raise PlanError(f"{where}: unknown {kind} {', '.join(unknown)}; known: {', '.join(names) or 'none'}")
+        raise PlanError(
+            f"{where}: unknown {kind} {', '.join(unknown)}; known: {', '.join(names) or 'none'}"
+        )

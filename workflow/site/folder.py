@@ -25,7 +25,9 @@ SECTIONS = ("figures", "ranks", "pictures", "tables")
 
 @dataclass(frozen=True)
 class Effect:
-    """One comparison of a claim in words: what was compared, the effect with its interval, p-values, seeds."""
+    """One comparison of a claim in words: what was compared, the effect with its interval,
+    p-values, seeds.
+    """
 
     what: str
     effect: str
@@ -59,7 +61,14 @@ class Claim:
         """All comparisons, the weakest first: those on the wrong side, then by falling p."""
         found = sorted(self.entry["comparisons"], key=lambda each: (each["holds"], -_p(each)))
         return [
-            Effect(each["what"], _effect(each), each["holds"], _number(each["p_holm"]), _number(each["p_flip"]), each["n"])
+            Effect(
+                each["what"],
+                _effect(each),
+                each["holds"],
+                _number(each["p_holm"]),
+                _number(each["p_flip"]),
+                each["n"],
+            )
             for each in found
         ]
 
@@ -82,7 +91,9 @@ class Shown:
 
     @property
     def is_wide(self) -> bool:
-        """Whether there is no room for words beside it: a table, or an image wider than 1.6 times its height."""
+        """Whether there is no room for words beside it: a table, or an image wider than 1.6 times
+        its height.
+        """
         return not self.image or self.size[0] > WIDE * self.size[1]
 
     @property
@@ -128,7 +139,9 @@ class Report:
 
     @cached_property
     def shown(self) -> list[Shown]:
-        """Everything that the folder has of the figures, pictures and tables in the YAML, in its order."""
+        """Everything that the folder has of the figures, pictures and tables in the YAML, in its
+        order.
+        """
         lines = [(section, line) for section in SECTIONS for line in self.entry.get(section, [])]
         there = [(section, line) for section, line in lines if self._has(line["id"])]
         beside = self._decided([line for _, line in there])
@@ -143,7 +156,12 @@ class Report:
     @property
     def undrawn(self) -> list[Entry]:
         """The figures, pictures and tables of the YAML that the folder lacks."""
-        return [line for section in SECTIONS for line in self.entry.get(section, []) if not self._has(line["id"])]
+        return [
+            line
+            for section in SECTIONS
+            for line in self.entry.get(section, [])
+            if not self._has(line["id"])
+        ]
 
     @property
     def cpu_seconds(self) -> float:
@@ -161,8 +179,14 @@ class Report:
 
     @property
     def data(self) -> list[str]:
-        """What the runs were made of: `real`, substitutes by name; `none` where a problem needs no data."""
-        said = {claim.entry["data"] for claim in self.claims} if not self.runs else {run["data"] for run in self._all_runs}
+        """What the runs were made of: `real`, substitutes by name; `none` where a problem needs no
+        data.
+        """
+        said = (
+            {claim.entry["data"] for claim in self.claims}
+            if not self.runs
+            else {run["data"] for run in self._all_runs}
+        )
         return sorted({part for status in said for part in status.split("; ") if part})
 
     @property
@@ -186,14 +210,25 @@ class Report:
     def _shown(self, section: str, line: Entry, beside: Sequence[str]) -> Shown:
         name = str(line["id"])
         claims = [claim for claim in self.claims if claim.id in beside]
-        files = {kind: f"{name}.{kind}" if (self.folder / f"{name}.{kind}").exists() else "" for kind in ("png", "gif", "json")}
+        files = {
+            kind: f"{name}.{kind}" if (self.folder / f"{name}.{kind}").exists() else ""
+            for kind in ("png", "gif", "json")
+        }
         sheet = text.sheet((self.folder / f"{name}.md").read_text()) if not files["png"] else None
         title = text.mathematics(line.get("title", name.replace("-", " ")))
         return Shown(
-            id=name, kind=section, title=title, where=line.get("where", ""), note=text.mathematics(line.get("note", "")),
-            claims=claims, image=files["png"], size=_size(self.folder / files["png"]) if files["png"] else (0, 0),
-            moving=files["gif"], interactive=files["json"], sheet=sheet,
-        )  # fmt: skip
+            id=name,
+            kind=section,
+            title=title,
+            where=line.get("where", ""),
+            note=text.mathematics(line.get("note", "")),
+            claims=claims,
+            image=files["png"],
+            size=_size(self.folder / files["png"]) if files["png"] else (0, 0),
+            moving=files["gif"],
+            interactive=files["json"],
+            sheet=sheet,
+        )
 
 
 def _size(picture: Path) -> tuple[int, int]:
@@ -204,13 +239,20 @@ def _size(picture: Path) -> tuple[int, int]:
 
 
 def reports(root: Path, papers: Sequence[str] = ()) -> list[Report]:
-    """The papers, some or all, that have verdicts below a folder. Raises PlanError where one that is asked for has none."""
-    found = [path.parent for path in sorted(root.glob("*/verdicts.json")) if not papers or path.parent.name in papers]
+    """The papers, some or all, that have verdicts below a folder.
+
+    Raises PlanError where one that is asked for has none.
+    """
+    found = [
+        path.parent
+        for path in sorted(root.glob("*/verdicts.json"))
+        if not papers or path.parent.name in papers
+    ]
     lacking = sorted(set(papers) - {folder.name for folder in found})
     if not found or lacking:
         raise PlanError(
-            f"expected {root}/<paper>/verdicts.json{' of ' if lacking else ''}{', '.join(lacking)}, found none: "
-            "run make figures first, or name another folder"
+            f"expected {root}/<paper>/verdicts.json{' of ' if lacking else ''}{', '.join(lacking)},"
+            " found none: run make figures first, or name another folder"
         )
     return [_report(folder) for folder in found]
 

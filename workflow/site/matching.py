@@ -7,12 +7,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
-KINDS = {"fig": "figure", "table": "table", "theorem": "theorem", "thm": "theorem", "lemma": "lemma", "cor": "corollary",
-         "corollary": "corollary", "def": "definition", "definition": "definition", "prop": "proposition",
-         "proposition": "proposition", "assumption": "assumption"}  # fmt: skip
+KINDS = {
+    "fig": "figure",
+    "table": "table",
+    "theorem": "theorem",
+    "thm": "theorem",
+    "lemma": "lemma",
+    "cor": "corollary",
+    "corollary": "corollary",
+    "def": "definition",
+    "definition": "definition",
+    "prop": "proposition",
+    "proposition": "proposition",
+    "assumption": "assumption",
+}
 ITEM = r"(?:[A-Z]\.)?\d+(?:\.\d+)*(?: ?\([a-z](?:[,-] ?[a-z])*\))?"
 PLACE = re.compile(
-    rf"(supplementary )?\b(figs?|tables?|theorems?|thms?|lemmas?|corollar(?:y|ies)|cors?|definitions?|defs?|propositions?|props?|"
+    r"(supplementary )?\b(figs?|tables?|theorems?|thms?|lemmas?|corollar(?:y|ies)|cors?|"
+    r"definitions?|defs?|propositions?|props?|"
     rf"assumptions?)\.? ({ITEM}(?:(?:,| and|, and| to|;) {ITEM})*)",
     re.IGNORECASE,
 )
@@ -20,7 +32,9 @@ Label = tuple[str, str, str]  # of a kind, its number, the letter of a part
 
 
 def decided_by(claims: Sequence[Line], shown: Sequence[Line]) -> dict[str, list[str]]:
-    """The ids of the claims to be shown beside each thing that is shown; a claim that nothing shows is under ""."""
+    """The ids of the claims to be shown beside each thing that is shown; a claim that nothing shows
+    is under "".
+    """
     found: dict[str, list[str]] = {line["id"]: [] for line in shown}
     for claim in claims:
         best = max(shown, key=lambda line: _score(claim, line), default=None)
@@ -30,7 +44,10 @@ def decided_by(claims: Sequence[Line], shown: Sequence[Line]) -> dict[str, list[
 
 
 def labels(where: str) -> set[Label]:
-    """The figures, tables and theorems that a place in a paper names: "Figs. 1(a) and 4" holds two."""
+    """The figures, tables and theorems that a place in a paper names: "Figs.
+
+    1(a) and 4" holds two.
+    """
     found = set()
     for supplementary, kind, items in PLACE.findall(where):
         name = next(full for short, full in KINDS.items() if kind.lower().startswith(short))
@@ -44,13 +61,22 @@ def _score(claim: Line, line: Line) -> tuple[float, ...]:
     """How well a thing shows what decides a claim; the first number is 0 where it does not."""
     check = claim["check"]
     same_study = "study" in check and check["study"] in _values(line, "study")
-    place = _agreement(labels(claim.get("where", "")), labels(line.get("where", "") or line.get("title", "")))
-    problems = _share(check.get("problems", []), _values(line, "problem") | _values(line, "problems"))
+    place = _agreement(
+        labels(claim.get("where", "")), labels(line.get("where", "") or line.get("title", ""))
+    )
+    problems = _share(
+        check.get("problems", []), _values(line, "problem") | _values(line, "problems")
+    )
     curves = _share(_curves(check), _values(line, "curves"))
     metric = check.get("metric") in _values(line, "metric")
     named = place and ("study" in check or problems or not check.get("problems"))
     fits = same_study or named or (problems and curves and metric)
-    return (float(bool(fits)), 2.0 * same_study + place, problems + curves + 0.5 * metric, -len(line.get("readings", [])))
+    return (
+        float(bool(fits)),
+        2.0 * same_study + place,
+        problems + curves + 0.5 * metric,
+        -len(line.get("readings", [])),
+    )
 
 
 def _agreement(one: set[Label], other: set[Label]) -> float:
@@ -71,7 +97,9 @@ def _values(line: Line, key: str) -> set[str]:
     found: set[str] = set()
     for part in parts:
         value = part.get(key)
-        found |= set(value) if isinstance(value, list) else {value} if isinstance(value, str) else set()
+        found |= (
+            set(value) if isinstance(value, list) else {value} if isinstance(value, str) else set()
+        )
     return found
 
 

@@ -1,4 +1,6 @@
-"""The page of an algorithm: its source, what the source cites, its parameters, where it is used, and how fast it is."""
+"""The page of an algorithm: its source, what the source cites, its parameters, where it is used,
+and how fast it is.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from workflow.plan import costs
 from workflow.plan.resolve import ROOT
 from workflow.site.folder import Report
 
-CITED = re.compile(r"#.*?(?:\b(?:eqs?\.|Alg\.|Algorithm|Thms?\.|Theorem|Lemmas?|App\.|Sec\.|Cor\.|Def\.|Prop\.)\s?|eq\. ?\()")
+CITED = re.compile(
+    r"#.*?(?:\b(?:eqs?\.|Alg\.|Algorithm|Thms?\.|Theorem|Lemmas?|App\.|Sec\.|Cor\.|Def\.|Prop\.)\s?|eq\."
+    r" ?\()"
+)
 NO_PAGE = ("__init__", "api")
 
 
@@ -67,7 +72,9 @@ class Algorithm:
 
 def algorithms(reports: Sequence[Report], root: Path = ROOT) -> list[Algorithm]:
     """A page for each file of algorithms/."""
-    files = [path for path in sorted((root / "algorithms").glob("*.py")) if path.stem not in NO_PAGE]
+    files = [
+        path for path in sorted((root / "algorithms").glob("*.py")) if path.stem not in NO_PAGE
+    ]
     return [_algorithm(path, reports) for path in files]
 
 
@@ -79,7 +86,9 @@ def styles() -> str:
 def _algorithm(path: Path, reports: Sequence[Report]) -> Algorithm:
     code = path.read_text()
     tree = ast.parse(code)
-    classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and _is_optimizer(node)]
+    classes = [
+        node.name for node in tree.body if isinstance(node, ast.ClassDef) and _is_optimizer(node)
+    ]
     form = HtmlFormatter(linenos="inline", lineanchors="line", anchorlinenos=True, wrapcode=True)
     uses = [use for report in reports for use in _uses(path.stem, report)]
     return Algorithm(
@@ -89,7 +98,11 @@ def _algorithm(path: Path, reports: Sequence[Report]) -> Algorithm:
         source=Markup(highlight(code, PythonLexer(), form)),  # escapes what it highlights
         cited=list(_cited(code)),
         uses=uses,
-        speeds=[speed for report in reports for speed in _speeds(report, {use.name for use in uses if use.paper == report.name})],
+        speeds=[
+            speed
+            for report in reports
+            for speed in _speeds(report, {use.name for use in uses if use.paper == report.name})
+        ],
     )
 
 
@@ -108,7 +121,11 @@ def _cited(code: str) -> Iterable[tuple[int, str]]:
 def _uses(module: str, report: Report) -> Iterable[Use]:
     for name, entry in report.entry["algorithms"].items():
         if entry["is"].split(".")[0] == module:
-            yield Use(report.name, name, {key: in_a_line(value) for key, value in entry.items() if key != "is"})
+            yield Use(
+                report.name,
+                name,
+                {key: in_a_line(value) for key, value in entry.items() if key != "is"},
+            )
 
 
 def in_a_line(value: Any) -> str:

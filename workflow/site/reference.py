@@ -1,8 +1,10 @@
-"""Draw and commit what has been run: `python -m workflow.reference [PAPERS] [--cores N]`, called by `make reference`.
+"""Draw and commit what has been run: `python -m workflow.reference [PAPERS] [--cores N]`, called by
+`make reference`.
 
-For each paper the largest scale that has records is drawn from whatever seeds are there, and figures/reference/<paper>/ is
-replaced by its pictures, tables, verdicts and compact records; then the generated parts of README.md are written anew.
-`--check` draws nothing: it fails where README.md does not say what figures/reference holds.
+For each paper the largest scale that has records is drawn from whatever seeds are there, and
+figures/reference/<paper>/ is replaced by its pictures, tables, verdicts and compact records; then
+the generated parts of README.md are written anew. `--check` draws nothing: it fails where README.md
+does not say what figures/reference holds.
 """
 
 from __future__ import annotations
@@ -34,28 +36,63 @@ Task = tuple[str, list[str]]  # a module of workflow/ and the arguments of its m
 
 
 def draw(name: str, folder: Path, cores: int) -> str:
-    """Draw the report of one paper into a folder, from the records that are there; returns their scale. Raises PlanError."""
+    """Draw the report of one paper into a folder, from the records that are there; returns their
+    scale. Raises PlanError.
+    """
     paper = largest(name)
     shared = ["--scale", paper.scale, "--partial", "-o", str(folder)]
-    shown = [("draw.plots", "figures"), ("draw.ranks", "ranks"), ("draw.tabulate", "tables"), ("draw.picture", "pictures")]
-    tasks = [(module, [name, line["id"], *shared]) for module, section in shown for line in paper.entry.get(section, [])]
+    shown = [
+        ("draw.plots", "figures"),
+        ("draw.ranks", "ranks"),
+        ("draw.tabulate", "tables"),
+        ("draw.picture", "pictures"),
+    ]
+    tasks = [
+        (module, [name, line["id"], *shared])
+        for module, section in shown
+        for line in paper.entry.get(section, [])
+    ]
     tasks += [("operate.inventory", [name, *shared]), ("judge.ledger", [name, *shared])]
     with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
         failed = [task for task, status in zip(tasks, pool.map(_run, tasks), strict=True) if status]
-    blocking = [task for task in failed if task[0] not in ("draw.picture", "draw.ranks")]  # one of no runs at all is left out
+    # one of no runs at all is left out
+    blocking = [task for task in failed if task[0] not in ("draw.picture", "draw.ranks")]
     if blocking:
-        said = "; ".join(f"python -m workflow.{module} {' '.join(arguments)}" for module, arguments in blocking[:3])
-        raise PlanError(f"{name}: {len(blocking)} of {len(tasks)} parts could not be made, the committed report stays: {said}")
-    sensitivity.main([name, "--scale", paper.scale, "--partial", "--verdicts", str(folder / "verdicts.json"), "-o", str(folder)])
+        said = "; ".join(
+            f"python -m workflow.{module} {' '.join(arguments)}"
+            for module, arguments in blocking[:3]
+        )
+        raise PlanError(
+            f"{name}: {len(blocking)} of {len(tasks)} parts could not be made, the committed report"
+            f" stays: {said}"
+        )
+    sensitivity.main(
+        [
+            name,
+            "--scale",
+            paper.scale,
+            "--partial",
+            "--verdicts",
+            str(folder / "verdicts.json"),
+            "-o",
+            str(folder),
+        ]
+    )
     return paper.scale
 
 
 def largest(name: str) -> Paper:
-    """The plan of a paper at the last of its scales that has records. Raises PlanError where none has."""
+    """The plan of a paper at the last of its scales that has records.
+
+    Raises PlanError where none has.
+    """
     for scale in reversed(list(read(name)["scales"])):
         if any(Path("results", scale, name).rglob("*.parquet")):
             return load(name, scale)
-    raise PlanError(f"{name}: expected records in results/<scale>/{name}/, found none: run make figures PAPERS={name} first")
+    raise PlanError(
+        f"{name}: expected records in results/<scale>/{name}/, found none: run make figures"
+        f" PAPERS={name} first"
+    )
 
 
 def replace(name: str, drawn: Path) -> Path:
@@ -82,7 +119,10 @@ def counts() -> list[str]:
         report = json.loads(path.read_text())
         count = Counter(claim["verdict"] for claim in report["claims"])
         name = f"[{report['paper']}]({path.with_suffix('.md')})"
-        lines.append(f"| {name} | {report['scale']} | {' | '.join(str(count[verdict]) for verdict in ORDER)} |")
+        lines.append(
+            f"| {name} | {report['scale']} |"
+            f" {' | '.join(str(count[verdict]) for verdict in ORDER)} |"
+        )
     return lines
 
 
@@ -91,7 +131,10 @@ def gallery() -> list[str]:
     lines = ["| paper | figures | |", "| --- | --- | --- |"]
     for path in sorted(REFERENCE.glob("*/verdicts.json")):
         entry = read(path.parent.name)
-        drawn = [(line, path.parent / f"{line['id']}.png") for line in [*entry.get("figures", []), *entry.get("pictures", [])]]
+        drawn = [
+            (line, path.parent / f"{line['id']}.png")
+            for line in [*entry.get("figures", []), *entry.get("pictures", [])]
+        ]
         there = [(line, picture) for line, picture in drawn if picture.exists()]
         small = " ".join(_thumbnail(line, picture) for line, picture in there[:THUMBNAILS])
         lines.append(f"| {path.parent.name} | {small} | [all {len(there)}]({path.parent}) |")
@@ -117,7 +160,11 @@ def _is_empty(path: Path) -> bool:
 
 
 def _thumbnail(line: dict[str, str], picture: Path) -> str:
-    said = mathematics(f"{line.get('title', line['id'])} ({line.get('where', '')})").replace('"', "'").replace("|", " ")
+    said = (
+        mathematics(f"{line.get('title', line['id'])} ({line.get('where', '')})")
+        .replace('"', "'")
+        .replace("|", " ")
+    )
     return f'<a href="{picture}"><img src="{picture}" alt="{said}" width="200"></a>'
 
 
@@ -125,7 +172,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.reference", description=__doc__)
     parser.add_argument("papers", nargs="?", default="", help="with commas; default: all")
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--check", action="store_true", help="only say whether README.md is up to date")
+    parser.add_argument(
+        "--check", action="store_true", help="only say whether README.md is up to date"
+    )
     options = parser.parse_args(arguments)
     status = 0
     for name in [] if options.check else chosen_papers(options.papers):
@@ -141,7 +190,11 @@ def main(arguments: list[str] | None = None) -> int:
     for part, lines in sections().items():
         after = put(after, part, lines)
     if options.check and before != after:
-        print("error: README.md does not say what figures/reference holds: run python -m workflow.reference", file=sys.stderr)
+        print(
+            "error: README.md does not say what figures/reference holds: run python -m"
+            " workflow.reference",
+            file=sys.stderr,
+        )
         return 1
     if before != after:
         readme.write_text(after)

@@ -1,4 +1,6 @@
-"""Small texts on their way to a page: the Markdown tables that this project writes, mathematics in titles, sentences."""
+"""Small texts on their way to a page: the Markdown tables that this project writes, mathematics in
+titles, sentences.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-?∞|-")
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table as it was written to a Markdown file: heading, columns, rows, and the paragraphs and points around it."""
+    """A table as it was written to a Markdown file: heading, columns, rows, and the paragraphs and
+    points around it.
+    """
 
     title: str
     columns: Sequence[str]
@@ -26,7 +30,9 @@ class Sheet:
     @cached_property
     def numeric(self) -> list[bool]:
         """Which columns hold numbers alone."""
-        return [all(NUMBER.fullmatch(row[i]) for row in self.rows) for i in range(len(self.columns))]
+        return [
+            all(NUMBER.fullmatch(row[i]) for row in self.rows) for i in range(len(self.columns))
+        ]
 
 
 def sheet(markdown: str) -> Sheet:

@@ -1,7 +1,9 @@
-"""CPU seconds that every method spends on its acquisition function alone (bardou2024dumbo, supplementary Fig. 1(b)).
+"""CPU seconds that every method spends on its acquisition function alone (bardou2024dumbo,
+supplementary Fig. 1(b)).
 
-Most methods fit in `tell` and look for the query in `ask`. DuMBO looks for it in `tell`, so that its factors' agreement can be
-reported: there the seconds of `agree`, Algorithm 1 lines 4 to 21, are counted. Fits and sampled decompositions are left out.
+Most methods fit in `tell` and look for the query in `ask`. DuMBO looks for it in `tell`, so that
+its factors' agreement can be reported: there the seconds of `agree`, Algorithm 1 lines 4 to 21, are
+counted. Fits and sampled decompositions are left out.
 """
 
 from __future__ import annotations
@@ -21,20 +23,29 @@ from workflow.studies.paired import Columns, noise, tidy
 from workflow.trace.seeds import rng
 
 
-def run(seed: int, problem: Problem, *, T: int, n: int, optimizers: Mapping[str, Mapping[str, Any]]) -> Columns:
-    """One row for each of the `optimizers`, in their order as `method`, and each query t of n + 1 .. T after n uniform points.
+def run(
+    seed: int, problem: Problem, *, T: int, n: int, optimizers: Mapping[str, Mapping[str, Any]]
+) -> Columns:
+    """One row for each of the `optimizers`, in their order as `method`, and each query t of n + 1
+    .. T after n uniform points.
 
-    `timing.acquisition` is of that query, `timing.so_far` of all up to it, `timing.rest` of fits and everything else.
+    `timing.acquisition` is of that query, `timing.so_far` of all up to it, `timing.rest` of fits
+    and everything else.
     """
     if not isinstance(problem.domain, Box):
-        raise TypeError(f"expected a problem on a Box, got {type(problem.domain).__name__}: choose another in papers/*.yaml")
+        raise TypeError(
+            f"expected a problem on a Box, got {type(problem.domain).__name__}: choose another in"
+            " papers/*.yaml"
+        )
     design = rng(seed, "study", "init").random((n, problem.domain.d))
     rows: list[dict[str, float]] = []
     for method, (name, entry) in enumerate(optimizers.items()):
         parameters = {key: value for key, value in entry.items() if key != "is"}
         if parameters.get("outputs") == "factors":
             parameters["decomposition"] = problem.reveals["decomposition"]
-        optimizer = algorithms.load(entry["is"])(problem.domain, rng(seed, "study", "optimizer", name), **parameters)
+        optimizer = algorithms.load(entry["is"])(
+            problem.domain, rng(seed, "study", "optimizer", name), **parameters
+        )
         query, so_far = design, 0.0
         with _clocked() as agreeing:
             for t in range(n, T):
@@ -46,10 +57,15 @@ def run(seed: int, problem: Problem, *, T: int, n: int, optimizers: Mapping[str,
                 asked = time.process_time()
                 spent = asked - told + agreeing[0]
                 so_far += spent
-                rows.append({
-                    "method": method, "t": t + 1, "timing.acquisition": spent, "timing.so_far": so_far,
-                    "timing.rest": asked - began - spent,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "method": method,
+                        "t": t + 1,
+                        "timing.acquisition": spent,
+                        "timing.so_far": so_far,
+                        "timing.rest": asked - began - spent,
+                    }
+                )
     return tidy(rows)
 
 

@@ -1,10 +1,11 @@
-"""Does ADMM find the maximum of (8), as bardou2024dumbo takes from its Theorem 5.1 (Sec. 4 and 5, Alg. 1)?
+"""Does ADMM find the maximum of (8), as bardou2024dumbo takes from its Theorem 5.1 (Sec. 4 and 5,
+Alg. 1)?
 
-Small additive processes, whose acquisition functions a grid and local searches from its peaks maximise directly. With c_i frozen,
-as in Algorithm 1, what each factor climbs feels its variance under its own root alone, so that the gradients of all factors sum
-to that of another function:
-    mu + beta^(1/2) sum_i sqrt(sum_{k in N_i} sigma_k^2 / |N_k|^2) / |N_i|
-exactly where all neighbours of a factor are neighbours of one another; `frozen_gap` is how far from its maximum ADMM ends.
+Small additive processes, whose acquisition functions a grid and local searches from its peaks
+maximise directly. With c_i frozen, as in Algorithm 1, what each factor climbs feels its variance
+under its own root alone, so that the gradients of all factors sum to that of another function: mu +
+beta^(1/2) sum_i sqrt(sum_{k in N_i} sigma_k^2 / |N_k|^2) / |N_i| exactly where all neighbours of a
+factor are neighbours of one another; `frozen_gap` is how far from its maximum ADMM ends.
 """
 
 from __future__ import annotations
@@ -42,16 +43,28 @@ NEAR = 0.01  # a gap up to this counts as success
 
 
 def run(
-    seed: int, problem: Problem, *,
-    graphs: Sequence[str], instances: int, observations: int, lengthscale: Range, outputscale: Range, noise: Range, grid: int,
-    settings: Sequence[tuple[str, float, int]], optimizer: Mapping[str, Any],
-) -> Columns:  # fmt: skip
-    """One row for each graph, instance and setting, which is a kind of exploration, a tolerance and a number of rounds.
+    seed: int,
+    problem: Problem,
+    *,
+    graphs: Sequence[str],
+    instances: int,
+    observations: int,
+    lengthscale: Range,
+    outputscale: Range,
+    noise: Range,
+    grid: int,
+    settings: Sequence[tuple[str, float, int]],
+    optimizer: Mapping[str, Any],
+) -> Columns:
+    """One row for each graph, instance and setting, which is a kind of exploration, a tolerance and
+    a number of rounds.
 
-    `gap` is (greatest (8) - (8) at x-bar) / (greatest (8) - its median over the grid), `frozen_gap` the same for the other
-    function; `near` is 1 where the gap is at most 0.01, `met` where the stopping rule was. `rank` is the place of a gap among
-    those of its graph and setting, as a share. Everything else of the search, and beta, is `optimizer`'s. Functions, observed
-    with noise at uniform points, are drawn from processes whose scales are drawn evenly in the logarithm. `problem` is not used.
+    `gap` is (greatest (8) - (8) at x-bar) / (greatest (8) - its median over the grid), `frozen_gap`
+    the same for the other function; `near` is 1 where the gap is at most 0.01, `met` where the
+    stopping rule was. `rank` is the place of a gap among those of its graph and setting, as a
+    share. Everything else of the search, and beta, is `optimizer`'s. Functions, observed with noise
+    at uniform points, are drawn from processes whose scales are drawn evenly in the logarithm.
+    `problem` is not used.
     """
     built = {name: value for name, value in optimizer.items() if name != "is"}
     rows: list[dict[str, float]] = []
@@ -60,23 +73,44 @@ def run(
         d = 1 + max(map(max, factors))
         method = DuMBO(Box(d), rng(seed, "study", "optimizer"), **built)
         searches = [
-            replace(method.search, complete=chosen(EXPLORATIONS, kind, "exploration"), tolerance=tolerance, rounds=rounds)
+            replace(
+                method.search,
+                complete=chosen(EXPLORATIONS, kind, "exploration"),
+                tolerance=tolerance,
+                rounds=rounds,
+            )
             for kind, tolerance, rounds in settings
         ]
         width = sqrt(method.exploration.beta(observations, d))
         found: list[list[dict[str, float]]] = [[] for _ in settings]
         for i in range(instances):
             draw = rng(seed, "study", name, i)
-            kernel = random_kernel(draw, len(factors), lengthscale=lengthscale, outputscale=outputscale, noise=noise)
-            process = Process.of(FactorGraph.of(factors, d), drawn(draw, factors, d, observations, kernel))
-            both = [Target.of(kind, process, width, np.linspace(0.0, 1.0, grid)) for kind in (paper, frozen)]
+            kernel = random_kernel(
+                draw, len(factors), lengthscale=lengthscale, outputscale=outputscale, noise=noise
+            )
+            process = Process.of(
+                FactorGraph.of(factors, d), drawn(draw, factors, d, observations, kernel)
+            )
+            both = [
+                Target.of(kind, process, width, np.linspace(0.0, 1.0, grid))
+                for kind in (paper, frozen)
+            ]
             for own, search in zip(found, searches, strict=True):
-                agreement = agree(process.factors, process.graph, width, rng(seed, "study", "admm", name, i), search)
+                agreement = agree(
+                    process.factors,
+                    process.graph,
+                    width,
+                    rng(seed, "study", "admm", name, i),
+                    search,
+                )
                 own.append(row(agreement, search, *(target.gap(agreement.x) for target in both)))
         for k, own in enumerate(found):
             places = np.argsort(np.argsort([each["gap"] for each in own], kind="stable")) + 1
             head = {"graph": list(GRAPHS).index(name), "setting": k}
-            rows += [{**head, **each, "rank": place / instances} for each, place in zip(own, places, strict=True)]
+            rows += [
+                {**head, **each, "rank": place / instances}
+                for each, place in zip(own, places, strict=True)
+            ]
     return tidy(rows)
 
 
@@ -94,7 +128,9 @@ def row(agreement: Agreement, search: Search, gap: float, frozen_gap: float) -> 
     }
 
 
-def drawn(draw: np.random.Generator, factors: Decomposition, d: int, n: int, kernel: Kernel) -> Factors:
+def drawn(
+    draw: np.random.Generator, factors: Decomposition, d: int, n: int, kernel: Kernel
+) -> Factors:
     """The factors of a process, given n noisy values of a function that is drawn from it."""
     X = draw.random((n, d))
     K = prior_covariances(factors, kernel, X).sum(0) + kernel.noise * np.eye(n)
@@ -124,14 +160,24 @@ class Process:
         return mean, variance
 
     def moments_on(self, axis: Array) -> tuple[Array, Array]:
-        """The same on the grid of all combinations of the values (g,): (g, ..., g) and (g, ..., g, F)."""
+        """The same on the grid of all combinations of the values (g,): (g, ..., g) and (g, ..., g,
+        F).
+        """
         d = self.graph.d
-        mean, variance = np.zeros([len(axis)] * d), np.empty([len(axis)] * d + [len(self.graph.factors)])
+        mean, variance = (
+            np.zeros([len(axis)] * d),
+            np.empty([len(axis)] * d + [len(self.graph.factors)]),
+        )
         for bucket in self.buckets:
             m = bucket.variables.shape[1]
-            found = bucket(np.broadcast_to(combinations(axis, m), (len(bucket.index), len(axis) ** m, m)))
-            for i, V, own_mean, own_variance in zip(bucket.index, bucket.variables, *found, strict=True):
-                shape = [len(axis) if j in V else 1 for j in range(d)]  # the variables of a factor increase
+            found = bucket(
+                np.broadcast_to(combinations(axis, m), (len(bucket.index), len(axis) ** m, m))
+            )
+            for i, V, own_mean, own_variance in zip(
+                bucket.index, bucket.variables, *found, strict=True
+            ):
+                # the variables of a factor increase
+                shape = [len(axis) if j in V else 1 for j in range(d)]
                 mean += own_mean.reshape(shape)
                 variance[..., i] = np.maximum(own_variance, 0.0).reshape(shape)
         return mean, variance
@@ -157,7 +203,13 @@ class Target:
     median: float
 
     @classmethod
-    def of(cls, kind: Callable[[FactorGraph, float, Array, Array], Array], process: Process, width: float, axis: Array) -> Target:
+    def of(
+        cls,
+        kind: Callable[[FactorGraph, float, Array, Array], Array],
+        process: Process,
+        width: float,
+        axis: Array,
+    ) -> Target:
         """The best of local searches from the peaks of a grid."""
 
         def value(X: Array) -> Array:
@@ -167,10 +219,14 @@ class Target:
         peaks = np.flatnonzero(cube == maximum_filter(cube, size=3))
         best = peaks[np.argsort(-cube.ravel()[peaks], kind="stable")[:PEAKS]]
         starts = axis[np.stack(np.unravel_index(best, cube.shape), axis=1)]
-        return cls(value, max(climbed(value, x, axis[1] - axis[0]) for x in starts), float(np.median(cube)))
+        return cls(
+            value, max(climbed(value, x, axis[1] - axis[0]) for x in starts), float(np.median(cube))
+        )
 
     def gap(self, x: Array) -> float:
-        """How far the value at x (d,) is below the greatest one, which it may turn out to be itself."""
+        """How far the value at x (d,) is below the greatest one, which it may turn out to be
+        itself.
+        """
         value = float(self.value(x[None])[0])
         greatest = max(self.greatest, value)
         return (greatest - value) / (greatest - self.median)
@@ -182,7 +238,9 @@ def combinations(values: Array, d: int) -> Array:
 
 
 def climbed(value: Callable[[Array], Array], x: Array, step: float) -> float:
-    """The greatest value of a search from x (d,) by ever shorter steps along all axes and diagonals."""
+    """The greatest value of a search from x (d,) by ever shorter steps along all axes and
+    diagonals.
+    """
     moves = combinations(np.array([0.0, -1.0, 1.0]), len(x))  # the first one stays
     greatest = -np.inf
     for length in np.repeat(step * 0.5 ** np.arange(HALVINGS), MOVES):

@@ -1,8 +1,10 @@
-"""BBKB's batches against the exact posterior of the same pulls (calandriello2020bbkb, Thm. 1, Lemmas 1, 2, 6, App. A.3-A.5).
+"""BBKB's batches against the exact posterior of the same pulls (calandriello2020bbkb, Thm. 1,
+Lemmas 1, 2, 6, App. A.3-A.5).
 
-One row a batch. Ratios are of variances: App. B proves the lemmas squared, the main text prints standard deviations.
-Lemma 1 and the product rule of Prop. 2 are compared as App. A.4 does, both on exact variances: `sum_size` and
-`product_size` are the batches that each would allow along the arms that BBKB pulls (and would pull next).
+One row a batch. Ratios are of variances: App. B proves the lemmas squared, the main text prints
+standard deviations. Lemma 1 and the product rule of Prop. 2 are compared as App. A.4 does, both on
+exact variances: `sum_size` and `product_size` are the batches that each would allow along the arms
+that BBKB pulls (and would pull next).
 """
 
 from __future__ import annotations
@@ -26,18 +28,48 @@ LONGER = 4  # the two rules are followed to this many times BBKB's batch, then c
 
 
 def run(
-    seed: int, problem: Problem, *, T: int, settings: list[list[float]], bandwidth: float, xi: float, norm: float,
-    delta: float, C: float, rule: str, beta: str, inclusion: str, parallelism: int,
-) -> Columns:  # fmt: skip
-    """One row per (lam, qbar) in `settings` and optimistic batch; `t` and states are those at the start of the batch.
+    seed: int,
+    problem: Problem,
+    *,
+    T: int,
+    settings: list[list[float]],
+    bandwidth: float,
+    xi: float,
+    norm: float,
+    delta: float,
+    C: float,
+    rule: str,
+    beta: str,
+    inclusion: str,
+    parallelism: int,
+) -> Columns:
+    """One row per (lam, qbar) in `settings` and optimistic batch; `t` and states are those at the
+    start of the batch.
 
-    The batch that the budget T cuts is left out, and so is that of uncertainty sampling, whose pulls are counted in
-    `uncertainty_pulls`. `hypothesis_met` says lam >= 1 and qbar >= 8 ln(4T/delta), which Thm. 1 and Lemma 2 ask for.
+    The batch that the budget T cuts is left out, and so is that of uncertainty sampling, whose
+    pulls are counted in `uncertainty_pulls`. `hypothesis_met` says lam >= 1 and qbar >= 8
+    ln(4T/delta), which Thm. 1 and Lemma 2 ask for.
     """
     rows: list[Row] = []
     for lam, qbar in settings:
-        stream = rng(seed, "study", "batching", rule, inclusion, parallelism, str(float(lam)), str(float(qbar)))
-        model: Model = {"bandwidth": bandwidth, "lam": lam, "xi": xi, "norm": norm, "delta": delta, "beta": beta}
+        stream = rng(
+            seed,
+            "study",
+            "batching",
+            rule,
+            inclusion,
+            parallelism,
+            str(float(lam)),
+            str(float(qbar)),
+        )
+        model: Model = {
+            "bandwidth": bandwidth,
+            "lam": lam,
+            "xi": xi,
+            "norm": norm,
+            "delta": delta,
+            "beta": beta,
+        }
         bbkb = BBKB(
             table(problem),
             stream,
@@ -56,7 +88,9 @@ def run(
 
 
 def _follow(seed: int, problem: Problem, bbkb: BBKB, T: int) -> Iterator[Row]:
-    """Run BBKB with the exact posterior of its pulls alongside; a row for every optimistic batch."""
+    """Run BBKB with the exact posterior of its pulls alongside;
+    a row for every optimistic batch.
+    """
     run = _Exact(bbkb)
     query, regret, before, uncertain = first_arm(seed, table(problem)), 0.0, 0, 0
     run.pull(query)
@@ -74,27 +108,37 @@ def _follow(seed: int, problem: Problem, bbkb: BBKB, T: int) -> Iterator[Row]:
         if t + len(query) == T:
             return
         row: Row = {"t": t, "regret": regret, "uncertainty_pulls": uncertain, "size": len(query)}
-        row |= {"decreased": int(len(query) < before), **_sketched_side(bbkb, query, draft), **run.start_of_batch()}
+        row |= {
+            "decreased": int(len(query) < before),
+            **_sketched_side(bbkb, query, draft),
+            **run.start_of_batch(),
+        }
         yield row | run.rules(query, draft)
         before = len(query)
 
 
 def _sketched_side(bbkb: BBKB, query: Indices, draft: Draft) -> Row:
-    """Lemma 1 on the frozen sketch, at the end of the batch and when its last arm was chosen; lazy evaluation (A.3)."""
+    """Lemma 1 on the frozen sketch, at the end of the batch and when its last arm was chosen; lazy
+    evaluation (A.3).
+    """
     fb, q = bbkb.posterior, len(query)
     drift = 1 + float(fb.variance[query].sum())
     least = bbkb.parallelism * (bbkb.C - 1)
     return {
         "dictionary": len(fb.dictionary),
         "fall_over_lemma1": float((fb.variance / after(fb, query)).max()) / drift,
-        "fall_at_last": float((fb.variance / after(fb, query[:-1])).max()) if q > 1 else 1.0,  # what the UCBs of l. 4 suffered
+        "fall_at_last": (
+            float((fb.variance / after(fb, query[:-1])).max()) if q > 1 else 1.0
+        ),  # what the UCBs of l. 4 suffered
         "recomputed": draft.recomputed / (draft.pulled * len(bbkb.kernel)),
         "size_over_least": q / least if least > 0 else nan,  # App. A.5
     }
 
 
 class _Exact:
-    """The exact posterior of BBKB's pulls, with sum_s sigma_s^2(x_s); variances do not depend on y."""
+    """The exact posterior of BBKB's pulls, with sum_s sigma_s^2(x_s);
+    variances do not depend on y.
+    """
 
     def __init__(self, bbkb: BBKB) -> None:
         self.bbkb = bbkb
@@ -113,15 +157,22 @@ class _Exact:
         low, high = ratio_range(bbkb.posterior.variance, exact.variance)
         C, prior, d_eff = bbkb.C, 1 + 1 / bbkb.confidence.lam, exact.effective_dimension()
         return {
-            "ratio_min": low, "ratio_max": high, "effective_dimension": d_eff, "log_det": exact.log_det(),
-            "dictionary_bound": 9 * C * prior * bbkb.qbar * d_eff,                   # Thm. 1, 1) as printed
-            "dictionary_bound_proof": 81 * C * prior**2 * bbkb.qbar * d_eff,         # as App. C.1 ends
+            "ratio_min": low,
+            "ratio_max": high,
+            "effective_dimension": d_eff,
+            "log_det": exact.log_det(),
+            "dictionary_bound": 9 * C * prior * bbkb.qbar * d_eff,  # Thm. 1, 1) as printed
+            "dictionary_bound_proof": 81 * C * prior**2 * bbkb.qbar * d_eff,  # as App. C.1 ends
             "resparsifications": bbkb.resparsifications,
-            "resparsification_bound": 9 * C / (C - 1) * prior * self.spent if C > 1 else nan,    # App. C.1
-        }  # fmt: skip
+            "resparsification_bound": (
+                9 * C / (C - 1) * prior * self.spent if C > 1 else nan
+            ),  # App. C.1
+        }
 
     def rules(self, query: Indices, draft: Draft) -> Row:
-        """Pull the batch; how the exact variance falls until its last arm (Lemma 6), and what the two rules allow (A.4)."""
+        """Pull the batch; how the exact variance falls until its last arm (Lemma 6), and what the
+        two rules allow (A.4).
+        """
         start, sizes = self.posterior.variance, _Rules(self.bbkb.C)
         for arm in query[:-1]:
             sizes.pull(self.posterior.variance_of(arm), float(start[arm]))
@@ -134,11 +185,17 @@ class _Exact:
             arm = draft.pull()
             sizes.pull(beyond.variance_of(arm), float(start[arm]))
             beyond.add(arm, 0.0)
-        return {"exact_fall_at_last": fall, "sum_size": sizes.sum_size, "product_size": sizes.product_size}
+        return {
+            "exact_fall_at_last": fall,
+            "sum_size": sizes.sum_size,
+            "product_size": sizes.product_size,
+        }
 
 
 class _Rules:
-    """How many pulls Lemma 1's sum and Prop. 2's product allow on exact variances; the breaching pull counts."""
+    """How many pulls Lemma 1's sum and Prop. 2's product allow on exact variances; the breaching
+    pull counts.
+    """
 
     def __init__(self, C: float) -> None:
         self.C, self.sum, self.product = C, 1.0, 1.0

@@ -1,4 +1,5 @@
-"""A loss that is far from convex and yet grows as liu2023goucb asks: Assumption 3.3, drawn in its Figure 1.
+"""A loss that is far from convex and yet grows as liu2023goucb asks: Assumption 3.3, drawn in its
+Figure 1.
 
 The paper prints no formula for the loss that it draws; this is one of our own, over one parameter.
 """
@@ -13,12 +14,22 @@ from workflow.studies.paired import Columns
 
 
 def run(
-    seed: int, problem: Problem, *,
-    centre: float, mu: float, tau: float, gamma: float, waves: float, height: float, points: int,
-) -> Columns:  # fmt: skip
-    """One row a parameter w in [0,1]: the loss, both lower bounds and the smaller one. Nothing is drawn at random.
+    seed: int,
+    problem: Problem,
+    *,
+    centre: float,
+    mu: float,
+    tau: float,
+    gamma: float,
+    waves: float,
+    height: float,
+    points: int,
+) -> Columns:
+    """One row a parameter w in [0,1]: the loss, both lower bounds and the smaller one. Nothing is
+    drawn at random.
 
-    The loss is that smaller one plus waves of the given number and height, which vanish as |w - centre|^4 at its optimum.
+    The loss is that smaller one plus waves of the given number and height, which vanish as |w -
+    centre|^4 at its optimum.
     """
     w = np.linspace(0.0, 1.0, points)
     distance = np.abs(w - centre)

@@ -1,4 +1,6 @@
-"""LCBO as its theory has it, with noise: b^(1) = k repeats and b^(2) = d k^2 explorations (jing2026lcbo, Cor. 5.6, Alg. 1)."""
+"""LCBO as its theory has it, with noise: b^(1) = k repeats and b^(2) = d k^2 explorations
+(jing2026lcbo, Cor. 5.6, Alg. 1).
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,31 @@ from algorithms.parts.gradient_information import Kernels
 from problems.api import Problem
 from workflow.run import loop
 from workflow.studies.error_functions import pair_error
-from workflow.studies.exact_oracle import VIOLATIONS, follow, means_and_bounds, residuals, revealed, smoothness_of
+from workflow.studies.exact_oracle import (
+    VIOLATIONS,
+    follow,
+    means_and_bounds,
+    residuals,
+    revealed,
+    smoothness_of,
+)
 from workflow.studies.paired import Columns, noise, tidy
 from workflow.trace.seeds import rng
 
 BURN_IN = 3  # the iteration whose running mean fixes the constant of C/sqrt(k)
 
 
-def run(seed: int, problem: Problem, *, K: int, smoothness: str, optimizer: Mapping[str, Any]) -> Columns:
-    """One row an iteration k: evaluations n so far, true residuals at x_{k+1}, their means so far, C/sqrt(k) beside them.
+def run(
+    seed: int, problem: Problem, *, K: int, smoothness: str, optimizer: Mapping[str, Any]
+) -> Columns:
+    """One row an iteration k: evaluations n so far, true residuals at x_{k+1}, their means so far,
+    C/sqrt(k) beside them.
 
-    x_1 is uniform and evaluated once before, which n counts. The kernels are those that the problem reveals and the step is
-    1/(2 L) with L as in exact_oracle: both replace what `optimizer` says. `exact_*` are the means that exact gradients reach
-    from x_1. `trace` is eq. (12) at the plan's Z_2, which Lemma A.8 bounds by E(b^(2)). `e` is e(b^(1)), `E` the error of pairs
-    on all axes and so no less than E(b^(2)): the largest among the functions.
+    x_1 is uniform and evaluated once before, which n counts. The kernels are those that the problem
+    reveals and the step is 1/(2 L) with L as in exact_oracle: both replace what `optimizer` says.
+    `exact_*` are the means that exact gradients reach from x_1. `trace` is eq. (12) at the plan's
+    Z_2, which Lemma A.8 bounds by E(b^(2)). `e` is e(b^(1)), `E` the error of pairs on all axes and
+    so no less than E(b^(2)): the largest among the functions.
     """
     instance = revealed(problem)
     L = smoothness_of(instance, smoothness, seed)
@@ -41,15 +54,28 @@ def run(seed: int, problem: Problem, *, K: int, smoothness: str, optimizer: Mapp
     for k in range(1, K + 1):
         b1, b2, rho = method.repeats, len(method.plan) - method.repeats, method.report()["penalty"]
         e, E = predicted(method.kernels, b1, b2)
-        row = {"k": k, "repeats": b1, "exploration": b2, "rho": rho, "smoothness": L, "e": e, "E": E, "trace": method.trace}
+        row = {
+            "k": k,
+            "repeats": b1,
+            "exploration": b2,
+            "rho": rho,
+            "smoothness": L,
+            "e": e,
+            "E": E,
+            "trace": method.trace,
+        }
         while method.k == k:
-            loop.step(problem, progress, budget=progress.rows + b1 + b2, room=b1 + b2, noise=noise(seed))
+            loop.step(
+                problem, progress, budget=progress.rows + b1 + b2, room=b1 + b2, noise=noise(seed)
+            )
         x = method.iterate
         r_s, r_f = residuals(x, instance.values(x), instance.slopes(x), rho, violation)
         rows.append({**row, "n": progress.rows, "r_s": r_s, "r_f": r_f})
     columns = tidy(rows)
     columns |= means_and_bounds(columns["r_s"], columns["r_f"], burn_in=BURN_IN)
-    exact = follow(instance, first[0], columns["k"] ** built["step_power"] / (2 * L), columns["rho"], violation)
+    exact = follow(
+        instance, first[0], columns["k"] ** built["step_power"] / (2 * L), columns["rho"], violation
+    )
     oracle = means_and_bounds(exact.r_s, exact.r_f, burn_in=BURN_IN)
     return columns | {f"exact_{name}": oracle[name] for name in ("stationarity", "feasibility")}
 

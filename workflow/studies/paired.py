@@ -1,4 +1,6 @@
-"""What several studies share: randomness paired between the runs of one seed, a grid in t, tidy columns."""
+"""What several studies share: randomness paired between the runs of one seed, a grid in t, tidy
+columns.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,19 @@ class Model(TypedDict):
 def table(problem: Problem) -> Arms:
     """The problem's arms. Raises TypeError for a problem on a box."""
     if not isinstance(problem.domain, Arms):
-        raise TypeError(f"expected a problem on Arms, got {type(problem.domain).__name__}: choose a table in papers/*.yaml")
+        raise TypeError(
+            f"expected a problem on Arms, got {type(problem.domain).__name__}: choose a table in"
+            " papers/*.yaml"
+        )
     return problem.domain
 
 
 def best(problem: Problem) -> float:
     """The optimum that a regret is measured from. Raises ValueError where it is unknown."""
     if problem.best is None:
-        raise ValueError("expected a problem whose optimum is known, got best = None: a regret needs it")
+        raise ValueError(
+            "expected a problem whose optimum is known, got best = None: a regret needs it"
+        )
     return problem.best
 
 
@@ -52,7 +59,9 @@ def first_arm(seed: int, arms: Arms) -> Indices:
 
 
 def log_grid(T: int, per_decade: int) -> list[int]:
-    """Steps evenly spread in log t, then T (no other within 10 % of it); a smaller T has the same grid up to its end."""
+    """Steps evenly spread in log t, then T (no other within 10 % of it); a smaller T has the same
+    grid up to its end.
+    """
     inner = np.round(10 ** np.arange(0.0, np.log10(max(T, 2)), 1 / per_decade)).astype(int)
     return sorted({*inner[inner < 0.9 * T].tolist(), T})
 

@@ -1,8 +1,9 @@
-"""Does a problem give the same query the same value whenever it is asked (jing2026lcbo, Sec. 6.3, HalfCheetah)?
+"""Does a problem give the same query the same value whenever it is asked (jing2026lcbo, Sec. 6.3,
+HalfCheetah)?
 
-The paper explains different initial values of equal initial designs by "the inherent stochasticity of the MuJoCo physics
-engine". One query is evaluated again and again, with the same stream of noise, and others in between, so that whatever state
-a simulator keeps has changed.
+The paper explains different initial values of equal initial designs by "the inherent stochasticity
+of the MuJoCo physics engine". One query is evaluated again and again, with the same stream of
+noise, and others in between, so that whatever state a simulator keeps has changed.
 """
 
 from __future__ import annotations
@@ -17,14 +18,21 @@ from workflow.trace.seeds import rng
 
 
 def run(seed: int, problem: Problem, *, repeats: int) -> Columns:
-    """One row an evaluation of the query: its true y, and how far true y, true g and what is observed are from the first ones.
+    """One row an evaluation of the query: its true y, and how far true y, true g and what is
+    observed are from the first ones.
 
-    `g_difference` and `seen_difference` (y and g with noise) are the greatest absolute ones. Raises ValueError, TypeError.
+    `g_difference` and `seen_difference` (y and g with noise) are the greatest absolute ones. Raises
+    ValueError, TypeError.
     """
     if not isinstance(problem.domain, Box):
-        raise TypeError(f"expected a problem on a Box, got {type(problem.domain).__name__}: a table has no simulator")
+        raise TypeError(
+            f"expected a problem on a Box, got {type(problem.domain).__name__}: a table has no"
+            " simulator"
+        )
     if repeats < 2:
-        raise ValueError(f"expected repeats >= 2, got {repeats}: one evaluation has nothing to differ from")
+        raise ValueError(
+            f"expected repeats >= 2, got {repeats}: one evaluation has nothing to differ from"
+        )
     design = rng(seed, "study", "init").random((repeats, problem.domain.d))
     query = design[:1]
     found = [loop.evaluate(problem, query, noise(seed), first=0)]

@@ -1,8 +1,9 @@
-"""Seconds a step against t and against A (calandriello2019bkb Sec. 3.2, calandriello2020bbkb Thm. 1, 3)): CPU seconds.
+"""Seconds a step against t and against A (calandriello2019bkb Sec. 3.2, calandriello2020bbkb Thm.
+1, 3)): CPU seconds.
 
-Claimed per step: BKB O((A + min(t, A)) m^2) and BBKB O(A m^2) amortised, both near-constant in t; exact GP-UCB O(A t^2)
-when K_t is refactorised on all t evaluations at every step. The distinct-arm form of the same GP-UCB, O(A u + u^2),
-is this project's own.
+Claimed per step: BKB O((A + min(t, A)) m^2) and BBKB O(A m^2) amortised, both near-constant in t;
+exact GP-UCB O(A t^2) when K_t is refactorised on all t evaluations at every step. The distinct-arm
+form of the same GP-UCB, O(A u + u^2), is this project's own.
 """
 
 from __future__ import annotations
@@ -29,20 +30,55 @@ Maker = Callable[[Arms, np.random.Generator], Optimizer]
 
 
 def run(
-    seed: int, problem: Problem, *, T: int, T_textbook: int, per_decade: int, arms: list[int], T_arms: int, repeats: int,
-    bandwidth: float, lam: float, xi: float, norm: float, delta: float, qbar: float, epsilon: float, C: float, beta: str,
+    seed: int,
+    problem: Problem,
+    *,
+    T: int,
+    T_textbook: int,
+    per_decade: int,
+    arms: list[int],
+    T_arms: int,
+    repeats: int,
+    bandwidth: float,
+    lam: float,
+    xi: float,
+    norm: float,
+    delta: float,
+    qbar: float,
+    epsilon: float,
+    C: float,
+    beta: str,
     inclusion: str,
-) -> Columns:  # fmt: skip
-    """Rows of two sweeps: over t at all arms, and over A (nested random subsets of `arms` sizes) at t = T_arms.
+) -> Columns:
+    """Rows of two sweeps: over t at all arms, and over A (nested random subsets of `arms` sizes) at
+    t = T_arms.
 
-    `timing.seconds` is the mean of ask plus tell over the steps since the row of the grid before (over the second half
-    of the run in the sweep over A), median over `repeats` equal runs; a batch's seconds are spread over its steps.
-    `dictionary` (m, 0 for an exact posterior) and `distinct` (u) are what the other costs depend on.
+    `timing.seconds` is the mean of ask plus tell over the steps since the row of the grid before
+    (over the second half of the run in the sweep over A), median over `repeats` equal runs; a
+    batch's seconds are spread over its steps. `dictionary` (m, 0 for an exact posterior) and
+    `distinct` (u) are what the other costs depend on.
     """
-    model: Model = {"bandwidth": bandwidth, "lam": lam, "xi": xi, "norm": norm, "delta": delta, "beta": beta}
+    model: Model = {
+        "bandwidth": bandwidth,
+        "lam": lam,
+        "xi": xi,
+        "norm": norm,
+        "delta": delta,
+        "beta": beta,
+    }
     makers: tuple[Maker, ...] = (
         lambda d, r: BKB(d, r, epsilon=epsilon, qbar=qbar, inclusion=inclusion, **model),
-        lambda d, r: BBKB(d, r, C=C, rule=GLOBAL, parallelism=0, start=RESPARSIFY, qbar=qbar, inclusion=inclusion, **model),
+        lambda d, r: BBKB(
+            d,
+            r,
+            C=C,
+            rule=GLOBAL,
+            parallelism=0,
+            start=RESPARSIFY,
+            qbar=qbar,
+            inclusion=inclusion,
+            **model,
+        ),
         lambda d, r: GPUCB(d, r, posterior="textbook", **model),
         lambda d, r: GPUCB(d, r, posterior="distinct-arms", **model),
     )
@@ -56,20 +92,30 @@ def run(
             rows.append({"method": method, "sweep": OVER_T, "A": len(domain), **row})
         last = min(T_arms, until)
         for size in sorted({min(size, len(domain)) for size in arms}):
-            row = _median(seed, problem, np.sort(order[:size]), maker, [max(last // 2, 2), last], repeats)[-1]
+            row = _median(
+                seed, problem, np.sort(order[:size]), maker, [max(last // 2, 2), last], repeats
+            )[-1]
             rows.append({"method": method, "sweep": OVER_A, "A": size, **row})
     return tidy(rows)
 
 
-def _median(seed: int, problem: Problem, subset: Indices, maker: Maker, grid: list[int], repeats: int) -> list[Row]:
+def _median(
+    seed: int, problem: Problem, subset: Indices, maker: Maker, grid: list[int], repeats: int
+) -> list[Row]:
     """The rows of one run on a subset of the arms, their seconds the median over equal runs."""
     runs = [_timed(seed, problem, subset, maker, grid) for _ in range(repeats)]
     seconds = np.median([[row["timing.seconds"] for row in rows] for rows in runs], axis=0)
-    return [{**row, "timing.seconds": float(value)} for row, value in zip(runs[0], seconds, strict=True)]
+    return [
+        {**row, "timing.seconds": float(value)} for row, value in zip(runs[0], seconds, strict=True)
+    ]
 
 
-def _timed(seed: int, problem: Problem, subset: Indices, maker: Maker, grid: list[int]) -> list[Row]:
-    """Run to the end of the grid; a row a grid point with the mean seconds of the steps since the point before."""
+def _timed(
+    seed: int, problem: Problem, subset: Indices, maker: Maker, grid: list[int]
+) -> list[Row]:
+    """Run to the end of the grid; a row a grid point with the mean seconds of the steps since the
+    point before.
+    """
     T = grid[-1]
     domain = Arms(table(problem).points[subset])
     optimizer = maker(domain, rng(seed, "study", "step_seconds", len(subset)))

@@ -1,8 +1,9 @@
-"""Does (6) lie between sigma_t and the sum of the factors' deviations (bardou2024dumbo, Thm. 3.5)? It depends on what sigma_t is.
+"""Does (6) lie between sigma_t and the sum of the factors' deviations (bardou2024dumbo, Thm. 3.5)?
+It depends on what sigma_t is.
 
-The paper means sqrt(sum_i sigma_i^2): see Lemma G.1. But factors that are known by their sum alone are correlated, so that the
-posterior variance of f counts their covariances, too. The largest ratio of derivatives in the paper's proof, Q_k of (31), which
-is said not to exceed 1, stands beside both.
+The paper means sqrt(sum_i sigma_i^2): see Lemma G.1. But factors that are known by their sum alone
+are correlated, so that the posterior variance of f counts their covariances, too. The largest ratio
+of derivatives in the paper's proof, Q_k of (31), which is said not to exceed 1, stands beside both.
 """
 
 from __future__ import annotations
@@ -27,16 +28,28 @@ Range = Sequence[float]
 
 
 def run(
-    seed: int, problem: Problem, *,
-    graphs: int, posteriors: int, factors: Sequence[int], dims: Sequence[int], observations: Sequence[int],
-    lengthscale: Range, outputscale: Range, noise: Range, family: Sequence[int],
-) -> Columns:  # fmt: skip
-    """One row an instance: `lower` = sigma_t/(6), `upper` = (6)/sum_i sigma_i; the theorem says that neither exceeds 1.
+    seed: int,
+    problem: Problem,
+    *,
+    graphs: int,
+    posteriors: int,
+    factors: Sequence[int],
+    dims: Sequence[int],
+    observations: Sequence[int],
+    lengthscale: Range,
+    outputscale: Range,
+    noise: Range,
+    family: Sequence[int],
+) -> Columns:
+    """One row an instance: `lower` = sigma_t/(6), `upper` = (6)/sum_i sigma_i; the theorem says
+    that neither exceeds 1.
 
-    kind 0: `graphs` random graphs and deviations, sigma_t^2 their sum of squares. Kinds 1 and 3: `posteriors` additive processes
-    given n noisy sums, with sigma_t of f itself, and given the outputs of each factor (App. C), at one uniform point. Kind 2: the
-    counter-example for each m in `family`. Ranges are inclusive; scales and noise (a variance) are drawn evenly in the logarithm.
-    `together` = sigma_t / sqrt(sum_i sigma_i^2), `proof` = max_k Q_k, `neighbours` = mean |N_i|. `problem` is not used.
+    kind 0: `graphs` random graphs and deviations, sigma_t^2 their sum of squares. Kinds 1 and 3:
+    `posteriors` additive processes given n noisy sums, with sigma_t of f itself, and given the
+    outputs of each factor (App. C), at one uniform point. Kind 2: the counter-example for each m in
+    `family`. Ranges are inclusive; scales and noise (a variance) are drawn evenly in the logarithm.
+    `together` = sigma_t / sqrt(sum_i sigma_i^2), `proof` = max_k Q_k, `neighbours` = mean |N_i|.
+    `problem` is not used.
     """
     rows: list[dict[str, float]] = []
     for i in range(graphs):
@@ -48,7 +61,9 @@ def run(
         draw = rng(seed, "study", "posterior", i)
         code, graph = random_graph(draw, factors, dims)
         n = int(draw.integers(observations[0], observations[1] + 1))
-        kernel = random_kernel(draw, len(graph.factors), lengthscale=lengthscale, outputscale=outputscale, noise=noise)
+        kernel = random_kernel(
+            draw, len(graph.factors), lengthscale=lengthscale, outputscale=outputscale, noise=noise
+        )
         X, x = draw.random((n, graph.d)), draw.random(graph.d)
         covariance = from_sums(graph.factors, kernel, X, x)
         rows.append(row(CORRELATED, code, n, graph, covariance.diagonal(), float(covariance.sum())))
@@ -61,7 +76,9 @@ def run(
     return tidy(rows)
 
 
-def row(kind: int, code: int, n: int, graph: FactorGraph, variance: Array, whole_variance: float) -> dict[str, float]:
+def row(
+    kind: int, code: int, n: int, graph: FactorGraph, variance: Array, whole_variance: float
+) -> dict[str, float]:
     """Both ratios for one graph, the variances (F,) of its factors and sigma_t^2."""
     middle, deviation = float(graph.exploration(variance)), np.sqrt(whole_variance)  # eq. (6)
     return {
@@ -80,14 +97,18 @@ def row(kind: int, code: int, n: int, graph: FactorGraph, variance: Array, whole
 def derivative_ratios(graph: FactorGraph, variance: Array) -> Array:
     """Q_k (F,), the derivative of sqrt(sum_i sigma_i^2) over that of (6), both over sigma_k^2."""
     with np.errstate(divide="ignore"):
-        inner = 0.5 / np.sqrt(graph.terms(variance) @ graph.adjacency)  # infinite where no neighbour varies
+        # infinite where no neighbour varies
+        inner = 0.5 / np.sqrt(graph.terms(variance) @ graph.adjacency)
     right = np.where(graph.adjacency, inner, 0.0).sum(axis=1) / graph.sizes**2  # eq. (30)
     ratios: Array = 0.5 / np.sqrt(variance.sum()) / right  # eqs. (29), (31)
     return ratios
 
 
-def random_graph(draw: np.random.Generator, factors: Sequence[int], dims: Sequence[int]) -> tuple[int, FactorGraph]:
-    """A code of column `graph` and such a graph; the numbers of its factors and variables are drawn from inclusive ranges.
+def random_graph(
+    draw: np.random.Generator, factors: Sequence[int], dims: Sequence[int]
+) -> tuple[int, FactorGraph]:
+    """A code of column `graph` and such a graph; the numbers of its factors and variables are drawn
+    from inclusive ranges.
 
     A partition and a star have as many factors as their variables allow.
     """
@@ -114,9 +135,17 @@ def random_variances(draw: np.random.Generator, n: int) -> Array:
     return np.where(none, 0.0, variance)
 
 
-def random_kernel(draw: np.random.Generator, n: int, *, lengthscale: Range, outputscale: Range, noise: Range) -> Kernel:
-    """Scales of n factors and a noise variance, each drawn evenly in the logarithm from its range."""
-    return Kernel(_log_uniform(draw, outputscale, n), _log_uniform(draw, lengthscale, n), float(_log_uniform(draw, noise, 1)[0]))
+def random_kernel(
+    draw: np.random.Generator, n: int, *, lengthscale: Range, outputscale: Range, noise: Range
+) -> Kernel:
+    """Scales of n factors and a noise variance,
+    each drawn evenly in the logarithm from its range.
+    """
+    return Kernel(
+        _log_uniform(draw, outputscale, n),
+        _log_uniform(draw, lengthscale, n),
+        float(_log_uniform(draw, noise, 1)[0]),
+    )
 
 
 def _log_uniform(draw: np.random.Generator, bounds: Range, size: int) -> Array:
@@ -125,13 +154,16 @@ def _log_uniform(draw: np.random.Generator, bounds: Range, size: int) -> Array:
 
 
 def from_sums(factors: Decomposition, kernel: Kernel, X: Array, x: Array) -> Array:
-    """Posterior covariance (F, F) of the factors at x (d,) given noisy values of their sum at X (n, d): eq. (5) and beside it."""
+    """Posterior covariance (F, F) of the factors at x (d,) given noisy values of their sum at X (n,
+    d): eq. (5) and beside it.
+    """
     solved = solve(Distances(X), factors, kernel, np.zeros(len(X)))
     return Factors.of([(factors, solved)], X).covariances(x)[0]
 
 
 def from_outputs(factors: Decomposition, kernel: Kernel, X: Array, x: Array) -> Array:
-    """Posterior variances (F,) of the factors at x (d,), each given its own outputs at X (n, d), eq. (24).
+    """Posterior variances (F,) of the factors at x (d,), each given its own outputs at X (n, d),
+    eq. (24).
 
     Each output bears an equal share of the noise of the sum.
     """
@@ -144,12 +176,19 @@ def from_outputs(factors: Decomposition, kernel: Kernel, X: Array, x: Array) -> 
 
 
 def counter_example(m: int) -> tuple[FactorGraph, Kernel, Array, Array]:
-    """Graph, kernel, data (m, m + 2) and a point at which sigma_t exceeds (6): by 5 % for m = 2, towards sqrt(2) for large m.
+    """Graph, kernel, data (m, m + 2) and a point at which sigma_t exceeds (6): by 5 % for m = 2,
+    towards sqrt(2) for large m.
 
-    Factors f_i(x_0, x_i), i = 1..m+1, of unit Matern processes, all seen through x_0 = 0. Datum i agrees with the point 0 in x_i
-    and is far from it in all other variables, so that K = 2 I + (m - 1) 1 1', k_i = e_i and k_{m+1} = 0; there is no noise.
+    Factors f_i(x_0, x_i), i = 1..m+1, of unit Matern processes, all seen through x_0 = 0. Datum i
+    agrees with the point 0 in x_i and is far from it in all other variables, so that K = 2 I + (m -
+    1) 1 1', k_i = e_i and k_{m+1} = 0; there is no noise.
     """
     far = 1 - np.eye(m, m + 1)
     X = np.concatenate([np.zeros((m, 1)), far], axis=1)
     graph = FactorGraph.of([(0, i) for i in range(1, m + 2)], m + 2)
-    return graph, equal_kernel(m + 1, outputscale=1.0, lengthscale=0.01, noise=0.0), X, np.zeros(m + 2)
+    return (
+        graph,
+        equal_kernel(m + 1, outputscale=1.0, lengthscale=0.01, noise=0.0),
+        X,
+        np.zeros(m + 2),
+    )

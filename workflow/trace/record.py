@@ -1,7 +1,9 @@
-"""The record of one run: a trace (hashed, bit-identical for one seed), timing columns, and provenance.
+"""The record of one run: a trace (hashed, bit-identical for one seed), timing columns, and
+provenance.
 
-A record is a parquet file with one row per evaluation and a JSON header in the schema metadata. The trace hash
-covers every column except `timing.*`, a seal header and timings as well; both are checked whenever a record is read.
+A record is a parquet file with one row per evaluation and a JSON header in the schema metadata. The
+trace hash covers every column except `timing.*`, a seal header and timings as well; both are
+checked whenever a record is read.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ class BadRecord(RuntimeError):
 
 @dataclass(frozen=True)
 class Record:
-    """A run as read from disk: its header and its columns (n rows each; vector columns are (n, k))."""
+    """A run as read from disk: its header and its columns (n rows each; vector columns are (n,
+    k)).
+    """
 
     header: Mapping[str, Any]
     columns: Columns
@@ -60,7 +64,9 @@ class Record:
 
 
 def trace_hash(columns: Columns) -> str:
-    """sha256 over names, shapes and bytes of the trace columns in name order; timing is left out."""
+    """sha256 over names, shapes and bytes of the trace columns in name order;
+    timing is left out.
+    """
     total = hashlib.sha256()
     for name in sorted(columns):
         if not name.startswith("timing."):
@@ -77,19 +83,26 @@ def write(path: Path, header: Mapping[str, Any], columns: Columns) -> str:
     full = {**header, "rows": rows, "trace_sha256": digest}
     full |= {SEAL: _seal(full, columns)}
     arrays = [_to_arrow(values) for values in columns.values()]
-    table = pa.Table.from_arrays(arrays, names=list(columns)).replace_schema_metadata({KEY: json.dumps(full)})
+    table = pa.Table.from_arrays(arrays, names=list(columns)).replace_schema_metadata(
+        {KEY: json.dumps(full)}
+    )
     with atomic(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
     return digest
 
 
 def read(path: Path) -> Record:
-    """Read and verify a record. Raises BadRecord, which says what was expected, found and what to do."""
+    """Read and verify a record.
+
+    Raises BadRecord, which says what was expected, found and what to do.
+    """
     try:
         table = pq.read_table(path)
         names = table.column_names
     except FileNotFoundError:
-        raise BadRecord(f"{path}: expected a record, found no file: run the workflow again to make it") from None
+        raise BadRecord(
+            f"{path}: expected a record, found no file: run the workflow again to make it"
+        ) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise BadRecord(
             f"{path}: expected a record, found a file that is no readable parquet ({error}): "
@@ -97,24 +110,30 @@ def read(path: Path) -> Record:
         ) from None
     header = _header(table.schema)
     if not {"trace_sha256", "rows"} <= header.keys():
-        raise BadRecord(f"{path}: expected a record, found a parquet file without a readable header: move it away, run again")
+        raise BadRecord(
+            f"{path}: expected a record, found a parquet file without a readable header: move it"
+            " away, run again"
+        )
     columns = {name: _to_numpy(column) for name, column in zip(names, table.columns, strict=True)}
     found = trace_hash(columns)
     if found != header["trace_sha256"] or len(table) != header["rows"]:
         raise BadRecord(
-            f"{path}: expected {header['rows']} rows with trace {header['trace_sha256'][:12]}, found {len(table)} rows "
-            f"with {found[:12]}: the file was changed after it was written; move it away and run again"
+            f"{path}: expected {header['rows']} rows with trace {header['trace_sha256'][:12]},"
+            f" found {len(table)} rows with {found[:12]}: the file was changed after it was"
+            " written; move it away and run again"
         )
     if SEAL in header and _seal(header, columns) != header[SEAL]:
         raise BadRecord(
-            f"{path}: expected header and timings with sha256 {header[SEAL][:12]}, found others: the file was changed "
-            "after it was written; move it away and run again"
+            f"{path}: expected header and timings with sha256 {header[SEAL][:12]}, found others:"
+            " the file was changed after it was written; move it away and run again"
         )
     return Record(header, columns)
 
 
 def sweep(path: Path) -> None:
-    """Remove what writers of a record left that were killed while they wrote it; only who makes it may do that."""
+    """Remove what writers of a record left that were killed while they wrote it; only who makes it
+    may do that.
+    """
     for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         part.unlink(missing_ok=True)
 
@@ -147,14 +166,18 @@ def _header(schema: pa.Schema) -> dict[str, Any]:
 
 
 class atomic:
-    """Context manager: a temporary path beside the target, renamed over it on success, removed on failure."""
+    """Context manager: a temporary path beside the target, renamed over it on success, removed on
+    failure.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def __enter__(self) -> Path:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part")
+        handle, name = tempfile.mkstemp(
+            dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part"
+        )
         os.close(handle)
         self.temporary = Path(name)
         return self.temporary
@@ -165,7 +188,8 @@ class atomic:
             return
         with self.temporary.open("rb") as written:
             os.fsync(written.fileno())
-        self.temporary.chmod(0o644)  # mkstemp makes it private, a shared results folder must be readable
+        # mkstemp makes it private, a shared results folder must be readable
+        self.temporary.chmod(0o644)
         self.temporary.replace(self.path)
 
 
@@ -193,7 +217,16 @@ def _cpu() -> str:
 
 def _commit() -> str:
     try:
-        command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+        command = [
+            "git",
+            "-C",
+            str(ROOT),
+            "describe",
+            "--always",
+            "--dirty",
+            "--abbrev=40",
+            "--exclude=*",
+        ]
         head = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         return "unknown"

@@ -1,7 +1,9 @@
-"""Gaussian processes over a finite table of arms: exact, textbook and sketched. NumPy and SciPy only.
+"""Gaussian processes over a finite table of arms: exact, textbook and sketched. NumPy and SciPy
+only.
 
-Two conventions hold in every posterior here, both from calandriello2020bbkb Sec. 2: `variance` is divided by lambda
-(footnote 4), so that it is a ridge leverage score and the prior variance is k(x,x)/lambda; and an arm is an index.
+Two conventions hold in every posterior here, both from calandriello2020bbkb Sec. 2: `variance` is
+divided by lambda (footnote 4), so that it is a ridge leverage score and the prior variance is
+k(x,x)/lambda; and an arm is an index.
 """
 
 from __future__ import annotations
@@ -16,8 +18,15 @@ from algorithms.parts.arms.sketch import SketchedPosterior, include
 from algorithms.parts.arms.textbook import TextbookPosterior
 
 __all__ = [
-    "EXACT", "ExactPosterior", "GaussianTable", "Pulls", "SketchedPosterior", "TextbookPosterior", "bless", "include",
-]  # fmt: skip
+    "EXACT",
+    "ExactPosterior",
+    "GaussianTable",
+    "Pulls",
+    "SketchedPosterior",
+    "TextbookPosterior",
+    "bless",
+    "include",
+]
 
 EXACT: Mapping[str, type[ExactPosterior] | type[TextbookPosterior]] = {
     "distinct-arms": ExactPosterior,

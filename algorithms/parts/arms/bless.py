@@ -1,8 +1,10 @@
-"""BLESS: bottom-up leverage-score sampling (rudi2018bless; its rejection-sampling form, as in the authors' code).
+"""BLESS: bottom-up leverage-score sampling (rudi2018bless; its rejection-sampling form, as in the
+authors' code).
 
-Ridge leverage scores at a large regularisation are nearly uniform and need few points to be known; each round lowers
-the regularisation and takes the dictionary of the round before to estimate the scores of a few preselected points.
-Paper -> here:  lambda_h -> ridge,  J_h -> dictionary,  A_h -> p (probabilities of inclusion),  q -> qbar
+Ridge leverage scores at a large regularisation are nearly uniform and need few points to be known;
+each round lowers the regularisation and takes the dictionary of the round before to estimate the
+scores of a few preselected points. Paper -> here:  lambda_h -> ridge,  J_h -> dictionary,  A_h -> p
+(probabilities of inclusion),  q -> qbar
 """
 
 from __future__ import annotations
@@ -18,18 +20,25 @@ from algorithms.parts.arms.columns import GaussianTable
 from algorithms.parts.linalg import safe_cholesky
 
 
-def bless(kernel: GaussianTable, arms: Indices, lam: float, qbar: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which of n pulls (arms (n,), repeats allowed) make a dictionary for the regularisation `lam`; bool (n,).
+def bless(
+    kernel: GaussianTable, arms: Indices, lam: float, qbar: float, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which of n pulls (arms (n,), repeats allowed) make a dictionary for the regularisation `lam`;
+    bool (n,).
 
-    Each enters with probability min(qbar tau, 1), tau its approximate ridge leverage score: as `lam`-scaled variance.
+    Each enters with probability min(qbar tau, 1), tau its approximate ridge leverage score: as
+    `lam`-scaled variance.
     """
     n = len(arms)
     p = np.full(n, min(qbar * kernel.variance / n, 1.0))
     included = rng.random(n) < p
-    included[0] |= not included.any()  # a dictionary needs somebody; the authors' code always takes the first
+    included[
+        0
+    ] |= not included.any()  # a dictionary needs somebody; the authors' code always takes the first
     rounds = max(ceil(log(n)), 1)
     for ridge in np.geomspace(n, lam, rounds + 1)[1:]:
-        most = np.minimum(qbar * kernel.variance / (kernel.variance + ridge), 1.0)  # no score is larger
+        # no score is larger
+        most = np.minimum(qbar * kernel.variance / (kernel.variance + ridge), 1.0)
         candidates = np.flatnonzero(rng.random(n) < most)
         score = leverage(kernel, arms[included], p[included], arms[candidates], ridge)
         accepted = np.minimum(qbar * score, most)
@@ -41,7 +50,9 @@ def bless(kernel: GaussianTable, arms: Indices, lam: float, qbar: float, rng: np
     return included
 
 
-def leverage(kernel: GaussianTable, dictionary: Indices, p: Array, arms: Indices, ridge: float) -> Array:
+def leverage(
+    kernel: GaussianTable, dictionary: Indices, p: Array, arms: Indices, ridge: float
+) -> Array:
     """Approximate ridge leverage scores of some arms, (len(arms),): eq. (3), at most 1.
 
     `p` (m,) are the probabilities with which the dictionary's members entered.

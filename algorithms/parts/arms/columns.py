@@ -13,10 +13,12 @@ MOST_BYTES = 400 << 20  # of remembered columns, unless somebody needs half of t
 
 
 class GaussianTable:
-    """k(x, x') = exp(-|x - x'|^2 / (2 bandwidth^2)) between all arms and the arms that somebody asked for.
+    """k(x, x') = exp(-|x - x'|^2 / (2 bandwidth^2)) between all arms and the arms that somebody
+    asked for.
 
-    A column costs O(A d) once; `rows` are then views or gathers of one growing buffer (columns of K are stored as
-    rows). It is a memo of a pure function: it never changes an answer, and it is left out of a pickle.
+    A column costs O(A d) once; `rows` are then views or gathers of one growing buffer (columns of K
+    are stored as rows). It is a memo of a pure function: it never changes an answer, and it is left
+    out of a pickle.
     """
 
     variance = 1.0  # k(x, x), the kappa^2 of the papers
@@ -47,9 +49,15 @@ class GaussianTable:
         return self._buffer[self._place[arm]]
 
     def columns(self, arms: Sequence[int] | Indices) -> Array:
-        """k(x, x_j) for all arms x and j in `arms`, shape (len(arms), A); a view where it can be one."""
+        """k(x, x_j) for all arms x and j in `arms`, shape (len(arms), A); a view where it can be
+        one.
+        """
         places = self._placed(arms)
-        if len(places) and places[-1] - places[0] == len(places) - 1 and (np.diff(places) == 1).all():
+        if (
+            len(places)
+            and places[-1] - places[0] == len(places) - 1
+            and (np.diff(places) == 1).all()
+        ):
             return self._buffer[places[0] : places[-1] + 1]
         return self._buffer[places]
 

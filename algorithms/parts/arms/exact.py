@@ -1,12 +1,12 @@
-"""The exact Gaussian-process posterior over a table, supported on the distinct arms pulled: O(A u + u^2) a pull.
+"""The exact Gaussian-process posterior over a table, supported on the distinct arms pulled: O(A u +
+u^2) a pull.
 
-With n_p pulls of arm p and S = K_D + lambda N^-1 over the u distinct arms D, the posterior covariance between all
-arms and arm p is
-    new arm       c = k_p - K_D' g,        g = S^-1 K_D e_p
-    pulled arm    c = (lambda/n_p) K_D' g, g = S^-1 e_p
-and one observation of p moves   mean += c (y - mean_p)/(lambda + c_p),   v -= c^2/(lambda + c_p).
-The second form avoids the cancellation of the first for an arm that is known well, and each g is refined once or
-twice against S: a plain rank-one inverse drifts by percents in the variance and picks wrong arms.
+With n_p pulls of arm p and S = K_D + lambda N^-1 over the u distinct arms D, the posterior
+covariance between all arms and arm p is new arm       c = k_p - K_D' g,        g = S^-1 K_D e_p
+pulled arm    c = (lambda/n_p) K_D' g, g = S^-1 e_p and one observation of p moves   mean += c (y -
+mean_p)/(lambda + c_p),   v -= c^2/(lambda + c_p). The second form avoids the cancellation of the
+first for an arm that is known well, and each g is refined once or twice against S: a plain rank-one
+inverse drifts by percents in the variance and picks wrong arms.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class ExactPosterior:
         self.kernel = kernel
         self.lam = lam
         self.mean: Array = np.zeros(len(kernel))
-        self._bayes: Array = np.full(len(kernel), kernel.variance)  # the variance before the division by lambda
+        # the variance before the division by lambda
+        self._bayes: Array = np.full(len(kernel), kernel.variance)
         self._place: dict[int, int] = {}  # arm -> its row in D, in order of the first pull
         self._n: Array = np.empty(0)  # (u,) pulls
         self._K: Array = np.empty((0, 0))  # K_D
@@ -58,7 +59,8 @@ class ExactPosterior:
         self.mean += c * ((y - self.mean[arm]) / total)
         self._bayes -= c * (c / total)
         np.maximum(self._bayes, 0.0, out=self._bayes)
-        self._last = (arm, c * (self.lam / total))  # exact: a pull of the same arm only scales its c
+        # exact: a pull of the same arm only scales its c
+        self._last = arm, c * (self.lam / total)
 
     def extend(self, arms: Indices, y: Array) -> None:
         """Condition on several observations."""
@@ -66,20 +68,31 @@ class ExactPosterior:
             self.add(arm, value)
 
     def draft(self) -> ExactPosterior:
-        """A copy that may be conditioned on pulls nobody has evaluated yet; the kernel columns are shared."""
+        """A copy that may be conditioned on pulls nobody has evaluated yet; the kernel columns are
+        shared.
+        """
         other = copy.copy(self)
         other.mean, other._bayes = self.mean.copy(), self._bayes.copy()
-        other._place, other._n, other._n_of_M = dict(self._place), self._n.copy(), self._n_of_M.copy()
+        other._place, other._n, other._n_of_M = (
+            dict(self._place),
+            self._n.copy(),
+            self._n_of_M.copy(),
+        )
         other._M = self._M.copy()
         return other
 
     def log_det(self) -> float:
         """ln det(K_t/lambda + I) over all t pulls, on the distinct arms by Sylvester's identity."""
         root = np.sqrt(self._n)
-        return float(np.linalg.slogdet(np.eye(self.distinct) + root[:, None] * self._K * root / self.lam)[1])
+        return float(
+            np.linalg.slogdet(np.eye(self.distinct) + root[:, None] * self._K * root / self.lam)[1]
+        )
 
     def effective_dimension(self) -> float:
-        """d_eff = Tr(K_t (K_t + lambda I)^-1) (calandriello2020bbkb, Sec. 2), from the variances of the pulled arms."""
+        """d_eff = Tr(K_t (K_t + lambda I)^-1) (calandriello2020bbkb, Sec.
+
+        2), from the variances of the pulled arms.
+        """
         return float(self._n @ self.variance[list(self._place)])
 
     def _covariance(self, arm: int) -> Array:
@@ -99,7 +112,8 @@ class ExactPosterior:
         e = np.zeros(self.distinct)
         e[p] = 1.0
         c = ratio * (g @ self.kernel.columns(list(self._place)))
-        c[list(self._place)] = ratio * (e - self.lam / self._n * g)  # the same for pulled arms, without cancellation
+        # the same for pulled arms, without cancellation
+        c[list(self._place)] = ratio * (e - self.lam / self._n * g)
         return c
 
     def _of_new(self, arm: int) -> Array:
@@ -136,7 +150,9 @@ class ExactPosterior:
         self._n_of_M = np.append(self._n_of_M, 1.0)
 
     def _settle(self) -> None:
-        """Bring S^-1 up to the pulls of the arm that was pulled last: one Sherman-Morrison for a whole run of pulls."""
+        """Bring S^-1 up to the pulls of the arm that was pulled last: one Sherman-Morrison for a
+        whole run of pulls.
+        """
         for p in np.flatnonzero(self._n != self._n_of_M).tolist():
             g = self._refined_column(p)
             change = self.lam / self._n[p] - self.lam / self._n_of_M[p]

@@ -1,12 +1,13 @@
-"""The Nystrom sketch of a Gaussian process over a table (calandriello2020bbkb eqs. (1)-(3), calandriello2019bkb eq. (4)).
+"""The Nystrom sketch of a Gaussian process over a table (calandriello2020bbkb eqs. (1)-(3),
+calandriello2019bkb eq. (4)).
 
-With a dictionary D of m arms, z(x) = K_D^{+/2} k_D(x) and G = sum_s z(x_s) z(x_s)', everything is written in the
-eigenbasis of G, where V = G + lambda I is diagonal:
-    phi(x) = T' k_D(x),  T = K_D^{+/2} E,  G = E diag(g) E'            one product A x m x r for all arms
-    mean(x) = phi(x)' (Phi' y) / (g + lambda)
-    variance(x) = (k(x,x) - |phi(x)|^2)/lambda + sum_i phi_i(x)^2 / (g_i + lambda)
-The first term of the variance is what the deterministic training conditional keeps and the subset of regressors
-drops: without it the variance starves far from the dictionary (calandriello2019bkb Sec. 3.1).
+With a dictionary D of m arms, z(x) = K_D^{+/2} k_D(x) and G = sum_s z(x_s) z(x_s)', everything is
+written in the eigenbasis of G, where V = G + lambda I is diagonal: phi(x) = T' k_D(x),  T =
+K_D^{+/2} E,  G = E diag(g) E'            one product A x m x r for all arms mean(x) = phi(x)' (Phi'
+y) / (g + lambda) variance(x) = (k(x,x) - |phi(x)|^2)/lambda + sum_i phi_i(x)^2 / (g_i + lambda) The
+first term of the variance is what the deterministic training conditional keeps and the subset of
+regressors drops: without it the variance starves far from the dictionary (calandriello2019bkb Sec.
+3.1).
 """
 
 from __future__ import annotations
@@ -26,12 +27,16 @@ BLOCK = 1024  # arms per product: kernel rows and features of a block stay in th
 
 @dataclass(frozen=True, eq=False)
 class SketchedPosterior:
-    """Mean (A,) and (1/lambda-scaled) variance (A,) of all arms, with the map to the features that they came from."""
+    """Mean (A,) and (1/lambda-scaled) variance (A,) of all arms, with the map to the features that
+    they came from.
+    """
 
     kernel: GaussianTable
     lam: float
     dictionary: Indices  # (m,)
-    support: Indices  # (p,) the arms whose kernel columns carry the features: the dictionary, or more
+    support: (
+        Indices  # (p,) the arms whose kernel columns carry the features: the dictionary, or more
+    )
     T: Array  # (p, r)
     g: Array  # (r,)
     mean: Array
@@ -45,8 +50,12 @@ class SketchedPosterior:
         return cls(kernel, lam, nobody, nobody, np.empty((0, 0)), np.empty(0), *moments)
 
     @classmethod
-    def fit(cls, kernel: GaussianTable, lam: float, pulls: Pulls, included: NDArray[np.bool_]) -> SketchedPosterior:
-        """The posterior after some pulls; `included` (u,) says which of the distinct arms make the dictionary."""
+    def fit(
+        cls, kernel: GaussianTable, lam: float, pulls: Pulls, included: NDArray[np.bool_]
+    ) -> SketchedPosterior:
+        """The posterior after some pulls; `included` (u,) says which of the distinct arms make the
+        dictionary.
+        """
         if not included.any():
             return cls.prior(kernel, lam)
         K = kernel.among(pulls.arms[included], pulls.arms)  # (m, u)
@@ -73,7 +82,10 @@ class SketchedPosterior:
         return (k - shrunk @ self.kernel.columns(self.support)) / self.lam
 
     def sketched_covariance(self, arm: int) -> Array:
-        """z(x)' V^-1 z(x_arm) of all arms with one arm, (A,): eq. (2) without the residual of the sketch."""
+        """z(x)' V^-1 z(x_arm) of all arms with one arm, (A,): eq.
+
+        (2) without the residual of the sketch.
+        """
         if len(self.dictionary) == 0:
             return np.zeros(len(self.kernel))
         phi = self.features(np.array([arm]))[0]
@@ -90,33 +102,40 @@ class SketchedPosterior:
 def inverse_root(K: Array) -> Array:
     """U S^{-1/2} of the pseudo-inverse root of a Gram matrix K (m, m), shape (m, r).
 
-    Eigenvalues below m eps times the largest are noise of the eigendecomposition and are dropped, as in the
-    authors' code. Raises LinAlgError on a non-finite K.
+    Eigenvalues below m eps times the largest are noise of the eigendecomposition and are dropped,
+    as in the authors' code. Raises LinAlgError on a non-finite K.
     """
     if not np.isfinite(K).all():
-        raise np.linalg.LinAlgError("the dictionary's Gram matrix holds a non-finite value: look at the features of its arms")
+        raise np.linalg.LinAlgError(
+            "the dictionary's Gram matrix holds a non-finite value: look at the features of its"
+            " arms"
+        )
     S, U = np.linalg.eigh(K)
     keep = S[-1] * len(K) * np.finfo(np.float64).eps < S
     return U[:, keep] / np.sqrt(S[keep])
 
 
 def include(probability: Array, n: Array, rule: str, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which of u distinct arms enter the dictionary (bool, (u,)): `probability` per pull, `n` pulls.
+    """Which of u distinct arms enter the dictionary (bool, (u,)): `probability` per pull, `n`
+    pulls.
 
-    "per-pull": one Bernoulli per pull, so an arm enters with 1 - (1 - p)^n (BKB Alg. 1, BBKB Alg. 1 l. 12-15).
-    "per-arm": one Bernoulli per arm with min(1, n p), as in the authors' code.
+    "per-pull": one Bernoulli per pull, so an arm enters with 1 - (1 - p)^n (BKB Alg. 1, BBKB Alg. 1
+    l. 12-15). "per-arm": one Bernoulli per arm with min(1, n p), as in the authors' code.
     """
     p = np.minimum(probability, 1.0)
     if rule not in INCLUSION:
         raise ValueError(f"inclusion: expected {' or '.join(INCLUSION)}, got {rule!r}")
-    return rng.random(len(n)) < (1.0 - (1.0 - p) ** n if rule == "per-pull" else np.minimum(n * probability, 1.0))
+    return rng.random(len(n)) < (
+        1.0 - (1.0 - p) ** n if rule == "per-pull" else np.minimum(n * probability, 1.0)
+    )
 
 
 def _spread(pulled: Indices, included: NDArray[np.bool_], T: Array) -> tuple[Indices, Array]:
-    """The same features carried by all pulled arms, zero outside the dictionary, where that is not much larger.
+    """The same features carried by all pulled arms, zero outside the dictionary, where that is not
+    much larger.
 
-    The kernel columns of the pulled arms lie side by side in memory; gathering the dictionary's from among them would
-    cost as much as the product that uses them.
+    The kernel columns of the pulled arms lie side by side in memory; gathering the dictionary's
+    from among them would cost as much as the product that uses them.
     """
     if 2 * np.count_nonzero(included) < len(pulled):
         return pulled[included], T
@@ -125,7 +144,9 @@ def _spread(pulled: Indices, included: NDArray[np.bool_], T: Array) -> tuple[Ind
     return pulled, spread
 
 
-def _moments(kernel: GaussianTable, lam: float, support: Indices, T: Array, g: Array, weights: Array) -> tuple[Array, Array]:
+def _moments(
+    kernel: GaussianTable, lam: float, support: Indices, T: Array, g: Array, weights: Array
+) -> tuple[Array, Array]:
     """Mean and variance of all arms, block by block."""
     size = len(kernel)
     mean, variance = np.empty(size), np.empty(size)

@@ -1,6 +1,8 @@
-"""The exact posterior as a textbook computes it: K_t + lambda I refactorised on all t evaluations at every step.
+"""The exact posterior as a textbook computes it: K_t + lambda I refactorised on all t evaluations
+at every step.
 
-O(t^3 + A t^2) a step. It is what papers time when they time exact Gaussian processes, and the oracle of the fast forms.
+O(t^3 + A t^2) a step. It is what papers time when they time exact Gaussian processes, and the
+oracle of the fast forms.
 """
 
 from __future__ import annotations
@@ -50,7 +52,10 @@ class TextbookPosterior:
         self.information = 2.0 * float(np.log(np.diag(L)).sum()) - len(L) * log(self.lam)
         self.mean = cho_solve((L, True), np.array(self._y)) @ k  # BBKB eq. (4)
         V = solve_triangular(L, k, lower=True, check_finite=False)  # (t, A)
-        self.variance = np.maximum(self.kernel.variance - np.einsum("ij,ij->j", V, V), 0.0) / self.lam  # BBKB eq. (6)
+        # BBKB eq. (6)
+        self.variance = (
+            np.maximum(self.kernel.variance - np.einsum("ij,ij->j", V, V), 0.0) / self.lam
+        )
 
     def draft(self) -> TextbookPosterior:
         """A copy that may be conditioned on pulls nobody has evaluated yet."""

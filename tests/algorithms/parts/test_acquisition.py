@@ -19,7 +19,8 @@ from algorithms.parts.acquisition import log_ei, log_feasibility, log_pi, ucb
 
 BEST = 0.75  # exact in single precision, which BoTorch keeps it in
 IMPROVEMENTS = [log_ei, log_pi]
-DEPTHS = [30.0, 5.0, 1.0, 0.0, -0.999, -1.001, -3.0, -10.0, -38.0, -99.0, -101.0, -1e3, -1e4]  # (mean - best)/sigma
+# (mean - best)/sigma
+DEPTHS = [30.0, 5.0, 1.0, 0.0, -0.999, -1.001, -3.0, -10.0, -38.0, -99.0, -101.0, -1e3, -1e4]
 
 
 def exact(z):
@@ -27,12 +28,16 @@ def exact(z):
     with mpmath.workdps(60):
         z = mpmath.mpf(z)
         gain = mpmath.log(mpmath.npdf(z) + z * mpmath.ncdf(z))
-        return float(gain), float(mpmath.log1p(-mpmath.ncdf(-z)) if z > 0 else mpmath.log(mpmath.ncdf(z)))
+        return float(gain), float(
+            mpmath.log1p(-mpmath.ncdf(-z)) if z > 0 else mpmath.log(mpmath.ncdf(z))
+        )
 
 
 def posterior(q=200, seed=0):
     draw = np.random.default_rng(seed)
-    return torch.from_numpy(draw.standard_normal(q)), torch.from_numpy(np.exp(draw.normal(-2, 2, q)))
+    return torch.from_numpy(draw.standard_normal(q)), torch.from_numpy(
+        np.exp(draw.normal(-2, 2, q))
+    )
 
 
 @pytest.mark.parametrize("sigma", [1e-6, 1.0, 1e3])
@@ -53,15 +58,21 @@ def test_slopes_are_those_of_central_differences(acquisition, depth):
     slopes = torch.autograd.grad(acquisition(mean, variance, 0.0).sum(), [mean, variance])
     step = 1e-6 * max(1.0, abs(depth))
     with torch.no_grad():
-        over_mean = acquisition(mean + step, variance, 0.0) - acquisition(mean - step, variance, 0.0)
-        over_variance = acquisition(mean, variance + 1e-6, 0.0) - acquisition(mean, variance - 1e-6, 0.0)
+        over_mean = acquisition(mean + step, variance, 0.0) - acquisition(
+            mean - step, variance, 0.0
+        )
+        over_variance = acquisition(mean, variance + 1e-6, 0.0) - acquisition(
+            mean, variance - 1e-6, 0.0
+        )
     assert_allclose(slopes[0], over_mean / (2 * step), rtol=1e-5, atol=1e-8)
     assert_allclose(slopes[1], over_variance / 2e-6, rtol=1e-4, atol=1e-8)
 
 
 def test_they_are_means_over_draws():
     mean, variance = torch.tensor([0.2, 1.0]), torch.tensor([0.5, 0.04])
-    f = mean.numpy() + np.sqrt(variance.numpy()) * np.random.default_rng(0).standard_normal((400_000, 2))
+    f = mean.numpy() + np.sqrt(variance.numpy()) * np.random.default_rng(0).standard_normal(
+        (400_000, 2)
+    )
     assert_allclose(log_ei(mean, variance, BEST).exp(), np.maximum(f - BEST, 0).mean(0), rtol=0.01)
     assert_allclose(log_pi(mean, variance, BEST).exp(), (f > BEST).mean(0), rtol=0.01)
     assert_allclose(log_feasibility(mean, variance).exp(), (f <= 0).mean(0), rtol=0.05, atol=1e-5)
@@ -76,14 +87,21 @@ class Told(GenericDeterministicModel):
 
     def posterior(self, X, **_):
         rows = X[..., 0].long()
-        return GPyTorchPosterior(MultivariateNormal(self.mean[rows], self.variance[rows][..., None]))
+        return GPyTorchPosterior(
+            MultivariateNormal(self.mean[rows], self.variance[rows][..., None])
+        )
 
 
 def test_they_are_botorchs():
     mean, variance = posterior()
     model, X = Told(mean, variance), torch.arange(len(mean), dtype=torch.float64)[:, None, None]
     assert_allclose(log_ei(mean, variance, BEST), LogExpectedImprovement(model, BEST)(X), rtol=1e-9)
-    assert_allclose(log_pi(mean, variance, BEST), LogProbabilityOfImprovement(model, BEST)(X), rtol=1e-9, atol=1e-15)
+    assert_allclose(
+        log_pi(mean, variance, BEST),
+        LogProbabilityOfImprovement(model, BEST)(X),
+        rtol=1e-9,
+        atol=1e-15,
+    )
     assert_allclose(ucb(mean, variance, 0.25), UpperConfidenceBound(model, 0.25)(X), rtol=1e-12)
 
 
@@ -100,8 +118,18 @@ class Predicts:
 def test_they_are_scikit_optimizes():
     mean, variance = posterior()
     model, xi = Predicts(mean, variance), 0.01
-    assert_allclose(log_ei(mean, variance, BEST + xi).exp(), gaussian_ei(None, model, -BEST, xi), rtol=1e-7, atol=1e-15)
-    assert_allclose(log_pi(mean, variance, BEST + xi).exp(), gaussian_pi(None, model, -BEST, xi), rtol=1e-9, atol=1e-300)
+    assert_allclose(
+        log_ei(mean, variance, BEST + xi).exp(),
+        gaussian_ei(None, model, -BEST, xi),
+        rtol=1e-7,
+        atol=1e-15,
+    )
+    assert_allclose(
+        log_pi(mean, variance, BEST + xi).exp(),
+        gaussian_pi(None, model, -BEST, xi),
+        rtol=1e-9,
+        atol=1e-300,
+    )
     assert_allclose(ucb(mean, variance, 1.96**2), -gaussian_lcb(None, model, 1.96), rtol=1e-12)
 
 

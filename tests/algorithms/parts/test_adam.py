@@ -23,11 +23,20 @@ def test_a_step_is_the_papers():
     """Two steps by hand: the first is the rate times the sign of the slope."""
     x, rate = np.array([[0.5, 0.2, 0.9]]), 0.01
     slope = -2 * (x - 0.6)
-    assert_allclose(ascend(bowl([0.6] * 3), x, steps=1, rate=rate), x + rate * np.sign(slope), atol=1e-8)
+    assert_allclose(
+        ascend(bowl([0.6] * 3), x, steps=1, rate=rate), x + rate * np.sign(slope), atol=1e-8
+    )
     once = x + rate * slope / (np.abs(slope) + 1e-8)
     again = -2 * (once - 0.6)
-    m, v = (0.09 * slope + 0.1 * again) / (1 - 0.81), (0.000999 * slope**2 + 0.001 * again**2) / (1 - 0.999**2)
-    assert_allclose(ascend(bowl([0.6] * 3), x, steps=2, rate=rate), once + rate * m / (np.sqrt(v) + 1e-8), atol=1e-10)
+    m, v = (
+        (0.09 * slope + 0.1 * again) / (1 - 0.81),
+        (0.000999 * slope**2 + 0.001 * again**2) / (1 - 0.999**2),
+    )
+    assert_allclose(
+        ascend(bowl([0.6] * 3), x, steps=2, rate=rate),
+        once + rate * m / (np.sqrt(v) + 1e-8),
+        atol=1e-10,
+    )
 
 
 def test_an_ascent_is_the_same_alone_and_in_company():
@@ -49,16 +58,36 @@ def test_it_finds_the_best_of_many_maxima_and_stays_in_the_cube():
 
 
 def test_only_the_best_candidates_are_climbed_from():
-    x, _ = maximise_by_adam(waves, 2, np.random.default_rng(3), raw=64, starts=1, steps=0, rate=0.01)
-    values = [maximise_by_adam(waves, 2, np.random.default_rng(3), raw=64, starts=k, steps=0, rate=0.01)[1] for k in (1, 5, 64)]
+    x, _ = maximise_by_adam(
+        waves, 2, np.random.default_rng(3), raw=64, starts=1, steps=0, rate=0.01
+    )
+    values = [
+        maximise_by_adam(waves, 2, np.random.default_rng(3), raw=64, starts=k, steps=0, rate=0.01)[
+            1
+        ]
+        for k in (1, 5, 64)
+    ]
     assert values[0] == values[1] == values[2] == waves(torch.from_numpy(x[None])).item()
 
 
-def test_a_function_that_is_undefined_in_places_is_survived_and_one_that_is_nowhere_defined_is_refused():
+def test_a_function_undefined_in_places_is_survived_and_one_defined_nowhere_is_refused():
     def holed(X):
         return torch.where(X[:, 0] > 0.6, torch.nan, bowl([0.7, 0.3])(X))
 
-    x, value = maximise_by_adam(holed, 2, np.random.default_rng(0), raw=64, starts=4, steps=20, rate=0.001)
+    x, value = maximise_by_adam(
+        holed, 2, np.random.default_rng(0), raw=64, starts=4, steps=20, rate=0.001
+    )
     assert np.isfinite(value) and x[0] <= 0.6
-    with pytest.raises(ArithmeticError, match="the function is finite at none of 8 candidates: look at the model behind it"):
-        maximise_by_adam(lambda X: torch.nan * X[:, 0], 2, np.random.default_rng(0), raw=8, starts=1, steps=1, rate=0.1)
+    with pytest.raises(
+        ArithmeticError,
+        match="the function is finite at none of 8 candidates: look at the model behind it",
+    ):
+        maximise_by_adam(
+            lambda X: torch.nan * X[:, 0],
+            2,
+            np.random.default_rng(0),
+            raw=8,
+            starts=1,
+            steps=1,
+            rate=0.1,
+        )

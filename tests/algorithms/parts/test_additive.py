@@ -1,4 +1,6 @@
-"""Additive processes against scikit-learn's kernels, SciPy's density, dense conditioning and differences."""
+"""Additive processes against scikit-learn's kernels, SciPy's density, dense conditioning and
+differences.
+"""
 
 import numpy as np
 import pytest
@@ -22,10 +24,14 @@ KERNEL = Kernel(np.array([0.7, 1.3, 0.4]), np.array([0.5, 0.9, 0.3]), 0.05)
 
 def gram(factors, kernel, A, B):
     """Prior covariances (N, a, b) of each factor."""
-    return np.stack([
-        scale * Matern(length, nu=2.5)(A[:, list(V)], B[:, list(V)])
-        for V, scale, length in zip(factors, kernel.outputscale, kernel.lengthscale, strict=True)
-    ])  # fmt: skip
+    return np.stack(
+        [
+            scale * Matern(length, nu=2.5)(A[:, list(V)], B[:, list(V)])
+            for V, scale, length in zip(
+                factors, kernel.outputscale, kernel.lengthscale, strict=True
+            )
+        ]
+    )
 
 
 @pytest.fixture
@@ -63,16 +69,28 @@ def test_the_gradient_of_the_evidence_agrees_with_differences(data):
         unit = np.eye(3)[i]
 
         def scaled(h, unit=unit):
-            return log_evidence(distances, FACTORS, Kernel(KERNEL.outputscale * np.exp(h * unit), KERNEL.lengthscale, 0.05), y)[0]
+            return log_evidence(
+                distances,
+                FACTORS,
+                Kernel(KERNEL.outputscale * np.exp(h * unit), KERNEL.lengthscale, 0.05),
+                y,
+            )[0]
 
         def stretched(h, unit=unit):
-            return log_evidence(distances, FACTORS, Kernel(KERNEL.outputscale, KERNEL.lengthscale * np.exp(h * unit), 0.05), y)[0]
+            return log_evidence(
+                distances,
+                FACTORS,
+                Kernel(KERNEL.outputscale, KERNEL.lengthscale * np.exp(h * unit), 0.05),
+                y,
+            )[0]
 
         assert_allclose(over_a[i], difference(scaled), rtol=1e-7)
         assert_allclose(over_l[i], difference(stretched), rtol=1e-7)
 
     def noisier(h):
-        return log_evidence(distances, FACTORS, Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05 * np.exp(h)), y)[0]
+        return log_evidence(
+            distances, FACTORS, Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05 * np.exp(h)), y
+        )[0]
 
     assert_allclose(over_noise, difference(noisier), rtol=1e-7)
 
@@ -95,7 +113,10 @@ def test_several_models_are_evaluated_side_by_side_as_one_by_one(data, rng):
     other = ((0, 1, 2), (3, 4))
     kernel = Kernel(np.array([1.0, 0.2]), np.array([0.4, 0.7]), 0.01)
     distances = Distances(X)
-    models = [(FACTORS, solve(distances, FACTORS, KERNEL, y)), (other, solve(distances, other, kernel, y))]
+    models = [
+        (FACTORS, solve(distances, FACTORS, KERNEL, y)),
+        (other, solve(distances, other, kernel, y)),
+    ]
     together, x = Factors.of(models, X), rng.random(5)
     alone = [Factors.of([model], X).moments(x) for model in models]
     for both, parts in zip(together.moments(x), zip(*alone, strict=True), strict=True):
@@ -121,8 +142,20 @@ def test_slopes_over_points_agree_with_differences(data, rng):
 
 def test_a_bucket_in_parts_is_the_whole(data, rng, monkeypatch):
     X, y = data
-    (bucket,) = Factors.of([(((0, 1, 2, 3, 4),), solve(Distances(X), ((0, 1, 2, 3, 4),), equal_kernel(
-        1, outputscale=1.0, lengthscale=0.5, noise=0.1), y))], X).buckets()  # fmt: skip
+    (bucket,) = Factors.of(
+        [
+            (
+                ((0, 1, 2, 3, 4),),
+                solve(
+                    Distances(X),
+                    ((0, 1, 2, 3, 4),),
+                    equal_kernel(1, outputscale=1.0, lengthscale=0.5, noise=0.1),
+                    y,
+                ),
+            )
+        ],
+        X,
+    ).buckets()
     u = rng.random((1, 50, 5))
     whole = bucket(u)
     monkeypatch.setattr("algorithms.parts.additive.CHUNK", 7 * len(X))
@@ -134,12 +167,17 @@ def test_one_factor_of_all_variables_is_a_plain_process(data):
     kernel = equal_kernel(1, outputscale=2.0, lengthscale=0.4, noise=0.1)
     K = 2.0 * Matern(0.4, nu=2.5)(X) + 0.1 * np.eye(len(X))
     expected = multivariate_normal.logpdf(y, np.zeros(len(y)), K)
-    assert_allclose(solve(Distances(X), (tuple(range(5)),), kernel, y).log_evidence, expected, rtol=1e-12)
+    assert_allclose(
+        solve(Distances(X), (tuple(range(5)),), kernel, y).log_evidence, expected, rtol=1e-12
+    )
 
 
 def test_other_units_are_the_model_of_other_values(data):
     X, y = data
-    solved, kernel = solve(Distances(X), FACTORS, KERNEL, y), Kernel(9 * KERNEL.outputscale, KERNEL.lengthscale, 9 * KERNEL.noise)
+    solved, kernel = (
+        solve(Distances(X), FACTORS, KERNEL, y),
+        Kernel(9 * KERNEL.outputscale, KERNEL.lengthscale, 9 * KERNEL.noise),
+    )
     expected, scaled = solve(Distances(X), FACTORS, kernel, 3 * y), solved.in_units(3.0)
     assert_allclose(scaled.alpha, expected.alpha, rtol=1e-9)
     assert_allclose(scaled.precision, expected.precision, rtol=1e-9, atol=1e-12)
@@ -153,7 +191,8 @@ def test_a_fit_climbs_and_finds_the_scales_of_a_draw(rng):
     start, distances = equal_kernel(2, outputscale=0.7, lengthscale=0.7, noise=0.7), Distances(X)
     fitted = fit(distances, factors, y, start, least_noise=1e-4, steps=300, rate=0.1)
     assert fitted.log_evidence > solve(distances, factors, start, y).log_evidence
-    assert fitted.log_evidence > solve(distances, factors, truth, y).log_evidence  # what is fitted beats what is true
+    # what is fitted beats what is true
+    assert fitted.log_evidence > solve(distances, factors, truth, y).log_evidence
     assert_allclose(fitted.kernel.noise, 1e-3, rtol=0.5)
     assert fitted.kernel.noise > 1e-4
 

@@ -1,4 +1,6 @@
-"""BLESS against exact ridge leverage scores, by dense linear algebra and by what its sampling promises on average."""
+"""BLESS against exact ridge leverage scores, by dense linear algebra and by what its sampling
+promises on average.
+"""
 
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ BANDWIDTH, LAM = 0.5, 0.5
 
 
 def table(n=300, seed=0):
-    """A few dense clusters and some loners, so that leverage scores differ by a factor of a hundred."""
+    """A few dense clusters and some loners, so that leverage scores differ by a factor of a
+    hundred.
+    """
     draw = np.random.default_rng(seed)
     centres = draw.random((6, 2)) * 4
     close = centres[draw.integers(6, size=n - 10)] + 0.1 * draw.standard_normal((n - 10, 2))
@@ -47,11 +51,16 @@ def test_with_all_points_the_scores_are_exact(gram, ridge):
 
 @pytest.mark.parametrize("ridge", [1e-2, 1.0, 50.0])
 def test_the_scores_are_those_of_the_weighted_covariance_of_features(gram, ridge):
-    """phi' (sum_j phi_j phi_j' / p_j + ridge I)^-1 phi with the features of a root of K, members more than once allowed."""
+    """phi' (sum_j phi_j phi_j' / p_j + ridge I)^-1 phi with the features of a root of K, members
+    more than once allowed.
+    """
     points, draw = table(), np.random.default_rng(1)
     S, U = np.linalg.eigh(gram(points, BANDWIDTH))
     phi = U * np.sqrt(np.maximum(S, 0))  # (A, A), a row an arm
-    dictionary, p = np.append(draw.choice(300, size=40), [7, 7]), np.append(draw.random(40), [0.1, 1.0])
+    dictionary, p = (
+        np.append(draw.choice(300, size=40), [7, 7]),
+        np.append(draw.random(40), [0.1, 1.0]),
+    )
     C = (phi[dictionary] / p[:, None]).T @ phi[dictionary]
     scores = np.diag(phi @ np.linalg.solve(C + ridge * np.eye(300), phi.T))
     arms = draw.permutation(300)[:100]
@@ -61,16 +70,23 @@ def test_the_scores_are_those_of_the_weighted_covariance_of_features(gram, ridge
 
 
 def test_weights_of_1_over_p_make_the_gram_matrix_right_on_average(rounds):
-    """In every round the sum of f over the dictionary, each member over its probability, estimates the sum over all."""
+    """In every round the sum of f over the dictionary, each member over its probability, estimates
+    the sum over all.
+    """
     points, repeats = table(), 120
-    kernel, f = GaussianTable(points, BANDWIDTH), np.column_stack([np.ones(300), points, points[:, 0] > 4.5])
+    kernel, f = (
+        GaussianTable(points, BANDWIDTH),
+        np.column_stack([np.ones(300), points, points[:, 0] > 4.5]),
+    )
     for seed in range(repeats):
         bless(kernel, np.arange(300), LAM, 20.0, np.random.default_rng(seed))
     per_run = len(rounds) // repeats
     assert per_run == 6  # ceil(ln 300)
     for number in range(per_run):
         runs = rounds[number::per_run]
-        estimates = np.array([(f[dictionary] / p[:, None]).sum(axis=0) for dictionary, p, *_ in runs])
+        estimates = np.array(
+            [(f[dictionary] / p[:, None]).sum(axis=0) for dictionary, p, *_ in runs]
+        )
         error = estimates.std(axis=0, ddof=1) / np.sqrt(repeats)
         assert (abs(estimates.mean(axis=0) - f.sum(axis=0)) <= 4.5 * error + 1e-9).all()
         assert (error[:3] < 0.03 * f[:, :3].sum(axis=0)).all()
@@ -87,7 +103,9 @@ def test_every_round_knows_the_scores_of_its_regularisation_within_a_factor(gram
     points = table()
     K = gram(points, BANDWIDTH)
     for seed in range(8):
-        bless(GaussianTable(points, BANDWIDTH), np.arange(300), LAM, 30.0, np.random.default_rng(seed))
+        bless(
+            GaussianTable(points, BANDWIDTH), np.arange(300), LAM, 30.0, np.random.default_rng(seed)
+        )
     for *_, arms, ridge, score in rounds:
         ratio = score / exact(K, ridge)[arms]
         assert ratio.min() > 1 / 3
@@ -96,7 +114,9 @@ def test_every_round_knows_the_scores_of_its_regularisation_within_a_factor(gram
 
 @pytest.mark.parametrize(("lam", "qbar"), [(0.5, 8.0), (5.0, 15.0)])
 @pytest.mark.parametrize("seed", range(4))
-def test_every_sketched_variance_is_within_a_factor_3_of_the_exact_one(gram, dense, lam, qbar, seed):
+def test_every_sketched_variance_is_within_a_factor_3_of_the_exact_one(
+    gram, dense, lam, qbar, seed
+):
     points = table(seed=seed)
     arms, kernel = (
         np.random.default_rng(seed).permutation(np.append(np.arange(300), np.arange(100))),
@@ -114,11 +134,17 @@ def test_every_sketched_variance_is_within_a_factor_3_of_the_exact_one(gram, den
 @pytest.mark.parametrize(("lam", "qbar"), [(0.5, 8.0), (5.0, 8.0), (0.5, 3.0)])
 def test_the_expected_size_is_about_qbar_effective_dimensions(gram, lam, qbar):
     points = table()
-    kernel, expected = GaussianTable(points, BANDWIDTH), np.minimum(qbar * exact(gram(points, BANDWIDTH), lam), 1.0)
-    drawn = [bless(kernel, np.arange(300), lam, qbar, np.random.default_rng(seed)) for seed in range(60)]
+    kernel, expected = (
+        GaussianTable(points, BANDWIDTH),
+        np.minimum(qbar * exact(gram(points, BANDWIDTH), lam), 1.0),
+    )
+    drawn = [
+        bless(kernel, np.arange(300), lam, qbar, np.random.default_rng(seed)) for seed in range(60)
+    ]
     size = np.mean([np.count_nonzero(included) for included in drawn])
     assert expected.sum() < 150
-    assert 0.8 < size / expected.sum() < (1.3 if qbar > 3 else 2.0)  # poorer dictionaries overestimate
+    # poorer dictionaries overestimate
+    assert 0.8 < size / expected.sum() < (1.3 if qbar > 3 else 2.0)
     loners, crowd = np.mean(drawn, axis=0)[290:].mean(), np.mean(drawn, axis=0)[:290].mean()
     assert loners / crowd > 2
 
@@ -127,7 +153,10 @@ def test_the_expected_size_is_about_qbar_effective_dimensions(gram, lam, qbar):
 @pytest.mark.parametrize("n", [1, 2, 50])
 def test_it_is_never_empty(qbar, n):
     kernel = GaussianTable(table()[:n] if n > 10 else np.arange(n)[:, None] * 1.0, BANDWIDTH)
-    sizes = [np.count_nonzero(bless(kernel, np.arange(n), LAM, qbar, np.random.default_rng(seed))) for seed in range(50)]
+    sizes = [
+        np.count_nonzero(bless(kernel, np.arange(n), LAM, qbar, np.random.default_rng(seed)))
+        for seed in range(50)
+    ]
     assert min(sizes) >= 1
     assert qbar > 1e-6 or max(sizes) == 1
 
@@ -135,24 +164,41 @@ def test_it_is_never_empty(qbar, n):
 def test_a_huge_qbar_takes_everybody():
     for points in (table(), table()[:1], np.zeros((40, 2))):
         arms = np.arange(len(points))
-        assert bless(GaussianTable(points, BANDWIDTH), arms, LAM, 1e9, np.random.default_rng(0)).all()
+        assert bless(
+            GaussianTable(points, BANDWIDTH), arms, LAM, 1e9, np.random.default_rng(0)
+        ).all()
 
 
 @pytest.mark.parametrize("identical", ["one arm of a table", "the only arm", "equal rows"])
 def test_pulls_of_one_point_share_one_score(identical):
     """n equal pulls have score 1 / (n + lambda) each, so about qbar of them enter."""
-    points = {"one arm of a table": table(), "the only arm": table()[:1], "equal rows": np.ones((200, 2))}[identical]
+    points = {
+        "one arm of a table": table(),
+        "the only arm": table()[:1],
+        "equal rows": np.ones((200, 2)),
+    }[identical]
     arms = np.arange(200) if identical == "equal rows" else np.zeros(200, dtype=np.int64)
     kernel = GaussianTable(points, BANDWIDTH)
-    sizes = [np.count_nonzero(bless(kernel, arms, LAM, 10.0, np.random.default_rng(seed))) for seed in range(200)]
-    assert np.mean(sizes) == pytest.approx(10.0, rel=0.25)  # 1/p of few members overestimates a little
+    sizes = [
+        np.count_nonzero(bless(kernel, arms, LAM, 10.0, np.random.default_rng(seed)))
+        for seed in range(200)
+    ]
+    # 1/p of few members overestimates a little
+    assert np.mean(sizes) == pytest.approx(10.0, rel=0.25)
     assert bless(kernel, arms, LAM, 10.0, np.random.default_rng(0)).shape == (200,)
 
 
 def test_repeated_pulls_are_sampled_one_by_one():
-    """An arm pulled a hundred times has a hundred small scores, not one large one; arms pulled rarely are kept."""
-    kernel, arms = GaussianTable(np.array([[0.0], [100.0], [200.0]]), 1.0), np.repeat([0, 1, 2], [100, 100, 2])
-    drawn = np.mean([bless(kernel, arms, 1.0, 20.0, np.random.default_rng(seed)) for seed in range(200)], axis=0)
+    """An arm pulled a hundred times has a hundred small scores, not one large one; arms pulled
+    rarely are kept.
+    """
+    kernel, arms = (
+        GaussianTable(np.array([[0.0], [100.0], [200.0]]), 1.0),
+        np.repeat([0, 1, 2], [100, 100, 2]),
+    )
+    drawn = np.mean(
+        [bless(kernel, arms, 1.0, 20.0, np.random.default_rng(seed)) for seed in range(200)], axis=0
+    )
     for often in (drawn[:100], drawn[100:200]):
         assert often.mean() == pytest.approx(20 / 101, rel=0.15)
         assert often.max() < 0.35
@@ -162,7 +208,10 @@ def test_repeated_pulls_are_sampled_one_by_one():
 def test_the_same_generator_gives_the_same_dictionary():
     points = table()
     one, same, other = (
-        bless(GaussianTable(points, BANDWIDTH), np.arange(300), LAM, 4.0, np.random.default_rng(seed)) for seed in (3, 3, 4)
+        bless(
+            GaussianTable(points, BANDWIDTH), np.arange(300), LAM, 4.0, np.random.default_rng(seed)
+        )
+        for seed in (3, 3, 4)
     )
     assert one.dtype == bool
     assert_array_equal(one, same)
@@ -173,4 +222,9 @@ def test_a_warm_memo_of_the_kernel_changes_nothing():
     points = table()
     cold, warm = GaussianTable(points, BANDWIDTH), GaussianTable(points, BANDWIDTH)
     warm.columns(np.arange(300)[::-1])
-    assert_array_equal(*(bless(kernel, np.arange(300), LAM, 4.0, np.random.default_rng(0)) for kernel in (cold, warm)))
+    assert_array_equal(
+        *(
+            bless(kernel, np.arange(300), LAM, 4.0, np.random.default_rng(0))
+            for kernel in (cold, warm)
+        )
+    )

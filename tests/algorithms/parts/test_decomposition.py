@@ -1,4 +1,6 @@
-"""The moves against all their outcomes one by one, the chain against a known target, integer partitions against their number."""
+"""The moves against all their outcomes one by one, the chain against a known target, integer
+partitions against their number.
+"""
 
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -40,12 +42,18 @@ def partitions(d, largest):
     found = []
     for rest in partitions(d - 1, largest):
         found.append(canonical([*rest, (d - 1,)]))
-        found += [canonical([*rest[:i], (*rest[i], d - 1), *rest[i + 1 :]]) for i in range(len(rest)) if len(rest[i]) < largest]
+        found += [
+            canonical([*rest[:i], (*rest[i], d - 1), *rest[i + 1 :]])
+            for i in range(len(rest))
+            if len(rest[i]) < largest
+        ]
     return sorted(found)
 
 
 def outcomes(current, largest):
-    """Each partition that may be proposed and its exact probability, by going through all that can be drawn."""
+    """Each partition that may be proposed and its exact probability, by going through all that can
+    be drawn.
+    """
     splits, merges = defaultdict(Fraction), defaultdict(Fraction)
     several = [factor for factor in current if len(factor) > 1]
     for factor in several:
@@ -67,7 +75,9 @@ def outcomes(current, largest):
 
 @cache
 def proposals(largest, split, draws=200):
-    """From every partition of four variables: how often each other one was proposed, and the log-ratio of every such pair."""
+    """From every partition of four variables: how often each other one was proposed, and the
+    log-ratio of every such pair.
+    """
     rng = np.random.default_rng(0)
     counts, ratios = {}, {}
     for current in partitions(4, largest):
@@ -98,10 +108,17 @@ def test_whole_singletons_and_one_order_for_all():
     assert canonical([[3, 1], np.array([2, 0])]) == ((0, 2), (1, 3))
     assert canonical([(1,), (1, 0), (0,)]) == CAMEL
     assert incidence(CAMEL).tolist() == [[0, 0], [1, 0], [1, 1], [2, 1]]
-    assert membership(CAMEL, 3).tolist() == [[True, False, False], [True, True, False], [False, True, False]]
+    assert membership(CAMEL, 3).tolist() == [
+        [True, False, False],
+        [True, True, False],
+        [False, True, False],
+    ]
 
 
-@pytest.mark.parametrize("fine", [whole(3), singletons(3), (*CAMEL, (2,)), ((2, 0), (1,)), ((0, 2), (1,), (1, 2), (0, 2))])
+@pytest.mark.parametrize(
+    "fine",
+    [whole(3), singletons(3), (*CAMEL, (2,)), ((2, 0), (1,)), ((0, 2), (1,), (1, 2), (0, 2))],
+)
 def test_decompositions_may_overlap(fine):
     check(fine, 3)
 
@@ -111,7 +128,10 @@ def test_decompositions_may_overlap(fine):
     [
         (((0, 1), (3,)), r"expected variables 0..2, got \[3\] as well: count the variables from 0"),
         (((-1, 0, 1, 2),), r"got \[-1\] as well"),
-        (((0,), (2,)), r"none of \[1\] in a factor: give those that act alone factors of their own"),
+        (
+            ((0,), (2,)),
+            r"none of \[1\] in a factor: give those that act alone factors of their own",
+        ),
         ((), r"none of \[0, 1, 2\]"),
         (((0, 1, 1), (2,)), r"expected factors of distinct variables, got \(0, 1, 1\): name each"),
         (((0, 1, 2), ()), r"expected factors of distinct variables, got \(\)"),
@@ -133,7 +153,11 @@ def test_proposals_come_as_often_as_all_draws_say_and_know_how_often_that_is(lar
         assert set(counts[current]) == set(q[current])
         expected = [200 * float(p) for p in q[current].values()]
         assert chisquare([counts[current][new] for new in q[current]], expected).pvalue > 1e-3
-    assert_allclose(list(ratios.values()), [log(q[new][current] / q[current][new]) for current, new in ratios], atol=1e-12)
+    assert_allclose(
+        list(ratios.values()),
+        [log(q[new][current] / q[current][new]) for current, new in ratios],
+        atol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("largest", [4, 3, 2])
@@ -142,13 +166,16 @@ def test_exact_ratios_keep_the_target_and_those_of_the_reference_code_do_not(lar
     target = some_target(states)
     P = transitions(states, largest, target, proposals(largest, "exact")[1])
     assert_allclose(target[:, None] * P, (target[:, None] * P).T, atol=1e-14)
-    assert np.linalg.matrix_rank(P - np.eye(len(states)), tol=1e-9) == len(states) - 1  # and nothing but the target
+    # and nothing but the target
+    assert np.linalg.matrix_rank(P - np.eye(len(states)), tol=1e-9) == len(states) - 1
     wrong = transitions(states, largest, target, proposals(largest, "reference-code")[1])
     assert np.abs(target @ wrong - target).sum() > 0.05
 
 
 def test_two_variables_by_hand():
-    """Each proposes the other for certain; the reference code takes the split for half as likely: it is seen 2/3 of the time."""
+    """Each proposes the other for certain; the reference code takes the split for half as likely:
+    it is seen 2/3 of the time.
+    """
     rng = np.random.default_rng(0)
     for split, ratio in (("exact", 0.0), ("reference-code", log(2))):
         assert propose(rng, whole(2), largest=2, split=split).log_ratio == pytest.approx(ratio)
@@ -174,12 +201,21 @@ def test_a_long_chain_visits_partitions_as_often_as_their_target_says():
         if accepts(rng, log(target[proposal.decomposition] / target[current]), proposal.log_ratio):
             current = proposal.decomposition
         visits[current] += step % 10 == 0  # nearly independent
-    assert chisquare([visits[state] for state in states], [1000 * target[state] for state in states]).pvalue > 0.01
+    assert (
+        chisquare(
+            [visits[state] for state in states], [1000 * target[state] for state in states]
+        ).pvalue
+        > 0.01
+    )
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 12), st.sampled_from(sorted(SPLITS)))
-def test_proposals_are_other_partitions_within_the_largest_size_in_one_order(seed, d, largest, split):
+@given(
+    st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 12), st.sampled_from(sorted(SPLITS))
+)
+def test_proposals_are_other_partitions_within_the_largest_size_in_one_order(
+    seed, d, largest, split
+):
     rng = np.random.default_rng(seed)
     current = random_partition(rng, d, largest=largest)
     for _ in range(5):
@@ -189,7 +225,11 @@ def test_proposals_are_other_partitions_within_the_largest_size_in_one_order(see
             return
         found = proposal.decomposition
         check(found, d)
-        assert found == canonical(found) and sum(map(len, found)) == d and max(map(len, found)) <= largest
+        assert (
+            found == canonical(found)
+            and sum(map(len, found)) == d
+            and max(map(len, found)) <= largest
+        )
         assert abs(len(found) - len(current)) == 1 and np.isfinite(proposal.log_ratio)
         current = found
 
@@ -204,7 +244,15 @@ def test_where_nothing_can_move_nothing_is_proposed():
     ("current", "largest", "split", "match"),
     [
         (CAMEL, 2, "exact", "expected factors without common variables"),
-        (whole(3), 2, "exact", "expected factors of at most 2 variables, got 3: start the chain from a finer partition"),
+        (
+            whole(3),
+            2,
+            "exact",
+            (
+                "expected factors of at most 2 variables, got 3: start the chain from a finer"
+                " partition"
+            ),
+        ),
         (whole(3), 3, "fair", "split: expected exact or reference-code, got 'fair'"),
     ],
 )
@@ -217,7 +265,9 @@ def test_acceptance_is_min_one_and_the_ratio():
     rng = np.random.default_rng(0)
     assert all(accepts(rng, gain, 1.0) for gain in (-1.0, 0.0, 1e4, inf))
     assert not any(accepts(rng, gain, 1.0) for gain in (-1e4, -inf))
-    assert np.mean([accepts(rng, -2.0, 1.0) for _ in range(20_000)]) == pytest.approx(exp(-1), abs=0.01)
+    assert np.mean([accepts(rng, -2.0, 1.0) for _ in range(20_000)]) == pytest.approx(
+        exp(-1), abs=0.01
+    )
     for gain, log_ratio in ((nan, 0.0), (inf, -inf)):
         with pytest.raises(ValueError, match="look for a model whose evidence is no number"):
             accepts(rng, gain, log_ratio)
@@ -244,7 +294,8 @@ def test_variables_are_shuffled_among_factors():
     rng = np.random.default_rng(0)
     counts = Counter(random_partition(rng, 4, largest=2) for _ in range(3000))
     assert set(counts) == set(partitions(4, 2))
-    shares = [1 / 3 / {2: 3, 3: 6, 4: 1}[len(partition)] for partition in counts]  # of each kind of sizes 1/3
+    # of each kind of sizes 1/3
+    shares = [1 / 3 / {2: 3, 3: 6, 4: 1}[len(partition)] for partition in counts]
     assert chisquare(list(counts.values()), 3000 * np.array(shares)).pvalue > 1e-3
 
 
@@ -270,8 +321,13 @@ def test_agreement_by_hand():
     assert pair_agreement(whole(4), singletons(4), 4) == 0.0
     assert pair_agreement(CAMEL, whole(2), 2) == pair_recall(CAMEL, whole(2), 2) == 1.0
     assert pair_agreement(((0, 1), (1, 2)), whole(3), 3) == 2 / 3
-    assert isnan(pair_recall(whole(3), singletons(3), 3)) and pair_recall(singletons(3), whole(3), 3) == 0.0
-    assert pair_agreement(whole(1), whole(1), 1) == 1.0 and isnan(pair_recall(whole(1), whole(1), 1))
+    assert (
+        isnan(pair_recall(whole(3), singletons(3), 3))
+        and pair_recall(singletons(3), whole(3), 3) == 0.0
+    )
+    assert pair_agreement(whole(1), whole(1), 1) == 1.0 and isnan(
+        pair_recall(whole(1), whole(1), 1)
+    )
 
 
 @settings(max_examples=30, deadline=None)
@@ -279,5 +335,7 @@ def test_agreement_by_hand():
 def test_agreement_of_partitions_is_the_rand_index(seed, d):
     rng = np.random.default_rng(seed)
     a, b = (random_partition(rng, d, largest=d) for _ in range(2))
-    assert pair_agreement(a, b, d) == pytest.approx(rand_score(*(membership(x, d).argmax(0) for x in (a, b))))
+    assert pair_agreement(a, b, d) == pytest.approx(
+        rand_score(*(membership(x, d).argmax(0) for x in (a, b)))
+    )
     assert pair_agreement(a, b, d) == pair_agreement(b, a, d) and pair_agreement(a, a, d) == 1.0

@@ -1,4 +1,6 @@
-"""The exact posterior over distinct arms against conditioning on all pulls, also after ten thousand of them."""
+"""The exact posterior over distinct arms against conditioning on all pulls, also after ten thousand
+of them.
+"""
 
 import numpy as np
 import pytest
@@ -53,7 +55,8 @@ def test_before_any_pull_it_is_the_prior(smooth, kind):
 
 
 def collapsed(K, lam, arms, n, sums):
-    """Mean and variance/lam of all arms from u distinct ones, S = K_D + lam/n, in extended precision.
+    """Mean and variance/lam of all arms from u distinct ones, S = K_D + lam/n, in extended
+    precision.
 
     A plain L D L' factorisation: 64 bits of mantissa leave 11 of them to check a double by.
     """
@@ -84,7 +87,9 @@ def alternating(draw, A, t):
 
 
 def skewed(draw, A, t):
-    """120 distinct arms, never long in a row: the first is pulled a thousand times as often as the last."""
+    """120 distinct arms, never long in a row: the first is pulled a thousand times as often as the
+    last.
+    """
     weights = 1 / np.arange(1, 121) ** 1.5
     return draw.choice(draw.permutation(A)[:120], p=weights / weights.sum(), size=t)
 
@@ -94,19 +99,31 @@ def cycling(draw, A, t):
     return np.tile(draw.permutation(A)[:120], t // 120 + 1)[:t]
 
 
-# The bandwidth makes the table nearly low-rank, which is what a plain rank-one inverse does not survive. The mean is
-# held to 1e-9 (1e-8 is wanted): beyond that lies an inverse that is not refined. In a full cycle, 120 new arms each
-# leave a rounding error of 1e-15 in variances of 5e-8, so 1e-7 is just missed there.
+# The bandwidth makes the table nearly low-rank, which is what a plain rank-one inverse does not
+# survive. The mean is held to 1e-9 (1e-8 is wanted): beyond that lies an inverse that is not
+# refined. In a full cycle, 120 new arms each leave a rounding error of 1e-15 in variances of 5e-8,
+# so 1e-7 is just missed there.
 @pytest.mark.parametrize(
     ("regime", "bandwidth", "rtol"),
-    [(runs, 0.5, 1e-7), (alternating, 0.5, 1e-7), (alternating, 4.0, 1e-7), (skewed, 4.0, 1e-7), (cycling, 1.5, 3e-7)],
+    [
+        (runs, 0.5, 1e-7),
+        (alternating, 0.5, 1e-7),
+        (alternating, 4.0, 1e-7),
+        (skewed, 4.0, 1e-7),
+        (cycling, 1.5, 3e-7),
+    ],
 )
 def test_after_ten_thousand_pulls_it_has_not_drifted(regime, bandwidth, rtol):
     lam, t, draw = 1e-4, 10_000, np.random.default_rng(7)
     centres = draw.random((12, 3))
-    points = centres[draw.integers(12, size=200)] + 0.05 * draw.standard_normal((200, 3))  # moderately clustered
+    # moderately clustered
+    points = centres[draw.integers(12, size=200)] + 0.05 * draw.standard_normal((200, 3))
     kernel = GaussianTable(points, bandwidth)
-    posterior, x, f = ExactPosterior(kernel, lam), regime(draw, 200, t), np.sin(5 * points.sum(axis=1))
+    posterior, x, f = (
+        ExactPosterior(kernel, lam),
+        regime(draw, 200, t),
+        np.sin(5 * points.sum(axis=1)),
+    )
     y = f[x] + 0.01 * draw.standard_normal(t)
     for step, (arm, value) in enumerate(zip(x, y, strict=True), start=1):
         posterior.add(arm, value)
@@ -117,7 +134,9 @@ def test_after_ten_thousand_pulls_it_has_not_drifted(regime, bandwidth, rtol):
         mean, variance = collapsed(kernel.columns(np.arange(200)), lam, arms, n, sums)
         assert_allclose(posterior.mean, mean.astype(float), atol=1e-9, rtol=0)
         assert_allclose(posterior.variance, variance.astype(float), rtol=rtol, atol=0)
-        assert np.argmax(posterior.mean + 0.1 * np.sqrt(posterior.variance)) == np.argmax(mean + 0.1 * np.sqrt(variance))
+        assert np.argmax(posterior.mean + 0.1 * np.sqrt(posterior.variance)) == np.argmax(
+            mean + 0.1 * np.sqrt(variance)
+        )
 
 
 def test_a_draft_leaves_the_original_alone_and_shrinks_as_the_real_thing_does(smooth):
@@ -126,7 +145,8 @@ def test_a_draft_leaves_the_original_alone_and_shrinks_as_the_real_thing_does(sm
     for kind in (ExactPosterior, TextbookPosterior):
         original, twin = exact(points, 1e-3, x, y, kind), exact(points, 1e-3, x, y, kind)
         draft = original.draft()
-        batch = [int(x[-1]), int(x[-1]), 59, 3, 59, 3, int(x[0]), 17]  # starts with the arm pulled last
+        # starts with the arm pulled last
+        batch = [int(x[-1]), int(x[-1]), 59, 3, 59, 3, int(x[0]), 17]
         for arm in batch:
             draft.add(arm, float(draft.mean[arm]))
         assert_array_equal(original.mean, twin.mean)
@@ -148,14 +168,19 @@ def test_log_determinant_and_effective_dimension(smooth, gram, lam):
     points, _ = smooth(0)
     x, y = pulls(1, len(points), t=80)
     K = gram(points, BANDWIDTH)[np.ix_(x, x)]
-    posterior, textbook, chain = exact(points, lam, [], []), exact(points, lam, x, y, TextbookPosterior), 0.0
+    posterior, textbook, chain = (
+        exact(points, lam, [], []),
+        exact(points, lam, x, y, TextbookPosterior),
+        0.0,
+    )
     assert posterior.log_det() == posterior.information == 0.0
     for arm, value in zip(x, y, strict=True):
         chain += np.log1p(posterior.variance_of(arm))
         posterior.add(arm, value)
     log_det = np.linalg.slogdet(K / lam + np.eye(80))[1]
     for found in (posterior.log_det(), posterior.information, textbook.information, chain):
-        assert found == pytest.approx(log_det, rel=1e-8)  # also the sum of ln(1 + sigma_{s-1}^2(x_s))
+        # also the sum of ln(1 + sigma_{s-1}^2(x_s))
+        assert found == pytest.approx(log_det, rel=1e-8)
     effective = np.trace(np.linalg.solve(K + lam * np.eye(80), K))
     assert posterior.effective_dimension() == pytest.approx(effective, rel=1e-7)
 
@@ -175,16 +200,24 @@ def test_a_batch_told_at_once_is_its_pulls_one_by_one(smooth, kind):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(0, 11), min_size=1, max_size=40), st.integers(0, 5), st.sampled_from([1e-4, 1e-2, 1.0]))
+@given(
+    st.lists(st.integers(0, 11), min_size=1, max_size=40),
+    st.integers(0, 5),
+    st.sampled_from([1e-4, 1e-2, 1.0]),
+)
 def test_variance_never_grows_and_never_leaves_its_band(x, seed, lam):
-    posterior = ExactPosterior(GaussianTable(np.random.default_rng(seed).random((12, 2)), BANDWIDTH), lam)
+    posterior = ExactPosterior(
+        GaussianTable(np.random.default_rng(seed).random((12, 2)), BANDWIDTH), lam
+    )
     for s, arm in enumerate(x):
         before = posterior.variance.copy()
         posterior.add(arm, 1.0)
         assert (posterior.variance <= before).all()
         n = x[: s + 1].count(arm)
-        assert posterior.variance_of(arm) <= (1 + 1e-9) / n  # a ridge leverage score: n pulls of one arm share 1
-        assert posterior.variance_of(arm) >= (1 - 1e-6) / (lam + s + 1)  # no more can be known than if all were its pulls
+        # a ridge leverage score: n pulls of one arm share 1
+        assert posterior.variance_of(arm) <= (1 + 1e-9) / n
+        # no more can be known than if all were its pulls
+        assert posterior.variance_of(arm) >= (1 - 1e-6) / (lam + s + 1)
 
 
 @settings(max_examples=30, deadline=None)

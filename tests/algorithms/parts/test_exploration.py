@@ -8,11 +8,14 @@ from algorithms.parts.exploration import Exploration
 
 
 def exploration(**changes):
-    return Exploration(**{"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10, **changes})
+    return Exploration(
+        **{"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10, **changes}
+    )
 
 
 def test_the_rule_of_the_additive_bandits():
-    assert exploration().beta(10, 6) == pytest.approx(3.5948787)  # 0.2 * 6 * ln 20 = 1.2 * 2.9957323
+    # 0.2 * 6 * ln 20 = 1.2 * 2.9957323
+    assert exploration().beta(10, 6) == pytest.approx(3.5948787)
     assert exploration().beta(1, 1) == pytest.approx(0.1386294)  # 0.2 * ln 2
 
 
@@ -28,7 +31,11 @@ def test_a_grid_too_large_to_count_is_no_obstacle():
 
 
 def test_a_constant_is_the_share_whatever_happens():
-    assert exploration(rule="constant", share=4).beta(1, 1) == exploration(rule="constant", share=4).beta(500, 60) == 4
+    assert (
+        exploration(rule="constant", share=4).beta(1, 1)
+        == exploration(rule="constant", share=4).beta(500, 60)
+        == 4
+    )
 
 
 @pytest.mark.parametrize("rule", ["kandasamy", "theorem"])

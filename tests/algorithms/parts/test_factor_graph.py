@@ -1,4 +1,6 @@
-"""The graph against the paper's example, its vectors against messages sent one by one, and Theorem 3.5 where it holds."""
+"""The graph against the paper's example, its vectors against messages sent one by one, and Theorem
+3.5 where it holds.
+"""
 
 from collections import defaultdict
 
@@ -20,7 +22,9 @@ def graphs(draw):
     d = draw(st.integers(1, 6))
     factors = draw(st.lists(st.sets(st.integers(0, d - 1), min_size=1), max_size=7))
     missing = set(range(d)).difference(*factors)
-    return FactorGraph.of([tuple(sorted(factor)) for factor in factors] + [(j,) for j in sorted(missing)], d)
+    return FactorGraph.of(
+        [tuple(sorted(factor)) for factor in factors] + [(j,) for j in sorted(missing)], d
+    )
 
 
 def spreads(graph, draw, high=1e3):
@@ -36,7 +40,10 @@ def slow_round(factors, blocks, x, terms):
         for j in factor:
             at_variable[j][i] = (x[i, j], terms[i])
             sent[0], sent[2] = sent[0] + 1, sent[2] + 2
-    xbar = {j: sum(value for value, _ in heard.values()) / len(heard) for j, heard in at_variable.items()}
+    xbar = {
+        j: sum(value for value, _ in heard.values()) / len(heard)
+        for j, heard in at_variable.items()
+    }
     for heard in at_variable.values():
         for i in heard:
             told = {k: term for k, (_, term) in heard.items() if blocks[k] == blocks[i]}
@@ -52,7 +59,9 @@ def star(leaves):
 
 
 def test_the_papers_example():
-    """Appendix A prints N_3 = {2, 3, 4}; V_3 = {2, 3} and F_3 = {1, 3, 4} put factor 1 there as well."""
+    """Appendix A prints N_3 = {2, 3, 4}; V_3 = {2, 3} and F_3 = {1, 3, 4} put factor 1 there as
+    well.
+    """
     graph = FactorGraph.of(EXAMPLE, 3)
     assert_array_equal(graph.variables_of(0), [0, 2])  # V_1 = {1, 3}
     assert_array_equal(graph.factors_of(2), [0, 2, 3])  # F_3 = {1, 3, 4}
@@ -71,12 +80,16 @@ def test_one_round_on_the_example_by_hand():
     assert_allclose(graph.consensus(np.array([0.0, 0.1, 0.2, 0.4, 0.6, 1.0, 0.5])), [0.5, 0.3, 0.4])
     assert_array_equal(graph.spread(np.array([7.0, 8.0, 9.0])), [7, 9, 8, 8, 9, 7, 9])
     assert_allclose(graph.terms(np.array([9.0, 4.0, 16.0, 18.0])), [1, 1, 1, 2])
-    assert_allclose(graph.neighbour_sums(np.array([1.0, 10.0, 100.0, 1000.0])), [1100, 100, 1011, 101])
+    assert_allclose(
+        graph.neighbour_sums(np.array([1.0, 10.0, 100.0, 1000.0])), [1100, 100, 1011, 101]
+    )
     assert_allclose(graph.exploration(np.array([9.0, 4.0, 16.0, 18.0])), 2 + 2**0.5 + 5**0.5 + 2)
 
 
 def test_messages_on_the_example_by_hand():
-    """7 edges; x_1, x_2 have two factors, x_3 has three: 2 (1 + 2) + 2 (1 + 2) + 3 (1 + 3) numbers go back."""
+    """7 edges; x_1, x_2 have two factors, x_3 has three: 2 (1 + 2) + 2 (1 + 2) + 3 (1 + 3) numbers
+    go back.
+    """
     assert FactorGraph.of(EXAMPLE, 3).messages == Messages(7, 7, 14, 24)
 
 
@@ -86,15 +99,24 @@ def test_vectors_equal_messages_sent_one_by_one(graph, seed):
     rng = np.random.default_rng(seed)
     F = len(graph.factors)
     x, terms, blocks = rng.random((F, graph.d)), rng.random(F), rng.integers(2, size=F)
-    for tried, of in ((np.zeros(F), graph), (blocks, FactorGraph.of_blocks(graph.factors, graph.d, blocks))):
+    for tried, of in (
+        (np.zeros(F), graph),
+        (blocks, FactorGraph.of_blocks(graph.factors, graph.d, blocks)),
+    ):
         xbar, c, messages = slow_round(graph.factors, tried, x, terms)
-        assert_allclose(of.consensus(x[of.edges[:, 0], of.edges[:, 1]]), [xbar[j] for j in range(of.d)])
+        assert_allclose(
+            of.consensus(x[of.edges[:, 0], of.edges[:, 1]]), [xbar[j] for j in range(of.d)]
+        )
         assert_allclose(of.neighbour_sums(terms), c, atol=1e-12)
         assert of.messages == messages
         assert_allclose(of.consensus(of.spread(x[0])), x[0])
         for i in range(F):
-            expected = {k for j in of.variables_of(i) for k in of.factors_of(j) if tried[k] == tried[i]}
-            assert set(of.neighbours(i)) == expected and of.sizes[i] == len(expected) and i in expected
+            expected = {
+                k for j in of.variables_of(i) for k in of.factors_of(j) if tried[k] == tried[i]
+            }
+            assert (
+                set(of.neighbours(i)) == expected and of.sizes[i] == len(expected) and i in expected
+            )
 
 
 @settings(max_examples=120, deadline=None)
@@ -115,30 +137,42 @@ def test_the_two_ends_of_theorem_3_5_are_reached(F):
 
 
 def test_the_proof_of_lemma_d_2_fails_on_a_star():
-    """Its step (31) takes dL/dR <= 1 for each variance: 2.86 at the centre of 29 certain leaves. The lemma itself holds there."""
+    """Its step (31) takes dL/dR <= 1 for each variance: 2.86 at the centre of 29 certain leaves.
+
+    The lemma itself holds there.
+    """
     graph, variances = star(29), np.r_[1e-12, np.ones(29)]
     roots = np.sqrt(graph.adjacency @ graph.terms(variances))
     dL = 0.5 / np.sqrt(variances.sum())  # eq. (29)
     dR = (graph.adjacency @ (0.5 / roots))[0] / graph.sizes[0] ** 2  # eq. (30)
     assert dL / dR == pytest.approx(2.86, abs=0.005)
     h = np.r_[1e-4, np.zeros(29)]
-    assert (graph.exploration(variances + h) - graph.exploration(variances)) / 1e-4 == pytest.approx(dR, rel=1e-3)
+    assert (
+        graph.exploration(variances + h) - graph.exploration(variances)
+    ) / 1e-4 == pytest.approx(dR, rel=1e-3)
     assert np.sqrt(variances.sum()) < graph.exploration(variances) < np.sqrt(variances).sum()
 
 
 def test_theorem_3_5_fails_for_the_posterior_given_sums():
-    """Factors f_i(x_i, x_0), datum i with x_i = 0, x_0 = 0 and all else far: the covariances that the sum of variances omits."""
-    K = np.array([[3.0, 1.0], [1.0, 3.0]])  # unit kernels, no noise; the third factor is far from both data
+    """Factors f_i(x_i, x_0), datum i with x_i = 0, x_0 = 0 and all else far: the covariances that
+    the sum of variances omits.
+    """
+    # unit kernels, no noise; the third factor is far from both data
+    K = np.array([[3.0, 1.0], [1.0, 3.0]])
     inverse = np.linalg.solve(K, np.eye(2))
     variances = np.r_[1 - np.diag(inverse), 1.0]
     sigma = np.sqrt(3 - inverse.sum())
     graph = FactorGraph.of(((0, 1), (0, 2), (0, 3)), 4)
-    assert sigma == pytest.approx(1.5811, abs=1e-4) and graph.exploration(variances) == pytest.approx(1.5)
+    assert sigma == pytest.approx(1.5811, abs=1e-4) and graph.exploration(
+        variances
+    ) == pytest.approx(1.5)
 
 
 def test_blocks_explore_like_decompositions_apart_and_agree_on_all():
     rng = np.random.default_rng(0)
-    decompositions = [random_partition(rng, 6, largest=6) for _ in range(3)] + [EXAMPLE + singletons(6)]
+    decompositions = [random_partition(rng, 6, largest=6) for _ in range(3)] + [
+        EXAMPLE + singletons(6)
+    ]
     factors = [factor for decomposition in decompositions for factor in decomposition]
     blocks = np.repeat(np.arange(4), [len(decomposition) for decomposition in decompositions])
     graph, variances = FactorGraph.of_blocks(factors, 6, blocks), rng.random((5, len(factors)))

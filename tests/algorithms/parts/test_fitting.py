@@ -23,7 +23,11 @@ from algorithms.parts.fitting import LBFGS, SURROGATES, Adam, Target, fit
 from algorithms.parts.gp import log_evidence
 from algorithms.parts.kernels import Model, bounded, gamma_priors, scikit_optimize
 
-RANGES = {"lengthscale": (0.05, 2.0, 4.0), "outputscale": (0.05, 1.0, 20.0), "noise": (1e-6, 1e-3, 1.0)}
+RANGES = {
+    "lengthscale": (0.05, 2.0, 4.0),
+    "outputscale": (0.05, 1.0, 20.0),
+    "noise": (1e-6, 1e-3, 1.0),
+}
 
 
 def rng(seed=0):
@@ -51,9 +55,12 @@ def test_the_posterior_density_is_no_lower_than_botorchs(n, d):
     fitted = SURROGATES["gamma-priors"].learn(x, y, rng())
     X, u = torch.from_numpy(x), torch.from_numpy(fitted.units(y))
     theirs = SingleTaskGP(
-        X, u[:, None], covar_module=get_matern_kernel_with_gamma_prior(d),
-        likelihood=get_gaussian_likelihood_with_gamma_prior(), outcome_transform=None,
-    )  # fmt: skip
+        X,
+        u[:, None],
+        covar_module=get_matern_kernel_with_gamma_prior(d),
+        likelihood=get_gaussian_likelihood_with_gamma_prior(),
+        outcome_transform=None,
+    )
     mll = fit_gpytorch_mll(ExactMarginalLogLikelihood(theirs.likelihood, theirs))
     theirs.train()
     assert density(fitted.posterior.model, X, u) >= n * mll(theirs(X), u).item() - 1e-3
@@ -95,7 +102,12 @@ def test_the_gradient_is_that_of_central_differences(build):
     theta = target.read() + 0.1
     slope = target.loss(theta)[1]
     for i, step in enumerate(1e-6 * np.eye(len(theta))):
-        assert_allclose(slope[i], (target.loss(theta + step)[0] - target.loss(theta - step)[0]) / 2e-6, rtol=1e-6, atol=1e-8)
+        assert_allclose(
+            slope[i],
+            (target.loss(theta + step)[0] - target.loss(theta - step)[0]) / 2e-6,
+            rtol=1e-6,
+            atol=1e-8,
+        )
 
 
 def test_a_warm_start_is_near_the_end():
@@ -119,7 +131,9 @@ def test_restarts_find_what_one_start_misses():
 
 def test_what_is_known_stays():
     X, y = tensors(25, 3)
-    likelihood = GaussianLikelihood(noise_constraint=GreaterThan(0.0, transform=None, initial_value=0.25)).requires_grad_(False)
+    likelihood = GaussianLikelihood(
+        noise_constraint=GreaterThan(0.0, transform=None, initial_value=0.25)
+    ).requires_grad_(False)
     model = Model(
         ZeroMean(),
         ScaleKernel(
@@ -138,40 +152,60 @@ def test_a_model_that_is_known_is_not_fitted():
     kernel = ScaleKernel(RBFKernel()).requires_grad_(False)
     model = Model(ZeroMean(), kernel, GaussianLikelihood().requires_grad_(False))
     assert model.free == ()
-    with pytest.raises(ValueError, match="expected a model with free parameters, got one whose parameters are all known"):
+    with pytest.raises(
+        ValueError,
+        match="expected a model with free parameters, got one whose parameters are all known",
+    ):
         fit(model, *tensors(5, 2), LBFGS(), rng())
 
 
 def test_a_parameter_behind_a_softplus_is_refused():
     model = Model(ZeroMean(), RBFKernel(), GaussianLikelihood())
-    with pytest.raises(ValueError, match="raw_lengthscale: expected a constraint without a transform"):
+    with pytest.raises(
+        ValueError, match="raw_lengthscale: expected a constraint without a transform"
+    ):
         fit(model, *tensors(5, 2), LBFGS(), rng())
 
 
 @pytest.mark.parametrize("method", [LBFGS(restarts=2), Adam(0.5, 40)])
 def test_parameters_stay_between_their_bounds(method):
     X, y = tensors(10, 2)
-    y = torch.where(torch.arange(10) == 3, 5.0, 0.0).double()  # one spike: everything runs to a bound
+    y = torch.where(
+        torch.arange(10) == 3, 5.0, 0.0
+    ).double()  # one spike: everything runs to a bound
     fitted = fit(bounded(2, **RANGES), X, y, method, rng())
     for value, (low, _, high) in (
         (fitted.kernel.base_kernel.lengthscale, RANGES["lengthscale"]),
         (fitted.kernel.outputscale, RANGES["outputscale"]),
         (fitted.noise, RANGES["noise"]),
     ):
-        assert (value >= low * (1 - 1e-6)).all() and (value <= high * (1 + 1e-6)).all()  # bounds are of single precision
+        assert (value >= low * (1 - 1e-6)).all() and (
+            value <= high * (1 + 1e-6)
+        ).all()  # bounds are of single precision
 
 
 @pytest.mark.parametrize("build", [gamma_priors, scikit_optimize])
 @pytest.mark.parametrize("y", [[0.0], [0.0, 0.0, 0.0], [1.0, -1.0, 0.0]])
 def test_little_or_constant_data_are_survived(build, y):
     X = torch.full((len(y), 2), 0.5, dtype=torch.float64)
-    fitted = fit(build(2), X, torch.tensor(y, dtype=torch.float64), LBFGS(restarts=2 * (build is scikit_optimize)), rng())
+    fitted = fit(
+        build(2),
+        X,
+        torch.tensor(y, dtype=torch.float64),
+        LBFGS(restarts=2 * (build is scikit_optimize)),
+        rng(),
+    )
     assert all(torch.isfinite(parameter).all() for parameter in fitted.parameters())
 
 
 def test_what_is_not_finite_is_refused():
     X, y = tensors(10, 2)
-    with pytest.raises(ArithmeticError, match="expected finite data, got inf or nan: look at what the problem returned"):
+    with pytest.raises(
+        ArithmeticError,
+        match="expected finite data, got inf or nan: look at what the problem returned",
+    ):
         fit(gamma_priors(2), X, torch.full_like(y, np.nan), LBFGS(), rng())
-    with pytest.raises(ArithmeticError, match=r"evidence nan at the parameters .*: standardise y, or narrow"):
+    with pytest.raises(
+        ArithmeticError, match=r"evidence nan at the parameters .*: standardise y, or narrow"
+    ):
         fit(gamma_priors(2), X, y * 1e200, LBFGS(steps=1), rng())

@@ -1,4 +1,6 @@
-"""Evidence and posterior against SciPy, scikit-learn, GPyTorch, central differences and conditioning from scratch."""
+"""Evidence and posterior against SciPy, scikit-learn, GPyTorch, central differences and
+conditioning from scratch.
+"""
 
 import pickle
 
@@ -65,7 +67,12 @@ def test_the_gradient_of_the_evidence_is_gpytorchs():
             exact = Exact(model, X, y).train()
             priors = model.log_prior()  # which GPyTorch adds to the evidence
             value = 40 * ExactMarginalLogLikelihood(model.likelihood, exact)(exact(X), y) - priors
-        slopes.append([value.detach(), *torch.autograd.grad(value, [model.get_parameter(name) for name in model.free])])
+        slopes.append(
+            [
+                value.detach(),
+                *torch.autograd.grad(value, [model.get_parameter(name) for name in model.free]),
+            ]
+        )
     for our, their in zip(*slopes, strict=True):
         assert_allclose(our, their, rtol=1e-8)
 
@@ -88,7 +95,10 @@ def test_the_gradient_of_the_evidence_is_that_of_central_differences():
 def test_the_posterior_is_gpytorchs():
     model, (X, y), Z = known(3), data(40, 3), data(25, 3, seed=1)[0]
     exact = Exact(model, X, y).eval()
-    with gpytorch.settings.fast_pred_var(False), gpytorch.settings.cholesky_jitter(double_value=0.0):
+    with (
+        gpytorch.settings.fast_pred_var(False),
+        gpytorch.settings.cholesky_jitter(double_value=0.0),
+    ):
         theirs = exact(Z)
         posterior = Posterior.of(model, X, y)
         mean, variance = posterior(Z)
@@ -103,11 +113,14 @@ def test_the_posterior_is_scikit_learns():
     model, (X, y), Z = known(3), data(40, 3), data(25, 3, seed=1)[0]
     lengthscale = model.kernel.base_kernel.lengthscale[0].numpy()
     kernel = ConstantKernel(SCALE) * Matern(lengthscale, nu=2.5) + WhiteKernel(NOISE)
-    theirs = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(X.numpy(), y.numpy() - MEAN)
+    theirs = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(
+        X.numpy(), y.numpy() - MEAN
+    )
     mean, covariance = theirs.predict(Z.numpy(), return_cov=True)
     posterior = Posterior.of(model, X, y)
     assert_allclose(posterior.mean(Z), mean + MEAN, atol=1e-8)
-    assert_allclose(posterior.covariance(Z), covariance - NOISE * np.eye(25), atol=1e-8)  # theirs is that of y
+    # theirs is that of y
+    assert_allclose(posterior.covariance(Z), covariance - NOISE * np.eye(25), atol=1e-8)
     assert_allclose(posterior.log_evidence, theirs.log_marginal_likelihood(), rtol=1e-9)
 
 
@@ -139,7 +152,9 @@ def test_slopes_are_those_of_central_differences():
     for k, of in enumerate((posterior.mean, posterior.variance)):
         for i in range(3):
             step = 1e-6 * torch.eye(3, dtype=torch.float64)[i]
-            assert_allclose(slopes[k][:, i], (of(Z + step) - of(Z - step)) / 2e-6, rtol=1e-5, atol=1e-8)
+            assert_allclose(
+                slopes[k][:, i], (of(Z + step) - of(Z - step)) / 2e-6, rtol=1e-5, atol=1e-8
+            )
 
 
 def test_draws_have_the_joint_mean_and_covariance():
@@ -147,7 +162,8 @@ def test_draws_have_the_joint_mean_and_covariance():
     draws = posterior.sample(Z, np.random.default_rng(0), count=40_000)
     assert draws.shape == (40_000, 5)
     spread = posterior.covariance(Z).diagonal().max().item()
-    assert_allclose(draws.mean(0), posterior.mean(Z), atol=5 * np.sqrt(spread / 40_000))  # five standard errors
+    # five standard errors
+    assert_allclose(draws.mean(0), posterior.mean(Z), atol=5 * np.sqrt(spread / 40_000))
     assert_allclose(np.cov(draws.T), posterior.covariance(Z), atol=5 * spread * np.sqrt(2 / 40_000))
     assert_allclose(draws[:3], posterior.sample(Z, np.random.default_rng(0), count=3), atol=0)
 
@@ -155,13 +171,23 @@ def test_draws_have_the_joint_mean_and_covariance():
 def test_draws_at_data_and_at_repeated_points_pass_through_what_is_known():
     (X, y) = data(8, 2)
     posterior = Posterior.of(known(2, noise=1e-8), X, y)
-    draws = posterior.sample(torch.cat([X, X[:2], X[:2] + 1e-9]), np.random.default_rng(0), count=20)
-    assert_allclose(draws, np.tile(torch.cat([y, y[:2], y[:2]]), (20, 1)), atol=1e-3)  # noise 1e-4, and jitter
+    draws = posterior.sample(
+        torch.cat([X, X[:2], X[:2] + 1e-9]), np.random.default_rng(0), count=20
+    )
+    # noise 1e-4, and jitter
+    assert_allclose(draws, np.tile(torch.cat([y, y[:2], y[:2]]), (20, 1)), atol=1e-3)
 
 
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 1000), n=st.integers(1, 20), d=st.integers(1, 4), noise=st.sampled_from([1e-6, 1e-2, 1.0]))
-def test_an_observation_never_adds_variance_and_the_order_of_rows_does_not_matter(seed, n, d, noise):
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(1, 20),
+    d=st.integers(1, 4),
+    noise=st.sampled_from([1e-6, 1e-2, 1.0]),
+)
+def test_an_observation_never_adds_variance_and_the_order_of_rows_does_not_matter(
+    seed, n, d, noise
+):
     model, (X, y), Z = known(d, noise), data(n + 1, d, seed), data(15, d, seed + 1)[0]
     before, after = Posterior.of(model, X[:n], y[:n]), Posterior.of(model, X, y)
     assert (after.variance(Z) <= before.variance(Z) + 1e-9).all()
@@ -174,7 +200,11 @@ def test_an_observation_never_adds_variance_and_the_order_of_rows_does_not_matte
 def test_rows_that_nearly_repeat_are_survived(n):
     X, y = data(n // 2, 3)
     X, y = torch.cat([X, X + 1e-10]), torch.cat([y, y])
-    ranges = {"lengthscale": (0.1, 1.0, 4.0), "outputscale": (0.1, 1.0, 2.0), "noise": (0.0, 1e-12, 1.0)}
+    ranges = {
+        "lengthscale": (0.1, 1.0, 4.0),
+        "outputscale": (0.1, 1.0, 2.0),
+        "noise": (0.0, 1e-12, 1.0),
+    }
     posterior = Posterior.of(bounded(3, **ranges), X, y)
     mean, variance = posterior(X[:50])
     assert torch.isfinite(mean).all() and (variance > 0).all() and (variance < 1e-3).all()

@@ -1,4 +1,6 @@
-"""The Gaussian kernel over a table: values by hand, against scikit-learn, and a memo that changes no answer."""
+"""The Gaussian kernel over a table: values by hand, against scikit-learn, and a memo that changes
+no answer.
+"""
 
 import pickle
 
@@ -20,7 +22,12 @@ def test_values_by_hand():
 @pytest.mark.parametrize("bandwidth", [0.1, 1.0, 17.5])
 def test_all_columns_match_scikit_learn(smooth, gram, bandwidth):
     points, _ = smooth(0, A=150, d=3)
-    assert_allclose(GaussianTable(points, bandwidth).columns(np.arange(150)), gram(points, bandwidth), rtol=1e-12, atol=1e-300)
+    assert_allclose(
+        GaussianTable(points, bandwidth).columns(np.arange(150)),
+        gram(points, bandwidth),
+        rtol=1e-12,
+        atol=1e-300,
+    )
 
 
 def test_distances_of_neighbours_far_from_the_origin_do_not_cancel():
@@ -91,7 +98,10 @@ def test_forgetting_columns_changes_no_answer_and_bounds_the_memo(narrow, seed):
     kernel, K = narrow
     draw, forgot, before = np.random.default_rng(seed), 0, 0
     for _ in range(200):
-        arms, others = draw.integers(60, size=draw.integers(0, MOST // 2 + 1)), draw.integers(60, size=7)
+        arms, others = (
+            draw.integers(60, size=draw.integers(0, MOST // 2 + 1)),
+            draw.integers(60, size=7),
+        )
         if draw.random() < 0.5:
             assert_array_equal(kernel.columns(arms), K[arms])
         else:
@@ -115,7 +125,9 @@ def test_columns_given_out_before_the_memo_was_forgotten_keep_their_values(narro
 
 
 def test_who_needs_more_than_half_of_the_memo_at_once_keeps_it_all(narrow):
-    """Growing dictionaries are remembered whatever they cost: computing them again each time would cost more."""
+    """Growing dictionaries are remembered whatever they cost: computing them again each time would
+    cost more.
+    """
     (kernel, K), computed = narrow, []
     compute = kernel.compute
     kernel.compute = lambda arm: computed.append(arm) or compute(arm)

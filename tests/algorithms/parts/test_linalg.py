@@ -10,7 +10,11 @@ from algorithms.parts.linalg import safe_cholesky
 
 
 def test_a_factor_by_hand():
-    assert_allclose(safe_cholesky(np.array([[4.0, 2.0], [2.0, 3.0]])), [[2.0, 0.0], [1.0, np.sqrt(2.0)]], rtol=1e-15)
+    assert_allclose(
+        safe_cholesky(np.array([[4.0, 2.0], [2.0, 3.0]])),
+        [[2.0, 0.0], [1.0, np.sqrt(2.0)]],
+        rtol=1e-15,
+    )
 
 
 def test_the_factor_of_a_larger_matrix_multiplies_back():
@@ -31,12 +35,15 @@ def test_a_non_finite_matrix_is_refused_with_its_size(bad):
 
 
 def test_a_matrix_that_is_not_positive_definite_is_refused_with_its_size():
-    with pytest.raises(LinAlgError, match=r"K \(2x2\) is not positive definite: look for duplicate rows"):
+    with pytest.raises(
+        LinAlgError, match=r"K \(2x2\) is not positive definite: look for duplicate rows"
+    ):
         safe_cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
 
 
 def test_the_inverse_root_of_a_singular_gram_matrix_is_that_of_its_pseudo_inverse():
-    K = np.array([[1.0, 1.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 1.0]])  # the first two arms are duplicates
+    # the first two arms are duplicates
+    K = np.array([[1.0, 1.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 1.0]])
     root = inverse_root(K)
     assert root.shape == (3, 2)
     assert_allclose(root @ root.T, np.linalg.pinv(K), atol=1e-14)

@@ -18,7 +18,9 @@ def rng(seed=0):
 def bowl(top, stretch=None):
     """A concave quadratic with its maximum 0 at `top` (d,)."""
     top = torch.as_tensor(top, dtype=torch.float64)
-    stretch = torch.eye(len(top), dtype=torch.float64) if stretch is None else torch.from_numpy(stretch)
+    stretch = (
+        torch.eye(len(top), dtype=torch.float64) if stretch is None else torch.from_numpy(stretch)
+    )
     return lambda X: -(((X - top) @ stretch) ** 2).sum(1)
 
 
@@ -46,9 +48,12 @@ def test_a_stretched_bowl_whose_top_is_outside_has_its_maximum_on_the_faces():
     top = np.array([1.4, -0.3, 0.5, 0.2, 0.9, 1.1])
     x, value = maximise(bowl(top, stretch), cube(6), rng(), **SEARCH)
     best = minimize(
-        lambda u: float((((u - top) @ stretch) ** 2).sum()), np.full(6, 0.5), bounds=[(0, 1)] * 6, method="L-BFGS-B",
+        lambda u: float((((u - top) @ stretch) ** 2).sum()),
+        np.full(6, 0.5),
+        bounds=[(0, 1)] * 6,
+        method="L-BFGS-B",
         options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 5000, "maxfun": 100_000},
-    )  # fmt: skip
+    )
     assert_allclose(value, -best.fun, rtol=1e-6)
     assert_allclose(x, best.x, atol=1e-3)
     assert ((x == 0) | (x == 1)).any()
@@ -58,8 +63,11 @@ def test_a_curved_valley_is_followed_to_its_end():
     ends, values = climb(valley, cube(4), rng().random((6, 4)), steps=500)
     assert_allclose(values.max(), 0.0, atol=1e-5)
     assert_allclose(ends[np.argmax(values)], 0.75, atol=1e-3)
-    slopes = torch.autograd.functional.jacobian(lambda X: valley(X).sum(), torch.from_numpy(ends)).numpy()
-    assert np.median(np.abs(slopes[(ends > 0) & (ends < 1)])) < 0.05  # the others end at local maxima or on faces
+    slopes = torch.autograd.functional.jacobian(
+        lambda X: valley(X).sum(), torch.from_numpy(ends)
+    ).numpy()
+    # the others end at local maxima or on faces
+    assert np.median(np.abs(slopes[(ends > 0) & (ends < 1)])) < 0.05
 
 
 def test_the_best_of_many_maxima():
@@ -115,7 +123,11 @@ def test_candidates_may_be_given():
     u = np.array([[0.1, 0.1], [0.74, 0.76], [0.5, 0.5]])
     x, value = climb_best(waves, cube(2), u, starts=1, steps=50)
     assert_allclose(x, 0.75, atol=1e-4)
-    assert climb_best(waves, cube(2), u, starts=1, steps=0)[1] == waves(torch.from_numpy(u[1:2])).item() < value
+    assert (
+        climb_best(waves, cube(2), u, starts=1, steps=0)[1]
+        == waves(torch.from_numpy(u[1:2])).item()
+        < value
+    )
 
 
 def test_the_same_generator_gives_the_same_point():
@@ -124,7 +136,7 @@ def test_the_same_generator_gives_the_same_point():
     assert not np.array_equal(maximise(waves, cube(2), rng(6), **SEARCH)[0], first[0])
 
 
-def test_a_function_that_is_undefined_in_places_is_survived_and_one_that_is_nowhere_defined_is_refused():
+def test_a_function_undefined_in_places_is_survived_and_one_defined_nowhere_is_refused():
     def holed(X):
         return torch.where(X[:, 0] > 0.6, torch.nan, bowl([0.7, 0.3])(X))
 
@@ -132,7 +144,10 @@ def test_a_function_that_is_undefined_in_places_is_survived_and_one_that_is_nowh
     assert np.isfinite(value) and x[0] <= 0.6
     few = np.array([[0.9, 0.9], [0.5, 0.5], [0.8, 0.1]])  # fewer defined than starts
     assert_allclose(climb_best(holed, cube(2), few, starts=3, steps=50)[1], -0.01, atol=0.011)
-    with pytest.raises(ArithmeticError, match="the function is finite at none of 64 candidates: look at the model behind it"):
+    with pytest.raises(
+        ArithmeticError,
+        match="the function is finite at none of 64 candidates: look at the model behind it",
+    ):
         maximise(lambda X: torch.nan * X[:, 0], cube(2), rng(), **SEARCH)
 
 

@@ -1,4 +1,6 @@
-"""Several Gaussian processes at once: dense conditioning, growth by rows under changing units, and when kernels are fitted."""
+"""Several Gaussian processes at once: dense conditioning, growth by rows under changing units, and
+when kernels are fitted.
+"""
 
 from itertools import pairwise
 
@@ -17,15 +19,24 @@ KERNELS = [
     {"lengthscale": [0.9], "outputscale": 0.6, "mean": 0.5},
     {"lengthscale": 0.4, "outputscale": 1.0, "mean": -2.0},
 ]
-FITTED = {"kernels": "fit", "standard": "sample", "noise": 0.01, "lengthscale": [3.0, 3.0, 1.0],
-          "outputscale": [2.0, 1.0, 0.693], "fit_every": 3, "fit_steps": 5}  # fmt: skip
+FITTED = {
+    "kernels": "fit",
+    "standard": "sample",
+    "noise": 0.01,
+    "lengthscale": [3.0, 3.0, 1.0],
+    "outputscale": [2.0, 1.0, 0.693],
+    "fit_every": 3,
+    "fit_steps": 5,
+}
 RAW = {**FITTED, "kernels": KERNELS, "standard": "raw"}
 
 
 def data():
     rng = np.random.default_rng(0)
     x = rng.random((12, 3))
-    values = np.column_stack([np.sin(5 * x[:, 0]), x.sum(1) - 1, 30 * x[:, 1] ** 2 - 100]) + 0.1 * rng.standard_normal((12, 3))
+    values = np.column_stack(
+        [np.sin(5 * x[:, 0]), x.sum(1) - 1, 30 * x[:, 1] ** 2 - 100]
+    ) + 0.1 * rng.standard_normal((12, 3))
     return x, values
 
 
@@ -40,7 +51,11 @@ def learnt(blocks, **parameters):
 
 def scales(models):
     return [
-        (m.posterior.model.kernel.base_kernel.lengthscale.item(), m.posterior.model.kernel.outputscale.item()) for m in models
+        (
+            m.posterior.model.kernel.base_kernel.lengthscale.item(),
+            m.posterior.model.kernel.outputscale.item(),
+        )
+        for m in models
     ]
 
 
@@ -55,9 +70,13 @@ def test_known_kernels_are_conditioned_as_they_are():
         assert zero(fitted) == 0.0
 
 
-@pytest.mark.parametrize("parameters", [RAW, {**RAW, "standard": "sample"}, {**FITTED, "fit_every": 10**9}])
+@pytest.mark.parametrize(
+    "parameters", [RAW, {**RAW, "standard": "sample"}, {**FITTED, "fit_every": 10**9}]
+)
 def test_models_that_grow_are_models_made_anew(parameters):
-    """Whatever happens to the units: under kernels that stay, all at once and row by row are the same."""
+    """Whatever happens to the units: under kernels that stay, all at once and row by row are the
+    same.
+    """
     Z = torch.from_numpy(np.random.default_rng(1).random((7, 3)))
     grown = learnt([5, 6, 9, 12], **parameters)
     x, values = data()
@@ -65,7 +84,9 @@ def test_models_that_grow_are_models_made_anew(parameters):
         units, model = fitted.units, fitted.posterior.model
         assert_allclose(units(values[:, i]), fitted.posterior.y)
         assert_array_equal(fitted.posterior.X, x)
-        whole = fitted.posterior.of(model, torch.from_numpy(x), torch.from_numpy(units(values[:, i])))
+        whole = fitted.posterior.of(
+            model, torch.from_numpy(x), torch.from_numpy(units(values[:, i]))
+        )
         for ours, theirs in zip(fitted.posterior(Z), whole(Z), strict=True):
             assert_allclose(ours, theirs, atol=1e-9)
         assert_allclose(fitted.posterior.log_evidence, whole.log_evidence, atol=1e-9)
@@ -88,7 +109,9 @@ def test_kernels_are_fitted_in_the_first_round_and_in_every_third_after_it():
 def test_a_fit_starts_from_the_last_one_and_is_short(monkeypatch):
     starts, calls = [], []
     read, loss = Target.read, Target.loss
-    monkeypatch.setattr(Target, "read", lambda self: starts.append(np.exp(read(self))) or read(self))
+    monkeypatch.setattr(
+        Target, "read", lambda self: starts.append(np.exp(read(self))) or read(self)
+    )
     monkeypatch.setattr(Target, "loss", lambda self, theta: calls.append(self) or loss(self, theta))
     models = learnt([5, 6, 7], **FITTED)
     assert len(calls) <= 10 * 3  # evaluations
@@ -102,9 +125,12 @@ def test_a_fit_starts_from_the_last_one_and_is_short(monkeypatch):
 def test_a_fit_raises_the_posterior_density_of_its_parameters():
     models = learnt([5, 6, 12], **FITTED)
     outputs, (x, values) = Outputs.named(**FITTED), data()
-    for old, new in zip(models, outputs.learn(models, x, values, np.random.default_rng(0), told=3), strict=True):
+    for old, new in zip(
+        models, outputs.learn(models, x, values, np.random.default_rng(0), told=3), strict=True
+    ):
         before, after = (
-            log_evidence(m, old.posterior.X, old.posterior.y) + m.log_prior() for m in (old.posterior.model, new.posterior.model)
+            log_evidence(m, old.posterior.X, old.posterior.y) + m.log_prior()
+            for m in (old.posterior.model, new.posterior.model)
         )
         assert after > before
         assert new.posterior.model.noise.item() == 0.01
@@ -112,19 +138,35 @@ def test_a_fit_raises_the_posterior_density_of_its_parameters():
 
 def test_a_known_kernel_is_not_rounded_to_single_precision():
     model = known({"lengthscale": 0.1, "outputscale": 0.3, "mean": 0.7}, 0.01)
-    numbers = model.kernel.base_kernel.lengthscale, model.kernel.outputscale, model.mean.constant, model.noise
+    numbers = (
+        model.kernel.base_kernel.lengthscale,
+        model.kernel.outputscale,
+        model.mean.constant,
+        model.noise,
+    )
     assert [number.item() for number in numbers] == [0.1, 0.3, 0.7, 0.01]
     assert model.free == ()
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
-    [({"kernels": "guess"}, "kernels: expected fit or a list with one kernel for y and one for each g, got 'guess'"),
-     ({"kernels": KERNELS[:2]}, "kernels: expected 3, one for y and one for each of 2 constraints, got 2"),
-     ({"standard": "none"}, "standard: expected raw or population or sample or median, got 'none'"),
-     ({"noise": 0.0}, "expected noise > 0 and fit_every > 0, got 0.0, 3"),
-     ({"fit_every": 0}, "expected noise > 0 and fit_every > 0, got 0.01, 0")],
-)  # fmt: skip
+    [
+        (
+            {"kernels": "guess"},
+            "kernels: expected fit or a list with one kernel for y and one for each g, got 'guess'",
+        ),
+        (
+            {"kernels": KERNELS[:2]},
+            "kernels: expected 3, one for y and one for each of 2 constraints, got 2",
+        ),
+        (
+            {"standard": "none"},
+            "standard: expected raw or population or sample or median, got 'none'",
+        ),
+        ({"noise": 0.0}, "expected noise > 0 and fit_every > 0, got 0.0, 3"),
+        ({"fit_every": 0}, "expected noise > 0 and fit_every > 0, got 0.01, 0"),
+    ],
+)
 def test_what_cannot_be_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         learnt([5], **{**FITTED, **changes})

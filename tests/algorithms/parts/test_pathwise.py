@@ -11,7 +11,9 @@ from algorithms.parts.outputs import known
 from algorithms.parts.pathwise import Paths, by_factor, by_paths
 
 KERNEL = {"lengthscale": [0.3, 0.8], "outputscale": 1.7, "mean": 0.4}
-Z = torch.tensor([[0.1, 0.2], [0.12, 0.25], [0.9, 0.1], [0.5, 0.5], [1.0, 1.0]], dtype=torch.float64)
+Z = torch.tensor(
+    [[0.1, 0.2], [0.12, 0.25], [0.9, 0.1], [0.5, 0.5], [1.0, 1.0]], dtype=torch.float64
+)
 
 
 def posterior(noise=0.05, n=6, seed=0):
@@ -22,7 +24,8 @@ def posterior(noise=0.05, n=6, seed=0):
 
 def test_on_average_over_features_both_moments_are_exact_however_few_there_are():
     given, rng, draws = posterior(), np.random.default_rng(1), 2000
-    f = np.concatenate([by_paths(given, Z, rng, count=1, features=8) for _ in range(draws)])  # (draws, 5)
+    # (draws, 5)
+    f = np.concatenate([by_paths(given, Z, rng, count=1, features=8) for _ in range(draws)])
     mean, covariance = given.mean(Z).numpy(), given.covariance(Z).numpy()
     assert_allclose(f.mean(0), mean, atol=4 * np.sqrt(covariance.diagonal().max() / draws))
     products = (f - mean)[:, :, None] * (f - mean)[:, None, :]  # their mean is the covariance
@@ -47,7 +50,9 @@ def test_a_draw_is_a_function():
     paths = Paths.of(posterior(), np.random.default_rng(0), count=4, features=50)
     assert_allclose(paths(Z)[:, 2:4], paths(Z[2:4]), atol=1e-12)
     assert paths(Z).shape == (4, 5)
-    assert_array_equal(paths(Z), Paths.of(posterior(), np.random.default_rng(0), count=4, features=50)(Z))
+    assert_array_equal(
+        paths(Z), Paths.of(posterior(), np.random.default_rng(0), count=4, features=50)(Z)
+    )
 
 
 def test_by_factor_is_the_posteriors_own_way():
@@ -59,5 +64,7 @@ def test_by_factor_is_the_posteriors_own_way():
 def test_a_kernel_with_other_frequencies_is_refused():
     model = gamma_priors(2)
     given = Posterior.of(model, Z, torch.zeros(5, dtype=torch.float64))
-    with pytest.raises(TypeError, match="expected an RBF kernel, got Matern52: draw by the factor instead"):
+    with pytest.raises(
+        TypeError, match="expected an RBF kernel, got Matern52: draw by the factor instead"
+    ):
         Paths.of(given, np.random.default_rng(0), count=1, features=10)

@@ -32,16 +32,27 @@ def test_values_are_not_rounded_to_single_precision():
 def test_evidence_and_priors_are_scipys():
     model = isotropic(lengthscale=0.7, outputscale=1.3, noise=0.01, **PRIORS)
     evidence, prior = log_density(0.7, 1.3)
-    assert_allclose(model.covariance(torch.from_numpy(X), torch.from_numpy(X)), 1.3 * RBF(0.7)(X), rtol=1e-12)
-    assert_allclose(log_evidence(model, torch.from_numpy(X), torch.from_numpy(Y)).item(), evidence, rtol=1e-10)
+    assert_allclose(
+        model.covariance(torch.from_numpy(X), torch.from_numpy(X)), 1.3 * RBF(0.7)(X), rtol=1e-12
+    )
+    assert_allclose(
+        log_evidence(model, torch.from_numpy(X), torch.from_numpy(Y)).item(), evidence, rtol=1e-10
+    )
     assert_allclose(model.log_prior().item(), prior, rtol=1e-12)
 
 
 def test_a_fit_moves_both_scales_to_the_maximum_and_leaves_the_noise():
     start = isotropic(lengthscale=1.0, outputscale=0.693, noise=0.01, **PRIORS)
-    best = minimize(lambda theta: -sum(log_density(*np.exp(theta))), np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-7})
+    best = minimize(
+        lambda theta: -sum(log_density(*np.exp(theta))),
+        np.zeros(2),
+        method="Nelder-Mead",
+        options={"xatol": 1e-7},
+    )
     for method, rtol in ((LBFGS(), 1e-3), (Adam(0.1, 300), 1e-2)):
-        model = fit(start, torch.from_numpy(X), torch.from_numpy(Y), method, np.random.default_rng(0))
+        model = fit(
+            start, torch.from_numpy(X), torch.from_numpy(Y), method, np.random.default_rng(0)
+        )
         found = model.kernel.base_kernel.lengthscale.item(), model.kernel.outputscale.item()
         assert_allclose(found, np.exp(best.x), rtol=rtol)
         assert model.noise.item() == 0.01

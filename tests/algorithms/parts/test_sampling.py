@@ -27,11 +27,15 @@ def test_n_points_inside_the_cube_and_the_same_ones_from_the_same_generator(desi
 def test_a_latin_hypercube_has_one_point_in_every_slice():
     points = latin_hypercube(rng(), 13, 5)
     assert_array_equal(np.sort(np.floor(13 * points), axis=0), np.tile(np.arange(13.0)[:, None], 5))
-    assert len({tuple(np.argsort(column)) for column in points.T}) == 5  # columns are shuffled apart
+    # columns are shuffled apart
+    assert len({tuple(np.argsort(column)) for column in points.T}) == 5
 
 
 def test_a_sobol_design_is_more_even_than_a_uniform_one():
-    spread = [qmc.discrepancy(sobol(rng(seed), 64, 4)) / qmc.discrepancy(uniform(rng(seed), 64, 4)) for seed in range(5)]
+    spread = [
+        qmc.discrepancy(sobol(rng(seed), 64, 4)) / qmc.discrepancy(uniform(rng(seed), 64, 4))
+        for seed in range(5)
+    ]
     assert max(spread) < 0.5
 
 

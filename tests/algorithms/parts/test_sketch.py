@@ -1,6 +1,8 @@
-"""The Nystrom sketch against the papers' formulas as printed, its limits, its sampling, and the lemmas that it must obey.
+"""The Nystrom sketch against the papers' formulas as printed, its limits, its sampling, and the
+lemmas that it must obey.
 
-calandriello2020bbkb Lemma 3 is false as printed for an incomplete dictionary: a counter-example by hand is kept here.
+calandriello2020bbkb Lemma 3 is false as printed for an incomplete dictionary: a counter-example by
+hand is kept here.
 """
 
 import numpy as np
@@ -23,7 +25,9 @@ def tallied(x, y):
 
 def sketch(points, lam, x, y, dictionary, bandwidth=BANDWIDTH):
     pulls = tallied(x, y)
-    return SketchedPosterior.fit(GaussianTable(points, bandwidth), lam, pulls, np.isin(pulls.arms, dictionary))
+    return SketchedPosterior.fit(
+        GaussianTable(points, bandwidth), lam, pulls, np.isin(pulls.arms, dictionary)
+    )
 
 
 def history(seed, A=60, t=50, few=15):
@@ -46,12 +50,16 @@ def test_the_moments_are_those_printed_in_the_papers(smooth, gram, literal, lam,
     points, _ = smooth(0)
     x, y = history(1)
     dictionary = np.unique(x)[:size]
-    found, printed = sketch(points, lam, x, y, dictionary), literal(gram(points, BANDWIDTH), lam, dictionary, x, y)
+    found, printed = (
+        sketch(points, lam, x, y, dictionary),
+        literal(gram(points, BANDWIDTH), lam, dictionary, x, y),
+    )
     assert_allclose(found.mean, printed.mean, atol=1e-9)  # BBKB eq. (1)
     assert_allclose(found.variance, np.diag(printed.covariance), rtol=1e-8)  # BBKB eq. (3)
     assert_allclose(found.variance, printed.variance, rtol=1e-6)  # BKB eq. (4)
     for arm in (0, int(dictionary[0]), 59):
-        assert_allclose(found.covariance(arm), printed.covariance[arm], atol=1e-9 / lam)  # BBKB eq. (2)
+        # BBKB eq. (2)
+        assert_allclose(found.covariance(arm), printed.covariance[arm], atol=1e-9 / lam)
         assert_allclose(found.sketched_covariance(arm), printed.inside[arm], atol=1e-9 / lam)
     assert_allclose(found.subset_of_regressors(), np.diag(printed.inside), atol=1e-9 / lam)
     phi = found.features(np.arange(60))
@@ -61,8 +69,15 @@ def test_the_moments_are_those_printed_in_the_papers(smooth, gram, literal, lam,
 
 @pytest.mark.parametrize("A", [1023, 1024, 1025])
 def test_blocks_of_arms_leave_no_seam(gram, literal, A):
-    points, x, y = np.random.default_rng(0).random((A, 2)), np.array([0, 500, 1000, 500]), np.ones(4)
-    found, printed = sketch(points, 1e-2, x, y, [0, 500]), literal(gram(points, BANDWIDTH), 1e-2, [0, 500], x, y)
+    points, x, y = (
+        np.random.default_rng(0).random((A, 2)),
+        np.array([0, 500, 1000, 500]),
+        np.ones(4),
+    )
+    found, printed = (
+        sketch(points, 1e-2, x, y, [0, 500]),
+        literal(gram(points, BANDWIDTH), 1e-2, [0, 500], x, y),
+    )
     assert_allclose(found.mean, printed.mean, atol=1e-12)
     assert_allclose(found.variance, printed.variance, rtol=1e-10)
 
@@ -73,7 +88,8 @@ def test_with_a_full_dictionary_it_is_the_exact_posterior(smooth, gram, dense, l
     x, y = history(2)
     full = sketch(points, lam, x, y, x)
     mean, covariance = dense(gram(points, BANDWIDTH), lam, x, y)
-    # The pseudo-inverse root squares nothing: eigenvalues of K_D down to 1e-14 are kept, so lambda sets the accuracy.
+    # The pseudo-inverse root squares nothing: eigenvalues of K_D down to 1e-14 are kept, so lambda
+    # sets the accuracy.
     assert_allclose(full.mean, mean, atol=1e-10 / lam)
     assert_allclose(full.variance, np.diag(covariance), rtol=rtol)
     assert_allclose(full.covariance(7), covariance[7], atol=1e-10 / lam)
@@ -89,7 +105,9 @@ def test_with_an_empty_dictionary_it_is_the_prior(smooth):
         assert_array_equal(empty.variance, np.full(60, 4.0))
         assert_array_equal(empty.subset_of_regressors(), np.zeros(60))
         assert_array_equal(empty.sketched_covariance(3), np.zeros(60))
-        assert_allclose(empty.covariance(3), GaussianTable(points, 0.3).column(3) / 0.25, rtol=1e-15)
+        assert_allclose(
+            empty.covariance(3), GaussianTable(points, 0.3).column(3) / 0.25, rtol=1e-15
+        )
         assert len(empty.dictionary) == 0
         assert empty.features(np.array([1, 2])).shape == (2, 0)
 
@@ -141,7 +159,8 @@ def test_pivoted_cholesky_misses_no_more_than_its_tolerance(smooth, gram, bandwi
     assert np.diag(missed).max() <= tolerance + 1e-14
     assert abs(missed).max() <= tolerance + 1e-12  # off-diagonal by Cauchy-Schwarz
     assert phi.shape[1] <= 80
-    needed = np.count_nonzero(np.linalg.eigvalsh(K) > 160 * tolerance)  # fewer features could not reach the trace
+    # fewer features could not reach the trace
+    needed = np.count_nonzero(np.linalg.eigvalsh(K) > 160 * tolerance)
     assert phi.shape[1] >= needed
 
 
@@ -149,18 +168,26 @@ LONG = np.longdouble
 
 
 def architectures(seed, A=400):
-    """Two halves of 13 and 4 zeros and ones, each divided by its largest norm: the features of cells of NAS-Bench-101."""
+    """Two halves of 13 and 4 zeros and ones, each divided by its largest norm: the features of
+    cells of NAS-Bench-101.
+    """
     draw = np.random.default_rng(seed)
     halves = [draw.integers(2, size=(A, width)).astype(float) for width in (13, 4)]
     return np.hstack([half / np.linalg.norm(half, axis=1).max() for half in halves])
 
 
 def in_long_double(points, bandwidth, lam, x, y):
-    """Mean and variance/lambda of all arms given t pulls, with kernel, Cholesky and substitution in 64 bits of mantissa."""
+    """Mean and variance/lambda of all arms given t pulls, with kernel, Cholesky and substitution in
+    64 bits of mantissa.
+    """
     X = points.astype(LONG)
     K = np.exp(((X[:, None] - X[None]) ** 2).sum(axis=-1) / (-2 * LONG(bandwidth) ** 2))
-    arms, n = np.unique(x, return_counts=True)  # n pulls of one arm are one of their mean with noise lambda/n
-    S, means = K[np.ix_(arms, arms)] + np.diag(lam / n.astype(LONG)), np.array([y[x == arm].mean(dtype=LONG) for arm in arms])
+    # n pulls of one arm are one of their mean with noise lambda/n
+    arms, n = np.unique(x, return_counts=True)
+    S, means = (
+        K[np.ix_(arms, arms)] + np.diag(lam / n.astype(LONG)),
+        np.array([y[x == arm].mean(dtype=LONG) for arm in arms]),
+    )
     L, V = np.zeros_like(S), np.column_stack([K[arms], means])
     for j in range(len(S)):
         L[j, j] = np.sqrt(S[j, j] - L[j, :j] @ L[j, :j])
@@ -173,12 +200,16 @@ def in_long_double(points, bandwidth, lam, x, y):
 @pytest.mark.parametrize("bandwidth", [100.0, 125.0])
 @pytest.mark.parametrize("seed", range(2))
 def test_it_is_well_conditioned_on_architectures_that_are_almost_alike(bandwidth, seed):
-    """Kernel values lie in 0.9998 .. 1. The variance is then known to 1e-6, on the published cells to 3e-6, the mean to 2e-8.
+    """Kernel values lie in 0.9998 .. 1. The variance is then known to 1e-6, on the published cells
+    to 3e-6, the mean to 2e-8.
 
     Held to five times that.
     """
     points, lam, draw = architectures(seed), 1.6e-5, np.random.default_rng(seed)
-    x, y = np.append(np.arange(200), draw.integers(200, size=400)), 0.9 + 0.004 * draw.standard_normal(600)
+    x, y = (
+        np.append(np.arange(200), draw.integers(200, size=400)),
+        0.9 + 0.004 * draw.standard_normal(600),
+    )
     mean, variance = in_long_double(points, bandwidth, lam, x, y)
     found = sketch(points, lam, x, y, x, bandwidth)
     assert 0.9998 < GaussianTable(points, bandwidth).columns(np.arange(400)).min() < 0.99995
@@ -210,7 +241,9 @@ def test_inclusion_is_one_bernoulli_per_pull():
     # Three pulls of p = 0.3 drawn one by one, as Alg. 1 l. 12-15 is written.
     draw = np.random.default_rng(5)
     one_by_one = np.mean((draw.random((40_000, 3)) < 0.3).any(axis=1))
-    at_once = np.mean([include(np.array([0.3]), np.array([3.0]), "per-pull", draw)[0] for _ in range(40_000)])
+    at_once = np.mean(
+        [include(np.array([0.3]), np.array([3.0]), "per-pull", draw)[0] for _ in range(40_000)]
+    )
     assert abs(one_by_one - at_once) < 4 * np.sqrt(2 * 0.25 / 40_000)
 
 
@@ -221,11 +254,16 @@ def test_an_unknown_inclusion_rule_is_refused():
 
 @st.composite
 def batches(draw, full=False):
-    """A sketch at the start of a batch, the same dictionary after the batch, and the arms of the batch."""
+    """A sketch at the start of a batch, the same dictionary after the batch, and the arms of the
+    batch.
+    """
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
     lam, A = draw(st.sampled_from([1e-2, 1.0])), 20
     points = random.random((A, draw(st.integers(1, 3))))
-    x, batch = random.integers(A, size=draw(st.integers(1, 12))), random.integers(A, size=draw(st.integers(1, 12)))
+    x, batch = (
+        random.integers(A, size=draw(st.integers(1, 12))),
+        random.integers(A, size=draw(st.integers(1, 12))),
+    )
     dictionary = x if full else random.permutation(x)[: draw(st.integers(1, 4))]
     before = sketch(points, lam, x, np.zeros(len(x)), dictionary)
     after = sketch(points, lam, np.append(x, batch), np.zeros(len(x) + len(batch)), dictionary)
@@ -247,7 +285,9 @@ def test_lemma_3_holds_in_the_appendix_form_for_any_dictionary(instance):
     before, after, batch = instance
     drift = 1 + sum(before.sketched_covariance(arm) ** 2 for arm in batch) / before.variance
     assert (before.variance / after.variance <= drift * (1 + 1e-9)).all()
-    assert (drift <= 1 + before.variance[batch].sum() * (1 + 1e-9)).all()  # and it is tighter than Lemma 1
+    assert (
+        drift <= 1 + before.variance[batch].sum() * (1 + 1e-9)
+    ).all()  # and it is tighter than Lemma 1
 
 
 @settings(max_examples=100, deadline=None)
@@ -262,13 +302,16 @@ def test_lemma_1_and_lemma_3_hold_for_the_exact_posterior_of_pulled_arms(instanc
 
 
 def test_lemma_3_as_printed_is_violated():
-    # Arms at 0, 0.6 and -0.6, bandwidth 1, lambda 1; arm 0 was pulled and is the dictionary; the batch is arm 1. At arm 2
-    # z_1 z_2 = exp(-0.36) and k(x_1, x_2) = exp(-0.72): the residual of the sketch is negative and cancels z' V^-1 z.
+    # Arms at 0, 0.6 and -0.6, bandwidth 1, lambda 1; arm 0 was pulled and is the dictionary; the
+    # batch is arm 1. At arm 2 z_1 z_2 = exp(-0.36) and k(x_1, x_2) = exp(-0.72): the residual of
+    # the sketch is negative and cancels z' V^-1 z.
     points, z = np.array([[0.0], [0.6], [-0.6]]), np.exp(-0.36)
     before = sketch(points, 1.0, [0], [0.0], [0], bandwidth=1.0)
     after = sketch(points, 1.0, [0, 1], [0.0, 0.0], [0], bandwidth=1.0)
     ratio = ((1 - z) + z / 2) / ((1 - z) + z / (2 + z))
     printed = 1 + (np.exp(-0.72) - z + z / 2) ** 2 / ((1 - z) + z / 2)
     assert before.variance[2] / after.variance[2] == pytest.approx(ratio, rel=1e-12)
-    assert 1 + before.covariance(1)[2] ** 2 / before.variance[2] == pytest.approx(printed, rel=1e-12)
+    assert 1 + before.covariance(1)[2] ** 2 / before.variance[2] == pytest.approx(
+        printed, rel=1e-12
+    )
     assert ratio > 1.12 * printed

@@ -7,7 +7,9 @@ from numpy.testing import assert_allclose
 from algorithms.parts.steps import Adam, Gradient
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(Gradient(0.1), torch.optim.SGD), (Adam(0.1), torch.optim.Adam)])
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [(Gradient(0.1), torch.optim.SGD), (Adam(0.1), torch.optim.Adam)]
+)
 def test_a_descent_is_that_of_a_library(ours, theirs):
     w = torch.tensor([0.3, -2.0, 5.0], dtype=torch.float64, requires_grad=True)
     method, here = theirs([w], lr=0.1), w.detach().numpy().copy()

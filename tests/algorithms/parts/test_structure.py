@@ -1,4 +1,6 @@
-"""The chain of decompositions: what it returns, when it moves, what models inherit, and whether it finds an additive truth."""
+"""The chain of decompositions: what it returns, when it moves, what models inherit, and whether it
+finds an additive truth.
+"""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -12,14 +14,22 @@ from algorithms.parts.additive_process import Distances, Kernel, Solved, log_evi
 from algorithms.parts.decomposition import canonical, check, pair_agreement, singletons, whole
 from algorithms.parts.interactions import Chain, Fits, inherited, random_models
 
-FIRST = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.693, "least_noise": 1e-4, "rate": 0.1}
+FIRST = {
+    "outputscale": 0.693,
+    "lengthscale": 0.693,
+    "noise": 0.693,
+    "least_noise": 1e-4,
+    "rate": 0.1,
+}
 QUICK = Fits(**FIRST, steps=3, new_steps=3, start="first-values")
 PAIRS = ((0, 1), (2, 3))
 TRIALS = 800
 
 
 def begin(d=4, seed=0, fits=QUICK, largest=inf, acceptance="total"):
-    return Chain.begin(d, np.random.default_rng(seed), fits, largest=largest, split="exact", acceptance=acceptance)
+    return Chain.begin(
+        d, np.random.default_rng(seed), fits, largest=largest, split="exact", acceptance=acceptance
+    )
 
 
 def additive(n=60, seed=0):
@@ -35,7 +45,9 @@ def kernel(outputscale, lengthscale, noise=0.05):
 
 @dataclass(frozen=True)
 class Told(Fits):
-    """Fits whose evidence is told: -500 where the chain begins, so much more for whatever it proposes."""
+    """Fits whose evidence is told: -500 where the chain begins, so much more for whatever it
+    proposes.
+    """
 
     gain: float = 0.0
 
@@ -85,7 +97,8 @@ def test_successive_models_differ_by_one_split_or_merge_or_not_at_all():
     steps = [abs(len(new) - len(old)) for (old, _), (new, _) in pairwise(found)]
     assert set(steps) == {0, 1}
     for (old, before), (new, after) in pairwise(found):
-        assert (old == new) == (before is after)  # a refused proposal leaves the model that stands, fit and all
+        # a refused proposal leaves the model that stands, fit and all
+        assert (old == new) == (before is after)
 
 
 @pytest.mark.parametrize("largest", [1, 2, 3])
@@ -109,15 +122,24 @@ def test_where_nothing_can_move_the_one_model_is_repeated():
 
 
 def moved(acceptance, gain, n, trials=TRIALS):
-    """The share of trials in which a chain on two variables leaves the whole set for the only other partition."""
+    """The share of trials in which a chain on two variables leaves the whole set for the only other
+    partition.
+    """
     fits = Told(**FIRST, steps=0, new_steps=0, start="first-values", gain=gain)
     X, y, draw = np.random.default_rng(0).random((n, 2)), np.zeros(n), np.random.default_rng(2)
     chain, distances = begin(2, fits=fits, acceptance=acceptance), Distances(X)
-    return np.mean([chain.sample(distances, y, draw, count=2)[1].decomposition != whole(2) for _ in range(trials)])
+    return np.mean(
+        [
+            chain.sample(distances, y, draw, count=2)[1].decomposition != whole(2)
+            for _ in range(trials)
+        ]
+    )
 
 
 def test_total_evidence_is_colder_than_evidence_per_datum():
-    """From {1, 2} to {1}, {2} and back there is one way each: the proposals' ratio is 1, and what is left is the evidence."""
+    """From {1, 2} to {1}, {2} and back there is one way each: the proposals' ratio is 1, and what
+    is left is the evidence.
+    """
     error = 4.5 * 0.5 / TRIALS**0.5
     assert moved("total", -20.0, n=20) == 0.0  # exp(-20)
     assert moved("per-datum", -20.0, n=20) == pytest.approx(exp(-1), abs=error)
@@ -145,7 +167,9 @@ def test_from_the_whole_set_it_finds_the_pairs_that_make_up_the_data():
 def test_per_datum_it_wanders_over_all_decompositions_of_the_same_data():
     X, y = additive()
     fits = Fits(**FIRST, steps=5, new_steps=25, start="inherited")
-    models, _ = begin(fits=fits, acceptance="per-datum").sample(Distances(X), y, np.random.default_rng(0), count=45)
+    models, _ = begin(fits=fits, acceptance="per-datum").sample(
+        Distances(X), y, np.random.default_rng(0), count=45
+    )
     agreement = [pair_agreement(decomposition, PAIRS, 4) for decomposition, _ in models]
     assert np.mean(agreement[-15:]) < 0.9
     assert len({decomposition for decomposition, _ in models}) > 7  # of the 15 that there are
@@ -172,10 +196,14 @@ def test_a_split_shares_a_variance_by_variables_and_a_merge_adds_them():
 def test_whatever_is_inherited_has_the_variance_of_the_model_before():
     rng = np.random.default_rng(0)
     X, y = additive(10)
-    for decomposition, solved in random_models(Distances(X), y, rng, QUICK, d=4, largest=inf, count=10):
+    for decomposition, solved in random_models(
+        Distances(X), y, rng, QUICK, d=4, largest=inf, count=10
+    ):
         for other, _ in random_models(Distances(X), y, rng, QUICK, d=4, largest=inf, count=3):
             assert_allclose(
-                inherited(other, (decomposition, solved)).outputscale.sum(), solved.kernel.outputscale.sum(), rtol=1e-12
+                inherited(other, (decomposition, solved)).outputscale.sum(),
+                solved.kernel.outputscale.sum(),
+                rtol=1e-12,
             )
 
 
@@ -185,7 +213,11 @@ def test_a_new_model_starts_where_it_is_told_to(start):
     distances, fits = Distances(X), Fits(**FIRST, steps=0, new_steps=0, start=start)
     near = whole(4), solve(distances, whole(4), kernel([2.0], [0.4]), y)
     new = fits.anew(distances, PAIRS, y, near).kernel
-    expected = kernel([1.0, 1.0], [0.4, 0.4]) if start == "inherited" else kernel([0.693] * 2, [0.693] * 2, 0.693)
+    expected = (
+        kernel([1.0, 1.0], [0.4, 0.4])
+        if start == "inherited"
+        else kernel([0.693] * 2, [0.693] * 2, 0.693)
+    )
     assert_allclose(new.outputscale, expected.outputscale)
     assert_allclose(new.lengthscale, expected.lengthscale)
     assert_allclose(new.noise, expected.noise)
@@ -193,10 +225,14 @@ def test_a_new_model_starts_where_it_is_told_to(start):
 
 
 def test_in_a_chain_a_model_inherits_from_the_one_that_it_is_proposed_from():
-    """Without steps of its own a new model keeps the variance that the first one was fitted to have."""
+    """Without steps of its own a new model keeps the variance that the first one was fitted to
+    have.
+    """
     X, y = additive(15)
     fits = Fits(**FIRST, steps=5, new_steps=0, start="inherited")
-    found, _ = begin(fits=fits, acceptance="per-datum").sample(Distances(X), y, np.random.default_rng(0), count=10)
+    found, _ = begin(fits=fits, acceptance="per-datum").sample(
+        Distances(X), y, np.random.default_rng(0), count=10
+    )
     total = [solved.kernel.outputscale.sum() for _, solved in found]
     assert len({decomposition for decomposition, _ in found}) > 2
     assert abs(total[0] - 0.693) > 0.1
@@ -210,18 +246,26 @@ def test_new_and_known_models_are_fitted_for_their_own_numbers_of_steps():
     known = fits.again(distances, PAIRS, y, kernel([0.5, 0.6], [0.7, 0.8]))
     assert_allclose(known.kernel.outputscale, [0.5, 0.6])
     new = fits.anew(distances, PAIRS, y).kernel
-    assert_allclose(np.abs(np.log(np.expm1(new.outputscale)) - np.log(np.expm1(0.693))), 0.1, rtol=1e-5)
+    assert_allclose(
+        np.abs(np.log(np.expm1(new.outputscale)) - np.log(np.expm1(0.693))), 0.1, rtol=1e-5
+    )
     _, over_a, _, _ = log_evidence(distances, PAIRS, fits.first(PAIRS), y)
     assert_array_equal(new.outputscale > 0.693, over_a > 0)
 
 
 def test_random_models_are_independent_partitions_of_what_is_allowed():
     X, y = additive(10)
-    models = random_models(Distances(X), y, np.random.default_rng(3), QUICK, d=4, largest=2, count=200)
+    models = random_models(
+        Distances(X), y, np.random.default_rng(3), QUICK, d=4, largest=2, count=200
+    )
     assert len(models) == 200
     for decomposition, solved in models[:10]:
         check(decomposition, 4)
-        assert_allclose(solved.log_evidence, solve(Distances(X), decomposition, solved.kernel, y).log_evidence, rtol=1e-9)
+        assert_allclose(
+            solved.log_evidence,
+            solve(Distances(X), decomposition, solved.kernel, y).log_evidence,
+            rtol=1e-9,
+        )
     sizes = [tuple(sorted(map(len, decomposition))) for decomposition, _ in models]
     assert set(sizes) == {(1, 1, 1, 1), (1, 1, 2), (2, 2)}
     for each in set(sizes):  # the three ways to write 4 with parts of at most 2
@@ -241,5 +285,7 @@ def test_factors_without_variables_are_refused(largest):
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match="acceptance: expected total or per-datum, got 'mean'"):
         begin(acceptance="mean")
-    with pytest.raises(ValueError, match="fit_start: expected first-values or inherited, got 'warm'"):
+    with pytest.raises(
+        ValueError, match="fit_start: expected first-values or inherited, got 'warm'"
+    ):
         replace(QUICK, start="warm")

@@ -28,7 +28,9 @@ def test_as_the_libraries_do():
 @pytest.mark.parametrize("standard", STANDARDS.values())
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 def test_only_shape_remains(standard, scale):
-    assert_allclose(standard(scale * Y + 3 * scale)(scale * Y + 3 * scale), standard(Y)(Y), rtol=1e-12)
+    assert_allclose(
+        standard(scale * Y + 3 * scale)(scale * Y + 3 * scale), standard(Y)(Y), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("standard", STANDARDS.values())

@@ -6,7 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.parts.trust_region import TrustRegion, perturbed
 
-RULES = {"longest": 1.6, "shortest": 0.5**7, "growth": 2.0, "shrinkage": 0.5, "success_tolerance": 3, "failure_tolerance": 2}
+RULES = {
+    "longest": 1.6,
+    "shortest": 0.5**7,
+    "growth": 2.0,
+    "shrinkage": 0.5,
+    "success_tolerance": 3,
+    "failure_tolerance": 2,
+}
 
 
 def region(length=0.8, **changes):
@@ -21,9 +28,20 @@ def after(found, outcomes):
 
 @pytest.mark.parametrize(
     ("outcomes", "length"),
-    [("", 0.8), ("++", 0.8), ("+++", 1.6), ("++++++", 1.6), ("-", 0.8), ("--", 0.4), ("----", 0.2), ("-+-+-", 0.8),
-     ("++-++", 0.8), ("--+++", 0.8), ("+++--", 0.8)],
-)  # fmt: skip
+    [
+        ("", 0.8),
+        ("++", 0.8),
+        ("+++", 1.6),
+        ("++++++", 1.6),
+        ("-", 0.8),
+        ("--", 0.4),
+        ("----", 0.2),
+        ("-+-+-", 0.8),
+        ("++-++", 0.8),
+        ("--+++", 0.8),
+        ("+++--", 0.8),
+    ],
+)
 def test_successes_and_failures_in_a_row_count(outcomes, length):
     assert after(region(), outcomes).length == length
 
@@ -46,14 +64,20 @@ def test_bounds_follow_the_length_scales_at_constant_volume_and_end_at_the_faces
     low, high = region(0.1).bounds(np.array([0.5, 0.5, 0.5]), np.array([0.2, 0.4, 0.8]))
     assert_allclose(high - low, [0.05, 0.1, 0.2])
     assert_allclose((low + high) / 2, 0.5)
-    assert_allclose(region(0.1).bounds(np.array([0.5, 0.5]), np.array([7.0, 7.0])), [[0.45, 0.45], [0.55, 0.55]])
+    assert_allclose(
+        region(0.1).bounds(np.array([0.5, 0.5]), np.array([7.0, 7.0])), [[0.45, 0.45], [0.55, 0.55]]
+    )
     low, high = region(0.8).bounds(np.array([0.1, 1.0]), np.ones(2))
     assert_allclose([low, high], [[0.0, 0.6], [0.5, 1.0]])
 
 
-@pytest.mark.parametrize("wrong", [{"growth": 1.0}, {"shrinkage": 1.0}, {"shortest": 2.0}, {"shortest": 0.0}])
+@pytest.mark.parametrize(
+    "wrong", [{"growth": 1.0}, {"shrinkage": 1.0}, {"shortest": 2.0}, {"shortest": 0.0}]
+)
 def test_rules_that_cannot_work_are_refused(wrong):
-    with pytest.raises(ValueError, match="expected 0 < shortest <= longest and growth > 1 > shrinkage > 0"):
+    with pytest.raises(
+        ValueError, match="expected 0 < shortest <= longest and growth > 1 > shrinkage > 0"
+    ):
         region(**wrong)
 
 

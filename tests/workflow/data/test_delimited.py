@@ -48,12 +48,19 @@ def test_a_table_is_read_with_codes_and_without_incomplete_rows(raw):
     table = delimited.parse(ANIMALS, raw)
     assert_array_equal(values(table), VALUES)
     assert table.table.column_names == ["sex", "rings", "target"]
-    assert (table.data, table.content_sha256, dict(table.features)) == ("real", CONTENT, {"sex": "code", "rings": "number"})
+    assert (table.data, table.content_sha256, dict(table.features)) == (
+        "real",
+        CONTENT,
+        {"sex": "code", "rings": "number"},
+    )
 
 
 def test_another_content_is_an_error(raw):
     raw.write_bytes(RAW.replace(b"0.25", b"0.26"))
-    with pytest.raises(DataUnavailable, match=f"animals: expected 3 rows with content_sha256 {CONTENT}, got 3 rows with"):
+    with pytest.raises(
+        DataUnavailable,
+        match=f"animals: expected 3 rows with content_sha256 {CONTENT}, got 3 rows with",
+    ):
         delimited.parse(ANIMALS, raw)
 
 
@@ -73,7 +80,8 @@ def test_what_stands_in_does_not_change(name, content):
 
 
 @pytest.mark.parametrize(
-    ("name", "low", "high", "step"), [("abalone", 1, 29, 1), ("cadata", 14999, 500001, 100), ("australian", 0, 1, 1)]
+    ("name", "low", "high", "step"),
+    [("abalone", 1, 29, 1), ("cadata", 14999, 500001, 100), ("australian", 0, 1, 1)],
 )
 def test_synthetic_tables_have_size_and_range_of_the_real_ones(name, low, high, step):
     dataset = read_manifest(REPOSITORY)[name]
@@ -87,14 +95,17 @@ def test_synthetic_tables_have_size_and_range_of_the_real_ones(name, low, high, 
     assert (np.isin(target, [low, high]) | (target % step == 0)).all()
     centred = np.column_stack([features - features.mean(axis=0), np.ones(len(features))])
     residual = target - centred @ np.linalg.lstsq(centred, target, rcond=None)[0]
-    assert 0.1 < 1 - residual.var() / target.var() < 0.9  # something to learn, and not all of it linear
+    # something to learn, and not all of it linear
+    assert 0.1 < 1 - residual.var() / target.var() < 0.9
 
 
 def test_the_table_that_scikit_learn_ships_is_the_real_wdbc():
     dataset = read_manifest(REPOSITORY)["wdbc"]
     table = delimited.substitute(dataset)
     assert (table.data, table.source) == ("real", "scikit-learn load_breast_cancer")
-    assert delimited.substitute(replace(dataset, content_sha256="0" * 64)).data.startswith("substitute: ")
+    assert delimited.substitute(replace(dataset, content_sha256="0" * 64)).data.startswith(
+        "substitute: "
+    )
 
 
 @pytest.mark.parametrize(("name", "shape"), [("breast_cancer", (569, 31)), ("diabetes", (442, 11))])

@@ -1,4 +1,6 @@
-"""Downloads against a local server: every way a transfer can break off, and what is left for the next one."""
+"""Downloads against a local server: every way a transfer can break off, and what is left for the
+next one.
+"""
 
 import hashlib
 import json
@@ -87,7 +89,9 @@ def test_a_wrong_file_is_asked_for_once_and_leaves_nothing(server, target):
     with pytest.raises(Rejected) as caught:
         download(server.serve("/file", OTHER), target, accept(BODY))
     expected, got = next(iter(accept(BODY))), next(iter(accept(OTHER)))
-    assert f"expected sha256 {expected} (1000000 bytes), got sha256 {got} (1000000 bytes)" in str(caught.value)
+    assert f"expected sha256 {expected} (1000000 bytes), got sha256 {got} (1000000 bytes)" in str(
+        caught.value
+    )
     assert server.hits["/file"] == 1 and left(target) == set()
 
 
@@ -118,10 +122,15 @@ def test_a_place_that_cannot_be_written_is_named_and_not_asked_for_again(server,
 
 
 def test_a_full_disk_is_not_taken_for_a_broken_connection(server, target):
-    url, (soft, hard) = server.serve("/file", Answer(BODY, pause=0.001)), resource.getrlimit(resource.RLIMIT_FSIZE)
+    url, (soft, hard) = (
+        server.serve("/file", Answer(BODY, pause=0.001)),
+        resource.getrlimit(resource.RLIMIT_FSIZE),
+    )
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
     try:
-        with pytest.raises(DataUnavailable, match=r"file\.bin: cannot be written \(File too large\)"):
+        with pytest.raises(
+            DataUnavailable, match=r"file\.bin: cannot be written \(File too large\)"
+        ):
             download(url, target, accept(BODY))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -137,7 +146,11 @@ def test_a_dropped_connection_is_resumed_as_often_as_it_brings_something(server,
     assert target.read_bytes() == BODY and left(target) == {"file.bin"}
     assert server.hits["/file"] == 7 > len(module.WAITS) + 1
     assert server.sent == len(BODY)
-    assert [asked["Range"] for asked in server.asked[:3]] == [None, "bytes=150000-", "bytes=300000-"]
+    assert [asked["Range"] for asked in server.asked[:3]] == [
+        None,
+        "bytes=150000-",
+        "bytes=300000-",
+    ]
     assert server.asked[1]["If-Range"] == '"a"'
 
 
@@ -148,7 +161,8 @@ def test_a_server_that_ignores_ranges_starts_over(server, target):
 
 
 def test_attempts_that_bring_nothing_new_end(server, target):
-    url = server.serve("/file", Answer(BODY, sends=400_000))  # the first brings something, three do not
+    # the first brings something, three do not
+    url = server.serve("/file", Answer(BODY, sends=400_000))
     with pytest.raises(Rejected, match="truncated: expected 1000000 bytes, got 400000"):
         download(url, target, accept(BODY))
     assert server.hits["/file"] == 4
@@ -190,12 +204,17 @@ def test_a_later_call_goes_on_where_the_first_gave_up(server, target):
 
 def test_a_later_call_goes_on_after_a_kill(server, target):
     url = server.serve("/file", Answer(BODY, ranges=True, etag='"a"', pause=0.001))
-    lines = "import json, sys; from pathlib import Path; from workflow.data.download import download"
+    lines = (
+        "import json, sys; from pathlib import Path; from workflow.data.download import download"
+    )
     call = f"{lines}; download(sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3]))"
     command = [sys.executable, "-c", call, url, str(target), json.dumps(accept(BODY))]
     with subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.DEVNULL) as process:
         end = time.monotonic() + 10
-        while not (part(target).exists() and part(target).stat().st_size > 5000) and time.monotonic() < end:
+        while (
+            not (part(target).exists() and part(target).stat().st_size > 5000)
+            and time.monotonic() < end
+        ):
             time.sleep(0.01)
         process.kill()
     held = part(target).stat().st_size
@@ -216,12 +235,15 @@ def test_a_later_call_goes_on_after_a_kill(server, target):
     ],
     ids=["416", "from 0", "off by one", "another size", "nonsense", "another version"],
 )
-def test_a_server_that_does_not_go_on_where_we_are_is_asked_from_zero(server, target, answer, capsys):
+def test_a_server_that_does_not_go_on_where_we_are_is_asked_from_zero(
+    server, target, answer, capsys
+):
     broken_off(server, target, Answer(BODY, etag='"a"', sends=600_000), 600_000)
     download(server.serve("/file", answer, BODY), target, accept(BODY))
     assert target.read_bytes() == BODY and server.hits["/file"] == 2
     assert server.asked[-2]["Range"] == "bytes=600000-" and server.asked[-1]["Range"] is None
-    assert "got sha256" not in capsys.readouterr().err  # it was found out before the bytes were mixed
+    # it was found out before the bytes were mixed
+    assert "got sha256" not in capsys.readouterr().err
 
 
 def test_a_server_that_never_goes_on_is_given_up(server, target):
@@ -233,13 +255,19 @@ def test_a_server_that_never_goes_on_is_given_up(server, target):
 
 def test_a_file_that_changed_between_attempts_starts_over(server, target):
     old = Answer(OTHER, etag='"old"', ranges=True, sends=400_000)
-    download(server.serve("/file", old, Answer(BODY, etag='"new"', ranges=True)), target, accept(BODY))
+    download(
+        server.serve("/file", old, Answer(BODY, etag='"new"', ranges=True)), target, accept(BODY)
+    )
     assert target.read_bytes() == BODY
     assert server.hits["/file"] == 2 and server.asked[1]["If-Range"] == '"old"'
 
 
 def test_a_weak_etag_is_no_condition(server, target):
-    download(server.serve("/file", Answer(BODY, etag='W/"a"', ranges=True, sends=600_000)), target, accept(BODY))
+    download(
+        server.serve("/file", Answer(BODY, etag='W/"a"', ranges=True, sends=600_000)),
+        target,
+        accept(BODY),
+    )
     assert server.asked[1]["Range"] and server.asked[1]["If-Range"] is None
 
 
@@ -279,7 +307,9 @@ def test_a_complete_part_needs_no_server(server, target):
     target.parent.mkdir()
     part(target).write_bytes(BODY)
     download(server.serve("/file", BODY), target, accept(BODY))
-    assert target.read_bytes() == BODY and server.hits["/file"] == 0 and left(target) == {"file.bin"}
+    assert (
+        target.read_bytes() == BODY and server.hits["/file"] == 0 and left(target) == {"file.bin"}
+    )
 
 
 class Killed(BaseException):
@@ -287,7 +317,9 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_kill_around_the_move_loses_neither_the_file_nor_what_is_known_of_its_part(server, target, monkeypatch, when):
+def test_a_kill_around_the_move_loses_neither_the_file_nor_what_is_known_of_its_part(
+    server, target, monkeypatch, when
+):
     replace = Path.replace
 
     def killed(path, place):
@@ -302,7 +334,10 @@ def test_a_kill_around_the_move_loses_neither_the_file_nor_what_is_known_of_its_
     monkeypatch.undo()
     note = json.loads(part(target).with_name("file.bin.part.json").read_text())
     assert note == {"url": url, "validator": '"a"', "size": len(BODY)}
-    assert left(target) == {"file.bin.part.json", "file.bin.part" if when == "before" else "file.bin"}
+    assert left(target) == {
+        "file.bin.part.json",
+        "file.bin.part" if when == "before" else "file.bin",
+    }
     download(url, target, accept(BODY))
     assert target.read_bytes() == BODY and left(target) == {"file.bin"}
     assert server.hits["/file"] == 1
@@ -323,7 +358,9 @@ def test_a_note_that_a_kill_left_behind_does_no_harm_to_another_file(server, tar
 def test_two_at_once_download_once(server, target, capsys):
     body = BODY[:2000]
     url = server.serve("/file", Answer(body, pause=0.01))
-    threads = [threading.Thread(target=download, args=(url, target, accept(body))) for _ in range(3)]
+    threads = [
+        threading.Thread(target=download, args=(url, target, accept(body))) for _ in range(3)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -379,7 +416,12 @@ def test_a_small_file_is_one_line(server, target, capsys):
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(522_767_376, "522.8 MB"), (1_000_000, "1.0 MB"), (191_873, "191873 bytes"), (0, "a file of unknown size")],
+    [
+        (522_767_376, "522.8 MB"),
+        (1_000_000, "1.0 MB"),
+        (191_873, "191873 bytes"),
+        (0, "a file of unknown size"),
+    ],
 )
 def test_the_size_is_said_before_anything_is_asked(server, target, capsys, count, text):
     url = f"{server.url}/gone"
@@ -401,6 +443,8 @@ def test_a_long_transfer_says_how_far_it_is(server, target, capsys, monkeypatch)
     download(server.serve("/file", Answer(body, pause=0.0005)), target, accept(body))
     lines = capsys.readouterr().err.splitlines()[1:]
     assert 2 < len(lines) <= 1 / module.STEP + 1
-    assert all(" of 0.0 MB, " in line and "MB/s" in line and line.endswith(" s left") for line in lines)
+    assert all(
+        " of 0.0 MB, " in line and "MB/s" in line and line.endswith(" s left") for line in lines
+    )
     percent = [int(line.partition("%")[0].split()[-1]) for line in lines]
     assert percent == sorted(percent) and percent[-1] == 100

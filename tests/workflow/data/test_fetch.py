@@ -1,4 +1,6 @@
-"""The data layer against a local server: every way a file can be missing, late or wrong, and what stands in."""
+"""The data layer against a local server: every way a file can be missing, late or wrong, and what
+stands in.
+"""
 
 import hashlib
 import io
@@ -172,22 +174,31 @@ def test_a_member_is_taken_out_of_an_archive(root, server, kind):
     assert_array_equal(values(fetch.prepare("toy", root=root, substitutes=False)), VALUES)
 
 
-def test_a_mirror_that_lacks_the_file_falls_back_to_the_canonical_url(root, mirror, server, monkeypatch, capsys):
+def test_a_mirror_that_lacks_the_file_falls_back_to_the_canonical_url(
+    root, mirror, server, monkeypatch, capsys
+):
     (mirror / "toy" / "toy.data").unlink()
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
     write_manifest(root, source(server.serve("/toy.data", RAW)))
-    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=False))["source"].startswith("http")
+    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=False))[
+        "source"
+    ].startswith("http")
     assert "toy/toy.data: No such file or directory" in capsys.readouterr().err
 
 
-def test_a_wrong_file_in_a_mirror_is_reported_and_left_alone(root, mirror, server, monkeypatch, capsys):
+def test_a_wrong_file_in_a_mirror_is_reported_and_left_alone(
+    root, mirror, server, monkeypatch, capsys
+):
     (mirror / "toy" / "toy.data").write_bytes(WRONG)
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
     write_manifest(root, source(server.serve("/toy.data", RAW)))
     fetch.prepare("toy", root=root, substitutes=False)
     assert (mirror / "toy" / "toy.data").read_bytes() == WRONG
     said = capsys.readouterr().err
-    assert f"got sha256 {sha256(WRONG)} ({len(WRONG)} bytes)" in said and f"expected sha256 {sha256(RAW)}" in said
+    assert (
+        f"got sha256 {sha256(WRONG)} ({len(WRONG)} bytes)" in said
+        and f"expected sha256 {sha256(RAW)}" in said
+    )
 
 
 def test_each_source_has_its_own_checksum(root, server):
@@ -195,7 +206,8 @@ def test_each_source_has_its_own_checksum(root, server):
     write_manifest(root, source(server.serve("/toy.csv", shorter), shorter))
     path = fetch.prepare("toy", root=root, substitutes=False)
     path.unlink()
-    fetch.prepare("toy", root=root, substitutes=False)  # data/raw holds the shorter file, and that is right
+    # data/raw holds the shorter file, and that is right
+    fetch.prepare("toy", root=root, substitutes=False)
     assert fetch.provenance(path)["content_sha256"] == CONTENT
     assert server.hits["/toy.csv"] == 1
 
@@ -239,7 +251,9 @@ def test_wrong_bytes_are_asked_for_once(root, server):
 
 
 @pytest.mark.parametrize(
-    "trouble", [Answer(status=503), Answer(RAW, sends=9), Answer(RAW[:9])], ids=["503", "truncated", "short"]
+    "trouble",
+    [Answer(status=503), Answer(RAW, sends=9), Answer(RAW[:9])],
+    ids=["503", "truncated", "short"],
 )
 def test_transient_trouble_is_tried_again(root, server, trouble):
     attempts = 4 if trouble.sends else 3  # the first bytes of a broken transfer count as progress
@@ -254,7 +268,9 @@ def test_transient_trouble_is_tried_again(root, server, trouble):
 
 
 def test_a_download_that_gave_up_is_continued_and_the_refusal_says_so(root, server):
-    write_manifest(root, source(server.serve("/toy.data", Answer(RAW, sends=9), Answer(status=404))))
+    write_manifest(
+        root, source(server.serve("/toy.data", Answer(RAW, sends=9), Answer(status=404)))
+    )
     assert "toy.data.part keeps the 9 bytes that came: another try goes on there" in refusal(root)
     server.serve("/toy.data", Answer(RAW, ranges=True))
     assert_array_equal(values(fetch.prepare("toy", root=root, substitutes=False)), VALUES)
@@ -298,20 +314,31 @@ def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirror, server,
     (mirror / "toy" / "toy.data").write_bytes(WRONG)
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
     closed = f"http://127.0.0.1:{closed_port()}/toy.data"
-    write_manifest(root, source(f"{server.url}/gone"), source(closed), source(server.serve("/toy.data", RAW[:9])))
+    write_manifest(
+        root,
+        source(f"{server.url}/gone"),
+        source(closed),
+        source(server.serve("/toy.data", RAW[:9])),
+    )
     raw = root / "data" / "raw" / "toy" / "toy.data"
     raw.parent.mkdir(parents=True)
     raw.write_bytes(RAW[:5])
     message = refusal(root)
     for expected in (
-        f"{raw}: expected sha256 {sha256(RAW)} ({len(RAW)} bytes), got sha256 {sha256(RAW[:5])} (5 bytes)",
+        (
+            f"{raw}: expected sha256 {sha256(RAW)} ({len(RAW)} bytes), got sha256 {sha256(RAW[:5])}"
+            " (5 bytes)"
+        ),
         f"NOREGRET_DATA={mirror}, toy/toy.data: expected",
         f"{server.url}/gone: HTTP 404",
         f"{closed}: no connection to 127.0.0.1: Connection refused",
         f"{server.url}/toy.data: expected sha256 {sha256(RAW)}",
         "set NOREGRET_DATA to a directory (or URL of one) that contains toy/toy.data",
         "put the file at data/raw/toy/toy.data",
-        "NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values stay undecided.",
+        (
+            "NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values stay"
+            " undecided."
+        ),
         "NOREGRET_SUBSTITUTES=preferred does so at every scale and downloads nothing.",
         "`python -m workflow.fetch toy --substitutes allowed`",
     ):
@@ -338,9 +365,12 @@ def test_a_manifest_that_expects_other_content_is_an_error_in_both_modes(root, m
         fetch.prepare("toy", root=root, substitutes=True)
 
 
-def test_a_target_that_cannot_be_written_is_named_and_no_reason_for_a_substitute(root, mirror, monkeypatch):
+def test_a_target_that_cannot_be_written_is_named_and_no_reason_for_a_substitute(
+    root, mirror, monkeypatch
+):
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
-    (root / "data" / "raw").write_text("a file where a folder must be")  # holds for root too, unlike permissions
+    # holds for root too, unlike permissions
+    (root / "data" / "raw").write_text("a file where a folder must be")
     for substitutes in (False, True):
         with pytest.raises(DataUnavailable, match=r"data/raw/toy/toy\.data: cannot be written"):
             fetch.prepare("toy", root=root, substitutes=substitutes)
@@ -393,7 +423,9 @@ def test_where_substitutes_are_allowed_real_data_are_still_preferred(root, mirro
 
 def test_the_same_bytes_come_out_twice(root, tmp_path):
     write_manifest(tmp_path / "other")
-    first, again = (fetch.prepare("toy", root=place, substitutes=True) for place in (root, tmp_path / "other"))
+    first, again = (
+        fetch.prepare("toy", root=place, substitutes=True) for place in (root, tmp_path / "other")
+    )
     assert first.read_bytes() == again.read_bytes()
 
 
@@ -403,7 +435,9 @@ def test_what_scikit_learn_ships_counts_as_real_only_where_it_is_the_very_table(
     (root / "data" / "manifest.yaml").write_text(yaml.safe_dump(shipped, sort_keys=False))
     header = fetch.provenance(fetch.prepare("wdbc", root=root, substitutes=False))
     assert (header["data"], header["source"]) == ("real", "scikit-learn load_breast_cancer")
-    with pytest.raises(DataUnavailable, match=r"no verified copy of breast_cancer/breast-cancer-wisconsin\.data"):
+    with pytest.raises(
+        DataUnavailable, match=r"no verified copy of breast_cancer/breast-cancer-wisconsin\.data"
+    ):
         fetch.prepare("breast_cancer", root=root, substitutes=False)
 
 
@@ -415,9 +449,14 @@ def test_at_paper_scale_substitutes_are_asked_for(monkeypatch, scale, said):
 
 
 @pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
-def test_substitutes_that_are_asked_for_in_other_words_are_an_error(root, monkeypatch, capsys, scale):
+def test_substitutes_that_are_asked_for_in_other_words_are_an_error(
+    root, monkeypatch, capsys, scale
+):
     monkeypatch.setenv("NOREGRET_SUBSTITUTES", "yes")
-    message = "NOREGRET_SUBSTITUTES: expected allowed, preferred or nothing, got 'yes': correct or unset it"
+    message = (
+        "NOREGRET_SUBSTITUTES: expected allowed, preferred or nothing, got 'yes': correct or"
+        " unset it"
+    )
     with pytest.raises(DataUnavailable, match=message):
         substitutes_allowed(scale)
     monkeypatch.chdir(root)
@@ -435,8 +474,14 @@ def test_where_substitutes_are_preferred_no_server_is_asked(root, server, monkey
     else:
         write_manifest(root, {**source(url), **member})
     monkeypatch.setenv("NOREGRET_SUBSTITUTES", "preferred")
-    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "substitute: a toy"
-    assert f"{'toy/toy.data' if kind == 'mirror' else url}: not asked, since NOREGRET_SUBSTITUTES=preferred" in refusal(root)
+    assert (
+        fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"]
+        == "substitute: a toy"
+    )
+    assert (
+        f"{'toy/toy.data' if kind == 'mirror' else url}: not asked, since"
+        " NOREGRET_SUBSTITUTES=preferred" in refusal(root)
+    )
     assert not server.hits["/files/toy/toy.data"] and not (root / "data" / "raw").exists()
     if kind != "archive":
         monkeypatch.setenv("NOREGRET_SUBSTITUTES", "allowed")
@@ -444,7 +489,9 @@ def test_where_substitutes_are_preferred_no_server_is_asked(root, server, monkey
 
 
 @pytest.mark.parametrize("place", ["raw", "mirror", "file URL"])
-def test_where_substitutes_are_preferred_a_file_of_this_machine_is_real(root, mirror, monkeypatch, place):
+def test_where_substitutes_are_preferred_a_file_of_this_machine_is_real(
+    root, mirror, monkeypatch, place
+):
     monkeypatch.setenv("NOREGRET_SUBSTITUTES", "preferred")
     if place == "raw":
         (mirror / "toy").rename(root / "data" / "toy")
@@ -457,9 +504,13 @@ def test_where_substitutes_are_preferred_a_file_of_this_machine_is_real(root, mi
 
 def test_where_substitutes_are_preferred_what_ships_with_scikit_learn_is_real(root, monkeypatch):
     monkeypatch.setenv("NOREGRET_SUBSTITUTES", "preferred")
-    (root / "data" / "manifest.yaml").write_bytes((REPOSITORY / "data" / "manifest.yaml").read_bytes())
+    (root / "data" / "manifest.yaml").write_bytes(
+        (REPOSITORY / "data" / "manifest.yaml").read_bytes()
+    )
     assert fetch.provenance(fetch.prepare("wdbc", root=root, substitutes=True))["data"] == "real"
-    assert fetch.provenance(fetch.prepare("abalone", root=root, substitutes=True))["data"].startswith("substitute: ")
+    assert fetch.provenance(fetch.prepare("abalone", root=root, substitutes=True))[
+        "data"
+    ].startswith("substitute: ")
 
 
 def test_a_real_table_that_was_prepared_before_is_copied(root, mirror, server, monkeypatch):
@@ -476,7 +527,9 @@ def test_a_real_table_that_was_prepared_before_is_copied(root, mirror, server, m
 
 
 @pytest.mark.parametrize("harm", ["cut", "flipped", "foreign", "of other content", "a substitute"])
-def test_a_table_prepared_before_that_is_not_the_real_one_is_reported_and_not_used(root, mirror, monkeypatch, capsys, harm):
+def test_a_table_prepared_before_that_is_not_the_real_one_is_reported_and_not_used(
+    root, mirror, monkeypatch, capsys, harm
+):
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
     real = fetch.prepare("toy", root=root, substitutes=False)
     monkeypatch.delenv("NOREGRET_DATA")
@@ -519,11 +572,17 @@ def test_the_rules_import_no_numerical_library():
     """Each job is a process that reads the rules anew."""
     rules = [REPOSITORY / "Snakefile", *sorted((REPOSITORY / "workflow" / "rules").glob("*.smk"))]
     statement = r"^(?:from workflow\S* )?import (?:\([^)]*\)|.+)"
-    lines = [found for path in rules for found in re.findall(statement, path.read_text(), flags=re.MULTILINE)]
+    lines = [
+        found
+        for path in rules
+        for found in re.findall(statement, path.read_text(), flags=re.MULTILINE)
+    ]
     assert any("workflow.data.places" in line for line in lines)
     heavy = "*{'numpy', 'pandas', 'pyarrow', 'scipy', 'sklearn'} & set(sys.modules)"
     code = "\n".join([*lines, f"import sys; print({heavy})"])
-    found = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
     assert found.stdout.strip() == ""
 
 
@@ -535,7 +594,9 @@ TINY = pa.table({"word": ["a", "b"], "number": pa.array([1, 2], pa.int32())})
 
 @pytest.fixture
 def tiny(root, monkeypatch):
-    """A data set of a format `tiny`, whose module keeps in `seen` what it was given; substitutes claim to be real."""
+    """A data set of a format `tiny`, whose module keeps in `seen` what it was given; substitutes
+    claim to be real.
+    """
 
     def parse(dataset, raw):
         if raw.read_bytes() != RAW:
@@ -594,7 +655,10 @@ def test_what_is_made_is_a_substitute_even_if_its_maker_says_otherwise(root, tin
 
 def test_a_maker_may_label_its_substitute_itself(root, tiny):
     tiny.substitute = lambda *_: Prepared(TINY, "2" * 64, "made", "substitute: two words")
-    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "substitute: two words"
+    assert (
+        fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"]
+        == "substitute: two words"
+    )
 
 
 def test_where_substitutes_are_refused_none_is_made(root, tiny):
@@ -603,12 +667,16 @@ def test_where_substitutes_are_refused_none_is_made(root, tiny):
 
 
 @pytest.mark.parametrize("kind", ["directory", "url"])
-def test_a_calibration_file_comes_from_a_mirror_and_is_kept(root, mirror, server, monkeypatch, tiny, kind):
+def test_a_calibration_file_comes_from_a_mirror_and_is_kept(
+    root, mirror, server, monkeypatch, tiny, kind
+):
     (mirror / "toy" / "toy.data").unlink()
     (mirror / "more").mkdir()
     (mirror / "more" / "shape.csv").write_bytes(b"shape")
     server.serve("/files/more/shape.csv", b"shape")
-    monkeypatch.setenv("NOREGRET_DATA", str(mirror) if kind == "directory" else f"{server.url}/files")
+    monkeypatch.setenv(
+        "NOREGRET_DATA", str(mirror) if kind == "directory" else f"{server.url}/files"
+    )
     fetch.prepare("toy", root=root, substitutes=True)
     monkeypatch.delenv("NOREGRET_DATA")
     fetch.prepare("toy", root=root, substitutes=True)
@@ -626,7 +694,9 @@ def test_a_wrong_calibration_file_is_reported_and_not_used(root, mirror, monkeyp
     assert f"more/shape.csv: expected sha256 {sha256(b'shape')}" in capsys.readouterr().err
 
 
-def test_a_verified_file_that_cannot_be_parsed_is_an_error_in_both_modes(root, mirror, monkeypatch, tiny):
+def test_a_verified_file_that_cannot_be_parsed_is_an_error_in_both_modes(
+    root, mirror, monkeypatch, tiny
+):
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
     (mirror / "toy" / "toy.data").write_bytes(WRONG)
     write_tiny(root, mirror={"path": "toy/toy.data", "sha256": sha256(WRONG), "bytes": len(WRONG)})
@@ -656,8 +726,14 @@ def test_a_large_mirror_file_is_copied_in_constant_memory(root, mirror, monkeypa
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"format": "smoke signals"}, "expected a format among delimited, nasbench101, tiny, got 'smoke signals'"),
-        ({"format": None, "calibration": None}, "expected the fields rows, separator, columns, target, content_sha256, got none"),
+        (
+            {"format": "smoke signals"},
+            "expected a format among delimited, nasbench101, tiny, got 'smoke signals'",
+        ),
+        (
+            {"format": None, "calibration": None},
+            "expected the fields rows, separator, columns, target, content_sha256, got none",
+        ),
         ({"licence": None}, "expected the fields licence, got none"),
         ({"colour": "blue"}, "got colour: correct the entry"),
     ],
@@ -671,14 +747,18 @@ def test_an_entry_that_lacks_something_is_named(root, tiny, changes, reason):
 # the command line, the manifest, real data
 
 
-def test_the_command_prepares_what_it_can_and_says_what_it_cannot(root, mirror, monkeypatch, capsys):
+def test_the_command_prepares_what_it_can_and_says_what_it_cannot(
+    root, mirror, monkeypatch, capsys
+):
     monkeypatch.chdir(root)
     assert fetch.main(["toy"]) == 1
     said = capsys.readouterr().err
     assert "no verified copy of toy/toy.data" in said and "Traceback" not in said
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
     assert fetch.main(["nonsense", "toy"]) == 1
-    assert "expected a data set of data/manifest.yaml (toy), got 'nonsense'" in capsys.readouterr().err
+    assert (
+        "expected a data set of data/manifest.yaml (toy), got 'nonsense'" in capsys.readouterr().err
+    )
     assert (root / "data" / "prepared" / "toy.parquet").is_file()
     assert fetch.main(["toy", "--substitutes", "allowed", "-o", str(root / "here.parquet")]) == 0
     assert fetch.provenance(root / "here.parquet")["data"] == "real"
@@ -708,7 +788,10 @@ def test_the_manifest_is_complete_and_consistent():
     assert list(datasets) == [*DELIMITED, "nasbench101"]
     for name, dataset in datasets.items():
         assert dataset.mirror.path.startswith(f"{name}/") and dataset.sources
-        assert dataset.format == ("delimited" if name in DELIMITED else name) and dataset.format in fetch.FORMATS
+        assert (
+            dataset.format == ("delimited" if name in DELIMITED else name)
+            and dataset.format in fetch.FORMATS
+        )
         checksums = [*dataset.accepted, *(source.sha256 for source in dataset.sources)]
         assert all(len(checksum) == 64 and int(checksum, 16) for checksum in checksums)
         for one in dataset.sources:
@@ -719,15 +802,23 @@ def test_the_manifest_is_complete_and_consistent():
         assert dataset.substitute.made_by in delimited.MAKERS
         assert dataset.target in dataset.columns and len(dataset.content_sha256) == 64
     calibration = datasets["nasbench101"].calibration
-    assert calibration.path == "nasbench101_partial/partial_6v_2ops.csv" and len(calibration.sha256) == 64
+    assert (
+        calibration.path == "nasbench101_partial/partial_6v_2ops.csv"
+        and len(calibration.sha256) == 64
+    )
 
 
-@pytest.mark.skipif(not REAL_MIRROR, reason="needs the real data: set NOREGRET_DATA to a mirror of data/manifest.yaml")
+@pytest.mark.skipif(
+    not REAL_MIRROR,
+    reason="needs the real data: set NOREGRET_DATA to a mirror of data/manifest.yaml",
+)
 @pytest.mark.parametrize("name", DELIMITED)
 def test_real_data_have_the_expected_content(tmp_path, name, monkeypatch):
     monkeypatch.setenv("NOREGRET_DATA", REAL_MIRROR)
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "manifest.yaml").write_bytes((REPOSITORY / "data" / "manifest.yaml").read_bytes())
+    (tmp_path / "data" / "manifest.yaml").write_bytes(
+        (REPOSITORY / "data" / "manifest.yaml").read_bytes()
+    )
     path = fetch.prepare(name, root=tmp_path, substitutes=False)
     dataset = fetch.read_manifest(tmp_path)[name]
     assert fetch.provenance(path)["content_sha256"] == dataset.content_sha256

@@ -1,4 +1,7 @@
-"""Simulators in C++: how they are built, who waits for them, and whose digest knows them. No compiler is needed for most."""
+"""Simulators in C++: how they are built, who waits for them, and whose digest knows them.
+
+No compiler is needed for most.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,17 @@ from workflow.run import instance
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = "// A toy.\n//\n// packages: libtoy-dev\n// libraries: m toy\n\nint main() { return 0; }\n"
-ENTRY = {"is": "wlan.shannon_capacity", "topology": "twelve", "interference": "neighbours", "scale": "linear", "bandwidth": 1,
-         "noise": 0, "budget": 4, "room": 1, "init": {"design": "uniform", "n": 1}}  # fmt: skip
+ENTRY = {
+    "is": "wlan.shannon_capacity",
+    "topology": "twelve",
+    "interference": "neighbours",
+    "scale": "linear",
+    "bandwidth": 1,
+    "noise": 0,
+    "budget": 4,
+    "room": 1,
+    "init": {"design": "uniform", "n": 1},
+}
 NS3 = {**ENTRY, "backend": "ns3", "simulator": "ns3_wlan"}
 PROGRAM = '#!/bin/sh\n[ "$1" = --version ] && echo ns-0 && exit 0\nseq -s " " 36\n'
 COMPILER = f"""#!/bin/sh
@@ -34,7 +46,8 @@ paper: {key: mini, title: A tiny paper, venue: nowhere}
 scales: {smoke: {}, paper: {}}
 seeds: 1
 problems:
-  wlan: {is: wlan.shannon_capacity, topology: twelve, interference: neighbours, scale: linear, backend: closed-form, bandwidth: 1,
+  wlan: {is: wlan.shannon_capacity, topology: twelve, interference: neighbours, scale: linear,
+    backend: closed-form, bandwidth: 1,
          noise: 0, budget: 3, room: 1, optimum: best-seen, init: {design: uniform, n: 1}}
 algorithms: {uniform: {is: random_search.RandomSearch}}
 readings: {in-ns3: {says: powers from ns-3, problems: {wlan: {backend: ns3, simulator: ns3_wlan}}}}
@@ -46,8 +59,16 @@ figures:
 
 
 def cell(**changes):
-    return Cell(paper="toy", scale="paper", problem="wlan", algorithm="uniform", seeds=(0,), budget=4,
-                problem_entry={**NS3, **changes}, algorithm_entry={"is": "random_search.RandomSearch"})  # fmt: skip
+    return Cell(
+        paper="toy",
+        scale="paper",
+        problem="wlan",
+        algorithm="uniform",
+        seeds=(0,),
+        budget=4,
+        problem_entry={**NS3, **changes},
+        algorithm_entry={"is": "random_search.RandomSearch"},
+    )
 
 
 def executable(path, text):
@@ -87,12 +108,23 @@ def test_a_simulator_is_linked_with_what_its_source_names(toy):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("#!/bin/sh\necho 'toy.cc:1: fatal error: toy.h: No such file' >&2\nexit 1\n",
-         r"toy.cc: cannot be built: it needs .* \(Debian: apt-get install g\+\+ libtoy-dev\)\n  toy.cc:1: fatal error: toy.h"),
-        ("#!/bin/sh\necho '/usr/bin/ld: cannot find -ltoy' >&2\nexit 1\n", "libtoy-dev(.|\n)*cannot find -ltoy"),
-        ("#!/nowhere\n", r"toy.cc: cannot be compiled .*: it needs a C\+\+ compiler and libtoy-dev"),
+        (
+            "#!/bin/sh\necho 'toy.cc:1: fatal error: toy.h: No such file' >&2\nexit 1\n",
+            (
+                r"toy.cc: cannot be built: it needs .* \(Debian: apt-get install g\+\+"
+                r" libtoy-dev\)\n  toy.cc:1: fatal error: toy.h"
+            ),
+        ),
+        (
+            "#!/bin/sh\necho '/usr/bin/ld: cannot find -ltoy' >&2\nexit 1\n",
+            "libtoy-dev(.|\n)*cannot find -ltoy",
+        ),
+        (
+            "#!/nowhere\n",
+            r"toy.cc: cannot be compiled .*: it needs a C\+\+ compiler and libtoy-dev",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_missing_is_named_with_its_package(toy, text, message):
     root, compiler = toy
     compiler(text)
@@ -104,10 +136,16 @@ def test_what_is_missing_is_named_with_its_package(toy, text, message):
 
 def test_an_unknown_source_and_one_that_names_no_libraries_are_refused(toy):
     root, _ = toy
-    with pytest.raises(SimulatorUnavailable, match=r"toys.cc: expected the source of a simulator, found none; known: toy$"):
+    with pytest.raises(
+        SimulatorUnavailable,
+        match=r"toys.cc: expected the source of a simulator, found none; known: toy$",
+    ):
         simulators.build("toys", root / "toys", root=root)
     (root / "simulators" / "toy.cc").write_text("int main() { return 0; }\n")
-    with pytest.raises(SimulatorUnavailable, match=r"expected a comment `// libraries: \.\.\.`, found none: add one"):
+    with pytest.raises(
+        SimulatorUnavailable,
+        match=r"expected a comment `// libraries: \.\.\.`, found none: add one",
+    ):
         simulators.build("toy", root / "toy", root=root)
 
 
@@ -127,7 +165,8 @@ def test_a_real_compiler_makes_a_program(toy, monkeypatch):
     root, _ = toy
     monkeypatch.delenv("CXX", raising=False)
     (root / "simulators" / "toy.cc").write_text(
-        '// packages: none\n// libraries: m\n#include <cstdio>\nint main() { std::puts("toy-1"); }\n'
+        "// packages: none\n// libraries: m\n#include <cstdio>\nint main() {"
+        ' std::puts("toy-1"); }\n'
     )
     simulators.build("toy", root / "toy", root=root)
     assert len(simulators.version_sha256(root / "toy")) == 64
@@ -135,7 +174,10 @@ def test_a_real_compiler_makes_a_program(toy, monkeypatch):
 
 def test_a_simulator_that_cannot_say_its_version_is_refused(tmp_path):
     for path in (tmp_path / "none", executable(tmp_path / "broken", "#!/bin/sh\nexit 1\n")):
-        with pytest.raises(SimulatorUnavailable, match=rf"{path.name}: expected a simulator that says its version, got"):
+        with pytest.raises(
+            SimulatorUnavailable,
+            match=rf"{path.name}: expected a simulator that says its version, got",
+        ):
             simulators.version_sha256(path)
 
 
@@ -151,10 +193,16 @@ def test_only_the_entry_that_names_a_simulator_has_its_source_in_its_digest(tmp_
     closed = {**ENTRY, "backend": "closed-form"}
     assert set(resolve.problem_identity(closed)) == {"problem", "libraries"}
     before = resolve.problem_identity(NS3)
-    assert before == {"problem": NS3, "libraries": {}, "simulator": resolve.source_sha256("ns3_wlan")}
+    assert before == {
+        "problem": NS3,
+        "libraries": {},
+        "simulator": resolve.source_sha256("ns3_wlan"),
+    }
     digest = cell().digest
     (tmp_path / "simulators").mkdir()
-    (tmp_path / "simulators" / "ns3_wlan.cc").write_text((ROOT / "simulators" / "ns3_wlan.cc").read_text() + "// a remark\n")
+    (tmp_path / "simulators" / "ns3_wlan.cc").write_text(
+        (ROOT / "simulators" / "ns3_wlan.cc").read_text() + "// a remark\n"
+    )
     monkeypatch.setattr(resolve, "ROOT", tmp_path)
     assert resolve.problem_identity(NS3)["simulator"] != before["simulator"]
     assert cell().digest != digest
@@ -164,15 +212,22 @@ def test_mistakes_are_named():
     with pytest.raises(PlanError, match="unknown simulator 'ns4'; known: ns3_wlan"):
         resolve.problem_identity({**NS3, "simulator": "ns4"})
     known = ({"noise"}, {"noise"})
-    with pytest.raises(PlanError, match=r"p: additive\.hartmann runs no simulator: leave out `simulator: ns3_wlan`"):
-        resolve.check({"is": "additive.hartmann", "noise": 0, "simulator": "ns3_wlan"}, known, set(), "p")
+    with pytest.raises(
+        PlanError, match=r"p: additive\.hartmann runs no simulator: leave out `simulator: ns3_wlan`"
+    ):
+        resolve.check(
+            {"is": "additive.hartmann", "noise": 0, "simulator": "ns3_wlan"}, known, set(), "p"
+        )
 
 
 def test_the_problem_is_told_the_place_of_its_simulator(tmp_path, monkeypatch):
-    monkeypatch.setattr(instance.problems, "load", lambda name: lambda draw, **parameters: parameters)
+    monkeypatch.setattr(
+        instance.problems, "load", lambda name: lambda draw, **parameters: parameters
+    )
     monkeypatch.setattr(instance, "ROOT", tmp_path)
     with pytest.raises(
-        SimulatorUnavailable, match=r"expected a simulator, found none: run `python -m workflow.simulators ns3_wlan`"
+        SimulatorUnavailable,
+        match=r"expected a simulator, found none: run `python -m workflow.simulators ns3_wlan`",
     ):
         instance.build_problem(cell(), 0)
     path = executable(tmp_path / "simulators" / "build" / "ns3_wlan", PROGRAM)
@@ -182,7 +237,10 @@ def test_the_problem_is_told_the_place_of_its_simulator(tmp_path, monkeypatch):
 
 def test_the_report_knows_the_version_that_a_record_was_made_with(tmp_path):
     made = cell()
-    store = Store(Paper("toy", "paper", {"scales": {"paper": {}}}, (made,), {("wlan", "uniform"): made}, {}), tmp_path)
+    store = Store(
+        Paper("toy", "paper", {"scales": {"paper": {}}}, (made,), {("wlan", "uniform"): made}, {}),
+        tmp_path,
+    )
     with pytest.raises(SimulatorUnavailable, match="expected a simulator, found none"):
         store.data_sha256(made)
     path = executable(tmp_path / "simulators" / "build" / "ns3_wlan", PROGRAM)
@@ -198,15 +256,24 @@ def test_only_runs_that_need_it_wait_for_it(tmp_path, monkeypatch):
     """The whole DAG with a compiler that only pretends."""
     copy = checkout.make(tmp_path)
     (copy / "papers" / "mini.yaml").write_text(MINI)
-    shutil.copytree(ROOT / "simulators", copy / "simulators", ignore=shutil.ignore_patterns("build"))
+    shutil.copytree(
+        ROOT / "simulators", copy / "simulators", ignore=shutil.ignore_patterns("build")
+    )
     monkeypatch.setenv(
-        "CXX", str(executable(tmp_path / "none", "#!/bin/sh\necho 'fatal error: ns3/core-module.h' >&2\nexit 1\n"))
+        "CXX",
+        str(
+            executable(
+                tmp_path / "none", "#!/bin/sh\necho 'fatal error: ns3/core-module.h' >&2\nexit 1\n"
+            )
+        ),
     )
     closed = checkout.snakemake(copy, "figures/smoke/mini/capacity.csv")
     assert closed.returncode == 0, closed.stderr
     assert not (copy / "simulators" / "build").exists()
     failed = checkout.snakemake(copy, "figures/smoke/mini/ns3.csv")
-    assert failed.returncode != 0 and "apt-get install g++ libns3-dev" in failed.stderr + failed.stdout
+    assert (
+        failed.returncode != 0 and "apt-get install g++ libns3-dev" in failed.stderr + failed.stdout
+    )
     monkeypatch.setenv("CXX", str(executable(tmp_path / "compiler", COMPILER)))
     made = checkout.snakemake(copy, "figures/smoke/mini/ns3.csv")
     assert made.returncode == 0, made.stderr

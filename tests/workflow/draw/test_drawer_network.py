@@ -1,4 +1,6 @@
-"""The picture of a wireless network: places, ranges and associations where the problem has them, powers as areas."""
+"""The picture of a wireless network: places, ranges and associations where the problem has them,
+powers as areas.
+"""
 
 import hashlib
 
@@ -19,7 +21,13 @@ from workflow.plan.cells import Cell, Paper
 from workflow.plan.digest import with_data
 from workflow.trace import record
 
-LINEAR = {"topology": "twelve", "interference": "neighbours", "scale": "linear", "backend": "closed-form", "bandwidth": 1}
+LINEAR = {
+    "topology": "twelve",
+    "interference": "neighbours",
+    "scale": "linear",
+    "backend": "closed-form",
+    "bandwidth": 1,
+}
 ALL = {**LINEAR, "topology": "T12", "interference": "all", "scale": "dBm"}
 PARAMETERS = pytest.mark.parametrize("parameters", [LINEAR, ALL], ids=["linear", "all"])
 
@@ -35,8 +43,18 @@ def drawn(parameters, seed=0):
 
 
 def best_of(query, parameters=LINEAR, **changes):
-    shown = {"value": -capacity(query, parameters), "label": "negative capacity", "unit": "bit/s/Hz", "g": np.empty(0), "seed": 3,
-             "curve": "DuMBO", "evaluation": 1, "evaluations": 3, "compared": 3, "libraries": {}}  # fmt: skip
+    shown = {
+        "value": -capacity(query, parameters),
+        "label": "negative capacity",
+        "unit": "bit/s/Hz",
+        "g": np.empty(0),
+        "seed": 3,
+        "curve": "DuMBO",
+        "evaluation": 1,
+        "evaluations": 3,
+        "compared": 3,
+        "libraries": {},
+    }
     return Best(query=query, **{**shown, **changes})
 
 
@@ -58,7 +76,11 @@ def test_everything_is_where_the_problem_has_it(parameters):
     assert_allclose(found[BLUE].get_offsets(), layout.nodes)
     assert_allclose(found[ORANGE].get_offsets(), layout.nodes)
     assert_allclose(found[BLACK].get_offsets(), layout.user_places)
-    lines = {to_hex(part.get_colors()[0]).upper(): part for part in ax.collections if isinstance(part, LineCollection)}
+    lines = {
+        to_hex(part.get_colors()[0]).upper(): part
+        for part in ax.collections
+        if isinstance(part, LineCollection)
+    }
     between = np.array(lines[BLACK].get_segments())
     assert len(between) == layout.neighbours(wlan.RANGE).sum() / 2
     assert np.linalg.norm(between[:, 0] - between[:, 1], axis=1).max() <= wlan.RANGE
@@ -84,17 +106,40 @@ def test_the_legends_give_powers_in_milliwatts_and_what_else_is_drawn():
     first, second = (child for child in ax.get_children() if type(child).__name__ == "Legend")
     others, halos = sorted((first, second), key=lambda found: found.get_title().get_text())
     assert halos.get_title().get_text() == "power of a node"
-    assert [text.get_text() for text in halos.get_texts()] == ["1.26 mW", "10 mW", "100 mW", "316 mW"]
+    assert [text.get_text() for text in halos.get_texts()] == [
+        "1.26 mW",
+        "10 mW",
+        "100 mW",
+        "316 mW",
+    ]
     sizes = [handle.get_markersize() for handle in halos.legend_handles]
-    assert_allclose(np.square(sizes), network.HALO**2 * np.array([10**0.1, 10, 100, 10**2.5]) / 10**2.5)
-    assert [text.get_text() for text in others.get_texts()] == ["node", "user", "association", "in range of each other"]
+    assert_allclose(
+        np.square(sizes), network.HALO**2 * np.array([10**0.1, 10, 100, 10**2.5]) / 10**2.5
+    )
+    assert [text.get_text() for text in others.get_texts()] == [
+        "node",
+        "user",
+        "association",
+        "in range of each other",
+    ]
 
 
 def test_what_disturbs_whom_is_said():
     near = network.powers(best_of(drawn(LINEAR)), LINEAR).facts
-    assert near[0] == "topology twelve: a user is disturbed by its own node's neighbours; nodes up to 102.5 m apart are in range"
-    assert near[1].startswith("SINR of the users if all nodes send at once: ") and near[1].endswith(" dB") and len(near) == 2
-    assert "topology T12: a user is disturbed by all other nodes" in network.powers(best_of(drawn(ALL), ALL), ALL).facts[0]
+    assert (
+        near[0]
+        == "topology twelve: a user is disturbed by its own node's neighbours; nodes up to 102.5 m"
+        " apart are in range"
+    )
+    assert (
+        near[1].startswith("SINR of the users if all nodes send at once: ")
+        and near[1].endswith(" dB")
+        and len(near) == 2
+    )
+    assert (
+        "topology T12: a user is disturbed by all other nodes"
+        in network.powers(best_of(drawn(ALL), ALL), ALL).facts[0]
+    )
 
 
 def test_another_value_than_the_recorded_one_is_confessed():
@@ -103,23 +148,59 @@ def test_another_value_than_the_recorded_one_is_confessed():
     facts = network.powers(best_of(query, value=-7.0), LINEAR).facts
     assert facts[-1] == f"NOT THE RECORDED VALUE: computed here, it is {computed}, recorded is -7"
     facts = network.powers(best_of(query, value=-7.0), {**LINEAR, "backend": "csma"}).facts
-    assert facts[-1] == f"the value is that of one simulated second of CSMA/CA; if all nodes send at once, it is {computed}"
+    assert (
+        facts[-1]
+        == "the value is that of one simulated second of CSMA/CA; if all nodes send at once, it is"
+        f" {computed}"
+    )
 
 
 @PARAMETERS
 def test_it_is_drawn_from_records_into_one_file(tmp_path, parameters):
-    """As by the command: the greatest capacity of all evaluations, the same bytes again, and nothing cut at the sides."""
-    entry = {"is": "wlan.shannon_capacity", **parameters, "noise": 0.0, "budget": 2, "room": 1, "init": {"n": 1}}
-    cell = Cell(paper="toy", scale="paper", problem="wlan", algorithm="DuMBO", seeds=(0,), budget=2, problem_entry=entry,
-                algorithm_entry={"is": "random_search.RandomSearch"})  # fmt: skip
+    """As by the command: the greatest capacity of all evaluations, the same bytes again, and
+    nothing cut at the sides.
+    """
+    entry = {
+        "is": "wlan.shannon_capacity",
+        **parameters,
+        "noise": 0.0,
+        "budget": 2,
+        "room": 1,
+        "init": {"n": 1},
+    }
+    cell = Cell(
+        paper="toy",
+        scale="paper",
+        problem="wlan",
+        algorithm="DuMBO",
+        seeds=(0,),
+        budget=2,
+        problem_entry=entry,
+        algorithm_entry={"is": "random_search.RandomSearch"},
+    )
     line = {"id": "best-powers", "is": "network.powers", "problem": "wlan", "curves": ["DuMBO"]}
-    paper = Paper("toy", "paper", {"scales": {"paper": {}}, "pictures": [line]}, (cell,), {("wlan", "DuMBO"): cell}, {})
+    paper = Paper(
+        "toy",
+        "paper",
+        {"scales": {"paper": {}}, "pictures": [line]},
+        (cell,),
+        {("wlan", "DuMBO"): cell},
+        {},
+    )
     query = np.vstack([drawn(parameters), np.ones(len(drawn(parameters)))])
     header = {
-        "paper": "toy", "seed": 0, "status": "complete", "digest": with_data(cell.digest, ""),
-        "display": {"label": "negative capacity", "unit": "bit/s/Hz", "sign": -1}, "provenance": {"libraries": {}},
-    }  # fmt: skip
-    columns = {"evaluation": np.arange(2.0), "query": query, "true": np.array([capacity(one, parameters) for one in query])}
+        "paper": "toy",
+        "seed": 0,
+        "status": "complete",
+        "digest": with_data(cell.digest, ""),
+        "display": {"label": "negative capacity", "unit": "bit/s/Hz", "sign": -1},
+        "provenance": {"libraries": {}},
+    }
+    columns = {
+        "evaluation": np.arange(2.0),
+        "query": query,
+        "true": np.array([capacity(one, parameters) for one in query]),
+    }
     record.write(tmp_path / cell.record(0), header, columns)
     store = Store(paper, tmp_path)
     paths = [picture.draw(paper, store, "best-powers", tmp_path / name) for name in ("one", "two")]

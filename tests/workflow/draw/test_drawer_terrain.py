@@ -1,4 +1,6 @@
-"""The picture of the rover's terrain: obstacles, the trajectory and its value where the problem has them."""
+"""The picture of the rover's terrain: obstacles, the trajectory and its value where the problem has
+them.
+"""
 
 import hashlib
 
@@ -29,8 +31,17 @@ def cost(query, parameters):
 
 
 def best_of(query, curve="DuMBO", parameters=SMOOTH, **changes):
-    shown = {"value": cost(query, parameters), "label": "negative reward", "unit": "", "g": np.empty(0), "seed": 3,
-             "evaluation": 1, "evaluations": 3, "compared": 3, "libraries": {}}  # fmt: skip
+    shown = {
+        "value": cost(query, parameters),
+        "label": "negative reward",
+        "unit": "",
+        "g": np.empty(0),
+        "seed": 3,
+        "evaluation": 1,
+        "evaluations": 3,
+        "compared": 3,
+        "libraries": {},
+    }
     return Best(query=query, curve=curve, **{**shown, **changes})
 
 
@@ -50,14 +61,20 @@ def test_obstacles_are_where_the_problem_has_them():
     assert_allclose(corners.mean(axis=1), rover.OBSTACLES, rtol=0, atol=1e-12)
     assert_allclose(np.ptp(corners, axis=1), 0.05, rtol=1e-9)
     middles = np.random.default_rng(2).uniform(0, 1, (300, 2))
-    covered = ((corners.min(axis=1) <= middles[:, None]) & (middles[:, None] < corners.max(axis=1))).all(axis=2).any(axis=1)
+    covered = (
+        ((corners.min(axis=1) <= middles[:, None]) & (middles[:, None] < corners.max(axis=1)))
+        .all(axis=2)
+        .any(axis=1)
+    )
     assert (covered == rover.blocked(middles)).all()
 
 
 def test_what_lies_outside_looks_like_an_obstacle():
     ax = terrain.trajectory(best_of(LINE), SMOOTH).still.axes[0]
     assert to_hex(ax.get_facecolor()).upper() == terrain.ROUGH
-    square = next(patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_fill())
+    square = next(
+        patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_fill()
+    )
     assert (square.get_xy(), square.get_width(), square.get_height()) == ((0, 0), 1, 1)
     assert to_hex(square.get_facecolor()) == "#ffffff"
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
@@ -69,12 +86,18 @@ def test_the_trajectory_and_its_control_points_are_those_of_the_problem(paramete
     query = np.random.default_rng(3).random(60)
     ax = terrain.trajectory(best_of(query, parameters=parameters), parameters).still.axes[0]
     (curve,) = lines(ax, 1000)
-    expected = rover.trajectory(query, domain=parameters["domain"], smoothing=parameters["smoothing"])
+    expected = rover.trajectory(
+        query, domain=parameters["domain"], smoothing=parameters["smoothing"]
+    )
     assert_allclose(curve.get_xydata(), expected)
     assert curve.get_color() == look("DuMBO").colour
     (points,) = lines(ax, 30)
     assert_allclose(points.get_xydata(), rover.control_points(query, domain=parameters["domain"]))
-    assert (points.get_linestyle(), points.get_marker(), points.get_color()) == ("None", "o", look("DuMBO").colour)
+    assert (points.get_linestyle(), points.get_marker(), points.get_color()) == (
+        "None",
+        "o",
+        look("DuMBO").colour,
+    )
     joined = [line.get_xydata() for line in lines(ax, 2)]
     ends = (points if parameters["ends"] == "control-points" else curve).get_xydata()[[0, -1]]
     assert_allclose(joined, [[rover.START, ends[0]], [rover.GOAL, ends[1]]])
@@ -94,11 +117,22 @@ def test_the_trajectory_is_named_with_its_cost_and_drawn_as_its_algorithm():
 
 def test_the_legend_says_what_is_paid_and_where():
     ax = terrain.trajectory(best_of(LINE), SMOOTH).still.axes[0]
-    for part in ("start", "goal", "its control points", "ground: 0.05 per unit of length", "obstacles, outside: 20.05",
-                 "from them to the first and last control point"):  # fmt: skip
+    for part in (
+        "start",
+        "goal",
+        "its control points",
+        "ground: 0.05 per unit of length",
+        "obstacles, outside: 20.05",
+        "from them to the first and last control point",
+    ):
         assert part in labels(ax)
-    assert "from them to the ends of the trajectory" in labels(terrain.trajectory(best_of(LINE), EXACT).still.axes[0])
-    assert ax.get_xlabel() == "x (sides of the unit square)" and ax.get_ylabel() == "y (sides of the unit square)"
+    assert "from them to the ends of the trajectory" in labels(
+        terrain.trajectory(best_of(LINE), EXACT).still.axes[0]
+    )
+    assert (
+        ax.get_xlabel() == "x (sides of the unit square)"
+        and ax.get_ylabel() == "y (sides of the unit square)"
+    )
 
 
 def test_the_parts_of_the_cost_and_the_conventions_are_said():
@@ -109,7 +143,10 @@ def test_the_parts_of_the_cost_and_the_conventions_are_said():
         "the trajectory is the least-squares cubic of all control points",
     )
     other = terrain.trajectory(best_of(LINE, parameters=EXACT), EXACT).facts
-    assert "control points in [-0.1, 1.1]²" in other and "the trajectory is a spline through all control points" in other
+    assert (
+        "control points in [-0.1, 1.1]²" in other
+        and "the trajectory is a spline through all control points" in other
+    )
     assert set(terrain.FITS) == set(rover.SMOOTHING)
 
 
@@ -130,18 +167,50 @@ def test_a_trajectory_that_leaves_the_square_is_followed_not_too_far():
 
 
 def test_it_is_drawn_from_records_into_one_file(tmp_path):
-    """As by the command: the cheapest of all evaluations, the same bytes again, a title and small print that name it."""
-    entry = {"is": "rover.trajectory_planning", **SMOOTH, "noise": 0.0, "budget": 2, "room": 1, "init": {"n": 1}}
-    cell = Cell(paper="toy", scale="paper", problem="rover", algorithm="DuMBO", seeds=(0,), budget=2, problem_entry=entry,
-                algorithm_entry={"is": "random_search.RandomSearch"})  # fmt: skip
+    """As by the command: the cheapest of all evaluations, the same bytes again, a title and small
+    print that name it.
+    """
+    entry = {
+        "is": "rover.trajectory_planning",
+        **SMOOTH,
+        "noise": 0.0,
+        "budget": 2,
+        "room": 1,
+        "init": {"n": 1},
+    }
+    cell = Cell(
+        paper="toy",
+        scale="paper",
+        problem="rover",
+        algorithm="DuMBO",
+        seeds=(0,),
+        budget=2,
+        problem_entry=entry,
+        algorithm_entry={"is": "random_search.RandomSearch"},
+    )
     line = {"id": "best-rover", "is": "terrain.trajectory", "problem": "rover", "curves": ["DuMBO"]}
-    paper = Paper("toy", "paper", {"scales": {"paper": {}}, "pictures": [line]}, (cell,), {("rover", "DuMBO"): cell}, {})
+    paper = Paper(
+        "toy",
+        "paper",
+        {"scales": {"paper": {}}, "pictures": [line]},
+        (cell,),
+        {("rover", "DuMBO"): cell},
+        {},
+    )
     query = np.vstack([np.full(60, 0.5), LINE])
     header = {
-        "paper": "toy", "seed": 0, "status": "complete", "digest": with_data(cell.digest, ""),
-        "display": {"label": "negative reward", "unit": "", "sign": -1}, "provenance": {"libraries": {}},
-    }  # fmt: skip
-    columns = {"evaluation": np.arange(2.0), "query": query, "true": np.array([-cost(one, SMOOTH) for one in query])}
+        "paper": "toy",
+        "seed": 0,
+        "status": "complete",
+        "digest": with_data(cell.digest, ""),
+        "display": {"label": "negative reward", "unit": "", "sign": -1},
+        "provenance": {"libraries": {}},
+    }
+    columns = {
+        "evaluation": np.arange(2.0),
+        "query": query,
+        "true": np.array([-cost(one, SMOOTH) for one in query]),
+    }
     record.write(tmp_path / cell.record(0), header, columns)
     store = Store(paper, tmp_path)
     paths = [picture.draw(paper, store, "best-rover", tmp_path / name) for name in ("one", "two")]

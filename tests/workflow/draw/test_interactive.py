@@ -1,4 +1,6 @@
-"""The JSON of a figure holds what is drawn: thinned, with its ends, and with no number that JSON lacks."""
+"""The JSON of a figure holds what is drawn: thinned, with its ends, and with no number that JSON
+lacks.
+"""
 
 import json
 from types import SimpleNamespace
@@ -19,7 +21,12 @@ def line(label="DuMBO", n=1000, **changes):
 
 def written(*lines, **options):
     panel = Panel(
-        "title", "t", "regret", options, lines=list(lines), dots=[Dots("A", look("A"), (0, 1), np.array([0.5, np.nan]))]
+        "title",
+        "t",
+        "regret",
+        options,
+        lines=list(lines),
+        dots=[Dots("A", look("A"), (0, 1), np.array([0.5, np.nan]))],
     )
     return json.loads(interactive.as_json("whole", [panel]))["panels"][0]
 
@@ -47,7 +54,14 @@ def test_lines_on_the_same_points_share_them():
 
 
 def test_numbers_have_four_digits_and_gaps_are_null():
-    panel = written(line(n=3, centre=np.array([np.nan, 1.23456789, np.inf]), low=np.full(3, np.nan), high=np.full(3, np.nan)))
+    panel = written(
+        line(
+            n=3,
+            centre=np.array([np.nan, 1.23456789, np.inf]),
+            low=np.full(3, np.nan),
+            high=np.full(3, np.nan),
+        )
+    )
     assert panel["lines"][0]["centre"] == [None, 1.235, None]
     assert "low" not in panel["lines"][0]
     assert panel["dots"][0]["values"] == [0.5, None]
@@ -63,4 +77,6 @@ def test_levels_and_dashes_are_told_apart():
 
 @pytest.mark.parametrize("name", ["GP-BUCB", "Async-TS", "GP-UCB", "uniform", "DuMBO"])
 def test_every_pattern_of_a_look_has_a_dash(name):
-    assert all(length > 0 for length in interactive._dash(SimpleNamespace(look=look(name), fitted="")))
+    assert all(
+        length > 0 for length in interactive._dash(SimpleNamespace(look=look(name), fitted=""))
+    )

@@ -1,4 +1,6 @@
-"""Pictures of the best design: the right evaluation, bars as thick as their areas, limbs where the simulator has them."""
+"""Pictures of the best design: the right evaluation, bars as thick as their areas, limbs where the
+simulator has them.
+"""
 
 import hashlib
 from importlib.metadata import version
@@ -21,40 +23,84 @@ from workflow.plan.digest import with_data
 from workflow.plan.resolve import PlanError
 from workflow.trace import record
 
-TRUSS = {"is": "structures.truss25", "load": "official", "alpha": 20, "noise": 0.1, "budget": 3, "room": 1, "init": {"n": 1}}
-CHEETAH = {"is": "halfcheetah.linear_policy", "episodes": 2, "noise": 0.1, "budget": 3, "room": 1, "init": {"n": 1}}
+TRUSS = {
+    "is": "structures.truss25",
+    "load": "official",
+    "alpha": 20,
+    "noise": 0.1,
+    "budget": 3,
+    "room": 1,
+    "init": {"n": 1},
+}
+CHEETAH = {
+    "is": "halfcheetah.linear_policy",
+    "episodes": 2,
+    "noise": 0.1,
+    "budget": 3,
+    "room": 1,
+    "init": {"n": 1},
+}
 WEIGHT = {"label": "weight", "unit": "100 lb", "sign": -1}
 SPEED = {"label": "forward velocity", "unit": "m/s", "sign": 1}
 LIGHTEST = (np.array(problem.LIGHTEST["official", 20.0]) - 0.01) / 4.99
-OPTIMAL = (np.array([side for height in problem.HEIGHTS["correct"] for side in (0.5, height)]) - 0.5) / 4.5
+OPTIMAL = (
+    np.array([side for height in problem.HEIGHTS["correct"] for side in (0.5, height)]) - 0.5
+) / 4.5
 
 
 class Runs:
-    """A paper with one picture, and the records that it reads: `add(curve, seed, query=..., true=..., true_g=...)`."""
+    """A paper with one picture, and the records that it reads: `add(curve, seed, query=...,
+    true=..., true_g=...)`.
+    """
 
     def __init__(self, root, entry=TRUSS, display=WEIGHT, drawer="frames.truss", **line):
         self.root, self.entry, self.display, self.cells = root, entry, display, {}
         self.line = {"id": "best", "is": drawer, "problem": "p", "curves": ["A", "B"], **line}
         for curve in ("A", "B"):
             self.cells[curve] = Cell(
-                paper="toy", scale="paper", problem="p", algorithm=curve, seeds=(0, 1), budget=3, problem_entry=entry,
+                paper="toy",
+                scale="paper",
+                problem="p",
+                algorithm=curve,
+                seeds=(0, 1),
+                budget=3,
+                problem_entry=entry,
                 algorithm_entry={"is": "random_search.RandomSearch"},
-            )  # fmt: skip
+            )
 
     def add(self, curve, seed, true, true_g=None, query=LIGHTEST, **libraries):
         made, n = self.cells[curve], len(true)
         header = {
-            "paper": "toy", "seed": seed, "status": "complete", "digest": with_data(made.digest, ""), "display": self.display,
+            "paper": "toy",
+            "seed": seed,
+            "status": "complete",
+            "digest": with_data(made.digest, ""),
+            "display": self.display,
             "provenance": {"libraries": {"numpy": f"of {curve}{seed}", **libraries}},
-        }  # fmt: skip
-        columns = {"evaluation": np.arange(n), "query": np.tile(query, (n, 1)) + 1e-9 * np.arange(n)[:, None], "true": true}
+        }
+        columns = {
+            "evaluation": np.arange(n),
+            "query": np.tile(query, (n, 1)) + 1e-9 * np.arange(n)[:, None],
+            "true": true,
+        }
         columns |= {} if true_g is None else {"true_g": np.array(true_g, dtype=float)}
-        record.write(self.root / made.record(seed), header, {k: np.asarray(v, dtype=float) for k, v in columns.items()})
+        record.write(
+            self.root / made.record(seed),
+            header,
+            {k: np.asarray(v, dtype=float) for k, v in columns.items()},
+        )
 
     @property
     def paper(self):
         entry = {"scales": {"paper": {}}, "pictures": [self.line]}
-        return Paper("toy", "paper", entry, tuple(self.cells.values()), {("p", c): cell for c, cell in self.cells.items()}, {})
+        return Paper(
+            "toy",
+            "paper",
+            entry,
+            tuple(self.cells.values()),
+            {("p", c): cell for c, cell in self.cells.items()},
+            {},
+        )
 
     def store(self, **options):
         return Store(self.paper, self.root, **options)
@@ -68,7 +114,9 @@ class Runs:
 
 @pytest.fixture
 def runs(tmp_path):
-    """The lightest feasible design is the third one of B with seed 1; lighter ones are not feasible."""
+    """The lightest feasible design is the third one of B with seed 1; lighter ones are not
+    feasible.
+    """
     runs = Runs(tmp_path)
     runs.add("A", 0, [-5, -4, -1], [[-1, -1], [0, -1], [-1, 0.01]])
     runs.add("A", 1, [-2, -9, -9], [[1, -5], [-1, -1], [-1, -1]])
@@ -82,15 +130,26 @@ def hashes(paths):
 
 
 def best_of(query, g=(-1.0, -1.0), **changes):
-    shown = {"value": 2.5, "label": "weight", "unit": "100 lb", "curve": "A", "seed": 0, "evaluation": 1, "evaluations": 3,
-             "compared": 3, "libraries": {}}  # fmt: skip
+    shown = {
+        "value": 2.5,
+        "label": "weight",
+        "unit": "100 lb",
+        "curve": "A",
+        "seed": 0,
+        "evaluation": 1,
+        "evaluations": 3,
+        "compared": 3,
+        "libraries": {},
+    }
     return Best(query=np.asarray(query), g=np.array(g), **{**shown, **changes})
 
 
 def shown(monkeypatch, module, name):
     """The list into which a drawer's pictures go as they are made."""
     drawer, kept = getattr(module, name), []
-    monkeypatch.setattr(module, name, lambda *arguments: kept.append(drawer(*arguments)) or kept[-1])
+    monkeypatch.setattr(
+        module, name, lambda *arguments: kept.append(drawer(*arguments)) or kept[-1]
+    )
     return kept
 
 
@@ -103,7 +162,13 @@ def words(figure):
 
 def test_the_best_feasible_evaluation_of_all_curves_and_seeds_is_found(runs):
     best = runs.best()
-    assert (best.curve, best.seed, best.evaluation, best.evaluations, best.compared) == ("B", 1, 3, 3, 12)
+    assert (best.curve, best.seed, best.evaluation, best.evaluations, best.compared) == (
+        "B",
+        1,
+        3,
+        3,
+        12,
+    )
     assert (best.value, best.label, best.unit, best.quantity) == (3.0, "weight", "100 lb", "300 lb")
     assert (best.g.tolist(), best.violation) == ([-0.5, 0], 0)
     assert_allclose(best.query, LIGHTEST + 2e-9, rtol=0, atol=1e-12)
@@ -117,7 +182,13 @@ def test_without_a_feasible_one_it_is_the_least_violation_and_then_the_value(tmp
             runs.add(curve, seed, [-1, -2, -3], [[3, -9], [2, 1], [5, 5]])
     runs.add("B", 0, [-1, -2, -2], [[2, 0.5], [0.5, 1.5], [1.5, 0.5]])
     best = runs.best()
-    assert (best.curve, best.seed, best.evaluation, best.violation, best.value) == ("B", 0, 2, 2.0, 2.0)
+    assert (best.curve, best.seed, best.evaluation, best.violation, best.value) == (
+        "B",
+        0,
+        2,
+        2.0,
+        2.0,
+    )
 
 
 def test_the_first_of_equals_is_taken_and_a_problem_may_have_no_constraints(tmp_path):
@@ -126,7 +197,13 @@ def test_the_first_of_equals_is_taken_and_a_problem_may_have_no_constraints(tmp_
         for seed in (1, 0):
             runs.add(curve, seed, [1, 2, 2])
     best = runs.best()
-    assert (best.curve, best.seed, best.evaluation, best.violation, best.g.size) == ("A", 0, 2, 0, 0)
+    assert (best.curve, best.seed, best.evaluation, best.violation, best.g.size) == (
+        "A",
+        0,
+        2,
+        0,
+        0,
+    )
     assert best.quantity == "2 m/s"
 
 
@@ -158,9 +235,16 @@ def test_a_feasible_picture_says_what_it_shows(runs, tmp_path, monkeypatch):
     runs.line["note"] = "a note"
     runs.draw(tmp_path)
     text = words(kept[0].still)
-    for part in ("toy best", "scale paper", "best feasible of 12 evaluations: B seed 1, evaluation 3 of 3", "weight 300 lb",
-                 "constraints g (feasible where <= 0): -0.5, 0", "load official", "greatest displacement 0.35 of 0.35 in",
-                 "a note"):  # fmt: skip
+    for part in (
+        "toy best",
+        "scale paper",
+        "best feasible of 12 evaluations: B seed 1, evaluation 3 of 3",
+        "weight 300 lb",
+        "constraints g (feasible where <= 0): -0.5, 0",
+        "load official",
+        "greatest displacement 0.35 of 0.35 in",
+        "a note",
+    ):
         assert part in text
     assert kept[0].still.get_suptitle() == "best weight: 300 lb"
     assert "FEASIBLE" not in text
@@ -174,7 +258,11 @@ def test_an_infeasible_picture_says_so_in_red(tmp_path, monkeypatch):
     kept = shown(monkeypatch, frames, "truss")
     runs.draw(tmp_path)
     title = kept[0].still._suptitle
-    assert title.get_text() == "The lightest truss\nNOT FEASIBLE: the least violation in 12 evaluations, none of them feasible"
+    assert (
+        title.get_text()
+        == "The lightest truss\nNOT FEASIBLE: the least violation in 12 evaluations, none of them"
+        " feasible"
+    )
     assert title.get_color() == picture.WARNING
     assert "least infeasible (violations sum to 0.75) of 12 evaluations" in words(kept[0].still)
 
@@ -183,7 +271,10 @@ def test_an_infeasible_picture_says_so_in_red(tmp_path, monkeypatch):
     ("change", "message"),
     [
         ({"id": "worst"}, "unknown picture 'best'; known: worst"),
-        ({"is": "frames.bridge"}, r"picture best: `is: frames.bridge`: no bridge in workflow/draw/drawers/frames.py"),
+        (
+            {"is": "frames.bridge"},
+            r"picture best: `is: frames.bridge`: no bridge in workflow/draw/drawers/frames.py",
+        ),
         ({"is": "cars.best"}, "no file workflow/draw/drawers/cars.py; known: frames, gait"),
         ({"curves": ["C"]}, "no run makes the curve 'C'"),
     ],
@@ -196,7 +287,9 @@ def test_mistakes_in_the_yaml_are_named(runs, tmp_path, change, message):
 
 def test_the_command_line_fails_with_a_sentence(capsys):
     assert picture.main(["bkb", "nothing"]) == 1
-    assert "error: papers/bkb.yaml: unknown picture 'nothing'; known: none" in capsys.readouterr().err
+    assert (
+        "error: papers/bkb.yaml: unknown picture 'nothing'; known: none" in capsys.readouterr().err
+    )
 
 
 def test_the_command_line_writes_where_figures_lie(runs, tmp_path, monkeypatch, capsys):
@@ -206,7 +299,9 @@ def test_the_command_line_writes_where_figures_lie(runs, tmp_path, monkeypatch, 
     assert capsys.readouterr().err == "wrote figures/paper/toy/best.png\n"
     with Image.open("figures/paper/toy/best.png") as still:
         assert still.size[0] == 1344
-        assert (np.asarray(still.convert("RGB"))[:, [0, -1]] == 255).all()  # nothing is cut at the sides
+        assert (
+            np.asarray(still.convert("RGB"))[:, [0, -1]] == 255
+        ).all()  # nothing is cut at the sides
 
 
 # structures
@@ -215,7 +310,8 @@ def test_the_command_line_writes_where_figures_lie(runs, tmp_path, monkeypatch, 
 def test_a_projection_keeps_lengths_and_looks_from_the_front_and_above():
     turned = frames.project(np.eye(3))  # rows are where x, y and z go
     assert_allclose(turned @ turned.T, np.eye(3), atol=1e-12)
-    assert np.linalg.det(turned) == pytest.approx(1)  # right, up and towards the viewer: nothing is mirrored
+    # right, up and towards the viewer: nothing is mirrored
+    assert np.linalg.det(turned) == pytest.approx(1)
     assert turned[2, 1] > 0.9 and turned[0, 0] > 0.9 and turned[1, 2] < -0.8
 
 
@@ -230,11 +326,17 @@ def test_bars_are_as_thick_as_their_areas_and_coloured_by_the_sign_of_their_stre
     areas = np.array(problem.LIGHTEST["official", 20.0])
     assert_allclose(bars.get_linewidths(), frames.PER_AREA * areas[order], rtol=1e-9)
     assert_allclose([bar.get_width() for bar in chart.patches], areas, rtol=1e-9)
-    truss = problem.assemble(problem.NODES, problem.BARS, problem.SUPPORTS, problem.LOADS["official"], 1e7)
+    truss = problem.assemble(
+        problem.NODES, problem.BARS, problem.SUPPORTS, problem.LOADS["official"], 1e7
+    )
     stresses = truss.respond(areas[None])[0][0]
-    assert [text.get_text() for text in chart.texts] == [f"{stress / 40_000:+.2f}" for stress in stresses]
+    assert [text.get_text() for text in chart.texts] == [
+        f"{stress / 40_000:+.2f}" for stress in stresses
+    ]
     colours = bars.get_colors()
-    assert ((colours[:, 0] > colours[:, 2]) == (stresses[order] > 0)).all()  # reddish in tension, bluish in compression
+    assert (
+        (colours[:, 0] > colours[:, 2]) == (stresses[order] > 0)
+    ).all()  # reddish in tension, bluish in compression
     assert [label.get_text() for label in chart.get_yticklabels()][:2] == ["1-2", "1-4"]
 
 
@@ -245,20 +347,25 @@ def test_bars_behind_are_painted_first():
     for a, b in problem.BARS:
         ends = frames.project(np.array([problem.NODES[a], problem.NODES[b]]))
         depth[np.round(ends[:, :2], 6).tobytes()] = ends[:, 2].mean()
-    assert (np.diff([depth[np.round(segment, 6).tobytes()] for segment in bars.get_segments()]) >= -1e-9).all()
-    assert sum("lb" in text.get_text() for text in drawn.still.axes[0].texts) == 4  # loads on four nodes
+    assert (
+        np.diff([depth[np.round(segment, 6).tobytes()] for segment in bars.get_segments()]) >= -1e-9
+    ).all()
+    # loads on four nodes
+    assert sum("lb" in text.get_text() for text in drawn.still.axes[0].texts) == 4
 
 
 def test_a_cantilever_is_drawn_to_its_heights_and_widths():
     drawn = frames.cantilever(best_of(OPTIMAL), {"displacement": "correct"})
     heights, widths = problem.HEIGHTS["correct"], np.full(25, 0.5)
     for ax, sides in zip(drawn.still.axes[:2], (heights, widths), strict=True):
-        corners = np.array([path.vertices[:4] for path in ax.collections[0].get_paths()])  # (25, 4, 2)
+        # (25, 4, 2)
+        corners = np.array([path.vertices[:4] for path in ax.collections[0].get_paths()])
         assert_allclose(np.ptp(corners[..., 1], axis=1), sides, rtol=1e-9)
         assert_allclose(corners[..., 0].min(axis=1), 4.0 * np.arange(25))
         assert_allclose(np.ptp(corners[..., 0], axis=1), 4.0)
         assert_allclose(corners[..., 1].mean(axis=1), 0, atol=1e-12)
-    stresses = 500 * 4.0 * np.arange(25, 0, -1) * 6 / (0.5 * np.array(heights) ** 2)  # M c / I, I = w h^3 / 12
+    # M c / I, I = w h^3 / 12
+    stresses = 500 * 4.0 * np.arange(25, 0, -1) * 6 / (0.5 * np.array(heights) ** 2)
     expected = frames.UNSIGNED(stresses / 40_000)
     assert_allclose(drawn.still.axes[0].collections[0].get_facecolors(), expected, atol=1e-9)
     assert "deflection of the tip 2.5 of 2.5 in" in drawn.facts
@@ -266,7 +373,10 @@ def test_a_cantilever_is_drawn_to_its_heights_and_widths():
 
 def test_a_deflection_that_is_not_enforced_is_said():
     drawn = frames.cantilever(best_of(OPTIMAL), {"displacement": "official-code"})
-    assert "deflection of the tip 2.5 of 2.5 in, not enforced (displacement: official-code)" in drawn.facts
+    assert (
+        "deflection of the tip 2.5 of 2.5 in, not enforced (displacement: official-code)"
+        in drawn.facts
+    )
 
 
 # the gait
@@ -276,18 +386,33 @@ def test_capsules_surround_their_limbs():
     limbs = np.array([[[0.0, 0.0], [1.0, 0.0]], [[2.0, 1.0], [2.0, 0.5]]])
     outlines = gait.capsules(limbs)
     nearest = np.clip(outlines[0, :, 0], 0, 1)
-    assert_allclose(np.hypot(outlines[0, :, 0] - nearest, outlines[0, :, 1]), gait.RADIUS, rtol=1e-9)
-    assert_allclose(np.ptp(outlines[1], axis=0), [2 * gait.RADIUS, 0.5 + 2 * gait.RADIUS], rtol=0.02)
+    assert_allclose(
+        np.hypot(outlines[0, :, 0] - nearest, outlines[0, :, 1]), gait.RADIUS, rtol=1e-9
+    )
+    assert_allclose(
+        np.ptp(outlines[1], axis=0), [2 * gait.RADIUS, 0.5 + 2 * gait.RADIUS], rtol=0.02
+    )
     x, y = outlines[0].T
     area = abs(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1))) / 2
     assert area == pytest.approx(2 * gait.RADIUS + np.pi * gait.RADIUS**2, rel=2e-3)
 
 
 def body(speed, n=gait.FRAMES):
-    """A stiff cheetah (n, 8, 2, 2) that glides at so many m/s, its back leg behind its front leg."""
-    limbs = np.array([[[-0.5, 0.6], [0.5, 0.6]], [[0.5, 0.6], [0.7, 0.8]], [[-0.5, 0.6], [-0.4, 0.4]], [[-0.4, 0.4], [-0.5, 0.2]],
-                      [[-0.5, 0.2], [-0.4, 0.05]], [[0.5, 0.6], [0.6, 0.4]], [[0.6, 0.4], [0.5, 0.2]],
-                      [[0.5, 0.2], [0.6, 0.05]]])  # fmt: skip
+    """A stiff cheetah (n, 8, 2, 2) that glides at so many m/s,
+    its back leg behind its front leg.
+    """
+    limbs = np.array(
+        [
+            [[-0.5, 0.6], [0.5, 0.6]],
+            [[0.5, 0.6], [0.7, 0.8]],
+            [[-0.5, 0.6], [-0.4, 0.4]],
+            [[-0.4, 0.4], [-0.5, 0.2]],
+            [[-0.5, 0.2], [-0.4, 0.05]],
+            [[0.5, 0.6], [0.6, 0.4]],
+            [[0.6, 0.4], [0.5, 0.2]],
+            [[0.5, 0.2], [0.6, 0.05]],
+        ]
+    )
     return limbs + np.stack([speed * 0.05 * np.arange(n), np.zeros(n)], axis=-1)[:, None, None]
 
 
@@ -324,7 +449,8 @@ def test_the_camera_follows():
         near = np.abs(pictures - 255 * np.array(to_rgb(colour))).max(axis=-1) < 3  # (4, 220, 480)
         assert near.any(axis=(1, 2)).all()
         columns[name] = np.array([np.nonzero(one)[1].mean() for one in near])
-    assert np.ptp(columns["back"]) < 2 and np.ptp(columns["front"]) < 2  # pixels, while the ground passes below
+    # pixels, while the ground passes below
+    assert np.ptp(columns["back"]) < 2 and np.ptp(columns["front"]) < 2
     assert (columns["back"] < columns["front"]).all()
     assert all((pictures[i] != pictures[i + 1]).any() for i in range(3))
 
@@ -342,12 +468,25 @@ def short(monkeypatch):
 def test_a_simulated_gait_becomes_a_still_and_an_animation(short, tmp_path):
     runs = Runs(tmp_path, CHEETAH, SPEED, "gait.stick_figure", curves=["A"])
     runs.cells["A"] = Cell(**{**vars(runs.cells["A"]), "seeds": (0,)})
-    runs.add("A", 0, [0.1, 0.2, 0.3], [[-1.0]] * 3, query=short * 0.9, mujoco=version("mujoco"), gymnasium=version("gymnasium"))
+    runs.add(
+        "A",
+        0,
+        [0.1, 0.2, 0.3],
+        [[-1.0]] * 3,
+        query=short * 0.9,
+        mujoco=version("mujoco"),
+        gymnasium=version("gymnasium"),
+    )
     first, second = runs.draw(tmp_path / "one"), runs.draw(tmp_path / "two")
     assert [path.name for path in first] == ["best.png", "best.gif"]
     assert hashes(first) == hashes(second)
     with Image.open(first[1]) as moving:
-        assert (moving.n_frames, moving.size, moving.info["duration"], moving.info["loop"]) == (30, (480, 220), 50, 0)
+        assert (moving.n_frames, moving.size, moving.info["duration"], moving.info["loop"]) == (
+            30,
+            (480, 220),
+            50,
+            0,
+        )
         assert moving.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
     assert first[1].stat().st_size < 400_000
 
@@ -358,12 +497,17 @@ def test_the_simulators_are_named_and_another_motion_is_confessed(short, monkeyp
     policy = gait.halfcheetah.normalise(env).policy(gait.halfcheetah.weights(short))
     speed = np.mean([gait.halfcheetah.episode(env, policy, seed, 90)[0] for seed in (0, 100)])
     versions = {"mujoco": version("mujoco"), "gymnasium": "0.1"}
-    true = gait.stick_figure(best_of(short, value=speed, unit="m/s", libraries=versions), {"episodes": 2})
+    true = gait.stick_figure(
+        best_of(short, value=speed, unit="m/s", libraries=versions), {"episodes": 2}
+    )
     assert f"mujoco {versions['mujoco']}" in true.facts
     assert f"gymnasium 0.1, drawn with {version('gymnasium')}" in true.facts
     assert not any("NOT THE RECORDED" in fact for fact in true.facts)
     assert_array_equal(true.frames, gait.halfcheetah.skeleton(env, policy, 0, 70)[40:])
     assert true.rate == 20
     other = gait.stick_figure(best_of(short, value=speed + 1, unit="m/s"), {"episodes": 2})
-    assert any(fact.startswith("NOT THE RECORDED MOTION") and f"{speed:.4g} m/s" in fact for fact in other.facts)
+    assert any(
+        fact.startswith("NOT THE RECORDED MOTION") and f"{speed:.4g} m/s" in fact
+        for fact in other.facts
+    )
     assert "mujoco of unknown version" in other.facts[1]

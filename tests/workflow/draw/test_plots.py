@@ -1,4 +1,6 @@
-"""Figures and tables: the same bytes when redrawn, substitutes that cannot be missed, extrapolations that look like such."""
+"""Figures and tables: the same bytes when redrawn, substitutes that cannot be missed,
+extrapolations that look like such.
+"""
 
 import hashlib
 import warnings
@@ -56,7 +58,9 @@ def test_redrawn_files_are_the_same_bytes(toy, tmp_path):
 def test_csv_holds_what_is_drawn(toy, tmp_path):
     drawn = pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path)[2])
     last = drawn[(drawn["curve"] == "A") & (drawn["x"] == 60)].iloc[0]
-    ratio = toy.store().relative(toy.cells["p", "A"], "cumulative_regret", toy.cells["p", "uniform"])[:, -1]
+    ratio = toy.store().relative(
+        toy.cells["p", "A"], "cumulative_regret", toy.cells["p", "uniform"]
+    )[:, -1]
     assert last["centre"] == pytest.approx(ratio.mean())
     assert last["low"] < last["centre"] < last["high"]
     assert (last["seeds"], last["data"], last["kind"]) == (3, "real", "measured")
@@ -64,7 +68,15 @@ def test_csv_holds_what_is_drawn(toy, tmp_path):
 
 def test_small_print_says_scale_seeds_budget_reading_and_data(toy):
     text, _ = words(toy)
-    for part in ("toy f", "scale paper", "3 seeds", "60 evaluations", "reading: default", "95 % t interval", "real data"):
+    for part in (
+        "toy f",
+        "scale paper",
+        "3 seeds",
+        "60 evaluations",
+        "reading: default",
+        "95 % t interval",
+        "real data",
+    ):
         assert part in text
 
 
@@ -84,7 +96,13 @@ def test_a_substitute_is_in_print_csv_and_panel(tmp_path):
 def test_extrapolations_are_labelled_and_lighter(toy):
     toy.add("C", lambda seed: {"true": 0.5, "timing.ask": np.arange(20.0)}, budget=20)
     toy.entry["figures"] = [
-        {"id": "f", "metric": "seconds", "curves": ["A", "C"], "extrapolate": {"from": 5, "to": 40}, "panels": [{"problem": "p"}]}
+        {
+            "id": "f",
+            "metric": "seconds",
+            "curves": ["A", "C"],
+            "extrapolate": {"from": 5, "to": 40},
+            "panels": [{"problem": "p"}],
+        }
     ]
     lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
     assert [bool(line.fitted) for line in lines] == [False, False, True]
@@ -101,7 +119,11 @@ def test_panels_of_cut_variants_are_left_out(tmp_path):
     toy.add("A", noisy(0.5), variant="b-1")
     shared = {"metric": "seconds", "problem": "p", "curves": ["A"]}
     toy.entry["figures"] = [
-        {"id": "f", **shared, "panels": [{"variant": "b-1", "title": "one"}, {"variant": "b-2", "title": "two"}]},
+        {
+            "id": "f",
+            **shared,
+            "panels": [{"variant": "b-1", "title": "one"}, {"variant": "b-2", "title": "two"}],
+        },
         {"id": "none", **shared, "panels": [{"variant": "b-2"}]},
     ]
     assert [panel.title for panel in panels.panels_of(toy.paper, toy.store(), "f")] == ["one"]
@@ -112,27 +134,59 @@ def test_panels_of_cut_variants_are_left_out(tmp_path):
 def test_controls_keep_their_default_run(toy):
     toy.add("A", noisy(0.8), variant="b-1")
     toy.entry["figures"] = [
-        {"id": "f", "metric": "seconds", "variant": "b-1", "curves": ["A"], "controls": ["B"], "panels": [{"problem": "p"}]}
+        {
+            "id": "f",
+            "metric": "seconds",
+            "variant": "b-1",
+            "curves": ["A"],
+            "controls": ["B"],
+            "panels": [{"problem": "p"}],
+        }
     ]
     assert [run.name for run in selection.figure_runs(toy.paper, "f")] == ["toy/p/A+b-1", "toy/p/B"]
 
 
 def test_a_study_gives_a_line_per_column_and_split(toy):
-    toy.study("s", lambda seed: {"q": [1, 1, 2, 2], "t": [1, 10, 1, 10], "low": [1, 2, 3, 4 + seed], "high": [2, 3, 4, 5]})
-    toy.entry["figures"] = [{"id": "f", "panels": [{"study": "s", "x": "t", "y": ["low", "high"], "split": "q"}]}]
+    toy.study(
+        "s",
+        lambda seed: {
+            "q": [1, 1, 2, 2],
+            "t": [1, 10, 1, 10],
+            "low": [1, 2, 3, 4 + seed],
+            "high": [2, 3, 4, 5],
+        },
+    )
+    toy.entry["figures"] = [
+        {"id": "f", "panels": [{"study": "s", "x": "t", "y": ["low", "high"], "split": "q"}]}
+    ]
     lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
-    assert [line.label for line in lines] == ["low, q = 1", "low, q = 2", "high, q = 1", "high, q = 2"]
+    assert [line.label for line in lines] == [
+        "low, q = 1",
+        "low, q = 2",
+        "high, q = 1",
+        "high, q = 2",
+    ]
     assert lines[1].centre.tolist() == [3, 5]
 
 
 def test_dots_show_every_seed_under_every_planned_reading(toy, tmp_path):
     toy.add("A", noisy(0.3), reading="code")
     toy.entry["figures"] = [
-        {"id": "f", "kind": "dots", "metric": "recommendation_regret", "curves": ["A", "B"], "readings": ["default", "code"],
-         "panels": [{"problem": "p"}]}
-    ]  # fmt: skip
+        {
+            "id": "f",
+            "kind": "dots",
+            "metric": "recommendation_regret",
+            "curves": ["A", "B"],
+            "readings": ["default", "code"],
+            "panels": [{"problem": "p"}],
+        }
+    ]
     rows = panels.panels_of(toy.paper, toy.store(), "f")[0].dots
-    assert [(row.label, row.hollow) for row in rows] == [("A", False), ("A@code", True), ("B", False)]
+    assert [(row.label, row.hollow) for row in rows] == [
+        ("A", False),
+        ("A@code", True),
+        ("B", False),
+    ]
     assert len(pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path)[2])) == 9
 
 
@@ -153,7 +207,9 @@ def test_a_band_may_be_one_standard_error(toy):
     text, (panel,) = words(toy)
     assert "mean and one standard error" in text
     line = panel.lines[0]
-    ratio = toy.store().relative(toy.cells["p", "A"], "cumulative_regret", toy.cells["p", "uniform"])
+    ratio = toy.store().relative(
+        toy.cells["p", "A"], "cumulative_regret", toy.cells["p", "uniform"]
+    )
     assert line.centre == pytest.approx(ratio.mean(axis=0))
     assert (line.centre - line.low) == pytest.approx(stats.sem(ratio, axis=0))
     assert (line.high - line.centre) == pytest.approx(stats.sem(ratio, axis=0))
@@ -162,25 +218,47 @@ def test_a_band_may_be_one_standard_error(toy):
 def test_a_single_seed_has_no_standard_error(tmp_path):
     toy = Toy(tmp_path, seeds=1)
     toy.add("A", noisy(0.9))
-    toy.entry["figures"] = [{"id": "f", "metric": "simple_regret", "band": "se", "panels": [{"problem": "p", "curves": ["A"]}]}]
+    toy.entry["figures"] = [
+        {
+            "id": "f",
+            "metric": "simple_regret",
+            "band": "se",
+            "panels": [{"problem": "p", "curves": ["A"]}],
+        }
+    ]
     line = panels.panels_of(toy.paper, toy.store(), "f")[0].lines[0]
     assert np.isfinite(line.centre).all() and np.isnan(line.low).all() and np.isnan(line.high).all()
 
 
 @pytest.mark.parametrize("band", ["se", "ci95", "ci95-log", "iqr", "none"])
 def test_a_regret_of_zero_is_no_number_on_a_logarithmic_axis(tmp_path, band):
-    """A reaches the optimum after 30 evaluations, in some seeds earlier; B is there from the beginning."""
+    """A reaches the optimum after 30 evaluations, in some seeds earlier; B is there from the
+    beginning.
+    """
     toy = Toy(tmp_path, seeds=3)
     toy.add("A", lambda seed: {"true": np.where(np.arange(60) < 30 - 10 * seed, 0.5, 1.0)})
     toy.add("B", lambda seed: {"true": 1.0})
-    shown = {"metric": "simple_regret", "yscale": "log", "band": band, "lines": {"none": 0.0, "some": 0.1}}
-    toy.entry["figures"] = [{"id": "f", **shown, "panels": [{"problem": "p", "curves": ["A", "B"]}]}]
+    shown = {
+        "metric": "simple_regret",
+        "yscale": "log",
+        "band": band,
+        "lines": {"none": 0.0, "some": 0.1},
+    }
+    toy.entry["figures"] = [
+        {"id": "f", **shown, "panels": [{"problem": "p", "curves": ["A", "B"]}]}
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = panels.panels_of(toy.paper, toy.store(), "f")
         ax = axes_of(found)
         plots.draw(toy.paper, toy.store(), "f", tmp_path / "out")
-        toy.entry["figures"] = [{"id": "f", **shown, "panels": [{"problem": "p", "curves": ["B"], "lines": {"none": 0.0}}]}]
+        toy.entry["figures"] = [
+            {
+                "id": "f",
+                **shown,
+                "panels": [{"problem": "p", "curves": ["B"], "lines": {"none": 0.0}}],
+            }
+        ]
         assert np.isfinite(axes_of(panels.panels_of(toy.paper, toy.store(), "f")).get_ylim()).all()
     a, b = (line.get_ydata() for line in ax.lines[:2])
     assert np.isnan(a[30:]).all() and np.isnan(b).all()
@@ -194,12 +272,25 @@ def test_a_regret_of_zero_is_no_number_on_a_logarithmic_axis(tmp_path, band):
 
 
 def test_looks_are_fixed_distinct_and_readable_in_grey():
-    bbkb = ["Global-BBKB", "GlobalLocal-BBKB", "BKB", "GP-UCB", "GP-BUCB", "GP-BUCB-Lemma1", "Async-TS", "eps-greedy", "uniform"]
+    bbkb = [
+        "Global-BBKB",
+        "GlobalLocal-BBKB",
+        "BKB",
+        "GP-UCB",
+        "GP-BUCB",
+        "GP-BUCB-Lemma1",
+        "Async-TS",
+        "eps-greedy",
+        "uniform",
+    ]
     looks = [style.look(name) for name in bbkb]
     assert len({look.colour for look in looks}) == len(bbkb)
     assert len({(look.marker, look.dash) for look in looks}) == len(bbkb)
     assert style.look("a method of next year") == style.look("a method of next year")
-    assert all(max(np.dot(to_rgb(look.colour), [0.3, 0.59, 0.11]) for look in [style.look(name)]) < 0.8 for name in style.LOOKS)
+    assert all(
+        max(np.dot(to_rgb(look.colour), [0.3, 0.59, 0.11]) for look in [style.look(name)]) < 0.8
+        for name in style.LOOKS
+    )
     assert len({style.look("BKB", n) for n in range(5)}) == 5
 
 
@@ -214,27 +305,49 @@ def test_several_readings_of_an_algorithm_in_a_panel_look_different(toy):
     for reading in ("code", "other"):
         toy.add("A", noisy(0.4), reading=reading)
     curves = ["A", "A@code", "A@other"]
-    toy.entry["figures"] = [{"id": "f", "metric": "simple_regret", "panels": [{"problem": "p", "curves": curves}]}]
+    toy.entry["figures"] = [
+        {"id": "f", "metric": "simple_regret", "panels": [{"problem": "p", "curves": curves}]}
+    ]
     lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
-    assert len({(line.look.marker, line.look.dash) for line in lines}) == len({line.look.colour for line in lines}) == 3
+    assert (
+        len({(line.look.marker, line.look.dash) for line in lines})
+        == len({line.look.colour for line in lines})
+        == 3
+    )
     assert lines[0].look == style.look("A")
     assert [line.hollow for line in lines] == [False, True, True]
     toy.entry["figures"][0]["panels"][0]["curves"] = ["A", "A@other"]
-    assert (
-        len({line.look for line in panels.panels_of(toy.paper, toy.store(), "f")[0].lines}) == 1
-    )  # hollow markers tell them apart
+    # hollow markers tell them apart
+    assert len({line.look for line in panels.panels_of(toy.paper, toy.store(), "f")[0].lines}) == 1
 
 
 def test_tables_are_stable_and_count_what_happened(toy, tmp_path):
-    toy.add("C", lambda seed: {"true": 1.0 if seed else 0.5, "batch": np.repeat([0, 1, 2, 3], [1, 9, 30, 20])})
+    toy.add(
+        "C",
+        lambda seed: {
+            "true": 1.0 if seed else 0.5,
+            "batch": np.repeat([0, 1, 2, 3], [1, 9, 30, 20]),
+        },
+    )
     toy.entry["tables"] = [
-        {"id": "d", "kind": "diagnostics", "problems": ["p"], "curves": ["A", "C"], "relative_to": "uniform"},
+        {
+            "id": "d",
+            "kind": "diagnostics",
+            "problems": ["p"],
+            "curves": ["A", "C"],
+            "relative_to": "uniform",
+        },
         {"id": "s", "kind": "study", "study": "s", "by": ["q"], "columns": ["low"]},
     ]
     toy.study("s", lambda seed: {"q": [1, 2, 2], "low": [1, 2, 4]})
     table = tabulate.build(toy.paper, toy.store(), "d")
     row = table.set_index("algorithm").loc["C"]
-    assert (row["share stuck"], row["largest batch"], row["mean batch"], row["by seeds"]) == (pytest.approx(1 / 3), 30, 19.5, 3)
+    assert (row["share stuck"], row["largest batch"], row["mean batch"], row["by seeds"]) == (
+        pytest.approx(1 / 3),
+        30,
+        19.5,
+        3,
+    )
     assert row["seconds per 1000 evaluations"] == pytest.approx(1)
     assert tabulate.as_markdown(toy.paper, "d", table) == tabulate.as_markdown(
         toy.paper, "d", tabulate.build(toy.paper, toy.store(), "d")
@@ -246,12 +359,25 @@ def test_a_table_of_runs_on_a_box_names_no_arm_but_what_is_reported(toy):
     points = np.array([[0.5, 0.5], [0.1, 0.1], [0.1, 0.4], [0.1, 0.38], [0.9, 0.1], [0.9, 0.1]])
     toy.budget = 6
     batch, depth = np.array([0, 0, 1, 2, 3, 4]), np.arange(6.0)
-    made = toy.add("B", lambda seed: {"true": 0.75, "batch": batch, "report.depth": depth, "query": points}, problem="box")
-    toy.entry["tables"] = [{"id": "d", "kind": "diagnostics", "problems": ["box"], "curves": ["B"], "reports": ["depth"]}]
+    made = toy.add(
+        "B",
+        lambda seed: {"true": 0.75, "batch": batch, "report.depth": depth, "query": points},
+        problem="box",
+    )
+    toy.entry["tables"] = [
+        {
+            "id": "d",
+            "kind": "diagnostics",
+            "problems": ["box"],
+            "curves": ["B"],
+            "reports": ["depth"],
+        }
+    ]
     row = tabulate.build(toy.paper, toy.store(), "d").iloc[0]
     assert "recommended most" not in row
     assert row["recommendation regret"] == 0.25
-    assert row["farthest new query"] == pytest.approx(0.4)  # of the fifth from the first, by its largest coordinate
+    # of the fifth from the first, by its largest coordinate
+    assert row["farthest new query"] == pytest.approx(0.4)
     assert row["depth"] == 5
     toy.entry["tables"][0]["relative_to"] = "uniform"
     toy.add("uniform", noisy(0.5), problem="box")
@@ -293,18 +419,26 @@ def band(*seeds):
 def test_quartiles_of_seeds_that_may_have_found_nothing(values, low, centre, high):
     one = [[value] for value in values]
     assert np.ravel(band(*one)).tolist() == pytest.approx([centre, low, high], nan_ok=True)
-    beside = band(*[[5.0, *value, float(seed)] for seed, value in enumerate(one)])  # other evaluations are left alone
+    # other evaluations are left alone
+    beside = band(*[[5.0, *value, float(seed)] for seed, value in enumerate(one)])
     assert [edge[1] for edge in beside] == pytest.approx([centre, low, high], nan_ok=True)
     assert [edge[0] for edge in beside] == [5, 5, 5]
-    assert [edge[2] for edge in beside] == np.quantile(range(len(values)), [0.5, 0.25, 0.75]).tolist()
+    assert [edge[2] for edge in beside] == np.quantile(
+        range(len(values)), [0.5, 0.25, 0.75]
+    ).tolist()
 
 
 def feasible_after(toy, name, first, **options):
-    """Runs that reach 10 - 1 at this evaluation, one less at each later one; nothing is feasible before."""
+    """Runs that reach 10 - 1 at this evaluation, one less at each later one; nothing is feasible
+    before.
+    """
 
     def columns(seed):
         t = np.arange(1, options.get("budget", toy.budget) + 1)
-        return {"true": t - first[seed] - 9.0, "true_g": np.where(t >= first[seed], -1.0, 1.0)[:, None]}
+        return {
+            "true": t - first[seed] - 9.0,
+            "true_g": np.where(t >= first[seed], -1.0, 1.0)[:, None],
+        }
 
     return toy.add(name, columns, seeds=len(first), **options)
 
@@ -325,7 +459,11 @@ def axes_of(found):
 
 def filled(ax):
     """The corners of every filled band."""
-    return [np.vstack([path.vertices for path in item.get_paths()]) for item in ax.collections if item.get_paths()]
+    return [
+        np.vstack([path.vertices for path in item.get_paths()])
+        for item in ax.collections
+        if item.get_paths()
+    ]
 
 
 def test_a_curve_begins_where_half_the_seeds_are_feasible_and_its_band_is_open_above(tmp_path):
@@ -387,10 +525,14 @@ def test_all_curves_end_with_the_shortest_where_a_panel_says_so(tmp_path):
     falling = -np.arange(60.0, 0, -1)
     for name, length in (("A", 60), ("B", 30), ("C", 45)):
         iteration = np.minimum(np.arange(60), length).astype(float)
-        toy.add(name, lambda seed, iteration=iteration: {"true": falling, "report.iteration": iteration})
+        toy.add(
+            name, lambda seed, iteration=iteration: {"true": falling, "report.iteration": iteration}
+        )
     toy.add("uniform", lambda seed: {"true": falling[:20]}, budget=20)
     curves = ["A", "B", "C"]
-    assert [line.x[-1] for line in progress(toy, curves, metric="best_feasible_by_iteration")[0].lines] == [60, 31, 46]
+    assert [
+        line.x[-1] for line in progress(toy, curves, metric="best_feasible_by_iteration")[0].lines
+    ] == [60, 31, 46]
     panel = progress(toy, curves, metric="best_feasible_by_iteration", shortest=True)[0]
     assert (panel.xlabel, panel.ylabel) == ("iterations k", "best feasible objective (unit of f)")
     for line in panel.lines:
@@ -415,10 +557,17 @@ def test_a_line_may_be_the_median_of_a_study_and_is_left_out_where_that_was_not_
     assert panel.options["lines"] == {"best known": 4.0, "optimum": 2.5}
     ax = axes_of([panel])
     assert {"best known", "optimum"} <= {text.get_text() for text in ax.texts}
-    assert [float(line.get_ydata()[0]) for line in ax.lines if len(line.get_xdata()) == 2] == [4.0, 2.5]
-    assert {run.name for run in selection.figure_runs(toy.paper, "f")} == {"toy/studies/s", "toy/p/A"}
+    assert [float(line.get_ydata()[0]) for line in ax.lines if len(line.get_xdata()) == 2] == [
+        4.0,
+        2.5,
+    ]
+    assert {run.name for run in selection.figure_runs(toy.paper, "f")} == {
+        "toy/studies/s",
+        "toy/p/A",
+    }
     (toy.root / study.record(0)).unlink()
-    assert progress(toy, lines=LEVELS)[0].options["lines"]["best known"] == 2.5  # of the seeds that there are, 1 and 4
+    # of the seeds that there are, 1 and 4
+    assert progress(toy, lines=LEVELS)[0].options["lines"]["best known"] == 2.5
     for seed in (1, 2):
         (toy.root / study.record(seed)).unlink()
     (panel,) = progress(toy, lines=LEVELS)
@@ -446,7 +595,9 @@ def test_a_panel_of_a_study_may_have_such_lines_too(toy, run):
         if name not in run:
             for seed in study.seeds:
                 (toy.root / study.record(seed)).unlink()
-    toy.entry["figures"] = [{"id": "f", "panels": [{"study": "t", "x": "t", "y": "best", "lines": LEVELS}]}]
+    toy.entry["figures"] = [
+        {"id": "f", "panels": [{"study": "t", "x": "t", "y": "best", "lines": LEVELS}]}
+    ]
     found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
     texts = {text.get_text() for text in axes_of(found).texts}
     assert ("best known" in texts) is ("s" in run)
@@ -456,7 +607,10 @@ def test_a_panel_of_a_study_may_have_such_lines_too(toy, run):
 
 def test_small_print_names_the_versions_that_values_belong_to(toy):
     for name, version in (("A", "3.3.7"), ("B", "3.3.6")):
-        made = replace(toy.cells["p", name], problem_entry={**toy.cells["p", name].problem_entry, "libraries": ["mujoco"]})
+        made = replace(
+            toy.cells["p", name],
+            problem_entry={**toy.cells["p", name].problem_entry, "libraries": ["mujoco"]},
+        )
         toy.cells["p", name] = made
         for seed in made.seeds:
             toy.write(made, seed, {"true": 0.5}, provenance={"libraries": {"mujoco": version}})
@@ -479,7 +633,12 @@ def test_a_table_of_settings_holds_what_is_published_at_any_scale(tmp_path, monk
     asked = []
     monkeypatch.setattr(tabulate, "load", lambda *which: asked.append(which) or published.paper)
     here.entry["tables"] = [
-        {"id": "t", "kind": "settings", "problems": ["p", "q"], "settings": {"B": ["qbar", "limits"], "A": ["beta"]}}
+        {
+            "id": "t",
+            "kind": "settings",
+            "problems": ["p", "q"],
+            "settings": {"B": ["qbar", "limits"], "A": ["beta"]},
+        }
     ]
     table = tabulate.build(here.paper, here.store(), "t")
     assert table.to_dict("records") == [
@@ -493,7 +652,8 @@ def test_a_table_of_settings_holds_what_is_published_at_any_scale(tmp_path, monk
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"), [({"A": ["qbarr"]}, "qbarr"), ({"D": ["qbar"]}, "no run makes the curve 'D' on 'p'")]
+    ("settings", "message"),
+    [({"A": ["qbarr"]}, "qbarr"), ({"D": ["qbar"]}, "no run makes the curve 'D' on 'p'")],
 )
 def test_a_setting_that_nobody_has_is_a_mistake(toy, monkeypatch, settings, message):
     monkeypatch.setattr(tabulate, "load", lambda *which: toy.paper)
@@ -510,33 +670,62 @@ def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
 
         def columns(seed, first=first):
             t = np.arange(1, 11)
-            return {"true": t - 20.0 + seed, "true_g": np.where(t >= first[seed], -1.0, 1.0)[:, None], "batch": batch}
+            return {
+                "true": t - 20.0 + seed,
+                "true_g": np.where(t >= first[seed], -1.0, 1.0)[:, None],
+                "batch": batch,
+            }
 
         toy.add(name, columns)
     toy.add("A", noisy(0.5), reading="code")
     toy.entry["tables"] = [
-        {"id": "t", "kind": "feasible", "problems": ["p"], "curves": ["A", "B", "C"], "readings": ["default", "code"]}
+        {
+            "id": "t",
+            "kind": "feasible",
+            "problems": ["p"],
+            "curves": ["A", "B", "C"],
+            "readings": ["default", "code"],
+        }
     ]
     table = tabulate.build(toy.paper, toy.store(partial=True), "t")
     assert [(row["algorithm"], row["reading"]) for row in table.to_dict("records")] == [
-        ("A", "default"), ("A", "code"), ("B", "default"), ("C", "default"),
-    ]  # fmt: skip
+        ("A", "default"),
+        ("A", "code"),
+        ("B", "default"),
+        ("C", "default"),
+    ]
     a, _, b, c = table.to_dict("records")
-    assert (a["problem"], a["seeds"], a["evaluations"], a["seeds with a feasible point"]) == ("p", 4, 10, 3)
-    assert (a["lower quartile"], a["median"], a["upper quartile"]) == (8, 9, 10)  # of 10, 9, 8 and infinity
-    assert (a["designs without a feasible point"], a["median search from there"]) == (3, 8)  # 3, 8 and never
+    assert (a["problem"], a["seeds"], a["evaluations"], a["seeds with a feasible point"]) == (
+        "p",
+        4,
+        10,
+        3,
+    )
+    # of 10, 9, 8 and infinity
+    assert (a["lower quartile"], a["median"], a["upper quartile"]) == (8, 9, 10)
+    # 3, 8 and never
+    assert (a["designs without a feasible point"], a["median search from there"]) == (3, 8)
     assert a["feasible evaluations"] == (8 + 6 + 1 + 0) / 4
     assert a["descent over the last 30 %"] == 3  # 3, 3, infinity and 0
     assert a["seconds per 1000 evaluations"] == pytest.approx(1)
     assert a["data"] == "real"
-    assert (b["seeds with a feasible point"], b["median"], b["median search from there"]) == (0, INF, INF)
+    assert (b["seeds with a feasible point"], b["median"], b["median search from there"]) == (
+        0,
+        INF,
+        INF,
+    )
     assert (b["descent over the last 30 %"], b["feasible evaluations"]) == (0, 0)
     assert (c["designs without a feasible point"], c["seeds with a feasible point"]) == (0, 4)
     assert np.isnan(c["median search from there"])
     text = tabulate.as_markdown(toy.paper, "t", table)
     assert "| p | B | default | 4 | 10 | 0 | ∞ | ∞ | ∞ | 4 | ∞ | 0 | 0 | 1 | real |" in text
     assert "| p | C | default | 4 | 10 | 4 | 8 | 7 | 9 | 0 | - | 8 | 3 | 1 | real |" in text
-    assert {run.name for run in tabulate.runs_of(toy.paper, "t")} == {"toy/p/A", "toy/p/A@code", "toy/p/B", "toy/p/C"}
+    assert {run.name for run in tabulate.runs_of(toy.paper, "t")} == {
+        "toy/p/A",
+        "toy/p/A@code",
+        "toy/p/B",
+        "toy/p/C",
+    }
     for seed in range(4):
         (toy.root / toy.cells["p", "B"].record(seed)).unlink()
     assert set(tabulate.build(toy.paper, toy.store(partial=True), "t")["algorithm"]) == {"A", "C"}
@@ -544,10 +733,20 @@ def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
 
 def test_small_print_keeps_its_width_whatever_its_letters():
     """Capitals are wider: by the number of letters alone a line of them would leave the paper."""
-    for text in ("not run: " + "SAASBO; ADD-DuMBO, TuRBO, MS-UCB " * 12, "all of it in the small letters that most have " * 12):
+    for text in (
+        "not run: " + "SAASBO; ADD-DuMBO, TuRBO, MS-UCB " * 12,
+        "all of it in the small letters that most have " * 12,
+    ):
         lines = style.wrapped(text, 8.0)
         assert " ".join(lines) == " ".join(text.split())
-        widths = [text_to_path.get_text_width_height_descent(line, FontProperties(size=6.3), False)[0] / 72 for line in lines]
+        widths = [
+            text_to_path.get_text_width_height_descent(line, FontProperties(size=6.3), False)[0]
+            / 72
+            for line in lines
+        ]
         assert max(widths) <= 7.88 and min(widths[:-1]) > 7.1
     assert style.wrapped("", 1) == [""]
-    assert style.wrapped("a-word-that-is-wider-than-its-line b", 0.2) == ["a-word-that-is-wider-than-its-line", "b"]
+    assert style.wrapped("a-word-that-is-wider-than-its-line b", 0.2) == [
+        "a-word-that-is-wider-than-its-line",
+        "b",
+    ]

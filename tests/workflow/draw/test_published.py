@@ -19,21 +19,52 @@ from workflow.plan.resolve import PlanError
 NAN = np.nan
 SPREAD = np.array([-0.3, -0.1, 0.1, 0.3])  # over four seeds; its standard error is
 ERROR = 0.1290994449
-COLUMNS = ["problem", "evaluations", "metric", "algorithm", "reading", "mean", "standard error", "seeds", "published", "ratio",
-           "verdict", "our rank", "published rank", "rank correlation", "data"]  # fmt: skip
-BLOCK = {"problem": "p", "metric": "simple_regret", "at": 110, "label": "Powell (24-4)", "published": {"A": 2, "B": 4, "C": 3.5}}
-TABLE = {"id": "t", "kind": "published", "where": "Table 2", "title": "Minimal regrets", "curves": ["A", "B", "C", "uniform"],
-         "blocks": [BLOCK]}  # fmt: skip
+COLUMNS = [
+    "problem",
+    "evaluations",
+    "metric",
+    "algorithm",
+    "reading",
+    "mean",
+    "standard error",
+    "seeds",
+    "published",
+    "ratio",
+    "verdict",
+    "our rank",
+    "published rank",
+    "rank correlation",
+    "data",
+]
+BLOCK = {
+    "problem": "p",
+    "metric": "simple_regret",
+    "at": 110,
+    "label": "Powell (24-4)",
+    "published": {"A": 2, "B": 4, "C": 3.5},
+}
+TABLE = {
+    "id": "t",
+    "kind": "published",
+    "where": "Table 2",
+    "title": "Minimal regrets",
+    "curves": ["A", "B", "C", "uniform"],
+    "blocks": [BLOCK],
+}
 
 
 def regrets(first, last):
-    """Runs whose simple regret is `first` for 20 evaluations and `last` from then on, with a spread over the seeds."""
+    """Runs whose simple regret is `first` for 20 evaluations and `last` from then on, with a spread
+    over the seeds.
+    """
     return lambda seed: {"true": 1 - SPREAD[seed] - np.where(np.arange(60) < 20, first, last)}
 
 
 @pytest.fixture
 def toy(tmp_path):
-    """At the end C is better than A, and A than B and uniform search; after 20 evaluations A is worst."""
+    """At the end C is better than A, and A than B and uniform search; after 20 evaluations A is
+    worst.
+    """
     toy = Toy(tmp_path, seeds=4)
     for name, first, last in (("A", 9, 1), ("B", 5, 4), ("C", 3, 0.5), ("uniform", 6, 6)):
         toy.add(name, regrets(first, last))
@@ -53,7 +84,12 @@ def test_a_row_stands_for_a_curve_of_a_block(toy):
     table = built(toy)
     assert list(table.columns) == COLUMNS
     a, b, c, uniform = table.to_dict("records")
-    assert (a["problem"], a["metric"], a["algorithm"], a["reading"]) == ("Powell (24-4)", "simple_regret", "A", "default")
+    assert (a["problem"], a["metric"], a["algorithm"], a["reading"]) == (
+        "Powell (24-4)",
+        "simple_regret",
+        "A",
+        "default",
+    )
     assert (a["seeds"], a["data"]) == (4, "real")
     assert [row["mean"] for row in (a, b, c, uniform)] == pytest.approx([1, 4, 0.5, 6])
     assert table["standard error"].tolist() == pytest.approx([ERROR] * 4)
@@ -62,20 +98,27 @@ def test_a_row_stands_for_a_curve_of_a_block(toy):
     assert [row["our rank"] for row in (a, b, c)] == [2, 3, 1]
     assert [row["published rank"] for row in (a, b, c)] == [1, 3, 2]
     assert table["rank correlation"].tolist() == pytest.approx([0.5] * 4)  # 1 - 6 * 2 / (3 * 8)
-    assert np.isnan([uniform[name] for name in ("published", "ratio", "our rank", "published rank")]).all()
+    assert np.isnan(
+        [uniform[name] for name in ("published", "ratio", "our rank", "published rank")]
+    ).all()
 
 
 @pytest.mark.parametrize(
-    ("at", "read", "mean"), [(1, 1, 9), (20, 20, 9), (21, 21, 1), (60, 60, 1), (61, 60, 1), (110, 60, 1), ("end", 60, 1)]
+    ("at", "read", "mean"),
+    [(1, 1, 9), (20, 20, 9), (21, 21, 1), (60, 60, 1), (61, 60, 1), (110, 60, 1), ("end", 60, 1)],
 )
-def test_a_block_is_read_at_an_evaluation_and_at_the_end_where_a_scale_has_less(toy, at, read, mean):
+def test_a_block_is_read_at_an_evaluation_and_at_the_end_where_a_scale_has_less(
+    toy, at, read, mean
+):
     change(toy, at=at)
     row = built(toy).iloc[0]
     assert (row["evaluations"], row["mean"]) == (read, pytest.approx(mean))
 
 
 def test_a_block_is_read_at_the_end_by_default_and_called_by_its_problem(toy):
-    toy.entry["tables"][0]["blocks"] = [{"problem": "p", "metric": "cumulative_regret", "published": {"A": 220}}]
+    toy.entry["tables"][0]["blocks"] = [
+        {"problem": "p", "metric": "cumulative_regret", "published": {"A": 220}}
+    ]
     row = built(toy).iloc[0]
     assert (row["problem"], row["evaluations"], row["ratio"]) == ("p", 60, pytest.approx(1))
 
@@ -91,7 +134,9 @@ def test_ranks_and_their_correlation_agree_with_another_library(toy):
     table = built(toy)
     assert table["our rank"].tolist() == stats.rankdata([9, 5, 3, 6]).tolist()
     assert table["published rank"].tolist() == [2.5, 2.5, 4, 1]
-    assert table["rank correlation"].tolist() == pytest.approx([stats.spearmanr([9, 5, 3, 6], [4, 4, 7, -1]).statistic] * 4)
+    assert table["rank correlation"].tolist() == pytest.approx(
+        [stats.spearmanr([9, 5, 3, 6], [4, 4, 7, -1]).statistic] * 4
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,13 +172,25 @@ def test_blocks_follow_one_another(toy):
     toy.entry["tables"][0]["blocks"].append(other)
     table = built(toy)
     assert table[["problem", "algorithm"]].to_numpy().tolist() == [
-        *(["Powell (24-4)", name] for name in ("A", "B", "C", "uniform")), ["q", "A"], ["q", "B"],
-    ]  # fmt: skip
+        *(["Powell (24-4)", name] for name in ("A", "B", "C", "uniform")),
+        ["q", "A"],
+        ["q", "B"],
+    ]
     a = table.iloc[4]
-    assert (a["mean"], a["evaluations"], a["our rank"], a["published rank"]) == (pytest.approx(1), 1, 1, 1)
+    assert (a["mean"], a["evaluations"], a["our rank"], a["published rank"]) == (
+        pytest.approx(1),
+        1,
+        1,
+        1,
+    )
     assert {run.name for run in tabulate.runs_of(toy.paper, "t")} == {
-        "toy/p/A", "toy/p/B", "toy/p/C", "toy/p/uniform", "toy/q/A", "toy/q/B",
-    }  # fmt: skip
+        "toy/p/A",
+        "toy/p/B",
+        "toy/p/C",
+        "toy/p/uniform",
+        "toy/q/A",
+        "toy/q/B",
+    }
 
 
 def test_what_a_scale_leaves_out_as_a_whole_is_not_offered(toy):
@@ -144,19 +201,31 @@ def test_what_a_scale_leaves_out_as_a_whole_is_not_offered(toy):
 
 
 def test_a_published_number_stands_beside_every_reading(toy):
-    """The reading reaches everybody by its star, but is planned for A alone; the other one reaches A alone."""
+    """The reading reaches everybody by its star, but is planned for A alone; the other one reaches
+    A alone.
+    """
     toy.entry["readings"]["mine"] = {"says": "another A", "algorithms": {"A": {"beta": "mine"}}}
     toy.add("A", regrets(9, 7), reading="code")
     toy.add("A", regrets(9, 4.5), reading="mine")
     toy.entry["tables"][0]["readings"] = ["default", "code", "mine"]
     table = built(toy)
     assert table[["algorithm", "reading"]].to_numpy().tolist() == [
-        ["A", "default"], ["B", "default"], ["C", "default"], ["uniform", "default"], ["A", "code"], ["A", "mine"],
-    ]  # fmt: skip
+        ["A", "default"],
+        ["B", "default"],
+        ["C", "default"],
+        ["uniform", "default"],
+        ["A", "code"],
+        ["A", "mine"],
+    ]
     code, mine = table.iloc[4], table.iloc[5]
-    assert (code["published"], code["ratio"], mine["ratio"]) == (2, pytest.approx(3.5), pytest.approx(2.25))
+    assert (code["published"], code["ratio"], mine["ratio"]) == (
+        2,
+        pytest.approx(3.5),
+        pytest.approx(2.25),
+    )
     assert (code["our rank"], code["published rank"]) == (1, 1)  # nobody else has that reading
-    assert (mine["our rank"], mine["published rank"]) == (3, 1)  # beside the default runs of the others
+    # beside the default runs of the others
+    assert (mine["our rank"], mine["published rank"]) == (3, 1)
     assert np.isnan(code["rank correlation"]) and mine["rank correlation"] == pytest.approx(-0.5)
     assert table["rank correlation"].tolist()[:4] == pytest.approx([0.5] * 4)
 
@@ -169,7 +238,12 @@ def test_a_reading_of_the_problem_is_named(toy):
     for seed in made.seeds:
         toy.write(made, seed, regrets(1, 1)(seed))
     last = built(toy).iloc[-1]
-    assert (last["problem"], last["algorithm"], last["reading"], last["ratio"]) == ("Powell (24-4)", "B", "raw", 0.25)
+    assert (last["problem"], last["algorithm"], last["reading"], last["ratio"]) == (
+        "Powell (24-4)",
+        "B",
+        "raw",
+        0.25,
+    )
 
 
 def test_variants_and_readings_may_be_curves_of_their_own(toy):
@@ -178,35 +252,53 @@ def test_variants_and_readings_may_be_curves_of_their_own(toy):
     toy.entry["tables"][0].update(curves=["A+b-1", "A@code", "B"])
     change(toy, published={"A+b-1": 1, "A@code": 1})
     assert built(toy)[["algorithm", "reading", "ratio"]].to_numpy().tolist()[:2] == [
-        ["A+b-1", "default", pytest.approx(1)], ["A", "code", pytest.approx(2)],
-    ]  # fmt: skip
+        ["A+b-1", "default", pytest.approx(1)],
+        ["A", "code", pytest.approx(2)],
+    ]
 
 
 @pytest.mark.parametrize(
     ("published", "verdict"),
-    [(1, "reproduced"), (1.3, "reproduced"), (0.7, "reproduced"), (1.35, "ours is lower"), (0.6, "ours is higher")],
+    [
+        (1, "reproduced"),
+        (1.3, "reproduced"),
+        (0.7, "reproduced"),
+        (1.35, "ours is lower"),
+        (0.6, "ours is higher"),
+    ],
 )
 def test_a_cell_is_judged_by_the_interval_of_our_mean(tmp_path, published, verdict):
-    """Five seeds within 0.3 of 1: the 95 % t interval ends 2.776 * 0.2236/sqrt(5) = 0.278... away, by hand below."""
+    """Five seeds within 0.3 of 1: the 95 % t interval ends 2.776 * 0.2236/sqrt(5) = 0.278...
+
+    away, by hand below.
+    """
     toy = Toy(tmp_path, seeds=5)
     spread = np.array([-0.3, -0.2, 0.0, 0.2, 0.3])
     toy.add("A", lambda seed: {"true": 1 - spread[seed] - np.ones(60)})
-    toy.entry["tables"] = [{**TABLE, "curves": ["A"], "blocks": [{**BLOCK, "published": {"A": published}}]}]
+    toy.entry["tables"] = [
+        {**TABLE, "curves": ["A"], "blocks": [{**BLOCK, "published": {"A": published}}]}
+    ]
     half = 2.7764451 * np.std(spread, ddof=1) / np.sqrt(5)
     assert 0.3 < half < 0.35
     assert built(toy).iloc[0]["verdict"] == verdict
     quick = replace(toy.paper, scale="quick")
-    (row,) = published_rows.rows(quick, toy.store(), toy.entry["tables"][0], toy.entry["tables"][0]["blocks"][0])
+    (row,) = published_rows.rows(
+        quick, toy.store(), toy.entry["tables"][0], toy.entry["tables"][0]["blocks"][0]
+    )
     assert row["verdict"] == "undecided"
 
 
-@pytest.mark.parametrize(("published", "verdict"), [(0.68, "reproduced"), (0.65, "undecided"), (2.1, "undecided")])
+@pytest.mark.parametrize(
+    ("published", "verdict"), [(0.68, "reproduced"), (0.65, "undecided"), (2.1, "undecided")]
+)
 def test_a_wide_interval_reproduces_nothing(tmp_path, published, verdict):
     """Five seeds with mean 1 and a 95 % t interval that reaches from below zero beyond two."""
     toy = Toy(tmp_path, seeds=5)
     spread = np.array([-0.9, -0.9, 0.0, 0.8, 1.0])
     toy.add("A", lambda seed: {"true": 1 - spread[seed] - np.ones(60)})
-    toy.entry["tables"] = [{**TABLE, "curves": ["A"], "blocks": [{**BLOCK, "published": {"A": published}}]}]
+    toy.entry["tables"] = [
+        {**TABLE, "curves": ["A"], "blocks": [{**BLOCK, "published": {"A": published}}]}
+    ]
     assert 2.7764451 * np.std(spread, ddof=1) / np.sqrt(5) > 1.1
     assert built(toy).iloc[0]["verdict"] == verdict
 
@@ -218,18 +310,40 @@ def test_four_seeds_decide_no_cell_and_nothing_published_is_no_verdict(toy):
 def test_exponents_stand_beside_printed_complexities(toy):
     """Seconds c t^2 from t = 10 on, and something else before."""
     t = np.array([1.0, 10, 20, 40] * 2)
-    toy.study("grown", lambda seed: {"t": t, "method": np.repeat([0.0, 1], 4), "s": np.where(t > 1, (1 + seed) * t**2, 7)})
+    toy.study(
+        "grown",
+        lambda seed: {
+            "t": t,
+            "method": np.repeat([0.0, 1], 4),
+            "s": np.where(t > 1, (1 + seed) * t**2, 7),
+        },
+    )
     lines = [
         {"solution": "A", "says": {"complexity": "O(t^3)"}, "rows": {"method": 1}},
         {"solution": "Q", "says": {"complexity": "O(t)"}},
     ]
     toy.entry["tables"] = [
-        {"id": "t", "kind": "growth", "study": "grown", "x": "t", "columns": ["s"], "from": 10, "lines": lines}
+        {
+            "id": "t",
+            "kind": "growth",
+            "study": "grown",
+            "x": "t",
+            "columns": ["s"],
+            "from": 10,
+            "lines": lines,
+        }
     ]
     a, q = built(toy).to_dict("records")
-    assert (a["solution"], a["complexity"], a["source"], a["seeds"]) == ("A", "O(t^3)", "measured", 4)
+    assert (a["solution"], a["complexity"], a["source"], a["seeds"]) == (
+        "A",
+        "O(t^3)",
+        "measured",
+        4,
+    )
     assert a["measured exponent of t from 10 on"] == pytest.approx(2)
-    assert (q["source"], q["seeds"]) == ("quoted, not measured", 0) and np.isnan(q["measured exponent of t from 10 on"])
+    assert (q["source"], q["seeds"]) == ("quoted, not measured", 0) and np.isnan(
+        q["measured exponent of t from 10 on"]
+    )
 
 
 def test_errata_are_listed_below_a_table_and_must_be_known(toy, monkeypatch):
@@ -239,10 +353,15 @@ def test_errata_are_listed_below_a_table_and_must_be_known(toy, monkeypatch):
     ]
     toy.entry["tables"][0].update(errata=["e"], note="as published")
     text = tabulate.as_markdown(toy.paper, "t", built(toy))
-    assert text.endswith("as published\n\nWhat the paper itself gets wrong or contradicts:\n\n* eq. (1): 1 = 2. Instead: 1 = 1\n")
+    assert text.endswith(
+        "as published\n\nWhat the paper itself gets wrong or contradicts:\n\n* eq. (1): 1 = 2."
+        " Instead: 1 = 1\n"
+    )
     entry = {
         **expand.resolve.read("bkb"),
-        "tables": [{**toy.entry["tables"][0], "blocks": [], "errata": ["no-such"], "scales": ["paper"]}],
+        "tables": [
+            {**toy.entry["tables"][0], "blocks": [], "errata": ["no-such"], "scales": ["paper"]}
+        ],
     }
     monkeypatch.setattr(expand.resolve, "read", lambda *which: entry)
     with pytest.raises(PlanError, match="unknown erratum 'no-such'; known: "):
@@ -264,11 +383,16 @@ def test_a_partial_table_leaves_out_what_was_not_run(toy):
 
 def test_published_numbers_of_no_curve_are_a_mistake(toy, monkeypatch):
     change(toy, published={"A": 1, "TurBO": 2})
-    message = r"table t, p: published numbers of TurBO, expected some of its curves: A, B, C, uniform"
+    message = (
+        r"table t, p: published numbers of TurBO, expected some of its curves: A, B, C, uniform"
+    )
     for read in (tabulate.runs_of, lambda paper, name: tabulate.build(paper, toy.store(), name)):
         with pytest.raises(PlanError, match=message):
             read(toy.paper, "t")
-    entry = {**expand.resolve.read("bkb"), "tables": [{**toy.entry["tables"][0], "scales": ["paper"]}]}
+    entry = {
+        **expand.resolve.read("bkb"),
+        "tables": [{**toy.entry["tables"][0], "scales": ["paper"]}],
+    }
     monkeypatch.setattr(expand.resolve, "read", lambda *which: entry)
     with pytest.raises(PlanError, match=message):
         expand.load("bkb", "smoke")  # at every scale, before anything is run
@@ -285,5 +409,8 @@ def test_the_files_are_stable(toy, tmp_path, monkeypatch):
     assert list(pd.read_csv(first / "t.csv").columns) == COLUMNS
     text = (first / "t.md").read_text()
     assert "# Minimal regrets (Table 2)" in text
-    assert "| Powell (24-4) | 60 | simple_regret | B | default | 4 | 0.129 | 4 | 4 | 1 | undecided | 3 | 3 | 0.5 | real |" in text
+    assert (
+        "| Powell (24-4) | 60 | simple_regret | B | default | 4 | 0.129 | 4 | 4 | 1 | undecided | 3"
+        " | 3 | 0.5 | real |" in text
+    )
     assert "| uniform | default | 6 | 0.129 | 4 | - | - |  | - | - | 0.5 | real |" in text

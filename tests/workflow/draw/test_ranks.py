@@ -1,4 +1,6 @@
-"""Ranks over problems: the statistics against published numbers, what is ranked, what is left out, and the diagram."""
+"""Ranks over problems: the statistics against published numbers, what is ranked, what is left out,
+and the diagram.
+"""
 
 import hashlib
 import re
@@ -26,9 +28,13 @@ INF = np.inf
 
 
 def test_demsars_example():
-    """Demsar (2006), Sec. 3.2.2: four variants of C4.5 on 14 data sets, which Nemenyi's test does not tell apart."""
+    """Demsar (2006), Sec. 3.2.2: four variants of C4.5 on 14 data sets, which Nemenyi's test does
+    not tell apart.
+    """
     assert critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
-    assert indistinct(np.array([1.964, 2.000, 2.893, 3.143]), critical_difference(4, 14)) == [(0, 3)]
+    assert indistinct(np.array([1.964, 2.000, 2.893, 3.143]), critical_difference(4, 14)) == [
+        (0, 3)
+    ]
 
 
 @pytest.mark.parametrize(("k", "q"), [(2, 1.960), (3, 2.343), (5, 2.728), (8, 3.031), (10, 3.164)])
@@ -72,11 +78,19 @@ def test_groups_are_the_longest_that_cannot_be_told_apart(ascending, groups):
 # what is ranked
 
 
-ENTRY = {"id": "r", "title": "Ranks", "problems": ["p", "q", "s"], "curves": ["A", "B", "C"], "metric": "simple_regret"}
+ENTRY = {
+    "id": "r",
+    "title": "Ranks",
+    "problems": ["p", "q", "s"],
+    "curves": ["A", "B", "C"],
+    "metric": "simple_regret",
+}
 
 
 def filled(root, without=(), **options):
-    """A toy in which A is best and C worst on three problems, without some of the runs; the optimum is 1."""
+    """A toy in which A is best and C worst on three problems, without some of the runs; the optimum
+    is 1.
+    """
     toy = Toy(root, seeds=options.pop("seeds", 5), **options)
     toy.entry["ranks"] = [ENTRY]
     for problem in ENTRY["problems"]:
@@ -118,7 +132,13 @@ def test_a_run_that_finds_nothing_feasible_is_last_and_tied(tmp_path):
     toy = filled(tmp_path)
     toy.entry["ranks"] = [{**ENTRY, "metric": "best_feasible"}]
     for name, failing in (("A", [2]), ("B", range(5))):
-        toy.add(name, lambda seed, bad=failing: {"true": 0.99, "true_g": np.full((toy.budget, 1), 1.0 if seed in bad else -1.0)})
+        toy.add(
+            name,
+            lambda seed, bad=failing: {
+                "true": 0.99,
+                "true_g": np.full((toy.budget, 1), 1.0 if seed in bad else -1.0),
+            },
+        )
     assert ranked(toy).ranks[0].tolist() == [2.5, 2.5, 1]
     assert "infinite: tied for the last ranks" in printed(toy)
 
@@ -140,7 +160,11 @@ def test_a_metric_without_a_number_is_a_mistake(tmp_path):
     toy = filled(tmp_path)
     toy.entry["ranks"] = [{**ENTRY, "metric": "report.alpha"}]
     with pytest.raises(
-        PlanError, match=r"expected numbers, got NaN for report.alpha of toy/p/A after 60 evaluations: rank another"
+        PlanError,
+        match=(
+            r"expected numbers, got NaN for report.alpha of toy/p/A after 60 evaluations: rank"
+            r" another"
+        ),
     ):
         ranked(toy)
 
@@ -171,7 +195,10 @@ def test_a_partial_report_ranks_what_is_complete_and_names_the_rest(tmp_path):
         toy.store().check(selection.rank_runs(toy.paper, "r"))
     found = ranked(toy, partial=True)
     assert (found.problems, found.curves) == (["p", "s"], ["A", "B"])
-    assert found.left_out == "q (with fewer than half of the curves); C (not run on all problems that are left)"
+    assert (
+        found.left_out
+        == "q (with fewer than half of the curves); C (not run on all problems that are left)"
+    )
     assert "left out: q (with" in printed(toy, partial=True)
 
 
@@ -188,11 +215,18 @@ def test_nothing_run_is_drawn_as_such(tmp_path):
 def test_a_scale_leaves_out_what_it_does_not_run(tmp_path):
     toy = filled(tmp_path, without={("q", "C"), ("s", "A"), ("s", "B"), ("s", "C")})
     toy.elsewhere = {("q", "C"), ("s", "A"), ("s", "B"), ("s", "C")}
-    assert {problem: list(row) for problem, row in selection.rank_cells(toy.paper, "r").items()} == {
+    assert {
+        problem: list(row) for problem, row in selection.rank_cells(toy.paper, "r").items()
+    } == {
         "p": ["A", "B"],
         "q": ["A", "B"],
     }
-    assert [run.name for run in selection.rank_runs(toy.paper, "r")] == ["toy/p/A", "toy/p/B", "toy/q/A", "toy/q/B"]
+    assert [run.name for run in selection.rank_runs(toy.paper, "r")] == [
+        "toy/p/A",
+        "toy/p/B",
+        "toy/q/A",
+        "toy/q/B",
+    ]
     toy.elsewhere |= {("q", "A"), ("q", "B")}
     assert selection.offered(toy.paper)["ranks"] == []
     with pytest.raises(PlanError, match="leaves fewer than two problems with two curves"):
@@ -228,25 +262,45 @@ def made_up(curves, means, n=12, **options):
     """A ranking whose ranks are those of given mean values, the same on each of n problems."""
     values = np.tile(np.array(means, dtype=float), (n, 1))
     problems = [f"problem-{i}" for i in range(n)]
-    return ranks.Ranking(problems, curves, values, [5] * n, ["real"] * n, [], ranks._looks(curves), **options)
+    return ranks.Ranking(
+        problems, curves, values, [5] * n, ["real"] * n, [], ranks._looks(curves), **options
+    )
 
 
 def test_files_are_the_same_bytes_and_the_table_has_every_rank(tmp_path):
     toy = filled(tmp_path)
-    first, second = (ranks.draw(toy.paper, toy.store(), "r", tmp_path / name) for name in ("one", "two"))
-    hashes = [[hashlib.sha256(path.read_bytes()).hexdigest() for path in paths] for paths in (first, second)]
+    first, second = (
+        ranks.draw(toy.paper, toy.store(), "r", tmp_path / name) for name in ("one", "two")
+    )
+    hashes = [
+        [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+        for paths in (first, second)
+    ]
     assert hashes[0] == hashes[1]
     table = pd.read_csv(first[2])
     assert [path.suffix for path in first] == [".pdf", ".png", ".csv"]
     assert table["problem"].value_counts().to_dict() == {"p": 3, "q": 3, "s": 3, "all": 3}
-    assert table[table["problem"] == "all"].set_index("curve")["rank"].to_dict() == {"A": 1, "B": 2, "C": 3}
+    assert table[table["problem"] == "all"].set_index("curve")["rank"].to_dict() == {
+        "A": 1,
+        "B": 2,
+        "C": 3,
+    }
     assert set(table["data"]) == {"real"} and set(table["seeds"]) == {5}
 
 
 def test_small_print_says_what_a_reader_must_know(tmp_path):
     words = printed(filled(tmp_path))
-    for part in ("toy r", "scale paper", "5 seeds", "3 problems: p, q, s", "regret at the end", "Friedman's test: p = 0.02",
-                 "Nemenyi's test", "real data", "reading: default"):  # fmt: skip
+    for part in (
+        "toy r",
+        "scale paper",
+        "5 seeds",
+        "3 problems: p, q, s",
+        "regret at the end",
+        "Friedman's test: p = 0.02",
+        "Nemenyi's test",
+        "real data",
+        "reading: default",
+    ):
         assert part in words
     assert "left out" not in words
 
@@ -258,7 +312,9 @@ def test_a_substitute_is_in_print_table_and_diagram(tmp_path):
     assert "real data" not in printed(toy)
     assert set(ranks.table(found)["data"]) == {"substitute: a synthetic table"}
     assert "SUBSTITUTE DATA" in texts(ranks.diagram(found, "Ranks", "print"))
-    assert "SUBSTITUTE DATA" not in texts(ranks.diagram(made_up(["A", "B"], [1, 2]), "Ranks", "print"))
+    assert "SUBSTITUTE DATA" not in texts(
+        ranks.diagram(made_up(["A", "B"], [1, 2]), "Ranks", "print")
+    )
 
 
 def test_bars_join_what_is_not_told_apart():
@@ -285,7 +341,11 @@ def test_readings_of_an_algorithm_are_told_apart():
 def boxes(figure):
     """The extents of all words of a diagram, in pixels."""
     figure.canvas.draw()
-    words = [item for item in figure.axes[0].texts + figure.texts if item.get_text() not in ("", "SUBSTITUTE DATA")]
+    words = [
+        item
+        for item in figure.axes[0].texts + figure.texts
+        if item.get_text() not in ("", "SUBSTITUTE DATA")
+    ]
     return figure.bbox, {item.get_text(): item.get_window_extent() for item in words}
 
 
@@ -293,8 +353,12 @@ def assert_legible(figure):
     page, found = boxes(figure)
     names = list(found)
     for name, box in found.items():
-        assert page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 and box.y1 <= page.y1, f"{name!r} is clipped"
-    overlapping = [(a, b) for i, a in enumerate(names) for b in names[:i] if found[a].overlaps(found[b])]
+        assert (
+            page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 and box.y1 <= page.y1
+        ), f"{name!r} is clipped"
+    overlapping = [
+        (a, b) for i, a in enumerate(names) for b in names[:i] if found[a].overlaps(found[b])
+    ]
     assert overlapping == []
     plt.close(figure)
 
@@ -305,7 +369,13 @@ def test_no_words_of_the_papers_diagrams_are_clipped_or_overlap(name):
         k = len(entry["curves"])
         for n, means in ((12, list(range(k))), (12, [0, *[1] * (k - 1)]), (1, [*[0] * (k - 1), 1])):
             with plt.rc_context({**plt.rcParamsDefault, **RC, "figure.dpi": RC["savefig.dpi"]}):
-                assert_legible(ranks.diagram(made_up(entry["curves"], means, n=n), entry["title"], "what is said below, " * 40))
+                assert_legible(
+                    ranks.diagram(
+                        made_up(entry["curves"], means, n=n),
+                        entry["title"],
+                        "what is said below, " * 40,
+                    )
+                )
 
 
 @pytest.mark.parametrize("name", papers())
@@ -320,21 +390,36 @@ def test_the_papers_rank_planned_runs(name):
 # the workflow
 
 
-LINE = "  - {id: order, title: R, problems: [abalone, cadata], curves: [BKB, GP-UCB, uniform], metric: simple_regret}\n"
-CADATA = """  cadata: {is: tables.cadata, data: cadata, noise: 0.01, features: z-scored, target: unit-interval, budget: 120,
+LINE = (
+    "  - {id: order, title: R, problems: [abalone, cadata], curves: [BKB, GP-UCB, uniform], metric:"
+    " simple_regret}\n"
+)
+CADATA = """  cadata: {is: tables.cadata, data: cadata, noise: 0.01, features: z-scored,
+  target: unit-interval, budget: 120,
            room: unlimited, init: {design: uniform, n: 1}}
 """
-MINI = checkout.MINI.replace("algorithms:\n", f"{CADATA}algorithms:\n", 1).replace("claims:", f"ranks:\n{LINE}claims:")
+MINI = checkout.MINI.replace("algorithms:\n", f"{CADATA}algorithms:\n", 1).replace(
+    "claims:", f"ranks:\n{LINE}claims:"
+)
 
 
 def test_command_and_rule(tmp_path):
     copy = checkout.make(tmp_path)
     (copy / "papers" / "mini.yaml").write_text(MINI)
-    drawn = checkout.run(copy, "workflow.ranks", "mini", "order", "--scale", "smoke", "--partial", "-o", "elsewhere")
+    drawn = checkout.run(
+        copy, "workflow.ranks", "mini", "order", "--scale", "smoke", "--partial", "-o", "elsewhere"
+    )
     assert drawn.returncode == 0, drawn.stderr
-    assert sorted(path.name for path in (copy / "elsewhere").iterdir()) == ["order.csv", "order.pdf", "order.png"]
+    assert sorted(path.name for path in (copy / "elsewhere").iterdir()) == [
+        "order.csv",
+        "order.pdf",
+        "order.png",
+    ]
     refused = checkout.run(copy, "workflow.ranks", "mini", "other", "--scale", "smoke")
-    assert (refused.returncode, refused.stderr) == (1, "error: papers/mini.yaml: unknown ranks 'other'; known: order\n")
+    assert (refused.returncode, refused.stderr) == (
+        1,
+        "error: papers/mini.yaml: unknown ranks 'other'; known: order\n",
+    )
     planned = checkout.snakemake(copy, "-n")
     assert planned.returncode == 0, planned.stderr
     assert re.search(r"^ranks +1$", planned.stdout + planned.stderr, re.MULTILINE)

@@ -13,11 +13,23 @@ from workflow.measure.statistics import below_zero
 from workflow.measure.store import BadRecords
 from workflow.plan.resolve import PlanError
 
-LESS = {"test": "less", "metric": "cumulative_regret", "problems": ["p"], "left": ["A"], "right": ["B"]}
+LESS = {
+    "test": "less",
+    "metric": "cumulative_regret",
+    "problems": ["p"],
+    "left": ["A"],
+    "right": ["B"],
+}
 
 
 def claim(check=LESS, **more):
-    return {"id": "c", "where": "Fig. 1", "says": "A has less regret than B", "check": check, **more}
+    return {
+        "id": "c",
+        "where": "Fig. 1",
+        "says": "A has less regret than B",
+        "check": check,
+        **more,
+    }
 
 
 def judged(toy, check=LESS, **more):
@@ -102,7 +114,9 @@ def test_fewer_than_five_seeds_are_undecided_but_shown(tmp_path):
         assert found.verdict == verdict
         assert found.observed == REPRODUCED
         assert found.comparisons[0].effect < 0
-    assert "4 seeds, 5 are needed" in render.in_full(judged(pair(tmp_path / "again", 0.9, 0.5, seeds=4)))
+    assert "4 seeds, 5 are needed" in render.in_full(
+        judged(pair(tmp_path / "again", 0.9, 0.5, seeds=4))
+    )
 
 
 def test_only_common_seeds_are_paired(tmp_path):
@@ -143,10 +157,16 @@ def test_hypotheses_that_are_not_met_leave_a_claim_undecided(tmp_path, requireme
 
 def test_a_hypothesis_on_an_unknown_parameter_is_a_mistake(tmp_path):
     with pytest.raises(PlanError, match="no parameter 'qbra'"):
-        judged(pair(tmp_path, 0.9, 0.5), requires=[{"curve": "A", "problem": "p", "parameter": "qbra", "at_least": 1}])
+        judged(
+            pair(tmp_path, 0.9, 0.5),
+            requires=[{"curve": "A", "problem": "p", "parameter": "qbra", "at_least": 1}],
+        )
 
 
-@pytest.mark.parametrize(("b", "spread", "verdict"), [(0.505, 0.005, REPRODUCED), (0.505, 0.25, DIRECTION), (0.7, 0.005, NOT)])
+@pytest.mark.parametrize(
+    ("b", "spread", "verdict"),
+    [(0.505, 0.005, REPRODUCED), (0.505, 0.25, DIRECTION), (0.7, 0.005, NOT)],
+)
 def test_equivalence_needs_evidence(tmp_path, b, spread, verdict):
     toy = pair(tmp_path, 0.5, b, spread)
     assert judged(toy, {**LESS, "test": "equivalent", "tolerance": 0.1}).verdict == verdict
@@ -154,11 +174,17 @@ def test_equivalence_needs_evidence(tmp_path, b, spread, verdict):
 
 @pytest.mark.parametrize(
     ("absolute", "verdict"),
-    [(0.5, REPRODUCED), (0.305, DIRECTION), (0.2, NOT)],  # the means differ by 0.3, with an interval of 0.014 around
+    [
+        (0.5, REPRODUCED),
+        (0.305, DIRECTION),
+        (0.2, NOT),
+    ],  # the means differ by 0.3, with an interval of 0.014 around
 )
 @pytest.mark.parametrize("level", [1.0, 0.5])
 def test_equivalence_within_an_absolute_tolerance(tmp_path, level, absolute, verdict):
-    """60 evaluations at a difference of 0.005; at level 1 the right mean is 0, of which no share is a tolerance."""
+    """60 evaluations at a difference of 0.005; at level 1 the right mean is 0, of which no share is
+    a tolerance.
+    """
     toy = Toy(tmp_path)
     draws = np.random.default_rng(0).standard_normal(10)
     draws = 0.02 * (draws - draws.mean()) / draws.std(ddof=1) / 60
@@ -205,7 +231,9 @@ def test_a_check_across_problems_reads_each_side_where_it_stands(tmp_path):
     divided = evidence.runs_of(toy.paper, {**LESS, "against": "q", "relative_to": "uniform"})
     assert {run.name for run in divided} == {"toy/p/A", "toy/q/B", "toy/p/uniform", "toy/q/uniform"}
     ratios = {**LESS, "against": "q", "relative_to": "uniform", "compare": "ratio"}
-    assert judged(toy, ratios).comparisons[0].effect == pytest.approx((0.5 / 0.9) / (0.05 / 0.8), rel=0.1)
+    assert judged(toy, ratios).comparisons[0].effect == pytest.approx(
+        (0.5 / 0.9) / (0.05 / 0.8), rel=0.1
+    )
     del toy.cells["p", "B"]  # nothing reads it
     assert judged(toy, {**LESS, "against": "q"}).comparisons[0].n == 10
 
@@ -228,23 +256,43 @@ def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(tmp_path):
         "left": ["A"],
         "right": 0.3,
     }
-    for reading, ratio, names in (("", 0.1 / 0.5, ("p/A", "p/uniform")), ("raw", 0.4 / 0.8, ("p@raw/A", "p@raw/uniform"))):
+    for reading, ratio, names in (
+        ("", 0.1 / 0.5, ("p/A", "p/uniform")),
+        ("raw", 0.4 / 0.8, ("p@raw/A", "p@raw/uniform")),
+    ):
         _, values = evidence.Evidence(toy.paper, toy.store(), reading).series(check, "p", "A")
         assert values == pytest.approx(np.full((10, 60), ratio))
-        assert {run.name for run in evidence.runs_of(toy.paper, check, reading)} == {f"toy/{name}" for name in names}
+        assert {run.name for run in evidence.runs_of(toy.paper, check, reading)} == {
+            f"toy/{name}" for name in names
+        }
     found = judged(toy, check, readings=["raw"])
     assert (found.verdict, observed(found)) == (REPRODUCED, {"raw": NOT})
 
 
 @pytest.mark.parametrize(
-    ("bound", "verdict"), [({"at_most": 1.8}, REPRODUCED), ({"at_most": 1.2}, NOT), ({"at_least": 1.2}, REPRODUCED)]
+    ("bound", "verdict"),
+    [({"at_most": 1.8}, REPRODUCED), ({"at_most": 1.2}, NOT), ({"at_least": 1.2}, REPRODUCED)],
 )
 def test_exponent_over_a_window(tmp_path, bound, verdict):
     toy = Toy(tmp_path, budget=200)
     t = np.arange(1, 201)
-    toy.add("A", lambda seed: {"true": 1 - np.diff(t**1.5, prepend=0) * (1 + 0.05 * np.random.default_rng(seed).random())})
+    toy.add(
+        "A",
+        lambda seed: {
+            "true": 1
+            - np.diff(t**1.5, prepend=0) * (1 + 0.05 * np.random.default_rng(seed).random())
+        },
+    )
     found = judged(
-        toy, {"test": "exponent", "metric": "cumulative_regret", "problems": ["p"], "curves": ["A"], "from": 20, **bound}
+        toy,
+        {
+            "test": "exponent",
+            "metric": "cumulative_regret",
+            "problems": ["p"],
+            "curves": ["A"],
+            "from": 20,
+            **bound,
+        },
     )
     assert found.verdict == verdict
     assert found.comparisons[0].effect == pytest.approx(1.5, abs=0.01)
@@ -254,29 +302,54 @@ def test_exponent_over_a_window(tmp_path, bound, verdict):
 def test_share_of_seeds(tmp_path, hits, verdict):
     toy = Toy(tmp_path)
     toy.add("A", lambda seed: {"true": 0.5 if seed < hits else 1.0})
-    check = {"test": "share", "metric": "stuck", "problems": ["p"], "curves": ["A"], "event": {"at_least": 1}, "at_least": 0.5}
+    check = {
+        "test": "share",
+        "metric": "stuck",
+        "problems": ["p"],
+        "curves": ["A"],
+        "event": {"at_least": 1},
+        "at_least": 0.5,
+    }
     found = judged(toy, check)
     assert found.verdict == verdict
     assert found.comparisons[0].effect == hits / 10
 
 
-@pytest.mark.parametrize(("sizes", "verdict"), [(range(1, 12), REPRODUCED), ([3, 3, 3, 3, 3], NOT), (range(11, 0, -1), NOT)])
+@pytest.mark.parametrize(
+    ("sizes", "verdict"),
+    [(range(1, 12), REPRODUCED), ([3, 3, 3, 3, 3], NOT), (range(11, 0, -1), NOT)],
+)
 def test_monotone_batches(tmp_path, sizes, verdict):
     toy = Toy(tmp_path, budget=1 + sum(sizes))
     batch = np.repeat(np.arange(1 + len(sizes)), [1, *sizes])
     toy.add("A", lambda seed: {"true": 0.5, "batch": batch})
-    check = {"test": "monotone", "metric": "batch_size", "problems": ["p"], "curves": ["A"], "direction": "increasing"}
+    check = {
+        "test": "monotone",
+        "metric": "batch_size",
+        "problems": ["p"],
+        "curves": ["A"],
+        "direction": "increasing",
+    }
     assert judged(toy, check).verdict == verdict
 
 
 def test_the_mean_batch_is_a_mean_over_batches(tmp_path):
     toy = Toy(tmp_path, budget=9)
     toy.add("A", lambda seed: {"true": 0.5, "batch": np.repeat([0, 1, 2, 3], [1, 1, 5, 2])})
-    check = {"test": "less", "metric": "batch_size", "at": "mean", "problems": ["p"], "left": ["A"], "right": 3.0}
+    check = {
+        "test": "less",
+        "metric": "batch_size",
+        "at": "mean",
+        "problems": ["p"],
+        "left": ["A"],
+        "right": 3.0,
+    }
     assert judged(toy, check).comparisons[0].effect == pytest.approx(0.0)
 
 
-@pytest.mark.parametrize(("across", "verdict"), [("max", REPRODUCED), ("ratio", REPRODUCED), ("min", NOT)])
+@pytest.mark.parametrize(
+    ("across", "verdict"), [("max", REPRODUCED), ("ratio", REPRODUCED), ("min", NOT)]
+)
 def test_range_over_variants(tmp_path, across, verdict):
     """A is good everywhere, B very good at one variant and bad at the other."""
     toy = Toy(tmp_path)
@@ -344,7 +417,11 @@ def test_band_and_bound_of_a_study(tmp_path):
     assert judged(toy, {**band, "rows": {"q": 2}}).verdict == REPRODUCED
     found = judged(toy, band)
     assert found.verdict == NOT
-    assert (found.comparisons[0].effect, found.comparisons[0].low, found.comparisons[0].high) == (0.5, 0.1, 2.0)
+    assert (found.comparisons[0].effect, found.comparisons[0].low, found.comparisons[0].high) == (
+        0.5,
+        0.1,
+        2.0,
+    )
     assert judged(toy, {**band, "share": 0.5}).verdict == REPRODUCED
     bound = {"test": "bound", "study": "s", "left": "size", "right": "t"}
     assert judged(toy, bound).verdict == NOT
@@ -363,10 +440,26 @@ def test_one_seed_decides_where_nothing_is_drawn(tmp_path):
 
 def test_an_infinite_violation_is_a_violation(tmp_path):
     toy = Toy(tmp_path)
-    toy.study("s", lambda seed: {"t": [1, 2, 3], "ratio": [1.0, np.inf, np.nan], "left": [1, 5, 0], "right": [2, 0, 0]})
-    assert judged(toy, {"test": "band", "study": "s", "column": "ratio", "at_most": 3}).verdict == NOT
-    assert judged(toy, {"test": "bound", "study": "s", "left": "left", "right": "right"}).verdict == NOT
-    assert judged(toy, {"test": "bound", "study": "s", "left": "right", "right": 2}).verdict == REPRODUCED
+    toy.study(
+        "s",
+        lambda seed: {
+            "t": [1, 2, 3],
+            "ratio": [1.0, np.inf, np.nan],
+            "left": [1, 5, 0],
+            "right": [2, 0, 0],
+        },
+    )
+    assert (
+        judged(toy, {"test": "band", "study": "s", "column": "ratio", "at_most": 3}).verdict == NOT
+    )
+    assert (
+        judged(toy, {"test": "bound", "study": "s", "left": "left", "right": "right"}).verdict
+        == NOT
+    )
+    assert (
+        judged(toy, {"test": "bound", "study": "s", "left": "right", "right": 2}).verdict
+        == REPRODUCED
+    )
 
 
 def test_hypothesis_as_a_column_of_a_study(tmp_path):
@@ -374,30 +467,66 @@ def test_hypothesis_as_a_column_of_a_study(tmp_path):
     band = {"test": "band", "study": "s", "column": "ratio", "at_most": 3}
     requires = [{"column": "met", "at_least": 1}]
     assert judged(toy, {**band, "rows": {"q": 2}}, requires=requires).verdict == REPRODUCED
-    assert judged(toy, {**band, "rows": {"q": 1}}, requires=requires).reasons[0].startswith("hypotheses not met: met of s is 0")
+    assert (
+        judged(toy, {**band, "rows": {"q": 1}}, requires=requires)
+        .reasons[0]
+        .startswith("hypotheses not met: met of s is 0")
+    )
 
 
 def test_study_columns_compare_slope_and_order(tmp_path):
     toy = study(tmp_path)
     rows = {"rows": {"q": 2}}
-    assert judged(toy, {"test": "more", "study": "s", "left": "size", "right": "t", "at": "end", **rows}).verdict == REPRODUCED
-    slope = {"test": "exponent", "study": "s", "column": "size", "x": "t", "from": 1, "at_least": 1, **rows}
+    assert (
+        judged(
+            toy, {"test": "more", "study": "s", "left": "size", "right": "t", "at": "end", **rows}
+        ).verdict
+        == REPRODUCED
+    )
+    slope = {
+        "test": "exponent",
+        "study": "s",
+        "column": "size",
+        "x": "t",
+        "from": 1,
+        "at_least": 1,
+        **rows,
+    }
     assert judged(toy, slope).comparisons[0].effect == pytest.approx(np.log10(40 / 3))
     assert (
-        judged(toy, {"test": "monotone", "study": "s", "column": "size", "x": "t", "direction": "increasing", **rows}).verdict
+        judged(
+            toy,
+            {
+                "test": "monotone",
+                "study": "s",
+                "column": "size",
+                "x": "t",
+                "direction": "increasing",
+                **rows,
+            },
+        ).verdict
         == REPRODUCED
     )
 
 
 def test_regret_bound_at_every_step(tmp_path):
     toy = pair(tmp_path, 0.9, 0.5)
-    check = {"test": "bound", "metric": "cumulative_regret", "problems": ["p"], "left": ["B"], "right": ["A"], "factor": 220}
+    check = {
+        "test": "bound",
+        "metric": "cumulative_regret",
+        "problems": ["p"],
+        "left": ["B"],
+        "right": ["A"],
+        "factor": 220,
+    }
     assert judged(toy, check).verdict == REPRODUCED
     assert judged(toy, {**check, "factor": 2}).verdict == NOT
 
 
 def under_readings(root):
-    """A beats B by default and loses under `code`, `first` changes A alone, `other` neither of them, `never` is not planned."""
+    """A beats B by default and loses under `code`, `first` changes A alone, `other` neither of
+    them, `never` is not planned.
+    """
     toy = pair(root, 0.9, 0.5)
     for name, level in (("A", 0.4), ("B", 0.8)):
         toy.add(name, noisy(level), reading="code")
@@ -417,26 +546,43 @@ def test_a_claim_is_judged_under_every_planned_reading_that_changes_one_of_its_r
     assert found.verdict == REPRODUCED
     assert found.readings == {
         "code": claims.Outcome(NOT, NOT, (), 10),
-        "first": claims.Outcome(UNDECIDED, REPRODUCED, ("4 seeds, 5 are needed",), 4),  # B keeps its default run
+        "first": claims.Outcome(
+            UNDECIDED, REPRODUCED, ("4 seeds, 5 are needed",), 4
+        ),  # B keeps its default run
     }
     toy.entry["claims"] = [claim()]
-    assert {run.name for run in claims.runs(toy.paper)} == {f"toy/p/{name}" for name in ("A", "B", "A@code", "B@code", "A@first")}
+    assert {run.name for run in claims.runs(toy.paper)} == {
+        f"toy/p/{name}" for name in ("A", "B", "A@code", "B@code", "A@first")
+    }
 
 
 def test_a_reading_that_a_claim_names_is_judged_even_where_it_is_not_planned(tmp_path):
     toy = under_readings(tmp_path)
     found = judged(toy, readings=["never", "other"])
-    assert observed(found) == {"code": NOT, "first": REPRODUCED, "never": "not run"}  # `other` affects nothing here
-    assert found.readings["never"] == claims.Outcome("not run", "not run", ("not planned at scale paper",), 0)
-    with pytest.raises(PlanError, match="claim c: unknown reading cod; known: code, first, other, never"):
+    # `other` affects nothing here
+    assert observed(found) == {"code": NOT, "first": REPRODUCED, "never": "not run"}
+    assert found.readings["never"] == claims.Outcome(
+        "not run", "not run", ("not planned at scale paper",), 0
+    )
+    with pytest.raises(
+        PlanError, match="claim c: unknown reading cod; known: code, first, other, never"
+    ):
         judged(toy, readings=["cod"])
 
 
 def test_a_reading_that_changes_nothing_where_regret_depends_on_all_runs_affects_nothing(tmp_path):
-    """On a problem without a known optimum a check reads the runs under all readings, whichever it is about."""
+    """On a problem without a known optimum a check reads the runs under all readings, whichever it
+    is about.
+    """
     toy = Toy(tmp_path)
     toy.entry["readings"]["other"] = {"says": "another C", "algorithms": {"C": {"beta": 2}}}
-    for name, level, reading in (("A", 0.9, ""), ("B", 0.5, ""), ("C", 0.7, "other"), ("A", 0.3, "code"), ("B", 0.8, "code")):
+    for name, level, reading in (
+        ("A", 0.9, ""),
+        ("B", 0.5, ""),
+        ("C", 0.7, "other"),
+        ("A", 0.3, "code"),
+        ("B", 0.8, "code"),
+    ):
         toy.add(name, noisy(level), problem="open", reading=reading)
     toy.entry["problems"]["open"] = toy.entry["problems"]["p"]
     assert observed(judged(toy, {**LESS, "problems": ["open"]})) == {"code": NOT}
@@ -463,16 +609,30 @@ def test_a_reading_without_records_is_not_run_in_a_partial_report(tmp_path):
 def test_a_hypothesis_on_a_curve_without_a_run_under_a_reading_is_no_verdict(tmp_path):
     toy = under_readings(tmp_path)
     toy.add("C", noisy(0.7))
-    found = judged(toy, requires=[{"curve": "C", "problem": "p", "parameter": "qbar", "at_least": 2}])
-    assert (found.verdict, observed(found)) == (REPRODUCED, {"code": "not run", "first": REPRODUCED})
+    found = judged(
+        toy, requires=[{"curve": "C", "problem": "p", "parameter": "qbar", "at_least": 2}]
+    )
+    assert (found.verdict, observed(found)) == (
+        REPRODUCED,
+        {"code": "not run", "first": REPRODUCED},
+    )
     assert "no run makes the curve 'C@code'" in found.readings["code"].reasons[0]
 
 
-def test_the_ledger_spells_out_the_readings_that_change_something_and_counts_those_not_run(tmp_path):
+def test_the_ledger_spells_out_the_readings_that_change_something_and_counts_those_not_run(
+    tmp_path,
+):
     toy = under_readings(tmp_path)
     verdict = judged(toy, readings=["never"])
-    row = next(line for line in render.as_markdown(toy.paper, [verdict]).splitlines() if line.startswith("| [c](#c)"))
-    assert row.split(" | ")[-1] == "**not reproduced** under: code; same under: first (4 seeds); not run: never |"
+    row = next(
+        line
+        for line in render.as_markdown(toy.paper, [verdict]).splitlines()
+        if line.startswith("| [c](#c)")
+    )
+    assert (
+        row.split(" | ")[-1]
+        == "**not reproduced** under: code; same under: first (4 seeds); not run: never |"
+    )
     missing = claims.Outcome("not run", "not run", (), 0)
     many = replace(verdict, readings=dict.fromkeys("uvwx", missing))
     assert "| not run: 4 readings |" in render.as_markdown(toy.paper, [many])
@@ -480,8 +640,11 @@ def test_the_ledger_spells_out_the_readings_that_change_something_and_counts_tho
     assert data["partial"] is True
     assert data["readings"]["first"] == "another A"
     assert data["claims"][0]["readings"]["first"] == {
-        "verdict": UNDECIDED, "observed": REPRODUCED, "reasons": ["4 seeds, 5 are needed"], "seeds": 4,
-    }  # fmt: skip
+        "verdict": UNDECIDED,
+        "observed": REPRODUCED,
+        "reasons": ["4 seeds, 5 are needed"],
+        "seeds": 4,
+    }
 
 
 def test_a_partial_report_says_what_was_not_run(tmp_path):
@@ -494,11 +657,16 @@ def test_a_partial_report_says_what_was_not_run(tmp_path):
 
 
 def test_false_positives_stay_at_the_nominal_rate():
-    """200 claims of equal means: about 5 % of the tests, and with Holm at most about 5 % of the families of four, decide."""
+    """200 claims of equal means: about 5 % of the tests, and with Holm at most about 5 % of the
+    families of four, decide.
+    """
     rng = np.random.default_rng(1)
     single = [below_zero(rng.standard_normal(10)).p <= 0.05 for _ in range(200)]
     assert 0.01 <= np.mean(single) <= 0.09
-    families = [claims.holm([below_zero(rng.standard_normal(5)).p for _ in range(4)]).min() <= 0.05 for _ in range(200)]
+    families = [
+        claims.holm([below_zero(rng.standard_normal(5)).p for _ in range(4)]).min() <= 0.05
+        for _ in range(200)
+    ]
     assert np.mean(families) <= 0.09
 
 
@@ -523,7 +691,14 @@ def test_ledger_is_stable_and_names_everything(tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(12416.0, "12416"), (0.99988, "0.99988"), (-1.0, "-1"), (0.0012345, "0.00123"), (1.5e6, "1.5e+06"), (np.nan, "-")],
+    [
+        (12416.0, "12416"),
+        (0.99988, "0.99988"),
+        (-1.0, "-1"),
+        (0.0012345, "0.00123"),
+        (1.5e6, "1.5e+06"),
+        (np.nan, "-"),
+    ],
 )
 def test_numbers_are_short_but_not_misleading(value, shown):
     assert render.number(value) == shown
@@ -545,7 +720,9 @@ BEST = {**LESS, "metric": "best_feasible"}
 
 
 def ends(toy, name, values, **options):
-    """Runs whose best feasible value is that of their seed, from the first evaluation on; infinite: nothing is feasible."""
+    """Runs whose best feasible value is that of their seed, from the first evaluation on; infinite:
+    nothing is feasible.
+    """
 
     def columns(seed):
         found = np.isfinite(values[seed])
@@ -567,13 +744,27 @@ def best(root, a, b):
     [
         ([1, 1, 1, 1, 1], [2, 3, INF, INF, INF], (-INF, -INF, -2), 1 / 32, REPRODUCED),
         ([1, 1, 1, 1, 1], [2, 3, 4, 5, INF], (-4, -3, -2), 1 / 32, REPRODUCED),
-        ([1, 1, 1, 1, INF], [2, 3, 4, 5, 6], (-3, -2, -1), 10 / 32, DIRECTION),  # W+ = 5, median of -4 .. -1, inf
-        ([INF, INF, 1, INF, INF], [2, 3, INF, INF, INF], (0, 0, INF), 7 / 8, NOT),  # ranks 4, 4, -4; two equal infinities are 0
+        (
+            [1, 1, 1, 1, INF],
+            [2, 3, 4, 5, 6],
+            (-3, -2, -1),
+            10 / 32,
+            DIRECTION,
+        ),  # W+ = 5, median of -4 .. -1, inf
+        (
+            [INF, INF, 1, INF, INF],
+            [2, 3, INF, INF, INF],
+            (0, 0, INF),
+            7 / 8,
+            NOT,
+        ),  # ranks 4, 4, -4; two equal infinities are 0
         ([INF] * 5, [INF] * 5, (0, 0, 0), 1, NOT),
         ([INF] * 5, [1, 2, 3, 4, 5], (INF, INF, INF), 1, NOT),
     ],
 )
-def test_less_goes_by_rank_where_a_run_has_found_nothing_feasible(tmp_path, a, b, effect, p, verdict):
+def test_less_goes_by_rank_where_a_run_has_found_nothing_feasible(
+    tmp_path, a, b, effect, p, verdict
+):
     toy = best(tmp_path, a, b)
     found = judged(toy, BEST)
     comparison = found.comparisons[0]
@@ -622,7 +813,9 @@ def test_an_infinite_median_has_a_number_and_is_written_as_such(tmp_path):
     assert (data["verdict"], data["comparisons"][0]["effect"]) == (REPRODUCED, None)
 
 
-@pytest.mark.parametrize(("value", "shown"), [(np.inf, "∞"), (-np.inf, "-∞"), (np.float64("inf"), "∞"), (np.nan, "-")])
+@pytest.mark.parametrize(
+    ("value", "shown"), [(np.inf, "∞"), (-np.inf, "-∞"), (np.float64("inf"), "∞"), (np.nan, "-")]
+)
 def test_infinite_numbers_are_shown(value, shown):
     assert render.number(value) == shown
 
@@ -646,19 +839,26 @@ def test_by_rank_against_a_number_and_against_a_multiple(tmp_path):
     toy = best(tmp_path, [1, 2, 3, 4, INF], [1, 1, 1, 1, INF])
     against = judged(toy, {**BEST, "right": 4.5}).comparisons[0]
     assert (against.low, against.effect, against.high, against.p) == (-2.5, -1.5, -0.5, 10 / 32)
-    multiple = judged(toy, {**BEST, "factor": 5}).comparisons[0]  # -4, -3, -2, -1 and two infinities
+    # -4, -3, -2, -1 and two infinities
+    multiple = judged(toy, {**BEST, "factor": 5}).comparisons[0]
     assert (multiple.low, multiple.effect, multiple.high) == (-3, -2, -1)
     assert multiple.what == "A < 5 x B on p"
     assert multiple.p == 1 / 16  # all four signs, whatever that of the zero
 
 
 def searching(toy, name, first, **options):
-    """Runs that find a feasible point at this evaluation after a design of two, never (infinite), or in the design (NaN)."""
+    """Runs that find a feasible point at this evaluation after a design of two, never (infinite),
+    or in the design (NaN).
+    """
 
     def columns(seed):
         rows = np.arange(toy.budget)
         found = rows >= (0 if np.isnan(first[seed]) else 1 + first[seed])
-        return {"true": 0.5, "batch": np.maximum(rows - 1, 0), "true_g": np.where(found, -1.0, 1.0)[:, None]}
+        return {
+            "true": 0.5,
+            "batch": np.maximum(rows - 1, 0),
+            "true_g": np.where(found, -1.0, 1.0)[:, None],
+        }
 
     return toy.add(name, columns, seeds=len(first), **options)
 
@@ -685,7 +885,8 @@ def test_a_number_on_one_side_alone_leaves_no_seed_out(tmp_path):
     searching(toy, "B", [2, 3, 4, 5, 6, 7])
     found = judged(toy, {**SEARCH, "where_defined": True})
     assert (found.verdict, found.observed, found.seeds) == (UNDECIDED, "no number", 6)
-    against = judged(toy, {**SEARCH, "where_defined": True, "right": 9.0})  # a number has one in every seed
+    # a number has one in every seed
+    against = judged(toy, {**SEARCH, "where_defined": True, "right": 9.0})
     assert (against.observed, against.seeds) == ("no number", 6)
 
 
@@ -704,7 +905,9 @@ def test_seeds_that_are_left_out_do_not_help_to_decide(tmp_path):
 
 
 def leads(root):
-    """A's lead over the better one of C and D is 1, 3, 3, 10, 5 on p and 2 more on q, in this order of the seeds."""
+    """A's lead over the better one of C and D is 1, 3, 3, 10, 5 on p and 2 more on q, in this order
+    of the seeds.
+    """
     toy = Toy(root, budget=4)
     toy.entry["problems"]["q"] = toy.entry["problems"]["p"]
     ends(toy, "A", [10, 20, 30, 40, 50])
@@ -723,12 +926,14 @@ def test_a_lead_is_taken_seed_by_seed_from_the_best_of_the_others_on_each_proble
     toy = leads(tmp_path)
     found = judged(toy, LEAD)
     comparison = found.comparisons[0]
-    assert (comparison.low, comparison.effect, comparison.high) == pytest.approx((-2, -2, -2))  # each lead against its own
+    # each lead against its own
+    assert (comparison.low, comparison.effect, comparison.high) == pytest.approx((-2, -2, -2))
     assert (found.verdict, comparison.n, comparison.p_flip) == (REPRODUCED, 5, 1 / 32)
     assert comparison.what == "A on p < A on q, less the best of C, D"
     one = judged(toy, {**LEAD, "minus": ["C"]}).comparisons[0]  # 1, 2, 3, 4, 5 and 3, -1, 5, 6, 7
     assert one.effect == pytest.approx(3 - 4)
-    number = judged(toy, {**BEST, "right": 4.0, "minus": ["C", "D"]}).comparisons[0]  # a number is not diminished
+    # a number is not diminished
+    number = judged(toy, {**BEST, "right": 4.0, "minus": ["C", "D"]}).comparisons[0]
     assert number.effect == pytest.approx(22 / 5 - 4)
     ((_, left, right),) = evidence.sides(evidence.Evidence(toy.paper, toy.store()), LEAD)
     assert (left.tolist(), right.tolist()) == ([1, 3, 3, 10, 5], [3, 5, 5, 12, 7])
@@ -747,7 +952,12 @@ def test_a_lead_over_others_that_have_found_nothing_is_infinite(tmp_path):
     ends(toy, "B", [2, 3, 4, 5, 6])
     ends(toy, "C", [INF, INF, 3, 3, 3])
     comparison = judged(toy, {**BEST, "minus": ["C"]}).comparisons[0]
-    assert (comparison.kind, comparison.effect, comparison.p) == ("median difference by rank", -1, 1 / 8)  # two infinite leads
+    # two infinite leads
+    assert (comparison.kind, comparison.effect, comparison.p) == (
+        "median difference by rank",
+        -1,
+        1 / 8,
+    )
 
 
 def test_a_curve_that_has_found_nothing_leads_nobody_who_has_not_either(tmp_path):
@@ -765,7 +975,9 @@ def test_a_lead_reads_the_curves_that_it_takes_off_on_both_problems(tmp_path):
     toy = leads(tmp_path)
     names = {run.name for run in evidence.runs_of(toy.paper, LEAD)}
     assert names == {"toy/p/A", "toy/p/C", "toy/p/D", "toy/q/A", "toy/q/C", "toy/q/D"}
-    same = {run.name for run in evidence.runs_of(toy.paper, {**BEST, "right": ["D"], "minus": ["C"]})}
+    same = {
+        run.name for run in evidence.runs_of(toy.paper, {**BEST, "right": ["D"], "minus": ["C"]})
+    }
     assert same == {"toy/p/A", "toy/p/C", "toy/p/D"}
     del toy.cells["q", "C"]
     toy.entry["claims"] = [claim(LEAD)]
@@ -774,7 +986,9 @@ def test_a_lead_reads_the_curves_that_it_takes_off_on_both_problems(tmp_path):
 
 
 def reaching(toy, name, when, end=1.0, **options):
-    """Runs whose best feasible value falls from 10 to `end` at this evaluation, or never (infinite)."""
+    """Runs whose best feasible value falls from 10 to `end` at this evaluation, or never
+    (infinite).
+    """
 
     def columns(seed):
         return {"true": -np.where(np.arange(1, toy.budget + 1) >= when[seed], end, 10.0)}
@@ -782,7 +996,14 @@ def reaching(toy, name, when, end=1.0, **options):
     return toy.add(name, columns, seeds=len(when), **options)
 
 
-PASSES = {"test": "passes", "metric": "best_feasible", "problems": ["p"], "left": ["A"], "right": ["B"], "at_most": 3}
+PASSES = {
+    "test": "passes",
+    "metric": "best_feasible",
+    "problems": ["p"],
+    "left": ["A"],
+    "right": ["B"],
+    "at_most": 3,
+}
 
 
 @pytest.mark.parametrize(
@@ -791,12 +1012,19 @@ PASSES = {"test": "passes", "metric": "best_feasible", "problems": ["p"], "left"
         ([3, 3, 3, 3, 3], (3, 3, 3), 1 / 32, REPRODUCED),  # the bound itself keeps it
         ([1, 2, 3, 3, 2], (2, 2, 3), 1 / 32, REPRODUCED),
         ([4, 4, 4, 4, 4], (4, 4, 4), 1, NOT),
-        ([1, 2, 3, INF, INF], (2, 3, INF), 21 / 32, DIRECTION),  # W+ = 9 of the ranks 1, 2, 3, 4.5, 4.5
+        (
+            [1, 2, 3, INF, INF],
+            (2, 3, INF),
+            21 / 32,
+            DIRECTION,
+        ),  # W+ = 9 of the ranks 1, 2, 3, 4.5, 4.5
         ([1, 2, INF, INF, INF], (2, INF, INF), 29 / 32, NOT),  # W+ = 12 of the ranks 1, 2, 4, 4, 4
         ([INF] * 5, (INF, INF, INF), 1, NOT),
     ],
 )
-def test_passes_asks_from_which_evaluation_on_one_is_as_good_as_another_at_its_end(tmp_path, when, effect, p, verdict):
+def test_passes_asks_from_which_evaluation_on_one_is_as_good_as_another_at_its_end(
+    tmp_path, when, effect, p, verdict
+):
     toy = Toy(tmp_path, budget=6)
     reaching(toy, "A", when)
     reaching(toy, "B", [6] * 5)
@@ -805,7 +1033,10 @@ def test_passes_asks_from_which_evaluation_on_one_is_as_good_as_another_at_its_e
     assert (comparison.low, comparison.effect, comparison.high) == effect
     assert comparison.p == comparison.p_flip == pytest.approx(p, rel=1e-12)
     assert (found.verdict, found.reasons, comparison.n) == (verdict, (), 5)
-    assert (comparison.what, comparison.kind) == ("A reaches the end of B on p", "median evaluation by rank")
+    assert (comparison.what, comparison.kind) == (
+        "A reaches the end of B on p",
+        "median evaluation by rank",
+    )
     assert comparison.has_number
     assert ("∞" in render.as_markdown(toy.paper, [found])) is (INF in effect)
     assert {run.name for run in evidence.runs_of(toy.paper, PASSES)} == {"toy/p/A", "toy/p/B"}
@@ -826,8 +1057,22 @@ def test_passes_is_paired_and_counts_the_first_time(tmp_path):
 
 def test_a_metric_by_iteration_is_read_at_an_iteration(tmp_path):
     toy = Toy(tmp_path, budget=5)
-    toy.add("A", lambda seed: {"true": [-9, -8, -7, -6, -5], "report.iteration": np.array([NAN, 1, 1, 2, 3])}, seeds=5)
-    toy.add("B", lambda seed: {"true": [-9, -7, -6, -5, -4], "report.iteration": np.array([NAN, 1, 2, 2, 3])}, seeds=5)
+    toy.add(
+        "A",
+        lambda seed: {
+            "true": [-9, -8, -7, -6, -5],
+            "report.iteration": np.array([NAN, 1, 1, 2, 3]),
+        },
+        seeds=5,
+    )
+    toy.add(
+        "B",
+        lambda seed: {
+            "true": [-9, -7, -6, -5, -4],
+            "report.iteration": np.array([NAN, 1, 2, 2, 3]),
+        },
+        seeds=5,
+    )
     check = {**LESS, "test": "more", "metric": "best_feasible_by_iteration"}
     for at, effect in ((1, 0), (2, 1), (3, 1), (40, 1), ("end", 1)):
         assert judged(toy, {**check, "at": at}).comparisons[0].effect == effect

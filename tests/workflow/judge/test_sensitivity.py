@@ -14,18 +14,41 @@ NO_NUMBER = "no number"
 
 def outcome(observed, seeds=10, reasons=()):
     verdict = UNDECIDED if reasons else observed
-    return {"verdict": verdict, "observed": observed, "reasons": list(reasons), "seeds": 0 if observed == NOT_RUN else seeds}
+    return {
+        "verdict": verdict,
+        "observed": observed,
+        "reasons": list(reasons),
+        "seeds": 0 if observed == NOT_RUN else seeds,
+    }
 
 
 def claimed(name, default, **readings):
     """A claim of a verdicts.json; outcomes are given by what is observed or in full."""
-    full = {key: value if isinstance(value, dict) else outcome(value) for key, value in readings.items()}
-    return {"id": name, "where": "Fig. 1", "says": "A is better", **outcome(default), "readings": full}
+    full = {
+        key: value if isinstance(value, dict) else outcome(value) for key, value in readings.items()
+    }
+    return {
+        "id": name,
+        "where": "Fig. 1",
+        "says": "A is better",
+        **outcome(default),
+        "readings": full,
+    }
 
 
 def report(*rows, partial=False, scale="paper"):
-    says = {"code": "as the code", "zeros": "starts | at zero", "idle": "changes what nobody claims"}
-    return {"paper": "toy", "scale": scale, "partial": partial, "claims": list(rows), "readings": says}
+    says = {
+        "code": "as the code",
+        "zeros": "starts | at zero",
+        "idle": "changes what nobody claims",
+    }
+    return {
+        "paper": "toy",
+        "scale": scale,
+        "partial": partial,
+        "claims": list(rows),
+        "readings": says,
+    }
 
 
 def row(default, **readings):
@@ -35,14 +58,34 @@ def row(default, **readings):
 @pytest.mark.parametrize(
     ("default", "readings", "fate", "conclusion"),
     [
-        (REPRODUCED, {"code": REPRODUCED, "zeros": REPRODUCED}, "kept", "same under all readings run (2 of 2)"),
+        (
+            REPRODUCED,
+            {"code": REPRODUCED, "zeros": REPRODUCED},
+            "kept",
+            "same under all readings run (2 of 2)",
+        ),
         (NOT, {"code": NOT, "zeros": NOT_RUN}, "kept", "same under all readings run (1 of 2)"),
         (REPRODUCED, {"code": NOT, "zeros": REPRODUCED}, "other side", "depends on: code"),
         (NOT, {"code": DIRECTION, "zeros": REPRODUCED}, "other side", "depends on: code, zeros"),
-        (REPRODUCED, {"code": DIRECTION}, "significance alone", "depends in significance alone on: code"),
-        (DIRECTION, {"code": REPRODUCED, "zeros": NOT}, "other side", "depends on: zeros; in significance alone on: code"),
+        (
+            REPRODUCED,
+            {"code": DIRECTION},
+            "significance alone",
+            "depends in significance alone on: code",
+        ),
+        (
+            DIRECTION,
+            {"code": REPRODUCED, "zeros": NOT},
+            "other side",
+            "depends on: zeros; in significance alone on: code",
+        ),
         (REPRODUCED, {"code": NOT_RUN}, "open", "no other reading run"),
-        (REPRODUCED, {"code": NO_NUMBER, "zeros": NOT_RUN}, "open", "no other reading has a number"),
+        (
+            REPRODUCED,
+            {"code": NO_NUMBER, "zeros": NOT_RUN},
+            "open",
+            "no other reading has a number",
+        ),
         (NOT_RUN, {"code": NOT, "zeros": NOT_RUN}, "open", "by default not run"),
         (NO_NUMBER, {"code": NOT}, "open", "by default no number"),
     ],
@@ -58,7 +101,9 @@ def test_what_may_not_decide_is_compared_by_what_is_observed():
 
 FOUND = sensitivity.matrix(
     report(
-        claimed("turns", REPRODUCED, code=outcome(NOT, 3, ["3 seeds, 5 are needed"]), zeros=DIRECTION),
+        claimed(
+            "turns", REPRODUCED, code=outcome(NOT, 3, ["3 seeds, 5 are needed"]), zeros=DIRECTION
+        ),
         claimed("Stays", NOT, zeros=NOT),
         claimed("waits", DIRECTION, code=NOT_RUN),
         claimed("theorem", REPRODUCED),
@@ -78,8 +123,14 @@ def test_claims_that_no_reading_affects_are_counted_and_have_no_row():
 def test_the_table_shows_outcomes_changes_and_seeds():
     lines = sensitivity.as_markdown(FOUND).splitlines()
     assert "| claim | default | 1 | 2 | conclusion |" in lines
-    assert "| [turns](verdicts.md#turns) | ✓ 10 | **✗?** 3 | **≈** | depends on: code; in significance alone on: zeros |" in lines
-    assert "| [Stays](verdicts.md#stays) | ✗ 10 |  | ✗ | same under all readings run (1 of 1) |" in lines
+    assert (
+        "| [turns](verdicts.md#turns) | ✓ 10 | **✗?** 3 | **≈** | depends on: code; in significance"
+        " alone on: zeros |" in lines
+    )
+    assert (
+        "| [Stays](verdicts.md#stays) | ✗ 10 |  | ✗ | same under all readings run (1 of 1) |"
+        in lines
+    )
     assert "| [waits](verdicts.md#waits) | ≈ 10 | · |  | no other reading run |" in lines
     assert "| 2 | zeros | starts \\| at zero | 2 | 2 | 1 | 0 |" in lines
     assert "Readings that change no run of a claim, or lack runs in the plan: idle." in lines
@@ -99,7 +150,10 @@ def test_the_summary_counts_claims_and_names_the_readings_that_change_most():
 def test_json_has_every_cell_and_what_follows():
     found = json.loads(sensitivity.as_json(FOUND))
     assert found["rows"][0]["readings"]["code"] == outcome(NOT, 3, ["3 seeds, 5 are needed"])
-    assert (found["rows"][0]["changed"], found["rows"][0]["turned"]) == (["code", "zeros"], ["code"])
+    assert (found["rows"][0]["changed"], found["rows"][0]["turned"]) == (
+        ["code", "zeros"],
+        ["code"],
+    )
     assert found["fates"]["open"] == 1
     assert [reading["id"] for reading in found["readings"]] == ["code", "zeros", "idle"]
 
@@ -108,17 +162,37 @@ def test_the_verdicts_of_a_paper_make_a_matrix(tmp_path, monkeypatch, capsys):
     """From records to the files, as the command line does it."""
     monkeypatch.chdir(tmp_path)
     toy = Toy(tmp_path)
-    for name, level, reading in (("A", 0.9, ""), ("B", 0.5, ""), ("A", 0.4, "code"), ("B", 0.8, "code")):
+    for name, level, reading in (
+        ("A", 0.9, ""),
+        ("B", 0.5, ""),
+        ("A", 0.4, "code"),
+        ("B", 0.8, "code"),
+    ):
         toy.add(name, noisy(level), reading=reading)
-    check = {"test": "less", "metric": "cumulative_regret", "problems": ["p"], "left": ["A"], "right": ["B"]}
-    verdict = claims.judge(toy.paper, toy.store(), {"id": "c", "where": "Fig. 1", "says": "A is better", "check": check})
+    check = {
+        "test": "less",
+        "metric": "cumulative_regret",
+        "problems": ["p"],
+        "left": ["A"],
+        "right": ["B"],
+    }
+    verdict = claims.judge(
+        toy.paper,
+        toy.store(),
+        {"id": "c", "where": "Fig. 1", "says": "A is better", "check": check},
+    )
     folder = tmp_path / "figures" / "paper" / "toy"
     folder.mkdir(parents=True)
     (folder / "verdicts.json").write_text(ledger.as_json(toy.paper, [verdict]))
     assert sensitivity.main(["toy", "--scale", "paper"]) == 0
-    assert "| [c](verdicts.md#c) | ✓ 10 | **✗** | depends on: code |" in (folder / "sensitivity.md").read_text()
+    assert (
+        "| [c](verdicts.md#c) | ✓ 10 | **✗** | depends on: code |"
+        in (folder / "sensitivity.md").read_text()
+    )
     assert sensitivity.main(["toy", "--scale", "paper", "-o", "elsewhere"]) == 0
-    assert (tmp_path / "elsewhere" / "sensitivity.json").read_text() == (folder / "sensitivity.json").read_text()
+    assert (tmp_path / "elsewhere" / "sensitivity.json").read_text() == (
+        folder / "sensitivity.json"
+    ).read_text()
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -128,10 +202,16 @@ def test_the_verdicts_of_a_paper_make_a_matrix(tmp_path, monkeypatch, capsys):
         (None, [], "found none: run `python -m workflow.claims toy --scale paper`"),
         (report(scale="quick"), [], "expected toy at scale paper, found toy at scale quick"),
         (report(partial=True), [], "add --partial"),
-        ({"paper": "toy", "scale": "paper", "claims": []}, ["--partial"], "found older verdicts: run `python -m workflow.claims"),
+        (
+            {"paper": "toy", "scale": "paper", "claims": []},
+            ["--partial"],
+            "found older verdicts: run `python -m workflow.claims",
+        ),
     ],
 )
-def test_verdicts_that_are_not_the_right_ones_are_refused(tmp_path, capsys, content, options, message):
+def test_verdicts_that_are_not_the_right_ones_are_refused(
+    tmp_path, capsys, content, options, message
+):
     path = tmp_path / "verdicts.json"
     if content is not None:
         path.write_text(json.dumps(content))
@@ -144,7 +224,12 @@ def test_verdicts_that_are_not_the_right_ones_are_refused(tmp_path, capsys, cont
 def test_a_partial_report_is_taken_where_it_is_asked_for(tmp_path):
     path = tmp_path / "verdicts.json"
     path.write_text(json.dumps(report(claimed("c", NOT, code=NOT), partial=True)))
-    assert sensitivity.main(["toy", "--scale", "paper", "--partial", "--verdicts", str(path), "-o", str(tmp_path)]) == 0
+    assert (
+        sensitivity.main(
+            ["toy", "--scale", "paper", "--partial", "--verdicts", str(path), "-o", str(tmp_path)]
+        )
+        == 0
+    )
     assert json.loads((tmp_path / "sensitivity.json").read_text())["partial"] is True
 
 

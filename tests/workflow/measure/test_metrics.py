@@ -27,7 +27,10 @@ def toy(tmp_path):
     [
         ("cumulative_regret", [0.5, 1.25, 1.25, 1.5, 1.75, 1.75]),
         ("simple_regret", [0.5, 0.5, 0, 0, 0, 0]),
-        ("mean_regret", [np.nan, 0.75, 0.375, 1 / 3, 0.3125, 0.25]),  # batch 0 is the initial design
+        (
+            "mean_regret",
+            [np.nan, 0.75, 0.375, 1 / 3, 0.3125, 0.25],
+        ),  # batch 0 is the initial design
         ("final_regret", [0]),
         ("recommendation_regret", [0]),
         ("mean_objective", [-0.5, -0.75 / 2, -1.75 / 3, -2.5 / 4, -3.25 / 5, -4.25 / 6]),
@@ -55,7 +58,10 @@ AFTER_DATA = {**RUN, "batch": np.array([1, 1, 2, 3, 3, 4])}  # batch 0 was there
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("seconds", [2.5, 3.5, 9.5, 9.5, 9.5, 11.5]),  # the construction, which includes learning from the data, then the rows
+        (
+            "seconds",
+            [2.5, 3.5, 9.5, 9.5, 9.5, 11.5],
+        ),  # the construction, which includes learning from the data, then the rows
         ("given_seconds", [2.0]),
         ("experiment_seconds", [3, 3, 4, 9, 9, 13]),
         ("total_seconds", [5.5, 6.5, 13.5, 18.5, 18.5, 24.5]),
@@ -84,7 +90,9 @@ def test_workers_that_do_not_wait_take_until_their_evaluation_ends(toy):
     events = {**RUN, "batch": np.arange(6), "started": np.zeros(6), "finished": finished}
     cell = toy.add("A", lambda seed: events)
     assert_allclose(toy.store().values(cell, "experiment_seconds"), [finished, finished])
-    assert_allclose(toy.store().values(cell, "total_seconds")[0], np.add(finished, [0, 1, 7, 7, 7, 9]))
+    assert_allclose(
+        toy.store().values(cell, "total_seconds")[0], np.add(finished, [0, 1, 7, 7, 7, 9])
+    )
 
 
 def test_complete_batches_leave_out_the_design_and_the_last(toy):
@@ -106,9 +114,12 @@ def test_thinned_grid_keeps_both_ends():
 
 
 NAN = np.nan
-CONSTRAINED = {  # two points of an initial design, two whole iterations and one that the budget cuts
+# two points of an initial design, two whole iterations and one that the budget cuts
+CONSTRAINED = {
     "true": [-5, -1, -4, -3, -0.5, -3.5, -2, -1.5],
-    "true_g": np.array([[0.1, -1], [-1, 0.2], [0, -1], [-1, -1], [1, 1], [-1, -1], [-2, -2], [-1, 0]]),
+    "true_g": np.array(
+        [[0.1, -1], [-1, 0.2], [0, -1], [-1, -1], [1, 1], [-1, -1], [-2, -2], [-1, 0]]
+    ),
     "batch": np.array([0, 0, 1, 2, 3, 3, 4, 5]),
     "report.role": np.array([NAN, NAN, 1, 2, 1, 1, 2, 1]),
     "report.iteration": np.array([NAN, NAN, 1, 1, 2, 2, 2, 3]),
@@ -124,7 +135,10 @@ def constrained(root, *runs):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("best_feasible", [np.inf, np.inf, 4, 3, 3, 3, 2, 1.5]),  # a constraint of exactly 0 is kept
+        (
+            "best_feasible",
+            [np.inf, np.inf, 4, 3, 3, 3, 2, 1.5],
+        ),  # a constraint of exactly 0 is kept
         ("best_feasible_iterate", [np.inf, np.inf, 4, 4, 4, 3.5, 3.5, 1.5]),
         ("best_feasible_by_iteration", [3, 2, 1.5]),
         ("infeasible", [1, 1, 0, 0, 0, 0, 0, 0]),
@@ -163,17 +177,31 @@ def test_a_run_without_constraints_is_feasible_everywhere(toy):
     assert_allclose(store.values(cell, "best_feasible")[0], [-0.5, -0.5, -1, -1, -1, -1])
     assert np.isnan(store.values(cell, "search_for_feasible")).all()  # its design is feasible
     assert_allclose(store.values(cell, "feasible_evaluations")[0], [0, 1, 2, 3, 4, 5])
-    assert np.isinf(store.values(cell, "best_feasible_iterate")).all()  # nothing is reported to be an iterate
+    assert np.isinf(
+        store.values(cell, "best_feasible_iterate")
+    ).all()  # nothing is reported to be an iterate
 
 
 def test_iterations_end_within_batches_and_seeds_are_cut_to_the_fewest(tmp_path):
-    """An iteration may be several batches or a part of one; a seed with a single long one cuts the others to one."""
+    """An iteration may be several batches or a part of one; a seed with a single long one cuts the
+    others to one.
+    """
     values = {"true": -np.arange(9.0, 0, -1), "true_g": np.full((9, 1), -1.0)}
-    one = {**values, "batch": np.array([0, 1, 1, 2, 2, 3, 4, 5, 5]), "report.iteration": np.array([NAN, 1, 1, 2, 2, 3, 4, 5, 5])}
-    two = {**values, "batch": np.repeat([0, 1], [1, 8]), "report.iteration": np.repeat([NAN, 1], [1, 8])}
+    one = {
+        **values,
+        "batch": np.array([0, 1, 1, 2, 2, 3, 4, 5, 5]),
+        "report.iteration": np.array([NAN, 1, 1, 2, 2, 3, 4, 5, 5]),
+    }
+    two = {
+        **values,
+        "batch": np.repeat([0, 1], [1, 8]),
+        "report.iteration": np.repeat([NAN, 1], [1, 8]),
+    }
     toy, cell = constrained(tmp_path / "two", one, two)
     assert_allclose(toy.store().values(cell, "best_feasible_by_iteration"), [[7], [1]])
-    toy, cell = constrained(tmp_path / "one", one, {**one, "report.iteration": np.array([1, 1, 1, 2, 2, 2, 3, 3, 3.0])})
+    toy, cell = constrained(
+        tmp_path / "one", one, {**one, "report.iteration": np.array([1, 1, 1, 2, 2, 2, 3, 3, 3.0])}
+    )
     assert_allclose(toy.store().values(cell, "best_feasible_by_iteration"), [[7, 5, 4], [7, 4, 1]])
 
 
@@ -198,7 +226,13 @@ def test_search_for_a_feasible_point_begins_after_the_design(tmp_path, batch, fe
 
 def test_the_distance_from_the_centre_is_a_mean_over_variables(tmp_path):
     toy = Toy(tmp_path, budget=3, seeds=1)
-    cell = toy.add("A", lambda seed: {"true": np.zeros(3), "query": np.array([[0.5, 0.5], [0.0, 1.0], [0.25, 0.5]])})
+    cell = toy.add(
+        "A",
+        lambda seed: {
+            "true": np.zeros(3),
+            "query": np.array([[0.5, 0.5], [0.0, 1.0], [0.25, 0.5]]),
+        },
+    )
     assert_allclose(toy.store().values(cell, "centre_distance"), [[0, 0.5, 0.125]])
 
 
@@ -216,8 +250,12 @@ def test_the_distance_from_the_centre_is_a_mean_over_variables(tmp_path):
     ],
 )
 def test_late_descent_is_that_of_the_last_three_tenths(tmp_path, first, drops, expected):
-    """Feasible after the `first` evaluations, at 10 less the drops so far, each at an evaluation that counts from 1."""
-    level = 10 - np.array([sum(size for at, size in drops.items() if at <= t) for t in range(1, 11)])
+    """Feasible after the `first` evaluations, at 10 less the drops so far, each at an evaluation
+    that counts from 1.
+    """
+    level = 10 - np.array(
+        [sum(size for at, size in drops.items() if at <= t) for t in range(1, 11)]
+    )
     g = np.where(np.arange(10) < first, 1.0, -1.0)[:, None]
     toy, cell = constrained(tmp_path, {"true": -level, "true_g": g, "batch": np.arange(10)})
     assert_allclose(toy.store().values(cell, "late_descent"), [[expected]])
@@ -225,7 +263,9 @@ def test_late_descent_is_that_of_the_last_three_tenths(tmp_path, first, drops, e
 
 @pytest.mark.parametrize("rows", [90, 120, 170, 1000])
 def test_late_descent_leaves_out_seven_tenths_exactly(tmp_path, rows):
-    """All descent is at the last evaluation of the first 70 %; 0.7 * 90 is a little less than 63."""
+    """All descent is at the last evaluation of the first 70 %;
+    0.7 * 90 is a little less than 63.
+    """
     level = np.where(np.arange(1, rows + 1) < 7 * rows // 10, 2.0, 1.0)
     toy, cell = constrained(tmp_path, {"true": -level, "batch": np.arange(rows)})
     assert_allclose(toy.store().values(cell, "late_descent"), [[0]])
@@ -233,4 +273,7 @@ def test_late_descent_leaves_out_seven_tenths_exactly(tmp_path, rows):
 
 def test_an_objective_is_labelled_as_one():
     labels = [metrics.metric(name).axis for name in ("mean_objective", "last_objective")]
-    assert labels == ["mean objective so far (unit of f)", "objective of the evaluation (unit of f)"]
+    assert labels == [
+        "mean objective so far (unit of f)",
+        "objective of the evaluation (unit of f)",
+    ]

@@ -19,13 +19,18 @@ def test_interval_covers_the_mean():
 
 def test_a_wald_band_of_five_covers_less_than_it_says():
     low, high = statistics.wald(np.random.default_rng(0).standard_normal((5, 4000)))
-    assert abs(np.mean((low < 0) & (high > 0)) - 0.8784) < 0.015  # P(|t| < 1.96) with 4 degrees of freedom
+    # P(|t| < 1.96) with 4 degrees of freedom
+    assert abs(np.mean((low < 0) & (high > 0)) - 0.8784) < 0.015
     low, high = statistics.wald([[1.0], [2.0], [3.0]])
     assert_allclose([low[0], high[0]], [2 - 1.96 / np.sqrt(3), 2 + 1.96 / np.sqrt(3)])
 
 
 def test_sign_flip_has_the_smallest_p_of_n_seeds():
-    assert [statistics.sign_flip(-np.ones(n) - np.arange(n) / 10) for n in (3, 5, 10)] == [1 / 8, 1 / 32, 1 / 1024]
+    assert [statistics.sign_flip(-np.ones(n) - np.arange(n) / 10) for n in (3, 5, 10)] == [
+        1 / 8,
+        1 / 32,
+        1 / 1024,
+    ]
 
 
 def test_holm_by_hand():
@@ -92,7 +97,9 @@ def test_rank_correlation_by_hand(x, y, expected):
 
 def test_rank_correlation_agrees_with_scipy_where_numbers_are_equal():
     x, y = np.random.default_rng(3).integers(0, 5, (2, 12))
-    assert statistics.rank_correlation(x, y) == pytest.approx(stats.spearmanr(x, y).statistic, rel=1e-12)
+    assert statistics.rank_correlation(x, y) == pytest.approx(
+        stats.spearmanr(x, y).statistic, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("n", [5, 8, 10, 13])
@@ -114,7 +121,10 @@ def test_signed_ranks_agree_with_scipy_and_know_infinity_as_the_largest(n):
         ([np.inf, np.inf, np.inf, 1, -np.inf], (1, np.inf, np.inf)),
         ([np.inf] * 3, (np.inf,) * 3),
         ([4.0], (4, 4, 4)),
-        ([1, 2, np.inf, np.inf], (1, 2, np.inf)),  # one of the values, never between a number and infinity
+        (
+            [1, 2, np.inf, np.inf],
+            (1, 2, np.inf),
+        ),  # one of the values, never between a number and infinity
         ([1, NAN, np.inf], (NAN,) * 3),
     ],
 )

@@ -1,7 +1,9 @@
-"""How often verdicts are wrong or missed: synthetic curves with known answers through the code that judges claims.
+"""How often verdicts are wrong or missed: synthetic curves with known answers through the code that
+judges claims.
 
-Rates are shares of REPEATS claims, each judged whole, over curves that the paired noise of a seed moves together. A rate
-that is known must lie within four Monte-Carlo errors of it; a bound may be missed by as much.
+Rates are shares of REPEATS claims, each judged whole, over curves that the paired noise of a seed
+moves together. A rate that is known must lie within four Monte-Carlo errors of it; a bound may be
+missed by as much.
 """
 
 from __future__ import annotations
@@ -58,7 +60,14 @@ class Drawn:
 def paper(n):
     """Five curves on one problem, planned and never run."""
     cells = {("p", name): cell("p", name, n, 1) for name in "ABCDE"}
-    return Paper("toy", "paper", {"scales": {"paper": {}}, "problems": {"p": {}}}, tuple(cells.values()), cells, {})
+    return Paper(
+        "toy",
+        "paper",
+        {"scales": {"paper": {}}, "problems": {"p": {}}},
+        tuple(cells.values()),
+        cells,
+        {},
+    )
 
 
 def judged(draw, n, check=LESS, repeats=REPEATS) -> list[Verdict]:
@@ -69,11 +78,16 @@ def judged(draw, n, check=LESS, repeats=REPEATS) -> list[Verdict]:
 
 
 def shifted(n, *means):
-    """Curves whose values differ in their means; instance and design move all of them, as they do in paired runs."""
+    """Curves whose values differ in their means; instance and design move all of them, as they do
+    in paired runs.
+    """
 
     def draw(rng):
         common = 3 * rng.standard_normal(n)
-        return {name: mean + common + rng.standard_normal(n) / np.sqrt(2) for name, mean in zip("ABCDE", means, strict=False)}
+        return {
+            name: mean + common + rng.standard_normal(n) / np.sqrt(2)
+            for name, mean in zip("ABCDE", means, strict=False)
+        }
 
     return draw
 
@@ -89,7 +103,11 @@ EXACT = statistics.sign_flip
 @pytest.fixture(autouse=True)
 def quick_flips(monkeypatch):
     """Sign patterns listed once, not for each of some ten thousand tests."""
-    monkeypatch.setattr(statistics, "sign_flip", lambda x: float((signs(len(x)) @ x <= x.sum() + 1e-12 * np.abs(x).sum()).mean()))
+    monkeypatch.setattr(
+        statistics,
+        "sign_flip",
+        lambda x: float((signs(len(x)) @ x <= x.sum() + 1e-12 * np.abs(x).sum()).mean()),
+    )
 
 
 def reproduced(verdicts):
@@ -113,7 +131,9 @@ def test_without_an_effect_one_comparison_is_reproduced_in_5_percent(n):
     found = judged(shifted(n, 0, 0), n)
     assert reproduced(found) == pytest.approx(LEVEL, abs=error(LEVEL))
     flips = np.floor(LEVEL * 2**n) / 2**n  # what an exact test of n signs can reach: 0.031, 0.0498
-    assert np.mean([verdict.comparisons[0].p_flip <= LEVEL for verdict in found]) == pytest.approx(flips, abs=error(flips))
+    assert np.mean([verdict.comparisons[0].p_flip <= LEVEL for verdict in found]) == pytest.approx(
+        flips, abs=error(flips)
+    )
 
 
 @SEEDS
@@ -135,7 +155,9 @@ def test_by_rank_too(n):
     """Runs that find nothing feasible, half of them on either side."""
 
     def draw(rng):
-        return {name: np.where(rng.random(n) < 0.5, np.inf, rng.standard_normal(n)) for name in "AB"}
+        return {
+            name: np.where(rng.random(n) < 0.5, np.inf, rng.standard_normal(n)) for name in "AB"
+        }
 
     assert reproduced(judged(draw, n, repeats=REPEATS // 2)) <= LEVEL + error(LEVEL, REPEATS // 2)
 
@@ -146,12 +168,16 @@ def test_by_rank_too(n):
 @pytest.mark.parametrize(("n", "side"), [(5, -1), (10, 1)])
 def test_a_difference_of_the_tolerance_is_called_equivalent_in_5_percent(n, side):
     check = {**LESS, "test": "equivalent", "absolute": 8.0}
-    assert reproduced(judged(shifted(n, side * 8.0, 0), n, check)) == pytest.approx(LEVEL, abs=error(LEVEL))
+    assert reproduced(judged(shifted(n, side * 8.0, 0), n, check)) == pytest.approx(
+        LEVEL, abs=error(LEVEL)
+    )
 
 
 @SEEDS
 def test_a_share_of_the_right_side_is_as_uncertain_as_that_side(n):
-    """A difference of exactly a fifth, where what moves both sides moves the tolerance and not the difference."""
+    """A difference of exactly a fifth, where what moves both sides moves the tolerance and not the
+    difference.
+    """
 
     def draw(rng):
         common = 3 * rng.standard_normal(n)
@@ -170,15 +196,27 @@ def test_a_tolerance_within_the_noise_shows_nothing(n):
 
 @SEEDS
 def test_a_published_value_at_the_tolerance_is_reproduced_in_5_percent(n):
-    check = {"test": "published", "metric": "simple_regret", "problems": ["p"], "curves": ["A"], "value": 10.0, "tolerance": 0.5}
+    check = {
+        "test": "published",
+        "metric": "simple_regret",
+        "problems": ["p"],
+        "curves": ["A"],
+        "value": 10.0,
+        "tolerance": 0.5,
+    }
     found = judged(lambda rng: {"A": 15 + rng.standard_normal(n)}, n, check)
     assert reproduced(found) == pytest.approx(LEVEL, abs=error(LEVEL))
 
 
 @SEEDS
-@pytest.mark.parametrize("bounds", [{"at_least": 0.5}, {"at_least": 0.9}, {"at_most": 0.3}, {"at_least": 0.2, "at_most": 0.8}])
+@pytest.mark.parametrize(
+    "bounds",
+    [{"at_least": 0.5}, {"at_least": 0.9}, {"at_most": 0.3}, {"at_least": 0.2, "at_most": 0.8}],
+)
 def test_a_share_at_its_bound_is_called_kept_in_at_most_5_percent(n, bounds):
-    """No sample: the exact probability of all numbers of hits that pass, at each bound and beyond it."""
+    """No sample: the exact probability of all numbers of hits that pass, at each bound and beyond
+    it.
+    """
     passing = np.array([share(hits, n, **bounds).p <= LEVEL for hits in range(n + 1)])
     for bound, name in ((bounds.get(key), key) for key in ("at_least", "at_most") if key in bounds):
         for true in (bound, bound - 0.1 if name == "at_least" else bound + 0.1):
@@ -186,7 +224,9 @@ def test_a_share_at_its_bound_is_called_kept_in_at_most_5_percent(n, bounds):
 
 
 def test_what_shares_of_few_seeds_can_show():
-    """Five of five show more than a half, nine of ten do; that more than 90 % of the seeds do something ten cannot show."""
+    """Five of five show more than a half, nine of ten do; that more than 90 % of the seeds do
+    something ten cannot show.
+    """
     assert [hits for hits in range(6) if share(hits, 5, at_least=0.5).p <= LEVEL] == [5]
     assert [hits for hits in range(11) if share(hits, 10, at_least=0.5).p <= LEVEL] == [9, 10]
     assert [hits for hits in range(11) if share(hits, 10, at_least=0.9).p <= LEVEL] == []
@@ -197,7 +237,9 @@ def test_what_shares_of_few_seeds_can_show():
 
 @SEEDS
 def test_curves_of_the_same_skewed_distribution_are_told_apart_in_at_most_5_percent(n):
-    """Regrets are lognormal rather than normal; the difference of two curves that do not differ is symmetric all the same."""
+    """Regrets are lognormal rather than normal; the difference of two curves that do not differ is
+    symmetric all the same.
+    """
 
     def draw(rng):
         return {name: rng.lognormal(0, 1, n) for name in "AB"}
@@ -207,15 +249,19 @@ def test_curves_of_the_same_skewed_distribution_are_told_apart_in_at_most_5_perc
 
 @SEEDS
 def test_skewed_differences_are_a_limit_of_the_tests(n):
-    """Equal means and a lognormal difference: too often significant towards its short tail, too rarely towards its long one.
+    """Equal means and a lognormal difference: too often significant towards its short tail, too
+    rarely towards its long one.
 
-    Neither test is valid here, since both ask for symmetry: a claim may then be called reproduced in 15 to 25 % of the cases.
+    Neither test is valid here, since both ask for symmetry: a claim may then be called reproduced
+    in 15 to 25 % of the cases.
     """
 
     def draw(rng):
         return {"A": rng.lognormal(0, 1, n) - np.exp(0.5), "B": np.zeros(n)}
 
-    short, long = (judged(draw, n, {**LESS, "test": test}, repeats=REPEATS // 2) for test in ("less", "more"))
+    short, long = (
+        judged(draw, n, {**LESS, "test": test}, repeats=REPEATS // 2) for test in ("less", "more")
+    )
     assert 0.10 < reproduced(short) < 0.30
     assert 0.05 < np.mean([verdict.comparisons[0].p_flip <= LEVEL for verdict in short]) < 0.25
     assert reproduced(long) < 0.03
@@ -234,7 +280,9 @@ def test_power_is_that_of_the_noncentral_t(n):
 
 
 def test_holms_correction_costs_power():
-    """Four comparisons with the effect of one over five seeds: all of them have to be significant."""
+    """Four comparisons with the effect of one over five seeds:
+    all of them have to be significant.
+    """
     found = reproduced(judged(shifted(5, 0, 1.5, 1.5, 1.5, 1.5), 5, FAMILY, repeats=REPEATS // 4))
     assert found == pytest.approx(0.53, abs=error(0.53, REPEATS // 4))  # alone 0.86
 
@@ -248,14 +296,23 @@ def test_intervals_cover_as_often_as_they_say(n):
     low, high = interval(drawn)
     assert np.mean((low <= 0) & (high >= 0)) == pytest.approx(0.95, abs=error(0.95, 20000))
     low, high = wald(drawn)
-    assert_allclose(np.mean((low <= 0) & (high >= 0)), 1 - 2 * stats.t.sf(1.96, n - 1), atol=error(0.88, 20000))
+    assert_allclose(
+        np.mean((low <= 0) & (high >= 0)), 1 - 2 * stats.t.sf(1.96, n - 1), atol=error(0.88, 20000)
+    )
 
 
 @pytest.mark.parametrize(("problems", "curves"), [(4, 5), (6, 9), (12, 6)])
 def test_ranks_without_an_effect_are_told_apart_in_at_most_5_percent(problems, curves):
-    drawn = np.random.default_rng(problems).random((2000, problems, curves)).argsort(axis=2).argsort(axis=2)
+    drawn = (
+        np.random.default_rng(problems)
+        .random((2000, problems, curves))
+        .argsort(axis=2)
+        .argsort(axis=2)
+    )
     means = 1 + drawn.mean(axis=1)
-    assert np.mean(np.ptp(means, axis=1) >= critical_difference(curves, problems)) <= LEVEL + error(LEVEL, 2000)
+    assert np.mean(np.ptp(means, axis=1) >= critical_difference(curves, problems)) <= LEVEL + error(
+        LEVEL, 2000
+    )
 
 
 def test_the_stand_ins_are_faithful():

@@ -21,24 +21,36 @@ def toy(tmp_path):
 def test_an_unknown_optimum_is_the_best_value_of_all_runs_on_the_problem(tmp_path):
     toy = Toy(tmp_path, budget=3, seeds=2)
     one = toy.add("A", lambda seed: {"true": [0.2, 0.5 + seed / 10, 0.1]}, problem="open")
-    toy.add("B", lambda seed: {"true": [0.2, 0.3, 0.9]}, problem="open", seeds=1)  # it decides, whatever is drawn
+    # it decides, whatever is drawn
+    toy.add("B", lambda seed: {"true": [0.2, 0.3, 0.9]}, problem="open", seeds=1)
     for seed in one.seeds:
-        header, columns = record.read(toy.root / one.record(seed)).header, record.read(toy.root / one.record(seed)).columns
+        header, columns = (
+            record.read(toy.root / one.record(seed)).header,
+            record.read(toy.root / one.record(seed)).columns,
+        )
         record.write(toy.root / one.record(seed), {**header, "best": None}, columns)
     store = toy.store()
     assert_allclose(store.values(one, "simple_regret"), [[0.7, 0.4, 0.4], [0.7, 0.3, 0.3]])
     assert store.record(one, 0).header["best_kind"] == "best-seen"
-    toy.entry["figures"] = [{"id": "f", "panels": [{"problem": "open", "metric": "simple_regret", "curves": ["A"]}]}]
+    toy.entry["figures"] = [
+        {"id": "f", "panels": [{"problem": "open", "metric": "simple_regret", "curves": ["A"]}]}
+    ]
     assert {cell.name for cell in figure_runs(toy.paper, "f")} == {"toy/open/A", "toy/open/B"}
 
 
 def test_ratio_divides_by_the_mean_over_seeds(toy):
-    cell, uniform = toy.add("A", lambda seed: {"true": 0.7}), toy.add("uniform", lambda seed: {"true": 0.5 - 0.1 * seed})
+    cell, uniform = (
+        toy.add("A", lambda seed: {"true": 0.7}),
+        toy.add("uniform", lambda seed: {"true": 0.5 - 0.1 * seed}),
+    )
     assert_allclose(toy.store().relative(cell, "cumulative_regret", uniform), 0.3 / 0.55)
 
 
 def test_ratio_is_undefined_while_the_denominator_is_zero(toy):
-    cell, uniform = toy.add("A", lambda seed: {"true": 0.5}), toy.add("uniform", lambda seed: {"true": [1, 0, 0, 0, 0, 0]})
+    cell, uniform = (
+        toy.add("A", lambda seed: {"true": 0.5}),
+        toy.add("uniform", lambda seed: {"true": [1, 0, 0, 0, 0, 0]}),
+    )
     ratio = toy.store().relative(cell, "cumulative_regret", uniform)
     assert np.isnan(ratio[:, 0]).all()
     assert_allclose(ratio[:, 1], 1.0)
@@ -52,7 +64,12 @@ def test_every_refused_record_is_named(toy):
     toy.write(cells["B"], 1, {"true": 0.5}, seed=0)
     toy.write(cells["B"], 0, {"true": 0.5}, status="cutoff")
     (toy.root / cells["C"].record(0)).write_bytes(b"PAR1")
-    toy.write(replace(cells["C"], budget=3), 1, {"true": 0.5}, digest=toy.store().record(cells["C"], 1).header["digest"])
+    toy.write(
+        replace(cells["C"], budget=3),
+        1,
+        {"true": 0.5},
+        digest=toy.store().record(cells["C"], 1).header["digest"],
+    )
     with pytest.raises(BadRecords) as caught:
         toy.store().check(toy.cells.values())
     message = str(caught.value)
@@ -107,9 +124,20 @@ def test_partial_reports_on_what_is_there(toy):
 
 def test_the_best_value_seen_is_a_feasible_one(tmp_path):
     toy = Toy(tmp_path, budget=3, seeds=2)
-    one = toy.add("A", lambda seed: {"true": [0.2, 0.5, 0.9], "true_g": np.array([[0.0], [-1], [1]])}, problem="open")
+    one = toy.add(
+        "A",
+        lambda seed: {"true": [0.2, 0.5, 0.9], "true_g": np.array([[0.0], [-1], [1]])},
+        problem="open",
+    )
     assert_allclose(toy.store().values(one, "simple_regret"), [[0.3, 0, -0.4]] * 2)
-    toy.add("B", lambda seed: {"true": [0.8, 0.6, 0.7 + seed / 100], "true_g": np.array([[1.0], [-1], [-1]])}, problem="open")
+    toy.add(
+        "B",
+        lambda seed: {
+            "true": [0.8, 0.6, 0.7 + seed / 100],
+            "true_g": np.array([[1.0], [-1], [-1]]),
+        },
+        problem="open",
+    )
     store = toy.store()
     assert store.record(one, 0).header["best"] == pytest.approx(0.71)
     assert store.record(one, 0).header["best_kind"] == "best-seen"
@@ -118,11 +146,28 @@ def test_the_best_value_seen_is_a_feasible_one(tmp_path):
 def test_a_record_names_the_versions_of_the_libraries_that_its_problem_belongs_to(toy):
     cell = toy.add("A", noisy(0.5))
     assert toy.store().versions(cell) == []
-    named = replace(cell, problem_entry={**cell.problem_entry, "libraries": ["mujoco", "numpy", "gymnasium"]})
+    named = replace(
+        cell, problem_entry={**cell.problem_entry, "libraries": ["mujoco", "numpy", "gymnasium"]}
+    )
     toy.cells["p", "A"] = named
     for seed in named.seeds:
-        toy.write(named, seed, {"true": 0.5}, provenance={"libraries": {"numpy": "2.0.1", "mujoco": "3.3.7", "scipy": "1"}})
+        toy.write(
+            named,
+            seed,
+            {"true": 0.5},
+            provenance={"libraries": {"numpy": "2.0.1", "mujoco": "3.3.7", "scipy": "1"}},
+        )
     assert toy.store().versions(named) == ["mujoco 3.3.7", "numpy 2.0.1", "gymnasium unknown"]
     for seed in named.seeds:
-        toy.write(named, seed, {"true": 0.5}, data="substitute: none of it", provenance={"libraries": {"numpy": "2.0.1"}})
-    assert toy.store().versions(named) == ["mujoco not installed", "numpy 2.0.1", "gymnasium not installed"]
+        toy.write(
+            named,
+            seed,
+            {"true": 0.5},
+            data="substitute: none of it",
+            provenance={"libraries": {"numpy": "2.0.1"}},
+        )
+    assert toy.store().versions(named) == [
+        "mujoco not installed",
+        "numpy 2.0.1",
+        "gymnasium not installed",
+    ]

@@ -1,4 +1,6 @@
-"""An archive holds every finished record and nothing else, has the same bytes for the same records, and is trusted in nothing."""
+"""An archive holds every finished record and nothing else, has the same bytes for the same records,
+and is trusted in nothing.
+"""
 
 import hashlib
 import json
@@ -20,9 +22,15 @@ MADE = {"python": "3.11.7", "libraries": {"numpy": "2.4.6"}, "machine": "Linux",
 
 
 def results(root):
-    """Three cells and a study of two seeds each, an initial design, and all that may lie beside records."""
+    """Three cells and a study of two seeds each, an initial design, and all that may lie beside
+    records.
+    """
     toy = synthetic.Toy(root, seeds=2, budget=8)
-    for name, options in (("A", {}), ("B", {"reading": "code", "variant": "b-1"}), ("C", {"problem": "open"})):
+    for name, options in (
+        ("A", {}),
+        ("B", {"reading": "code", "variant": "b-1"}),
+        ("C", {"problem": "open"}),
+    ):
         toy.add(name, synthetic.noisy(0.5), **options)
     toy.study("lemma", lambda seed: {"t": np.arange(3)})
     folder = root / "results" / "paper" / "toy" / "p"
@@ -61,13 +69,28 @@ def manifest(path):
 
 
 def forged(path, members, listed=None, changes=None):
-    """An archive of (name or ZipInfo, content), with a manifest that says what they are unless the last entry is changed."""
-    plain = [(info.filename if isinstance(info, zipfile.ZipInfo) else info, content) for info, content in members]
+    """An archive of (name or ZipInfo, content), with a manifest that says what they are unless the
+    last entry is changed.
+    """
+    plain = [
+        (info.filename if isinstance(info, zipfile.ZipInfo) else info, content)
+        for info, content in members
+    ]
     entries = [
-        {"path": name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), "trace_sha256": "", "digest": ""}
+        {
+            "path": name,
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "bytes": len(content),
+            "trace_sha256": "",
+            "digest": "",
+        }
         for name, content in plain
     ]
-    text = json.dumps({"records": [*entries[:-1], {**entries[-1], **(changes or {})}]}) if listed is None else listed
+    text = (
+        json.dumps({"records": [*entries[:-1], {**entries[-1], **(changes or {})}]})
+        if listed is None
+        else listed
+    )
     with zipfile.ZipFile(path, "w") as target:
         for info, content in [("manifest.json", text), *members]:
             target.writestr(info, content)
@@ -76,17 +99,31 @@ def forged(path, members, listed=None, changes=None):
 
 def test_every_finished_record_is_in_it_and_comes_back_as_it_was(root, made, tmp_path):
     entries = archive.unpack(made, tmp_path / "out")
-    names = [f"results/paper/toy/{name}" for name in (
-        "open/C/0.parquet", "open/C/1.parquet", "p/A/0.parquet", "p/A/1.parquet", "p/B@code+b-1/0.parquet",
-        "p/B@code+b-1/1.parquet", "p/initial/0.parquet", "studies/lemma/0.parquet", "studies/lemma/1.parquet",
-    )]  # fmt: skip
+    names = [
+        f"results/paper/toy/{name}"
+        for name in (
+            "open/C/0.parquet",
+            "open/C/1.parquet",
+            "p/A/0.parquet",
+            "p/A/1.parquet",
+            "p/B@code+b-1/0.parquet",
+            "p/B@code+b-1/1.parquet",
+            "p/initial/0.parquet",
+            "studies/lemma/0.parquet",
+            "studies/lemma/1.parquet",
+        )
+    ]
     assert [entry.path for entry in entries] == names
     assert [
-        path.relative_to(tmp_path / "out").as_posix() for path in sorted((tmp_path / "out").rglob("*.*")) if path.is_file()
+        path.relative_to(tmp_path / "out").as_posix()
+        for path in sorted((tmp_path / "out").rglob("*.*"))
+        if path.is_file()
     ] == names
     for entry in entries:
         assert (tmp_path / "out" / entry.path).read_bytes() == (root / entry.path).read_bytes()
-        assert record.read(tmp_path / "out" / entry.path).header["trace_sha256"] == entry.trace_sha256
+        assert (
+            record.read(tmp_path / "out" / entry.path).header["trace_sha256"] == entry.trace_sha256
+        )
 
 
 def test_the_manifest_says_what_each_record_is_and_nothing_of_this_machine(root, made):
@@ -94,8 +131,13 @@ def test_the_manifest_says_what_each_record_is_and_nothing_of_this_machine(root,
     header = record.read(root / PLACE).header
     (entry,) = [entry for entry in said["records"] if entry["path"] == PLACE]
     content = (root / PLACE).read_bytes()
-    assert entry == {"path": PLACE, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content),
-                     "trace_sha256": header["trace_sha256"], "digest": header["digest"]}  # fmt: skip
+    assert entry == {
+        "path": PLACE,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "bytes": len(content),
+        "trace_sha256": header["trace_sha256"],
+        "digest": header["digest"],
+    }
     assert said["versions"] == {"numpy": ["2.4.6"], "python": ["3.11.7"]}
     assert said["commit"] == record.provenance()["commit"]
     assert set(said) == {"commit", "records", "versions"}
@@ -120,10 +162,15 @@ def test_scale_and_papers_choose(root, monkeypatch, capsys):
     assert len(archive.record_paths(root)) == len(archive.record_paths(root, scale="paper")) + 1
     monkeypatch.chdir(root)
     assert archive.main(["--papers", "bkb"]) == 0
-    assert [entry["path"] for entry in manifest("noregret-all.zip")["records"]] == [other.relative_to(root).as_posix()]
+    assert [entry["path"] for entry in manifest("noregret-all.zip")["records"]] == [
+        other.relative_to(root).as_posix()
+    ]
     assert archive.main(["--scale", "paper"]) == 0
     assert "wrote noregret-paper.zip: 9 records" in capsys.readouterr().err
-    for arguments, message in ((["--papers", "toy"], "unknown paper toy"), (["--scale", "huge"], "got none: run the workflow")):
+    for arguments, message in (
+        (["--papers", "toy"], "unknown paper toy"),
+        (["--scale", "huge"], "got none: run the workflow"),
+    ):
         assert archive.main(arguments) == 1
         assert message in capsys.readouterr().err
 
@@ -131,15 +178,24 @@ def test_scale_and_papers_choose(root, monkeypatch, capsys):
 def test_a_damaged_record_is_refused_by_name_and_the_last_archive_stays(root, made):
     before = made.read_bytes()
     (root / PLACE).write_bytes((root / PLACE).read_bytes()[:-9])
-    with pytest.raises(BadArchive, match=r"1 records are damaged, nothing was written:\n.*A/0\.parquet: expected a record"):
+    with pytest.raises(
+        BadArchive,
+        match=r"1 records are damaged, nothing was written:\n.*A/0\.parquet: expected a record",
+    ):
         archive.write(made, root=root)
     assert made.read_bytes() == before
     assert [path.name for path in made.parent.iterdir() if path.is_file()] == ["made.zip"]
 
 
 def test_a_record_that_is_replaced_while_it_is_archived_is_noticed(root, tmp_path, monkeypatch):
-    monkeypatch.setattr(archive.record, "provenance", lambda: (root / PLACE).write_bytes(b"other") and {"commit": ""})
-    with pytest.raises(BadArchive, match=r"A/0\.parquet: expected the record that was verified, got another"):
+    monkeypatch.setattr(
+        archive.record,
+        "provenance",
+        lambda: (root / PLACE).write_bytes(b"other") and {"commit": ""},
+    )
+    with pytest.raises(
+        BadArchive, match=r"A/0\.parquet: expected the record that was verified, got another"
+    ):
         archive.write(tmp_path / "made.zip", root=root)
     assert not (tmp_path / "made.zip").exists()
 
@@ -161,7 +217,11 @@ def deflated(name):
     [
         ([("../results/paper/toy/p/A/0.parquet", b"x")], {}, "got the name '../results"),
         ([("/results/paper/toy/p/A/0.parquet", b"x")], {}, "got the name '/results"),
-        ([("results/../toy/p/A/0.parquet", b"x")], {}, "expected results/SCALE/PAPER/PROBLEM/CURVE/SEED.parquet"),
+        (
+            [("results/../toy/p/A/0.parquet", b"x")],
+            {},
+            "expected results/SCALE/PAPER/PROBLEM/CURVE/SEED.parquet",
+        ),
         ([("results/paper/toy/p/A/../../0.parquet", b"x")], {}, "expected results/SCALE"),
         ([("results\\paper\\toy\\p\\A\\0.parquet", b"x")], {}, "expected results/SCALE"),
         ([("results/paper/toy/p/.git/0.parquet", b"x")], {}, "expected results/SCALE"),
@@ -170,17 +230,39 @@ def deflated(name):
         ([("results/paper/toy/p/A/0.parquet/", b"")], {}, "expected results/SCALE"),
         ([(link(PLACE), b"/etc/passwd")], {}, "expected a plain file, got a link"),
         ([(deflated(PLACE), b"0" * 10**6)], {}, "got a compressed or encrypted one"),
-        ([(PLACE, b"x")], {"changes": {"sha256": "0" * 64}}, f"expected sha256 {'0' * 64}, got 2d711642b726b044"),
+        (
+            [(PLACE, b"x")],
+            {"changes": {"sha256": "0" * 64}},
+            f"expected sha256 {'0' * 64}, got 2d711642b726b044",
+        ),
         ([(PLACE, b"x")], {"changes": {"bytes": 2}}, "expected exactly the records of the archive"),
-        ([(PLACE, b"x")], {"changes": {"path": PLACE.replace("0.", "1.")}}, "expected exactly the records of the archive"),
-        ([(PLACE, b"x")], {"changes": {"path": ["list"]}}, "expected JSON with an entry for each record"),
-        ([(PLACE, b"x")], {"listed": '{"records": []}'}, "expected exactly the records of the archive"),
-        ([(PLACE, b"x")], {"listed": '{"records": [{"path": 1}]}'}, "expected JSON with an entry for each record"),
+        (
+            [(PLACE, b"x")],
+            {"changes": {"path": PLACE.replace("0.", "1.")}},
+            "expected exactly the records of the archive",
+        ),
+        (
+            [(PLACE, b"x")],
+            {"changes": {"path": ["list"]}},
+            "expected JSON with an entry for each record",
+        ),
+        (
+            [(PLACE, b"x")],
+            {"listed": '{"records": []}'},
+            "expected exactly the records of the archive",
+        ),
+        (
+            [(PLACE, b"x")],
+            {"listed": '{"records": [{"path": 1}]}'},
+            "expected JSON with an entry for each record",
+        ),
         ([(PLACE, b"x")], {"listed": "[" * 100_000}, "expected JSON with an entry for each record"),
         ([(PLACE, b"x")], {"listed": "{}"}, "expected JSON with an entry for each record"),
     ],
 )
-def test_what_could_lead_elsewhere_or_is_not_what_the_manifest_says_is_refused(tmp_path, members, options, message):
+def test_what_could_lead_elsewhere_or_is_not_what_the_manifest_says_is_refused(
+    tmp_path, members, options, message
+):
     good = ("results/paper/toy/p/A/9.parquet", b"good")
     source = forged(tmp_path / "forged.zip", [good, *members], **options)
     with pytest.raises(BadArchive) as refused:
@@ -200,9 +282,13 @@ def test_a_name_that_is_there_twice_is_refused(tmp_path):
 def test_sizes_beyond_the_archive_itself_are_refused_before_anything_is_read(made, tmp_path):
     content = bytearray(made.read_bytes())
     entry = content.rindex(b"PK\x01\x02")
-    content[entry + 24 : entry + 28] = (0x7FFFFFFF).to_bytes(4, "little")  # what the directory declares
+    # what the directory declares
+    content[entry + 24 : entry + 28] = (0x7FFFFFFF).to_bytes(4, "little")
     made.write_bytes(content)
-    with pytest.raises(BadArchive, match=rf"expected at most {len(content)} bytes in an archive of that size, got 2147"):
+    with pytest.raises(
+        BadArchive,
+        match=rf"expected at most {len(content)} bytes in an archive of that size, got 2147",
+    ):
         archive.unpack(made, tmp_path / "target")
     assert not (tmp_path / "target").exists()
 
@@ -210,7 +296,12 @@ def test_sizes_beyond_the_archive_itself_are_refused_before_anything_is_read(mad
 def test_a_changed_byte_a_missing_end_and_a_foreign_file_are_refused(root, made, tmp_path):
     whole, record_bytes = made.read_bytes(), (root / PLACE).read_bytes()
     at = whole.index(record_bytes) + len(record_bytes) // 2
-    for content in (whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :], whole[:-30], b"no zip at all", b""):
+    for content in (
+        whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :],
+        whole[:-30],
+        b"no zip at all",
+        b"",
+    ):
         made.write_bytes(content)
         with pytest.raises(BadArchive, match="get the archive again"):
             archive.unpack(made, tmp_path / "target")
@@ -229,7 +320,10 @@ def test_a_file_that_is_there_is_kept_and_another_one_never_replaced(root, made,
     other = tmp_path / "out" / PLACE
     other.parent.mkdir(parents=True)
     other.write_bytes(b"mine")
-    with pytest.raises(BadArchive, match="expected no other file in its place, got one: move it away or unpack elsewhere"):
+    with pytest.raises(
+        BadArchive,
+        match="expected no other file in its place, got one: move it away or unpack elsewhere",
+    ):
         archive.unpack(made, tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").rglob("*.*")] == ["0.parquet"]
     assert other.read_bytes() == b"mine"

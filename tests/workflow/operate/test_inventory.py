@@ -1,4 +1,6 @@
-"""runs.json says of each run what its records say: seeds, hashes, ends, cost, versions, and what is missing."""
+"""runs.json says of each run what its records say: seeds, hashes, ends, cost, versions, and what is
+missing.
+"""
 
 import json
 
@@ -10,7 +12,13 @@ from workflow.measure.store import BadRecords
 from workflow.operate import inventory
 from workflow.trace import record
 
-PROVENANCE = {"python": "3.11.7", "libraries": {"numpy": "2.0"}, "machine": "M", "threads": 1, "commit": "c0ffee"}
+PROVENANCE = {
+    "python": "3.11.7",
+    "libraries": {"numpy": "2.0"},
+    "machine": "M",
+    "threads": 1,
+    "commit": "c0ffee",
+}
 
 
 @pytest.fixture
@@ -21,7 +29,12 @@ def toy(tmp_path):
         for seed in made.seeds:
             machine = {**PROVENANCE, "libraries": {"numpy": f"2.{seed}"}}
             toy.write(
-                made, seed, {"true": np.full(60, level - 0.1 * seed)}, provenance=machine, cpu_seconds=2.0, peak_mib=90 + seed
+                made,
+                seed,
+                {"true": np.full(60, level - 0.1 * seed)},
+                provenance=machine,
+                cpu_seconds=2.0,
+                peak_mib=90 + seed,
             )
     return toy
 
@@ -30,7 +43,11 @@ def test_a_run_is_told_by_its_records(toy):
     found = inventory.inventory(toy.paper, toy.store())
     run = found["runs"][0]
     assert (run["problem"], run["curve"], run["measure"]) == ("p", "A", "simple_regret")
-    assert run["ends"] == {"0": pytest.approx(0.1), "1": pytest.approx(0.2), "2": pytest.approx(0.3)}
+    assert run["ends"] == {
+        "0": pytest.approx(0.1),
+        "1": pytest.approx(0.2),
+        "2": pytest.approx(0.3),
+    }
     assert (run["cpu_seconds"], run["peak_mib"], run["planned_seeds"]) == (6.0, 92, 3)
     assert run["libraries"] == {"numpy": "2.0, 2.1, 2.2", "python": "3.11.7"}
     assert run["rerun"] == "python -m workflow.run toy p A 0-2 --scale paper"
@@ -43,7 +60,14 @@ def test_where_there_are_constraints_the_end_is_the_best_feasible_value(toy):
     made = toy.cells["p", "A"]
     for seed in made.seeds:
         g = np.full((60, 1), -1.0 if seed else 1.0)
-        toy.write(made, seed, {"true": np.full(60, 0.5), "true_g": g}, provenance=PROVENANCE, cpu_seconds=1.0, peak_mib=1)
+        toy.write(
+            made,
+            seed,
+            {"true": np.full(60, 0.5), "true_g": g},
+            provenance=PROVENANCE,
+            cpu_seconds=1.0,
+            peak_mib=1,
+        )
     run = inventory.inventory(toy.paper, toy.store())["runs"][0]
     assert run["measure"] == "best_feasible"
     assert run["ends"] == {"0": None, "1": -0.5, "2": -0.5}

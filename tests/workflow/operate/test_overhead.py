@@ -1,4 +1,6 @@
-"""What starting costs beside the runs: from the lists of records and from what Snakemake itself has written down."""
+"""What starting costs beside the runs: from the lists of records and from what Snakemake itself has
+written down.
+"""
 
 from __future__ import annotations
 
@@ -51,27 +53,45 @@ def test_a_workflow_writes_down_what_it_cost_and_status_prints_the_share(tmp_pat
     assert 0.5 < json.loads(line)["cpu_seconds"] < 60
     told = checkout.run(copy, "workflow.status", "--scale", "smoke")
     assert "overhead " in told.stdout and " CPU seconds: " in told.stdout
-    found = json.loads(checkout.run(copy, "workflow.status", "--scale", "smoke", "--json").stdout)["overhead"]
+    found = json.loads(checkout.run(copy, "workflow.status", "--scale", "smoke", "--json").stdout)[
+        "overhead"
+    ]
     markers = [json.loads(path.read_text()) for path in (copy / "results").rglob("seeds-*.json")]
     assert found["jobs"] == len(markers) == 4  # of the initial designs, and one for each cell
     assert found["work"] == pytest.approx(sum(marker["work_seconds"] for marker in markers))
     assert found["snakemake"] == pytest.approx(json.loads(line)["cpu_seconds"])
-    (copy / "papers" / "mini.yaml").write_text(checkout.MINI.replace("inclusion: per-pull", "inclusion: whatever"))
+    (copy / "papers" / "mini.yaml").write_text(
+        checkout.MINI.replace("inclusion: per-pull", "inclusion: whatever")
+    )
     assert checkout.snakemake(copy).returncode == 1
-    assert json.loads(spent.workflow_log("smoke", copy).read_text().splitlines()[-1])["succeeded"] is False
+    assert (
+        json.loads(spent.workflow_log("smoke", copy).read_text().splitlines()[-1])["succeeded"]
+        is False
+    )
 
 
 def test_the_snakemakes_of_a_job_on_a_node_are_known_by_what_they_were_told_to_make(tmp_path):
-    """One is our parent, another one is not, and a third makes something else; they work a little and wait."""
+    """One is our parent, another one is not, and a third makes something else; they work a little
+    and wait.
+    """
     work = "import time; sum(range(10**7)); print(flush=True); time.sleep(60)"
     asks = "from workflow.run import spent; print(spent.of_this_job())"
-    ours = f"import subprocess, sys; sum(range(10**7)); subprocess.run([sys.executable, '-c', {asks!r}])"
-    (tmp_path / "snakemake.py").write_text(f"import sys; exec({{'work': {work!r}, 'ours': {ours!r}}}[sys.argv[1]])")
+    ours = (
+        "import subprocess, sys; sum(range(10**7)); subprocess.run([sys.executable, '-c',"
+        f" {asks!r}])"
+    )
+    (tmp_path / "snakemake.py").write_text(
+        f"import sys; exec({{'work': {work!r}, 'ours': {ours!r}}}[sys.argv[1]])"
+    )
 
     def start(what, job):
         command = [sys.executable, "-m", "snakemake", what, "--target-jobs", job]
         return subprocess.Popen(
-            command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}, stdout=-1, text=True
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"},
+            stdout=-1,
+            text=True,
         )
 
     job, another = f"run:seeds={os.getpid()}", f"run:seeds={os.getpid()}-x"

@@ -47,7 +47,9 @@ def unmade(toy, part, seed):
 
 
 def fail(path, sentence="it was in vain", **told):
-    lease.failed(path).write_text(json.dumps(asdict(lease.Failure(sentence, "ValueError", "then", **told))))
+    lease.failed(path).write_text(
+        json.dumps(asdict(lease.Failure(sentence, "ValueError", "then", **told)))
+    )
 
 
 def hold(path, owner, age=0.0):
@@ -65,7 +67,9 @@ def total(toy):
 
 def lines(toy, **options):
     results = status.Results([toy.paper], toy.root)
-    return status.failures([*results.initial_failures(), *results.runs()], everything=False, **options)
+    return status.failures(
+        [*results.initial_failures(), *results.runs()], everything=False, **options
+    )
 
 
 def test_records_of_this_code_these_parameters_and_these_data_are_done(toy, cell):
@@ -88,7 +92,13 @@ def test_records_of_other_data_are_stale_and_without_data_the_code_alone_decides
     for seed in cell.seeds:
         change(toy, cell, seed, data_sha256="0" * 64)
     record.pq.write_table(
-        table.replace_schema_metadata({record.KEY: json.dumps({"name": "abalone", "data": "real", "content_sha256": "1" * 64})}),
+        table.replace_schema_metadata(
+            {
+                record.KEY: json.dumps(
+                    {"name": "abalone", "data": "real", "content_sha256": "1" * 64}
+                )
+            }
+        ),
         path,
     )
     assert states(toy) == ["stale"] * 4
@@ -96,7 +106,10 @@ def test_records_of_other_data_are_stale_and_without_data_the_code_alone_decides
     results = status.Results([toy.paper], toy.root)
     assert [run.state for run in results.runs()] == ["done"] * 4
     (note,) = results.notes
-    assert "compared by code and parameters alone" in note and "python -m workflow.fetch abalone" in note
+    assert (
+        "compared by code and parameters alone" in note
+        and "python -m workflow.fetch abalone" in note
+    )
     change(toy, cell, 0, digest="of other code")
     assert states(toy)[0] == "stale"
 
@@ -130,8 +143,11 @@ def test_a_living_lease_is_a_run_under_way_and_a_dead_one_a_failure(toy, cell):
     hold(unmade(toy, cell, 2), other, age=2 * lease.PATIENCE)
     hold(toy.root / cell.record(3), other)  # just about to be removed
     assert states(toy) == ["running", "running", "failed", "done"]
-    assert any(f"process {os.getpid()} on another" in text and "was it killed, or out of memory?" in text for text in lines(toy))
-    (busy, *_) = status.under_way(status.Results([toy.paper], toy.root).runs())[2:]
+    assert any(
+        f"process {os.getpid()} on another" in text and "was it killed, or out of memory?" in text
+        for text in lines(toy)
+    )
+    busy, *_ = status.under_way(status.Results([toy.paper], toy.root).runs())[2:]
     assert busy.startswith("  toy/p/A seed 0: ") and f" s, process {os.getpid()} on " in busy
     fail(toy.root / cell.record(0))
     assert states(toy)[0] == "running"  # a second attempt
@@ -203,7 +219,10 @@ def test_equal_errors_are_told_once_unless_all_are_asked_for(toy, cell):
     for seed in cell.seeds:
         fail(unmade(toy, cell, seed))
     runs = status.Results([toy.paper], toy.root).runs()
-    assert status.failures(runs, everything=False)[2] == "  toy/p/A seed 0 (and 3 more): ValueError: it was in vain"
+    assert (
+        status.failures(runs, everything=False)[2]
+        == "  toy/p/A seed 0 (and 3 more): ValueError: it was in vain"
+    )
     assert len(status.failures(runs, everything=True)) == 2 + 2 * 4
 
 
@@ -228,7 +247,11 @@ def test_programs_read_the_same(toy, cell, command, capsys):
     hold(unmade(toy, cell, 2), lease.this_process())
     assert command("--json", "--cores", "4") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["total"]["done"] == 2 and found["total"]["failed"] == 1 and found["total"]["spent_seconds"] == 30
+    assert (
+        found["total"]["done"] == 2
+        and found["total"]["failed"] == 1
+        and found["total"]["spent_seconds"] == 30
+    )
     assert found["total"]["wait_seconds"] == pytest.approx(15, abs=1) and found["cores"] == 4
     (row,) = found["problems"]
     assert (row["paper"], row["problem"], row["runs"], row["running"]) == ("toy", "p", 4, 1)
@@ -236,13 +259,17 @@ def test_programs_read_the_same(toy, cell, command, capsys):
     assert found["failures"][0]["command"] == "python -m workflow.run toy p A 3 --scale paper"
 
 
-def test_to_watch_is_a_line_for_every_change_until_all_is_done_or_failed(toy, cell, command, capsys, monkeypatch):
+def test_to_watch_is_a_line_for_every_change_until_all_is_done_or_failed(
+    toy, cell, command, capsys, monkeypatch
+):
     paths = [unmade(toy, cell, seed) for seed in (2, 3)]
     header = record.read_header(toy.root / cell.record(0))
     events = [
         lambda: None,
         lambda: hold(paths[0], lease.this_process()),
-        lambda: record.write(paths[0], {**header, "seed": 2}, record.read(toy.root / cell.record(0)).columns),
+        lambda: record.write(
+            paths[0], {**header, "seed": 2}, record.read(toy.root / cell.record(0)).columns
+        ),
         lambda: fail(paths[1]),
     ]
     monkeypatch.setattr(status.time, "sleep", lambda seconds: events.pop(0)())
@@ -291,9 +318,12 @@ def test_a_record_is_read_again_only_where_it_has_changed(toy, cell, monkeypatch
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["--papers", "nobody"], "unknown paper nobody; known: bbkb"), (["--scale", "huge"], "unknown scale 'huge'"),
-     (["--seeds", "1-0"], "expected a rising range")],
-)  # fmt: skip
+    [
+        (["--papers", "nobody"], "unknown paper nobody; known: bbkb"),
+        (["--scale", "huge"], "unknown scale 'huge'"),
+        (["--seeds", "1-0"], "expected a rising range"),
+    ],
+)
 def test_wrong_input_is_a_sentence(capsys, arguments, message):
     assert status.main(["--papers", "bkb", *arguments]) == 1
     assert message in capsys.readouterr().err
@@ -308,8 +338,12 @@ def test_a_number_that_makes_no_sense_is_refused(capsys, arguments):
 
 def test_runs_as_a_user_makes_them(tmp_path):
     copy = checkout.make(tmp_path)
-    assert checkout.run(copy, "workflow.fetch", "abalone", "--substitutes", "allowed").returncode == 0
-    made = checkout.run(copy, "workflow.run", "mini", "abalone", "uniform", "0-1", "--scale", "smoke")
+    assert (
+        checkout.run(copy, "workflow.fetch", "abalone", "--substitutes", "allowed").returncode == 0
+    )
+    made = checkout.run(
+        copy, "workflow.run", "mini", "abalone", "uniform", "0-1", "--scale", "smoke"
+    )
     assert made.returncode == 0, made.stderr
     path = copy / "results/smoke/mini/abalone/BKB/0.parquet"
     path.parent.mkdir()
@@ -318,7 +352,22 @@ def test_runs_as_a_user_makes_them(tmp_path):
     assert refused.returncode == 1
     found = checkout.run(copy, "workflow.status", "--scale", "smoke", "--cores", "2")
     assert found.returncode == 0, found.stderr
-    assert found.stdout.splitlines()[1].split()[:9] == ["mini", "abalone", "6", "2", "-", "1", "-", "-", "3"]
-    assert "mini/abalone/BKB seed 0: BadRecord: results/smoke/mini/abalone/BKB/0.parquet: expected a record" in found.stdout
-    one = checkout.run(copy, "workflow.status", "--scale", "smoke", "--seeds", "1", "--papers", "mini", "--json")
+    assert found.stdout.splitlines()[1].split()[:9] == [
+        "mini",
+        "abalone",
+        "6",
+        "2",
+        "-",
+        "1",
+        "-",
+        "-",
+        "3",
+    ]
+    assert (
+        "mini/abalone/BKB seed 0: BadRecord: results/smoke/mini/abalone/BKB/0.parquet: expected a"
+        " record" in found.stdout
+    )
+    one = checkout.run(
+        copy, "workflow.status", "--scale", "smoke", "--seeds", "1", "--papers", "mini", "--json"
+    )
     assert json.loads(one.stdout)["total"]["runs"] == 3

@@ -1,4 +1,6 @@
-"""Some records are made again: what agrees, what differs and where, what is damaged, stale or too dear; nothing is written."""
+"""Some records are made again: what agrees, what differs and where, what is damaged, stale or too
+dear; nothing is written.
+"""
 
 import shutil
 import sys
@@ -17,22 +19,42 @@ from workflow.trace.record import Record
 
 STUDY = """
 studies:
-  - {id: lemma, is: lemma3.run, problem: abalone, seeds: 1, parameters: {instances: 3, arms: [5, 9], dimensions: [1, 2],
+  - {id: lemma, is: lemma3.run, problem: abalone, seeds: 1, parameters: {instances: 3, arms: [5,
+       9], dimensions: [1, 2],
      batch: [1, 3], bandwidth: [0.3, 3], lam: [1.0e-3, 10]}}
 """
-MADE = {"python": "3.11.7", "libraries": {"numpy": "2.4.6"}, "machine": "Linux, another CPU", "threads": 1, "commit": "abc"}
-HEADER = {"best": 1.5, "recommendation": {"query": [0.25, 0.5], "true": 0.125, "true_g": []}, "digest": "d", "provenance": MADE}
+MADE = {
+    "python": "3.11.7",
+    "libraries": {"numpy": "2.4.6"},
+    "machine": "Linux, another CPU",
+    "threads": 1,
+    "commit": "abc",
+}
+HEADER = {
+    "best": 1.5,
+    "recommendation": {"query": [0.25, 0.5], "true": 0.125, "true_g": []},
+    "digest": "d",
+    "provenance": MADE,
+}
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A copy of the repository in which two seeds of a cell, an initial design and a study were run."""
+    """A copy of the repository in which two seeds of a cell, an initial design and a study were
+    run.
+    """
     copy = checkout.make(tmp_path_factory.mktemp("verify"))
     with (copy / "papers" / "mini.yaml").open("a") as paper:
         paper.write(STUDY)
     calls = [["workflow.fetch", "abalone", "--substitutes", "allowed"]]
-    calls += [["workflow.run", "mini", *names, "--scale", "smoke"] for names in (("abalone", "initial,uniform", "0"),
-              ("abalone", "uniform", "1"), ("studies", "lemma", "0"))]  # fmt: skip
+    calls += [
+        ["workflow.run", "mini", *names, "--scale", "smoke"]
+        for names in (
+            ("abalone", "initial,uniform", "0"),
+            ("abalone", "uniform", "1"),
+            ("studies", "lemma", "0"),
+        )
+    ]
     for call in calls:
         found = checkout.run(copy, *call)
         assert found.returncode == 0, found.stderr
@@ -55,7 +77,9 @@ def rewrite(path, columns=None, **header):
 
 def state(copy):
     return {
-        path: (path.stat().st_mtime_ns, path.is_dir() or path.read_bytes()) for path in copy.rglob("*") if path.suffix != ".pyc"
+        path: (path.stat().st_mtime_ns, path.is_dir() or path.read_bytes())
+        for path in copy.rglob("*")
+        if path.suffix != ".pyc"
     }
 
 
@@ -80,8 +104,14 @@ def test_a_changed_a_damaged_and_a_stale_record_are_told_apart(copy):
     (place / "studies" / "lemma" / "0.parquet").write_bytes(b"PAR1 half a file")
     found = checkout.run(copy, "workflow.verify", "--share", "1")
     assert found.returncode == 1
-    assert "3 records were made by other code, parameters, data or library versions: not made again" in found.stdout
-    assert "results/smoke/mini/abalone/gone (2)" in found.stdout and "results/smoke/mini/abalone/uniform (1)" in found.stdout
+    assert (
+        "3 records were made by other code, parameters, data or library versions: not made again"
+        in found.stdout
+    )
+    assert (
+        "results/smoke/mini/abalone/gone (2)" in found.stdout
+        and "results/smoke/mini/abalone/uniform (1)" in found.stdout
+    )
     assert "agrees   results/smoke/mini/abalone/uniform/0.parquet" in found.stdout
     assert "differs  results/smoke/mini/abalone/initial/0.parquet" in found.stdout
     assert f"begins in column y, row 0: {np.nextafter(y, 9)[0]!s} became {y[0]!s}" in found.stdout
@@ -101,16 +131,26 @@ def test_the_records_of_an_archive_are_made_again_without_results(copy):
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """A plan of one cell with three seeds on real data, an initial design and a study, all current; `verify` reads that plan."""
+    """A plan of one cell with three seeds on real data, an initial design and a study, all current;
+    `verify` reads that plan.
+    """
     made = synthetic.Toy(tmp_path, seeds=3, budget=8)
     cell = made.add("A", synthetic.noisy(0.5))
     cell = replace(cell, problem_entry={**cell.problem_entry, "budget": 8})
     made.cells["p", "A"] = cell
     for seed in cell.seeds:
-        sha = {"digest": with_data(cell.digest, synthetic.SHA), "data_sha256": synthetic.SHA, "cpu_seconds": 10.0 * seed}
+        sha = {
+            "digest": with_data(cell.digest, synthetic.SHA),
+            "data_sha256": synthetic.SHA,
+            "cpu_seconds": 10.0 * seed,
+        }
         made.write(cell, seed, {"true": 0.5}, **sha)
     design = tmp_path / cell.initial_folder / "0.parquet"
-    record.write(design, {"seed": 0, "digest": with_data(cell.initial_digest, synthetic.SHA)}, {"y": np.zeros(1)})
+    record.write(
+        design,
+        {"seed": 0, "digest": with_data(cell.initial_digest, synthetic.SHA)},
+        {"y": np.zeros(1)},
+    )
     study = made.study("lemma", lambda seed: {"t": np.arange(3)}, seeds=1)
     rewrite(tmp_path / study.record(0), data_sha256=synthetic.SHA, cpu_seconds=1.0)
     monkeypatch.setattr(verify.resolve, "papers", lambda: ["toy"])
@@ -128,7 +168,9 @@ def test_the_present_records_are_found_with_their_commands_and_costs(toy):
     found = surveyed()
     assert found.other == [] and found.damaged == []
     place = Path("results", "paper", "toy")
-    assert [(each.path.relative_to(place).as_posix(), each.command) for each in found.candidates] == [
+    assert [
+        (each.path.relative_to(place).as_posix(), each.command) for each in found.candidates
+    ] == [
         ("p/A/0.parquet", ("toy", "p", "A", "0", "--scale", "paper")),
         ("p/A/1.parquet", ("toy", "p", "A", "1", "--scale", "paper")),
         ("p/A/2.parquet", ("toy", "p", "A", "2", "--scale", "paper")),
@@ -137,22 +179,36 @@ def test_the_present_records_are_found_with_their_commands_and_costs(toy):
     ]
     assert [each.seconds for each in found.candidates[:3]] == [0.0, 10.0, 20.0]
     design = found.candidates[3]
-    assert design.seconds == toy.cells["p", "A"].cost.seconds / 8  # it does not say: one of eight evaluations
+    # it does not say: one of eight evaluations
+    assert design.seconds == toy.cells["p", "A"].cost.seconds / 8
 
 
 def test_stale_unplanned_and_unfinished_records_are_no_candidates(toy):
     cell = toy.cells["p", "A"]
     rewrite(cell.record(0), digest="of other code")
     rewrite(cell.record(1), status="cutoff")
-    rewrite(Path("results/paper/toy/p/initial/0.parquet"), digest=with_data(cell.initial_digest, "of other data"))
+    rewrite(
+        Path("results/paper/toy/p/initial/0.parquet"),
+        digest=with_data(cell.initial_digest, "of other data"),
+    )
     for folder in ("results/paper/toy/p/B", "results/smoke/toy/p/A", "results/paper/other/p/A"):
         shutil.copytree(cell.folder, folder)
     found = surveyed()
-    assert [each.path.name for each in found.candidates if each.path.parent == cell.folder] == ["2.parquet"]
-    assert {path.as_posix().removeprefix("results/").removesuffix(".parquet") for path in found.other} == {
-        "paper/toy/p/A/0", "paper/toy/p/initial/0", "paper/toy/p/B/0", "paper/toy/p/B/2", "smoke/toy/p/A/0", "smoke/toy/p/A/2",
-        "paper/other/p/A/0", "paper/other/p/A/2",
-    }  # fmt: skip
+    assert [each.path.name for each in found.candidates if each.path.parent == cell.folder] == [
+        "2.parquet"
+    ]
+    assert {
+        path.as_posix().removeprefix("results/").removesuffix(".parquet") for path in found.other
+    } == {
+        "paper/toy/p/A/0",
+        "paper/toy/p/initial/0",
+        "paper/toy/p/B/0",
+        "paper/toy/p/B/2",
+        "smoke/toy/p/A/0",
+        "smoke/toy/p/A/2",
+        "paper/other/p/A/0",
+        "paper/other/p/A/2",
+    }
 
 
 def test_what_was_made_from_substituted_data_is_made_from_such_again(toy, monkeypatch, tmp_path):
@@ -160,13 +216,16 @@ def test_what_was_made_from_substituted_data_is_made_from_such_again(toy, monkey
         rewrite(toy.cells["p", "A"].record(seed), data="substitute: made up")
     assert [each.substitute for each in surveyed().candidates] == [True] * 4 + [False]
     said = (
-        "import os, pathlib, sys; print([*pathlib.Path().iterdir()], os.environ.get('NOREGRET_SUBSTITUTES'), file=sys.stderr)"
-        "; sys.exit(os.environ['NOREGRET_DATA'])"
+        "import os, pathlib, sys; print([*pathlib.Path().iterdir()],"
+        " os.environ.get('NOREGRET_SUBSTITUTES'), file=sys.stderr);"
+        " sys.exit(os.environ['NOREGRET_DATA'])"
     )
     monkeypatch.setenv("NOREGRET_DATA", "data")
     monkeypatch.delenv("NOREGRET_SUBSTITUTES", raising=False)
     run = verify.subprocess.run
-    monkeypatch.setattr(verify.subprocess, "run", lambda command, **how: run([sys.executable, "-c", said], **how))
+    monkeypatch.setattr(
+        verify.subprocess, "run", lambda command, **how: run([sys.executable, "-c", said], **how)
+    )
     for number, (substitute, wish) in enumerate(((True, "preferred"), (False, "None"))):
         (tmp_path / f"empty-{number}").mkdir()
         with pytest.raises(ChildProcessError) as failed:
@@ -177,22 +236,36 @@ def test_what_was_made_from_substituted_data_is_made_from_such_again(toy, monkey
 def test_the_draw_is_the_same_for_the_same_seed_and_a_larger_one_contains_it():
     candidates = [Candidate(Path(str(i)), (), 1.0, False) for i in range(50)]
     drawn = verify.sample(candidates, seed=1, many=5)
-    assert drawn == verify.sample(candidates, seed=1, many=5) != verify.sample(candidates, seed=2, many=5)
-    assert [each.path.name for each in drawn] == [str(i) for i in sorted(int(each.path.name) for each in drawn)]
+    assert (
+        drawn
+        == verify.sample(candidates, seed=1, many=5)
+        != verify.sample(candidates, seed=2, many=5)
+    )
+    assert [each.path.name for each in drawn] == [
+        str(i) for i in sorted(int(each.path.name) for each in drawn)
+    ]
     assert set(drawn) < set(verify.sample(candidates, seed=1, many=9))
     assert verify.sample(candidates, seed=3, many=99) == candidates
-    assert len({each for seed in range(40) for each in verify.sample(candidates, seed=seed, many=5)}) > 45
+    assert (
+        len({each for seed in range(40) for each in verify.sample(candidates, seed=seed, many=5)})
+        > 45
+    )
 
 
 def verified(monkeypatch, capsys, *arguments, rerun=None):
-    """The exit status and the output of a call in which a record is made again by reading it, or by `rerun`."""
-    monkeypatch.setattr(verify, "rerun", rerun or (lambda candidate, folder: record.read(candidate.path)))
+    """The exit status and the output of a call in which a record is made again by reading it, or by
+    `rerun`.
+    """
+    monkeypatch.setattr(
+        verify, "rerun", rerun or (lambda candidate, folder: record.read(candidate.path))
+    )
     return verify.main(list(arguments)), capsys.readouterr().out
 
 
 def test_share_number_and_cost_decide_how_many_are_drawn(toy, monkeypatch, capsys):
     status, said = verified(monkeypatch, capsys)
-    assert (status, said.splitlines()[-1]) == (0, "1 of 1 records agree bit for bit")  # at least one
+    # at least one
+    assert (status, said.splitlines()[-1]) == 0, "1 of 1 records agree bit for bit"
     assert "2 of 5 records are drawn" in verified(monkeypatch, capsys, "--share", "0.4")[1]
     status, said = verified(monkeypatch, capsys, "--records", "9", "--most-seconds", "10")
     assert "1 records cost more than 10 CPU seconds each: left out" in said
@@ -211,7 +284,8 @@ def test_a_run_that_fails_is_told_and_is_no_agreement(toy, monkeypatch, capsys):
     assert "could not be made again: camb: expected 2.0.5, found none: install it" in said
     assert said.endswith("1 of 1 records agree bit for bit; 4 could not be made again\n")
     shutil.rmtree(toy.studies["lemma"].folder)
-    assert verified(monkeypatch, capsys, "--share", "1", rerun=rerun)[0] == 2  # nothing was compared
+    # nothing was compared
+    assert verified(monkeypatch, capsys, "--share", "1", rerun=rerun)[0] == 2
 
 
 def test_a_run_on_other_data_is_not_compared(toy, monkeypatch, capsys):
@@ -221,7 +295,10 @@ def test_a_run_on_other_data_is_not_compared(toy, monkeypatch, capsys):
 
     status, said = verified(monkeypatch, capsys, "--records", "1", rerun=rerun)
     assert status == 2
-    assert said.endswith("0 of 0 records agree bit for bit; 1 made by other code, parameters, data or library versions\n")
+    assert said.endswith(
+        "0 of 0 records agree bit for bit; 1 made by other code, parameters, data or library"
+        " versions\n"
+    )
 
 
 def test_nothing_to_compare_and_wrong_arguments_are_sentences(tmp_path, monkeypatch, capsys):
@@ -240,21 +317,34 @@ def test_nothing_to_compare_and_wrong_arguments_are_sentences(tmp_path, monkeypa
 
 def compared(changes=None, **header):
     """The lines about a record of three rows and what it became."""
-    columns = {"evaluation": np.arange(3), "query": np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]),
-               "y": np.array([1.0, np.nan, 0.0]), "timing.ask": np.ones(3)}  # fmt: skip
-    return verify.differences(Record(HEADER, columns), Record({**HEADER, **header}, {**columns, **(changes or {})}))
+    columns = {
+        "evaluation": np.arange(3),
+        "query": np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]),
+        "y": np.array([1.0, np.nan, 0.0]),
+        "timing.ask": np.ones(3),
+    }
+    return verify.differences(
+        Record(HEADER, columns), Record({**HEADER, **header}, {**columns, **(changes or {})})
+    )
 
 
 def test_equal_bytes_agree_and_times_do_not_count():
     assert (
-        compared({"timing.ask": np.zeros(3), "timing.tell": np.zeros(3)}, cpu_seconds=9.0, provenance={**MADE, "machine": "m"})
+        compared(
+            {"timing.ask": np.zeros(3), "timing.tell": np.zeros(3)},
+            cpu_seconds=9.0,
+            provenance={**MADE, "machine": "m"},
+        )
         == []
     )
 
 
 def test_a_difference_is_told_where_it_begins_where_it_is_largest_and_between_which_machines():
     query = np.array([[0.1, 0.2], [0.3, 0.5], [0.5, 0.9]])
-    lines = compared({"query": query, "y": np.array([1.0, np.nan, 4.0])}, provenance={**MADE, "machine": "this CPU"})
+    lines = compared(
+        {"query": query, "y": np.array([1.0, np.nan, 4.0])},
+        provenance={**MADE, "machine": "this CPU"},
+    )
     assert lines == [
         "begins in column query, row 1: 0.4 became 0.5, 0.1 apart (relative 0.2)",
         "largest difference of query: row 2, 0.6 became 0.9, 0.3 apart (relative 0.333)",
@@ -267,7 +357,10 @@ def test_a_difference_is_told_where_it_begins_where_it_is_largest_and_between_wh
 @pytest.mark.parametrize(
     ("y", "begins"),
     [
-        ([np.nextafter(1.0, 2), np.nan, 0.0], "row 0: 1.0 became 1.0000000000000002, 2.22e-16 apart (relative 2.22e-16)"),
+        (
+            [np.nextafter(1.0, 2), np.nan, 0.0],
+            "row 0: 1.0 became 1.0000000000000002, 2.22e-16 apart (relative 2.22e-16)",
+        ),
         ([1.0, np.nan, -0.0], "row 2: 0.0 became -0.0, 0 apart (relative 0)"),
         ([1.0, 0.0, 0.0], "row 1: nan became 0.0, not both finite"),
         ([np.inf, np.nan, 0.0], "row 0: 1.0 became inf, not both finite"),
@@ -281,7 +374,10 @@ def test_one_bit_is_a_difference(y, begins):
     ("changes", "first"),
     [
         ({"y": np.zeros(2)}, "column y: expected float64 (3,), got float64 (2,)"),
-        ({"evaluation": np.arange(3, dtype=np.int32)}, "column evaluation: expected int64 (3,), got int32 (3,)"),
+        (
+            {"evaluation": np.arange(3, dtype=np.int32)},
+            "column evaluation: expected int64 (3,), got int32 (3,)",
+        ),
         ({"report.beta": np.zeros(3)}, "column report.beta: expected none, got float64 (3,)"),
     ],
 )

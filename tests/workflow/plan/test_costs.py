@@ -17,12 +17,16 @@ def test_a_measured_cell_scales_with_its_share_of_the_budget():
 
 
 def test_an_unmeasured_cell_costs_what_the_dearest_of_its_algorithm_does():
-    assert costs.estimate("toy", "p", "A+variant", "A", 1.0) == costs.Cost(400.0, 900, measured=False)
+    assert costs.estimate("toy", "p", "A+variant", "A", 1.0) == costs.Cost(
+        400.0, 900, measured=False
+    )
     assert costs.estimate("toy", "p", "C", "C", 1.0) == costs.Cost(400.0, 900, measured=False)
     assert not costs.estimate("other", "p", "C", "C", 1.0).measured
 
 
-@pytest.mark.parametrize(("seconds", "sizes"), [(1.0, [10]), (100.0, [3, 3, 3, 1]), (1000.0, [1] * 10)])
+@pytest.mark.parametrize(
+    ("seconds", "sizes"), [(1.0, [10]), (100.0, [3, 3, 3, 1]), (1000.0, [1] * 10)]
+)
 def test_seeds_of_short_runs_share_a_job_and_those_of_long_ones_do_not(seconds, sizes):
     chunks = costs.chunks(tuple(range(10)), seconds)
     assert [len(chunk) for chunk in chunks] == sizes
@@ -37,7 +41,14 @@ def test_short_runs_are_packed_in_their_order_and_a_long_one_has_its_own_job():
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.4, "0.4 s"), (89, "89 s"), (600, "10 min"), (7000, "1.9 h"), (86400, "24.0 h"), (500_000, "5.8 days")],
+    [
+        (0.4, "0.4 s"),
+        (89, "89 s"),
+        (600, "10 min"),
+        (7000, "1.9 h"),
+        (86400, "24.0 h"),
+        (500_000, "5.8 days"),
+    ],
 )
 def test_seconds_for_people(seconds, text):
     assert costs.duration(seconds) == text

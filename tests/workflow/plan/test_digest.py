@@ -1,4 +1,6 @@
-"""What a run depends on: an edit of one algorithm touches its runs alone, an edit of a comment none."""
+"""What a run depends on: an edit of one algorithm touches its runs alone, an edit of a comment
+none.
+"""
 
 import shutil
 from pathlib import Path
@@ -9,18 +11,24 @@ from workflow.plan import digest
 
 ROOT = Path(__file__).resolve().parents[3]
 PARAMETERS = {"lam": 1e-4, "bandwidth": 17.5}
-ALGORITHMS = sorted(path.stem for path in (ROOT / "algorithms").glob("*.py") if path.stem not in ("__init__", "api"))
+ALGORITHMS = sorted(
+    path.stem for path in (ROOT / "algorithms").glob("*.py") if path.stem not in ("__init__", "api")
+)
 
 
 @pytest.fixture
 def copies(tmp_path):
-    """copies(edits) -> a fresh copy of the packages with {file: (old, new)} applied; old None appends."""
+    """copies(edits) -> a fresh copy of the packages with {file: (old, new)} applied; old None
+    appends.
+    """
     made = iter(range(100))
 
     def build(edits=()):
         root = tmp_path / str(next(made))
         for package in digest.PACKAGES:
-            shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__")
+            )
         for file, (old, new) in dict(edits).items():
             text = (root / file).read_text()
             assert old is None or old in text
@@ -32,8 +40,12 @@ def copies(tmp_path):
 
 def digests(root):
     """Of every algorithm, run on the tables."""
-    modules = {name: [f"algorithms.{name}", "problems.tables", "workflow.run.loop"] for name in ALGORITHMS}
-    return {name: digest.digest(reached, PARAMETERS, root=root) for name, reached in modules.items()}
+    modules = {
+        name: [f"algorithms.{name}", "problems.tables", "workflow.run.loop"] for name in ALGORITHMS
+    }
+    return {
+        name: digest.digest(reached, PARAMETERS, root=root) for name, reached in modules.items()
+    }
 
 
 def changed(root, reference):
@@ -50,10 +62,19 @@ def test_comments_docstrings_and_layout_change_nothing(copies):
     edits = {
         "algorithms/bkb.py": ('"""BKB: budgeted', '"""Rewritten: budgeted'),
         "algorithms/gp_ucb.py": (None, "\n\n# a comment\n"),
-        "algorithms/parts/arms/exact.py": ('"""Condition on one observation', '"""Anything else about an observation'),
+        "algorithms/parts/arms/exact.py": (
+            '"""Condition on one observation',
+            '"""Anything else about an observation',
+        ),
         "algorithms/api.py": ("    d: int", "    d: int   # the dimension"),
-        "problems/tables.py": ('"""Every row with Euclidean norm 1."""', '"""Rows on the sphere."""'),
-        "workflow/run/loop.py": ("from __future__ import annotations\n", "from __future__ import annotations\n\n\n"),
+        "problems/tables.py": (
+            '"""Every row with Euclidean norm 1."""',
+            '"""Rows on the sphere."""',
+        ),
+        "workflow/run/loop.py": (
+            "from __future__ import annotations\n",
+            "from __future__ import annotations\n\n\n",
+        ),
     }
     assert changed(copies(edits), digests(ROOT)) == set()
 
@@ -61,7 +82,9 @@ def test_comments_docstrings_and_layout_change_nothing(copies):
 def test_an_edit_of_one_algorithm_changes_that_one_alone(copies):
     reference = digests(ROOT)
     for name in ALGORITHMS:
-        assert changed(copies({f"algorithms/{name}.py": (None, "\nEXTRA = 1\n")}), reference) == {name}
+        assert changed(copies({f"algorithms/{name}.py": (None, "\nEXTRA = 1\n")}), reference) == {
+            name
+        }
 
 
 def test_a_changed_constant_inside_a_function_counts(copies):
@@ -83,7 +106,9 @@ def test_a_changed_constant_inside_a_function_counts(copies):
     ],
 )
 def test_an_edit_of_a_shared_file_changes_all_that_reach_it(copies, file, touched):
-    assert changed(copies({file: (None, "\nEXTRA = 1\n")}), digests(ROOT)) & set(KNOWN) == touched & set(KNOWN)
+    assert changed(copies({file: (None, "\nEXTRA = 1\n")}), digests(ROOT)) & set(
+        KNOWN
+    ) == touched & set(KNOWN)
 
 
 KNOWN = ("async_ts", "bbkb", "bkb", "eps_greedy", "gp_bucb", "gp_ucb", "random_search")
@@ -93,7 +118,11 @@ def test_a_file_that_nothing_reaches_changes_nothing(copies):
     reference = digests(ROOT)
     assert changed(copies({"workflow/trace/seeds.py": (None, "\nEXTRA = 1\n")}), reference) == set()
     assert "workflow.trace.seeds" not in digest.reach(["workflow.run.loop"])
-    assert digest.reach(["algorithms.random_search"]) == {"algorithms", "algorithms.api", "algorithms.random_search"}
+    assert digest.reach(["algorithms.random_search"]) == {
+        "algorithms",
+        "algorithms.api",
+        "algorithms.random_search",
+    }
 
 
 def test_parameters_and_data_change_the_digest_but_not_their_order():
@@ -102,7 +131,9 @@ def test_parameters_and_data_change_the_digest_but_not_their_order():
     assert digest.digest(modules, dict(reversed(PARAMETERS.items()))) == plain
     assert digest.digest(modules, {**PARAMETERS, "lam": 1e-3}) != plain
     assert digest.digest(modules, {**PARAMETERS, "C": 2}) != plain
-    assert digest.with_data(plain, "a") == digest.with_data(plain, "a") != digest.with_data(plain, "b")
+    assert (
+        digest.with_data(plain, "a") == digest.with_data(plain, "a") != digest.with_data(plain, "b")
+    )
 
 
 def test_parameters_are_read_from_the_syntax_tree():
@@ -115,13 +146,18 @@ def test_parameters_are_read_from_the_syntax_tree():
 
 def test_a_parameter_with_a_default_is_known_but_not_required(tmp_path):
     (tmp_path / "algorithms").mkdir()
-    (tmp_path / "algorithms/one.py").write_text("class One:\n    def __init__(self, domain, rng, *, a, b=1): pass\n")
+    (tmp_path / "algorithms/one.py").write_text(
+        "class One:\n    def __init__(self, domain, rng, *, a, b=1): pass\n"
+    )
     assert digest.parameters_of("one.One", "algorithms", root=tmp_path) == ({"a"}, {"a", "b"})
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("bkbb.BKB", r"no file algorithms/bkbb.py; known: .*bbkb, bkb.*"), ("bkb.BKBB", "no BKBB in algorithms/bkb.py")],
+    [
+        ("bkbb.BKB", r"no file algorithms/bkbb.py; known: .*bbkb, bkb.*"),
+        ("bkb.BKBB", "no BKBB in algorithms/bkb.py"),
+    ],
 )
 def test_unknown_names_are_refused(name, message):
     with pytest.raises(LookupError, match=message):

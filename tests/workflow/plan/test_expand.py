@@ -40,16 +40,43 @@ def spoiled(root, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda entry: entry["algorithms"]["BKB"].update({"is": "bkbb.BKB"}), "no file algorithms/bkbb.py; known: .*bkb"),
-        (lambda entry: entry["algorithms"]["BKB"].update({"is": "bkb.BKBB"}), "no BKBB in algorithms/bkb.py"),
-        (lambda entry: entry["algorithms"]["BKB"].update({"qbarr": 2}), "unknown parameter qbarr of bkb.BKB; known: .*qbar"),
+        (
+            lambda entry: entry["algorithms"]["BKB"].update({"is": "bkbb.BKB"}),
+            "no file algorithms/bkbb.py; known: .*bkb",
+        ),
+        (
+            lambda entry: entry["algorithms"]["BKB"].update({"is": "bkb.BKBB"}),
+            "no BKBB in algorithms/bkb.py",
+        ),
+        (
+            lambda entry: entry["algorithms"]["BKB"].update({"qbarr": 2}),
+            "unknown parameter qbarr of bkb.BKB; known: .*qbar",
+        ),
         (lambda entry: entry["algorithms"]["BKB"].pop("qbar"), "missing parameter qbar of bkb.BKB"),
-        (lambda entry: entry["algorithms"]["BKB"]["bandwidth"].pop("cadata"), "expected a value for problem 'cadata'"),
-        (lambda entry: entry["problems"]["abalone"].update({"is": "tables.abalon"}), "no abalon in problems/tables.py"),
-        (lambda entry: entry["problems"]["abalone"].pop("data"), "reads a data set: add a line `data: NAME`"),
-        (lambda entry: entry["runs"].append({"algorithms": ["BKBB"]}), "unknown algorithm 'BKBB'; known: Global-BBKB"),
-        (lambda entry: entry["runs"].append({"readings": ["mine"]}), "unknown reading 'mine'; known: reference-code"),
-        (lambda entry: entry["runs"].append({"problem": ["abalone"]}), "does not follow workflow/schema.json(.|\n)*problem"),
+        (
+            lambda entry: entry["algorithms"]["BKB"]["bandwidth"].pop("cadata"),
+            "expected a value for problem 'cadata'",
+        ),
+        (
+            lambda entry: entry["problems"]["abalone"].update({"is": "tables.abalon"}),
+            "no abalon in problems/tables.py",
+        ),
+        (
+            lambda entry: entry["problems"]["abalone"].pop("data"),
+            "reads a data set: add a line `data: NAME`",
+        ),
+        (
+            lambda entry: entry["runs"].append({"algorithms": ["BKBB"]}),
+            "unknown algorithm 'BKBB'; known: Global-BBKB",
+        ),
+        (
+            lambda entry: entry["runs"].append({"readings": ["mine"]}),
+            "unknown reading 'mine'; known: reference-code",
+        ),
+        (
+            lambda entry: entry["runs"].append({"problem": ["abalone"]}),
+            "does not follow workflow/schema.json(.|\n)*problem",
+        ),
         (lambda entry: entry.pop("seeds"), "does not follow workflow/schema.json(.|\n)*seeds"),
     ],
 )
@@ -60,7 +87,9 @@ def test_mistake_is_named(root, change, message):
 
 def test_key_given_twice_is_refused(root):
     text = (ROOT / "papers" / "bbkb.yaml").read_text()
-    (root / "papers" / "bbkb.yaml").write_text(re.sub(r"^seeds: 10", "seeds: 10\nseeds: 5", text, flags=re.MULTILINE))
+    (root / "papers" / "bbkb.yaml").write_text(
+        re.sub(r"^seeds: 10", "seeds: 10\nseeds: 5", text, flags=re.MULTILINE)
+    )
     with pytest.raises(PlanError, match="key given twice: seeds"):
         load("bbkb", "smoke", root=root)
 
@@ -71,7 +100,10 @@ def test_unknown_scale_paper_and_curve_list_what_there_is(root):
         load("bbkb", "large", root=root)
     with pytest.raises(PlanError, match="unknown paper 'bbbkb'; known: bbkb"):
         load("bbbkb", "smoke", root=root)
-    with pytest.raises(PlanError, match=r"no run makes the curve 'BKB@mine'(.|\n)*known there: .*BKB@reference-code"):
+    with pytest.raises(
+        PlanError,
+        match=r"no run makes the curve 'BKB@mine'(.|\n)*known there: .*BKB@reference-code",
+    ):
         plan.cell("abalone", "BKB@mine")
 
 
@@ -85,12 +117,17 @@ def test_a_reading_names_only_the_cells_that_it_changes():
     plan = load("bbkb", "paper")
     assert plan.cell("abalone", "BKB@reference-code").algorithm_entry["beta"] == "reference-code"
     assert plan.cell("abalone", "BKB@reference-code").problem_name == "abalone"
-    assert plan.cell("abalone", "GlobalLocal-BBKB@appendix").algorithm_entry["rule"] == "global-local-appendix"
+    assert (
+        plan.cell("abalone", "GlobalLocal-BBKB@appendix").algorithm_entry["rule"]
+        == "global-local-appendix"
+    )
 
 
 def test_the_published_horizon_survives_a_cut_budget():
     for scale in ("smoke", "quick", "paper"):
-        assert load("bbkb", scale).cell("abalone", "BKB").algorithm_entry["delta"] == pytest.approx(1e-4)
+        assert load("bbkb", scale).cell("abalone", "BKB").algorithm_entry["delta"] == pytest.approx(
+            1e-4
+        )
 
 
 def test_seeds_by_hand():
@@ -103,7 +140,14 @@ def test_seeds_by_hand():
             parse_seeds(wrong)
 
 
-TABLE = {"is": "tables.abalone", "data": "abalone", "noise": 0.01, "features": "raw", "target": "raw", "budget": 50}
+TABLE = {
+    "is": "tables.abalone",
+    "data": "abalone",
+    "noise": 0.01,
+    "features": "raw",
+    "target": "raw",
+    "budget": 50,
+}
 GREEDY = {"is": "eps_greedy.EpsGreedy", "epsilon": 0.1, "model": "empirical-mean"}
 MINI = {
     "paper": {"key": "mini2026"},
@@ -112,8 +156,14 @@ MINI = {
     "problems": {
         "plain": {**TABLE, "room": "unlimited", "init": {"design": "uniform", "n": 1}},
         "giving": {
-            "is": "nasbench.cells", "data": "nasbench101", "features": "per-half", "scored_by": "test", "spread": "pooled",
-            "budget": 50, "room": 4, "given": {"bandwidth": "noise", "lam": "noise_variance"},
+            "is": "nasbench.cells",
+            "data": "nasbench101",
+            "features": "per-half",
+            "scored_by": "test",
+            "spread": "pooled",
+            "budget": 50,
+            "room": 4,
+            "given": {"bandwidth": "noise", "lam": "noise_variance"},
             "init": {"design": "uniform-distinct", "n": 9, "counted": False},
         },
     },
@@ -129,7 +179,7 @@ MINI = {
         {"readings": ["wide"], "algorithms": ["greedy", "own"]},
         {"variants": ["narrow"], "algorithms": ["greedy", "own"]},
     ],
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -148,7 +198,8 @@ def mini(root):
 def test_a_problem_gives_its_parameters_to_who_has_them_and_no_own_value_there(mini):
     plan = mini()
     greedy, own = (plan.cell("giving", name).algorithm_entry for name in ("greedy", "own"))
-    assert (greedy["bandwidth"], greedy["lam"]) == ({"given": "noise"}, 0.5)  # one value for all problems is an own value
+    # one value for all problems is an own value
+    assert (greedy["bandwidth"], greedy["lam"]) == ({"given": "noise"}, 0.5)
     assert (own["bandwidth"], own["lam"]) == (7, {"given": "noise_variance"})
     assert set(plan.cell("giving", "uniform").algorithm_entry) == {"is"}
     assert plan.cell("plain", "greedy").algorithm_entry["bandwidth"] == 5
@@ -157,28 +208,42 @@ def test_a_problem_gives_its_parameters_to_who_has_them_and_no_own_value_there(m
 def test_readings_and_variants_win_over_what_is_given(mini):
     plan = mini()
     assert plan.cell("giving", "greedy@wide").algorithm_entry["bandwidth"] == 99
-    assert plan.cell("giving", "own@wide").algorithm_entry["lam"] == {"given": "noise_variance"}  # the reading leaves it alone
+    # the reading leaves it alone
+    assert plan.cell("giving", "own@wide").algorithm_entry["lam"] == {"given": "noise_variance"}
     assert plan.cell("giving", "own+narrow").algorithm_entry["lam"] == 0.25
 
 
 def test_a_parameter_that_nobody_gives_is_missed(mini):
-    with pytest.raises(PlanError, match=r"own on giving: expected a value for problem 'giving', got \{'plain': 0\.5\}"):
+    with pytest.raises(
+        PlanError,
+        match=r"own on giving: expected a value for problem 'giving', got \{'plain': 0\.5\}",
+    ):
         mini(lambda entry: entry["problems"]["giving"]["given"].pop("lam"))
-    with pytest.raises(PlanError, match=r"greedy on plain: missing parameter lam of eps_greedy\.EpsGreedy"):
+    with pytest.raises(
+        PlanError, match=r"greedy on plain: missing parameter lam of eps_greedy\.EpsGreedy"
+    ):
         mini(lambda entry: entry["algorithms"]["greedy"].pop("lam"))
 
 
 @pytest.mark.parametrize(
     ("problem", "given", "message"),
     [
-        ("giving", {"lam": "nois", "xi": "sd"}, r"`given` names nois, sd; nasbench\.cells reveals noise, noise_variance"),
+        (
+            "giving",
+            {"lam": "nois", "xi": "sd"},
+            r"`given` names nois, sd; nasbench\.cells reveals noise, noise_variance",
+        ),
         ("plain", {"lam": "noise"}, r"`given` names noise; tables\.abalone reveals nothing"),
     ],
 )
 def test_a_problem_cannot_give_what_it_does_not_reveal(mini, problem, given, message):
     with pytest.raises(PlanError, match=rf"papers/mini\.yaml, problem {problem}: {message}"):
         mini(lambda entry: entry["problems"][problem].update(given=given))
-    mini(lambda entry: entry["problems"]["giving"].update(given={"bandwidth": "noise", "lam": "noise", "nobody": "noise"}))
+    mini(
+        lambda entry: entry["problems"]["giving"].update(
+            given={"bandwidth": "noise", "lam": "noise", "nobody": "noise"}
+        )
+    )
 
 
 def test_what_is_given_is_part_of_the_digest(mini):
@@ -198,7 +263,9 @@ def test_a_study_belongs_to_the_code_of_the_optimizers_that_it_builds_by_name():
     assert resolve.targets({"T": 3, "levels": [1, 2]}) == set()
 
 
-def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_problem_names(mini, monkeypatch):
+def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_problem_names(
+    mini, monkeypatch
+):
     def named(entry):
         entry["problems"]["plain"]["libraries"] = ["numpy"]
 
@@ -220,7 +287,10 @@ def test_a_substitute_is_checked_like_parameters_and_needs_a_library(mini):
     plan = mini(standing_in({"features": "z-scored"}, libraries=["numpy"]))
     assert plan.cell("plain", "greedy").problem_entry["features"] == "raw"
     assert plan.cell("plain", "greedy").digest != mini().cell("plain", "greedy").digest
-    with pytest.raises(PlanError, match=r"problem plain: unknown parameter budget, colour of tables\.abalone; known: "):
+    with pytest.raises(
+        PlanError,
+        match=r"problem plain: unknown parameter budget, colour of tables\.abalone; known: ",
+    ):
         mini(standing_in({"colour": "red", "budget": 3}, libraries=["numpy"]))
     with pytest.raises(PlanError, match="'libraries' is a dependency of 'substitute'"):
         mini(standing_in({"features": "z-scored"}))
@@ -233,7 +303,9 @@ def test_a_substitute_supplies_no_missing_parameter(mini):
         entry["problems"]["plain"].update(substitute={"features": "raw"}, libraries=["numpy"])
         del entry["problems"]["plain"]["features"]
 
-    with pytest.raises(PlanError, match=r"problem plain: missing parameter features of tables\.abalone"):
+    with pytest.raises(
+        PlanError, match=r"problem plain: missing parameter features of tables\.abalone"
+    ):
         mini(change)
 
 
@@ -245,12 +317,22 @@ def test_a_substitute_supplies_no_missing_parameter(mini):
         ({}, {"room": "unlimited"}, UNLIMITED, False),
         ({}, {"execution": "async"}, 4, True),
         ({}, {"execution": "async", "room": 30}, 30, True),
-        ({}, {"execution": {"plain": "batch", "giving": "async"}, "room": {"plain": "unlimited", "giving": 2}}, 2, True),
+        (
+            {},
+            {
+                "execution": {"plain": "batch", "giving": "async"},
+                "room": {"plain": "unlimited", "giving": 2},
+            },
+            2,
+            True,
+        ),
         ({"execution": "async"}, {}, 4, True),
         ({"execution": "async"}, {"execution": "batch", "room": "unlimited"}, UNLIMITED, False),
     ],
 )
-def test_the_algorithms_own_workers_and_way_of_execution_win_over_the_problems(mini, problem, algorithm, room, is_async):
+def test_the_algorithms_own_workers_and_way_of_execution_win_over_the_problems(
+    mini, problem, algorithm, room, is_async
+):
     def change(entry):
         entry["problems"]["giving"].update(problem)
         entry["algorithms"]["own"].update(algorithm)
@@ -265,8 +347,15 @@ def test_the_algorithms_own_workers_and_way_of_execution_win_over_the_problems(m
 def test_only_asynchronous_runs_depend_on_the_code_of_their_loop(mini, monkeypatch):
     """Every module that a digest covers is asked for by name."""
     covered = []
-    monkeypatch.setattr("workflow.plan.cells.code.digest", lambda modules, entry: covered.append(modules) or "0" * 64)
-    mini(lambda entry: entry["algorithms"]["uniform"].update(execution={"plain": "batch", "giving": "async"}))
+    monkeypatch.setattr(
+        "workflow.plan.cells.code.digest",
+        lambda modules, entry: covered.append(modules) or "0" * 64,
+    )
+    mini(
+        lambda entry: entry["algorithms"]["uniform"].update(
+            execution={"plain": "batch", "giving": "async"}
+        )
+    )
     with_loop = ["workflow.run.async_loop" in modules for modules in covered]
     assert sum(with_loop) == 1 < len(with_loop)
     assert all("workflow.run.loop" in modules for modules in covered)
@@ -275,21 +364,49 @@ def test_only_asynchronous_runs_depend_on_the_code_of_their_loop(mini, monkeypat
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda entry: entry["algorithms"]["uniform"].update(execution="async"),
-         "uniform on plain: expected a number of workers as `room` of execution async, got unlimited"),
-        (lambda entry: entry["algorithms"]["uniform"].update(execution="async", room={"plain": 3, "giving": "unlimited"}),
-         "uniform on giving: expected a number of workers"),
-        (lambda entry: entry["problems"]["plain"].update(execution="async"), "greedy on plain: expected a number of workers"),
-        (lambda entry: entry["algorithms"]["uniform"].update(execution="parallel"),
-         "uniform on plain: expected execution batch or async, got 'parallel'"),
-        (lambda entry: entry["algorithms"]["uniform"].update(execution={"plain": "batch"}),
-         "uniform on giving: expected a value for problem 'giving'"),
-        (lambda entry: entry["problems"]["plain"].update(execution="parallel"), r"plain\.execution: 'parallel' is not one of"),
-        (lambda entry: entry["problems"]["plain"]["init"].update(design="random"), r"init\.design: 'random' is not one of"),
-        (lambda entry: entry["problems"]["giving"]["given"].update(lam=0.1), r"given\.lam: 0\.1 is not of type 'string'"),
-        (lambda entry: entry["runs"].append({"scales": ["large"]}), "unknown scale 'large'; known: quick, paper"),
+        (
+            lambda entry: entry["algorithms"]["uniform"].update(execution="async"),
+            (
+                "uniform on plain: expected a number of workers as `room` of execution async, got"
+                " unlimited"
+            ),
+        ),
+        (
+            lambda entry: entry["algorithms"]["uniform"].update(
+                execution="async", room={"plain": 3, "giving": "unlimited"}
+            ),
+            "uniform on giving: expected a number of workers",
+        ),
+        (
+            lambda entry: entry["problems"]["plain"].update(execution="async"),
+            "greedy on plain: expected a number of workers",
+        ),
+        (
+            lambda entry: entry["algorithms"]["uniform"].update(execution="parallel"),
+            "uniform on plain: expected execution batch or async, got 'parallel'",
+        ),
+        (
+            lambda entry: entry["algorithms"]["uniform"].update(execution={"plain": "batch"}),
+            "uniform on giving: expected a value for problem 'giving'",
+        ),
+        (
+            lambda entry: entry["problems"]["plain"].update(execution="parallel"),
+            r"plain\.execution: 'parallel' is not one of",
+        ),
+        (
+            lambda entry: entry["problems"]["plain"]["init"].update(design="random"),
+            r"init\.design: 'random' is not one of",
+        ),
+        (
+            lambda entry: entry["problems"]["giving"]["given"].update(lam=0.1),
+            r"given\.lam: 0\.1 is not of type 'string'",
+        ),
+        (
+            lambda entry: entry["runs"].append({"scales": ["large"]}),
+            "unknown scale 'large'; known: quick, paper",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_about_workers_designs_and_scales_is_named(mini, change, message):
     with pytest.raises(PlanError, match=message):
         mini(change)
@@ -309,8 +426,14 @@ def test_a_run_of_one_scale_is_left_out_at_the_others(mini):
     whole, paper, quick = mini(), mini(change, "paper"), mini(change, "quick")
     assert [cell.name for cell in paper.cells] == [cell.name for cell in whole.cells]
     left_out = {cell.name for cell in paper.cells} - {cell.name for cell in quick.cells}
-    assert left_out == {f"mini/{problem}/{name}@wide" for problem in ("plain", "giving") for name in ("greedy", "own")}
-    with pytest.raises(PlanError, match="no run makes the curve 'greedy@wide' on 'plain' at scale quick"):
+    assert left_out == {
+        f"mini/{problem}/{name}@wide"
+        for problem in ("plain", "giving")
+        for name in ("greedy", "own")
+    }
+    with pytest.raises(
+        PlanError, match="no run makes the curve 'greedy@wide' on 'plain' at scale quick"
+    ):
         quick.cell("plain", "greedy@wide")
 
 
@@ -332,7 +455,10 @@ def test_a_scale_may_cut_what_follows_the_design(mini, cut, plain, giving):
         entry["problems"]["plain"]["init"]["n"] = 7
 
     plan = mini(change, "quick")
-    assert [plan.cell(problem, "greedy").budget for problem in ("plain", "giving")] == [plain, giving]
+    assert [plan.cell(problem, "greedy").budget for problem in ("plain", "giving")] == [
+        plain,
+        giving,
+    ]
     assert mini(change).cell("plain", "greedy").budget == 50
 
 
@@ -345,24 +471,36 @@ def test_a_cut_after_the_design_follows_the_design_of_a_reading_and_the_smallest
         }
         entry["readings"]["counted"] = {
             "says": "9 points within the budget",
-            "problems": {"giving": {"init": {"design": "uniform-distinct", "n": 9, "counted": True}}},
+            "problems": {
+                "giving": {"init": {"design": "uniform-distinct", "n": 9, "counted": True}}
+            },
         }
         entry["runs"] += [{"readings": ["long"], "problems": ["plain"], "algorithms": ["uniform"]}]
-        entry["runs"] += [{"readings": ["counted"], "problems": ["giving"], "algorithms": ["uniform"]}]
+        entry["runs"] += [
+            {"readings": ["counted"], "problems": ["giving"], "algorithms": ["uniform"]}
+        ]
         entry["algorithms"]["own"]["budget"] = 3
 
     plan = mini(change, "quick")
     assert plan.cell("plain", "uniform").budget == 5
     assert plan.cell("plain@long", "uniform").budget == 24
-    assert (plan.cell("giving", "uniform").budget, plan.cell("giving@counted", "uniform").budget) == (4, 13)
+    assert (
+        plan.cell("giving", "uniform").budget,
+        plan.cell("giving@counted", "uniform").budget,
+    ) == (4, 13)
     assert plan.cell("plain", "own").budget == 3
 
 
 def test_a_design_without_noise_is_another_problem(mini):
     def change(entry):
         exact = {"init": {"design": "uniform", "n": 1, "noise": False}}
-        entry["readings"]["exact"] = {"says": "existing data without noise", "problems": {"plain": exact}}
-        entry["runs"].append({"readings": ["exact"], "problems": ["plain"], "algorithms": ["uniform"]})
+        entry["readings"]["exact"] = {
+            "says": "existing data without noise",
+            "problems": {"plain": exact},
+        }
+        entry["runs"].append(
+            {"readings": ["exact"], "problems": ["plain"], "algorithms": ["uniform"]}
+        )
 
     plan = mini(change)
     noisy, exact = plan.cell("plain", "uniform"), plan.cell("plain@exact", "uniform")
@@ -376,16 +514,26 @@ def shown(entry):
     figure = {"metric": "seconds", "curves": ["uniform"], "panels": [{"problem": "plain"}]}
     table = {"kind": "feasible", "problems": ["plain"], "curves": ["uniform"]}
     entry["figures"] = [{"id": "every", **figure}, {"id": "large", "scales": ["paper"], **figure}]
-    entry["tables"] = [{"id": "small", "scales": ["quick"], **table}, {"id": "always", "scales": ["quick", "paper"], **table}]
+    entry["tables"] = [
+        {"id": "small", "scales": ["quick"], **table},
+        {"id": "always", "scales": ["quick", "paper"], **table},
+    ]
 
 
 def test_figures_and_tables_of_other_scales_are_left_out(mini):
     ids = {}
     for scale in ("quick", "paper"):
         plan = mini(shown, scale)
-        ids[scale] = [[line["id"] for line in plan.entry[section]] for section in ("figures", "tables")]
-        assert [names_of({"mini": plan}, section) for section in ("figures", "tables")] == [sorted(part) for part in ids[scale]]
-    assert ids == {"quick": [["every"], ["small", "always"]], "paper": [["every", "large"], ["always"]]}
+        ids[scale] = [
+            [line["id"] for line in plan.entry[section]] for section in ("figures", "tables")
+        ]
+        assert [names_of({"mini": plan}, section) for section in ("figures", "tables")] == [
+            sorted(part) for part in ids[scale]
+        ]
+    assert ids == {
+        "quick": [["every"], ["small", "always"]],
+        "paper": [["every", "large"], ["always"]],
+    }
     with pytest.raises(PlanError, match="unknown figure 'large'; known: every"):
         selection.figure_runs(mini(shown, "quick"), "large")
     with pytest.raises(PlanError, match="unknown table 'small'; known: always"):
@@ -424,7 +572,9 @@ def test_the_table_of_runs_names_core_hours(capsys):
 def test_planning_imports_no_numerical_library():
     heavy = "[name for name in ('numpy', 'torch', 'scipy') if name in sys.modules]"
     probe = f"import sys, workflow.plan.expand as plan; plan.load('bbkb', 'paper'); print({heavy})"
-    found = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert found.stdout.strip() == "[]"
 
 
@@ -432,25 +582,53 @@ def test_planning_imports_no_numerical_library():
 @pytest.mark.parametrize("scale", ["smoke", "paper"])
 def test_every_seed_of_every_cell_and_study_has_one_job_and_short_ones_share_it(paper, scale):
     found = expand.load(paper, scale)
-    made = [(part.name, seed) for job in found.jobs.values() for part in job.parts for seed in job.seeds]
+    made = [
+        (part.name, seed) for job in found.jobs.values() for part in job.parts for seed in job.seeds
+    ]
     assert sorted(made) == sorted((part.name, seed) for part in found.parts for seed in part.seeds)
     for job in found.jobs.values():
-        assert len({part.folder.parent for part in job.parts}) == 1  # cells on one problem, or studies
-        assert len(job.parts) == 1 or sum(part.seconds for part in job.parts) < costs.SHORT_SECONDS * 1.5
+        # cells on one problem, or studies
+        assert len({part.folder.parent for part in job.parts}) == 1
+        assert (
+            len(job.parts) == 1
+            or sum(part.seconds for part in job.parts) < costs.SHORT_SECONDS * 1.5
+        )
     studies = [job for job in found.jobs.values() if isinstance(job.parts[0], Study)]
     if scale == "smoke" and len(found.studies) > 2:
         assert len(studies) < len(found.studies)
 
 
 def test_a_figure_of_one_paper_is_no_picture_because_another_paper_has_one_of_that_name(mini):
-    one, other = mini(shown), mini(lambda entry: entry.update(pictures=[{"id": "every", "is": "truss.draw", "problem": "plain",
-                                                                        "curves": ["uniform"]}]))  # fmt: skip
+    one, other = (
+        mini(shown),
+        mini(
+            lambda entry: entry.update(
+                pictures=[
+                    {"id": "every", "is": "truss.draw", "problem": "plain", "curves": ["uniform"]}
+                ]
+            )
+        ),
+    )
     plans = {"one": one, "other": other}
     found = {section: papers_with(plans, section) for section in ("figures", "pictures")}
-    place = {section: re.compile(rf"figures/(?P<paper>{paper})/(?P<name>[a-z]+)\.png") for section, paper in found.items()}
-    kinds = {path: [section for section, pattern in place.items() if pattern.fullmatch(f"figures/{path}.png")]
-             for path in ("one/every", "one/large", "other/every", "other/large")}  # fmt: skip
-    assert kinds == {"one/every": ["figures"], "one/large": ["figures"], "other/every": ["pictures"], "other/large": []}
+    place = {
+        section: re.compile(rf"figures/(?P<paper>{paper})/(?P<name>[a-z]+)\.png")
+        for section, paper in found.items()
+    }
+    kinds = {
+        path: [
+            section
+            for section, pattern in place.items()
+            if pattern.fullmatch(f"figures/{path}.png")
+        ]
+        for path in ("one/every", "one/large", "other/every", "other/large")
+    }
+    assert kinds == {
+        "one/every": ["figures"],
+        "one/large": ["figures"],
+        "other/every": ["pictures"],
+        "other/large": [],
+    }
 
 
 def test_a_job_on_a_node_looks_up_its_own_paper_alone():
@@ -464,5 +642,10 @@ def test_a_job_on_a_node_looks_up_its_own_paper_alone():
     ]
     assert expand.papers_of_job(of_one, papers) == ["bkb"]
     assert expand.papers_of_job([*of_one, "run:paper=dumbo,problem=p"], papers) == ["bkb", "dumbo"]
-    assert expand.papers_of_job(["snakemake", "--target-jobs", "fetch:name=abalone"], papers) == papers
-    assert expand.papers_of_job(["--target-jobs", "figure:scale=smoke,paper=another"], papers) == papers
+    assert (
+        expand.papers_of_job(["snakemake", "--target-jobs", "fetch:name=abalone"], papers) == papers
+    )
+    assert (
+        expand.papers_of_job(["--target-jobs", "figure:scale=smoke,paper=another"], papers)
+        == papers
+    )

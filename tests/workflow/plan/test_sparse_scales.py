@@ -1,4 +1,6 @@
-"""Scales at which only some algorithms run on some problems: what is left out, where, and what stays a mistake."""
+"""Scales at which only some algorithms run on some problems: what is left out, where, and what
+stays a mistake.
+"""
 
 import copy
 from pathlib import Path
@@ -18,19 +20,45 @@ from workflow.plan.expand import load, names_of
 from workflow.plan.resolve import PlanError
 
 ROOT = Path(__file__).resolve().parents[3]
-TABLE = {"is": "tables.abalone", "data": "abalone", "noise": 0.01, "features": "raw", "target": "raw", "budget": 50,
-         "room": "unlimited", "init": {"design": "uniform", "n": 1}}  # fmt: skip
-GREEDY = {"is": "eps_greedy.EpsGreedy", "epsilon": 0.1, "model": "empirical-mean", "bandwidth": 5, "lam": 0.5}
+TABLE = {
+    "is": "tables.abalone",
+    "data": "abalone",
+    "noise": 0.01,
+    "features": "raw",
+    "target": "raw",
+    "budget": 50,
+    "room": "unlimited",
+    "init": {"design": "uniform", "n": 1},
+}
+GREEDY = {
+    "is": "eps_greedy.EpsGreedy",
+    "epsilon": 0.1,
+    "model": "empirical-mean",
+    "bandwidth": 5,
+    "lam": 0.5,
+}
 MINI = {
     "paper": {"key": "mini2026"},
-    "scales": {"smoke": {"budget": 10, "variants": ["narrow"]}, "quick": {"budget": 20}, "paper": {}},
+    "scales": {
+        "smoke": {"budget": 10, "variants": ["narrow"]},
+        "quick": {"budget": 20},
+        "paper": {},
+    },
     "seeds": 3,
     "problems": {"small": TABLE, "large": TABLE},
-    "algorithms": {"greedy": GREEDY, "slow": {**GREEDY, "lam": 0.1}, "uniform": {"is": "random_search.RandomSearch"}},
+    "algorithms": {
+        "greedy": GREEDY,
+        "slow": {**GREEDY, "lam": 0.1},
+        "uniform": {"is": "random_search.RandomSearch"},
+    },
     "readings": {
         "wide": {"says": "a bandwidth of 99", "algorithms": {"*": {"bandwidth": 99}}},
         "noisy": {"says": "a noise of 1", "problems": {"*": {"noise": 1}}},
-        "both": {"says": "two changes", "problems": {"large": {"noise": 2}}, "algorithms": {"slow": {"lam": 0.2}}},
+        "both": {
+            "says": "two changes",
+            "problems": {"large": {"noise": 2}},
+            "algorithms": {"slow": {"lam": 0.2}},
+        },
     },
     "variants": {"narrow": {"lam": 0.25}, "usual": {"lam": 0.5}},
     "runs": [
@@ -43,12 +71,14 @@ MINI = {
         {"variants": "all", "algorithms": ["greedy"], "scales": ["smoke", "paper"]},
         {"variants": ["narrow"], "algorithms": ["greedy"], "problems": ["small"]},
     ],
-}  # fmt: skip
+}
 
 
 @pytest.fixture
 def mini(tmp_path):
-    """mini(scale, **sections) -> the plan of a small paper that runs everything at scale `paper` alone."""
+    """mini(scale, **sections) -> the plan of a small paper that runs everything at scale `paper`
+    alone.
+    """
     for name in ("algorithms", "problems", "workflow"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "papers").mkdir()
@@ -67,11 +97,15 @@ def mini(tmp_path):
 def test_what_only_other_scales_run_is_known_by_the_names_that_it_has_there(mini):
     plans = {scale: mini(scale) for scale in MINI["scales"]}
     for scale, here in plans.items():
-        others = {name for other, there in plans.items() if other != scale for name in there.aliases}
+        others = {
+            name for other, there in plans.items() if other != scale for name in there.aliases
+        }
         assert here.elsewhere == others - set(here.aliases)
     quick = plans["quick"]
     assert ("large", "slow") in quick.elsewhere and ("small", "slow") in quick.elsewhere
-    assert {("small", "greedy@wide"), ("large", "greedy"), ("small", "uniform")}.isdisjoint(quick.elsewhere)
+    assert {("small", "greedy@wide"), ("large", "greedy"), ("small", "uniform")}.isdisjoint(
+        quick.elsewhere
+    )
     assert {
         ("large@both", "slow@both"),
         ("small", "slow@both"),
@@ -93,10 +127,16 @@ def test_runs_of_other_scales_are_not_resolved(mini, monkeypatch):
 def test_asking_for_a_run_of_other_scales_is_a_mistake_that_says_so(mini):
     quick = mini("quick")
     with pytest.raises(
-        PlanError, match="no run makes the curve 'slow' on 'large' at scale quick, only at others; known there: greedy"
+        PlanError,
+        match=(
+            "no run makes the curve 'slow' on 'large' at scale quick, only at others; known there:"
+            " greedy"
+        ),
     ):
         quick.cell("large", "slow")
-    with pytest.raises(PlanError, match="no run makes the curve 'slower' on 'large' at scale quick; known there"):
+    with pytest.raises(
+        PlanError, match="no run makes the curve 'slower' on 'large' at scale quick; known there"
+    ):
         quick.cell("large", "slower")
 
 
@@ -110,7 +150,12 @@ def test_a_mistake_in_runs_of_another_scale_is_named_at_every_scale(mini):
 
 
 def figure(name, *shown, **options):
-    return {"id": name, "metric": "simple_regret", "panels": [{"problem": problem} for problem in shown], **options}
+    return {
+        "id": name,
+        "metric": "simple_regret",
+        "panels": [{"problem": problem} for problem in shown],
+        **options,
+    }
 
 
 FIGURES = [
@@ -120,20 +165,42 @@ FIGURES = [
     figure("none-to-divide-by", "large", curves=["greedy"], relative_to="uniform"),
     figure("none-under-a-reading", "large", curves=["greedy"], reading="wide"),
     figure("no-dots", "large", kind="dots", curves=["slow"], readings=["default", "wide"]),
-    figure("dots", "small", kind="dots", curves=["greedy", "slow"], readings=["default", "wide", "both"]),
+    figure(
+        "dots",
+        "small",
+        kind="dots",
+        curves=["greedy", "slow"],
+        readings=["default", "wide", "both"],
+    ),
 ]
 ENDS = {"kind": "feasible", "problems": ["small", "large"]}
 TABLES = [
     {"id": "t-some", **ENDS, "curves": ["greedy", "slow"], "readings": ["default", "wide"]},
     {"id": "t-none", **ENDS, "curves": ["slow"]},
-    {"id": "t-none-to-divide-by", "kind": "diagnostics", "problems": ["large"], "curves": ["greedy"], "relative_to": "uniform"},
+    {
+        "id": "t-none-to-divide-by",
+        "kind": "diagnostics",
+        "problems": ["large"],
+        "curves": ["greedy"],
+        "relative_to": "uniform",
+    },
     {"id": "t-settings", "kind": "settings", "problems": ["large"], "settings": {"slow": ["lam"]}},
-    {"id": "t-published", "kind": "published", "curves": ["slow"],
-     "blocks": [{"problem": "large", "metric": "simple_regret", "published": {"slow": 1}}]},
-]  # fmt: skip
+    {
+        "id": "t-published",
+        "kind": "published",
+        "curves": ["slow"],
+        "blocks": [{"problem": "large", "metric": "simple_regret", "published": {"slow": 1}}],
+    },
+]
 PICTURES = [
     {"id": "p-some", "is": "structures.truss", "problem": "small", "curves": ["slow", "greedy"]},
-    {"id": "p-none", "is": "structures.truss", "problem": "large", "curves": ["slow", "uniform"], "moves": True},
+    {
+        "id": "p-none",
+        "is": "structures.truss",
+        "problem": "large",
+        "curves": ["slow", "uniform"],
+        "moves": True,
+    },
 ]
 SECTIONS = {"figures": FIGURES, "tables": TABLES, "pictures": PICTURES}
 
@@ -144,7 +211,11 @@ def test_what_a_scale_leaves_out_as_a_whole_is_not_offered_there(mini):
     assert names_of({"mini": quick}, "tables") == ["t-settings", "t-some"]
     assert names_of({"mini": quick}, "pictures") == ["p-some"]
     assert names_of({"mini": quick}, "pictures", moves=True) == ["-"]
-    assert {part: quick.entry[part] for part in SECTIONS} != SECTIONS == {part: paper.entry[part] for part in SECTIONS}
+    assert (
+        {part: quick.entry[part] for part in SECTIONS}
+        != SECTIONS
+        == {part: paper.entry[part] for part in SECTIONS}
+    )
     with pytest.raises(PlanError, match="unknown figure 'none'; known: some, one-panel, dots"):
         selection.figure_runs(quick, "none")
 
@@ -182,21 +253,31 @@ def test_curves_that_a_scale_leaves_out_are_left_out_where_they_are(mini):
     ],
 )
 def test_what_no_scale_runs_is_a_mistake_at_every_scale(mini, section, line, scale):
-    with pytest.raises(PlanError, match=r"wrong: unknown (algorithm 'slower'|problem 'huge'); known: "):
+    with pytest.raises(
+        PlanError, match=r"wrong: unknown (algorithm 'slower'|problem 'huge'); known: "
+    ):
         mini(scale, **{section: [line]})
 
 
 def test_controls_are_left_out_where_they_do_not_run(mini):
     shown = figure("f", "small", "large", curves=["greedy"], controls=["uniform"])
     assert [run.name for run in selection.figure_runs(mini("quick", figures=[shown]), "f")] == [
-        "mini/small/greedy", "mini/small/uniform", "mini/large/greedy",
-    ]  # fmt: skip
+        "mini/small/greedy",
+        "mini/small/uniform",
+        "mini/large/greedy",
+    ]
 
 
 def test_the_workflow_does_not_ask_for_what_a_scale_leaves_out(tmp_path):
     copied = checkout.make(tmp_path)
-    text = checkout.MINI.replace("runs: [{}]", "runs: [{algorithms: [GP-UCB, uniform]}, {algorithms: [BKB], scales: [paper]}]")
-    sparse = "  - {id: sparse, title: R, metric: cumulative_regret, curves: [BKB], panels: [{problem: abalone}]}\n"
+    text = checkout.MINI.replace(
+        "runs: [{}]",
+        "runs: [{algorithms: [GP-UCB, uniform]}, {algorithms: [BKB], scales: [paper]}]",
+    )
+    sparse = (
+        "  - {id: sparse, title: R, metric: cumulative_regret, curves: [BKB], panels: [{problem:"
+        " abalone}]}\n"
+    )
     (copied / "papers" / "mini.yaml").write_text(text.replace("claims:", f"{sparse}claims:"))
     for scale, drawn in (("smoke", False), ("paper", True)):
         found = checkout.snakemake(copied, "-n", "--quiet", "host", scale=scale)
@@ -219,11 +300,24 @@ def toy_of(root, levels=(("A", 0.9), ("B", 0.5), ("C", 0.3)), **options):
     return toy
 
 
-LESS = {"test": "less", "metric": "cumulative_regret", "problems": ["p", "q"], "left": ["A"], "right": ["B", "C"]}
+LESS = {
+    "test": "less",
+    "metric": "cumulative_regret",
+    "problems": ["p", "q"],
+    "left": ["A"],
+    "right": ["B", "C"],
+}
 
 
 def judged(toy, check=LESS, **more):
-    claim = {"id": "c", "where": "Fig. 1", "says": "A has less regret", "check": check, "scale": "any", **more}
+    claim = {
+        "id": "c",
+        "where": "Fig. 1",
+        "says": "A has less regret",
+        "check": check,
+        "scale": "any",
+        **more,
+    }
     return claims.judge(toy.paper, toy.store(), claim)
 
 
@@ -237,10 +331,19 @@ def names(toy, check, reading=""):
 
 def test_panels_show_the_curves_that_there_are(tmp_path):
     toy = toy_of(tmp_path, data="none")
-    shown = [{"problem": "p", "title": "P"}, {"problem": "q", "title": "Q"}, {"problem": "q", "curves": ["C"]}]
-    toy.entry["figures"] = [{"id": "f", "metric": "simple_regret", "curves": ["A", "B", "C", "D"], "panels": shown}]
+    shown = [
+        {"problem": "p", "title": "P"},
+        {"problem": "q", "title": "Q"},
+        {"problem": "q", "curves": ["C"]},
+    ]
+    toy.entry["figures"] = [
+        {"id": "f", "metric": "simple_regret", "curves": ["A", "B", "C", "D"], "panels": shown}
+    ]
     found = panels.panels_of(toy.paper, toy.store(), "f")
-    assert [[line.label for line in panel.lines] for panel in found] == [["A", "B", "C"], ["A", "B"]]
+    assert [[line.label for line in panel.lines] for panel in found] == [
+        ["A", "B", "C"],
+        ["A", "B"],
+    ]
     assert [panel.missing for panel in found] == [[], []]
     assert "not run" not in plots._small_print(toy.paper, "f", found)
     assert found[0].lines[0].look == found[1].lines[0].look
@@ -259,10 +362,25 @@ def test_a_figure_relative_to_what_is_left_out_has_no_curve_there(tmp_path):
         "panels": [{"problem": "p"}, {"problem": "q"}],
     }
     toy.entry["figures"] = [{"id": "f", **shown}]
-    assert [run.name for run in selection.figure_runs(toy.paper, "f")] == ["toy/p/A", "toy/p/B", "toy/p/C", "toy/p/C"]
+    assert [run.name for run in selection.figure_runs(toy.paper, "f")] == [
+        "toy/p/A",
+        "toy/p/B",
+        "toy/p/C",
+        "toy/p/C",
+    ]
     assert len(panels.panels_of(toy.paper, toy.store(), "f")) == 1
-    toy.entry["tables"] = [{"id": "t", "kind": "diagnostics", "problems": ["p", "q"], "curves": ["A", "C"], "relative_to": "C"}]
-    assert tabulate.build(toy.paper, toy.store(), "t")[["problem", "algorithm"]].to_numpy().tolist() == [["p", "A"], ["p", "C"]]
+    toy.entry["tables"] = [
+        {
+            "id": "t",
+            "kind": "diagnostics",
+            "problems": ["p", "q"],
+            "curves": ["A", "C"],
+            "relative_to": "C",
+        }
+    ]
+    assert tabulate.build(toy.paper, toy.store(), "t")[
+        ["problem", "algorithm"]
+    ].to_numpy().tolist() == [["p", "A"], ["p", "C"]]
 
 
 def test_a_claim_compares_what_there_is(tmp_path):
@@ -285,19 +403,84 @@ def test_a_claim_compares_what_there_is(tmp_path):
         {**LESS, "minus": ["D"]},
         {**LESS, "problems": ["p"], "against": "q", "minus": ["C"], "right": ["B"]},
         {**LESS, "across": "max", "variants": ["b-1"], "left": ["D"]},
-        {**LESS, "across": "width", "within": 2, "variants": ["b-1"], "left": ["D"], "right": ["D"]},
-        {"test": "passes", "metric": "best_feasible", "problems": ["q"], "left": ["A"], "right": ["C"], "at_most": 3},
-        {"test": "bound", "metric": "cumulative_regret", "problems": ["q"], "left": ["C"], "right": ["A"]},
-        {"test": "spread", "metric": "cumulative_regret", "problems": ["q"], "left": ["C"], "right": ["A"]},
-        {"test": "share", "metric": "stuck", "problems": ["q"], "curves": ["C"], "event": {"at_least": 1}},
-        {"test": "published", "metric": "simple_regret", "problems": ["q"], "curves": ["C"], "value": 1, "tolerance": 1},
-        {"test": "band", "metric": "simple_regret", "problems": ["q"], "curves": ["C"], "at_most": 1},
-        {"test": "exponent", "metric": "simple_regret", "problems": ["q"], "curves": ["C"], "from": 1, "at_most": 1},
-        {"test": "monotone", "metric": "seconds", "problems": ["q"], "curves": ["C"], "direction": "increasing"},
-        {"test": "monotone", "metric": "seconds", "problems": ["q"], "curves": ["C"], "direction": "increasing",
-         "along": "variants", "variants": ["b-1"]},
+        {
+            **LESS,
+            "across": "width",
+            "within": 2,
+            "variants": ["b-1"],
+            "left": ["D"],
+            "right": ["D"],
+        },
+        {
+            "test": "passes",
+            "metric": "best_feasible",
+            "problems": ["q"],
+            "left": ["A"],
+            "right": ["C"],
+            "at_most": 3,
+        },
+        {
+            "test": "bound",
+            "metric": "cumulative_regret",
+            "problems": ["q"],
+            "left": ["C"],
+            "right": ["A"],
+        },
+        {
+            "test": "spread",
+            "metric": "cumulative_regret",
+            "problems": ["q"],
+            "left": ["C"],
+            "right": ["A"],
+        },
+        {
+            "test": "share",
+            "metric": "stuck",
+            "problems": ["q"],
+            "curves": ["C"],
+            "event": {"at_least": 1},
+        },
+        {
+            "test": "published",
+            "metric": "simple_regret",
+            "problems": ["q"],
+            "curves": ["C"],
+            "value": 1,
+            "tolerance": 1,
+        },
+        {
+            "test": "band",
+            "metric": "simple_regret",
+            "problems": ["q"],
+            "curves": ["C"],
+            "at_most": 1,
+        },
+        {
+            "test": "exponent",
+            "metric": "simple_regret",
+            "problems": ["q"],
+            "curves": ["C"],
+            "from": 1,
+            "at_most": 1,
+        },
+        {
+            "test": "monotone",
+            "metric": "seconds",
+            "problems": ["q"],
+            "curves": ["C"],
+            "direction": "increasing",
+        },
+        {
+            "test": "monotone",
+            "metric": "seconds",
+            "problems": ["q"],
+            "curves": ["C"],
+            "direction": "increasing",
+            "along": "variants",
+            "variants": ["b-1"],
+        },
     ],
-)  # fmt: skip
+)
 def test_a_claim_of_which_nothing_is_left_is_undecided(tmp_path, check):
     toy = toy_of(tmp_path)
     for problem in "pq":
@@ -305,7 +488,11 @@ def test_a_claim_of_which_nothing_is_left_is_undecided(tmp_path, check):
             toy.add(name, noisy(0.5), problem=problem, variant="b-1")
         toy.elsewhere |= {(problem, "D+b-1"), (problem, "C+b-1")}
     found = judged(toy, check)
-    assert (found.verdict, found.observed, found.comparisons) == (UNDECIDED, "nothing to compare", ())
+    assert (found.verdict, found.observed, found.comparisons) == (
+        UNDECIDED,
+        "nothing to compare",
+        (),
+    )
     assert found.reasons == ("nothing to compare at this scale",)
     toy.elsewhere = set()
     with pytest.raises(PlanError, match=r"no run makes the curve '[CD]"):
@@ -319,7 +506,9 @@ def test_only_rivals_on_both_problems_are_taken_off(tmp_path):
     check = {**LESS, "problems": ["p"], "against": "q", "right": ["A"], "minus": ["C", "uniform"]}
     assert whats(judged(toy, check)) == ["A on p < A on q, less the best of uniform"]
     assert names(toy, check) == ["p/A", "q/A", "p/uniform", "q/uniform"]
-    assert judged(toy, check).comparisons == judged(toy, {**check, "minus": ["uniform"]}).comparisons
+    assert (
+        judged(toy, check).comparisons == judged(toy, {**check, "minus": ["uniform"]}).comparisons
+    )
 
 
 def test_a_variant_may_be_left_out_on_one_problem(tmp_path):
@@ -331,11 +520,23 @@ def test_a_variant_may_be_left_out_on_one_problem(tmp_path):
                 if (problem, variant) == ("q", "b-2"):
                     toy.elsewhere.add((problem, f"{name}+{variant}"))
                 else:
-                    toy.add(name, noisy(level + (0.05 if variant == "b-2" else 0.0)), problem=problem, variant=variant)
+                    toy.add(
+                        name,
+                        noisy(level + (0.05 if variant == "b-2" else 0.0)),
+                        problem=problem,
+                        variant=variant,
+                    )
     check = {**LESS, "right": ["B"], "variants": "all"}
     assert names(toy, check) == ["p/A+b-1", "p/A+b-2", "p/B+b-1", "p/B+b-2", "q/A+b-1", "q/B+b-1"]
     for across in ("max", "width"):
-        found = judged(toy, {**check, "across": across, **({"within": 3, "test": "more"} if across == "width" else {})})
+        found = judged(
+            toy,
+            {
+                **check,
+                "across": across,
+                **({"within": 3, "test": "more"} if across == "width" else {}),
+            },
+        )
         assert (found.verdict, len(found.comparisons)) == (REPRODUCED, 2)
 
 
@@ -349,7 +550,8 @@ def test_the_verdict_on_a_reading_is_none_on_default_runs(tmp_path):
     assert (found.verdict, found.readings["mine"].observed) == (REPRODUCED, "not run")
     toy.entry["claims"] = [{"id": "c", "check": check, "readings": ["mine"]}]
     assert {run.name for run in claims.runs(toy.paper)} == {"toy/p/A", "toy/p/B", "toy/p/C"}
-    named = judged(toy, {**check, "left": ["A@mine", "B"]})  # but a curve that a check names is one that is left out
+    # but a curve that a check names is one that is left out
+    named = judged(toy, {**check, "left": ["A@mine", "B"]})
     assert whats(named) == ["B < C on p"]
 
 
@@ -370,7 +572,10 @@ def test_the_verdict_on_a_reading_leaves_out_what_that_on_the_default_one_does(t
     ("requirement", "words"),
     [
         ({"curve": "A", "problem": "q", "parameter": "qbar", "at_least": 2}, ""),
-        ({"curve": "C", "problem": "q", "parameter": "qbar", "at_least": 2}, "qbar of C on q belongs to no run of scale quick"),
+        (
+            {"curve": "C", "problem": "q", "parameter": "qbar", "at_least": 2},
+            "qbar of C on q belongs to no run of scale quick",
+        ),
         (
             {"curve": "A+b-2", "problem": "q", "parameter": "qbar", "at_least": 2},
             "qbar of A+b-2 on q belongs to no run of scale quick",
@@ -388,8 +593,17 @@ def test_the_best_value_seen_is_that_of_the_runs_of_this_scale(tmp_path):
     for name, level in (("A", 0.2), ("B", 0.6)):
         toy.add(name, lambda seed, level=level: {"true": level}, problem="open")
     toy.elsewhere = {("open", "C")}
-    toy.entry["figures"] = [{"id": "f", "metric": "simple_regret", "panels": [{"problem": "open", "curves": ["A", "C"]}]}]
-    assert {run.name for run in selection.figure_runs(toy.paper, "f")} == {"toy/open/A", "toy/open/B"}
+    toy.entry["figures"] = [
+        {
+            "id": "f",
+            "metric": "simple_regret",
+            "panels": [{"problem": "open", "curves": ["A", "C"]}],
+        }
+    ]
+    assert {run.name for run in selection.figure_runs(toy.paper, "f")} == {
+        "toy/open/A",
+        "toy/open/B",
+    }
     (panel,) = panels.panels_of(toy.paper, toy.store(), "f")
     assert panel.lines[0].centre == pytest.approx(np.full(3, 0.4))
 

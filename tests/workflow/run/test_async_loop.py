@@ -1,4 +1,6 @@
-"""Workers that never wait: list scheduling by an independent heap, who is told when, and the one-worker limit."""
+"""Workers that never wait: list scheduling by an independent heap, who is told when, and the
+one-worker limit.
+"""
 
 import heapq
 import pickle
@@ -73,7 +75,9 @@ def finished(problem, progress, budget, workers):
 
 
 def script(problem, workers, budget=40, width=1):
-    return finished(problem, async_loop.Progress(Script(problem.domain, rng(0), width=width)), budget, workers)
+    return finished(
+        problem, async_loop.Progress(Script(problem.domain, rng(0), width=width)), budget, workers
+    )
 
 
 def durations(problem, count):
@@ -82,7 +86,9 @@ def durations(problem, count):
 
 
 def scheduled(lengths, workers):
-    """Start and end of each job when a job goes to the worker that is free first: Graham's list scheduling."""
+    """Start and end of each job when a job goes to the worker that is free first: Graham's list
+    scheduling.
+    """
     free, begins = [0.0] * workers, []
     for length in lengths:
         begins.append(heapq.heappop(free))
@@ -102,7 +108,9 @@ def begun(problem, case):
 def test_one_worker_is_the_loop_of_batches_of_one(arms_case, toy, counted):
     query, columns = np.array([7, 3, 7]), []
     for module in (loop, async_loop):
-        progress = module.Progress(arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label)))
+        progress = module.Progress(
+            arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label))
+        )
         start = module.start if counted else loop.start_from_data
         start(progress, query, loop.evaluate(toy, query, noise, first=0))
         while progress.rows < 22:
@@ -127,13 +135,16 @@ def test_the_schedule_is_that_of_a_heap_of_free_workers(toy, workers):
     began, ended = scheduled(durations(toy, progress.begun), workers)
     assert_array_equal(columns["started"], began[columns["query"]])
     assert_array_equal(columns["finished"], ended[columns["query"]])
-    assert_array_equal(columns["finished"], np.sort(ended)[:40])  # what ended first, and the makespan of 40
+    # what ended first, and the makespan of 40
+    assert_array_equal(columns["finished"], np.sort(ended)[:40])
     assert progress.now == columns["finished"][-1]
 
 
 @pytest.mark.parametrize("workers", WORKERS)
 @pytest.mark.parametrize("width", [1, 2, 100])
-def test_every_worker_is_busy_until_the_budget_is_spent_and_none_does_two_things(toy, ties, workers, width):
+def test_every_worker_is_busy_until_the_budget_is_spent_and_none_does_two_things(
+    toy, ties, workers, width
+):
     for chosen in (toy, ties):
         progress = script(chosen, workers, width=width)
         columns = progress.columns()
@@ -165,7 +176,8 @@ def test_every_ask_sees_exactly_what_is_pending_in_the_order_in_which_it_began(t
 @pytest.mark.parametrize("workers", WORKERS)
 def test_a_row_reports_the_state_from_which_its_query_was_chosen(toy, workers):
     columns = script(toy, workers).columns()
-    assert_array_equal(columns["report.known"], np.maximum(columns["query"] - workers + 1, 0))  # one told for one begun
+    # one told for one begun
+    assert_array_equal(columns["report.known"], np.maximum(columns["query"] - workers + 1, 0))
     assert_array_equal(columns["evaluation"], np.arange(40))
     assert_array_equal(columns["batch"], np.arange(40))  # every event is told by itself
 
@@ -190,7 +202,8 @@ def test_the_noise_is_that_of_the_order_of_beginning(toy, workers):
     columns = script(toy, workers).columns()
     expected = [toy.evaluate(np.array([i]), noise(i)).seen.y[0] for i in columns["query"]]
     assert_array_equal(columns["y"], expected)
-    assert workers == 1 or (np.diff(columns["query"]) < 0).any()  # some ended before others that had begun earlier
+    # some ended before others that had begun earlier
+    assert workers == 1 or (np.diff(columns["query"]) < 0).any()
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -202,14 +215,18 @@ def test_a_shorter_run_is_a_bit_exact_prefix_of_a_longer_one(arms_case, toy, wor
     for budget in (2, 13):
         short = columns(budget)
         assert len(short["y"]) == budget
-        assert record.trace_hash(short) == record.trace_hash({name: values[:budget] for name, values in long.items()})
+        assert record.trace_hash(short) == record.trace_hash(
+            {name: values[:budget] for name, values in long.items()}
+        )
 
 
 def test_a_pickle_in_the_middle_continues_with_the_identical_trace(arms_case, toy):
     progress = finished(toy, begun(toy, arms_case), 12, workers=4)
     assert len(progress.running) == 3
     twin = pickle.loads(pickle.dumps(progress))
-    one, other = (record.trace_hash(finished(toy, each, 30, workers=4).columns()) for each in (progress, twin))
+    one, other = (
+        record.trace_hash(finished(toy, each, 30, workers=4).columns()) for each in (progress, twin)
+    )
     assert one == other
 
 
@@ -238,7 +255,10 @@ def test_existing_data_stand_in_no_row_take_no_time_and_no_noise_of_the_run(toy)
     assert_array_equal(columns["evaluation"], np.arange(20))
     assert_array_equal(columns["batch"], np.arange(1, 21))
     assert_array_equal(np.sort(columns["started"])[:2], [0, 0])
-    assert_array_equal(columns["y"], [toy.evaluate(np.array([i]), noise(5 + i)).seen.y[0] for i in columns["query"]])
+    assert_array_equal(
+        columns["y"],
+        [toy.evaluate(np.array([i]), noise(5 + i)).seen.y[0] for i in columns["query"]],
+    )
     assert columns["query"].max() < 50
 
 
@@ -267,7 +287,9 @@ def test_the_seconds_of_an_ask_stand_with_the_first_query_that_it_answered(toy, 
             super().tell(query, obs)
 
     monkeypatch.setattr(loop.time, "process_time", lambda: clock[0])
-    columns = finished(toy, async_loop.Progress(Slow(toy.domain, rng(0), width=3)), 12, workers=3).columns()
+    columns = finished(
+        toy, async_loop.Progress(Slow(toy.domain, rng(0), width=3)), 12, workers=3
+    ).columns()
     first = (columns["query"] == 0) | (columns["query"] > 2)
     assert_array_equal(columns["timing.ask"], 5.0 * first)
     assert first.sum() == 10  # the other two began with the first ask

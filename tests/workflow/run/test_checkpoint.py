@@ -1,4 +1,6 @@
-"""A checkpoint is read only where it is ours, of this very run and unchanged: a pickle may do anything when it is read."""
+"""A checkpoint is read only where it is ours, of this very run and unchanged: a pickle may do
+anything when it is read.
+"""
 
 from __future__ import annotations
 

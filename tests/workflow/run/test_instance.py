@@ -1,4 +1,6 @@
-"""What a run starts from: parameters that the problem reveals, designs drawn by the rule, and a design read back."""
+"""What a run starts from: parameters that the problem reveals, designs drawn by the rule, and a
+design read back.
+"""
 
 from dataclasses import replace
 
@@ -22,10 +24,15 @@ REVEALS = {"noise": 0.25, "noise_variance": 0.0625}
 def cell(algorithm=None, design="uniform", n=5):
     """A cell whose parameters the plan has already resolved."""
     return Cell(
-        paper="toy", scale="paper", problem="p", algorithm="a", seeds=(0,), budget=10,
+        paper="toy",
+        scale="paper",
+        problem="p",
+        algorithm="a",
+        seeds=(0,),
+        budget=10,
         problem_entry={"is": "tables.abalone", "room": 1, "init": {"design": design, "n": n}},
         algorithm_entry={"is": "bkb.BKB", **(algorithm or {})},
-    )  # fmt: skip
+    )
 
 
 def problem(arms=20, reveals=REVEALS):
@@ -33,7 +40,9 @@ def problem(arms=20, reveals=REVEALS):
 
     def evaluate(query, draw):
         return Evaluation(
-            Observation.of(query + draw.standard_normal(len(query))), Observation.of(1.0 * query), draw.random(len(query))
+            Observation.of(query + draw.standard_normal(len(query))),
+            Observation.of(1.0 * query),
+            draw.random(len(query)),
         )
 
     return Problem(Arms(np.zeros((arms, 1))), evaluate, reveals=reveals, data_sha256="ab")
@@ -42,14 +51,24 @@ def problem(arms=20, reveals=REVEALS):
 def test_a_problem_may_ask_for_the_number_of_the_repetition(monkeypatch):
     made = cell()
     made.problem_entry["fold"], made.problem_entry["split"] = "seed", "contiguous"
-    monkeypatch.setattr(instance.problems, "load", lambda name: lambda draw, **parameters: parameters)
+    monkeypatch.setattr(
+        instance.problems, "load", lambda name: lambda draw, **parameters: parameters
+    )
     assert [instance.build_problem(made, seed) for seed in (0, 3)] == [
-        {"fold": 0, "split": "contiguous"}, {"fold": 3, "split": "contiguous"},
-    ]  # fmt: skip
+        {"fold": 0, "split": "contiguous"},
+        {"fold": 3, "split": "contiguous"},
+    ]
 
 
-LACKING = {"is": "cosmology.boss_likelihood", "mode": "five-numbers", "backend": "camb", "libraries": ["numpy", "no-such"],
-           "substitute": {"backend": "growth"}, "room": 1, "init": {"design": "uniform", "n": 2}}  # fmt: skip
+LACKING = {
+    "is": "cosmology.boss_likelihood",
+    "mode": "five-numbers",
+    "backend": "camb",
+    "libraries": ["numpy", "no-such"],
+    "substitute": {"backend": "growth"},
+    "room": 1,
+    "init": {"design": "uniform", "n": 2},
+}
 
 
 @pytest.mark.parametrize(
@@ -64,17 +83,27 @@ LACKING = {"is": "cosmology.boss_likelihood", "mode": "five-numbers", "backend":
         (["numpy"], "paper", "allowed", "camb"),
     ],
 )
-def test_a_substitute_takes_the_place_of_a_library_that_is_missing_where_it_may(monkeypatch, libraries, scale, said, backend):
+def test_a_substitute_takes_the_place_of_a_library_that_is_missing_where_it_may(
+    monkeypatch, libraries, scale, said, backend
+):
     monkeypatch.setenv("NOREGRET_SUBSTITUTES", said)
     made = replace(cell(), scale=scale, problem_entry={**LACKING, "libraries": libraries})
-    monkeypatch.setattr(instance.problems, "load", lambda name: lambda draw, **parameters: parameters)
+    monkeypatch.setattr(
+        instance.problems, "load", lambda name: lambda draw, **parameters: parameters
+    )
     assert instance.build_problem(made, 0) == {"mode": "five-numbers", "backend": backend}
     assert made.problem_entry["backend"] == "camb"
 
 
 def test_a_missing_library_without_a_substitute_is_the_problems_own_concern(monkeypatch):
-    made = replace(cell(), scale="quick", problem_entry={key: LACKING[key] for key in LACKING if key != "substitute"})
-    monkeypatch.setattr(instance.problems, "load", lambda name: lambda draw, **parameters: parameters)
+    made = replace(
+        cell(),
+        scale="quick",
+        problem_entry={key: LACKING[key] for key in LACKING if key != "substitute"},
+    )
+    monkeypatch.setattr(
+        instance.problems, "load", lambda name: lambda draw, **parameters: parameters
+    )
     assert instance.build_problem(made, 0)["backend"] == "camb"
 
 
@@ -82,7 +111,8 @@ def test_what_the_problem_reveals_stands_in_the_place_of_its_name():
     parameters = {"lam": {"given": "noise_variance"}, "xi": {"given": "noise"}, "qbar": 2}
     chosen = cell({**parameters, "room": 3, "execution": "async"})
     assert instance.parameters_of(chosen, problem()) == {"lam": 0.0625, "xi": 0.25, "qbar": 2}
-    assert chosen.algorithm_entry["lam"] == {"given": "noise_variance"}  # a digest knows no numbers of the problem
+    # a digest knows no numbers of the problem
+    assert chosen.algorithm_entry["lam"] == {"given": "noise_variance"}
     other = problem(reveals={"noise": 1.0, "noise_variance": 1.0})
     assert instance.parameters_of(chosen, other) == {"lam": 1.0, "xi": 1.0, "qbar": 2}
 
@@ -93,16 +123,25 @@ def test_what_is_not_given_stays_as_it_is():
 
 
 @pytest.mark.parametrize(
-    ("reveals", "known"), [(REVEALS, "noise, noise_variance$"), ({}, "nothing$")], ids=["something", "nothing"]
+    ("reveals", "known"),
+    [(REVEALS, "noise, noise_variance$"), ({}, "nothing$")],
+    ids=["something", "nothing"],
 )
 def test_a_name_that_the_problem_does_not_reveal_is_refused_with_what_it_does(reveals, known):
-    message = rf"toy/p/a: lam is given by 'variance', which the problem does not reveal; known: {known}"
+    message = (
+        rf"toy/p/a: lam is given by 'variance', which the problem does not reveal; known: {known}"
+    )
     with pytest.raises(PlanError, match=message):
         instance.parameters_of(cell({"lam": {"given": "variance"}}), problem(reveals=reveals))
 
 
 def designs(design, n, seeds=1500, arms=20):
-    return np.array([instance.draw_design(cell(design=design, n=n), seed, problem(arms)) for seed in range(seeds)])
+    return np.array(
+        [
+            instance.draw_design(cell(design=design, n=n), seed, problem(arms))
+            for seed in range(seeds)
+        ]
+    )
 
 
 def test_a_distinct_design_repeats_no_arm_and_every_arm_is_as_likely_in_every_place():
@@ -110,7 +149,9 @@ def test_a_distinct_design_repeats_no_arm_and_every_arm_is_as_likely_in_every_pl
     assert drawn.shape == (1500, 8)
     assert all(len(set(row)) == 8 for row in drawn.tolist())
     inside = np.bincount(drawn.ravel(), minlength=20)
-    assert (abs(inside - 600) < 4.5 * np.sqrt(1500 * 0.4 * 0.6)).all()  # an arm is in 8 of 20 designs
+    assert (
+        abs(inside - 600) < 4.5 * np.sqrt(1500 * 0.4 * 0.6)
+    ).all()  # an arm is in 8 of 20 designs
     for place in (0, 7):
         counts = np.bincount(drawn[:, place], minlength=20)
         assert (abs(counts - 75) < 4.5 * np.sqrt(75 * 0.95)).all()
@@ -133,7 +174,10 @@ def test_a_design_on_a_box_fills_the_unit_cube():
 
 
 def test_a_design_is_that_of_its_seed_and_problem_alone():
-    one, other = (instance.draw_design(cell(algorithm, n=8), 3, problem()) for algorithm in (None, {"qbar": 7}))
+    one, other = (
+        instance.draw_design(cell(algorithm, n=8), 3, problem())
+        for algorithm in (None, {"qbar": 7})
+    )
     assert_array_equal(one, other)
     assert not np.array_equal(one, instance.draw_design(cell(n=8), 4, problem()))
 
@@ -166,11 +210,16 @@ def test_a_design_is_read_from_its_record_and_from_no_stale_one(tmp_path, monkey
     record.write(path, {"digest": with_data(chosen.initial_digest, "cd")}, columns)  # of other data
     again, fresh = instance.initial_design(chosen, 2, problem())
     assert_array_equal(again, instance.draw_design(chosen, 2, problem()))
-    assert_array_equal(fresh.seen.y, loop.evaluate(problem(), again, lambda i: rng(2, "noise", "p", i), first=0).seen.y)
+    assert_array_equal(
+        fresh.seen.y,
+        loop.evaluate(problem(), again, lambda i: rng(2, "noise", "p", i), first=0).seen.y,
+    )
 
 
 def constrained(arms=20):
-    """Arms with two constraints; objective, constraints and seconds depend on the stream that they are evaluated with."""
+    """Arms with two constraints; objective, constraints and seconds depend on the stream that they
+    are evaluated with.
+    """
 
     def evaluate(query, draw):
         values = np.stack([1.0 * query, query - 7.0, 3.0 - query], axis=1)
@@ -195,22 +244,35 @@ def test_a_design_without_noise_is_seen_as_it_is(tmp_path, monkeypatch):
     assert_array_equal(exact.seen.g, np.stack([query - 7.0, 3.0 - query], axis=1))
     assert_array_equal(exact.true.y, noisy.true.y)
     assert_array_equal(exact.true.g, noisy.true.g)
-    assert_array_equal(exact.seconds, noisy.seconds)  # its cost and the noise of what follows stay what they were
+    # its cost and the noise of what follows stay what they were
+    assert_array_equal(exact.seconds, noisy.seconds)
     assert (exact.seen.y != noisy.seen.y).all() and (exact.seen.g != noisy.seen.g).all()
 
 
 def test_a_design_without_noise_is_no_other_run(tmp_path, monkeypatch):
-    """Its digests differ from those of the noisy one, so that neither reads the record of the other."""
+    """Its digests differ from those of the noisy one, so that neither reads the record of the
+    other.
+    """
     monkeypatch.chdir(tmp_path)
     exact, noisy = without_noise(), cell()
     assert exact.initial_digest != noisy.initial_digest and exact.digest != noisy.digest
-    assert without_noise().initial_digest == exact.initial_digest and without_noise().digest == exact.digest
+    assert (
+        without_noise().initial_digest == exact.initial_digest
+        and without_noise().digest == exact.digest
+    )
     query, evaluation = instance.initial_design(noisy, 2, problem())
-    columns = {"query": query, "y": evaluation.seen.y, "true": evaluation.true.y, "seconds": evaluation.seconds}
+    columns = {
+        "query": query,
+        "y": evaluation.seen.y,
+        "true": evaluation.true.y,
+        "seconds": evaluation.seconds,
+    }
     path = noisy.initial_folder / "2.parquet"
     record.write(path, {"digest": with_data(noisy.initial_digest, "ab")}, columns)
     assert_array_equal(instance.initial_design(exact, 2, problem())[1].seen.y, query)
     assert_array_equal(instance.initial_design(noisy, 2, problem())[1].seen.y, evaluation.seen.y)
-    record.write(path, {"digest": with_data(exact.initial_digest, "ab")}, {**columns, "y": columns["true"]})
+    record.write(
+        path, {"digest": with_data(exact.initial_digest, "ab")}, {**columns, "y": columns["true"]}
+    )
     assert_array_equal(instance.initial_design(exact, 2, problem())[1].seen.y, query)
     assert_array_equal(instance.initial_design(noisy, 2, problem())[1].seen.y, evaluation.seen.y)

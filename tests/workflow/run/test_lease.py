@@ -1,4 +1,6 @@
-"""One record, one writer: who holds a lease, who may take it over, and what a run leaves that failed."""
+"""One record, one writer: who holds a lease, who may take it over, and what a run leaves that
+failed.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def made(tmp_path):
 @pytest.fixture
 def sleeper():
     """The owner that another living process would be."""
-    with subprocess.Popen([sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"], stdout=-1) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"], stdout=-1
+    ) as process:
         process.stdout.readline()
         yield replace(lease.this_process(), pid=process.pid, started=lease._started(process.pid))
         process.kill()
@@ -62,20 +66,29 @@ def gone():
 def test_a_lease_names_this_process_while_it_is_held_and_leaves_nothing(made):
     with Lease(made):
         owner, age = lease.owner(lease.running(made))
-        assert (owner.pid, owner.host, owner.since[-6:]) == (os.getpid(), lease.platform.node(), "+00:00")
+        assert (owner.pid, owner.host, owner.since[-6:]) == (
+            os.getpid(),
+            lease.platform.node(),
+            "+00:00",
+        )
         assert owner.is_alive(age)
         assert list(made.parent.iterdir()) == [made.with_suffix(".running")]
     assert list(made.parent.iterdir()) == []
     assert lease.owner(lease.running(made)) is None
 
 
-@pytest.mark.parametrize("age", [0.0, LONG_AGO])  # it may have been suspended, but its machine knows it
+# it may have been suspended, but its machine knows it
+@pytest.mark.parametrize("age", [0.0, LONG_AGO])
 def test_a_living_process_of_this_host_is_respected(made, sleeper, age):
     leave(made, sleeper, age=age)
     before = lease.running(made).read_text()
     with (
         pytest.raises(
-            Refused, match=rf"3\.parquet: process {sleeper.pid} on .* is making it, waited for 0 s: wait for it or cancel"
+            Refused,
+            match=(
+                rf"3\.parquet: process {sleeper.pid} on .* is making it, waited for 0 s: wait for"
+                r" it or cancel"
+            ),
         ),
         Lease(made, wait=0),
     ):
@@ -138,11 +151,17 @@ def test_a_process_that_is_killed_while_others_wait_is_followed(made, sleeper):
 
 
 @pytest.mark.parametrize("change", [{"host": "another"}, {"namespace": "pid:[1]"}])
-@pytest.mark.parametrize("age", [0.0, LONG_AGO, -LONG_AGO])  # its clock may be another one, and ours may have been set back
-def test_of_another_host_or_container_the_next_touch_decides_whatever_the_clocks_say(made, change, age):
+# its clock may be another one, and ours may have been set back
+@pytest.mark.parametrize("age", [0.0, LONG_AGO, -LONG_AGO])
+def test_of_another_host_or_container_the_next_touch_decides_whatever_the_clocks_say(
+    made, change, age
+):
     other = replace(gone(), **change)  # that nobody here has this id says nothing
     leave(made, other, age=age)
-    with pytest.raises(Refused, match=f"process {other.pid} on {other.host}"), Lease(made, wait=lease.PATIENCE / 2):
+    with (
+        pytest.raises(Refused, match=f"process {other.pid} on {other.host}"),
+        Lease(made, wait=lease.PATIENCE / 2),
+    ):
         pass
     began = time.monotonic()
     with Lease(made):
@@ -173,7 +192,10 @@ def test_a_process_of_another_host_that_touches_its_lease_lives(made):
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1, "colour": "red"}'])
 def test_a_lease_that_is_not_written_to_the_end_is_respected_for_a_while(made, text):
     leave(made, text)
-    with pytest.raises(Refused, match="a process that it does not name is making it"), Lease(made, wait=0):
+    with (
+        pytest.raises(Refused, match="a process that it does not name is making it"),
+        Lease(made, wait=0),
+    ):
         pass
     with Lease(made):
         assert lease.owner(lease.running(made))[0].pid == os.getpid()
@@ -184,7 +206,12 @@ def test_a_full_disk_leaves_no_lease_that_others_would_wait_for(made, monkeypatc
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Lease, "_text", full)
-    with pytest.raises(Refused, match="No space left on device: make room on the disk, then run again"), Lease(made):
+    with (
+        pytest.raises(
+            Refused, match="No space left on device: make room on the disk, then run again"
+        ),
+        Lease(made),
+    ):
         pass
     assert list(made.parent.iterdir()) == []
 
@@ -210,7 +237,9 @@ def test_of_many_that_want_it_at_once_one_gets_it(made, dead):
     if dead:
         leave(made, Owner("another", "", 1), age=LONG_AGO)
     count = rounds if dead else 1  # later rounds find what `_contend` leaves
-    processes = [context.Process(target=_contend, args=(made, count, ready, tried, won)) for _ in range(many)]
+    processes = [
+        context.Process(target=_contend, args=(made, count, ready, tried, won)) for _ in range(many)
+    ]
     for process in processes:
         process.start()
     winners = [won.get(timeout=20) for _ in range(count)]
@@ -310,12 +339,17 @@ def test_the_error_of_a_run_is_seen_also_where_no_note_can_be_written(made, monk
     assert not lease.running(made).exists()
 
 
-def test_where_nobody_can_write_a_finished_record_is_used_and_a_missing_one_is_refused_at_once(made, monkeypatch):
+def test_where_nobody_can_write_a_finished_record_is_used_and_a_missing_one_is_refused_at_once(
+    made, monkeypatch
+):
     def refuse(self):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Lease, "_take", refuse)
-    with pytest.raises(Refused, match="expected a file that can be written, got Permission denied"), Lease(made):
+    with (
+        pytest.raises(Refused, match="expected a file that can be written, got Permission denied"),
+        Lease(made),
+    ):
         pytest.fail("it would be lost at its end")
     made.write_bytes(b"a record")
     with Lease(made) as held:

@@ -72,7 +72,9 @@ def finished(problem, progress, budget, room=UNLIMITED):
 
 
 def script(problem, width, budget, room=UNLIMITED):
-    return finished(problem, started(problem, Script(problem.domain, rng(0), width=width)), budget, room)
+    return finished(
+        problem, started(problem, Script(problem.domain, rng(0), width=width)), budget, room
+    )
 
 
 @pytest.mark.parametrize("width", [1, 3, 7, 1000])
@@ -103,30 +105,38 @@ def test_the_noise_of_an_evaluation_is_its_own_whatever_the_batches(toy):
         for name in ("query", "y", "true", "seconds"):
             assert_array_equal(other[name], one[name])
     residual = one["y"] - one["true"]
-    assert_array_equal(np.argsort(residual), np.argsort([noise(i).standard_normal() for i in range(30)]))
+    assert_array_equal(
+        np.argsort(residual), np.argsort([noise(i).standard_normal() for i in range(30)])
+    )
     assert len(set(residual.tolist())) == 30
 
 
 def test_rows_say_what_was_seen_what_was_true_and_what_the_optimizer_reported(toy):
     columns = script(toy, width=3, budget=8).columns()
     assert_array_equal(columns["batch"], [0, 1, 1, 1, 2, 2, 2, 3])
-    assert_array_equal(columns["report.known"], [np.nan, 1, 1, 1, 4, 4, 4, 7])  # of the state that chose the batch
+    # of the state that chose the batch
+    assert_array_equal(columns["report.known"], [np.nan, 1, 1, 1, 4, 4, 4, 7])
     assert_array_equal(columns["seconds"], 2 * columns["true"])
     for name in ("timing.ask", "timing.tell", "timing.evaluate"):
         assert columns[name].shape == (8,)
         assert (columns[name] >= 0).all()
-        assert_array_equal(columns[name][[2, 3, 5, 6]], 0)  # the seconds of a batch stand in its first row
+        # the seconds of a batch stand in its first row
+        assert_array_equal(columns[name][[2, 3, 5, 6]], 0)
 
 
 def known(problem, optimizer, query):
     """A run that was told evaluations which existed before it."""
     progress = loop.Progress(optimizer)
-    loop.start_from_data(progress, np.array(query), loop.evaluate(problem, np.array(query), noise, first=0))
+    loop.start_from_data(
+        progress, np.array(query), loop.evaluate(problem, np.array(query), noise, first=0)
+    )
     return progress
 
 
 def test_existing_data_count_neither_in_the_rows_nor_in_the_budget(toy):
-    progress = finished(toy, known(toy, Script(toy.domain, rng(0), width=3), [30, 31, 30, 32, 33]), budget=8)
+    progress = finished(
+        toy, known(toy, Script(toy.domain, rng(0), width=3), [30, 31, 30, 32, 33]), budget=8
+    )
     columns = progress.columns()
     assert progress.optimizer.told == [5, 3, 3, 2]
     assert (progress.given, progress.rows, len(columns["y"])) == (5, 8, 8)
@@ -134,7 +144,9 @@ def test_existing_data_count_neither_in_the_rows_nor_in_the_budget(toy):
     assert_array_equal(columns["batch"], [1, 1, 1, 2, 2, 2, 3, 3])
     assert_array_equal(columns["query"], np.arange(5, 13))
     assert_array_equal(columns["report.known"], [5, 5, 5, 8, 8, 8, 11, 11])
-    assert_array_equal(columns["y"], [toy.evaluate(np.array([i]), noise(i)).seen.y[0] for i in range(5, 13)])
+    assert_array_equal(
+        columns["y"], [toy.evaluate(np.array([i]), noise(i)).seen.y[0] for i in range(5, 13)]
+    )
 
 
 @pytest.mark.parametrize("room", [1, 4])
@@ -146,7 +158,9 @@ def test_existing_data_and_a_counted_design_differ_only_in_what_counts(arms_case
     data, counted = columns
     assert_array_equal(data.pop("evaluation"), counted.pop("evaluation")[5:] - 5)
     assert set(data) == set(counted)
-    assert record.trace_hash(data) == record.trace_hash({name: values[5:] for name, values in counted.items()})
+    assert record.trace_hash(data) == record.trace_hash(
+        {name: values[5:] for name, values in counted.items()}
+    )
 
 
 def test_the_seconds_of_learning_from_existing_data_stand_beside_the_rows(toy, monkeypatch):
@@ -158,7 +172,9 @@ def test_the_seconds_of_learning_from_existing_data_stand_beside_the_rows(toy, m
             super().tell(query, obs)
 
     monkeypatch.setattr(loop.time, "process_time", lambda: clock[0])
-    progress = finished(toy, known(toy, Slow(toy.domain, rng(0), width=3), [30, 31, 32, 33, 34]), budget=6)
+    progress = finished(
+        toy, known(toy, Slow(toy.domain, rng(0), width=3), [30, 31, 32, 33, 34]), budget=6
+    )
     assert progress.given_seconds == 10.0
     assert_array_equal(progress.columns()["timing.tell"], [6, 0, 0, 6, 0, 0])
     assert started(toy, Slow(toy.domain, rng(0), width=3)).given_seconds == 0.0
@@ -171,7 +187,9 @@ def test_a_non_finite_objective_after_existing_data_is_counted_with_them(toy):
         return found
 
     progress = known(toy, Script(toy.domain, rng(0), width=5), [30, 31, 32])
-    with pytest.raises(ArithmeticError, match="evaluation 13: expected a finite objective at query 13"):
+    with pytest.raises(
+        ArithmeticError, match="evaluation 13: expected a finite objective at query 13"
+    ):
         finished(Problem(toy.domain, evaluate), progress, budget=30)
     assert progress.rows == 10
 
@@ -187,7 +205,9 @@ def test_constraints_are_recorded(toy):
         )
 
     columns = script(Problem(toy.domain, evaluate), width=4, budget=10).columns()
-    assert_array_equal(columns["true_g"], np.column_stack([columns["true"] - 0.5, -columns["true"]]))
+    assert_array_equal(
+        columns["true_g"], np.column_stack([columns["true"] - 0.5, -columns["true"]])
+    )
     assert_array_equal(columns["g"], columns["true_g"] + 1)
 
 
@@ -201,7 +221,10 @@ def test_a_non_finite_objective_is_refused_with_its_index_and_query(toy, bad, si
 
     problem = Problem(toy.domain, evaluate)
     progress = started(problem, Script(toy.domain, rng(0), width=5))
-    with pytest.raises(ArithmeticError, match=f"evaluation 13: expected a finite objective at query 13, got {bad}: look at"):
+    with pytest.raises(
+        ArithmeticError,
+        match=f"evaluation 13: expected a finite objective at query 13, got {bad}: look at",
+    ):
         finished(problem, progress, budget=30)
     assert progress.rows == 11  # whole batches only: 1 + 5 + 5
     with pytest.raises(ArithmeticError, match="evaluation 0: "):
@@ -212,13 +235,19 @@ def test_a_non_finite_objective_is_refused_with_its_index_and_query(toy, bad, si
 def test_a_non_finite_constraint_is_refused_too(toy, side):
     def evaluate(query, draw):
         found = toy.evaluate(query, draw)
-        shown = {name: Observation(of.y, np.zeros((len(query), 2)), of.factor_values) for name, of in vars(found).items()
-                 if name != "seconds"}  # fmt: skip
+        shown = {
+            name: Observation(of.y, np.zeros((len(query), 2)), of.factor_values)
+            for name, of in vars(found).items()
+            if name != "seconds"
+        }
         shown[side].g[query == 13, 1] = np.nan
         return Evaluation(**shown, seconds=found.seconds)
 
     problem = Problem(toy.domain, evaluate)
-    with pytest.raises(ArithmeticError, match=r"evaluation 0: expected finite constraints at query 13, got \[ 0\. nan\]"):
+    with pytest.raises(
+        ArithmeticError,
+        match=r"evaluation 0: expected finite constraints at query 13, got \[ 0\. nan\]",
+    ):
         started(problem, Script(toy.domain, rng(0), width=5), query=[13])
 
 
@@ -241,7 +270,9 @@ def test_an_answer_outside_the_domain_or_the_room_is_refused(toy, answer, messag
 
 
 @pytest.mark.parametrize(
-    "answer", [[[0.5, 1.1]], [[-0.1, 0.5]], [[0.5, np.nan]], [[0.5]], [0.5, 0.5], [[0.5, 0.5, 0.5]]], ids=str
+    "answer",
+    [[[0.5, 1.1]], [[-0.1, 0.5]], [[0.5, np.nan]], [[0.5]], [0.5, 0.5], [[0.5, 0.5, 0.5]]],
+    ids=str,
 )
 def test_an_answer_outside_the_box_is_refused(answer):
     problem = Problem(Box(2), lambda query, draw: pytest.fail("evaluated"))
@@ -254,7 +285,10 @@ def test_a_step_pickled_and_continued_gives_the_identical_trace(arms_case, toy):
     progress = started(toy, arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label)))
     finished(toy, progress, budget=20, room=4)
     twin = pickle.loads(pickle.dumps(progress))
-    one, other = (record.trace_hash(finished(toy, each, budget=60, room=4).columns()) for each in (progress, twin))
+    one, other = (
+        record.trace_hash(finished(toy, each, budget=60, room=4).columns())
+        for each in (progress, twin)
+    )
     assert one == other
 
 
@@ -268,9 +302,13 @@ def test_a_shorter_run_is_a_bit_exact_prefix_of_a_longer_one(arms_case, toy, roo
     for budget in (2, 13, 37):
         short = columns(budget)
         assert set(short) == set(long)
-        assert record.trace_hash(short) == record.trace_hash({name: values[:budget] for name, values in long.items()})
+        assert record.trace_hash(short) == record.trace_hash(
+            {name: values[:budget] for name, values in long.items()}
+        )
 
 
 def test_the_numerical_libraries_run_on_one_thread():
     np.ones((50, 50)) @ np.ones((50, 50))
-    assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {1}
+    assert {
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    } == {1}

@@ -1,4 +1,6 @@
-"""Runs as a user makes them: interrupted, repeated, shortened, and met by files that are not theirs."""
+"""Runs as a user makes them: interrupted, repeated, shortened, and met by files that are not
+theirs.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def begun(copy, folder):
     command = [sys.executable, "-m", "workflow.run", "mini", "abalone", *LONG]
     slow = {**checkout.offline(copy), "PYTHONPATH": f"{folder}{os.pathsep}{copy}"}
     (folder / "sitecustomize.py").write_text(SLOWED)
-    running = subprocess.Popen(command, cwd=copy, env=slow, stderr=subprocess.DEVNULL, preexec_fn=hear_interrupts)
+    running = subprocess.Popen(
+        command, cwd=copy, env=slow, stderr=subprocess.DEVNULL, preexec_fn=hear_interrupts
+    )
     checkpoint = path.with_suffix(".checkpoint")
     end = time.monotonic() + 30
     while not checkpoint.exists() and time.monotonic() < end and running.poll() is None:
@@ -67,7 +71,9 @@ def begun(copy, folder):
 
 
 def hear_interrupts():
-    """What is started in the background of a script ignores Ctrl-C, and hands that on to its children."""
+    """What is started in the background of a script ignores Ctrl-C, and hands that on to its
+    children.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -77,14 +83,19 @@ def trace(path):
 
 def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(prepared, tmp_path):
     for name, seed in (("a", "0"), ("b", "0"), ("c", "1")):
-        assert run(prepared, "BKB", seed, "--scale", "smoke", "-o", str(tmp_path / name)).returncode == 0
+        assert (
+            run(prepared, "BKB", seed, "--scale", "smoke", "-o", str(tmp_path / name)).returncode
+            == 0
+        )
     assert trace(tmp_path / "a") == trace(tmp_path / "b") != trace(tmp_path / "c")
 
 
 @pytest.mark.parametrize("curve", ["BKB", "GP-UCB", "uniform"])
 def test_a_quick_run_is_the_exact_prefix_of_a_longer_one(prepared, tmp_path, curve):
     for scale in ("smoke", "quick"):
-        assert run(prepared, curve, "0", "--scale", scale, "-o", str(tmp_path / scale)).returncode == 0
+        assert (
+            run(prepared, curve, "0", "--scale", scale, "-o", str(tmp_path / scale)).returncode == 0
+        )
     short, long = (record.read(tmp_path / scale).columns for scale in ("smoke", "quick"))
     assert set(short) == set(long)
     for name in short:
@@ -100,7 +111,9 @@ def test_kill_in_the_middle_and_resume_gives_the_identical_trace(prepared, copy,
     running.wait()
     assert checkpoint.exists()
     assert not resumed.exists()
-    assert resumed.with_suffix(".running").exists()  # nobody could remove it, and it keeps nobody away
+    assert resumed.with_suffix(
+        ".running"
+    ).exists()  # nobody could remove it, and it keeps nobody away
     resumed.with_name(".0.parquet.killed.part").write_text("half of it")
     again = run(copy, *LONG)
     assert again.returncode == 0
@@ -118,8 +131,12 @@ def test_while_a_process_makes_a_record_others_wait_and_then_keep_it(copy, tmp_p
     assert [path.name for path in (copy / PLACE).parent.iterdir()] == ["0.parquet"]
 
 
-@pytest.mark.parametrize(("sent", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, -signal.SIGINT)])
-def test_who_may_not_wait_is_refused_and_a_process_that_is_ended_leaves_no_lease(copy, tmp_path, sent, status):
+@pytest.mark.parametrize(
+    ("sent", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, -signal.SIGINT)]
+)
+def test_who_may_not_wait_is_refused_and_a_process_that_is_ended_leaves_no_lease(
+    copy, tmp_path, sent, status
+):
     running, checkpoint = begun(copy, tmp_path)
     refused = run(copy, *LONG, "--wait", "0")
     assert running.poll() is None, "it ended before it was met"
@@ -128,7 +145,8 @@ def test_who_may_not_wait_is_refused_and_a_process_that_is_ended_leaves_no_lease
     assert "wait for it or cancel it" in refused.stderr
     running.send_signal(sent)
     assert running.wait() == status
-    assert {found.name for found in checkpoint.parent.iterdir()} == {checkpoint.name}  # no lease, no failure, no record
+    # no lease, no failure, no record
+    assert {found.name for found in checkpoint.parent.iterdir()} == {checkpoint.name}
 
 
 def test_what_is_no_checkpoint_of_this_run_is_set_aside(copy):
@@ -147,7 +165,11 @@ def test_the_list_of_records_says_what_they_cost_and_what_of_that_was_work(copy)
         assert run(copy, "BKB", "0-1", "--scale", "smoke", "--marker", "made.json").returncode == 0
         made.append(json.loads((copy / "made.json").read_text()))
     for found in made:
-        assert found["seeds"] == "0-1" and set(found["trace_sha256"]["BKB"]) == {"0", "1"} and found["timeouts"] == 0
+        assert (
+            found["seeds"] == "0-1"
+            and set(found["trace_sha256"]["BKB"]) == {"0", "1"}
+            and found["timeouts"] == 0
+        )
     assert 0 < made[0]["work_seconds"] < made[0]["cpu_seconds"]
     assert made[1]["work_seconds"] == 0 < made[1]["cpu_seconds"]  # all was there
 
@@ -162,7 +184,9 @@ def test_a_complete_current_record_is_kept(prepared, tmp_path):
 
 def test_a_stale_record_is_set_aside_not_overwritten(prepared, tmp_path):
     path = tmp_path / "run.parquet"
-    old = record.write(path, {"digest": "of other code", "status": "complete"}, {"evaluation": np.arange(3)})
+    old = record.write(
+        path, {"digest": "of other code", "status": "complete"}, {"evaluation": np.arange(3)}
+    )
     found = run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path))
     assert found.returncode == 0
     assert "made by other code, parameters or data" in found.stderr
@@ -195,7 +219,9 @@ def sequential(tmp_path, monkeypatch):
     return replace(cell, seeds=(0,), problem_entry={**cell.problem_entry, "room": 1})
 
 
-def test_an_error_that_nobody_expected_is_passed_on_with_a_note_of_where_the_run_would_go_on(sequential, monkeypatch):
+def test_an_error_that_nobody_expected_is_passed_on_with_a_note_of_where_the_run_would_go_on(
+    sequential, monkeypatch
+):
     real = make._step
 
     def step(cell, seed, problem, progress):
@@ -220,8 +246,11 @@ def test_a_failure_before_the_first_evaluation_leaves_a_note_too(sequential, mon
 
     study = replace(expand.load("dumbo", "smoke").study("recovery-camel"), seeds=(0,))
     monkeypatch.setattr(make, "build_problem", build)
-    made = {runner.run_cell: (sequential, sequential.record(0)), runner.run_study: (study, study.record(0)),
-            runner.run_initial: (sequential, sequential.initial_folder / "0.parquet")}  # fmt: skip
+    made = {
+        runner.run_cell: (sequential, sequential.record(0)),
+        runner.run_study: (study, study.record(0)),
+        runner.run_initial: (sequential, sequential.initial_folder / "0.parquet"),
+    }
     for run, (part, path) in made.items():
         with pytest.raises(ImportError, match="pip install it"):
             run(part)
@@ -239,13 +268,18 @@ def test_a_run_that_has_lost_its_lease_stops(sequential, monkeypatch):
 
 
 def test_a_time_limit_ends_after_a_whole_step_with_an_exact_prefix(prepared, copy, tmp_path):
-    whole, cut = tmp_path / "whole.parquet", copy / "results" / "smoke" / "mini" / "abalone" / "BKB" / "0.parquet"
+    whole, cut = (
+        tmp_path / "whole.parquet",
+        copy / "results" / "smoke" / "mini" / "abalone" / "BKB" / "0.parquet",
+    )
     assert run(prepared, "BKB", "0", "--scale", "smoke", "-o", str(whole)).returncode == 0
     assert run(copy, "BKB", "0", "--scale", "smoke", "--seconds", "0").returncode == 0
     short = record.read(cut)
     assert short.header["status"] == "cutoff"
     assert short.rows < 30
-    np.testing.assert_array_equal(short.columns["query"], record.read(whole).columns["query"][: short.rows])
+    np.testing.assert_array_equal(
+        short.columns["query"], record.read(whole).columns["query"][: short.rows]
+    )
     again = run(copy, "BKB", "0", "--scale", "smoke")
     assert "continues after evaluation 1" in again.stderr
     assert trace(cut) == trace(whole)
@@ -274,7 +308,10 @@ def test_a_wrong_command_line_is_a_sentence(prepared, arguments, message):
     [
         (ImportError("pip install it"), "pip install it"),
         (ChildProcessError("build it anew"), "build it anew"),
-        (MemoryError(), "MiB: give it more (snakemake --set-resources run:mem_mb=8000), or a larger machine"),
+        (
+            MemoryError(),
+            "MiB: give it more (snakemake --set-resources run:mem_mb=8000), or a larger machine",
+        ),
         (
             OSError(errno.ENOSPC, "No space left on device"),
             "make room on the disk, then run again: it goes on from its last checkpoint",
@@ -282,7 +319,9 @@ def test_a_wrong_command_line_is_a_sentence(prepared, arguments, message):
         (OSError(errno.EROFS, "Read-only file system"), "expected a folder that can be written"),
     ],
 )
-def test_what_fails_is_a_sentence_and_the_other_curves_are_made(monkeypatch, capsys, error, sentence):
+def test_what_fails_is_a_sentence_and_the_other_curves_are_made(
+    monkeypatch, capsys, error, sentence
+):
     made = []
 
     def run_cell(cell, **options):
@@ -296,7 +335,12 @@ def test_what_fails_is_a_sentence_and_the_other_curves_are_made(monkeypatch, cap
     assert runner.main(["dumbo", "cosmo", "DuMBO,random-search", "0", "--scale", "quick"]) == 1
     assert made == ["DuMBO", "random-search"]
     told = capsys.readouterr().err
-    assert told.startswith("error: ") and told.endswith("\n") and sentence in told and "Traceback" not in told
+    assert (
+        told.startswith("error: ")
+        and told.endswith("\n")
+        and sentence in told
+        and "Traceback" not in told
+    )
 
 
 TRUSS = """
@@ -304,12 +348,14 @@ paper: {key: tiny, title: A tiny constrained paper, venue: nowhere}
 scales: {smoke: {seeds: 1, after_init: 4}, paper: {}}
 seeds: 1
 problems:
-  truss: {is: structures.truss25, load: official, alpha: 20, noise: 0.1, budget: 50, room: unlimited,
+  truss: {is: structures.truss25, load: official, alpha: 20, noise: 0.1, budget: 50,
+    room: unlimited,
           init: {design: uniform, n: 3}}
 algorithms:
   uniform: {is: random_search.RandomSearch}
 readings:
-  exact: {says: existing data without noise, problems: {truss: {init: {design: uniform, n: 3, noise: false}}}}
+  exact: {says: existing data without noise, problems: {truss: {init: {design: uniform, n: 3,
+  noise: false}}}}
 runs: [{}, {readings: [exact]}]
 """
 
@@ -323,7 +369,18 @@ def made(prepared, tmp_path_factory):
     def run_on(problem):
         if problem not in records:
             path = folder / f"{problem}.parquet"
-            found = checkout.run(prepared, "workflow.run", "tiny", problem, "uniform", "0", "--scale", "smoke", "-o", str(path))
+            found = checkout.run(
+                prepared,
+                "workflow.run",
+                "tiny",
+                problem,
+                "uniform",
+                "0",
+                "--scale",
+                "smoke",
+                "-o",
+                str(path),
+            )
             assert found.returncode == 0, found.stderr
             records[problem] = record.read(path)
         return records[problem]
@@ -334,11 +391,17 @@ def made(prepared, tmp_path_factory):
 def test_a_recommendation_comes_with_its_true_constraints(made, prepared, tmp_path):
     found = made("truss")
     recommended = found.header["recommendation"]
-    (row,) = np.flatnonzero((found.columns["query"] == recommended["query"]).all(axis=1))  # random search returns a query
+    # random search returns a query
+    (row,) = np.flatnonzero((found.columns["query"] == recommended["query"]).all(axis=1))
     assert recommended["true_g"] == found.columns["true_g"][row].tolist()
     assert recommended["true"] == found.columns["true"][row]
-    assert len(recommended["true_g"]) == 2 and (found.columns["g"][row] != recommended["true_g"]).all()
-    assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(tmp_path / "free")).returncode == 0
+    assert (
+        len(recommended["true_g"]) == 2 and (found.columns["g"][row] != recommended["true_g"]).all()
+    )
+    assert (
+        run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(tmp_path / "free")).returncode
+        == 0
+    )
     assert record.read(tmp_path / "free").header["recommendation"]["true_g"] == []
 
 
@@ -353,9 +416,14 @@ def test_a_design_without_noise_is_told_as_it_is_and_what_follows_is_not(made, p
         assert same[design].all() and not same[~design].any()
         assert not (noisy.columns[seen] == noisy.columns[true]).any()
         np.testing.assert_array_equal(exact.columns[true], noisy.columns[true])
-        np.testing.assert_array_equal(exact.columns[seen][~design], noisy.columns[seen][~design])  # the streams are the same
-    shared = checkout.run(prepared, "workflow.run", "tiny", "truss@exact", "initial", "0", "--scale", "smoke")
+        # the streams are the same
+        np.testing.assert_array_equal(exact.columns[seen][~design], noisy.columns[seen][~design])
+    shared = checkout.run(
+        prepared, "workflow.run", "tiny", "truss@exact", "initial", "0", "--scale", "smoke"
+    )
     assert shared.returncode == 0, shared.stderr
-    initial = record.read(prepared / "results" / "smoke" / "tiny" / "truss@exact" / "initial" / "0.parquet").columns
+    initial = record.read(
+        prepared / "results" / "smoke" / "tiny" / "truss@exact" / "initial" / "0.parquet"
+    ).columns
     for name in ("query", "y", "true", "g", "true_g"):
         np.testing.assert_array_equal(initial[name], exact.columns[name][design])

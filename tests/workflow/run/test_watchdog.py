@@ -1,4 +1,6 @@
-"""An evaluation that hangs ends its run, which is then its result; a suspended process has not spent its time."""
+"""An evaluation that hangs ends its run, which is then its result; a suspended process has not
+spent its time.
+"""
 
 from __future__ import annotations
 
@@ -52,12 +54,14 @@ paper: {key: hanging, title: A paper with a simulator that hangs, venue: nowhere
 scales: {smoke: {}, paper: {}}
 seeds: 3
 problems:
-  p: {is: hanging.hang, how: HOW, at: AT, seed: seed, of: [1], budget: 9, room: 1, timeout: 1, init: {design: uniform, n: 3}}
+  p: {is: hanging.hang, how: HOW, at: AT, seed: seed, of: [1], budget: 9, room: 1, timeout: 1,
+    init: {design: uniform, n: 3}}
 algorithms:
   uniform: {is: random_search.RandomSearch}
 runs: [{}]
 figures:
-  - {id: regret, title: Regret, metric: simple_regret, curves: [uniform], panels: [{problem: p, title: P}]}
+  - {id: regret, title: Regret, metric: simple_regret, curves: [uniform], panels: [{problem: p,
+       title: P}]}
 claims:
   - {id: small, where: nowhere, says: Regret is small,
      check: {test: less, metric: simple_regret, left: [uniform], right: 3}}
@@ -131,9 +135,23 @@ def copy(tmp_path):
 def test_a_simulator_that_hangs_is_a_result_and_the_other_seeds_are_made(copy, how):
     checked_out = copy(how, 5)
     marker = checked_out / "made.json"
-    found = checkout.run(checked_out, "workflow.run", "mini", "p", "uniform", "0-2", "--scale", "smoke", "--marker", str(marker))
+    found = checkout.run(
+        checked_out,
+        "workflow.run",
+        "mini",
+        "p",
+        "uniform",
+        "0-2",
+        "--scale",
+        "smoke",
+        "--marker",
+        str(marker),
+    )
     assert found.returncode == 0, found.stderr
-    assert "an evaluation took more than 1 s, which is recorded as the result of this run" in found.stderr
+    assert (
+        "an evaluation took more than 1 s, which is recorded as the result of this run"
+        in found.stderr
+    )
     folder = checked_out / "results" / "smoke" / "mini" / "p" / "uniform"
     assert sorted(path.name for path in folder.iterdir()) == ["0.parquet", "1.parquet", "2.parquet"]
     headers = [record.read(path).header for path in sorted(folder.iterdir())]
@@ -142,10 +160,16 @@ def test_a_simulator_that_hangs_is_a_result_and_the_other_seeds_are_made(copy, h
     assert (headers[1]["timeout"]["seconds"], headers[1]["timeout"]["after"]) == (1, 4)
     assert json.loads(marker.read_text())["timeouts"] == 1
     before = (folder / "1.parquet").stat()
-    again = checkout.run(checked_out, "workflow.run", "mini", "p", "uniform", "0-2", "--scale", "smoke")
-    assert again.returncode == 0 and (folder / "1.parquet").stat().st_ino == before.st_ino  # it is not tried again by itself
+    again = checkout.run(
+        checked_out, "workflow.run", "mini", "p", "uniform", "0-2", "--scale", "smoke"
+    )
+    # it is not tried again by itself
+    assert again.returncode == 0 and (folder / "1.parquet").stat().st_ino == before.st_ino
     if how == "program":
-        assert "600.125" not in subprocess.run(["ps", "ax"], capture_output=True, text=True, check=True).stdout
+        assert (
+            "600.125"
+            not in subprocess.run(["ps", "ax"], capture_output=True, text=True, check=True).stdout
+        )
 
 
 def test_a_limit_is_no_part_of_what_a_record_is_of(copy):
@@ -168,7 +192,9 @@ def test_where_the_initial_design_hangs_no_run_on_it_begins_and_the_report_says_
     for part in ("initial", "uniform"):
         header = record.read(folder / part / "1.parquet").header
         assert (header["status"], header["rows"], header["timeout"]["after"]) == ("timeout", 0, 0)
-    (verdict,) = json.loads((checked_out / "figures" / "smoke" / "mini" / "verdicts.json").read_text())["claims"]
+    (verdict,) = json.loads(
+        (checked_out / "figures" / "smoke" / "mini" / "verdicts.json").read_text()
+    )["claims"]
     assert verdict["verdict"] == "undecided"
     assert any("took too long" in reason for reason in verdict["reasons"])
 
@@ -176,11 +202,25 @@ def test_where_the_initial_design_hangs_no_run_on_it_begins_and_the_report_says_
 def test_a_run_that_is_suspended_has_not_timed_out(copy, tmp_path):
     checked_out = copy("program", 99)
     slow = (
-        (checked_out / "problems" / "hanging.py").read_text().replace("y = query.sum", "time.sleep(0.2)\n        y = query.sum")
+        (checked_out / "problems" / "hanging.py")
+        .read_text()
+        .replace("y = query.sum", "time.sleep(0.2)\n        y = query.sum")
     )
     (checked_out / "problems" / "hanging.py").write_text(slow)
-    command = [sys.executable, "-m", "workflow.run", "mini", "p", "uniform", "0", "--scale", "smoke"]
-    running = subprocess.Popen(command, cwd=checked_out, env=checkout.offline(checked_out), stderr=subprocess.PIPE)
+    command = [
+        sys.executable,
+        "-m",
+        "workflow.run",
+        "mini",
+        "p",
+        "uniform",
+        "0",
+        "--scale",
+        "smoke",
+    ]
+    running = subprocess.Popen(
+        command, cwd=checked_out, env=checkout.offline(checked_out), stderr=subprocess.PIPE
+    )
     path = checked_out / "results" / "smoke" / "mini" / "p" / "uniform" / "0.parquet"
     end = time.monotonic() + 30
     while lease.owner(lease.running(path)) is None and time.monotonic() < end:

@@ -1,4 +1,7 @@
-"""The sites that the tests read: of made-up runs, and of the committed reports. Each is made once."""
+"""The sites that the tests read: of made-up runs, and of the committed reports.
+
+Each is made once.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from tests.workflow.site import made_up
 from workflow.plan.resolve import ROOT
 from workflow.site.build import build
 
-ALGORITHMS = ("dumbo", "lcbo", "random_search")  # one page with wide tables, one without, and what the runs name
+# one page with wide tables, one without, and what the runs name
+ALGORITHMS = "dumbo", "lcbo", "random_search"
 
 
 @pytest.fixture(scope="session")

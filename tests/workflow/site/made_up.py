@@ -1,4 +1,6 @@
-"""A report of made-up runs under the names of a real paper, written by the functions that write real reports."""
+"""A report of made-up runs under the names of a real paper, written by the functions that write
+real reports.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,17 @@ from workflow.judge import claims, ledger, render
 from workflow.operate import inventory
 from workflow.trace import record
 
-MORE = ("fig7", "shifted", "readings", "agreement", "centre", "over-exploration", "theorem-5-1", "supplement-3", "terrain")
+MORE = (
+    "fig7",
+    "shifted",
+    "readings",
+    "agreement",
+    "centre",
+    "over-exploration",
+    "theorem-5-1",
+    "supplement-3",
+    "terrain",
+)
 CURVES = {"DuMBO": 0.05, "TuRBO": 0.2, "random-search": 0.6}
 PROVENANCE = {
     "python": "3.11.7",
@@ -25,42 +37,98 @@ PROVENANCE = {
     "commit": "c0ffee",
 }
 FIGURES = [
-    {"id": "fig4", "title": "Regret", "metric": "simple_regret", "yscale": "log", "curves": list(CURVES), "panels": [
-        {"problem": "powell", "title": "Powell, $d = 24$"},
-        {"problem": "rastrigin", "title": "Rastrigin", "yscale": "linear"},
-    ]},
-    {"id": "fig1c", "title": "Rover", "metric": "simple_regret", "band": "se", "curves": list(CURVES),
-     "panels": [{"problem": "rover", "lines": {"staying put": 0.5}}]},
-    {"id": "recovery", "title": "Recovery", "study": "recovery-powell", "x": "t", "y": ["recall", "kappa"], "xscale": "log",
-     "panels": [{"title": "own queries"}]},
-]  # fmt: skip
-LESS = {"test": "less", "metric": "simple_regret", "problems": ["powell"], "left": ["DuMBO"], "right": ["random-search"]}
+    {
+        "id": "fig4",
+        "title": "Regret",
+        "metric": "simple_regret",
+        "yscale": "log",
+        "curves": list(CURVES),
+        "panels": [
+            {"problem": "powell", "title": "Powell, $d = 24$"},
+            {"problem": "rastrigin", "title": "Rastrigin", "yscale": "linear"},
+        ],
+    },
+    {
+        "id": "fig1c",
+        "title": "Rover",
+        "metric": "simple_regret",
+        "band": "se",
+        "curves": list(CURVES),
+        "panels": [{"problem": "rover", "lines": {"staying put": 0.5}}],
+    },
+    {
+        "id": "recovery",
+        "title": "Recovery",
+        "study": "recovery-powell",
+        "x": "t",
+        "y": ["recall", "kappa"],
+        "xscale": "log",
+        "panels": [{"title": "own queries"}],
+    },
+]
+LESS = {
+    "test": "less",
+    "metric": "simple_regret",
+    "problems": ["powell"],
+    "left": ["DuMBO"],
+    "right": ["random-search"],
+}
 CLAIMS = [
-    {"id": "dec-hbo-best-on-camel", "where": "Fig. 4(a)", "says": "DuMBO is *better* than `random-search`", "check": LESS},
-    {"id": "dumbo-second-on-camel", "where": "Fig. 4(a)", "says": "the other way round",
-     "check": {**LESS, "left": ["random-search"], "right": ["DuMBO", "TuRBO"]}},
-    {"id": "lines-and-subspaces-degrade", "where": "Fig. 4(b)", "says": "on substituted data",
-     "check": {**LESS, "problems": ["rastrigin"]}},
-    {"id": "level-with-turbo-on-rover", "where": "Fig. 1(c)", "says": "better on the rover", "note": "a small difference",
-     "check": {**LESS, "problems": ["rover"], "right": ["TuRBO"]}},
-]  # fmt: skip
-TABLE = pd.DataFrame({
-    "problem": ["Powell (24-4)", "rover (60), mean over steps", "Hartmann (6-6)", "six-hump camel (2-2)"],
-    "mean": ["3.57e+03", "9.73", "120", "-"], "published": ["496", "6.38", "1e-05", "0.006"],
-})  # fmt: skip
+    {
+        "id": "dec-hbo-best-on-camel",
+        "where": "Fig. 4(a)",
+        "says": "DuMBO is *better* than `random-search`",
+        "check": LESS,
+    },
+    {
+        "id": "dumbo-second-on-camel",
+        "where": "Fig. 4(a)",
+        "says": "the other way round",
+        "check": {**LESS, "left": ["random-search"], "right": ["DuMBO", "TuRBO"]},
+    },
+    {
+        "id": "lines-and-subspaces-degrade",
+        "where": "Fig. 4(b)",
+        "says": "on substituted data",
+        "check": {**LESS, "problems": ["rastrigin"]},
+    },
+    {
+        "id": "level-with-turbo-on-rover",
+        "where": "Fig. 1(c)",
+        "says": "better on the rover",
+        "note": "a small difference",
+        "check": {**LESS, "problems": ["rover"], "right": ["TuRBO"]},
+    },
+]
+TABLE = pd.DataFrame(
+    {
+        "problem": [
+            "Powell (24-4)",
+            "rover (60), mean over steps",
+            "Hartmann (6-6)",
+            "six-hump camel (2-2)",
+        ],
+        "mean": ["3.57e+03", "9.73", "120", "-"],
+        "published": ["496", "6.38", "1e-05", "0.006"],
+    }
+)
 
 
 def _curve(level: float, spread: float, key: str):
     """Regret that falls like t^(-1/2) to about `level`, with a factor of its own for every seed."""
     draws = np.random.default_rng(list(key.encode())).standard_normal(5)
-    return lambda seed: {"true": 1 - level * np.exp(spread * draws[seed]) * np.sqrt(60 / np.arange(1.0, 61.0))}
+    return lambda seed: {
+        "true": 1 - level * np.exp(spread * draws[seed]) * np.sqrt(60 / np.arange(1.0, 61.0))
+    }
 
 
 def _records(root: Path) -> Toy:
     """Five seeds of three curves on three problems, one of them under a reading, and a study."""
     toy = Toy(root, seeds=5)
     toy.entry["algorithms"] = {name: {"is": "random_search.RandomSearch"} for name in CURVES}
-    toy.entry["readings"] = {"public-code": {"says": "as the public code", "algorithms": {"DuMBO": {"beta": "code"}}}}
+    toy.entry["readings"] = {
+        "public-code": {"says": "as the public code", "algorithms": {"DuMBO": {"beta": "code"}}}
+    }
     for problem, spread in (("powell", 0.1), ("rastrigin", 0.1), ("rover", 3.0)):
         for name, level in CURVES.items():
             toy.add(name, _curve(level, spread, name), problem=problem)
@@ -70,11 +138,20 @@ def _records(root: Path) -> Toy:
     for seed in moved.seeds:
         toy.write(moved, seed, {"true": 0.5})
     t = np.arange(1.0, 41.0)
-    toy.study("recovery-powell", lambda seed: {"t": t, "recall": 1 - 1 / (t + seed), "kappa": 0.01 * seed + 0 * t})
+    toy.study(
+        "recovery-powell",
+        lambda seed: {"t": t, "recall": 1 - 1 / (t + seed), "kappa": 0.01 * seed + 0 * t},
+    )
     for path in root.glob("results/**/*.parquet"):
         found = record.read(path)
         data = "substitute: a made-up table" if "rastrigin" in path.parts else "real"
-        header = {**found.header, "provenance": PROVENANCE, "cpu_seconds": 7.0, "peak_mib": 96, "data": data}
+        header = {
+            **found.header,
+            "provenance": PROVENANCE,
+            "cpu_seconds": 7.0,
+            "peak_mib": 96,
+            "data": data,
+        }
         record.write(path, header, found.columns)
     return toy
 
@@ -82,7 +159,8 @@ def _records(root: Path) -> Toy:
 def report(root: Path) -> Path:
     """A folder of reports as `make figures` leaves it.
 
-    In it are curves, bands, a level, a substitute, a table, all four verdicts, a reading, runs, a study, and pictures (`MORE`).
+    In it are curves, bands, a level, a substitute, a table, all four verdicts, a reading, runs, a
+    study, and pictures (`MORE`).
     """
     toy = _records(root)
     toy.entry |= {"figures": FIGURES, "claims": CLAIMS}
@@ -94,5 +172,7 @@ def report(root: Path) -> Path:
     verdicts = [claims.judge(toy.paper, toy.store(), claim) for claim in CLAIMS]
     (folder / "verdicts.json").write_text(ledger.as_json(toy.paper, verdicts))
     (folder / "runs.json").write_text(json.dumps(inventory.inventory(toy.paper, toy.store())))
-    (folder / "table2.md").write_text(f"# Table 2\n\n{render.table(list(TABLE.columns), TABLE.to_numpy().tolist())}\n\nA note.\n")
+    (folder / "table2.md").write_text(
+        f"# Table 2\n\n{render.table(list(TABLE.columns), TABLE.to_numpy().tolist())}\n\nA note.\n"
+    )
     return folder.parent

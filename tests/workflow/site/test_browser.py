@@ -1,4 +1,6 @@
-"""The site in a real browser, on a desk and on a phone: what loads, what a click does, what a reader without a mouse can do."""
+"""The site in a real browser, on a desk and on a phone: what loads, what a click does, what a
+reader without a mouse can do.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from tests.workflow.site import chromium
 from tests.workflow.site.chromium import Chromium, ChromiumError
 from tests.workflow.site.made_up import MORE
 
-pytestmark = pytest.mark.skipif(not chromium.find(), reason="no Chromium in PATH: the pages are not opened")
+pytestmark = pytest.mark.skipif(
+    not chromium.find(), reason="no Chromium in PATH: the pages are not opened"
+)
 DESK, PHONE = (1280, 900), (390, 844)
 FACTS = """(async () => {
   const all = (selector) => [...document.querySelectorAll(selector)];
@@ -25,14 +29,19 @@ FACTS = """(async () => {
     return image.decode().then(() => "", () => image.src);
   }));
   return {
-    lang: document.documentElement.lang, title: document.title, width: document.documentElement.scrollWidth,
-    headings: all("h1, h2, h3, h4, h5, h6").map((heading) => [Number(heading.tagName[1]), heading.textContent.trim()]),
-    unlabelled: images.filter((image) => image.alt.trim() === "").map((image) => image.src), images: images.length,
+    lang: document.documentElement.lang, title: document.title,
+    width: document.documentElement.scrollWidth,
+    headings: all("h1, h2, h3, h4, h5, h6").map((heading) => [Number(heading.tagName[1]),
+    heading.textContent.trim()]),
+    unlabelled: images.filter((image) => image.alt.trim() === "").map((image) => image.src),
+    images: images.length,
     broken: broken.filter((source) => source),
-    nameless: all("a[href], button").filter((each) => !each.textContent.trim() && !each.querySelector("img[alt]")).length,
+    nameless: all("a[href],
+    button").filter((each) => !each.textContent.trim() && !each.querySelector("img[alt]")).length,
   };
 })()"""
-COLOURS = """(pieces) => pieces.map((piece) => [...document.querySelectorAll(piece)].slice(0, 1).map((found) => {
+COLOURS = """(pieces) => pieces.map((piece) => [...document.querySelectorAll(piece)].slice(0,
+1).map((found) => {
   const style = getComputedStyle(found);
   return [style.color, style.backgroundColor];
 })[0])"""
@@ -49,7 +58,8 @@ PIXELS = """((canvas, colour) => {
   const wanted = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
   let found = 0;
   for (let i = 0; i < data.length; i += 4) {
-    if (data[i + 3] > 200 && wanted.every((value, k) => Math.abs(data[i + k] - value) < 48)) found += 1;
+    if (data[i + 3] > 200 && wanted.every((value,
+    k) => Math.abs(data[i + k] - value) < 48)) found += 1;
   }
   return found;
 })"""  # the edges of a line are blended with what lies behind it
@@ -112,11 +122,19 @@ def test_every_page_opens_without_a_complaint(visits):
 
 
 def test_nothing_is_fetched_from_elsewhere(visits):
-    assert failing(visits, lambda visit: [url for url in visit.requests if not url.startswith(("file:", "data:"))]) == {}
+    assert (
+        failing(
+            visits,
+            lambda visit: [url for url in visit.requests if not url.startswith(("file:", "data:"))],
+        )
+        == {}
+    )
 
 
 def test_no_page_scrolls_sideways_on_a_phone(visits):
-    wide = {name: visit.facts["width"] for (name, width), visit in visits.items() if width == PHONE[0]}
+    wide = {
+        name: visit.facts["width"] for (name, width), visit in visits.items() if width == PHONE[0]
+    }
     assert {name: width for name, width in wide.items() if width > PHONE[0] + 1} == {}
 
 
@@ -126,11 +144,24 @@ def test_pictures_are_there_and_have_words(visits):
 
 
 def test_pages_have_a_language_a_title_and_headings_in_order(visits):
-    assert failing(visits, lambda visit: visit.facts["lang"] != "en" or not visit.facts["title"]) == {}
-    levels = {place: [level for level, _ in visit.facts["headings"]] for place, visit in visits.items()}
+    assert (
+        failing(visits, lambda visit: visit.facts["lang"] != "en" or not visit.facts["title"]) == {}
+    )
+    levels = {
+        place: [level for level, _ in visit.facts["headings"]] for place, visit in visits.items()
+    }
     assert {place: found for place, found in levels.items() if found.count(1) != 1} == {}
-    assert {place: found for place, found in levels.items() if any(b > a + 1 for a, b in itertools.pairwise(found))} == {}
-    assert failing(visits, lambda visit: [level for level, words in visit.facts["headings"] if not words]) == {}
+    assert {
+        place: found
+        for place, found in levels.items()
+        if any(b > a + 1 for a, b in itertools.pairwise(found))
+    } == {}
+    assert (
+        failing(
+            visits, lambda visit: [level for level, words in visit.facts["headings"] if not words]
+        )
+        == {}
+    )
 
 
 def test_links_and_buttons_have_names(visits):
@@ -155,7 +186,10 @@ def contrast(ink: str, ground: str) -> float:
 def luminance(colour: str) -> float:
     parts = [float(part) for part in re.findall(r"[\d.]+", colour)]
     assert len(parts) == 3, f"{colour} is not opaque"
-    linear = [part / 255 / 12.92 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in parts]
+    linear = [
+        part / 255 / 12.92 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4
+        for part in parts
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -168,7 +202,9 @@ def test_contrast_by_hand():
 
 
 def explored(page, figure: str) -> Chromium:
-    """The page of the paper with the curves of a figure open, and everything written on a canvas kept in `said`."""
+    """The page of the paper with the curves of a figure open, and everything written on a canvas
+    kept in `said`.
+    """
     browser = page("dumbo/index.html")
     browser.evaluate(WATCHED)
     browser.click(f"#{figure} button.explore")
@@ -178,13 +214,23 @@ def explored(page, figure: str) -> Chromium:
 
 def test_curves_are_drawn_where_they_are_asked_for(page):
     browser = explored(page, "fig4")
-    assert browser.evaluate("document.querySelector('#fig4 button.explore').getAttribute('aria-expanded')") == "true"
+    assert (
+        browser.evaluate(
+            "document.querySelector('#fig4 button.explore').getAttribute('aria-expanded')"
+        )
+        == "true"
+    )
     assert browser.evaluate("document.querySelectorAll('#fig4 canvas').length") == 2
-    assert browser.evaluate("[...document.querySelectorAll('#fig4 h4')].map((each) => each.textContent)") == [
-        "Powell, d = 24", "Rastrigin substitute data"]  # fmt: skip
-    buttons = "[...document.querySelectorAll('#fig4 .toggles button')].map((each) => each.textContent)"
+    assert browser.evaluate(
+        "[...document.querySelectorAll('#fig4 h4')].map((each) => each.textContent)"
+    ) == ["Powell, d = 24", "Rastrigin substitute data"]
+    buttons = (
+        "[...document.querySelectorAll('#fig4 .toggles button')].map((each) => each.textContent)"
+    )
     assert browser.evaluate(buttons) == ["DuMBO", "TuRBO", "random-search"]
-    assert browser.evaluate("document.querySelectorAll('#fig1c canvas, #recovery canvas').length") == 0
+    assert (
+        browser.evaluate("document.querySelectorAll('#fig1c canvas, #recovery canvas').length") == 0
+    )
     browser.click("#fig4 button.explore")
     assert browser.evaluate("document.querySelector('#fig4 .plots').checkVisibility()") is False
     assert browser.complaints == []
@@ -192,8 +238,13 @@ def test_curves_are_drawn_where_they_are_asked_for(page):
 
 def test_a_curve_goes_and_comes_back_in_all_panels(page):
     browser = explored(page, "fig4")
-    colour = browser.evaluate("document.querySelector('#fig4 .toggles line').getAttribute('stroke')")
-    pixels = f"[...document.querySelectorAll('#fig4 canvas')].map((canvas) => {PIXELS}(canvas, {colour!r}))"
+    colour = browser.evaluate(
+        "document.querySelector('#fig4 .toggles line').getAttribute('stroke')"
+    )
+    pixels = (
+        f"[...document.querySelectorAll('#fig4 canvas')].map((canvas) => {PIXELS}(canvas,"
+        f" {colour!r}))"
+    )
     whole = "[...document.querySelectorAll('#fig4 canvas')].map((canvas) => canvas.toDataURL())"
     pressed = "document.querySelector('#fig4 .toggles button').getAttribute('aria-pressed')"
     before, drawn = browser.evaluate(pixels), browser.evaluate(whole)
@@ -209,13 +260,18 @@ def test_an_axis_changes_between_logarithmic_and_linear(page):
     browser = explored(page, "fig4")
     toggle = "#fig4 section .axes button:nth-child(2)"
     for pressed in ("true", "false", "true"):
-        assert browser.evaluate(f"document.querySelector('{toggle}').getAttribute('aria-pressed')") == pressed
+        assert (
+            browser.evaluate(f"document.querySelector('{toggle}').getAttribute('aria-pressed')")
+            == pressed
+        )
         values = ticks(browser)
         steps = {round(b - a, 9) for a, b in itertools.pairwise(values)}
         decades = all(value > 0 and math.log10(value).is_integer() for value in values)
-        assert (len(values) > 1, decades, len(steps) == 1 and len(values) > 2) == (True, pressed == "true", pressed == "false"), (
-            values
-        )
+        assert (len(values) > 1, decades, len(steps) == 1 and len(values) > 2) == (
+            True,
+            pressed == "true",
+            pressed == "false",
+        ), values
         browser.evaluate("window.said = []")
         browser.click(toggle)
 
@@ -224,17 +280,24 @@ def ticks(browser: Chromium) -> list[float]:
     """The labels of the y axis of the panel that was drawn first; they follow its title."""
     said = browser.evaluate("window.said.map(([text]) => text)")
     start = said.index("simple regret (unit of y)") + 1
-    return sorted(float(text) for text in itertools.takewhile(lambda text: text != "evaluations t", said[start:]) if text)
+    return sorted(
+        float(text)
+        for text in itertools.takewhile(lambda text: text != "evaluations t", said[start:])
+        if text
+    )
 
 
 def test_levels_and_values_under_the_cursor_are_named(page):
     browser = explored(page, "fig1c")
     assert ["staying put", "right"] in browser.evaluate("window.said")
-    box = browser.evaluate("(({x, y, width, height}) => [x + width / 2, y + height / 2])"
-                           "(document.querySelector('#fig1c .u-over').getBoundingClientRect())")  # fmt: skip
+    box = browser.evaluate(
+        "(({x, y, width, height}) => [x + width / 2, y + height / 2])"
+        "(document.querySelector('#fig1c .u-over').getBoundingClientRect())"
+    )
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
     said = browser.evaluate(
-        "new Promise((done) => setTimeout(() => done(document.querySelector('#fig1c .readout').textContent), 60))"
+        "new Promise((done) => setTimeout(() => done(document.querySelector('#fig1c"
+        " .readout').textContent), 60))"
     )
     assert re.search(r"evaluations t \d+: DuMBO [\d.]+ · TuRBO [\d.]+ · random-search [\d.]+", said)
 
@@ -255,16 +318,28 @@ def column(browser: Chromium, number: int) -> list[str]:
 
 
 def orders(browser: Chromium) -> list[str | None]:
-    return browser.evaluate("[...document.querySelectorAll('#table2 thead th')].map((head) => head.getAttribute('aria-sort'))")
+    return browser.evaluate(
+        "[...document.querySelectorAll('#table2 thead th')].map((head) =>"
+        " head.getAttribute('aria-sort'))"
+    )
 
 
 def test_a_header_sorts_by_number(page):
     browser = page("dumbo/index.html")
-    assert (column(browser, 2), orders(browser)) == (["3.57e+03", "9.73", "120", "-"], [None, None, None])
+    assert (column(browser, 2), orders(browser)) == (
+        ["3.57e+03", "9.73", "120", "-"],
+        [None, None, None],
+    )
     browser.click("#table2 th:nth-child(2) button")
-    assert (column(browser, 2), orders(browser)) == (["9.73", "120", "3.57e+03", "-"], [None, "ascending", None])
+    assert (column(browser, 2), orders(browser)) == (
+        ["9.73", "120", "3.57e+03", "-"],
+        [None, "ascending", None],
+    )
     browser.click("#table2 th:nth-child(2) button")
-    assert (column(browser, 2)[1:], orders(browser)) == (["3.57e+03", "120", "9.73"], [None, "descending", None])
+    assert (column(browser, 2)[1:], orders(browser)) == (
+        ["3.57e+03", "120", "9.73"],
+        [None, "descending", None],
+    )
 
 
 def test_a_table_sorts_without_a_mouse(page):
@@ -277,7 +352,10 @@ def test_a_table_sorts_without_a_mouse(page):
     browser.press("Tab")
     browser.press("Tab")
     browser.press(" ")
-    assert (column(browser, 3), orders(browser)) == (["1e-05", "0.006", "6.38", "496"], [None, None, "ascending"])
+    assert (column(browser, 3), orders(browser)) == (
+        ["1e-05", "0.006", "6.38", "496"],
+        [None, None, "ascending"],
+    )
 
 
 # Figures.
@@ -285,7 +363,10 @@ def test_a_table_sorts_without_a_mouse(page):
 
 def test_a_figure_opens_large_and_escape_closes_it(page):
     browser = page("dumbo/index.html")
-    state = "[document.getElementById('large').open, document.querySelector('#large img').alt.length > 20]"
+    state = (
+        "[document.getElementById('large').open, document.querySelector('#large img').alt.length"
+        " > 20]"
+    )
     browser.click("#fig1c a.enlarge")
     assert browser.evaluate(state) == [True, True]
     assert browser.evaluate("document.querySelector('#large img').src").endswith("/dumbo/fig1c.png")
@@ -300,9 +381,14 @@ def test_a_figure_opens_large_and_escape_closes_it(page):
 
 
 def test_a_link_into_a_page_ends_where_it_points(page, monkeypatch):
-    browser = page("dumbo/index.html#table2")  # below all pictures, which must not push it away while they load
+    browser = page(
+        "dumbo/index.html#table2"
+    )  # below all pictures, which must not push it away while they load
     monkeypatch.setattr(browser, "limit", 15.0)
-    browser.wait(f"((top) => top >= 0 && top < {DESK[1] / 2})(document.getElementById('table2').getBoundingClientRect().top)")
+    browser.wait(
+        "((top) => top >= 0 && top <"
+        f" {DESK[1] / 2})(document.getElementById('table2').getBoundingClientRect().top)"
+    )
 
 
 def test_the_report_prints_with_its_figures(page):
@@ -317,7 +403,8 @@ def test_the_report_prints_with_its_figures(page):
 
 def test_the_driver_hears_complaints_and_requests(browser, tmp_path):
     (tmp_path / "bad.html").write_text(
-        "<img src='absent.png'><script>console.error('so', 7); console.warn('hm'); throw new Error('thrown');</script>"
+        "<img src='absent.png'><script>console.error('so', 7); console.warn('hm'); throw new"
+        " Error('thrown');</script>"
     )
     browser.open((tmp_path / "bad.html").as_uri())
     heard = "\n".join(browser.complaints)

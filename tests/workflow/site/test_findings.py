@@ -1,4 +1,6 @@
-"""The findings name what exists, say it without typed measurements, and every mistake in their file is told."""
+"""The findings name what exists, say it without typed measurements, and every mistake in their file
+is told.
+"""
 
 import json
 import re
@@ -23,8 +25,10 @@ algorithms: {A: {is: random_search.RandomSearch}, B: {is: random_search.RandomSe
 readings: {code: {says: as the code, algorithms: {A: {k: 1}}}}
 runs: [{}]
 figures:
-  - {id: fig1, title: Regret, metric: cumulative_regret, curves: [A], panels: [{problem: p, title: P}]}
-  - {id: short, title: Regret, scales: [quick], metric: cumulative_regret, curves: [A], panels: [{problem: p, title: P}]}
+  - {id: fig1, title: Regret, metric: cumulative_regret, curves: [A], panels: [{problem: p,
+       title: P}]}
+  - {id: short, title: Regret, scales: [quick], metric: cumulative_regret, curves: [A],
+       panels: [{problem: p, title: P}]}
 tables:
   - {id: ends, title: How runs ended, kind: diagnostics, problems: [p], curves: [A]}
 claims:
@@ -33,10 +37,19 @@ claims:
 errata:
   - {id: slip, where: eq. (1), says: plus, instead: minus}
 """
-GOOD = {"id": "one", "paper": "toy", "title": "A title.", "says": "What was seen.", "figure": "fig1", "claims": ["better"]}
-EXACT = {"1e-11", "1e-4", "2000", "0.001", "10.5364", "110", "300"}  # printed in the papers, or settings of a comparison
+GOOD = {
+    "id": "one",
+    "paper": "toy",
+    "title": "A title.",
+    "says": "What was seen.",
+    "figure": "fig1",
+    "claims": ["better"],
+}
+# printed in the papers, or settings of a comparison
+EXACT = {"1e-11", "1e-4", "2000", "0.001", "10.5364", "110", "300"}
 REFERENCES = re.compile(
-    r"(?:App|Secs?|Theorem|Lemma|Corollary|Head et al)\.?,? \(?[A-Z0-9][0-9.]*(?: and [0-9.]+)?|defaults of 2022|`[^`]*`"
+    r"(?:App|Secs?|Theorem|Lemma|Corollary|Head et al)\.?,? \(?[A-Z0-9][0-9.]*(?: and"
+    r" [0-9.]+)?|defaults of 2022|`[^`]*`"
 )
 
 
@@ -47,7 +60,9 @@ def written(tmp_path):
     (tmp_path / "papers" / "toy.yaml").write_text(TOY)
 
     def write(content):
-        (tmp_path / "papers" / "findings.yaml").write_text(content if isinstance(content, str) else yaml.safe_dump(content))
+        (tmp_path / "papers" / "findings.yaml").write_text(
+            content if isinstance(content, str) else yaml.safe_dump(content)
+        )
         return tmp_path
 
     return write
@@ -64,7 +79,11 @@ COMMITTED = findings.load(ROOT)
 def typed(words):
     """The numbers in a text that look measured: of three digits or more, broken, or per cent."""
     numbers = re.findall(r"[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?|%", REFERENCES.sub("", words))
-    return [number for number in numbers if number not in EXACT and not re.fullmatch("[0-9]{1,2}", number)]
+    return [
+        number
+        for number in numbers
+        if number not in EXACT and not re.fullmatch("[0-9]{1,2}", number)
+    ]
 
 
 def test_findings_are_no_paper():
@@ -77,8 +96,12 @@ def test_what_a_finding_shows_is_offered_and_was_judged(finding, papers):
     entry = papers[finding.paper].entry
     assert finding.figure in {line["id"] for part in expand.SHOWN for line in entry.get(part, [])}
     reference = ROOT / "figures" / "reference" / finding.paper
-    assert any((reference / f"{finding.figure}{ending}").exists() for ending in (".png", ".gif", ".md"))
-    judged = {claim["id"] for claim in json.loads((reference / "verdicts.json").read_text())["claims"]}
+    assert any(
+        (reference / f"{finding.figure}{ending}").exists() for ending in (".png", ".gif", ".md")
+    )
+    judged = {
+        claim["id"] for claim in json.loads((reference / "verdicts.json").read_text())["claims"]
+    }
     assert set(finding.claims) <= judged
 
 
@@ -109,14 +132,27 @@ def test_a_typed_measurement_would_be_found(says, found):
 
 
 def test_a_finding_is_read_as_it_is_written(written):
-    full = {**GOOD, "errata": ["slip"], "reading": "code", "runs": ["python -m workflow.run toy p A 0"], "figure": "ends"}
+    full = {
+        **GOOD,
+        "errata": ["slip"],
+        "reading": "code",
+        "runs": ["python -m workflow.run toy p A 0"],
+        "figure": "ends",
+    }
     assert findings.load(written([GOOD, {**full, "id": "two"}])) == (
         findings.Finding("one", "toy", "A title.", "What was seen.", "fig1", ("better",)),
         findings.Finding(
-            "two", "toy", "A title.", "What was seen.", "ends", ("better",), ("slip",), "code",
+            "two",
+            "toy",
+            "A title.",
+            "What was seen.",
+            "ends",
+            ("better",),
+            ("slip",),
+            "code",
             ("python -m workflow.run toy p A 0",),
         ),
-    )  # fmt: skip
+    )
 
 
 def test_an_erratum_alone_bears_a_finding_out(written):
@@ -172,5 +208,12 @@ def test_a_missing_file_is_told(tmp_path):
 
 
 def test_no_numerical_library_is_imported():
-    code = "import sys; from workflow import findings; findings.load(); print('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout == "False\n"
+    code = (
+        "import sys; from workflow.site import findings; findings.load(); print('numpy' in sys.modules)"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+        ).stdout
+        == "False\n"
+    )

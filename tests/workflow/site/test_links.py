@@ -1,4 +1,6 @@
-"""Every link of the site leads to a file and an anchor that exist, and nothing is loaded from elsewhere."""
+"""Every link of the site leads to a file and an anchor that exist, and nothing is loaded from
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-LOADS = {("img", "src"), ("script", "src"), ("link", "href"), ("button", "data-script"), ("source", "src"), ("iframe", "src")}
+LOADS = {
+    ("img", "src"),
+    ("script", "src"),
+    ("link", "href"),
+    ("button", "data-script"),
+    ("source", "src"),
+    ("iframe", "src"),
+}
 FROM_CSS = re.compile(r"""@import\s+["']?([^"';]+)|url\(\s*["']?([^"')]+)""")
 
 
@@ -39,10 +48,14 @@ class Page(HTMLParser):
 def complaints(site: Path) -> list[str]:
     """A sentence for every link, load or id of a site that is wrong."""
     pages = {path.resolve(): read(path) for path in sorted(site.rglob("*.html"))}
-    found = [f"{path.relative_to(site)}: {said}" for path in pages for said in _of_page(path, pages)]
+    found = [
+        f"{path.relative_to(site)}: {said}" for path in pages for said in _of_page(path, pages)
+    ]
     for sheet in sorted(site.rglob("*.css")):
         loads = [a or b for a, b in FROM_CSS.findall(sheet.read_text())]
-        found += [f"{sheet.relative_to(site)}: {said}" for load in loads for said in _of_load(load, sheet)]
+        found += [
+            f"{sheet.relative_to(site)}: {said}" for load in loads for said in _of_load(load, sheet)
+        ]
     return found
 
 
@@ -54,7 +67,11 @@ def read(path: Path) -> Page:
 
 def _of_page(path: Path, pages: dict[Path, Page]) -> list[str]:
     page = pages[path]
-    found = [f"the id {name!r} stands {n} times" for name, n in Counter(page.ids).items() if n > 1 or not name]
+    found = [
+        f"the id {name!r} stands {n} times"
+        for name, n in Counter(page.ids).items()
+        if n > 1 or not name
+    ]
     found += [said for load in page.loads for said in _of_load(load, path)]
     return found + [said for link in page.links for said in _of_link(link, path, pages)]
 
@@ -109,7 +126,10 @@ def test_every_page_is_reached_from_the_first(made_up_site):
     ("body", "said"),
     [
         ('<a href="absent.html">x</a>', "links to absent.html, which is missing"),
-        ('<a href="other.html#absent">x</a>', "links to other.html#absent, where nothing has this id"),
+        (
+            '<a href="other.html#absent">x</a>',
+            "links to other.html#absent, where nothing has this id",
+        ),
         ('<a href="#absent">x</a>', "links to #absent, where nothing has this id"),
         ('<a href="">x</a>', ""),
         ('<a href="other.html#there%40">x</a>', ""),
@@ -117,8 +137,14 @@ def test_every_page_is_reached_from_the_first(made_up_site):
         ('<p id="one"><p id="one">', "the id 'one' stands 2 times"),
         ('<img src="absent.png">', "loads absent.png, which is missing"),
         ('<img src="data:image/png;base64,AAAA">', ""),
-        ('<script src="https://example.org/a.js"></script>', "loads https://example.org/a.js from elsewhere"),
-        ('<link rel="stylesheet" href="//example.org/a.css">', "loads //example.org/a.css from elsewhere"),
+        (
+            '<script src="https://example.org/a.js"></script>',
+            "loads https://example.org/a.js from elsewhere",
+        ),
+        (
+            '<link rel="stylesheet" href="//example.org/a.css">',
+            "loads //example.org/a.css from elsewhere",
+        ),
         ('<button data-script="absent.js">x</button>', "loads absent.js, which is missing"),
     ],
 )
@@ -129,6 +155,10 @@ def test_what_is_wrong_is_said(body, said, tmp_path):
 
 
 def test_style_sheets_load_nothing_from_elsewhere(tmp_path):
-    (tmp_path / "a.css").write_text('@import "https://example.org/b.css"; p { background: url(there.png) }')
+    (tmp_path / "a.css").write_text(
+        '@import "https://example.org/b.css"; p { background: url(there.png) }'
+    )
     (tmp_path / "there.png").write_bytes(b"")
-    assert complaints(tmp_path.resolve()) == ["a.css: loads https://example.org/b.css from elsewhere"]
+    assert complaints(tmp_path.resolve()) == [
+        "a.css: loads https://example.org/b.css from elsewhere"
+    ]

@@ -12,7 +12,10 @@ from workflow.site.matching import decided_by, labels
         ("Sec. 6.1, Fig. 1(a)", {("figure", "1", "a")}),
         ("Figs. 1(a) and 4(c)", {("figure", "1", "a"), ("figure", "4", "c")}),
         ("Lemmas A.10 and A.11", {("lemma", "A.10", ""), ("lemma", "A.11", "")}),
-        ("supplementary Fig. 2, Table 2 (underlined)", {("supplementary figure", "2", ""), ("table", "2", "")}),
+        (
+            "supplementary Fig. 2, Table 2 (underlined)",
+            {("supplementary figure", "2", ""), ("table", "2", "")},
+        ),
         ("Thm. 1, Sec. 3", {("theorem", "1", "")}),
         ("Sec. 5", set()),
     ],
@@ -32,8 +35,20 @@ def test_the_study_decides_before_the_label():
 
 def test_among_figures_of_one_label_curves_and_problems_decide():
     shown = [
-        {"id": "f", "where": "Fig. 2", "metric": "m", "curves": ["A", "B"], "panels": [{"problem": "p"}]},
-        {"id": "g", "where": "Fig. 2", "metric": "m", "curves": ["A", "C"], "panels": [{"problem": "q"}]},
+        {
+            "id": "f",
+            "where": "Fig. 2",
+            "metric": "m",
+            "curves": ["A", "B"],
+            "panels": [{"problem": "p"}],
+        },
+        {
+            "id": "g",
+            "where": "Fig. 2",
+            "metric": "m",
+            "curves": ["A", "C"],
+            "panels": [{"problem": "q"}],
+        },
     ]
     claim = {
         "id": "c",
@@ -43,7 +58,13 @@ def test_among_figures_of_one_label_curves_and_problems_decide():
     alone = {
         "id": "d",
         "where": "Sec. 9",
-        "check": {"metric": "other", "problems": ["z"], "left": ["Z"], "right": [1], "test": "less"},
+        "check": {
+            "metric": "other",
+            "problems": ["z"],
+            "left": ["Z"],
+            "right": [1],
+            "test": "less",
+        },
     }
     assert decided_by([claim, alone], shown) == {"f": [], "g": ["c"], "": ["d"]}
 
@@ -51,6 +72,8 @@ def test_among_figures_of_one_label_curves_and_problems_decide():
 @pytest.mark.parametrize("name", resolve.papers())
 def test_every_claim_of_a_paper_has_one_place(name):
     entry = resolve.read(name)
-    shown = [line for section in ("figures", "tables", "pictures") for line in entry.get(section, [])]
+    shown = [
+        line for section in ("figures", "tables", "pictures") for line in entry.get(section, [])
+    ]
     placed = [claim for beside in decided_by(entry["claims"], shown).values() for claim in beside]
     assert sorted(placed) == sorted(claim["id"] for claim in entry["claims"])

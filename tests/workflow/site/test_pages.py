@@ -1,4 +1,6 @@
-"""The site of a small report: what a page shows of verdicts, runs and algorithms, and what it refuses."""
+"""The site of a small report: what a page shows of verdicts, runs and algorithms, and what it
+refuses.
+"""
 
 import json
 
@@ -12,8 +14,19 @@ from workflow.site.methods import algorithms
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (900).to_bytes(4, "big") + (700).to_bytes(4, "big")
 RERUN = "python -m workflow.run bkb abalone BKB 0-9 --scale paper"
-COMPARISON = {"what": "A < B on p", "kind": "difference", "effect": -0.25, "low": -0.5, "high": None, "holds": True, "p": 0.01,
-              "p_flip": 0.03, "p_holm": 0.02, "n": 5, "undecided": ""}  # fmt: skip
+COMPARISON = {
+    "what": "A < B on p",
+    "kind": "difference",
+    "effect": -0.25,
+    "low": -0.5,
+    "high": None,
+    "holds": True,
+    "p": 0.01,
+    "p_flip": 0.03,
+    "p_holm": 0.02,
+    "n": 5,
+    "undecided": "",
+}
 
 
 def claim(name, verdict, **changes):
@@ -42,9 +55,14 @@ def source(tmp_path_factory):
         claim(
             "sublinear-regret",
             "reproduced",
-            comparisons=[COMPARISON, {**COMPARISON, "what": "A < C on p", "holds": False, "p_holm": 1}],
+            comparisons=[
+                COMPARISON,
+                {**COMPARISON, "what": "A < C on p", "holds": False, "p_holm": 1},
+            ],
         ),
-        claim("thm2-bound", "undecided", reasons=["2 seeds, 5 are needed"], observed="direction only"),
+        claim(
+            "thm2-bound", "undecided", reasons=["2 seeds, 5 are needed"], observed="direction only"
+        ),
     ]
     verdicts = {
         "paper": "bkb",
@@ -105,7 +123,14 @@ def test_a_claim_shows_its_weakest_comparison_beside_its_figure(site):
 def test_the_overview_counts_verdicts_and_cost(site):
     page = (site / "index.html").read_text()
     row = page[page.index("<tbody>") : page.index("</tbody>")]
-    for cell in ('reproduced">1<', 'not-reproduced">0<', 'undecided">1<', ">2</td>", ">4 min<", ">real<"):
+    for cell in (
+        'reproduced">1<',
+        'not-reproduced">0<',
+        'undecided">1<',
+        ">2</td>",
+        ">4 min<",
+        ">real<",
+    ):
         assert cell in row
 
 

@@ -1,4 +1,6 @@
-"""`make reference` draws the largest scale with records, replaces the committed report, and writes parts of the README."""
+"""`make reference` draws the largest scale with records, replaces the committed report, and writes
+parts of the README.
+"""
 
 import json
 
@@ -7,14 +9,19 @@ import pytest
 from workflow.plan.resolve import PlanError
 from workflow.site import reference
 
-README = "# Title\n\n<!-- verdicts -->\nold\n<!-- /verdicts -->\nrest\n\n<!-- gallery -->\n<!-- /gallery -->\nend\n"
+README = (
+    "# Title\n\n<!-- verdicts -->\nold\n<!-- /verdicts -->\nrest\n\n<!-- gallery -->\n<!-- /gallery"
+    " -->\nend\n"
+)
 CLAIMS = [{"verdict": "reproduced"}, {"verdict": "reproduced"}, {"verdict": "undecided"}]
 
 
 def report(folder):
     """What drawing leaves: a figure, one without any run, and verdicts."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "verdicts.json").write_text(json.dumps({"paper": "bbkb", "scale": "paper", "claims": CLAIMS}))
+    (folder / "verdicts.json").write_text(
+        json.dumps({"paper": "bbkb", "scale": "paper", "claims": CLAIMS})
+    )
     for name in ("verdicts.md", "fig1.png", "fig1.csv", "fig1.pdf", "fig3.png"):
         (folder / name).write_text(name)
     (folder / "fig1.json").write_text(json.dumps({"panels": [{"lines": [{}], "dots": []}]}))
@@ -35,14 +42,22 @@ def test_what_was_drawn_is_committed_but_for_what_shows_nothing(checkout):
     stale.write_text("of an earlier report")
     assert reference.main(["bbkb"]) == 0
     kept = checkout / "figures" / "reference" / "bbkb"
-    assert {path.name for path in kept.iterdir()} == {"verdicts.json", "verdicts.md", "fig1.png", "fig1.json"}
+    assert {path.name for path in kept.iterdir()} == {
+        "verdicts.json",
+        "verdicts.md",
+        "fig1.png",
+        "fig1.json",
+    }
 
 
 def test_the_readme_tells_verdicts_and_shows_figures(checkout):
     reference.main(["bbkb"])
     readme = (checkout / "README.md").read_text()
     assert "| [bbkb](figures/reference/bbkb/verdicts.md) | paper | 2 | 0 | 0 | 1 |" in readme
-    assert '<img src="figures/reference/bbkb/fig1.png" alt="Regret ratio on Abalone and Cadata' in readme
+    assert (
+        '<img src="figures/reference/bbkb/fig1.png" alt="Regret ratio on Abalone and Cadata'
+        in readme
+    )
     assert "[all 1](figures/reference/bbkb)" in readme
     assert readme.startswith("# Title")
     assert readme.endswith("end\n")
@@ -68,7 +83,10 @@ def test_a_report_that_cannot_be_drawn_leaves_the_committed_one(checkout, monkey
     monkeypatch.setattr(reference, "draw", refuse)
     assert reference.main(["bbkb"]) == 1
     assert "records are stale" in capsys.readouterr().err
-    assert sorted(path.name for path in (checkout / "figures" / "reference" / "bbkb").iterdir()) == before
+    assert (
+        sorted(path.name for path in (checkout / "figures" / "reference" / "bbkb").iterdir())
+        == before
+    )
 
 
 def test_the_largest_scale_with_records_is_taken(tmp_path, monkeypatch):

@@ -1,4 +1,6 @@
-"""Tables written as Markdown are read back as they were; titles lose their TeX; sentences are escaped."""
+"""Tables written as Markdown are read back as they were; titles lose their TeX; sentences are
+escaped.
+"""
 
 import pytest
 
@@ -29,6 +31,8 @@ def test_mathematics_in_plain_letters(title, plain):
 
 
 def test_a_sentence_keeps_its_marks_and_is_escaped():
-    assert text.inline("`a < b` is **not** <i>markup</i>, one draw per *pull*, 2 * 3 * 4") == (
-        "<code>a &lt; b</code> is <strong>not</strong> &lt;i&gt;markup&lt;/i&gt;, one draw per <em>pull</em>, 2 * 3 * 4"
+    assert (
+        text.inline("`a < b` is **not** <i>markup</i>, one draw per *pull*, 2 * 3 * 4")
+        == "<code>a &lt; b</code> is <strong>not</strong> &lt;i&gt;markup&lt;/i&gt;, one draw per"
+        " <em>pull</em>, 2 * 3 * 4"
     )

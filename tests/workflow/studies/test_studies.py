@@ -11,14 +11,31 @@ from workflow.studies import batching, lemma3, search_space, sketch_accuracy, st
 from workflow.studies.paired import log_grid, table, tidy
 from workflow.trace.seeds import rng
 
-MODEL = {"bandwidth": 1.0, "xi": 0.1, "norm": 1.0, "delta": 0.01, "beta": "theorem", "inclusion": "per-pull"}
-SMALL = {"arms": [5, 20], "dimensions": [1, 4], "batch": [1, 8], "bandwidth": [0.3, 3.0], "lam": [1e-3, 10.0]}
+MODEL = {
+    "bandwidth": 1.0,
+    "xi": 0.1,
+    "norm": 1.0,
+    "delta": 0.01,
+    "beta": "theorem",
+    "inclusion": "per-pull",
+}
+SMALL = {
+    "arms": [5, 20],
+    "dimensions": [1, 4],
+    "batch": [1, 8],
+    "bandwidth": [0.3, 3.0],
+    "lam": [1e-3, 10.0],
+}
 
 
 def problem(arms: int = 120) -> Problem:
-    """A smooth function on random points of the plane, seen with noise of standard deviation 0.1."""
+    """A smooth function on random points of the plane,
+    seen with noise of standard deviation 0.1.
+    """
     points = rng(7, "test", "arms").standard_normal((arms, 2))
-    f = np.exp(-((points - 0.5) ** 2).sum(axis=1)) + 0.5 * np.exp(-((points + 1.0) ** 2).sum(axis=1))
+    f = np.exp(-((points - 0.5) ** 2).sum(axis=1)) + 0.5 * np.exp(
+        -((points + 1.0) ** 2).sum(axis=1)
+    )
 
     def evaluate(query: np.ndarray, noise: np.random.Generator) -> Evaluation:
         seen = f[query] + 0.1 * noise.standard_normal(len(query))
@@ -28,16 +45,28 @@ def problem(arms: int = 120) -> Problem:
 
 
 def sketch(settings: list[list[float]], T: int = 60, seed: int = 0) -> dict[str, np.ndarray]:
-    return sketch_accuracy.run(seed, problem(), T=T, per_decade=4, settings=settings, epsilon=0.5, **MODEL)
+    return sketch_accuracy.run(
+        seed, problem(), T=T, per_decade=4, settings=settings, epsilon=0.5, **MODEL
+    )
 
 
-def batches(settings: list[list[float]], rule: str = "global", parallelism: int = 0, T: int = 150) -> dict[str, np.ndarray]:
+def batches(
+    settings: list[list[float]], rule: str = "global", parallelism: int = 0, T: int = 150
+) -> dict[str, np.ndarray]:
     options = {"C": 2, "rule": rule, "parallelism": parallelism, **MODEL}
     return batching.run(0, problem(), T=T, settings=settings, **options)
 
 
 def seconds(T: int = 30) -> dict[str, np.ndarray]:
-    options = {"T_textbook": 20, "T_arms": 10, "per_decade": 3, "arms": [40, 120], "repeats": 2, "lam": 0.01, "qbar": 2}
+    options = {
+        "T_textbook": 20,
+        "T_arms": 10,
+        "per_decade": 3,
+        "arms": [40, 120],
+        "repeats": 2,
+        "lam": 0.01,
+        "qbar": 2,
+    }
     return step_seconds.run(0, problem(), T=T, epsilon=0.5, C=2, **options, **MODEL)
 
 
@@ -67,7 +96,9 @@ def test_the_fall_of_the_sketched_variance_is_that_of_a_fresh_fit_with_the_same_
     fb = SketchedPosterior.fit(kernel, 0.05, pulls, included)
     found = lemma3.after(fb, batch)
     pulls.add(batch, np.zeros(4))
-    expected = SketchedPosterior.fit(kernel, 0.05, pulls, np.append(included, [False, False])).variance
+    expected = SketchedPosterior.fit(
+        kernel, 0.05, pulls, np.append(included, [False, False])
+    ).variance
     assert_allclose(found, expected, rtol=1e-9)
 
 
@@ -96,7 +127,8 @@ def test_the_subset_of_regressors_starves_where_the_sketch_does_not():
 
 def test_effective_dimension_and_log_det_are_those_of_dense_algebra():
     found = sketch([[1.0, 1e6]], T=12)
-    # The log-determinant bounds the effective dimension (BKB Sec. 4); both by hand after one pull at lambda = 1.
+    # The log-determinant bounds the effective dimension (BKB Sec. 4); both by hand after one pull
+    # at lambda = 1.
     assert (found["effective_dimension"] <= found["log_det"]).all()
     assert_allclose([found["effective_dimension"][0], found["log_det"][0]], [0.5, np.log(2)])
 
@@ -182,7 +214,9 @@ def test_the_same_seed_gives_the_same_columns_and_all_are_equally_long_numbers(s
 
 
 def test_another_seed_gives_another_run():
-    assert not np.array_equal(sketch([[1.0, 2.0]])["regret"], sketch([[1.0, 2.0]], seed=1)["regret"])
+    assert not np.array_equal(
+        sketch([[1.0, 2.0]])["regret"], sketch([[1.0, 2.0]], seed=1)["regret"]
+    )
 
 
 def test_the_grid_is_even_in_the_logarithm_and_ends_at_T():
@@ -206,14 +240,17 @@ def test_the_exact_posterior_alongside_is_conditioned_on_every_pull():
     assert (np.diff(found["effective_dimension"]) > 0).all()
 
 
-EDITS = [[1, 1, 2], [0], [0, 1, 1], [4], [], [3, 4, 3, 4]]  # 0-1-2 and 3-4-5, some both ways, some edits twice
+# 0-1-2 and 3-4-5, some both ways, some edits twice
+EDITS = [[1, 1, 2], [0], [0, 1, 1], [4], [], [3, 4, 3, 4]]
 
 
 def architectures(edits=EDITS):
     """Six arms on a line of which two are alike; nobody evaluates them."""
     points = np.array([[0.0], [1.0], [3.0], [3.0], [4.0], [7.0]])[: len(edits)]
     reached = [np.array(arms, dtype=np.int64) for arms in edits]
-    return Problem(Arms(points, neighbours=reached.__getitem__), lambda query, draw: pytest.fail("evaluated"))
+    return Problem(
+        Arms(points, neighbours=reached.__getitem__), lambda query, draw: pytest.fail("evaluated")
+    )
 
 
 def test_a_search_space_is_counted_and_its_edits_joined():
@@ -223,7 +260,9 @@ def test_a_search_space_is_counted_and_its_edits_joined():
         "features": 1,
         "distinct_features": 5,
         "neighbours_min": 0,
-        "neighbours_mean": (2 + 1 + 2 + 1 + 0 + 2) / 6,  # an arm that two edits reach is one neighbour
+        "neighbours_mean": (
+            (2 + 1 + 2 + 1 + 0 + 2) / 6
+        ),  # an arm that two edits reach is one neighbour
         "neighbours_max": 2,
         "components": 2,
     }
@@ -260,7 +299,9 @@ def test_components_are_those_of_a_slow_flood():
             for end in reached:
                 joined = [part for part in parts if start in part or end in part]
                 parts = [part for part in parts if part not in joined] + [set.union(*joined)]
-        assert search_space.components([np.array(reached, dtype=np.int64) for reached in edits]) == len(parts)
+        assert search_space.components(
+            [np.array(reached, dtype=np.int64) for reached in edits]
+        ) == len(parts)
 
 
 def test_a_search_space_depends_on_no_seed_and_needs_neighbours():
@@ -274,8 +315,12 @@ def test_a_search_space_depends_on_no_seed_and_needs_neighbours():
 
 def test_the_smallest_kernel_value_of_a_large_table_is_nearly_that_of_all_pairs():
     points = np.random.default_rng(0).random((1000, 2))
-    large = Problem(Arms(points, neighbours=lambda arm: np.array([(arm + 1) % 1000])), problem().evaluate)
+    large = Problem(
+        Arms(points, neighbours=lambda arm: np.array([(arm + 1) % 1000])), problem().evaluate
+    )
     found = search_space.run(0, large, bandwidths=[1.0])
     distances = ((points[:, None] - points[None]) ** 2).sum(axis=-1)
-    assert np.exp(-distances.max() / 2) <= found["kernel_min"][0] < 1.2 * np.exp(-distances.max() / 2)
+    assert (
+        np.exp(-distances.max() / 2) <= found["kernel_min"][0] < 1.2 * np.exp(-distances.max() / 2)
+    )
     assert found["components"] == [1]

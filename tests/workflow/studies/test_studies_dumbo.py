@@ -1,4 +1,6 @@
-"""DuMBO's studies: bounds and their counter-example in closed form, maxima against grids, posteriors against dense ones."""
+"""DuMBO's studies: bounds and their counter-example in closed form, maxima against grids,
+posteriors against dense ones.
+"""
 
 from math import inf, log, nan, pi, sqrt
 
@@ -27,15 +29,40 @@ from workflow.studies import (
 from workflow.studies.paired import noise
 from workflow.trace.seeds import rng
 
-FITS = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.693, "least_noise": 1e-4, "fit_rate": 0.1, "fit_steps": 10,
-        "new_fit_steps": 30}  # fmt: skip
+FITS = {
+    "outputscale": 0.693,
+    "lengthscale": 0.693,
+    "noise": 0.693,
+    "least_noise": 1e-4,
+    "fit_rate": 0.1,
+    "fit_steps": 10,
+    "new_fit_steps": 30,
+}
 WIDTH = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10}
 METHOD = {
-    "is": "dumbo.DuMBO", "decomposition": "mcmc", "outputs": "sum", "models": 3, "largest_factor": inf, "split": "exact",
-    "acceptance": "total", "neighbours": "stacked", "gram": "noisy", "floor": 1e-5, "exploration": "frozen", "raw": 64,
-    "starts": 4, "fresh": 1, "steps": 20, "rate": 0.05, "rounds": 4, "tolerance": 0.05, "penalty": 1.0, "fit_start": "inherited",
-    **WIDTH, **FITS,
-}  # fmt: skip
+    "is": "dumbo.DuMBO",
+    "decomposition": "mcmc",
+    "outputs": "sum",
+    "models": 3,
+    "largest_factor": inf,
+    "split": "exact",
+    "acceptance": "total",
+    "neighbours": "stacked",
+    "gram": "noisy",
+    "floor": 1e-5,
+    "exploration": "frozen",
+    "raw": 64,
+    "starts": 4,
+    "fresh": 1,
+    "steps": 20,
+    "rate": 0.05,
+    "rounds": 4,
+    "tolerance": 0.05,
+    "penalty": 1.0,
+    "fit_start": "inherited",
+    **WIDTH,
+    **FITS,
+}
 SCALES = {"lengthscale": [0.1, 1.0], "outputscale": [0.3, 3.0], "noise": [1e-3, 0.1]}
 
 
@@ -49,10 +76,14 @@ def same_length(found):
 
 def gram(factors, kernel, A, B):
     """Prior covariances (F, a, b) by scikit-learn."""
-    return np.stack([
-        scale * Matern(length, nu=2.5)(A[:, list(V)], B[:, list(V)])
-        for V, scale, length in zip(factors, kernel.outputscale, kernel.lengthscale, strict=True)
-    ])  # fmt: skip
+    return np.stack(
+        [
+            scale * Matern(length, nu=2.5)(A[:, list(V)], B[:, list(V)])
+            for V, scale, length in zip(
+                factors, kernel.outputscale, kernel.lengthscale, strict=True
+            )
+        ]
+    )
 
 
 # variance bounds
@@ -60,9 +91,16 @@ def gram(factors, kernel, A, B):
 
 def bounds(seed=0, graphs=300, posteriors=60, family=(2, 5, 10, 50)):
     return variance_bounds.run(
-        seed, None, graphs=graphs, posteriors=posteriors, factors=[1, 12], dims=[1, 10], observations=[1, 20], family=family,
+        seed,
+        None,
+        graphs=graphs,
+        posteriors=posteriors,
+        factors=[1, 12],
+        dims=[1, 10],
+        observations=[1, 20],
+        family=family,
         **SCALES,
-    )  # fmt: skip
+    )
 
 
 def test_with_a_sum_of_variances_the_theorem_holds_and_is_sharp():
@@ -85,7 +123,9 @@ def test_with_a_sum_of_variances_the_theorem_holds_and_is_sharp():
 
 def test_two_factors_by_hand():
     """sigma = 3, 4 and a common variable: (6) = 2 sqrt(9/4 + 16/4) = 5 = sqrt(9 + 16)."""
-    row = variance_bounds.row(0, 0, 0, FactorGraph.of([(0,), (0, 1)], 2), np.array([9.0, 16.0]), 25.0)
+    row = variance_bounds.row(
+        0, 0, 0, FactorGraph.of([(0,), (0, 1)], 2), np.array([9.0, 16.0]), 25.0
+    )
     assert row == pytest.approx(
         {
             "kind": 0,
@@ -102,16 +142,24 @@ def test_two_factors_by_hand():
 
 
 def test_the_derivatives_that_the_proof_compares():
-    """Q_k by differences; on a star of 30 factors with a still centre that of the centre is far above 1."""
+    """Q_k by differences; on a star of 30 factors with a still centre that of the centre is far
+    above 1.
+    """
     graph = FactorGraph.of([(0, 1), (1, 2), (3,), (2, 3), (0,)], 4)
     variance, step = np.array([0.5, 2.0, 1.0, 0.1, 3.0]), 1e-6
     moved = variance + step * np.array([[1.0], [-1.0]])[:, :, None] * np.eye(5)  # (2, 5, 5)
     left, right = np.sqrt(moved.sum(-1)), graph.exploration(moved)
-    assert_allclose(variance_bounds.derivative_ratios(graph, variance), (left[0] - left[1]) / (right[0] - right[1]), rtol=1e-6)
+    assert_allclose(
+        variance_bounds.derivative_ratios(graph, variance),
+        (left[0] - left[1]) / (right[0] - right[1]),
+        rtol=1e-6,
+    )
     star = FactorGraph.of((*whole(29), *singletons(29)), 29)
     still = np.array([1e-12, *[1.0] * 29])
     assert variance_bounds.derivative_ratios(star, still)[0] == pytest.approx(2.86, abs=0.005)
-    assert (variance_bounds.derivative_ratios(star, np.array([1.0, *[0.0] * 29])) >= 0).all()  # and no number is lost
+    assert (
+        variance_bounds.derivative_ratios(star, np.array([1.0, *[0.0] * 29])) >= 0
+    ).all()  # and no number is lost
 
 
 def test_the_counter_example_in_closed_form():
@@ -124,8 +172,12 @@ def test_the_counter_example_in_closed_form():
         expected[:m, :m] -= np.eye(m) / 2 - c
         assert_allclose(covariance, expected, atol=1e-12)
         assert graph.adjacency.all()
-        assert np.sqrt(covariance.sum()) / graph.exploration(covariance.diagonal()) == pytest.approx(ratio, abs=6e-5)
-        assert bounds(graphs=0, posteriors=0, family=[m])["lower"][0] == pytest.approx(ratio, abs=6e-5)
+        assert np.sqrt(covariance.sum()) / graph.exploration(
+            covariance.diagonal()
+        ) == pytest.approx(ratio, abs=6e-5)
+        assert bounds(graphs=0, posteriors=0, family=[m])["lower"][0] == pytest.approx(
+            ratio, abs=6e-5
+        )
     graph, kernel, X, x = variance_bounds.counter_example(2)
     covariance = variance_bounds.from_sums(graph.factors, kernel, X, x)
     assert np.sqrt(covariance.sum()) == pytest.approx(1.5811388)
@@ -134,12 +186,20 @@ def test_the_counter_example_in_closed_form():
 
 def test_posteriors_of_factors_against_dense_conditioning():
     draw = np.random.default_rng(0)
-    factors, kernel = ((0, 1), (1, 2), (3,)), Kernel(np.array([1.0, 2.0, 0.5]), np.array([0.3, 0.7, 0.4]), 0.06)
+    factors, kernel = (
+        ((0, 1), (1, 2), (3,)),
+        Kernel(np.array([1.0, 2.0, 0.5]), np.array([0.3, 0.7, 0.4]), 0.06),
+    )
     X, x = draw.random((9, 4)), draw.random((1, 4))
     K, k = gram(factors, kernel, X, X), gram(factors, kernel, X, x)[:, :, 0]
     from_sums = np.diag(kernel.outputscale) - k @ np.linalg.solve(K.sum(0) + 0.06 * np.eye(9), k.T)
-    from_outputs = [a - q @ np.linalg.solve(G + 0.02 * np.eye(9), q) for a, G, q in zip(kernel.outputscale, K, k, strict=True)]
-    assert_allclose(variance_bounds.from_sums(factors, kernel, X, x[0]), from_sums, rtol=1e-9, atol=1e-12)
+    from_outputs = [
+        a - q @ np.linalg.solve(G + 0.02 * np.eye(9), q)
+        for a, G, q in zip(kernel.outputscale, K, k, strict=True)
+    ]
+    assert_allclose(
+        variance_bounds.from_sums(factors, kernel, X, x[0]), from_sums, rtol=1e-9, atol=1e-12
+    )
     assert_allclose(variance_bounds.from_outputs(factors, kernel, X, x[0]), from_outputs, rtol=1e-9)
 
 
@@ -157,7 +217,9 @@ def test_given_sums_factors_are_correlated_and_sigma_is_another():
 
 
 def outputs(seed=0, instances=40, dims=(1, 8)):
-    return factor_outputs.run(seed, None, instances=instances, factors=[1, 8], dims=dims, observations=[1, 25], **SCALES)
+    return factor_outputs.run(
+        seed, None, instances=instances, factors=[1, 8], dims=dims, observations=[1, 25], **SCALES
+    )
 
 
 def test_observed_outputs_never_raise_a_variance():
@@ -165,7 +227,9 @@ def test_observed_outputs_never_raise_a_variance():
     assert same_length(found)
     assert (found["largest"] <= 1 + 1e-9).all()
     assert (found["whole"] <= 1 + 1e-9).all()
-    assert (found["smallest"] <= found["median"]).all() and (found["median"] <= found["largest"]).all()
+    assert (found["smallest"] <= found["median"]).all() and (
+        found["median"] <= found["largest"]
+    ).all()
     alone = found["size"] == 1
     assert alone.any()
     assert_allclose(found["largest"][alone], 1)
@@ -179,14 +243,23 @@ def test_observed_outputs_never_raise_a_variance():
 def process(factors, d, seed=0, n=12):
     draw = np.random.default_rng(seed)
     kernel = Kernel(draw.uniform(0.5, 2, len(factors)), draw.uniform(0.2, 0.6, len(factors)), 0.02)
-    return admm_maximum.Process.of(FactorGraph.of(factors, d), admm_maximum.drawn(draw, factors, d, n, kernel))
+    return admm_maximum.Process.of(
+        FactorGraph.of(factors, d), admm_maximum.drawn(draw, factors, d, n, kernel)
+    )
 
 
 def maxima(graphs, settings, instances=3, grid=9, **changes):
     return admm_maximum.run(
-        0, None, graphs=graphs, instances=instances, observations=12, grid=grid, settings=settings,
-        optimizer={**METHOD, **changes}, **SCALES,
-    )  # fmt: skip
+        0,
+        None,
+        graphs=graphs,
+        instances=instances,
+        observations=12,
+        grid=grid,
+        settings=settings,
+        optimizer={**METHOD, **changes},
+        **SCALES,
+    )
 
 
 def test_a_process_knows_its_moments_at_points_and_on_grids():
@@ -205,7 +278,10 @@ def test_a_process_knows_its_moments_at_points_and_on_grids():
 
 def test_a_function_is_drawn_from_its_own_process():
     """Over many draws y has the covariance of the model: its quadratic form has mean n."""
-    factors, kernel = ((0, 1), (1, 2)), equal_kernel(2, outputscale=1.0, lengthscale=0.4, noise=0.05)
+    factors, kernel = (
+        ((0, 1), (1, 2)),
+        equal_kernel(2, outputscale=1.0, lengthscale=0.4, noise=0.05),
+    )
     forms = []
     for i in range(200):
         model = admm_maximum.drawn(rng(i, "x"), factors, 3, 6, kernel).solved[0]
@@ -237,7 +313,8 @@ def test_frozen_terms_lead_to_another_function_where_all_are_neighbours():
     assert_allclose(slope(own), slope(frozen), rtol=1e-6)
     assert np.abs(slope(own) / slope(paper) - 1).max() > 0.01
     mean, variance = found.moments(x[None])
-    assert frozen(x) == pytest.approx(mean[0] + width / 3 * np.sqrt(variance.sum()))  # beta^(1/2)/n sqrt(sum)
+    # beta^(1/2)/n sqrt(sum)
+    assert frozen(x) == pytest.approx(mean[0] + width / 3 * np.sqrt(variance.sum()))
     assert paper(x) == pytest.approx(mean[0] + width * np.sqrt(variance.sum()))
 
 
@@ -256,29 +333,47 @@ def test_the_greatest_value_is_no_less_than_that_of_a_much_finer_grid(kind):
 def test_searches_end_at_maxima_inside_and_on_the_border():
     inside, corner = np.array([0.31, 0.77]), np.array([1.3, -0.4])
     for top, end in ((inside, inside), (corner, np.array([1.0, 0.0]))):
-        found = admm_maximum.climbed(lambda X, top=top: -((X - top) ** 2).sum(1), np.array([0.4, 0.6]), 0.25)
+        found = admm_maximum.climbed(
+            lambda X, top=top: -((X - top) ** 2).sum(1), np.array([0.4, 0.6]), 0.25
+        )
         assert found == pytest.approx(-((end - top) ** 2).sum(), abs=1e-8)
 
 
 def test_what_no_variable_is_shared_by_is_maximised_and_the_rest_not_always():
-    given = {"graphs": list(admm_maximum.GRAPHS), "settings": [("frozen", 0.05, 4), ("complete", 0.05, 4)], "grid": 15}
+    given = {
+        "graphs": list(admm_maximum.GRAPHS),
+        "settings": [("frozen", 0.05, 4), ("complete", 0.05, 4)],
+        "grid": 15,
+    }
     found = maxima(**given)
     assert same_length(found)
     assert all(np.isfinite(column).all() for column in found.values())
     apart = found["graph"] >= 2
-    assert (found["gap"][apart] < 1e-2).all() and (found["met"][apart] == 1).all() and (found["rounds"][apart] == 1).all()
-    assert_allclose(found["gap"][apart], found["frozen_gap"][apart], atol=1e-9)  # with |N_i| = 1 they are one function
+    assert (
+        (found["gap"][apart] < 1e-2).all()
+        and (found["met"][apart] == 1).all()
+        and (found["rounds"][apart] == 1).all()
+    )
+    # with |N_i| = 1 they are one function
+    assert_allclose(found["gap"][apart], found["frozen_gap"][apart], atol=1e-9)
     assert (found["gap"] >= 0).all()
     assert_array_equal(found["near"], found["gap"] <= 0.01)
     assert found["gap"][~apart].max() > 0.02
     for graph in range(4):
         for setting in range(2):
             own = (found["graph"] == graph) & (found["setting"] == setting)
-            assert_allclose(found["rank"][own][np.argsort(found["gap"][own], kind="stable")], np.arange(1, 4) / 3)
+            assert_allclose(
+                found["rank"][own][np.argsort(found["gap"][own], kind="stable")],
+                np.arange(1, 4) / 3,
+            )
 
 
 def test_settings_are_what_is_run():
-    given = {"graphs": ["triangle"], "settings": [("frozen", 0.3, 2), ("complete", 1e-9, 3)], "instances": 2}
+    given = {
+        "graphs": ["triangle"],
+        "settings": [("frozen", 0.3, 2), ("complete", 1e-9, 3)],
+        "instances": 2,
+    }
     found = maxima(**given)
     assert_array_equal(found["complete"], [0, 0, 1, 1])
     assert_array_equal(found["tolerance"], [0.3, 0.3, 1e-9, 1e-9])
@@ -294,9 +389,18 @@ def test_settings_are_what_is_run():
 
 def regrets(seed=0, outputs="sum", points=4, T=12, draws=3, delta=0.1, factors=((0, 1), (1, 2))):
     return regret_bound.run(
-        seed, None, factors=factors, outputs=outputs, points=points, queries=T, draws=draws, delta=delta, lengthscale=0.3,
-        outputscale=1.0, noise=0.01,
-    )  # fmt: skip
+        seed,
+        None,
+        factors=factors,
+        outputs=outputs,
+        points=points,
+        queries=T,
+        draws=draws,
+        delta=delta,
+        lengthscale=0.3,
+        outputscale=1.0,
+        noise=0.01,
+    )
 
 
 def on_a_grid(points=3):
@@ -311,31 +415,42 @@ def test_posteriors_on_the_grid_are_those_of_the_parts():
     at, Y = np.array([0, 5, 5, 20, 5]), np.random.default_rng(0).standard_normal((2, 5))
     data = regret_bound.Evaluated.of(at, Y)
     known = regret_bound.from_sums(prior, kernel.noise, data)
-    factors_now = Factors.of([(factors, solve(Distances(grid[at]), factors, kernel, Y.sum(0)))], grid[at])
+    factors_now = Factors.of(
+        [(factors, solve(Distances(grid[at]), factors, kernel, Y.sum(0)))], grid[at]
+    )
     apart = regret_bound.from_outputs(prior, kernel.noise, data)
     for i in (0, 5, 11, 26):
         mean, variance = factors_now.moments(grid[i])
         assert known.mean[i] == pytest.approx(mean.sum())
         assert_allclose(known.variances[:, i], variance, rtol=1e-9)
         assert known.whole[i] == pytest.approx(factors_now.covariances(grid[i])[0].sum())
-        assert_allclose(apart.variances[:, i], variance_bounds.from_outputs(factors, kernel, grid[at], grid[i]), rtol=1e-9)
+        assert_allclose(
+            apart.variances[:, i],
+            variance_bounds.from_outputs(factors, kernel, grid[at], grid[i]),
+            rtol=1e-9,
+        )
         own = [
-            prior[f][i, at] @ np.linalg.solve(prior[f][np.ix_(at, at)] + 0.02 * np.eye(5), Y[f]) for f in range(2)
-        ]  # fmt: skip
+            prior[f][i, at] @ np.linalg.solve(prior[f][np.ix_(at, at)] + 0.02 * np.eye(5), Y[f])
+            for f in range(2)
+        ]
         assert apart.mean[i] == pytest.approx(sum(own))
     assert_allclose(apart.whole, apart.variances.sum(0))
 
 
 def test_draws_have_the_prior_covariance_and_depend_on_their_own_variables():
     factors, _, grid, prior = on_a_grid()
-    f = np.stack([regret_bound.sample(factors, prior, grid, rng(0, "x", i)) for i in range(500)])  # (500, 2, 27)
-    assert_allclose(f[:, 0].reshape(-1, 9, 3), np.repeat(f[:, 0, ::3, None], 3, axis=2))  # x_2 is no variable of the first
+    # (500, 2, 27)
+    f = np.stack([regret_bound.sample(factors, prior, grid, rng(0, "x", i)) for i in range(500)])
+    # x_2 is no variable of the first
+    assert_allclose(f[:, 0].reshape(-1, 9, 3), np.repeat(f[:, 0, ::3, None], 3, axis=2))
     seen = np.einsum("nfa,nfb->fab", f, f) / len(f)
     assert np.abs(seen - prior).max() < 5 * 2 * sqrt(2 / 500)
 
 
 def test_f_is_within_its_bounds_and_so_is_the_regret():
-    """With delta = 1/2 at least half of all functions have to be, everywhere and always; far more are."""
+    """With delta = 1/2 at least half of all functions have to be, everywhere and always; far more
+    are.
+    """
     found = regrets(points=3, T=15, draws=20, delta=0.5)
     assert same_length(found)
     assert all(np.isfinite(column).all() for column in found.values())
@@ -346,12 +461,18 @@ def test_f_is_within_its_bounds_and_so_is_the_regret():
     assert (found["bound"] <= found["bound_sum"] * (1 + 1e-12)).all()
     assert_array_equal(found["covered"] == 1, found["needed"] <= found["width"])
     assert_array_equal(found["covered_deviation"] == 1, found["needed_deviation"] <= found["width"])
-    assert found["width"][1] ** 2 == pytest.approx(2 * log(27 * pi**2 * 4 / (6 * 0.5)))  # Thm. 5.2 at t = 2
-    assert_allclose(found["mean_regret"].reshape(20, 15), np.cumsum(found["regret"].reshape(20, 15), axis=1) / np.arange(1, 16))
+    # Thm. 5.2 at t = 2
+    assert found["width"][1] ** 2 == pytest.approx(2 * log(27 * pi**2 * 4 / (6 * 0.5)))
+    assert_allclose(
+        found["mean_regret"].reshape(20, 15),
+        np.cumsum(found["regret"].reshape(20, 15), axis=1) / np.arange(1, 16),
+    )
 
 
 def test_before_any_datum_the_bounds_are_the_priors():
-    """Both factors have variance 1 and are neighbours: (6) = 2 sqrt(1/4 + 1/4) = sqrt 2 = sigma_t."""
+    """Both factors have variance 1 and are neighbours:
+    (6) = 2 sqrt(1/4 + 1/4) = sqrt 2 = sigma_t.
+    """
     found = regrets(T=1, draws=1)
     assert found["bound"][0] / found["width"][0] == pytest.approx(2 * sqrt(2))
     assert found["bound_deviation"][0] == pytest.approx(found["bound"][0])
@@ -359,11 +480,18 @@ def test_before_any_datum_the_bounds_are_the_priors():
 
 
 def test_a_sum_does_not_tell_its_factors_apart_and_outputs_do():
-    """However often all of D is observed, (6) stays where sigma_t vanishes; so the query comes to a halt, with some regret."""
+    """However often all of D is observed, (6) stays where sigma_t vanishes; so the query comes to a
+    halt, with some regret.
+    """
     factors, _, grid, prior = on_a_grid()
-    data = regret_bound.Evaluated.of(np.tile(np.arange(len(grid)), 1000), np.zeros((2, 1000 * len(grid))))
+    data = regret_bound.Evaluated.of(
+        np.tile(np.arange(len(grid)), 1000), np.zeros((2, 1000 * len(grid)))
+    )
     graph = FactorGraph.of(factors, 3)
-    from_sums, from_outputs = (posterior(prior, 0.01, data) for posterior in (regret_bound.from_sums, regret_bound.from_outputs))
+    from_sums, from_outputs = (
+        posterior(prior, 0.01, data)
+        for posterior in (regret_bound.from_sums, regret_bound.from_outputs)
+    )
     assert np.sqrt(from_sums.whole).max() < 0.01
     assert graph.exploration(from_sums.variances.T).min() > 0.5
     assert graph.exploration(from_outputs.variances.T).max() < 0.01
@@ -379,7 +507,9 @@ def test_a_sum_does_not_tell_its_factors_apart_and_outputs_do():
 def test_regrets_repeat_themselves():
     assert equal(regrets(T=4), regrets(T=4))
     assert not np.array_equal(regrets(T=4)["regret"], regrets(1, T=4)["regret"])
-    assert_array_equal(regrets(T=8)["regret"].reshape(3, 8)[:, :4], regrets(T=4)["regret"].reshape(3, 4))
+    assert_array_equal(
+        regrets(T=8)["regret"].reshape(3, 8)[:, :4], regrets(T=4)["regret"].reshape(3, 4)
+    )
     with pytest.raises(ValueError, match="outputs: expected sum or factors, got 'x'"):
         regrets(outputs="x")
 
@@ -393,7 +523,10 @@ def waves(true=PAIRS, d=4):
     """cos 6(x_0 - x_1) + cos 6(x_2 + x_3), without noise."""
 
     def evaluate(query, rng):
-        outputs = np.stack([np.cos(6 * (query[:, 0] - query[:, 1])), np.cos(6 * (query[:, -2] + query[:, -1]))], axis=1)
+        outputs = np.stack(
+            [np.cos(6 * (query[:, 0] - query[:, 1])), np.cos(6 * (query[:, -2] + query[:, -1]))],
+            axis=1,
+        )
         seen = Observation(outputs.sum(1), np.empty((len(query), 0)), outputs)
         return Evaluation(seen, seen, np.zeros(len(query)))
 
@@ -402,8 +535,14 @@ def waves(true=PAIRS, d=4):
 
 def recovery(problem=None, seed=0, T=6, n=3, every=1, queries="uniform", **changes):
     return decomposition_recovery.run(
-        seed, problem or waves(), T=T, n=n, every=every, queries=queries, optimizer={**METHOD, **changes}
-    )  # fmt: skip
+        seed,
+        problem or waves(),
+        T=T,
+        n=n,
+        every=every,
+        queries=queries,
+        optimizer={**METHOD, **changes},
+    )
 
 
 def test_a_plain_decomposition_is_found():
@@ -414,24 +553,52 @@ def test_a_plain_decomposition_is_found():
     assert_allclose(end["together"], 1 / 3)
     assert_array_equal(end["factors"], 2)
     assert_array_equal(end["largest"], 2)
-    assert found["recall"][0] == 1 and found["kappa"][0] < 1  # the chain begins with a single factor
+    # the chain begins with a single factor
+    assert found["recall"][0] == 1 and found["kappa"][0] < 1
 
 
 def test_decompositions_are_compared_by_their_pairs():
     compared = decomposition_recovery.compared
     assert compared(PAIRS, PAIRS, 4) == pytest.approx(
-        {"agreement": 1, "recall": 1, "precision": 1, "kappa": 1, "together": 1 / 3, "factors": 2, "largest": 2}
+        {
+            "agreement": 1,
+            "recall": 1,
+            "precision": 1,
+            "kappa": 1,
+            "together": 1 / 3,
+            "factors": 2,
+            "largest": 2,
+        }
     )
     # one pair of 6 found, a true one: 5/6 agree, by chance 1/6 * 2/6 + 5/6 * 4/6 = 11/18
     half = compared(((0, 1), (2,), (3,)), PAIRS, 4)
     assert half == pytest.approx(
-        {"agreement": 5 / 6, "recall": 1 / 2, "precision": 1, "kappa": 4 / 7, "together": 1 / 6, "factors": 3, "largest": 2}
+        {
+            "agreement": 5 / 6,
+            "recall": 1 / 2,
+            "precision": 1,
+            "kappa": 4 / 7,
+            "together": 1 / 6,
+            "factors": 3,
+            "largest": 2,
+        }
     )
     none, all_ = compared(singletons(4), PAIRS, 4), compared(whole(4), PAIRS, 4)
     assert none == pytest.approx(
-        {"agreement": 2 / 3, "recall": 0, "precision": nan, "kappa": 0, "together": 0, "factors": 4, "largest": 1}, nan_ok=True
+        {
+            "agreement": 2 / 3,
+            "recall": 0,
+            "precision": nan,
+            "kappa": 0,
+            "together": 0,
+            "factors": 4,
+            "largest": 1,
+        },
+        nan_ok=True,
     )
-    assert (all_["agreement"], all_["recall"], all_["precision"], all_["kappa"]) == pytest.approx((1 / 3, 1, 1 / 3, 0))
+    assert (all_["agreement"], all_["recall"], all_["precision"], all_["kappa"]) == pytest.approx(
+        (1 / 3, 1, 1 / 3, 0)
+    )
     assert compared(whole(4), whole(4), 4)["kappa"] == 1
 
 
@@ -451,7 +618,9 @@ def test_watching_changes_nothing_and_sees_what_is_sampled():
     problem = waves()
     found = recovery(problem, queries="own")
     built = {name: value for name, value in METHOD.items() if name != "is"}
-    plain, watched = (DuMBO(problem.domain, rng(0, "study", "optimizer"), **built) for _ in range(2))
+    plain, watched = (
+        DuMBO(problem.domain, rng(0, "study", "optimizer"), **built) for _ in range(2)
+    )
     design = rng(0, "study", "init").random((6, 4))[:3]
     progress = loop.Progress(plain)
     loop.start(progress, design, loop.evaluate(problem, design, noise(0), first=0))
@@ -483,7 +652,9 @@ def test_what_recovery_refuses():
 
 
 def levels(seed=0, most=12, levels=(0.01, 0.1, 1.0)):
-    return noise_levels.run(seed, None, levels=levels, most=most, width=1.0, lengthscale=6.0, outputscale=100.0)
+    return noise_levels.run(
+        seed, None, levels=levels, most=most, width=1.0, lengthscale=6.0, outputscale=100.0
+    )
 
 
 def test_observations_lower_the_deviation_and_noise_raises_it():
@@ -520,9 +691,18 @@ QUERIES = {
     "DuMBO": {**METHOD, "fit_steps": 1, "new_fit_steps": 1, "rounds": 2, "tolerance": 0.0},
     "ADD-DuMBO": {**METHOD, "outputs": "factors", "fit_steps": 1, "new_fit_steps": 1},
     "ADD-GPUCB": {"is": "add_gpucb.ADDGPUCB", "grid": 20, **PLAIN},
-    "DEC-HBO": {"is": "dec_hbo.DECHBO", "models": 2, "largest_factor": 2, "split": "exact", "acceptance": "total", "grid": 4,
-                "rounds": 3, "fit_start": "inherited", **PLAIN},
-}  # fmt: skip
+    "DEC-HBO": {
+        "is": "dec_hbo.DECHBO",
+        "models": 2,
+        "largest_factor": 2,
+        "split": "exact",
+        "acceptance": "total",
+        "grid": 4,
+        "rounds": 3,
+        "fit_start": "inherited",
+        **PLAIN,
+    },
+}
 
 
 def growth(t=(5, 9), optimizers=QUERIES, repeats=1):
@@ -535,23 +715,41 @@ def test_every_method_is_timed_at_every_t():
     assert_array_equal(found["method"], [0, 0, 1, 1, 2, 2, 3, 3])
     assert_array_equal(found["t"], [5, 9] * 4)
     assert_array_equal(found["rounds"][:2], 2)  # never within a tolerance of 0
-    assert_array_equal(found["factors"][2:6], [2, 2, 4, 4])  # those that the problem reveals; one a variable
+    # those that the problem reveals; one a variable
+    assert_array_equal(found["factors"][2:6], [2, 2, 4, 4])
     assert (found["timing.seconds"] > 0).all()
     again = growth(repeats=2)
-    assert all(np.array_equal(again[name], found[name]) for name in found if not name.startswith("timing."))
+    assert all(
+        np.array_equal(again[name], found[name]) for name in found if not name.startswith("timing.")
+    )
     only = growth(optimizers={"DEC-HBO": QUERIES["DEC-HBO"]})
     assert_array_equal(only["factors"], found["factors"][6:])
 
 
 def test_what_the_growth_refuses():
-    with pytest.raises(ValueError, match="optimizers: expected DuMBO or ADD-DuMBO or ADD-GPUCB or DEC-HBO, got 'QFF'"):
+    with pytest.raises(
+        ValueError,
+        match="optimizers: expected DuMBO or ADD-DuMBO or ADD-GPUCB or DEC-HBO, got 'QFF'",
+    ):
         growth(optimizers={"QFF": {}})
     with pytest.raises(TypeError, match="expected a problem on a Box"):
-        ask_growth.run(0, Problem(Arms(np.zeros((2, 1))), lambda query, rng: None), t=[3], repeats=1, optimizers=QUERIES)
+        ask_growth.run(
+            0,
+            Problem(Arms(np.zeros((2, 1))), lambda query, rng: None),
+            t=[3],
+            repeats=1,
+            optimizers=QUERIES,
+        )
 
 
-SEARCHES = {"DuMBO": {**METHOD}, "ADD-DuMBO": {**{k: v for k, v in METHOD.items() if k != "decomposition"}, "outputs": "factors"},
-            "random": {"is": "random_search.RandomSearch"}}  # fmt: skip
+SEARCHES = {
+    "DuMBO": {**METHOD},
+    "ADD-DuMBO": {
+        **{k: v for k, v in METHOD.items() if k != "decomposition"},
+        "outputs": "factors",
+    },
+    "random": {"is": "random_search.RandomSearch"},
+}
 
 
 def test_the_acquisition_is_timed_apart_from_fits():
@@ -560,11 +758,19 @@ def test_the_acquisition_is_timed_apart_from_fits():
     assert_array_equal(found["method"], np.repeat([0, 1, 2], 4))
     assert_array_equal(found["t"], [3, 4, 5, 6] * 3)
     spent, rest = found["timing.acquisition"].reshape(3, 4), found["timing.rest"].reshape(3, 4)
-    assert (spent[:2] > 1e-3).all() and (rest[:2] > 1e-3).all()  # both the agreement and the fits take their time
+    assert (spent[:2] > 1e-3).all() and (
+        rest[:2] > 1e-3
+    ).all()  # both the agreement and the fits take their time
     assert (rest >= 0).all() and spent[2].sum() < spent[:2].sum() / 10
     assert_allclose(found["timing.so_far"].reshape(3, 4), np.cumsum(spent, axis=1))
 
 
 def test_what_the_timing_of_acquisitions_refuses():
     with pytest.raises(TypeError, match="expected a problem on a Box"):
-        acquisition_seconds.run(0, Problem(Arms(np.zeros((2, 1))), lambda query, rng: None), T=3, n=2, optimizers=SEARCHES)
+        acquisition_seconds.run(
+            0,
+            Problem(Arms(np.zeros((2, 1))), lambda query, rng: None),
+            T=3,
+            n=2,
+            optimizers=SEARCHES,
+        )

@@ -1,4 +1,6 @@
-"""The two studies of GO-UCB: the drawn loss keeps its bounds and is far from convex; a ball is measured round by round."""
+"""The two studies of GO-UCB: the drawn loss keeps its bounds and is far from convex; a ball is
+measured round by round.
+"""
 
 import numpy as np
 import pytest
@@ -10,12 +12,32 @@ from problems import synthetic
 from problems.api import Problem
 from workflow.studies import confidence_ball, growth_condition
 
-SHAPE = {"centre": 0.5, "mu": 40, "tau": 2, "gamma": 0.5, "waves": 16, "height": 0.6, "points": 1001}
+SHAPE = {
+    "centre": 0.5,
+    "mu": 40,
+    "tau": 2,
+    "gamma": 0.5,
+    "waves": 16,
+    "height": 0.6,
+    "points": 1001,
+}
 BOX = {"low": -5, "high": 5}
 METHOD = {
-    "is": "go_ucb.GOUCB", "hidden": 3, "horizon": 9, "norm": 1, "units": "paper", "method": "gradient", "oracle": "once",
-    "oracle_rate": 1e-11, "oracle_steps": 5, "start": "best-observed", "starts": 1, "ascent_rate": 1e-4, "ascent_steps": 5, **BOX,
-}  # fmt: skip
+    "is": "go_ucb.GOUCB",
+    "hidden": 3,
+    "horizon": 9,
+    "norm": 1,
+    "units": "paper",
+    "method": "gradient",
+    "oracle": "once",
+    "oracle_rate": 1e-11,
+    "oracle_steps": 5,
+    "start": "best-observed",
+    "starts": 1,
+    "ascent_rate": 1e-4,
+    "ascent_steps": 5,
+    **BOX,
+}
 
 
 def f1(noise=0.0):
@@ -31,7 +53,9 @@ def test_the_loss_keeps_its_bounds_with_many_minima_and_is_convex_near_the_best_
     bends = np.diff(found["loss"], 2)
     lower = (found["loss"][1:-1] < found["loss"][:-2]) & (found["loss"][1:-1] < found["loss"][2:])
     assert lower.sum() > 10
-    assert (bends[best - 10 : best + 9] >= 40 * 1e-6 * 0.99).all()  # second derivative at least mu there
+    assert (
+        bends[best - 10 : best + 9] >= 40 * 1e-6 * 0.99
+    ).all()  # second derivative at least mu there
     assert (bends < 0).any()
 
 
@@ -41,7 +65,8 @@ def test_a_ball_is_measured_from_its_centre_before_every_round():
     assert found["t"].tolist() == [1, 2, 3, 4]
     assert_allclose(found["beta"], size**3 * found["t"] / 9)  # App. D.1 with F = 1
     lam = np.sqrt(9) * np.log(9) ** 2
-    assert found["distance"][0] == pytest.approx(lam * found["euclidean"][0], rel=1e-12)  # Sigma_1 = lambda I
+    # Sigma_1 = lambda I
+    assert found["distance"][0] == pytest.approx(lam * found["euclidean"][0], rel=1e-12)
     assert (found["distance"][1:] > lam * found["euclidean"][1:]).all()
     again = confidence_ball.run(0, f1(), n=3, T=4, parameter=1, optimizer=METHOD)
     assert all((again[name] == found[name]).all() for name in found)

@@ -1,4 +1,6 @@
-"""LCBO's four studies: residuals and paths by hand, errors against closed forms and grids, the theory's schedule counted."""
+"""LCBO's four studies: residuals and paths by hand, errors against closed forms and grids, the
+theory's schedule counted.
+"""
 
 from dataclasses import dataclass, field
 from math import inf
@@ -15,13 +17,36 @@ from workflow.trace.seeds import rng
 
 THEORY = {"power_step": -0.5, "power_penalty": 0.25}
 METHOD = {
-    "is": "lcbo.LCBO", "noise": 0.01, "noise_units": "models", "standard": "raw", "memory_per_dim": inf, "repeated": "separate",
-    "schedule": "theory", "repeats": 1, "exploration": 0, "exploration_per_dim": 1, "batch": "joint", "condition": "data",
-    "measure": "posterior-trace", "temperature": 0.1, "delta": 1.0, "starts": 2, "steps": 20, "rate": 0.02,
-    "constraints": "equality", "direction": "plain", "step_power": -0.5, "penalty": 1.0, "penalty_power": 0.25,
-    "lengthscale": [3.0, 3.0, 1.0], "outputscale": [2.0, 1.0, 0.693], "fit_every": 5, "between_fits": "keep", "fit_steps": 1,
+    "is": "lcbo.LCBO",
+    "noise": 0.01,
+    "noise_units": "models",
+    "standard": "raw",
+    "memory_per_dim": inf,
+    "repeated": "separate",
+    "schedule": "theory",
+    "repeats": 1,
+    "exploration": 0,
+    "exploration_per_dim": 1,
+    "batch": "joint",
+    "condition": "data",
+    "measure": "posterior-trace",
+    "temperature": 0.1,
+    "delta": 1.0,
+    "starts": 2,
+    "steps": 20,
+    "rate": 0.02,
+    "constraints": "equality",
+    "direction": "plain",
+    "step_power": -0.5,
+    "penalty": 1.0,
+    "penalty_power": 0.25,
+    "lengthscale": [3.0, 3.0, 1.0],
+    "outputscale": [2.0, 1.0, 0.693],
+    "fit_every": 5,
+    "between_fits": "keep",
+    "fit_steps": 1,
     "fit_rate": 0.1,
-}  # fmt: skip
+}
 
 
 @dataclass
@@ -42,7 +67,9 @@ class Quadratic:
 
 
 def problem_of(functions, d, offset):
-    return Problem(Box(d), lambda query, rng: None, reveals={"functions": functions, "offset": offset})
+    return Problem(
+        Box(d), lambda query, rng: None, reveals={"functions": functions, "offset": offset}
+    )
 
 
 def quadratic(a, w, offset):
@@ -51,9 +78,14 @@ def quadratic(a, w, offset):
 
 def drawn(seed=0, d=2, constraints=2, offset=0.5, noise=0.1):
     return load("gp_samples.within_model")(
-        np.random.default_rng(seed), d=d, constraints=constraints, offset=offset, features=200, noise=noise,
+        np.random.default_rng(seed),
+        d=d,
+        constraints=constraints,
+        offset=offset,
+        features=200,
+        noise=noise,
         lengthscales="official-code",
-    )  # fmt: skip
+    )
 
 
 def follow(problem, seed=0, K=200, **changes):
@@ -84,7 +116,10 @@ def test_what_lies_beyond_the_negative_normal_cone(x, v, left):
 def test_the_distance_to_the_cone_is_the_smallest_over_its_points():
     """-N(x) from its definition: -v'(y - x) <= 0 for all corners y of the box."""
     generator = np.random.default_rng(0)
-    x, corners = np.array([0.0, 1.0, 0.3]), np.array(np.meshgrid(*[[0.0, 1.0]] * 3)).reshape(3, -1).T
+    x, corners = (
+        np.array([0.0, 1.0, 0.3]),
+        np.array(np.meshgrid(*[[0.0, 1.0]] * 3)).reshape(3, -1).T,
+    )
     candidates = generator.uniform(-3, 3, (200000, 3)) * [1, 1, 0]
     cone = candidates[(candidates @ (corners - x).T >= 0).all(axis=1)]
     for v in generator.uniform(-2, 2, (5, 3)):
@@ -93,22 +128,36 @@ def test_the_distance_to_the_cone_is_the_smallest_over_its_points():
 
 
 def test_residuals_by_hand():
-    x, values, slopes = np.array([0.0, 0.5]), np.array([7.0, 2.0, -3.0]), np.array([[1.0, 1.0], [-2.0, 0.0], [0.0, 1.0]])
+    x, values, slopes = (
+        np.array([0.0, 0.5]),
+        np.array([7.0, 2.0, -3.0]),
+        np.array([[1.0, 1.0], [-2.0, 0.0], [0.0, 1.0]]),
+    )
     equality, inequality = (exact_oracle.VIOLATIONS[name] for name in ("equality", "inequality"))
     # grad f + rho (2 (-2, 0) - 3 (0, 1)) = (1 - 4 rho, 1 - 3 rho)
-    assert exact_oracle.residuals(x, values, slopes, 0.5, equality) == pytest.approx((1.0 + 0.25, 13.0))
-    assert exact_oracle.residuals(x, values, slopes, 0.125, equality) == pytest.approx((0.625**2, 13.0))
-    assert exact_oracle.residuals(x, values, slopes, 0.5, inequality) == pytest.approx((1.0 + 1.0, 4.0))
+    assert exact_oracle.residuals(x, values, slopes, 0.5, equality) == pytest.approx(
+        (1.0 + 0.25, 13.0)
+    )
+    assert exact_oracle.residuals(x, values, slopes, 0.125, equality) == pytest.approx(
+        (0.625**2, 13.0)
+    )
+    assert exact_oracle.residuals(x, values, slopes, 0.5, inequality) == pytest.approx(
+        (1.0 + 1.0, 4.0)
+    )
 
 
-@pytest.mark.parametrize(("power", "holds"), [(-1.0, True), (-0.5, True), (-0.4, False), (0.0, False)])
+@pytest.mark.parametrize(
+    ("power", "holds"), [(-1.0, True), (-0.5, True), (-0.4, False), (0.0, False)]
+)
 def test_means_under_a_constant_over_the_root_of_k(power, holds):
     k = np.arange(1, 2001)
     found = exact_oracle.means_and_bounds(k**power, 3 * k**power, burn_in=100)
     assert_allclose(found["stationarity"][[0, 1]], [1, (1 + 2**power) / 2])
     assert_allclose(found["feasibility_bound"], 3 * found["stationarity_bound"])
     assert np.isnan(found["stationarity_bound"][:99]).all()
-    assert_allclose(found["stationarity_bound"][[99, 399]], found["stationarity"][99] * np.array([1, 0.5]))
+    assert_allclose(
+        found["stationarity_bound"][[99, 399]], found["stationarity"][99] * np.array([1, 0.5])
+    )
     assert (found["stationarity"][99:] <= 1.1 * found["stationarity_bound"][99:]).all() == holds
 
 
@@ -116,7 +165,9 @@ def test_means_under_a_constant_over_the_root_of_k(power, holds):
 
 
 def test_a_quadratic_follows_the_minima_of_its_penalties_to_the_kkt_point():
-    """min |x - a|^2 / 2 under w'x = 1 at a + lambda w, lambda = (1 - w'a)/|w|^2; with a penalty c = (w'a - 1)/(1 + rho |w|^2)."""
+    """min |x - a|^2 / 2 under w'x = 1 at a + lambda w, lambda = (1 - w'a)/|w|^2; with a penalty c =
+    (w'a - 1)/(1 + rho |w|^2).
+    """
     a, w, K = np.array([0.3, 0.6, 0.2]), np.array([1.0, 0.5, 0.5]), 20000
     found = follow(quadratic(a, w, -1.0), K=K, every=K)
     rho = K**0.25
@@ -127,7 +178,9 @@ def test_a_quadratic_follows_the_minima_of_its_penalties_to_the_kkt_point():
 
 
 def test_a_kkt_point_on_a_face():
-    """min |x - (2, 0.3)|^2 / 2 under x_2 = 0.5 on the box: (1, 0.5), where the gradient in x_1 points out of it."""
+    """min |x - (2, 0.3)|^2 / 2 under x_2 = 0.5 on the box: (1, 0.5), where the gradient in x_1
+    points out of it.
+    """
     found = follow(quadratic([2.0, 0.3], [0.0, 1.0], -0.5), K=4000, every=4000)
     assert found["r_s"] < 1e-6
     assert found["r_f"] == pytest.approx((0.2 / (1 + 4000**0.25)) ** 2, rel=1e-2)
@@ -135,13 +188,17 @@ def test_a_kkt_point_on_a_face():
 
 def test_an_inequality_that_does_not_bind_costs_nothing():
     problem = quadratic([0.3, 0.6], [1.0, 1.0], -1.5)
-    free, tied = (follow(problem, K=3000, every=3000, constraints=kind) for kind in ("inequality", "equality"))
+    free, tied = (
+        follow(problem, K=3000, every=3000, constraints=kind) for kind in ("inequality", "equality")
+    )
     assert (free["r_f"], free["r_s"] < 1e-6) == (0, True)
     assert tied["r_f"] == pytest.approx((0.6 / (1 + 2 * 3000**0.25)) ** 2, rel=1e-2)
 
 
 def test_the_threshold_is_that_of_the_lemma():
-    """It makes (rho_{k+1} - rho_k)/(gamma^2 rho_k^2) < eta_k/48 for all k beyond it, and is no larger than it must by 2 %."""
+    """It makes (rho_{k+1} - rho_k)/(gamma^2 rho_k^2) < eta_k/48 for all k beyond it, and is no
+    larger than it must by 2 %.
+    """
     gamma, L = 2.0, 30.0
     least = float(exact_oracle.threshold(np.array([gamma]), L)[0])
     k = np.array([least, 1e6])
@@ -155,7 +212,9 @@ def test_a_step_costs_one_gradient():
     problem = quadratic([0.3, 0.6], [1.0, 1.0], -1.5)
     functions = problem.reveals["functions"]
     instance, K = exact_oracle.revealed(problem), 50
-    exact_oracle.follow(instance, np.zeros(2), np.full(K, 0.1), np.ones(K), exact_oracle.VIOLATIONS["equality"])
+    exact_oracle.follow(
+        instance, np.zeros(2), np.full(K, 0.1), np.ones(K), exact_oracle.VIOLATIONS["equality"]
+    )
     assert functions.calls == {"values": K + 1, "gradients": K + 1}
 
 
@@ -163,14 +222,18 @@ def test_descent_tells_steps_that_are_too_long():
     """Hessian I + w w' = diag(1, 5): the fall is (1/eta - 5/2) |step|^2 along x_2."""
     instance = exact_oracle.revealed(quadratic([0.5, 0.4], [0.0, 2.0], -0.8))
     for eta, ratio in ((0.1, 3.0), (0.3, 1.0), (0.35, 0.5)):
-        path = exact_oracle.follow(instance, np.array([0.5, 0.5]), np.array([eta]), np.ones(1), lambda c: c)
+        path = exact_oracle.follow(
+            instance, np.array([0.5, 0.5]), np.array([eta]), np.ones(1), lambda c: c
+        )
         assert path.descent[0] == pytest.approx(ratio)
     assert path.regularity[0] == pytest.approx(2.0)
 
 
 def test_nothing_is_said_of_descent_and_regularity_at_a_feasible_standstill():
     instance = exact_oracle.revealed(quadratic([0.5, 0.4], [0.0, 2.0], -0.8))
-    path = exact_oracle.follow(instance, np.array([0.5, 0.4]), np.array([0.1]), np.ones(1), lambda c: c)
+    path = exact_oracle.follow(
+        instance, np.array([0.5, 0.4]), np.array([0.1]), np.ones(1), lambda c: c
+    )
     assert (path.r_s[0], path.r_f[0]) == pytest.approx((0, 0), abs=1e-30)
     assert np.isnan(path.descent[0])
 
@@ -180,16 +243,25 @@ def test_both_constants_of_a_quadratic():
     instance = exact_oracle.revealed(quadratic([0.3, 0.6], [1.0, 2.0], -1.5))
     for kind in ("suprema", "random-points"):
         assert exact_oracle.smoothness_of(instance, kind, 0) == pytest.approx(1 + 5, rel=1e-5)
-        assert exact_oracle.smoothness_of(instance, kind, 0) == exact_oracle.smoothness_of(instance, kind, 0)
-    assert exact_oracle.largest_norm(instance, slice(1, None), 0, rng(0, "x")) == pytest.approx(1.5, rel=1e-6)  # at both ends
+        assert exact_oracle.smoothness_of(instance, kind, 0) == exact_oracle.smoothness_of(
+            instance, kind, 0
+        )
+    # at both ends
+    assert exact_oracle.largest_norm(instance, slice(1, None), 0, rng(0, "x")) == pytest.approx(
+        1.5, rel=1e-6
+    )
 
 
 def test_the_largest_norms_are_those_on_a_grid():
-    """f and c_1, c_2 on [0,1]^2 with derivatives by differences: norms of vectors, Jacobians, second derivatives."""
+    """f and c_1, c_2 on [0,1]^2 with derivatives by differences: norms of vectors, Jacobians,
+    second derivatives.
+    """
     problem = drawn(1)
     instance, h = exact_oracle.revealed(problem), 1 / 60
     grid = np.stack(np.meshgrid(*[np.arange(-1, 62) * h] * 2, indexing="ij"), -1)
-    values = problem.reveals["functions"].values(grid.reshape(-1, 2))[:, 1:].reshape(63, 63, 2) + 0.5
+    values = (
+        problem.reveals["functions"].values(grid.reshape(-1, 2))[:, 1:].reshape(63, 63, 2) + 0.5
+    )
     first = np.stack(np.gradient(values, h, axis=(0, 1)), -1)  # (63, 63, 2, d)
     second = np.stack(np.gradient(first, h, axis=(0, 1)), -1)  # (63, 63, 2, d, d)
     angles = np.linspace(0, np.pi, 181)
@@ -201,7 +273,9 @@ def test_the_largest_norms_are_those_on_a_grid():
         np.linalg.norm(np.einsum("xymij,vi,vj->xyvm", second[inside], v, v), axis=-1).max(),
     ]
     for order, norm in enumerate(expected):
-        assert exact_oracle.largest_norm(instance, slice(1, None), order, rng(0, "x")) == pytest.approx(norm, rel=0.03)
+        assert exact_oracle.largest_norm(
+            instance, slice(1, None), order, rng(0, "x")
+        ) == pytest.approx(norm, rel=0.03)
 
 
 def test_a_drawn_instance_descends_and_repeats_itself():
@@ -211,10 +285,15 @@ def test_a_drawn_instance_descends_and_repeats_itself():
     assert (found["descent"] > 1).all()
     assert found["stationarity"][-1] < found["stationarity"][0]
     assert (np.diff(found["regularity"]) <= 0).all()
-    again, other = follow(drawn(0, d=5), K=300, every=50), follow(drawn(0, d=5), seed=1, K=300, every=50)
+    again, other = (
+        follow(drawn(0, d=5), K=300, every=50),
+        follow(drawn(0, d=5), seed=1, K=300, every=50),
+    )
     assert all(np.array_equal(again[name], found[name], equal_nan=True) for name in found)
     assert (other["r_s"] != found["r_s"]).all()
-    assert follow(drawn(0, d=5), K=10, smoothness="suprema")["smoothness"][0] > found["smoothness"][0]
+    assert (
+        follow(drawn(0, d=5), K=10, smoothness="suprema")["smoothness"][0] > found["smoothness"][0]
+    )
 
 
 def test_what_the_studies_refuse():
@@ -237,7 +316,9 @@ def error_of(Z, sigma):
 
 
 def errors(dims=(1, 2, 3), batches=(2, 1, 4, 3), sigma=0.3, starts=3, steps=60):
-    return error_functions.run(0, None, dims=dims, batches=batches, sigma=sigma, starts=starts, steps=steps)
+    return error_functions.run(
+        0, None, dims=dims, batches=batches, sigma=sigma, starts=starts, steps=steps
+    )
 
 
 @pytest.mark.parametrize("sigma", [0.05, 0.5, 2.0])
@@ -247,7 +328,8 @@ def test_two_points_on_a_line_against_a_grid(sigma):
     found = errors(dims=[1], batches=[2], sigma=sigma)
     assert found["E"][0] <= dense + 1e-9
     assert found["E"][0] == pytest.approx(dense, rel=5e-3)
-    assert found["E"][0] == pytest.approx(found["central"][0], rel=1e-6)  # a pair is the best that two points can do
+    # a pair is the best that two points can do
+    assert found["E"][0] == pytest.approx(found["central"][0], rel=1e-6)
 
 
 @pytest.mark.parametrize(("pairs", "sigma"), [(1, 0.1), (3, 0.1), (2, 1.0), (1, 5.0)])
@@ -288,19 +370,27 @@ def test_the_table_of_errors():
 
 
 def test_pairs_keep_the_bound_of_lemma_a10_with_constant_1():
-    """At any noise: E <= 0.9 sigma d^(3/2) b^(-1/2) for b = 2 d m, since the ratio depends on sigma / sqrt(m) alone."""
+    """At any noise: E <= 0.9 sigma d^(3/2) b^(-1/2) for b = 2 d m, since the ratio depends on sigma
+    / sqrt(m) alone.
+    """
     noises = np.geomspace(1e-3, 1e3, 200)
-    ratios = np.array([error_functions.pair_error(1, sigma)[0] * np.sqrt(2) / sigma for sigma in noises])
+    ratios = np.array(
+        [error_functions.pair_error(1, sigma)[0] * np.sqrt(2) / sigma for sigma in noises]
+    )
     assert 0.85 < ratios.max() < 0.9
     assert ratios[0] < 0.1  # the rate of pairs is (sigma^2 / b)^(2/3)
-    assert np.polyfit(np.log(noises[:20]), np.log(ratios[:20]), 1)[0] == pytest.approx(1 / 3, abs=0.01)
+    assert np.polyfit(np.log(noises[:20]), np.log(ratios[:20]), 1)[0] == pytest.approx(
+        1 / 3, abs=0.01
+    )
 
 
 # the theory's schedule with noise
 
 
 def schedule(problem, K=3, seed=0, **changes):
-    return noisy_schedule.run(seed, problem, K=K, smoothness="random-points", optimizer={**METHOD, **changes})
+    return noisy_schedule.run(
+        seed, problem, K=K, smoothness="random-points", optimizer={**METHOD, **changes}
+    )
 
 
 def test_the_schedule_is_k_and_d_k_squared_and_ends_after_K():

@@ -1,4 +1,6 @@
-"""A query asked again: nothing differs where a problem keeps no state, and what it keeps is seen."""
+"""A query asked again: nothing differs where a problem keeps no state,
+and what it keeps is seen.
+"""
 
 import numpy as np
 import pytest
@@ -12,13 +14,19 @@ COLUMNS = ["repeat", "y", "difference", "g_difference", "seen_difference"]
 
 
 def drifting(rate, noise=0.0):
-    """A problem whose value and second constraint grow with every evaluation, and the queries that it has seen."""
+    """A problem whose value and second constraint grow with every evaluation, and the queries that
+    it has seen.
+    """
     asked = []
 
     def evaluate(query, rng):
         asked.append(query[0])
         true = np.array([[query.sum() + rate * len(asked), 0.5, -3 * rate * len(asked)]])
-        return Evaluation(constrained(true + noise * rng.standard_normal(true.shape)), constrained(true), np.zeros(1))
+        return Evaluation(
+            constrained(true + noise * rng.standard_normal(true.shape)),
+            constrained(true),
+            np.zeros(1),
+        )
 
     return Problem(Box(3), evaluate), asked
 
@@ -46,14 +54,17 @@ def test_other_queries_come_in_between_each_only_once():
 def test_what_a_problem_remembers_is_measured():
     problem, _ = drifting(0.25)
     found = repeated_evaluation.run(1, problem, repeats=3)
-    np.testing.assert_allclose(found["difference"], [0, 0.5, 1.0], atol=1e-12)  # two evaluations apart
+    # two evaluations apart
+    np.testing.assert_allclose(found["difference"], [0, 0.5, 1.0], atol=1e-12)
     np.testing.assert_allclose(found["g_difference"], [0, 1.5, 3.0], atol=1e-12)
     np.testing.assert_allclose(found["seen_difference"], [0, 1.5, 3.0], atol=1e-12)
     np.testing.assert_array_equal(found["y"] - found["y"][0], found["difference"])
 
 
 def test_seeds_ask_different_queries_and_constraints_may_be_missing():
-    problem = synthetic.unit_network(np.random.default_rng(0), d=2, hidden=3, noise=0.1, low=-5, high=5)
+    problem = synthetic.unit_network(
+        np.random.default_rng(0), d=2, hidden=3, noise=0.1, low=-5, high=5
+    )
     first, second = (repeated_evaluation.run(seed, problem, repeats=2) for seed in (0, 1))
     assert first["y"][0] != second["y"][0]
     assert first["g_difference"].tolist() == [0, 0]
@@ -73,4 +84,6 @@ def test_the_border():
     with pytest.raises(ValueError, match="expected repeats >= 2, got 1"):
         repeated_evaluation.run(0, problem, repeats=1)
     with pytest.raises(TypeError, match="expected a problem on a Box, got Arms"):
-        repeated_evaluation.run(0, Problem(Arms(np.zeros((2, 1))), lambda query, rng: None), repeats=2)
+        repeated_evaluation.run(
+            0, Problem(Arms(np.zeros((2, 1))), lambda query, rng: None), repeats=2
+        )

@@ -1,4 +1,6 @@
-"""Records: what comes back is what was written, and anything else in their place is refused with directions."""
+"""Records: what comes back is what was written, and anything else in their place is refused with
+directions.
+"""
 
 import json
 
@@ -65,7 +67,9 @@ def test_one_row_and_special_values_come_back(tmp_path):
 def test_the_trace_hash_leaves_timing_and_order_out_and_nothing_else():
     plain, hashes = columns(), set()
     assert record.trace_hash({**plain, "timing.ask": np.zeros(50)}) == record.trace_hash(plain)
-    assert record.trace_hash({n: v for n, v in plain.items() if n != "timing.ask"}) == record.trace_hash(plain)
+    assert record.trace_hash(
+        {n: v for n, v in plain.items() if n != "timing.ask"}
+    ) == record.trace_hash(plain)
     assert record.trace_hash(dict(reversed(plain.items()))) == record.trace_hash(plain)
     last_bit = plain["y"].copy()
     last_bit[-1] = np.nextafter(last_bit[-1], 9)
@@ -110,7 +114,9 @@ def test_a_parquet_file_of_somebody_else_is_refused(tmp_path):
 
 def test_a_prepared_table_in_the_place_of_a_record_is_refused(tmp_path):
     path = tmp_path / "0.parquet"
-    table = pa.table({"y": [1.0, 2.0]}).replace_schema_metadata({record.KEY: json.dumps({"name": "abalone", "data": "real"})})
+    table = pa.table({"y": [1.0, 2.0]}).replace_schema_metadata(
+        {record.KEY: json.dumps({"name": "abalone", "data": "real"})}
+    )
     pq.write_table(table, path)
     refused(path)
 
@@ -128,11 +134,18 @@ def test_changed_rows_are_refused(written):
         return table.set_column(table.column_names.index("y"), "y", pa.array(y))
 
     tampered(written, change)
-    assert "the file was changed after it was written; move it away and run again" in refused(written)
+    assert "the file was changed after it was written; move it away and run again" in refused(
+        written
+    )
 
 
 @pytest.mark.parametrize(
-    "change", [lambda t: t.slice(0, 49), lambda t: t.drop_columns(["y"]), lambda t: t.append_column("z", t["y"])]
+    "change",
+    [
+        lambda t: t.slice(0, 49),
+        lambda t: t.drop_columns(["y"]),
+        lambda t: t.append_column("z", t["y"]),
+    ],
 )
 def test_rows_or_columns_lost_or_added_are_refused(written, change):
     tampered(written, change)
@@ -144,17 +157,25 @@ def test_changed_timings_and_headers_are_refused_too(written, change):
     """Costs and figures of time are made from them."""
     table = pq.read_table(written)
     if change == "timing":
-        table = table.set_column(table.column_names.index("timing.ask"), "timing.ask", pa.array(np.zeros(50)))
+        table = table.set_column(
+            table.column_names.index("timing.ask"), "timing.ask", pa.array(np.zeros(50))
+        )
     else:
         header = {**json.loads(table.schema.metadata[record.KEY]), "best": 2.0}
         table = table.replace_schema_metadata({record.KEY: json.dumps(header)})
     pq.write_table(table, written)
-    assert "found others: the file was changed after it was written; move it away" in refused(written)
+    assert "found others: the file was changed after it was written; move it away" in refused(
+        written
+    )
 
 
 def test_a_record_of_before_the_seal_is_read(written):
     table = pq.read_table(written)
-    header = {name: value for name, value in json.loads(table.schema.metadata[record.KEY]).items() if name != record.SEAL}
+    header = {
+        name: value
+        for name, value in json.loads(table.schema.metadata[record.KEY]).items()
+        if name != record.SEAL
+    }
     pq.write_table(table.replace_schema_metadata({record.KEY: json.dumps(header)}), written)
     assert record.read(written).rows == 50
 
@@ -163,7 +184,11 @@ def test_what_killed_writers_left_is_swept_and_nothing_else(written):
     for name in (".0.parquet.abc.part", ".1.parquet.abc.part", "0.parquet.abc.part"):
         (written.parent / name).write_text("half")
     record.sweep(written)
-    assert sorted(path.name for path in written.parent.iterdir()) == [".1.parquet.abc.part", "0.parquet", "0.parquet.abc.part"]
+    assert sorted(path.name for path in written.parent.iterdir()) == [
+        ".1.parquet.abc.part",
+        "0.parquet",
+        "0.parquet.abc.part",
+    ]
 
 
 @pytest.mark.parametrize("part", ["rows", "header"])

@@ -1,4 +1,6 @@
-"""NAS-Bench-101, the cells with 6 vertices and without 1x1 convolutions: the published table, or a synthetic stand-in."""
+"""NAS-Bench-101, the cells with 6 vertices and without 1x1 convolutions: the published table, or a
+synthetic stand-in.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,29 @@ __all__ = ["content_sha256", "parse", "substitute"]
 
 
 def parse(dataset: object, raw: Path) -> Prepared:
-    """The table in nasbench_only108.tfrecord. Raises DataUnavailable, with the byte offset of what is wrong."""
+    """The table in nasbench_only108.tfrecord.
+
+    Raises DataUnavailable, with the byte offset of what is wrong.
+    """
     found = prepare.read(raw, every())
     return Prepared(found, prepare.content_sha256(found), raw.name, features=prepare.MEANING)
 
 
 def substitute(dataset: object, calibration: Path | None) -> Prepared:
-    """Synthetic results for the same cells, shaped by the 914 measured ones where there is a file of them."""
+    """Synthetic results for the same cells, shaped by the 914 measured ones where there is a file
+    of them.
+    """
     cells = every()
-    model = stand_in.PUBLISHED if calibration is None else stand_in.fit(cells, stand_in.measured(calibration, cells))
+    model = (
+        stand_in.PUBLISHED
+        if calibration is None
+        else stand_in.fit(cells, stand_in.measured(calibration, cells))
+    )
     made = stand_in.draw(cells, model)
-    return Prepared(made, prepare.content_sha256(made), model.source, f"substitute: {model.says}", prepare.MEANING)
+    return Prepared(
+        made,
+        prepare.content_sha256(made),
+        model.source,
+        f"substitute: {model.says}",
+        prepare.MEANING,
+    )

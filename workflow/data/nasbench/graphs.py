@@ -1,9 +1,11 @@
-"""The 12,416 cells of NAS-Bench-101 with 6 vertices and inner operations conv3x3 or maxpool3x3, without their measurements.
+"""The 12,416 cells of NAS-Bench-101 with 6 vertices and inner operations conv3x3 or maxpool3x3,
+without their measurements.
 
-Source: ying2019nasbench101 and its public code: the order in which it generates cells, its hash and its networks. A cell is a
-directed acyclic graph: vertex 0 is the input, vertex 5 the output, each of the 4 inner vertices has an operation. It is kept
-as a code of 19 bits. Bit 4 + x + y(y-1)/2 is the edge from x to y, x < y. The lowest 4 bits are the inner vertices 1 to 4,
-the first one highest, and set for a max-pool. The code that nasbench meets first is thus the least of its class.
+Source: ying2019nasbench101 and its public code: the order in which it generates cells, its hash and
+its networks. A cell is a directed acyclic graph: vertex 0 is the input, vertex 5 the output, each
+of the 4 inner vertices has an operation. It is kept as a code of 19 bits. Bit 4 + x + y(y-1)/2 is
+the edge from x to y, x < y. The lowest 4 bits are the inner vertices 1 to 4, the first one highest,
+and set for a max-pool. The code that nasbench meets first is thus the least of its class.
 """
 
 from __future__ import annotations
@@ -30,12 +32,14 @@ STEM, STACKS, MODULES, CLASSES = 128, 3, 3, 10  # channels, and the network that
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """n cells by rising hash: codes (n,), upper triangles (n, 15), convolutions (n, 4), parameter counts (n,), edits.
+    """n cells by rising hash: codes (n,), upper triangles (n, 15), convolutions (n, 4), parameter
+    counts (n,), edits.
 
-    edits[i] holds an index into the n cells for every edit of cell i that stays among them: one of the 19 bits flipped.
-    Two edits may lead to the same cell, none to the cell itself, since every edit changes the number of edges or of pools.
-    Taking an edge away from what was reached by adding it leads back; the opposite need not, because an edge is only added
-    along the order of the cell's own vertices.
+    edits[i] holds an index into the n cells for every edit of cell i that stays among them: one of
+    the 19 bits flipped. Two edits may lead to the same cell, none to the cell itself, since every
+    edit changes the number of edges or of pools. Taking an edge away from what was reached by
+    adding it leads back; the opposite need not, because an edge is only added along the order of
+    the cell's own vertices.
     """
 
     hashes: tuple[str, ...]
@@ -47,13 +51,19 @@ class Cells:
 
     @classmethod
     def of(cls, codes: Codes) -> Cells:
-        """The cells with these codes (n,), at most one of each class, whichever representative of it."""
+        """The cells with these codes (n,), at most one of each class, whichever representative of
+        it.
+        """
         named = [(module_hash(matrix(code), operations(code)), code) for code in codes.tolist()]
         hashes, ordered = zip(*sorted(named), strict=True)
         array = np.array(ordered, dtype=np.int64)
         adjacency = np.stack([array >> BIT[pair] & 1 for pair in PAIRS], axis=1).astype(np.int8)
-        conv = np.stack([~array >> bit & 1 for bit in reversed(range(INNER))], axis=1).astype(np.int8)
-        parameters = np.array([parameter_count(matrix(code), operations(code)) for code in ordered], dtype=np.int64)
+        conv = np.stack([~array >> bit & 1 for bit in reversed(range(INNER))], axis=1).astype(
+            np.int8
+        )
+        parameters = np.array(
+            [parameter_count(matrix(code), operations(code)) for code in ordered], dtype=np.int64
+        )
         return cls(hashes, array, adjacency, conv, parameters, edits(array))
 
 
@@ -69,11 +79,20 @@ def operations(code: int) -> tuple[str, ...]:
 
 
 def code_of(adjacency: str, names: Sequence[str]) -> int:
-    """The code of 36 characters 0 or 1, row-major, and 6 names. Raises ValueError, which says what is wrong with them."""
+    """The code of 36 characters 0 or 1, row-major, and 6 names.
+
+    Raises ValueError, which says what is wrong with them.
+    """
     ones = {divmod(place, V) for place, digit in enumerate(adjacency) if digit == "1"}
     if len(adjacency) != V * V or set(adjacency) - {"0", "1"} or not ones <= BIT.keys():
-        raise ValueError(f"expected a strictly upper triangular matrix of 36 digits 0 or 1, got {adjacency!r}")
-    if len(names) != V or (names[0], names[-1]) != ("input", "output") or not set(names[1:-1]) <= {CONV, POOL}:
+        raise ValueError(
+            f"expected a strictly upper triangular matrix of 36 digits 0 or 1, got {adjacency!r}"
+        )
+    if (
+        len(names) != V
+        or (names[0], names[-1]) != ("input", "output")
+        or not set(names[1:-1]) <= {CONV, POOL}
+    ):
         raise ValueError(f"expected input, 4 of {CONV} or {POOL}, output, got {','.join(names)!r}")
     pools = (1 << place for place, name in enumerate(reversed(names[1:-1])) if name == POOL)
     return sum(pools) + sum(1 << BIT[pair] for pair in ones)
@@ -93,7 +112,9 @@ def enumerate_codes() -> Codes:
 
 @cache
 def canonical() -> NDArray[np.int32]:
-    """For every code (2^19,) the least code of its class, -1 where it is no cell of the set; read-only."""
+    """For every code (2^19,) the least code of its class, -1 where it is no cell of the set;
+    read-only.
+    """
     graphs = np.arange(1 << len(PAIRS), dtype=np.int32)
     edge = {pair: graphs >> bit - INNER & 1 for pair, bit in BIT.items()}
     labels = np.arange(1 << INNER, dtype=np.int32)
@@ -107,7 +128,10 @@ def canonical() -> NDArray[np.int32]:
                 moved |= present << BIT[place[x], place[y]]
             else:
                 upper &= present == 0
-        named = sum(((labels >> INNER - v & 1) << INNER - place[v] for v in range(1, V - 1)), np.zeros_like(labels))
+        named = sum(
+            ((labels >> INNER - v & 1) << INNER - place[v] for v in range(1, V - 1)),
+            np.zeros_like(labels),
+        )
         least = np.minimum(least, np.where(upper[:, None], moved[:, None] | named, worst))
     leaving = [np.sum([edge[v, y] for y in range(v + 1, V)], axis=0) for v in range(V - 1)]
     entering = [np.sum([edge[x, v] for x in range(v)], axis=0) for v in range(1, V)]
@@ -119,7 +143,9 @@ def canonical() -> NDArray[np.int32]:
 
 
 def edits(codes: Codes) -> tuple[tuple[int, ...], ...]:
-    """For each of n codes the indices among the n of the cells that one flipped bit leads to, in the order of the bits."""
+    """For each of n codes the indices among the n of the cells that one flipped bit leads to, in
+    the order of the bits.
+    """
     least = canonical()
     classes = least[codes]  # (n,)
     index = np.full(1 << BITS, -1, dtype=np.int64)
@@ -130,13 +156,21 @@ def edits(codes: Codes) -> tuple[tuple[int, ...], ...]:
 
 
 def module_hash(edges: Sequence[Sequence[int]], names: Sequence[str]) -> str:
-    """The md5 by which nasbench names a cell: adjacency (V, V), V names; the same for every representative of its class."""
+    """The md5 by which nasbench names a cell: adjacency (V, V), V names; the same for every
+    representative of its class.
+    """
     into = [[x for x, row in enumerate(edges) if row[v]] for v in range(len(edges))]
     out = [[y for y, there in enumerate(row) if there] for row in edges]
     state = [_md5(str((len(out[v]), len(into[v]), LABELS[name]))) for v, name in enumerate(names)]
     for _ in edges:
         state = [
-            _md5("".join(sorted(state[x] for x in into[v])) + "|" + "".join(sorted(state[y] for y in out[v])) + "|" + state[v])
+            _md5(
+                "".join(sorted(state[x] for x in into[v]))
+                + "|"
+                + "".join(sorted(state[y] for y in out[v]))
+                + "|"
+                + state[v]
+            )
             for v in range(len(edges))
         ]
     return _md5(str(sorted(state)))
@@ -147,7 +181,9 @@ def _md5(text: str) -> str:
 
 
 def parameter_count(edges: Sequence[Sequence[int]], names: Sequence[str]) -> int:
-    """Trainable parameters of the whole network around a cell: stem, 3 stacks of 3 cells, dense layer."""
+    """Trainable parameters of the whole network around a cell: stem, 3 stacks of 3 cells, dense
+    layer.
+    """
     total, cin = _layer(3, 3, STEM), STEM
     for stack in range(STACKS):
         cout = STEM << stack
@@ -168,7 +204,9 @@ def _module(edges: Sequence[Sequence[int]], names: Sequence[str], cin: int, cout
 
 
 def channels(edges: Sequence[Sequence[int]], cout: int) -> list[int]:
-    """The channels of each vertex (V,) of a cell with cout of them: the output's share, else the largest of the successors."""
+    """The channels of each vertex (V,) of a cell with cout of them: the output's share, else the
+    largest of the successors.
+    """
     last = len(edges) - 1
     sharing = [v for v in range(1, last) if edges[v][last]]
     width = [0] * last + [cout]

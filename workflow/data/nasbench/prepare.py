@@ -1,6 +1,8 @@
-"""The table of NAS-Bench-101 cells with their three trainings each, and its making from nasbench_only108.tfrecord.
+"""The table of NAS-Bench-101 cells with their three trainings each, and its making from
+nasbench_only108.tfrecord.
 
-Source: ying2019nasbench101. Every record that is kept is checked against what the cell itself implies: hash and parameters.
+Source: ying2019nasbench101. Every record that is kept is checked against what the cell itself
+implies: hash and parameters.
 """
 
 from __future__ import annotations
@@ -33,7 +35,10 @@ MEANING = {  # of the columns, with units
     "test_accuracy": "after 108 epochs, the same three trainings",
     "training_seconds": "of the same three trainings, s",
     "trainable_parameters": "of the whole network",
-    "edits": "rows reached by flipping one entry of adjacency or conv, as far as they are cells of the table",
+    "edits": (
+        "rows reached by flipping one entry of adjacency or conv, as far as they are cells of the"
+        " table"
+    ),
 }
 SCHEMA = pa.schema(
     {
@@ -52,7 +57,9 @@ Array = NDArray[np.float64]
 
 @dataclass(eq=False)
 class Found:
-    """What the records said so far about n cells: measurements (n, 3 repeats, 3), how many repeats (n,), codes (n,)."""
+    """What the records said so far about n cells: measurements (n, 3 repeats, 3), how many repeats
+    (n,), codes (n,).
+    """
 
     cells: Cells
     index: dict[int, int] = field(init=False)
@@ -71,17 +78,28 @@ class Found:
         """The next repeat of a cell. Raises ValueError: expected, got."""
         i = self.index.get(int(canonical()[row.code]), -1)
         if i < 0:
-            raise ValueError(f"expected one of the {len(self.index)} cells, got another: {row.module_hash}, code {row.code}")
-        # The hash is the same for every representative of a class, so that of the enumerated one decides.
+            raise ValueError(
+                f"expected one of the {len(self.index)} cells, got another: {row.module_hash}, code"
+                f" {row.code}"
+            )
+        # The hash is the same for every representative of a class, so that of the enumerated one
+        # decides.
         if row.module_hash != self.cells.hashes[i]:
-            raise ValueError(f"expected the hash {self.cells.hashes[i]} of its graph, got {row.module_hash}")
+            raise ValueError(
+                f"expected the hash {self.cells.hashes[i]} of its graph, got {row.module_hash}"
+            )
         if row.trainable_parameters != (expected := self._parameters(row.code, i)):
-            raise ValueError(f"expected {expected} trainable_parameters, got {row.trainable_parameters}")
+            raise ValueError(
+                f"expected {expected} trainable_parameters, got {row.trainable_parameters}"
+            )
         repeat = int(self.count[i])
         if repeat == REPEATS:
             raise ValueError(f"expected {REPEATS} repeats of {row.module_hash}, got one more")
         if repeat and row.code != self.codes[i]:
-            raise ValueError(f"expected the matrix and operations of the repeats before (code {self.codes[i]}), got {row.code}")
+            raise ValueError(
+                f"expected the matrix and operations of the repeats before (code {self.codes[i]}),"
+                f" got {row.code}"
+            )
         self.codes[i] = row.code
         self.measured[i, repeat] = row.validation_accuracy, row.test_accuracy, row.training_seconds
         self.count[i] += 1
@@ -89,14 +107,22 @@ class Found:
     def _parameters(self, code: int, i: int) -> int:
         """The parameter count of a representative of cell i.
 
-        The count may depend on the order of the vertices: three that feed the output have 43, 43 and 42 of 128 channels.
+        The count may depend on the order of the vertices: three that feed the output have 43, 43
+        and 42 of 128 channels.
         """
         same = code == self.cells.codes[i]
-        return int(self.cells.parameters[i]) if same else parameter_count(matrix(code), operations(code))
+        return (
+            int(self.cells.parameters[i])
+            if same
+            else parameter_count(matrix(code), operations(code))
+        )
 
 
 def read(path: Path, cells: Cells) -> pa.Table:
-    """The table of the given cells, and of no others with 6 vertices, from a file. Raises DataUnavailable, with byte offset."""
+    """The table of the given cells, and of no others with 6 vertices, from a file.
+
+    Raises DataUnavailable, with byte offset.
+    """
     found = Found(cells)
     for offset, data in records(path):
         try:
@@ -109,12 +135,18 @@ def read(path: Path, cells: Cells) -> pa.Table:
     if lacking.size:
         name, count = cells.hashes[lacking[0]], found.count[lacking[0]]
         got = f"the end with fewer for {lacking.size} of them, such as {count} of {name}"
-        raise damage(path, path.stat().st_size, f"expected {REPEATS} repeats of {len(cells.hashes)} cells, got {got}")
+        raise damage(
+            path,
+            path.stat().st_size,
+            f"expected {REPEATS} repeats of {len(cells.hashes)} cells, got {got}",
+        )
     return assemble(as_written(cells, found.codes), *np.moveaxis(found.measured, 2, 0))
 
 
 def as_written(cells: Cells, codes: Codes) -> Cells:
-    """The same cells with other representatives (n,) of their classes, which may have other edits and parameter counts."""
+    """The same cells with other representatives (n,) of their classes, which may have other edits
+    and parameter counts.
+    """
     return cells if np.array_equal(codes, cells.codes) else Cells.of(codes)
 
 
@@ -136,8 +168,8 @@ def assemble(cells: Cells, validation: Array, test: Array, seconds: Array) -> pa
 def content_sha256(table: pa.Table) -> str:
     """sha256 over all columns in order: name, newline, bytes of the values.
 
-    Strings end with a newline each; numbers are little-endian in the type of the schema, row after row; a column of lists
-    of different lengths begins with its lengths as int32.
+    Strings end with a newline each; numbers are little-endian in the type of the schema, row after
+    row; a column of lists of different lengths begins with its lengths as int32.
     """
     total = hashlib.sha256()
     for name in table.column_names:
@@ -148,13 +180,17 @@ def content_sha256(table: pa.Table) -> str:
             continue
         if pa.types.is_list(column.type):
             total.update(_little_endian(column.value_lengths()))
-        total.update(_little_endian(column.flatten() if pa.types.is_nested(column.type) else column))
+        total.update(
+            _little_endian(column.flatten() if pa.types.is_nested(column.type) else column)
+        )
     return total.hexdigest()
 
 
 def _lists(values: NDArray[np.generic]) -> pa.Array:
     """A column of lists of fixed size from an array (n, k)."""
-    return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).ravel()), values.shape[1])
+    return pa.FixedSizeListArray.from_arrays(
+        pa.array(np.ascontiguousarray(values).ravel()), values.shape[1]
+    )
 
 
 def _little_endian(column: pa.Array) -> bytes:

@@ -1,18 +1,21 @@
 """A stand-in for the NAS-Bench-101 table: the real cells, synthetic accuracies and training times.
 
-Source: ying2019nasbench101, its published statistics; a file of 914 of the 12,416 cells with one published run each, the best
-of three by all signs.
-With a the validation accuracy, log(0.96 - a) is a sum of four terms:
-- a smooth part, linear in five properties of the cell: convolutions; shortest way from input to output; max-pools that
-  feed the output; vertices that the input feeds; longest chain of max-pools. They explain 82 % of the variance of the 914;
-- effects of the words of operations along the ways from input to output, so that what the smooth part misses
-  is alike in cells one edit apart, as it is among the 914;
+Source: ying2019nasbench101, its published statistics; a file of 914 of the 12,416 cells with one
+published run each, the best of three by all signs. With a the validation accuracy, log(0.96 - a) is
+a sum of four terms:
+- a smooth part, linear in five properties of the cell: convolutions; shortest way from input to
+  output; max-pools that feed the output; vertices that the input feeds; longest chain of max-pools.
+  They explain 82 % of the variance of the 914;
+- effects of the words of operations along the ways from input to output, so that what the smooth
+  part misses is alike in cells one edit apart, as it is among the 914;
 - an effect of each cell of its own;
-- noise of each training. Equal on this scale, it is smaller for better cells: the two cells whose three trainings are
-  published have standard deviations 0.0035 and 0.0061 at 0.9264 and 0.9016, 0.104 times 0.96 - a in both.
-Seconds are linear in parameters, projections from the input and the edge from input to output, times the same kinds of effects.
-Failed trainings, whose accuracy is that of guessing, are left out. Accuracies are multiples of 1/9984 and seconds of 1/1000,
-in single precision, as in the published file; hence the bytes do not depend on the machine's last digits.
+- noise of each training. Equal on this scale, it is smaller for better cells: the two cells whose
+  three trainings are published have standard deviations 0.0035 and 0.0061 at 0.9264 and 0.9016,
+  0.104 times 0.96 - a in both.
+Seconds are linear in parameters, projections from the input and the edge from input to output,
+times the same kinds of effects. Failed trainings, whose accuracy is that of guessing, are left out.
+Accuracies are multiples of 1/9984 and seconds of 1/1000, in single precision, as in the published
+file; hence the bytes do not depend on the machine's last digits.
 """
 
 from __future__ import annotations
@@ -32,19 +35,27 @@ from workflow.data.places import DataUnavailable
 from workflow.trace.seeds import rng
 
 Array = NDArray[np.float64]
-CEILING = 0.96  # with it log(CEILING - a) of the 914 cells is Gaussian (skewness -0.02), and the noise is the same everywhere
+# with it log(CEILING - a) of the 914 cells is Gaussian (skewness -0.02), and the noise is the same
+# everywhere
+CEILING = 0.96
 NOISE = 0.104  # of log(CEILING - a) between trainings, from the two published cells
 LATTICE = 9984  # images in 39 batches of 256
-GAP, SHARED = 0.0054, 0.6  # validation minus test, correlation of their noise: the mean over, and a guess from, six trainings
-BEST_OF_3, BEST_OF_3_VARIANCE = 0.8463, 0.5595  # mean and variance of the largest of three standard normal numbers
+# validation minus test, correlation of their noise: the mean over, and a guess from, six trainings
+GAP, SHARED = 0.0054, 0.6
+# mean and variance of the largest of three standard normal numbers
+BEST_OF_3, BEST_OF_3_VARIANCE = 0.8463, 0.5595
 SECONDS_NOISE = 0.0012  # relative, between trainings: 0.0003 and 0.0015 in the two published cells
-WORDS = 0.9  # the share of words in the effects: what the properties miss correlates 0.36 one edit apart, 0.46 among the 914
+# the share of words in the effects: what the properties miss correlates 0.36 one edit apart, 0.46
+# among the 914
+WORDS = 0.9
 COLUMNS = ("module_hash", "val_acc_108ep", "training_time_108ep_s")
 
 
 @dataclass(frozen=True)
 class Model:
-    """Weights of a constant and five standardised properties, standard deviation of what they miss; the same of seconds."""
+    """Weights of a constant and five standardised properties, standard deviation of what they miss;
+    the same of seconds.
+    """
 
     accuracy: tuple[float, ...]
     missed: float
@@ -56,22 +67,28 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Indices (k,) of measured cells, the best validation accuracy of three trainings (k,) and the seconds of that one (k,)."""
+    """Indices (k,) of measured cells, the best validation accuracy of three trainings (k,) and the
+    seconds of that one (k,).
+    """
 
     index: NDArray[np.int64]
     best: Array
     seconds: Array
 
 
-# Of the whole table: mean 0.908 and standard deviation 0.024 of the validation accuracy, the best mean 0.9506. The logarithm
-# thus has mean -3.05 and standard deviation 0.44, and CEILING agrees. 80 % of its variance are given, in equal parts, to what
-# is known to matter: convolutions and short ways help, max-pools hurt. Seconds are the line through the two published cells.
+# Of the whole table: mean 0.908 and standard deviation 0.024 of the validation accuracy, the best
+# mean 0.9506. The logarithm thus has mean -3.05 and standard deviation 0.44, and CEILING agrees. 80
+# % of its variance are given, in equal parts, to what is known to matter: convolutions and short
+# ways help, max-pools hurt. Seconds are the line through the two published cells.
 PUBLISHED = Model(
     accuracy=(-3.05, -0.139, 0.139, 0.139, 0.0, 0.139),
     missed=0.197,
     seconds=(1154.1, 71.85, 0.0, 0.0, 0.0),
     seconds_missed=0.1,
-    says="synthetic accuracies and training times on the 12,416 real NAS-Bench-101 cells, from published summary statistics",
+    says=(
+        "synthetic accuracies and training times on the 12,416 real NAS-Bench-101 cells, from"
+        " published summary statistics"
+    ),
     source="workflow.data.nasbench.stand_in",
 )
 
@@ -86,18 +103,26 @@ def measured(path: Path, cells: Cells) -> Measured:
             index = np.array([place[row[0]] for row in rows], dtype=np.int64)
             best, seconds = np.array([row[1:] for row in rows], dtype=np.float64).reshape(-1, 2).T
     except (OSError, KeyError, TypeError, ValueError, csv.Error) as error:
-        raise DataUnavailable(f"{path}: expected measured cells with {', '.join(COLUMNS)}, got {error!r}: {remedy}") from None
+        raise DataUnavailable(
+            f"{path}: expected measured cells with {', '.join(COLUMNS)}, got {error!r}: {remedy}"
+        ) from None
     good = (best > 0) & (best < CEILING) & (seconds > 0) & (seconds < np.inf)
     if not good.all() or len(set(index.tolist())) < len(index) or len(index) < 100:
-        got = f"{len(index)} rows of {len(set(index.tolist()))} cells, {int((~good).sum())} out of range"
+        got = (
+            f"{len(index)} rows of {len(set(index.tolist()))} cells, {int((~good).sum())} out of"
+            " range"
+        )
         raise DataUnavailable(
-            f"{path}: expected at least 100 different cells, 0 < accuracy < {CEILING}, seconds > 0, got {got}: {remedy}"
+            f"{path}: expected at least 100 different cells, 0 < accuracy < {CEILING}, seconds > 0,"
+            f" got {got}: {remedy}"
         )
     return Measured(index, best, seconds)
 
 
 def fit(cells: Cells, known: Measured) -> Model:
-    """Least squares on the measured cells; what is left, less the noise of the best of three, is what the properties miss."""
+    """Least squares on the measured cells; what is left, less the noise of the best of three, is
+    what the properties miss.
+    """
     x = properties(cells)[known.index]
     y = np.log(CEILING - known.best) + BEST_OF_3 * NOISE
     weights = np.linalg.lstsq(x, y, rcond=None)[0]
@@ -110,9 +135,14 @@ def fit(cells: Cells, known: Measured) -> Model:
         missed=float(np.sqrt(max(left - BEST_OF_3_VARIANCE * NOISE**2, 0.0))),
         seconds=tuple(prices.tolist()),
         seconds_missed=float(np.std(np.log(relative @ prices))),
-        says="synthetic accuracies and training times on the 12,416 real NAS-Bench-101 cells, "
-        f"calibrated on {len(y)} measured cells",
-        source="workflow.data.nasbench.stand_in, calibrated on one published training of each measured cell",
+        says=(
+            "synthetic accuracies and training times on the 12,416 real NAS-Bench-101 cells, "
+            f"calibrated on {len(y)} measured cells"
+        ),
+        source=(
+            "workflow.data.nasbench.stand_in, calibrated on one published training of each measured"
+            " cell"
+        ),
     )
 
 
@@ -124,17 +154,27 @@ def draw(cells: Cells, model: Model) -> pa.Table:
     noise = _rng("validation").standard_normal((n, repeats))
     own = _rng("test").standard_normal((n, repeats))
     validation = CEILING - np.exp(level[:, None] + NOISE * noise)
-    test = CEILING - GAP - np.exp(level[:, None] + NOISE * (SHARED * noise + np.sqrt(1 - SHARED**2) * own))
-    pace = costs @ model.seconds * np.exp(model.seconds_missed * effects(cells, "seconds", costs))  # (n,)
+    test = (
+        CEILING
+        - GAP
+        - np.exp(level[:, None] + NOISE * (SHARED * noise + np.sqrt(1 - SHARED**2) * own))
+    )
+    # (n,)
+    pace = costs @ model.seconds * np.exp(model.seconds_missed * effects(cells, "seconds", costs))
     seconds = pace[:, None] * (1 + SECONDS_NOISE * _rng("pace").standard_normal((n, repeats)))
     counts = one_best(np.rint(validation * LATTICE))
     return prepare.assemble(
-        cells, _single(counts / LATTICE), _single(np.rint(test * LATTICE) / LATTICE), _single(np.rint(seconds * 1000) / 1000)
+        cells,
+        _single(counts / LATTICE),
+        _single(np.rint(test * LATTICE) / LATTICE),
+        _single(np.rint(seconds * 1000) / 1000),
     )
 
 
 def one_best(counts: Array) -> Array:
-    """Images classified rightly (n, 3), with one more for the first of several cells whose sum is the largest."""
+    """Images classified rightly (n, 3), with one more for the first of several cells whose sum is
+    the largest.
+    """
     total = counts.sum(axis=1)
     best = np.flatnonzero(total == total.max())
     if len(best) > 1:
@@ -144,13 +184,17 @@ def one_best(counts: Array) -> Array:
 
 
 def properties(cells: Cells) -> Array:
-    """A constant and the five properties of the smooth part, each with mean 0 and variance 1 over the cells (n, 6)."""
+    """A constant and the five properties of the smooth part, each with mean 0 and variance 1 over
+    the cells (n, 6).
+    """
     edge, conv = _edges(cells), _conv(cells)
     pool = {v: 1 - conv[v] for v in conv}
     n = len(cells.hashes)
     shortest, pools = [np.zeros(n)], [np.zeros(n)]
     for v in range(1, V):
-        shortest.append(np.min([np.where(edge[x, v], shortest[x] + 1, V) for x in range(v)], axis=0))
+        shortest.append(
+            np.min([np.where(edge[x, v], shortest[x] + 1, V) for x in range(v)], axis=0)
+        )
         # a chain of pools ends at every convolution
         longest = np.max([np.where(edge[x, v], pools[x], 0) for x in range(v)], axis=0)
         pools.append((longest + 1) * pool[v] if v in pool else longest)
@@ -168,19 +212,25 @@ def properties(cells: Cells) -> Array:
 
 
 def drivers(cells: Cells) -> Array:
-    """What takes time (n, 5): a constant, millions of parameters, projections of the input, the edge 0-5, both at once.
+    """What takes time (n, 5): a constant, millions of parameters, projections of the input, the
+    edge 0-5, both at once.
 
-    Projections are counted in widths of the cell. Where it has the edge 0-5 too, each of them takes less.
+    Projections are counted in widths of the cell. Where it has the edge 0-5 too, each of them takes
+    less.
     """
     edge = _edges(cells)
     width = np.array([channels(matrix(code), 128) for code in cells.codes.tolist()]) / 128  # (n, 6)
     projected = np.sum([edge[0, v] * width[:, v] for v in range(1, V - 1)], axis=0)
     direct = edge[0, V - 1]
-    return np.column_stack([np.ones(len(width)), cells.parameters / 1e6, projected, direct, projected * direct])
+    return np.column_stack(
+        [np.ones(len(width)), cells.parameters / 1e6, projected, direct, projected * direct]
+    )
 
 
 def effects(cells: Cells, name: str, given: Array) -> Array:
-    """What is missed (n,), with variance 1: a share WORDS from the words of a cell, beyond what `given` (n, k) tells; its own."""
+    """What is missed (n,), with variance 1: a share WORDS from the words of a cell, beyond what
+    `given` (n, k) tells; its own.
+    """
     present = _standard(words(cells))
     said = present @ _rng("words", name).standard_normal(present.shape[1])
     shared = _standard(said - given @ np.linalg.lstsq(given, said, rcond=None)[0])
@@ -190,17 +240,23 @@ def effects(cells: Cells, name: str, given: Array) -> Array:
 
 
 def words(cells: Cells) -> Array:
-    """Which of the 30 words of 1 to 4 operations, and of no operation, stand along a way from input to output (n, 31)."""
+    """Which of the 30 words of 1 to 4 operations, and of no operation, stand along a way from input
+    to output (n, 31).
+    """
     edge, conv = _edges(cells), _conv(cells)
     found: dict[tuple[int, ...], Array] = {
-        word: np.zeros(len(cells.hashes)) for size in range(INNER + 1) for word in itertools.product((0, 1), repeat=size)
+        word: np.zeros(len(cells.hashes))
+        for size in range(INNER + 1)
+        for word in itertools.product((0, 1), repeat=size)
     }
     for size in range(INNER + 1):
         for way in itertools.combinations(range(1, V - 1), size):
             steps = list(itertools.pairwise((0, *way, V - 1)))
             there = np.prod([edge[step] for step in steps], axis=0)
             for word in itertools.product((0, 1), repeat=size):
-                spelled = np.prod([conv[v] == kind for v, kind in zip(way, word, strict=True)], axis=0)
+                spelled = np.prod(
+                    [conv[v] == kind for v, kind in zip(way, word, strict=True)], axis=0
+                )
                 found[word] = np.maximum(found[word], there * spelled)
     return np.stack(list(found.values()), axis=1)
 

@@ -1,4 +1,6 @@
-"""TFRecord files: length, masked crc32c of the length, data, masked crc32c of the data; one after the other, nothing else."""
+"""TFRecord files: length, masked crc32c of the length, data, masked crc32c of the data; one after
+the other, nothing else.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ HEAD, TAIL = struct.Struct("<QI"), struct.Struct("<I")
 
 
 def records(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Byte offset and data of each record, both checksums verified. Raises DataUnavailable at the first damage."""
+    """Byte offset and data of each record, both checksums verified.
+
+    Raises DataUnavailable at the first damage.
+    """
     offset = 0
     try:
         size = path.stat().st_size
@@ -36,9 +41,12 @@ def masked_crc(data: bytes) -> int:
 
 
 def damage(path: Path, offset: int, found: str) -> DataUnavailable:
-    """The error for the record that begins at a byte offset; `found` says what was expected and what was got."""
+    """The error for the record that begins at a byte offset; `found` says what was expected and
+    what was got.
+    """
     remedy = (
-        "if its sha256 is not the one in data/manifest.yaml, delete the file and fetch it again; if it is, please report this"
+        "if its sha256 is not the one in data/manifest.yaml, delete the file and fetch it again; if"
+        " it is, please report this"
     )
     return DataUnavailable(f"{path}: the record at byte {offset}: {found}: {remedy}")
 
@@ -47,16 +55,32 @@ def _record(file: BinaryIO, path: Path, offset: int, size: int) -> bytes:
     """The data of the record at the position of an open file of `size` bytes."""
     head = file.read(HEAD.size)
     if len(head) < HEAD.size:
-        raise damage(path, offset, f"expected {HEAD.size} bytes of length and checksum, got only {len(head)}")
+        raise damage(
+            path, offset, f"expected {HEAD.size} bytes of length and checksum, got only {len(head)}"
+        )
     length, crc = HEAD.unpack(head)
     if masked_crc(head[:8]) != crc:
-        raise damage(path, offset, f"expected checksum {crc:08x} of the length, got {masked_crc(head[:8]):08x}")
+        raise damage(
+            path,
+            offset,
+            f"expected checksum {crc:08x} of the length, got {masked_crc(head[:8]):08x}",
+        )
     most = min(size - offset - HEAD.size - TAIL.size, LONGEST)
     if length > most:
-        raise damage(path, offset, f"expected at most {max(most, 0)} bytes of data, got a length of {length}")
+        raise damage(
+            path, offset, f"expected at most {max(most, 0)} bytes of data, got a length of {length}"
+        )
     data, tail = file.read(length), file.read(TAIL.size)
     if len(data) + len(tail) < length + TAIL.size:
-        raise damage(path, offset, f"expected {size} bytes as at the start of reading, got a file that became shorter")
+        raise damage(
+            path,
+            offset,
+            f"expected {size} bytes as at the start of reading, got a file that became shorter",
+        )
     if masked_crc(data) != TAIL.unpack(tail)[0]:
-        raise damage(path, offset, f"expected checksum {TAIL.unpack(tail)[0]:08x} of the data, got {masked_crc(data):08x}")
+        raise damage(
+            path,
+            offset,
+            f"expected checksum {TAIL.unpack(tail)[0]:08x} of the data, got {masked_crc(data):08x}",
+        )
     return data

@@ -1,6 +1,8 @@
-"""Pictures of a design: each `draw(best, parameters)` analyses or simulates the best one found and returns a `Picture`.
+"""Pictures of a design: each `draw(best, parameters)` analyses or simulates the best one found and
+returns a `Picture`.
 
-Like the studies they may import a problem. They choose no file, title or small print: `workflow/draw/picture.py` does.
+Like the studies they may import a problem. They choose no file, title or small print:
+`workflow/draw/picture.py` does.
 """
 
 from __future__ import annotations
@@ -43,12 +45,18 @@ class Best:
     def quantity(self) -> str:
         """The value with its unit; 2.5 of the unit `100 lb` is 250 lb."""
         number, _, unit = self.unit.partition(" ")
-        return f"{self.value * int(number):.4g} {unit}" if number.isdigit() else f"{self.value:.4g} {self.unit}".strip()
+        return (
+            f"{self.value * int(number):.4g} {unit}"
+            if number.isdigit()
+            else f"{self.value:.4g} {self.unit}".strip()
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A still without title and small print, whose layout is constrained; what its reader must know; frames of an animation."""
+    """A still without title and small print, whose layout is constrained; what its reader must
+    know; frames of an animation.
+    """
 
     still: Figure
     facts: tuple[str, ...] = ()

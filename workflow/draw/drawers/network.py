@@ -1,4 +1,6 @@
-"""A wireless network with the best transmission powers found, as bardou2024dumbo, Figure 6 (problems/wlan.py)."""
+"""A wireless network with the best transmission powers found, as bardou2024dumbo, Figure 6
+(problems/wlan.py).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from workflow.draw.style import BLACK, BLUE, ORANGE
 
 GREY = "#9A9A9A"
 NODE = 13.0  # points, diameter of a node
-HALO = 44.0  # points, diameter of the halo of the greatest power; its area is proportional to the power
+# points, diameter of the halo of the greatest power; its area is proportional to the power
+HALO = 44.0
 SHOWN = (10.0, 100.0)  # mW, in the legend, beside the least and the greatest
 MARGIN = 22.0  # m around nodes and users
 SAME = 1e-6  # a value this close is the recorded one
@@ -40,31 +43,73 @@ def powers(best: Best, parameters: Mapping[str, Any]) -> Picture:
     ax.scatter(x, y, s=NODE**2, color=BLUE, edgecolors="white", linewidths=0.6, zorder=5)
     ax.scatter(topology.user_places[:, 0], topology.user_places[:, 1], s=9, color=BLACK, zorder=6)
     for i, place in enumerate(topology.nodes):
-        ax.text(*place, str(i + 1), fontsize=7, color="white", ha="center", va="center_baseline", zorder=7)
+        ax.text(
+            *place,
+            str(i + 1),
+            fontsize=7,
+            color="white",
+            ha="center",
+            va="center_baseline",
+            zorder=7,
+        )
         above = np.mean(topology.users[i], axis=0)[1] < place[1]  # where fewer users are in the way
-        ax.annotate(_milliwatts(sent[i]), place, (0, (1 if above else -1) * (NODE / 2 + 1.5)), textcoords="offset points",
-                    fontsize=6.5, ha="center", va="bottom" if above else "top", zorder=4.5,
-                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6})  # fmt: skip
+        ax.annotate(
+            _milliwatts(sent[i]),
+            place,
+            (0, (1 if above else -1) * (NODE / 2 + 1.5)),
+            textcoords="offset points",
+            fontsize=6.5,
+            ha="center",
+            va="bottom" if above else "top",
+            zorder=4.5,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
+        )
     _legends(ax)
     return Picture(figure, _facts(best, parameters, topology, sent))
 
 
-def _facts(best: Best, parameters: Mapping[str, Any], topology: Topology, sent: Array) -> tuple[str, ...]:
-    """What disturbs whom, the worst and best SINR, and whether the value comes out here as it is recorded."""
+def _facts(
+    best: Best, parameters: Mapping[str, Any], topology: Topology, sent: Array
+) -> tuple[str, ...]:
+    """What disturbs whom, the worst and best SINR, and whether the value comes out here as it is
+    recorded.
+    """
     network = wlan.network(topology, interference=parameters["interference"])
     sinr = network.sinr(sent[None])  # (1, u)
     capacity = float(network.capacities(sinr, parameters["bandwidth"]).sum())
     decibels = 10 * np.log10(sinr)
-    heard = "its own node's neighbours" if parameters["interference"] == "neighbours" else "all other nodes"
+    heard = (
+        "its own node's neighbours"
+        if parameters["interference"] == "neighbours"
+        else "all other nodes"
+    )
     facts = (
-        f"topology {parameters['topology']}: a user is disturbed by {heard}; nodes up to {wlan.RANGE:.1f} m apart are in range",
-        f"SINR of the users if all nodes send at once: {decibels.min():.1f} to {decibels.max():.1f} dB",
+        (
+            f"topology {parameters['topology']}: a user is disturbed by {heard}; nodes up to"
+            f" {wlan.RANGE:.1f} m apart are in range"
+        ),
+        (
+            f"SINR of the users if all nodes send at once: {decibels.min():.1f} to"
+            f" {decibels.max():.1f} dB"
+        ),
     )
     if parameters["backend"] == "csma":
-        return (*facts, f"the value is that of one simulated second of CSMA/CA; if all nodes send at once, it is {-capacity:.4g}")
+        return (
+            *facts,
+            (
+                "the value is that of one simulated second of CSMA/CA; if all nodes send at once,"
+                f" it is {-capacity:.4g}"
+            ),
+        )
     if abs(capacity + best.value) <= SAME:
         return facts
-    return (*facts, f"NOT THE RECORDED VALUE: computed here, it is {-capacity:.4g}, recorded is {best.value:.4g}")
+    return (
+        *facts,
+        (
+            f"NOT THE RECORDED VALUE: computed here, it is {-capacity:.4g}, recorded is"
+            f" {best.value:.4g}"
+        ),
+    )
 
 
 def _ground(ax: Axes, topology: Topology) -> None:
@@ -104,7 +149,17 @@ def _legends(ax: Axes) -> None:
     least, greatest = _ends()
     sizes = np.array([least, *SHOWN, greatest])
     halos = [
-        Line2D([], [], color=ORANGE, alpha=0.45, marker="o", markersize=size, markeredgewidth=0, linestyle="none", label=label)
+        Line2D(
+            [],
+            [],
+            color=ORANGE,
+            alpha=0.45,
+            marker="o",
+            markersize=size,
+            markeredgewidth=0,
+            linestyle="none",
+            label=label,
+        )
         for size, label in zip(_diameters(sizes), map(_milliwatts, sizes), strict=True)
     ]
     others = [
@@ -113,6 +168,18 @@ def _legends(ax: Axes) -> None:
         Line2D([], [], color=GREY, linewidth=0.7, label="association"),
         Line2D([], [], color=BLACK, linewidth=1.1, label="in range of each other"),
     ]
-    ax.add_artist(ax.legend(handles=halos, title="power of a node", loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0,
-                            fontsize=8, labelspacing=3.7, handlelength=5.5))  # fmt: skip
-    ax.legend(handles=others, loc="lower left", bbox_to_anchor=(1.01, 0), borderaxespad=0, fontsize=8)
+    ax.add_artist(
+        ax.legend(
+            handles=halos,
+            title="power of a node",
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1),
+            borderaxespad=0,
+            fontsize=8,
+            labelspacing=3.7,
+            handlelength=5.5,
+        )
+    )
+    ax.legend(
+        handles=others, loc="lower left", bbox_to_anchor=(1.01, 0), borderaxespad=0, fontsize=8
+    )

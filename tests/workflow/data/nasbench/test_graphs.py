@@ -1,4 +1,6 @@
-"""The cells: their number, hashes, parameters and edits, against brute force and published values."""
+"""The cells: their number, hashes, parameters and edits,
+against brute force and published values.
+"""
 
 import csv
 import hashlib
@@ -12,7 +14,8 @@ import pytest
 from workflow.data.nasbench import graphs
 
 LISTED = Path(os.environ.get("NOREGRET_DATA", ""), "nasbench101_partial", "cells_6v_2ops.csv")
-# sha256 of the sorted hashes, joined by newlines: those of an enumeration made independently of this code, not of the file.
+# sha256 of the sorted hashes, joined by newlines: those of an enumeration made independently of
+# this code, not of the file.
 HASHES = "c0aac37afa34c8d14d9971127526d535f9341d5a66e8beea1bf4fbe9fdfe803e"
 PUBLISHED = [  # two cells with 7 vertices: hash, adjacency, operations, parameters
     (
@@ -68,22 +71,36 @@ def test_published_hashes_and_parameter_counts(name, adjacency, operations, para
 
 
 def test_parameters_by_hand():
-    # A chain 0-1-2-3-4-5 of pools: each cell is a 1x1 projection cin -> cout with batch norm, nothing else.
+    # A chain 0-1-2-3-4-5 of pools: each cell is a 1x1 projection cin -> cout with batch norm,
+    # nothing else.
     chain = code(*itertools.pairwise(range(6)), pools=(1, 2, 3, 4))
-    sizes = [(128, 128), (128, 128), (128, 128), (128, 256), (256, 256), (256, 256), (256, 512), (512, 512), (512, 512)]
+    sizes = [
+        (128, 128),
+        (128, 128),
+        (128, 128),
+        (128, 256),
+        (256, 256),
+        (256, 256),
+        (256, 512),
+        (512, 512),
+        (512, 512),
+    ]
     stem, dense = 27 * 128 + 256, 512 * 10 + 10
     expected = stem + dense + sum(a * b + 2 * b for a, b in sizes)
     assert graphs.parameter_count(graphs.matrix(chain), graphs.operations(chain)) == expected
 
 
 def test_channels_are_shared_among_what_feeds_the_output():
-    # 3 vertices feed the output with 128 channels: 43, 43, 42; vertex 1 takes the most of its successors.
+    # 3 vertices feed the output with 128 channels: 43, 43, 42; vertex 1 takes the most of its
+    # successors.
     wide = graphs.matrix(code((0, 1), (1, 2), (1, 3), (1, 4), (2, 5), (3, 5), (4, 5)))
     assert graphs.channels(wide, 128) == [0, 43, 43, 43, 42, 128]
 
 
 def test_the_first_of_each_class_is_kept():
-    """Brute force over labelled graphs with at most 6 edges, in the order of nasbench: bits, then labellings."""
+    """Brute force over labelled graphs with at most 6 edges, in the order of nasbench: bits, then
+    labellings.
+    """
     found: dict[str, int] = {}
     for bits in range(1 << 15):
         edges = {(x, y) for x, y in graphs.PAIRS if bits >> x + y * (y - 1) // 2 & 1}
@@ -102,24 +119,39 @@ def test_codes_and_names_agree_both_ways(every):
         one = int(every.codes[i])
         digits = "".join(str(entry) for row in graphs.matrix(one) for entry in row)
         assert graphs.code_of(digits, graphs.operations(one)) == one
-        assert "".join(str(graphs.matrix(one)[x][y]) for x, y in graphs.PAIRS) == "".join(map(str, every.adjacency[i]))
-        assert [name == graphs.CONV for name in graphs.operations(one)[1:5]] == every.conv[i].astype(bool).tolist()
+        assert "".join(str(graphs.matrix(one)[x][y]) for x, y in graphs.PAIRS) == "".join(
+            map(str, every.adjacency[i])
+        )
+        assert [name == graphs.CONV for name in graphs.operations(one)[1:5]] == every.conv[
+            i
+        ].astype(bool).tolist()
         assert graphs.module_hash(graphs.matrix(one), graphs.operations(one)) == every.hashes[i]
 
 
 def test_every_representative_has_the_hash_of_its_class(every):
     name = dict(zip(every.codes.tolist(), every.hashes, strict=True))
-    drawn = np.random.default_rng(0).choice(np.flatnonzero(graphs.canonical() >= 0), 300, replace=False)
+    drawn = np.random.default_rng(0).choice(
+        np.flatnonzero(graphs.canonical() >= 0), 300, replace=False
+    )
     for one in drawn.tolist():
-        assert graphs.module_hash(graphs.matrix(one), graphs.operations(one)) == name[int(graphs.canonical()[one])]
+        assert (
+            graphs.module_hash(graphs.matrix(one), graphs.operations(one))
+            == name[int(graphs.canonical()[one])]
+        )
         parameters = every.parameters[every.hashes.index(name[int(graphs.canonical()[one])])]
-        assert graphs.parameter_count(graphs.matrix(one), graphs.operations(one)) == pytest.approx(parameters, rel=0.01)
+        assert graphs.parameter_count(graphs.matrix(one), graphs.operations(one)) == pytest.approx(
+            parameters, rel=0.01
+        )
 
 
 @pytest.mark.parametrize(
     ("adjacency", "names", "message"),
     [
-        ("01" * 17, graphs.operations(0), "expected a strictly upper triangular matrix of 36 digits"),
+        (
+            "01" * 17,
+            graphs.operations(0),
+            "expected a strictly upper triangular matrix of 36 digits",
+        ),
         ("0" * 35 + "2", graphs.operations(0), "of 36 digits 0 or 1"),
         ("0" * 35 + "1", graphs.operations(0), "strictly upper triangular"),
         ("0" * 36, ("input", "output"), "expected input, 4 of"),
@@ -140,7 +172,9 @@ def test_edits_are_the_flips_that_stay_in_the_set(every):
             other = int(every.codes[i]) ^ 1 << bit
             edges = {(x, y) for x, y in graphs.PAIRS if graphs.matrix(other)[x][y]}
             if len(edges) <= 9 and reachable(edges):
-                expected.append(index[graphs.module_hash(graphs.matrix(other), graphs.operations(other))])
+                expected.append(
+                    index[graphs.module_hash(graphs.matrix(other), graphs.operations(other))]
+                )
         assert list(every.edits[i]) == expected
 
 
@@ -153,7 +187,9 @@ def test_every_cell_has_edits_and_none_leads_to_itself(every):
 def test_edits_lead_back_except_along_another_order(every):
     """Flips of operations and additions of edges have a way back; a removal may not."""
     edges = every.adjacency.sum(axis=1)
-    one_way = {(i, j) for i, reached in enumerate(every.edits) for j in reached if i not in every.edits[j]}
+    one_way = {
+        (i, j) for i, reached in enumerate(every.edits) for j in reached if i not in every.edits[j]
+    }
     assert one_way
     assert all(edges[j] == edges[i] - 1 for i, j in one_way)
 
@@ -185,10 +221,20 @@ def test_a_subset_keeps_its_own_edits_alone(every):
 
 
 @pytest.mark.skipif(
-    not LISTED.is_file(), reason="needs nasbench101_partial/cells_6v_2ops.csv, a list made independently, below NOREGRET_DATA"
+    not LISTED.is_file(),
+    reason=(
+        "needs nasbench101_partial/cells_6v_2ops.csv, a list made independently, below"
+        " NOREGRET_DATA"
+    ),
 )
 def test_a_list_made_independently_is_the_same(every):
     with LISTED.open(newline="") as file:
-        listed = sorted((r["module_hash"], r["upper_triangle_15_rowmajor"], r["conv_bits_4"]) for r in csv.DictReader(file))
-    texts = [["".join(map(str, row)) for row in columns.tolist()] for columns in (every.adjacency, every.conv)]
+        listed = sorted(
+            (r["module_hash"], r["upper_triangle_15_rowmajor"], r["conv_bits_4"])
+            for r in csv.DictReader(file)
+        )
+    texts = [
+        ["".join(map(str, row)) for row in columns.tolist()]
+        for columns in (every.adjacency, every.conv)
+    ]
     assert listed == list(zip(every.hashes, *texts, strict=True))

@@ -20,21 +20,28 @@ from workflow.data.nasbench.tfrecord import records
 from workflow.data.places import DataUnavailable
 
 NAMES = ("validation_accuracy", "test_accuracy", "training_seconds")
-REAL = (  # a record of the full file, trained for 4 epochs, as quoted in sile/nasbench-rs, src/dataset.rs
-    b'["00005c142e6f48ac74fdcf73e3439874", 4, "0100110001000000010010000010000001000000010000000", "input,conv3x3-bn-relu,'
+# a record of the full file, trained for 4 epochs, as quoted in sile/nasbench-rs, src/dataset.rs
+REAL = (
+    b'["00005c142e6f48ac74fdcf73e3439874", 4, "0100110001000000010010000010000001000000010000000",'
+    b' "input,conv3x3-bn-relu,'
     b'maxpool3x3,conv3x3-bn-relu,conv3x3-bn-relu,conv1x1-bn-relu,output", "'
     rb"Ci0JAAAAAAAAAAARAAAAAAAAAAAZAAAAoKqquT8hAAAAYJAGuT8pAAAAAGmQuT8KLQkAAAAAAAAA\n"
     rb"QBEAAADAdJNGQBkAAABgkAa6PyEAAAAg3/K6PykAAACAy7e6PwotCQAAAAAAABBAEQAAACDbeVZA\n"
     rb"GQAAAEAaZNY/IQAAAGBVVdY/KQAAAODybdY/EIqYigQZAABAhznbeUA=\n"
     b'"]'
 )
-CLASSES = {2: 1, 3: 6, 4: 84, 5: 2441, 6: 62010, 7: 359082}  # cells by vertices, three operations: 423,624
+# cells by vertices, three operations: 423,624
+CLASSES = {2: 1, 3: 6, 4: 84, 5: 2441, 6: 62010, 7: 359082}
 HALF, END = (54.0, 850.0, 0.8, 0.8, 0.8), (108.0, 1700.5, 1.0, 0.92, 0.91)
 
 
 def numbers(repeat, i):
     """Validation accuracy, test accuracy and seconds of one training, as no other has them."""
-    return 0.9 + 0.01 * repeat + 0.0001 * i, 0.8 + 0.01 * repeat + 0.0001 * i, 1000.0 + 100 * repeat + i
+    return (
+        0.9 + 0.01 * repeat + 0.0001 * i,
+        0.8 + 0.01 * repeat + 0.0001 * i,
+        1000.0 + 100 * repeat + i,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +57,11 @@ def two(few):
 
 
 def trainings(chosen, repeats=3):
-    return [kept(chosen, i, *numbers(repeat, i)) for repeat in range(repeats) for i in range(len(chosen.hashes))]
+    return [
+        kept(chosen, i, *numbers(repeat, i))
+        for repeat in range(repeats)
+        for i in range(len(chosen.hashes))
+    ]
 
 
 def write(path, contents):
@@ -69,8 +80,16 @@ def offsets(contents):
 def changed(chosen, **items):
     """A training of cell 0 in which some of the five items, or of the measurements, are others."""
     name, epochs, adjacency, operations, encoded = json.loads(kept(chosen, 0, *numbers(0, 0)))
-    encoded = base64.encodebytes(items["measured"]).decode() if "measured" in items else items.get("encoded", encoded)
-    content = [items.get("name", name), items.get("epochs", epochs), items.get("adjacency", adjacency)]
+    encoded = (
+        base64.encodebytes(items["measured"]).decode()
+        if "measured" in items
+        else items.get("encoded", encoded)
+    )
+    content = [
+        items.get("name", name),
+        items.get("epochs", epochs),
+        items.get("adjacency", adjacency),
+    ]
     return json.dumps([*content, items.get("operations", operations), encoded]).encode()
 
 
@@ -80,16 +99,28 @@ def encoded(chosen):
 
 
 def test_a_published_record_is_read(tmp_path):
-    (tmp_path / "f").write_bytes(struct.pack("<Q", 401) + b"\x98\x25\xed\x9b" + REAL + b"\x68\x16\x69\x03")
+    (tmp_path / "f").write_bytes(
+        struct.pack("<Q", 401) + b"\x98\x25\xed\x9b" + REAL + b"\x68\x16\x69\x03"
+    )
     assert list(records(tmp_path / "f")) == [(0, REAL)]
     name, epochs, adjacency, operations, encoded = rows.items(REAL)
     parameters, results = rows.final(encoded)
-    edges, names = [[int(digit) for digit in adjacency[7 * x : 7 * x + 7]] for x in range(7)], operations.split(",")
-    assert (name, parameters) == (graphs.module_hash(edges, names), graphs.parameter_count(edges, names))
+    edges, names = (
+        [[int(digit) for digit in adjacency[7 * x : 7 * x + 7]] for x in range(7)],
+        operations.split(","),
+    )
+    assert (name, parameters) == (
+        graphs.module_hash(edges, names),
+        graphs.parameter_count(edges, names),
+    )
     assert results == (np.float32(3484 / 9984), np.float32(3499 / 9984), np.float32(89.904))
-    # Taken apart by hand, and put together again as the generated records are, it is the same byte for byte.
+    # Taken apart by hand, and put together again as the generated records are, it is the same byte
+    # for byte.
     measured = base64.b64decode(encoded)
-    evaluations = [[value for (value,) in struct.iter_unpack("<xd", measured[at : at + 45])] for at in (2, 49, 96)]
+    evaluations = [
+        [value for (value,) in struct.iter_unpack("<xd", measured[at : at + 45])]
+        for at in (2, 49, 96)
+    ]
     assert [values[0] for values in evaluations] == [0, 2, 4]
     assert (evaluations[2][3], evaluations[2][4], evaluations[2][1]) == results
     assert metrics(evaluations, parameters)[:-8] == measured[:-8]  # all but the total time
@@ -98,7 +129,9 @@ def test_a_published_record_is_read(tmp_path):
 
 @pytest.mark.parametrize(("epochs", "size"), [((108,), BYTES), ((4, 12, 36, 108), 2_085_986_016)])
 def test_generated_records_make_files_of_the_published_sizes(epochs, size):
-    """Classes are as many with one operation as with another, so that cells of one operation have the mean length."""
+    """Classes are as many with one operation as with another, so that cells of one operation have
+    the mean length.
+    """
     assert sum(CLASSES.values()) == 423_624
     measured, found = metrics([START, HALF, END], 8_555_530), 0
     for vertices, count in CLASSES.items():
@@ -113,17 +146,34 @@ def test_documented_trainings_are_written_and_read():
     start = (0.0, 0.0, 0.1, 0.1, 0.1)
     half = (54.0, 883.4580078125, 0.8282251358032227, 0.7776442170143127, 0.7740384340286255)
     end = (108.0, 1769.1279296875, 1.0, 0.9241786599159241, 0.9211738705635071)
-    names = ["input", "conv3x3-bn-relu", "maxpool3x3", "conv3x3-bn-relu", "conv3x3-bn-relu", "conv1x1-bn-relu", "output"]
+    names = [
+        "input",
+        "conv3x3-bn-relu",
+        "maxpool3x3",
+        "conv3x3-bn-relu",
+        "conv3x3-bn-relu",
+        "conv1x1-bn-relu",
+        "output",
+    ]
     digits = "0100110001000000010010000010000001000000010000000"
-    broken = row("00005c142e6f48ac74fdcf73e3439874", digits, names, metrics([start, half, end], 8_555_530))
+    broken = row(
+        "00005c142e6f48ac74fdcf73e3439874", digits, names, metrics([start, half, end], 8_555_530)
+    )
     flat = broken.replace(rb"\n", b"")
-    # But for the line breaks the documented record, byte for byte, whose measurements nasbench's own descriptor wrote.
-    assert hashlib.sha256(framed(flat)).hexdigest() == "1fddc88760efbd222cb50825cd370c02d0bef0b42673775f2b92109e7b43b422"
+    # But for the line breaks the documented record, byte for byte, whose measurements nasbench's
+    # own descriptor wrote.
+    assert (
+        hashlib.sha256(framed(flat)).hexdigest()
+        == "1fddc88760efbd222cb50825cd370c02d0bef0b42673775f2b92109e7b43b422"
+    )
     for data in (broken, flat):
         _, epochs, adjacency, operations, encoded = rows.items(data)
         assert (epochs, adjacency, operations.split(",")) == (108, digits, names)
         assert encoded.count("\n") == (3 if data is broken else 0)
-        assert rows.final(encoded) == (8_555_530, (0.9241786599159241, 0.9211738705635071, 1769.1279296875))
+        assert rows.final(encoded) == (
+            8_555_530,
+            (0.9241786599159241, 0.9211738705635071, 1769.1279296875),
+        )
         assert rows.read(data) is None  # 7 vertices and a 1x1 convolution
 
 
@@ -131,14 +181,18 @@ def test_a_table_from_records_without_line_breaks_is_the_same(tmp_path, two):
     broken = trainings(two)
     flat = [data.replace(rb"\n", b"") for data in broken]
     assert flat != broken
-    assert prepare.read(write(tmp_path / "f", flat), two).equals(prepare.read(write(tmp_path / "g", broken), two))
+    assert prepare.read(write(tmp_path / "f", flat), two).equals(
+        prepare.read(write(tmp_path / "g", broken), two)
+    )
 
 
 def test_a_table_of_few_cells_among_others_in_any_order(tmp_path, few):
     draw = np.random.default_rng(3)
     rest = others(draw)
     left_out = [next(rest) for _ in range(200)]
-    small = row("ab" * 16, "0" * 25, ("input", graphs.CONV, graphs.CONV, graphs.POOL, "output"), b"")
+    small = row(
+        "ab" * 16, "0" * 25, ("input", graphs.CONV, graphs.CONV, graphs.POOL, "output"), b""
+    )
     seven = row("cd" * 16, "0" * 49, ("input", *[graphs.CONV] * 5, "output"), b"")
     mine = trainings(few)
     contents = [*mine, *left_out, small, seven]
@@ -151,7 +205,8 @@ def test_a_table_of_few_cells_among_others_in_any_order(tmp_path, few):
     assert_array_equal(block(made, "conv"), few.conv)
     assert_array_equal(made["trainable_parameters"], few.parameters)
     assert [tuple(reached) for reached in made["edits"].to_pylist()] == list(few.edits)
-    in_file = [(k % 5, k // 5) for k in order if k < 15]  # cell, and which of its trainings, in the order of the file
+    # cell, and which of its trainings, in the order of the file
+    in_file = [(k % 5, k // 5) for k in order if k < 15]
     for i in range(5):
         expected = [numbers(repeat, i) for cell, repeat in in_file if cell == i]
         for column, values in zip(NAMES, zip(*expected, strict=True), strict=True):
@@ -179,7 +234,10 @@ def test_the_representative_of_the_file_is_kept_and_decides_the_edits(tmp_path, 
     assert_array_equal(block(made, "adjacency"), graphs.Cells.of(codes).adjacency)
     assert [tuple(reached) for reached in made["edits"].to_pylist()] == list(graphs.edits(codes))
     mixed = [kept(few, i, *numbers(0, i)), kept(other, i, *numbers(1, i))]
-    with pytest.raises(DataUnavailable, match=f"byte {len(mixed[0]) + 16}: expected the matrix and operations of the repeats"):
+    with pytest.raises(
+        DataUnavailable,
+        match=f"byte {len(mixed[0]) + 16}: expected the matrix and operations of the repeats",
+    ):
         prepare.read(write(tmp_path / "f", mixed), few)
 
 
@@ -191,13 +249,18 @@ def test_parameters_are_those_of_the_representative_in_the_file(tmp_path):
         made = prepare.read(write(tmp_path / "f", trainings(file)), expected)
         assert_array_equal(made["trainable_parameters"], file.parameters)
     wrong = trainings(replace(other, parameters=one.parameters))
-    with pytest.raises(DataUnavailable, match=f"expected {other.parameters[0]} trainable_parameters, got {one.parameters[0]}"):
+    with pytest.raises(
+        DataUnavailable,
+        match=f"expected {other.parameters[0]} trainable_parameters, got {one.parameters[0]}",
+    ):
         prepare.read(write(tmp_path / "f", wrong), one)
 
 
 def without(number):
     """The last evaluation without one of its fields."""
-    fields = b"".join(struct.pack("<Bd", n << 3 | 1, value) for n, value in enumerate(END, start=1) if n != number)
+    fields = b"".join(
+        struct.pack("<Bd", n << 3 | 1, value) for n, value in enumerate(END, start=1) if n != number
+    )
     return metrics([START, HALF], 1) + b"\x0a" + bytes([len(fields)]) + fields
 
 
@@ -211,7 +274,10 @@ def last(**values):
     ("change", "message"),
     [
         (lambda few: {"epochs": 36}, "expected 108 epochs, got 36"),
-        (lambda few: {"epochs": "108"}, r"expected \[hash, epochs, adjacency, operations, measurements\]"),
+        (
+            lambda few: {"epochs": "108"},
+            r"expected \[hash, epochs, adjacency, operations, measurements\]",
+        ),
         (lambda few: {"epochs": True}, r"expected \[hash, epochs"),
         (lambda few: {"name": None}, r"expected \[hash, epochs"),
         (lambda few: {"name": "ab" * 16}, f"of its graph, got {'ab' * 16}"),
@@ -221,12 +287,21 @@ def last(**values):
         (lambda few: {"operations": ",".join(["input"] * 6)}, "expected input, 4 of"),
         (lambda few: {"encoded": "no base64!"}, "expected measurements as base64 of protobuf"),
         (lambda few: {"encoded": "Ci0J"}, "expected measurements as base64 of protobuf"),
-        (lambda few: {"encoded": encoded(few).replace("A", "!", 1)}, "expected measurements as base64 of protobuf"),
-        (lambda few: {"encoded": encoded(few).replace("\n", " ")}, "expected measurements as base64 of protobuf"),
+        (
+            lambda few: {"encoded": encoded(few).replace("A", "!", 1)},
+            "expected measurements as base64 of protobuf",
+        ),
+        (
+            lambda few: {"encoded": encoded(few).replace("\n", " ")},
+            "expected measurements as base64 of protobuf",
+        ),
         (lambda few: {"encoded": encoded(few)[1:]}, "expected measurements as base64 of protobuf"),
         (lambda few: {"measured": b""}, "expected 3 evaluations"),
         (lambda few: {"measured": metrics([START, END], 1)}, "expected 3 evaluations .* got 2"),
-        (lambda few: {"measured": metrics([START, HALF, HALF, END], 1)}, "expected 3 evaluations .* got 4"),
+        (
+            lambda few: {"measured": metrics([START, HALF, HALF, END], 1)},
+            "expected 3 evaluations .* got 4",
+        ),
         (lambda few: {"measured": without(2)}, "got none of training_time"),
         (lambda few: {"measured": without(4)}, "got none of validation_accuracy"),
         (lambda few: {"measured": without(5)}, "got none of test_accuracy"),
@@ -246,10 +321,15 @@ def test_a_wrong_record_stops_the_parse_at_its_byte(tmp_path, few, change, messa
     path = write(tmp_path / "f.tfrecord", [good[0], changed(few, **change(few)), *good[1:]])
     with pytest.raises(DataUnavailable, match=message) as caught:
         prepare.read(path, few)
-    assert re.search(rf"f\.tfrecord: the record at byte {len(good[0]) + 16}: .*: if its sha256 is not the one", str(caught.value))
+    assert re.search(
+        rf"f\.tfrecord: the record at byte {len(good[0]) + 16}: .*: if its sha256 is not the one",
+        str(caught.value),
+    )
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'["a", 108]', b"{}", b"\xff\xfe", b"[1,2,3,4,5]"])
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b'["a", 108]', b"{}", b"\xff\xfe", b"[1,2,3,4,5]"]
+)
 def test_a_record_that_is_no_row_stops_the_parse(tmp_path, few, data):
     with pytest.raises(DataUnavailable, match="at byte 0: expected"):
         prepare.read(write(tmp_path / "f", [data, *trainings(few)]), few)
@@ -264,20 +344,33 @@ def test_parameters_must_be_there(tmp_path, few):
 
 def test_unknown_fields_and_another_order_of_fields_do_no_harm(few):
     fields = [struct.pack("<Bd", n << 3 | 1, value) for n, value in enumerate(END, start=1)]
-    path, unknown = b"\x32\x00", b"\x78\x05" + b"\x7a\x02ab" + b"\x7d" + bytes(4)  # checkpoint_path; fields 15 of three kinds
+    # checkpoint_path; fields 15 of three kinds
+    path, unknown = b"\x32\x00", b"\x78\x05" + b"\x7a\x02ab" + b"\x7d" + bytes(4)
     end = b"".join(reversed(fields)) + path + unknown
     count = metrics([], int(few.parameters[0]))
-    measured = unknown + count + metrics([START, HALF], 7)[: 2 * 47] + b"\x0a" + bytes([len(end)]) + end
+    measured = (
+        unknown + count + metrics([START, HALF], 7)[: 2 * 47] + b"\x0a" + bytes([len(end)]) + end
+    )
     found = rows.read(changed(few, measured=measured))
-    assert (found.validation_accuracy, found.test_accuracy, found.training_seconds) == (0.92, 0.91, 1700.5)
+    assert (found.validation_accuracy, found.test_accuracy, found.training_seconds) == (
+        0.92,
+        0.91,
+        1700.5,
+    )
     assert found.trainable_parameters == few.parameters[0]
 
 
 def test_too_few_and_too_many_repeats(tmp_path, few):
     good = trainings(few)
-    with pytest.raises(DataUnavailable, match=f"byte {offsets(good)[-1]}: expected 3 repeats of {few.hashes[0]}, got one more"):
+    with pytest.raises(
+        DataUnavailable,
+        match=f"byte {offsets(good)[-1]}: expected 3 repeats of {few.hashes[0]}, got one more",
+    ):
         prepare.read(write(tmp_path / "f", [*good, good[0]]), few)
-    message = rf"byte {offsets(good[:-1])[-1]}: expected 3 repeats of 5 cells, got the end with fewer for 1 of them, such as 2 of"
+    message = (
+        rf"byte {offsets(good[:-1])[-1]}: expected 3 repeats of 5 cells, got the end with fewer for"
+        r" 1 of them, such as 2 of"
+    )
     with pytest.raises(DataUnavailable, match=f"{message} {few.hashes[-1]}"):
         prepare.read(write(tmp_path / "f", good[:-1]), few)
     with pytest.raises(DataUnavailable, match="fewer for 5 of them"):
@@ -285,7 +378,9 @@ def test_too_few_and_too_many_repeats(tmp_path, few):
 
 
 def test_a_missing_cell_and_a_foreign_one(tmp_path, few, two):
-    with pytest.raises(DataUnavailable, match="expected 3 repeats of 5 cells, got the end with fewer for 3"):
+    with pytest.raises(
+        DataUnavailable, match="expected 3 repeats of 5 cells, got the end with fewer for 3"
+    ):
         prepare.read(write(tmp_path / "f", trainings(two)), few)
     with pytest.raises(DataUnavailable, match="expected one of the 2 cells, got another"):
         prepare.read(write(tmp_path / "f", trainings(few)), two)
@@ -320,11 +415,19 @@ def test_the_content_hash_is_over_names_and_little_endian_values(few):
     three = np.arange(15.0).reshape(5, 3)
     made = prepare.assemble(few, three, three + 1, three + 2)
     total = hashlib.sha256(b"module_hash\n" + "".join(f"{name}\n" for name in few.hashes).encode())
-    total.update(b"adjacency\n" + few.adjacency.astype("i1").tobytes() + b"conv\n" + few.conv.astype("i1").tobytes())
+    total.update(
+        b"adjacency\n"
+        + few.adjacency.astype("i1").tobytes()
+        + b"conv\n"
+        + few.conv.astype("i1").tobytes()
+    )
     for name, values in zip(NAMES, (three, three + 1, three + 2), strict=True):
         total.update(f"{name}\n".encode() + values.astype("<f8").tobytes())
     total.update(b"trainable_parameters\n" + few.parameters.astype("<i8").tobytes())
-    lengths, flat = [len(reached) for reached in few.edits], [j for reached in few.edits for j in reached]
+    lengths, flat = (
+        [len(reached) for reached in few.edits],
+        [j for reached in few.edits for j in reached],
+    )
     total.update(b"edits\n" + np.array(lengths, "<i4").tobytes() + np.array(flat, "<i4").tobytes())
     assert prepare.content_sha256(made) == total.hexdigest()
     split = pa.concat_tables([made.slice(0, 2), made.slice(2)])  # chunks and offsets do not matter
@@ -355,5 +458,8 @@ def test_the_whole_set_is_parsed(tmp_path):
     assert (made.data, made.source, len(made.table)) == ("real", path.name, 12416)
     assert set(made.features) == set(made.table.column_names)
     assert made.content_sha256 == prepare.content_sha256(made.table)
-    assert_array_equal(block(made.table, "training_seconds"), np.repeat(1000.0 + np.arange(12416)[:, None], 3, axis=1))
+    assert_array_equal(
+        block(made.table, "training_seconds"),
+        np.repeat(1000.0 + np.arange(12416)[:, None], 3, axis=1),
+    )
     assert [tuple(reached) for reached in made.table["edits"].to_pylist()] == list(every.edits)

@@ -12,10 +12,13 @@ import workflow.data.nasbench
 from workflow.data.nasbench import graphs, prepare, stand_in
 from workflow.data.places import DataUnavailable
 
-CALIBRATION = Path(os.environ.get("NOREGRET_DATA", ""), "nasbench101_partial", "partial_6v_2ops.csv")
+CALIBRATION = Path(
+    os.environ.get("NOREGRET_DATA", ""), "nasbench101_partial", "partial_6v_2ops.csv"
+)
 NAMES = ("validation_accuracy", "test_accuracy", "training_seconds")
 measured_cells = pytest.mark.skipif(
-    not CALIBRATION.is_file(), reason="needs nasbench101_partial/partial_6v_2ops.csv, the measured cells, below NOREGRET_DATA"
+    not CALIBRATION.is_file(),
+    reason="needs nasbench101_partial/partial_6v_2ops.csv, the measured cells, below NOREGRET_DATA",
 )
 
 
@@ -35,13 +38,24 @@ def calibrated():
 
 @pytest.fixture(scope="module")
 def invented(tmp_path_factory):
-    """A file of 914 cells as the published one has it, with the numbers of a model that is known."""
-    model = stand_in.Model((-3.1, -0.1, 0.15, 0.2, -0.05, 0.1), 0.17, (600.0, 70.0, 400.0, 1100.0, -250.0), 0.08, "", "")
+    """A file of 914 cells as the published one has it,
+    with the numbers of a model that is known.
+    """
+    model = stand_in.Model(
+        (-3.1, -0.1, 0.15, 0.2, -0.05, 0.1),
+        0.17,
+        (600.0, 70.0, 400.0, 1100.0, -250.0),
+        0.08,
+        "",
+        "",
+    )
     made = stand_in.draw(graphs.every(), model)
     validation, _, seconds = (np.array(made[name].to_pylist()) for name in NAMES)
     best = validation.argmax(axis=1)
     chosen = np.random.default_rng(0).choice(12416, 914, replace=False)
-    lines = [f"{graphs.every().hashes[i]},{validation[i, best[i]]},{seconds[i, best[i]]}" for i in chosen]
+    lines = [
+        f"{graphs.every().hashes[i]},{validation[i, best[i]]},{seconds[i, best[i]]}" for i in chosen
+    ]
     path = tmp_path_factory.mktemp("calibration") / "measured.csv"
     path.write_text("\n".join([",".join(stand_in.COLUMNS), *lines]) + "\n")
     return model, path
@@ -55,15 +69,24 @@ def test_the_cells_are_the_real_ones(published):
 
 
 def test_it_says_what_it_is(published, invented):
-    start = "substitute: synthetic accuracies and training times on the 12,416 real NAS-Bench-101 cells, "
+    start = (
+        "substitute: synthetic accuracies and training times on the 12,416 real NAS-Bench-101"
+        " cells, "
+    )
     assert published.data == start + "from published summary statistics"
-    assert workflow.data.nasbench.substitute(None, invented[1]).data == start + "calibrated on 914 measured cells"
+    assert (
+        workflow.data.nasbench.substitute(None, invented[1]).data
+        == start + "calibrated on 914 measured cells"
+    )
     assert set(published.features) == set(published.table.column_names)
 
 
 def test_the_bytes_are_always_the_same(published):
     assert workflow.data.nasbench.substitute(None, None).content_sha256 == published.content_sha256
-    assert published.content_sha256 == "2a59192f46eaebc8732b0fb3ad41ecaa1203de30ccc41c45a19463488c293867"
+    assert (
+        published.content_sha256
+        == "2a59192f46eaebc8732b0fb3ad41ecaa1203de30ccc41c45a19463488c293867"
+    )
 
 
 def test_numbers_lie_on_the_lattices_of_the_file_and_in_range(published):
@@ -80,7 +103,8 @@ def test_published_statistics_are_met(published):
     mean = validation.mean(axis=1)
     assert mean.mean() == pytest.approx(0.908, abs=0.001)
     assert mean.std() == pytest.approx(0.024, abs=0.001)
-    assert mean.max() == pytest.approx(0.9506, abs=0.005)  # of the whole table, which has 34 times as many cells
+    # of the whole table, which has 34 times as many cells
+    assert mean.max() == pytest.approx(0.9506, abs=0.005)
     assert test[mean.argmax()].mean() == pytest.approx(0.9432, abs=0.005)
     assert (validation - test).mean() == pytest.approx(0.0054, abs=0.0002)
 
@@ -98,7 +122,9 @@ def test_trainings_differ_as_those_of_the_two_published_cells(published, mean, d
 def test_noise_of_validation_and_test_goes_together(published):
     validation, test, _ = blocks(published)
     together = [values - values.mean(axis=1, keepdims=True) for values in (validation, test)]
-    assert np.corrcoef(together[0].ravel(), together[1].ravel())[0, 1] == pytest.approx(stand_in.SHARED, abs=0.03)
+    assert np.corrcoef(together[0].ravel(), together[1].ravel())[0, 1] == pytest.approx(
+        stand_in.SHARED, abs=0.03
+    )
 
 
 def test_one_cell_is_the_best(published):
@@ -120,7 +146,9 @@ def test_cells_one_edit_apart_are_alike_beyond_their_properties():
     end = np.concatenate([np.array(reached) for reached in every.edits])
     given = stand_in.properties(every)
     missed = stand_in.effects(every, "accuracy", given)
-    assert missed.mean() == pytest.approx(0, abs=0.01) and missed.std() == pytest.approx(1, abs=0.02)
+    assert missed.mean() == pytest.approx(0, abs=0.01) and missed.std() == pytest.approx(
+        1, abs=0.02
+    )
     assert 0.4 < np.mean(missed[start] * missed[end]) < 0.8
     assert_allclose(given.T @ missed / 12416, 0, atol=0.02)
 
@@ -146,7 +174,12 @@ def test_properties_and_words_by_walking():
         names, edges = graphs.operations(int(every.codes[i])), graphs.matrix(int(every.codes[i]))
         pool = [name == graphs.POOL for name in names]
         all_ways = list(ways(int(every.codes[i])))
-        chains = [len(list(run)) for way in all_ways for is_pool, run in itertools.groupby(way, key=pool.__getitem__) if is_pool]
+        chains = [
+            len(list(run))
+            for way in all_ways
+            for is_pool, run in itertools.groupby(way, key=pool.__getitem__)
+            if is_pool
+        ]
         raw.append(
             [
                 names.count(graphs.CONV),
@@ -167,8 +200,11 @@ def test_properties_and_words_by_walking():
 
 
 def test_what_takes_time_by_hand():
-    # the input feeds 1, 2, 3 and the output; 1, 2 and 4 share the output's channels, 3 takes those of 4
-    code = graphs.code_of("011101" + "000001" + "000001" + "000010" + "000001" + "000000", graphs.operations(0))
+    # the input feeds 1, 2, 3 and the output; 1, 2 and 4 share the output's channels, 3 takes those
+    # of 4
+    code = graphs.code_of(
+        "011101" + "000001" + "000001" + "000010" + "000001" + "000000", graphs.operations(0)
+    )
     every = graphs.Cells.of(np.array([code]))
     width = (43 + 43 + 42) / 128
     expected = [1, every.parameters[0] / 1e6, width, 1, width]
@@ -203,18 +239,25 @@ def test_the_fit_finds_a_known_model(invented):
 def test_a_file_of_measured_cells_that_is_wrong_is_refused(tmp_path, invented, damage):
     path = tmp_path / "measured.csv"
     path.write_text(damage(invented[1].read_text()))
-    with pytest.raises(DataUnavailable, match=r"measured\.csv: expected .*, got .*: restore the file"):
+    with pytest.raises(
+        DataUnavailable, match=r"measured\.csv: expected .*, got .*: restore the file"
+    ):
         stand_in.measured(path, graphs.every())
 
 
 def test_a_missing_file_of_measured_cells_is_named(tmp_path):
-    with pytest.raises(DataUnavailable, match=r"gone\.csv: expected measured cells .* restore the file"):
+    with pytest.raises(
+        DataUnavailable, match=r"gone\.csv: expected measured cells .* restore the file"
+    ):
         workflow.data.nasbench.substitute(None, tmp_path / "gone.csv")
 
 
 @measured_cells
 def test_the_calibrated_table_resembles_the_measured_cells(calibrated):
-    assert calibrated.content_sha256 == "ff9550c812f9cb1c3ea79e17956dab0551c2acf8987852d2f87e1948bf210c50"
+    assert (
+        calibrated.content_sha256
+        == "ff9550c812f9cb1c3ea79e17956dab0551c2acf8987852d2f87e1948bf210c50"
+    )
     known = stand_in.measured(CALIBRATION, graphs.every())
     validation, test, seconds = blocks(calibrated)
     rows = np.arange(12416)
@@ -230,13 +273,20 @@ def test_the_calibrated_table_resembles_the_measured_cells(calibrated):
     assert spent[known.index].min() == pytest.approx(610, rel=0.2)
     assert spent[known.index].max() == pytest.approx(4678, rel=0.3)
     marks = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-    assert_allclose(np.quantile(best[known.index], marks), np.quantile(known.best, marks), atol=0.006)
-    assert_allclose(np.quantile(best[known.index], marks[1:]), np.quantile(known.best, marks[1:]), atol=0.002)
-    assert_allclose(np.quantile(spent[known.index], marks), np.quantile(known.seconds, marks), rtol=0.2)
+    assert_allclose(
+        np.quantile(best[known.index], marks), np.quantile(known.best, marks), atol=0.006
+    )
+    assert_allclose(
+        np.quantile(best[known.index], marks[1:]), np.quantile(known.best, marks[1:]), atol=0.002
+    )
+    assert_allclose(
+        np.quantile(spent[known.index], marks), np.quantile(known.seconds, marks), rtol=0.2
+    )
     assert np.corrcoef(best[known.index], known.best)[0, 1] > 0.8
     assert np.corrcoef(spent[known.index], known.seconds)[0, 1] > 0.95
     mean = validation.mean(axis=1)
-    assert mean.max() < 0.9506 and validation.max() < 0.9519 and test.max() < 0.9467  # the best of the whole real table
+    # the best of the whole real table
+    assert mean.max() < 0.9506 and validation.max() < 0.9519 and test.max() < 0.9467
     assert np.sort(mean)[-1] - np.sort(mean)[-2] > 1e-6
 
 
@@ -247,5 +297,7 @@ def test_the_logarithm_makes_the_measured_cells_gaussian():
     skewness = np.mean(((level - level.mean()) / level.std()) ** 3)
     assert abs(skewness) < 0.05
     fitted = stand_in.fit(graphs.every(), known)
-    explained = np.var(stand_in.properties(graphs.every())[known.index] @ fitted.accuracy) / np.var(level)
+    explained = np.var(stand_in.properties(graphs.every())[known.index] @ fitted.accuracy) / np.var(
+        level
+    )
     assert explained == pytest.approx(0.82, abs=0.01)

@@ -11,7 +11,8 @@ from workflow.data.nasbench.tfrecord import LONGEST, masked_crc, records
 from workflow.data.places import DataUnavailable
 
 RECORDS = [b"one", b"", b"three" * 20, bytes(range(256)), b"x"]
-KNOWN = bytes.fromhex(  # one record in the layout of nasbench_only108.tfrecord, but without line breaks in the measurements
+# one record in the layout of nasbench_only108.tfrecord, but without line breaks in the measurements
+KNOWN = bytes.fromhex(
     "8d0100000000000039dff0895b223030303035633134326536663438616337346664636637336533343339383734222c203130382c20223031303031"
     "3130303031303030303030303130303130303030303130303030303031303030303030303130303030303030222c2022696e7075742c636f6e763378"
     "332d626e2d72656c752c6d6178706f6f6c3378332c636f6e763378332d626e2d72656c752c636f6e763378332d626e2d72656c752c636f6e76317831"
@@ -28,7 +29,10 @@ def write(path, contents):
 
 
 def test_the_known_record(tmp_path):
-    assert hashlib.sha256(KNOWN).hexdigest() == "1fddc88760efbd222cb50825cd370c02d0bef0b42673775f2b92109e7b43b422"
+    assert (
+        hashlib.sha256(KNOWN).hexdigest()
+        == "1fddc88760efbd222cb50825cd370c02d0bef0b42673775f2b92109e7b43b422"
+    )
     path = tmp_path / "known.tfrecord"
     path.write_bytes(KNOWN * 2)
     (first, data), (second, again) = records(path)
@@ -46,7 +50,9 @@ def test_the_checksum_is_that_of_the_format():
 def test_offsets_and_data(tmp_path):
     found = list(records(write(tmp_path / "f", RECORDS)))
     assert [data for _, data in found] == RECORDS
-    assert [offset for offset, _ in found] == np.cumsum([0, *(len(data) + 16 for data in RECORDS[:-1])]).tolist()
+    assert [offset for offset, _ in found] == np.cumsum(
+        [0, *(len(data) + 16 for data in RECORDS[:-1])]
+    ).tolist()
 
 
 def test_an_empty_file_has_no_records(tmp_path):
@@ -63,9 +69,14 @@ def test_a_cut_anywhere_but_between_records_is_noticed(tmp_path):
             assert len(list(records(path))) == starts.index(length)
             continue
         last = max(start for start in starts if start < length)
-        with pytest.raises(DataUnavailable, match=rf"record at byte {last}: expected .*, got ") as caught:
+        with pytest.raises(
+            DataUnavailable, match=rf"record at byte {last}: expected .*, got "
+        ) as caught:
             list(records(path))
-        assert ": if its sha256 is not the one in data/manifest.yaml, delete the file and fetch it again" in str(caught.value)
+        assert (
+            ": if its sha256 is not the one in data/manifest.yaml, delete the file and fetch it"
+            " again" in str(caught.value)
+        )
         assert str(caught.value).endswith("; if it is, please report this")
 
 
@@ -86,8 +97,13 @@ def test_every_flipped_bit_is_noticed_where_it_is(tmp_path):
 def test_an_absurd_length_with_a_right_checksum_is_refused(tmp_path, length):
     head = struct.pack("<Q", length)
     path = tmp_path / "f"
-    path.write_bytes(framed(b"first") + head + struct.pack("<I", masked_crc(head)) + b"abc" + bytes(4))
-    with pytest.raises(DataUnavailable, match=f"at byte 21: expected at most 3 bytes of data, got a length of {length}"):
+    path.write_bytes(
+        framed(b"first") + head + struct.pack("<I", masked_crc(head)) + b"abc" + bytes(4)
+    )
+    with pytest.raises(
+        DataUnavailable,
+        match=f"at byte 21: expected at most 3 bytes of data, got a length of {length}",
+    ):
         list(records(path))
 
 
@@ -98,7 +114,10 @@ def test_a_record_beyond_any_reason_is_refused_even_if_it_is_there(tmp_path):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(DataUnavailable, match=r"gone\.tfrecord: the record at byte 0: expected a readable file, got"):
+    with pytest.raises(
+        DataUnavailable,
+        match=r"gone\.tfrecord: the record at byte 0: expected a readable file, got",
+    ):
         list(records(tmp_path / "gone.tfrecord"))
 
 
