@@ -1,14 +1,16 @@
-"""Bayesian-optimization algorithms, one file per method:
-the listing is the legend of the figures.
-"""
+"""Bayesian-optimization algorithms, one file per method: their list is the figures' legend."""
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 if TYPE_CHECKING:
-    from algorithms.api import Optimizer
+    import numpy as np
+
+    from algorithms.api import Arms, Box, Optimizer
 
 
 def load(name: str) -> type[Optimizer]:
@@ -20,3 +22,26 @@ def load(name: str) -> type[Optimizer]:
             f"expected a class {cls!r} in algorithms/{module}.py, found none: check the `is:` line"
         )
     return found
+
+
+def build(
+    name: str, domain: Box | Arms, rng: np.random.Generator, parameters: Mapping[str, Any]
+) -> Optimizer:
+    """The optimizer `module.Class` with parameters as a paper's YAML has them.
+
+    Where the constructor takes a group of settings (a frozen dataclass), a mapping of its fields
+    becomes that group. Raises TypeError where a field is unknown or missing.
+    """
+    kind = load(name)
+    hints = get_type_hints(kind.__init__)
+    given = {key: _grouped(value, hints.get(key)) for key, value in parameters.items()}
+    return kind(domain, rng, **given)
+
+
+def _grouped(value: Any, kind: Any) -> Any:
+    """A mapping as the settings that a parameter is annotated with; any other value as it is."""
+    if not isinstance(value, Mapping) or not (isinstance(kind, type) and is_dataclass(kind)):
+        return value
+    hints = get_type_hints(kind)
+    inner = {field.name: hints[field.name] for field in fields(kind)}
+    return kind(**{key: _grouped(part, inner.get(key)) for key, part in value.items()})

@@ -26,7 +26,7 @@ from workflow.draw.style import put_small_print, wrapped
 from workflow.measure import report
 from workflow.measure.store import NotRun, Store
 from workflow.plan.cells import Cell, Paper
-from workflow.plan.digest import parameters_of
+from workflow.plan.parameters import parameters_of
 from workflow.plan.resolve import PlanError, own_parameters
 from workflow.plan.selection import picture as picture_of
 from workflow.plan.selection import picture_cells

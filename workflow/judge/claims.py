@@ -21,6 +21,7 @@ from workflow.judge.evidence import Check, Evidence, runs_of
 from workflow.measure.statistics import ENOUGH, LEVEL, holm
 from workflow.measure.store import NotRun, Run, Store
 from workflow.plan.cells import DEFAULT, Cell, Paper
+from workflow.plan.parameters import flat
 from workflow.plan.resolve import PlanError, seed_range
 
 REPRODUCED, DIRECTION, NOT, UNDECIDED = (
@@ -257,12 +258,13 @@ def _meets(value: Any, key: str, bound: Any) -> bool:
 
 
 def _parameter(cell: Cell, name: str) -> Any:
-    if name not in cell.algorithm_entry:
+    entry = flat(cell.algorithm_entry, {name})
+    if name not in entry:
         raise PlanError(
             f"{cell.name}: no parameter {name!r} to check a hypothesis on; known:"
-            f" {', '.join(cell.algorithm_entry)}"
+            f" {', '.join(entry)}"
         )
-    value = cell.algorithm_entry[name]
+    value = entry[name]
     if isinstance(value, dict):
         raise PlanError(
             f"{cell.name}: {name} is given by the problem, so that no hypothesis can be checked on"

@@ -55,7 +55,8 @@ def _reach(root: Path, module: str) -> frozenset[str]:
     waiting = [module]
     while waiting:
         module = waiting.pop()
-        if module in seen or module.split(".")[0] not in PACKAGES or _file(root, module) is None:
+        known = module.split(".")[0] in PACKAGES and module_file(root, module) is not None
+        if module in seen or not known:
             continue
         seen.add(module)
         waiting.extend(_with_packages(module))
@@ -64,7 +65,8 @@ def _reach(root: Path, module: str) -> frozenset[str]:
 
 
 @cache
-def _file(root: Path, module: str) -> Path | None:
+def module_file(root: Path, module: str) -> Path | None:
+    """The file of a module of this repository, or of a package's `__init__`; None without one."""
     stem = root.joinpath(*module.split("."))
     for path in (stem.with_suffix(".py"), stem / "__init__.py"):
         if path.exists():
@@ -128,7 +130,7 @@ class _Imports(ast.NodeTransformer):
             return node
         for alias in node.names:
             inner = f"{node.module}.{alias.name}"
-            place = ("", inner) if _file(self.root, inner) else (alias.name, node.module)
+            place = ("", inner) if module_file(self.root, inner) else (alias.name, node.module)
             self.found.add((alias.asname or alias.name, *place))
         return None
 
@@ -146,7 +148,7 @@ def _tree(root: Path, module: str) -> tuple[bytes, frozenset[tuple[str, str, str
     """The rest of a module's syntax tree, dumped, and its imports of this repository, as `_Imports`
     has them.
     """
-    path = _file(root, module)
+    path = module_file(root, module)
     if path is None:
         raise LookupError(f"expected a module {module} below {root}, found none")
     imports = _Imports(root)
@@ -155,40 +157,10 @@ def _tree(root: Path, module: str) -> tuple[bytes, frozenset[tuple[str, str, str
     return ast.dump(tree).encode(), frozenset(imports.found)
 
 
-@cache
-def parameters_of(name: str, package: str, *, root: Path = ROOT) -> tuple[set[str], set[str]]:
-    """(required, all) keyword-only parameters of `module.Class` or `module.function`, from the
-    syntax tree.
-
-    Read without importing: a plan of thousands of runs must not load torch. Raises LookupError when
-    there is none.
-    """
-    module, _, wanted = name.partition(".")
-    path = _file(root, f"{package.replace('/', '.')}.{module}")
-    if path is None:
-        known = sorted(
-            found.stem
-            for found in (root / package).glob("*.py")
-            if found.stem not in ("__init__", "api")
-        )
-        raise LookupError(f"no file {package}/{module}.py; known: {', '.join(known)}")
-    for node in ast.parse(path.read_text(), str(path)).body:
-        if isinstance(node, ast.FunctionDef) and node.name == wanted:
-            return _keywords(node)
-        if isinstance(node, ast.ClassDef) and node.name == wanted:
-            inits = [
-                item
-                for item in node.body
-                if isinstance(item, ast.FunctionDef) and item.name == "__init__"
-            ]
-            return _keywords(inits[0]) if inits else (set(), set())
-    raise LookupError(f"no {wanted} in {package}/{module}.py")
-
-
 def domains_of(name: str, *, root: Path = ROOT) -> set[str]:
     """The names in `domains = (...)` of an optimizer class, from the syntax tree."""
     module, _, wanted = name.partition(".")
-    path = _file(root, f"algorithms.{module}")
+    path = module_file(root, f"algorithms.{module}")
     if path is None:
         raise LookupError(f"no file algorithms/{module}.py")
     for node in ast.parse(path.read_text()).body:
@@ -208,7 +180,7 @@ def reveals_of(name: str, *, root: Path = ROOT) -> set[str]:
     """What the problems of a file reveal: the keys of every dict literal that it passes as
     `reveals=`.
     """
-    path = _file(root, f"problems.{name.partition('.')[0]}")
+    path = module_file(root, f"problems.{name.partition('.')[0]}")
     calls = (
         [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
         if path
@@ -219,14 +191,3 @@ def reveals_of(name: str, *, root: Path = ROOT) -> set[str]:
     ]
     dicts = [value for value in given if isinstance(value, ast.Dict)]
     return {str(ast.literal_eval(key)) for value in dicts for key in value.keys if key}
-
-
-def _keywords(function: ast.FunctionDef) -> tuple[set[str], set[str]]:
-    arguments = function.args
-    names = {argument.arg for argument in arguments.kwonlyargs}
-    required = {
-        argument.arg
-        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        if default is None
-    }
-    return required, names

@@ -14,8 +14,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from workflow.plan import digest as code
-from workflow.plan import names, resolve, selection
+from workflow.plan import names, parameters, resolve, selection
 from workflow.plan.cells import DEFAULT, Cell, Paper, Place, Study, curve_name, problem_name
 from workflow.plan.resolve import PlanError, papers, parse_seeds, seed_range
 
@@ -195,7 +194,7 @@ def _changes(name: str, entry: Mapping, reading: str, kind: str, key: str, root:
 @cache
 def _parameters(target: str, package: str, where: str, root: Path) -> set[str]:
     """The names of a constructor's parameters, read once."""
-    return resolve.parameters(target, package, where, root)[1]
+    return parameters.names(resolve.accepted(target, package, where, root))[1]
 
 
 def _cell(
@@ -215,29 +214,29 @@ def _cell(
     where = f"papers/{name}.yaml, {algorithm} on {problem}"
     published = entry["problems"][problem]["budget"]
 
-    known = resolve.parameters(
-        entry["problems"][problem]["is"], "problems", f"papers/{name}.yaml, problem {problem}", root
-    )
-    base = entry["problems"][problem]
-    overrides = resolve.overrides(changes.get("problems", {}), problem, known[1])
-    problem_entry = {**base, **overrides}
-    resolve.check(problem_entry, known, {"data"}, f"papers/{name}.yaml, problem {problem}")
-    resolve.check_given(problem_entry, f"papers/{name}.yaml, problem {problem}", root)
+    base, on = entry["problems"][problem], f"papers/{name}.yaml, problem {problem}"
+    accepted = resolve.accepted(base["is"], "problems", on, root)
+    known = parameters.names(accepted)[1]
+    overrides = resolve.overrides(changes.get("problems", {}), problem, known)
+    problem_entry = {**parameters.flat(base, known), **overrides}
+    resolve.check(problem_entry, accepted, {"data"}, on)
+    problem_entry = parameters.nested(problem_entry)
+    resolve.check_given(problem_entry, on, root)
 
-    known = resolve.parameters(entry["algorithms"][algorithm]["is"], "algorithms", where, root)
-    reading_overrides = resolve.overrides(changes.get("algorithms", {}), algorithm, known[1])
-    variant_overrides = {
-        k: v for k, v in entry.get("variants", {}).get(variant, {}).items() if k in known[1]
-    }
-    raw = {**entry["algorithms"][algorithm], **reading_overrides, **variant_overrides}
-    raw = resolve.with_given(
-        raw, problem_entry.get("given", {}), problem, entry["problems"], known[1]
+    own = entry["algorithms"][algorithm]
+    accepted = resolve.accepted(own["is"], "algorithms", where, root)
+    known = parameters.names(accepted)[1]
+    reading_overrides = resolve.overrides(changes.get("algorithms", {}), algorithm, known)
+    variant_overrides = resolve.overrides(
+        {"*": entry.get("variants", {}).get(variant, {})}, "", known
     )
+    raw = {**parameters.flat(own, known), **reading_overrides, **variant_overrides}
+    raw = resolve.with_given(raw, problem_entry.get("given", {}), problem, entry["problems"], known)
     algorithm_entry = {
         key: resolve.value_for(value, problem, entry["problems"], published, where)
         for key, value in raw.items()
     }
-    resolve.check(algorithm_entry, known, set(), where)
+    resolve.check(algorithm_entry, accepted, set(), where)
     resolve.check_execution(algorithm_entry, problem_entry, where)
 
     budgets = [
@@ -257,9 +256,9 @@ def _cell(
         seeds=tuple(range(min(seeds))),
         budget=min(budgets),
         problem_entry=problem_entry,
-        algorithm_entry={
-            key: value for key, value in algorithm_entry.items() if key not in ("seeds", "budget")
-        },
+        algorithm_entry=parameters.nested(
+            {key: value for key, value in algorithm_entry.items() if key not in ("seeds", "budget")}
+        ),
         problem_reading=reading if overrides else DEFAULT,
         algorithm_reading=reading if reading_overrides else DEFAULT,
         variant=variant,
@@ -286,15 +285,12 @@ def _study(
     """Resolve one `studies:` line; a scale's budget cuts its number of evaluations T."""
     cut, where = entry["scales"][scale], f"papers/{name}.yaml, study {line['id']}"
     resolve.chosen("problem", [line["problem"]], entry["problems"], name)
-    try:
-        required, names = code.parameters_of(line["is"], "workflow/studies", root=root)
-    except LookupError as error:
-        raise PlanError(f"{where}: `is: {line['is']}`: {error.args[0]}") from None
+    accepted = resolve.accepted(line["is"], "workflow/studies", where, root)
     resolve.chosen("scale", line.get("cuts", {}), entry["scales"], name)
-    parameters = {**line.get("parameters", {}), **line.get("cuts", {}).get(scale, {})}
-    resolve.check({"is": line["is"], **parameters}, (required, names), set(), where)
-    if "T" in parameters and "budget" in cut:
-        parameters["T"] = min(parameters["T"], cut["budget"])
+    chosen = {**line.get("parameters", {}), **line.get("cuts", {}).get(scale, {})}
+    resolve.check({"is": line["is"], **chosen}, accepted, set(), where)
+    if "T" in chosen and "budget" in cut:
+        chosen["T"] = min(chosen["T"], cut["budget"])
     seeds = min(source["seeds"] for source in (entry, line, cut) if "seeds" in source)
     return Study(
         paper=name,
@@ -304,5 +300,5 @@ def _study(
         problem=line["problem"],
         function=line["is"],
         problem_entry=entry["problems"][line["problem"]],
-        parameters=parameters,
+        parameters=chosen,
     )

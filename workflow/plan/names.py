@@ -14,7 +14,7 @@ from typing import Any
 
 from workflow.data.manifest import names_in
 from workflow.plan import resolve
-from workflow.plan.digest import parameters_of
+from workflow.plan.parameters import flat, parameters_of
 from workflow.plan.resolve import RESERVED, PlanError
 
 Entry = Mapping[str, Any]
@@ -157,8 +157,8 @@ def _check_overrides(entry: Entry, where: str, root: Path) -> None:
         )
 
 
-def _check_parameters(changes: Iterable[str], known: set[str], where: str) -> None:
-    if unknown := sorted(set(changes) - known - RESERVED):
+def _check_parameters(changes: Entry, known: set[str], where: str) -> None:
+    if unknown := sorted(set(flat(changes, known)) - known - RESERVED):
         raise PlanError(
             f"{where}: unknown parameter {', '.join(unknown)}; known:"
             f" {', '.join(sorted(known)) or 'none'}"

@@ -20,7 +20,10 @@ import yaml
 
 from workflow import ROOT
 from workflow.plan import digest as code
+from workflow.plan.parameters import Signature, flat, signature, types, wrong_type
+from workflow.plan.parameters import names as names_of
 
+SEED = "seed"  # becomes the number of the repetition
 MISSING = "none"  # the version of a library that is not installed
 YAML_TAG = "tag:yaml.org,2002:"
 PLAIN = ("str", "int", "float", "bool", "null", "map", "seq", "merge")  # what JSON can say, too
@@ -163,10 +166,11 @@ def installed(library: str) -> str:
 
 def overrides(changes: Mapping[str, Mapping], key: str, known: set[str]) -> dict[str, Any]:
     """What a reading changes for one entry: "*" reaches whoever has the parameter, a name must have
-    it.
+    it. Fields of groups have their flat names.
     """
-    everyone = {name: value for name, value in changes.get("*", {}).items() if name in known}
-    return {**everyone, **changes.get(key, {})}
+    everyone = flat(changes.get("*", {}), known)
+    own = flat(changes.get(key, {}), known)
+    return {**{name: value for name, value in everyone.items() if name in known}, **own}
 
 
 def value_for(value: Any, problem: str, problems: Mapping, published: int, where: str) -> Any:
@@ -231,16 +235,19 @@ def check_execution(algorithm: Mapping[str, Any], problem: Mapping[str, Any], wh
         )
 
 
-def parameters(target: str, package: str, where: str, root: Path) -> tuple[set[str], set[str]]:
+def accepted(target: str, package: str, where: str, root: Path) -> Signature:
+    """What a constructor accepts. Raises PlanError."""
     try:
-        return code.parameters_of(target, package, root=root)
+        return signature(target, package, root=root)
     except LookupError as error:
         raise PlanError(f"{where}: `is: {target}`: {error.args[0]}") from None
 
 
-def check(entry: Mapping, known: tuple[set[str], set[str]], supplied: set[str], where: str) -> None:
-    """Names of parameters against a constructor; `supplied` are filled in by the runner."""
-    required, names = known
+def check(entry: Mapping, accepts: Signature, supplied: set[str], where: str) -> None:
+    """Names and types of parameters (flat) against a constructor; `supplied` are filled in by the
+    runner.
+    """
+    required, names = names_of(accepts)
     given = set(entry) - RESERVED
     if unknown := (given | set(entry.get("substitute", {}))) - names:
         raise PlanError(
@@ -249,6 +256,10 @@ def check(entry: Mapping, known: tuple[set[str], set[str]], supplied: set[str], 
         )
     if missing := required - given - supplied:
         raise PlanError(f"{where}: missing parameter {', '.join(sorted(missing))} of {entry['is']}")
+    for name, annotation in types(accepts).items():
+        value = entry.get(name, SEED)
+        if value != SEED and name not in RESERVED and (expected := wrong_type(value, annotation)):
+            raise PlanError(f"{where}: {name} of {entry['is']}: expected {expected}, got {value!r}")
     if "data" in names and "data" not in entry:
         raise PlanError(
             f"{where}: {entry['is']} reads a data set: add a line `data: NAME` (data/manifest.yaml"

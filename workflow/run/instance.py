@@ -96,17 +96,24 @@ def parameters_of(cell: Cell, problem: Problem) -> dict[str, Any]:
 
     Raises PlanError.
     """
-    parameters = own_parameters(cell.algorithm_entry)
-    for name, value in parameters.items():
-        if isinstance(value, dict) and set(value) == {"given"}:
-            if value["given"] not in problem.reveals:
-                known = ", ".join(problem.reveals) or "nothing"
-                raise PlanError(
-                    f"{cell.name}: {name} is given by {value['given']!r}, which the problem does"
-                    f" not reveal; known: {known}"
-                )
-            parameters[name] = problem.reveals[value["given"]]
-    return parameters
+    return _revealed(cell, problem, own_parameters(cell.algorithm_entry))
+
+
+def _revealed(cell: Cell, problem: Problem, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values, and the fields of groups among them, with what the problem reveals in its place."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if not isinstance(value, dict) or set(value) != {"given"}:
+            found[name] = _revealed(cell, problem, value) if isinstance(value, dict) else value
+        elif value["given"] in problem.reveals:
+            found[name] = problem.reveals[value["given"]]
+        else:
+            known = ", ".join(problem.reveals) or "nothing"
+            raise PlanError(
+                f"{cell.name}: {name} is given by {value['given']!r}, which the problem does"
+                f" not reveal; known: {known}"
+            )
+    return found
 
 
 def evaluation_of(found: record.Record) -> tuple[np.ndarray, Evaluation]:

@@ -103,11 +103,11 @@ class _Run:
 
         Raises NoDesign.
         """
-        kind = algorithms.load(self.cell.algorithm_entry["is"])
         self.parameters = parameters_of(self.cell, self.problem)
         began = time.process_time()
         rng = seeds.optimizer(self.seed, self.cell.problem, self.cell.algorithm)
-        optimizer = kind(self.problem.domain, rng, **self.parameters)
+        kind = self.cell.algorithm_entry["is"]
+        optimizer = algorithms.build(kind, self.problem.domain, rng, self.parameters)
         self.setup = time.process_time() - began
         if (resumed := checkpoint.resume(self.path, self.digest)) is not None:
             self.progress, self.before = resumed, _seconds(resumed.columns())

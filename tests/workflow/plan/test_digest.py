@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workflow.plan import digest
+from workflow.plan import digest, parameters
 
 ROOT = Path(__file__).resolve().parents[3]
 PARAMETERS = {"lam": 1e-4, "bandwidth": 17.5}
@@ -137,9 +137,9 @@ def test_parameters_and_data_change_the_digest_but_not_their_order():
 
 
 def test_parameters_are_read_from_the_syntax_tree():
-    required, known = digest.parameters_of("gp_ucb.GPUCB", "algorithms")
+    required, known = parameters.parameters_of("gp_ucb.GPUCB", "algorithms")
     assert required == known == {"bandwidth", "lam", "xi", "norm", "delta", "beta", "posterior"}
-    assert digest.parameters_of("random_search.RandomSearch", "algorithms") == (set(), set())
+    assert parameters.parameters_of("random_search.RandomSearch", "algorithms") == (set(), set())
     assert digest.domains_of("random_search.RandomSearch") == {"Box", "Arms"}
     assert digest.domains_of("bkb.BKB") == {"Arms"}
 
@@ -149,7 +149,7 @@ def test_a_parameter_with_a_default_is_known_but_not_required(tmp_path):
     (tmp_path / "algorithms/one.py").write_text(
         "class One:\n    def __init__(self, domain, rng, *, a, b=1): pass\n"
     )
-    assert digest.parameters_of("one.One", "algorithms", root=tmp_path) == ({"a"}, {"a", "b"})
+    assert parameters.parameters_of("one.One", "algorithms", root=tmp_path) == ({"a"}, {"a", "b"})
 
 
 @pytest.mark.parametrize(
@@ -161,4 +161,4 @@ def test_a_parameter_with_a_default_is_known_but_not_required(tmp_path):
 )
 def test_unknown_names_are_refused(name, message):
     with pytest.raises(LookupError, match=message):
-        digest.parameters_of(name, "algorithms")
+        parameters.parameters_of(name, "algorithms")

@@ -1,0 +1,121 @@
+"""What constructors accept: names, groups of settings, types; told before anything is imported."""
+
+import numpy as np
+import pytest
+
+import algorithms
+from algorithms.api import Box
+from workflow.plan import parameters, resolve
+from workflow.plan.parameters import flat, nested, wrong_type
+from workflow.plan.resolve import PlanError
+
+PART = """
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fit:
+    steps: int
+    rate: float = 0.1
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    noise: float
+    fit: Fit
+"""
+METHOD = """
+from algorithms.parts.fits import Surrogate as Model
+
+
+class One:
+    def __init__(self, domain, rng, *, surrogate: Model, beta: float | str, names: list[str] = ()):
+        self.surrogate, self.beta, self.names = surrogate, beta, names
+"""
+ALL = {"surrogate.noise", "surrogate.fit.steps", "surrogate.fit.rate", "beta", "names"}
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "algorithms" / "parts").mkdir(parents=True)
+    (tmp_path / "algorithms" / "parts" / "fits.py").write_text(PART)
+    (tmp_path / "algorithms" / "one.py").write_text(METHOD)
+    return tmp_path
+
+
+def test_groups_are_read_through_imports_however_deep(root):
+    required, known = parameters.parameters_of("one.One", "algorithms", root=root)
+    assert known == ALL
+    assert required == {"surrogate.noise", "surrogate.fit.steps", "beta"}
+
+
+def test_flat_and_nested_are_inverse_and_leave_values_by_problem_whole():
+    values = {"surrogate": {"noise": {"p": 1, "q": 2}, "fit": {"steps": 3}}, "beta": {"p": 1}}
+    taken_apart = flat(values, ALL)
+    assert taken_apart == {
+        "surrogate.noise": {"p": 1, "q": 2},
+        "surrogate.fit.steps": 3,
+        "beta": {"p": 1},
+    }
+    assert nested(taken_apart) == values
+    assert flat({"surrogate": {"given": "model"}}, ALL) == {"surrogate": {"given": "model"}}
+
+
+def test_a_reading_reaches_one_field_and_keeps_the_others():
+    everyone, own = {"surrogate": {"noise": 5}, "other": 1}, {"surrogate": {"fit": {"rate": 2}}}
+    changes = {"*": everyone, "One": own}
+    assert resolve.overrides(changes, "One", ALL) == {"surrogate.noise": 5, "surrogate.fit.rate": 2}
+    assert resolve.overrides(changes, "Two", {"beta"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "annotation", "fits"),
+    [
+        (1, "int", True),
+        (1.5, "int", False),
+        (True, "int", False),
+        ("1", "int", False),
+        (1, "float", True),
+        (float("inf"), "float", True),
+        ("loud", "float", False),
+        (False, "float", False),
+        ("theorem", "float | str", True),
+        (None, "float | None", True),
+        (None, "float", False),
+        ("a", "Literal['a', 'b']", True),
+        ("c", "Literal['a', 'b']", False),
+        ([1, 2.5], "Sequence[float]", True),
+        ([1, "x"], "Sequence[float]", False),
+        ([[0], [0, 1]], "str | Sequence[Sequence[int]]", True),
+        ([["a", 1]], "Sequence[tuple[str, int]]", True),
+        ([["a", "b"]], "Sequence[tuple[str, int]]", False),
+        ([["a"]], "Sequence[tuple[str, int]]", False),
+        ([1, 2, 3], "tuple[int, ...]", True),
+        (3, "Sequence[float]", False),
+        ({"given": "noise"}, "float", True),
+        ("anything", "Callable", True),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_seen(value, annotation, fits):
+    assert wrong_type(value, annotation) == ("" if fits else annotation)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"beta": [1]}, r"beta of one.One: expected float \| str, got \[1\]"),
+        ({"surrogate.noise": "loud"}, r"surrogate.noise of one.One: expected float, got 'loud'"),
+        ({"surrogate.fit.step": 1}, r"unknown parameter surrogate.fit.step of one.One"),
+    ],
+)
+def test_the_plan_refuses_it_by_name(root, change, message):
+    accepted = resolve.accepted("one.One", "algorithms", "here", root)
+    right = {"is": "one.One", "surrogate.noise": 1, "surrogate.fit.steps": 2, "beta": "theorem"}
+    resolve.check(right, accepted, set(), "here")
+    with pytest.raises(PlanError, match=message):
+        resolve.check({**right, **change}, accepted, set(), "here")
+
+
+def test_an_optimizer_without_groups_is_built_as_ever():
+    made = algorithms.build("average_of_k.AverageOfK", Box(2), np.random.default_rng(0), {"k": 5})
+    assert made.k == 5

@@ -1,0 +1,200 @@
+"""What constructors accept, read from syntax trees: names, types, and groups of settings.
+
+A constructor takes keyword-only parameters. One whose annotation names a frozen dataclass is a
+*group*: its value in a paper's YAML is a mapping of the dataclass's fields. Here a field is called
+`group.field`; `flat` and `nested` translate between the two forms, so that readings, variants and
+values by problem reach single fields.
+
+Nothing is imported: a plan of thousands of runs must not load torch.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from workflow import ROOT
+from workflow.plan.digest import module_file
+
+SEQUENCES = ("Sequence", "list", "tuple")
+GIVEN = {"given"}  # the key of a value that the problem reveals
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter: whether it has to be given, its annotation as text, and its fields if it is a
+    group.
+    """
+
+    required: bool
+    annotation: str
+    fields: Mapping[str, Parameter] = field(default_factory=dict)
+
+
+Signature = Mapping[str, Parameter]
+
+
+@cache
+def signature(name: str, package: str, *, root: Path = ROOT) -> Signature:
+    """The keyword-only parameters of `module.Class` or `module.function` of a package.
+
+    Raises LookupError where there is none.
+    """
+    module, _, wanted = name.partition(".")
+    path = module_file(root, f"{package.replace('/', '.')}.{module}")
+    if path is None:
+        here = (root / package).glob("*.py")
+        known = sorted(found.stem for found in here if found.stem not in ("__init__", "api"))
+        raise LookupError(f"no file {package}/{module}.py; known: {', '.join(known)}")
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == wanted:
+            return _keywords(node, tree, root)
+        if isinstance(node, ast.ClassDef) and node.name == wanted:
+            functions = [item for item in node.body if isinstance(item, ast.FunctionDef)]
+            inits = [item for item in functions if item.name == "__init__"]
+            return _keywords(inits[0], tree, root) if inits else {}
+    raise LookupError(f"no {wanted} in {package}/{module}.py")
+
+
+def parameters_of(name: str, package: str, *, root: Path = ROOT) -> tuple[set[str], set[str]]:
+    """(required, all) names of parameters and of fields, as `flat` has them. Raises LookupError."""
+    return names(signature(name, package, root=root))
+
+
+def names(accepted: Signature) -> tuple[set[str], set[str]]:
+    """(required, all) names of parameters and of fields of groups."""
+    required, known = set[str](), set[str]()
+    for name, parameter in accepted.items():
+        inner_required, inner = names(parameter.fields)
+        leaves = {f"{name}.{part}" for part in inner} or {name}
+        known |= leaves
+        if parameter.required:
+            required |= {f"{name}.{part}" for part in inner_required} or {name}
+    return required, known
+
+
+def flat(values: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    """The values with every group of `known` names taken apart.
+
+    {"fit": {"steps": 3}} becomes {"fit.steps": 3} where "fit.steps" is known. A mapping that is no
+    group, as values by problem are, stays whole.
+    """
+    groups = {name[:i] for name in known for i, letter in enumerate(name) if letter == "."}
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if name in groups and isinstance(value, Mapping) and set(value) != GIVEN:
+            inside = [
+                part.removeprefix(f"{name}.") for part in known if part.startswith(f"{name}.")
+            ]
+            found |= {f"{name}.{key}": part for key, part in flat(value, inside).items()}
+        else:
+            found[name] = value
+    return found
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The inverse of `flat`."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        *groups, last = name.split(".")
+        place = found
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[last] = value
+    return found
+
+
+def wrong_type(value: Any, annotation: str) -> str:
+    """What was expected instead of a value; "" where it fits, or the annotation says too little."""
+    if isinstance(value, Mapping) and set(value) == GIVEN:
+        return ""
+    return "" if _fits(value, _parsed(annotation)) else annotation
+
+
+@cache
+def _parsed(annotation: str) -> ast.expr:
+    return ast.parse(annotation, mode="eval").body
+
+
+def types(accepted: Signature) -> dict[str, str]:
+    """The annotation of every parameter and field by its flat name."""
+    found: dict[str, str] = {}
+    for name, parameter in accepted.items():
+        inner = types(parameter.fields)
+        found |= {f"{name}.{part}": text for part, text in inner.items()} or {
+            name: parameter.annotation
+        }
+    return found
+
+
+def _fits(value: Any, annotation: ast.expr) -> bool:
+    if isinstance(annotation, ast.BinOp):
+        return _fits(value, annotation.left) or _fits(value, annotation.right)
+    if isinstance(annotation, ast.Constant):
+        return annotation.value is not None or value is None
+    if isinstance(annotation, ast.Subscript):
+        outer = ast.unparse(annotation.value)
+        if outer == "Literal":
+            return value in ast.literal_eval(ast.Tuple(_elements(annotation.slice), ast.Load()))
+        if outer in SEQUENCES:
+            inner = _elements(annotation.slice)
+            if not isinstance(value, list | tuple):
+                return False
+            if outer == "tuple" and ast.unparse(inner[-1]) != "...":
+                return len(value) == len(inner) and all(map(_fits, value, inner))
+            return all(_fits(part, inner[0]) for part in value)
+        return True
+    plain = {
+        "int": isinstance(value, int) and not isinstance(value, bool),
+        "float": isinstance(value, int | float) and not isinstance(value, bool),
+        "bool": isinstance(value, bool),
+        "str": isinstance(value, str),
+    }
+    return plain.get(ast.unparse(annotation), True)
+
+
+def _elements(inside: ast.expr) -> list[ast.expr]:
+    return inside.elts if isinstance(inside, ast.Tuple) else [inside]
+
+
+def _keywords(function: ast.FunctionDef, tree: ast.Module, root: Path) -> dict[str, Parameter]:
+    given = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+    return {
+        argument.arg: _parameter(default is None, argument.annotation, tree, root)
+        for argument, default in given
+    }
+
+
+def _parameter(
+    required: bool, annotation: ast.expr | None, tree: ast.Module, root: Path
+) -> Parameter:
+    text = ast.unparse(annotation) if annotation else "Any"
+    return Parameter(required, text, _fields(text, tree, root))
+
+
+def _fields(name: str, tree: ast.Module, root: Path) -> dict[str, Parameter]:
+    """The fields of a frozen dataclass that a module defines or imports by that name; {} if it has
+    none.
+    """
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            frozen = any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
+            lines = [item for item in node.body if frozen and isinstance(item, ast.AnnAssign)]
+            return {
+                ast.unparse(line.target): _parameter(
+                    line.value is None, line.annotation, tree, root
+                )
+                for line in lines
+            }
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("algorithms"):
+            origin = {alias.asname or alias.name: alias.name for alias in node.names}.get(name)
+            path = module_file(root, node.module) if origin and node.module else None
+            if origin and path:
+                source = ast.parse(path.read_text(encoding="utf-8"), str(path))
+                return _fields(origin, source, root)
+    return {}
