@@ -167,7 +167,7 @@ def test_aliases_of_aliases_are_not_written_out(root):
             "smoke: {seeds: 2, variants: [thin], ",
             "scale smoke: unknown variant 'thin'; known: none",
         ),
-        ("qbar: 2, ", "", "BKB on abalone: missing parameter qbar of bkb.BKB"),
+        ("qbar: 2,", "", "BKB on abalone: missing parameter qbar of bkb.BKB"),
         (
             "noise: 0.01",
             "nois: 0.01",

@@ -88,7 +88,7 @@ MOST = 20  # columns that the memo of 60 arms may hold in the tests below
 def narrow(smooth, monkeypatch):
     """A kernel whose memo holds 20 columns, and all its values."""
     points, _ = smooth(0)
-    monkeypatch.setattr("algorithms.parts.arms.kernel.MOST_BYTES", MOST * 8 * 60)
+    monkeypatch.setattr("algorithms.parts.arms.columns.MOST_BYTES", MOST * 8 * 60)
     kernel = GaussianTable(points, 0.5)
     return kernel, np.array([kernel.compute(arm) for arm in range(60)])
 
@@ -139,7 +139,7 @@ def test_who_needs_more_than_half_of_the_memo_at_once_keeps_it_all(narrow):
 def test_a_memo_too_small_for_anything_still_answers(narrow, monkeypatch):
     kernel, K = narrow
     for most in (0, 1, 8 * 60, 8 * 60 * 2):
-        monkeypatch.setattr("algorithms.parts.arms.kernel.MOST_BYTES", most)
+        monkeypatch.setattr("algorithms.parts.arms.columns.MOST_BYTES", most)
         for arms in ([5], [5, 6, 5], [], [59, 0, 7, 7]):
             assert_array_equal(kernel.columns(arms), K[arms].reshape(len(arms), 60))
 

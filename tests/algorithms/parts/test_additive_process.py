@@ -158,7 +158,7 @@ def test_a_bucket_in_parts_is_the_whole(data, rng, monkeypatch):
     ).buckets()
     u = rng.random((1, 50, 5))
     whole = bucket(u)
-    monkeypatch.setattr("algorithms.parts.additive.CHUNK", 7 * len(X))
+    monkeypatch.setattr("algorithms.parts.additive_process.CHUNK", 7 * len(X))
     assert_allclose(bucket(u), whole, rtol=1e-12)
 
 
