@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -22,16 +22,16 @@ from workflow import ROOT
 PACKAGES = ("algorithms", "problems", "workflow")
 
 
-def digest(modules: Iterable[str], parameters: Mapping[str, object], *, root: Path = ROOT) -> str:
+def digest(modules: Collection[str], parameters: Mapping[str, object], *, root: Path = ROOT) -> str:
     """sha256 over the parameters and the contents of all repository modules that `modules` reach.
 
-    Raises LookupError where there is no such module, or where modules import each other in a
-    circle.
+    Raises LookupError where there is no such module, or where some import each other in a circle.
     """
+    if missing := sorted(module for module in modules if module_file(root, module) is None):
+        raise LookupError(f"expected a module {missing[0]} below {root}, found none")
     total = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode())
-    for content in sorted(
-        {_content(root, part) for module in modules for part in _with_packages(module)}
-    ):
+    reached = sorted(reach(modules, root=root))
+    for content in sorted({_content(root, module) for module in reached}):
         total.update(content)
     return total.hexdigest()
 
@@ -80,35 +80,23 @@ def _with_packages(module: str) -> list[str]:
     return [".".join(parts[: n + 1]) for n in range(len(parts))]
 
 
-_under_way: list[
-    str
-] = []  # the modules whose content is being computed, each imported by the one before it
+# The modules whose content is being computed, each imported by the one before it.
+_under_way: list[str] = []
 
 
 @cache
 def _content(root: Path, module: str) -> bytes:
-    """The digest of a module's content and of all that it imports."""
+    """The digest of a module's content and of all that it imports, but for packages around it."""
     if module in _under_way:
         circle = " -> ".join([*_under_way[_under_way.index(module) :], module])
         raise LookupError(f"expected imports that go down, got a circle: {circle}")
     tree, imports = _tree(root, module)
     _under_way.append(module)
     try:
-        lines = [
-            (
-                bound,
-                name,
-                [
-                    _content(root, part)
-                    for part in _with_packages(target)
-                    if not f"{module}.".startswith(f"{part}.")
-                ],
-            )
-            for bound, name, target in imports
-        ]
+        lines = sorted((bound, name, _content(root, place)) for bound, name, place in imports)
     finally:
         _under_way.pop()
-    return hashlib.sha256(tree + repr(sorted(lines)).encode()).digest()
+    return hashlib.sha256(tree + repr(lines).encode()).digest()
 
 
 class _Imports(ast.NodeTransformer):

@@ -125,6 +125,46 @@ def test_a_file_that_nothing_reaches_changes_nothing(copies):
     }
 
 
+def test_a_file_that_moves_changes_nothing(copies):
+    root = copies()
+    moved = root / "algorithms" / "parts" / "arms"
+    (moved.parent / "bounds.py").rename(moved / "widths.py")
+    (moved / "exact.py").rename(moved.parent / "conditioned.py")
+    names = {
+        "algorithms.parts.bounds": "algorithms.parts.arms.widths",
+        "algorithms.parts.arms.exact": "algorithms.parts.conditioned",
+    }
+    for path in root.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for old, new in names.items():
+            text = text.replace(old, new)
+        path.write_text(text, encoding="utf-8")
+    assert "algorithms.parts.conditioned" in digest.reach(["algorithms.gp_ucb"], root=root)
+    assert changed(root, digests(ROOT)) == set()
+
+
+def test_the_same_name_from_another_module_counts(tmp_path):
+    """Also where both modules are reached: which one a name comes from decides what is run."""
+    (tmp_path / "algorithms").mkdir()
+    (tmp_path / "algorithms" / "__init__.py").touch()
+    for name, value in {"a": 1, "b": 2}.items():
+        (tmp_path / "algorithms" / f"{name}.py").write_text(f"N = {value}\nM = {value}\n")
+    for name, first, second in (("one", "a", "b"), ("two", "b", "a")):
+        text = f"from algorithms.{first} import N\nfrom algorithms.{second} import M\n"
+        (tmp_path / "algorithms" / f"{name}.py").write_text(text)
+    of = {name: digest.digest([f"algorithms.{name}"], {}, root=tmp_path) for name in ("one", "two")}
+    assert of["one"] != of["two"]
+
+
+def test_a_circle_is_refused_by_name(tmp_path):
+    (tmp_path / "algorithms").mkdir()
+    (tmp_path / "algorithms" / "__init__.py").touch()
+    for name, other in (("a", "b"), ("b", "a")):
+        (tmp_path / "algorithms" / f"{name}.py").write_text(f"import algorithms.{other}\n")
+    with pytest.raises(LookupError, match=r"algorithms\.a -> algorithms\.b -> algorithms\.a"):
+        digest.digest(["algorithms.a"], {}, root=tmp_path)
+
+
 def test_parameters_and_data_change_the_digest_but_not_their_order():
     modules = ["algorithms.bkb"]
     plain = digest.digest(modules, PARAMETERS)
