@@ -43,9 +43,8 @@ def run(
         parameters = {key: value for key, value in entry.items() if key != "is"}
         if parameters.get("outputs") == "factors":
             parameters["decomposition"] = problem.reveals["decomposition"]
-        optimizer = algorithms.load(entry["is"])(
-            problem.domain, rng(seed, "study", "optimizer", name), **parameters
-        )
+        stream = rng(seed, "study", "optimizer", name)
+        optimizer = algorithms.build(entry["is"], problem.domain, stream, parameters)
         query, so_far = design, 0.0
         with _clocked() as agreeing:
             for t in range(n, T):
