@@ -43,8 +43,9 @@ def run(
         parameters = {key: value for key, value in entry.items() if key != "is"}
         if parameters.get("outputs") == "factors":
             parameters["decomposition"] = problem.reveals["decomposition"]
-        stream = rng(seed, "study", "optimizer", name)
-        optimizer = algorithms.build(entry["is"], problem.domain, stream, parameters)
+        optimizer = algorithms.build(
+            entry["is"], problem.domain, rng(seed, "study", "optimizer", name), parameters
+        )
         query, so_far = design, 0.0
         with _clocked() as agreeing:
             for t in range(n, T):
