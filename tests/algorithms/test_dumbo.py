@@ -330,7 +330,7 @@ def test_one_factor_is_maximised_directly():
 
 def test_factors_without_common_variables_are_maximised_each_by_itself():
     """Coordinatewise maxima: DuMBO with factors of one variable is ADD-GPUCB."""
-    n = {"floor": 1e-12, "climb.steps": 200, "climb.rate": 0.005, "starts": 8}
+    n = {"floor": 1e-12, "climb_steps": 200, "climb_rate": 0.005, "starts": 8}
     alone = {"beta_dims": "domain", "grid": 401, "width": WIDTH, "surrogate": SCALES, "fit": FIT}
     for seed in range(4):
         one = told(new(4, decomposition=singletons(4), **n), 10, seed)
@@ -692,7 +692,7 @@ def test_theorem_3_5_does_not_hold_for_factors_that_are_conditioned_on_a_sum(m, 
 # asking and telling
 
 
-QUICK = {"climb.steps": 5, "raw": 16}
+QUICK = {"climb_steps": 5, "raw": 16}
 READINGS = {
     "paper": {},
     "per-decomposition": {"neighbours": "per-decomposition"},
@@ -701,7 +701,7 @@ READINGS = {
     "per-datum": {"acceptance": "per-datum", "split": "reference-code"},
     "random": {"decomposition": "random"},
     "theorem": {"rule": "theorem", "share": 1.0},
-    "inherited": {"fit_start": "inherited", "fit.steps": 2},
+    "inherited": {"fit_start": "inherited", "fit_steps": 2},
     "small factors": {"largest_factor": 2, "models": 3},
     "known": {**OBSERVED, "outputs": "sum"},
     "ADD-DuMBO": OBSERVED,
@@ -792,7 +792,7 @@ def test_the_chain_goes_on_where_it_stood(agreements):
 
 
 def test_a_known_model_is_fitted_from_the_scales_that_it_had():
-    optimizer = told(new(**{**OBSERVED, "outputs": "sum"}, **{"fit.steps": 0, "new_steps": 7}))
+    optimizer = told(new(**{**OBSERVED, "outputs": "sum"}, fit_steps=0, new_steps=7))
     first = optimizer.solved[0].kernel
     assert (first.lengthscale != 0.693).all()
     play(optimizer, 1)
@@ -810,7 +810,7 @@ def test_given_outputs_of_factors_it_beats_uniform_random_search():
             np.random.default_rng(0),
         )
         known = {"decomposition": problem.reveals["decomposition"], "outputs": "factors"}
-        quick = {"climb.steps": 15, "noise": 0.01, "new_steps": 50}
+        quick = {"climb_steps": 15, "noise": 0.01, "new_steps": 50}
         optimizer = new(12, seed, **known, **quick)
         x = np.random.default_rng(100 + seed).random((30, 12))
         optimizer.tell(x[:4], problem.evaluate(x[:4], noise).seen)
