@@ -2,7 +2,7 @@
 
 Factors of one variable do not overlap, so that their sum is greatest where each of them is: one
 search on [0,1] a variable. Paper -> here:  f^(j) -> factors of one variable each,  beta_t ->
-exploration,  d -> dims of that rule
+width,  d -> dims of that rule
 """
 
 from __future__ import annotations
@@ -12,11 +12,18 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.additive_process import Bucket, Distances, Factors, Solved
+from algorithms.parts.additive_process import (
+    Bucket,
+    Distances,
+    Factors,
+    Fit,
+    Scales,
+    Solved,
+)
 from algorithms.parts.choice import chosen
 from algorithms.parts.decomposition import singletons
-from algorithms.parts.exploration import DIMS, Exploration
-from algorithms.parts.interactions import Fits
+from algorithms.parts.exploration import DIMS, Width
+from algorithms.parts.interactions import FIRST_VALUES, Fits
 from algorithms.parts.transforms import sample
 
 
@@ -34,38 +41,19 @@ class ADDGPUCB(Optimizer):
         domain: Box,
         rng: np.random.Generator,
         *,
-        beta: str,
-        share: float,
-        delta: float,
-        points_per_axis: float,
+        width: Width,
         beta_dims: str,
         grid: int,
-        outputscale: float,
-        lengthscale: float,
-        noise: float,
-        least_noise: float,
-        fit_rate: float,
-        fit_steps: int,
-        new_fit_steps: int,
+        surrogate: Scales,
+        fit: Fit,
     ) -> None:
         super().__init__(domain, rng)
         if grid < 2:
             raise ValueError(f"grid: expected at least 2 points, got {grid}")
-        self.exploration = Exploration(
-            beta, share=share, delta=delta, points_per_axis=points_per_axis
-        )
+        self.width = width
         self.dims = domain.d if chosen(DIMS, beta_dims, "beta_dims") else 1
         self.grid = grid
-        self.fits = Fits(
-            outputscale,
-            lengthscale,
-            noise,
-            least_noise,
-            fit_rate,
-            fit_steps,
-            new_fit_steps,
-            "first-values",
-        )
+        self.fits = Fits(surrogate, fit, FIRST_VALUES)
         self.factors = singletons(domain.d)
         self.solved: Solved | None = None
 
@@ -74,7 +62,7 @@ class ADDGPUCB(Optimizer):
         if self.solved is None:
             return self.rng.random((1, self.domain.d))
         (bucket,) = Factors.of([(self.factors, self.solved)], self.x).buckets()
-        width = sqrt(self.exploration.beta(len(self.y), self.dims))
+        width = sqrt(self.width.beta(len(self.y), self.dims))
         grid = np.broadcast_to(np.linspace(0.0, 1.0, self.grid), (self.domain.d, self.grid))
         coarse = best(bucket, grid, width)
         # an odd number of points, so that the coarse one is among them

@@ -17,17 +17,17 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
-from algorithms.parts.additive_process import Bucket, Distances, Factors
+from algorithms.parts.additive_process import Bucket, Distances, Factors, Fit, Scales
 from algorithms.parts.choice import chosen
-from algorithms.parts.exploration import DIMS, Exploration
-from algorithms.parts.interactions import Chain, Fits, Model
+from algorithms.parts.exploration import DIMS, Width
+from algorithms.parts.interactions import Model, Partitions
 from algorithms.parts.sampling import latin_hypercube
 from algorithms.parts.transforms import sample
 
 
 class DECHBO(Optimizer):
-    """Samples `models` decompositions into factors of few variables and queries where max-sum takes
-    the sum of their bounds.
+    """Samples decompositions into factors of few variables and queries where max-sum takes the sum
+    of their bounds.
 
     `beta_dims` says whether beta grows with the size of each factor or with that of the domain.
     """
@@ -40,49 +40,23 @@ class DECHBO(Optimizer):
         domain: Box,
         rng: np.random.Generator,
         *,
-        models: int,
-        largest_factor: int,
-        split: str,
-        acceptance: str,
-        beta: str,
-        share: float,
-        delta: float,
-        points_per_axis: float,
+        partitions: Partitions,
+        width: Width,
         beta_dims: str,
         grid: int,
         rounds: int,
-        outputscale: float,
-        lengthscale: float,
-        noise: float,
-        least_noise: float,
-        fit_rate: float,
-        fit_steps: int,
-        new_fit_steps: int,
-        fit_start: str,
+        surrogate: Scales,
+        fit: Fit,
     ) -> None:
         super().__init__(domain, rng)
         if grid < 2 or rounds < 1:
             raise ValueError(
                 f"expected a grid of at least 2 values and 1 round, got {grid} and {rounds}"
             )
-        self.exploration = Exploration(
-            beta, share=share, delta=delta, points_per_axis=points_per_axis
-        )
+        self.width = width
         self.whole_domain = chosen(DIMS, beta_dims, "beta_dims")
-        self.count, self.grid, self.rounds = models, grid, rounds
-        fits = Fits(
-            outputscale,
-            lengthscale,
-            noise,
-            least_noise,
-            fit_rate,
-            fit_steps,
-            new_fit_steps,
-            fit_start,
-        )
-        self.chain = Chain.begin(
-            domain.d, rng, fits, largest=largest_factor, split=split, acceptance=acceptance
-        )
+        self.count, self.grid, self.rounds = partitions.models, grid, rounds
+        self.chain = partitions.chain(domain.d, rng, surrogate, fit)
         self.models: list[Model] = []
 
     def ask(self, room: int, pending: Array) -> Array:
@@ -122,7 +96,7 @@ class DECHBO(Optimizer):
         combinations = np.indices((self.grid,) * m).reshape(m, -1).T  # (g^m, m)
         points = values[combinations[None, :, :], bucket.variables[:, None, :]]
         mean, variance = bucket(points)
-        beta = self.exploration.beta(len(self.y), self.domain.d if self.whole_domain else m)
+        beta = self.width.beta(len(self.y), self.domain.d if self.whole_domain else m)
         bound = mean + sqrt(beta) * np.sqrt(np.maximum(variance, 0.0))
         return bound.reshape(-1, *[self.grid] * m)
 

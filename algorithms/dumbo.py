@@ -19,12 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
-from algorithms.parts.additive_process import Bucket, Distances, Factors, Solved, solve
+from algorithms.parts.additive_process import (
+    Bucket,
+    Distances,
+    Factors,
+    Fit,
+    Scales,
+    Solved,
+    solve,
+)
 from algorithms.parts.choice import chosen
-from algorithms.parts.decomposition import SPLITS, Decomposition, check
-from algorithms.parts.exploration import Exploration
+from algorithms.parts.decomposition import Decomposition, check
+from algorithms.parts.exploration import Width
 from algorithms.parts.factor_graph import FactorGraph
-from algorithms.parts.interactions import ACCEPTANCES, Chain, Fits, Model, random_models
+from algorithms.parts.interactions import Chain, Fits, Model, Partitions, random_models
 from algorithms.parts.sampling import sobol
 from algorithms.parts.steps import Adam
 from algorithms.parts.transforms import ROUNDING, Units, sample
@@ -38,17 +46,60 @@ JITTER = 1e-8  # of the prior variance, in the place of the noise in a noise-fre
 
 
 @dataclass(frozen=True)
-class Search:
-    """How a factor looks for its candidate (15), and when the factors have agreed."""
+class Ascent:
+    """How a factor looks for its candidate (15), by Adam (kingma2015adam) from several starts.
 
-    raw: int  # Sobol points that are scored where a factor starts afresh
-    starts: int  # the best of them are climbed from in the first round ...
-    fresh: int  # ... and this many in later ones, beside the last candidate
-    steps: int  # of Adam
+    raw: Sobol points that are scored where a factor starts afresh.
+    starts: how many of them, the best ones, are climbed from in the first round.
+    fresh: how many in later ones, beside the last candidate.
+    steps: of every climb, each one evaluation of the gradient.
+    rate: Adam's, in units of the box.
+
+    Alg. 1 l. 13 says "by gradient ascent (e.g. with ADAM)" alone; points and starts are those of
+    the public code.
+    """
+
+    raw: int
+    starts: int
+    fresh: int
+    steps: int
     rate: float
+
+    def __post_init__(self) -> None:
+        if not (self.raw >= 1 and self.starts >= 1 and self.fresh >= 0):
+            raise ValueError(
+                "expected raw and starts of at least 1 and fresh >= 0, got"
+                f" {self.raw}, {self.starts} and {self.fresh}"
+            )
+
+
+@dataclass(frozen=True)
+class ADMM:
+    """When the factors have agreed (Alg. 1; boyd2011admm).
+
+    rounds: of candidates, averages and dual steps at most.
+    tolerance: the largest |x^(i) - x-bar| that counts as agreement, in units of the box.
+    penalty: the first eta, in standardised units of y; later ones follow the residuals
+        (boyd2011admm, Sec. 3.4.1).
+
+    The paper leaves all three open; the values of the public code are 10, 0.05 and 1.
+    """
+
     rounds: int
-    tolerance: float  # the largest |x^(i) - x-bar| that counts as agreement
-    penalty: float  # the first eta
+    tolerance: float
+    penalty: float
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise ValueError(f"rounds: expected at least 1, got {self.rounds}")
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a factor looks for its candidate, when the factors have agreed, and what they count."""
+
+    climb: Ascent
+    admm: ADMM
     complete: bool  # whether a factor counts its variance in its neighbours' terms, too
     floor: float  # of a posterior variance
 
@@ -68,8 +119,12 @@ class Agreement:
 class DuMBO(Optimizer):
     """Queries where ADMM takes the factors of an additive upper confidence bound, eqs. (8) and (9).
 
-    `decomposition` is the known one, or `mcmc` or `random` to sample `models` of them; `outputs`
-    says whether factors are learnt from their sum or each from its own observed outputs.
+    `decomposition` is the known one, or `mcmc` or `random` to sample as many as `partitions` says;
+    `outputs` says whether factors are learnt from their sum or each from its own observed outputs.
+    `neighbours` are counted in the graph of all sampled decompositions (stacked) or within each of
+    them, `gram` says whether factors are predicted with the fitted noise, and `exploration` whether
+    a factor counts its variance in its own root of (8) alone (frozen, Alg. 1 l. 11 and 13) or in
+    all that hold it. `floor` is the least posterior variance, in standardised units.
     """
 
     domains = (Box,)
@@ -82,49 +137,20 @@ class DuMBO(Optimizer):
         *,
         decomposition: str | Sequence[Sequence[int]],
         outputs: str,
-        models: int,
-        largest_factor: float,
-        split: str,
-        acceptance: str,
+        partitions: Partitions,
         neighbours: str,
         gram: str,
         floor: float,
         exploration: str,
-        beta: str,
-        share: float,
-        delta: float,
-        points_per_axis: float,
-        raw: int,
-        starts: int,
-        fresh: int,
-        steps: int,
-        rate: float,
-        rounds: int,
-        tolerance: float,
-        penalty: float,
-        outputscale: float,
-        lengthscale: float,
-        noise: float,
-        least_noise: float,
-        fit_rate: float,
-        fit_steps: int,
-        new_fit_steps: int,
-        fit_start: str,
+        width: Width,
+        climb: Ascent,
+        admm: ADMM,
+        surrogate: Scales,
+        fit: Fit,
     ) -> None:
         super().__init__(domain, rng)
-        if not (
-            min(models, raw, starts, rounds) >= 1
-            and fresh >= 0
-            and floor > 0
-            and largest_factor >= 1
-        ):
-            raise ValueError(
-                "expected models, raw, starts, rounds and largest_factor of at least 1, fresh >= 0"
-                f" and floor > 0, got {models}, {raw}, {starts}, {rounds}, {largest_factor},"
-                f" {fresh} and {floor}"
-            )
-        chosen(SPLITS, split, "split")
-        chosen(ACCEPTANCES, acceptance, "acceptance")
+        if not floor > 0:
+            raise ValueError(f"floor: expected a variance above 0, got {floor}")
         self.sampled = decomposition if isinstance(decomposition, str) else ""
         if self.sampled:
             chosen({MCMC: True, RANDOM: True}, self.sampled, "decomposition")
@@ -138,41 +164,18 @@ class DuMBO(Optimizer):
             raise ValueError(
                 f"outputs: expected sum where the decomposition is {self.sampled}, got {outputs}"
             )
-        self.models, self.largest = models, largest_factor
+        self.partitions = partitions
         self.separate = chosen(NEIGHBOURS, neighbours, "neighbours")
         self.noise_free = chosen(GRAMS, gram, "gram")
         if self.noise_free and self.observed:
             raise ValueError("gram: expected noisy where outputs are factors, got noise-free")
-        self.exploration = Exploration(
-            beta, share=share, delta=delta, points_per_axis=points_per_axis
-        )
-        self.search = Search(
-            raw,
-            starts,
-            fresh,
-            steps,
-            rate,
-            rounds,
-            tolerance,
-            penalty,
-            chosen(EXPLORATIONS, exploration, "exploration"),
-            floor,
-        )
-        self.fits = Fits(
-            outputscale,
-            lengthscale,
-            noise,
-            least_noise,
-            fit_rate,
-            fit_steps,
-            new_fit_steps,
-            fit_start,
-        )
+        self.width = width
+        complete = chosen(EXPLORATIONS, exploration, "exploration")
+        self.search = Search(climb, admm, complete, floor)
+        self.fits = Fits(surrogate, fit, partitions.fit_start)
         self.chain: Chain | None = None
         if self.sampled == MCMC:
-            self.chain = Chain.begin(
-                domain.d, rng, self.fits, largest=largest_factor, split=split, acceptance=acceptance
-            )
+            self.chain = partitions.chain(domain.d, rng, surrogate, fit)
         self.solved: tuple[
             Solved, ...
         ] = ()  # of the known decomposition: one model, or one for each observed factor
@@ -193,7 +196,7 @@ class DuMBO(Optimizer):
         )
         blocks = factors.model if self.separate and self.sampled else np.zeros_like(factors.model)
         graph = FactorGraph.of_blocks(factors.factors, self.domain.d, blocks)
-        width = sqrt(self.exploration.beta(len(self.y), self.domain.d))
+        width = sqrt(self.width.beta(len(self.y), self.domain.d))
         agreement = agree(factors, graph, width, self.rng, self.search)
         self.plan = agreement.x[None]
         self.diagnostics = self._diagnosed(
@@ -209,7 +212,9 @@ class DuMBO(Optimizer):
     def _models(self, distances: Distances, y: Array) -> list[Model]:
         """The decompositions and their fitted models of standardised values y (n,)."""
         if self.chain is not None:
-            found, self.chain = self.chain.sample(distances, y, self.rng, count=self.models)
+            found, self.chain = self.chain.sample(
+                distances, y, self.rng, count=self.partitions.models
+            )
             return found
         if self.sampled:
             return random_models(
@@ -218,8 +223,8 @@ class DuMBO(Optimizer):
                 self.rng,
                 self.fits,
                 d=self.domain.d,
-                largest=self.largest,
-                count=self.models,
+                largest=self.partitions.largest_factor,
+                count=self.partitions.models,
             )
         if not self.observed:
             self.solved = (self._refitted(distances, self.known, y, 0),)
@@ -315,7 +320,7 @@ def agree(
     variance = np.zeros(len(factors.factors))
     others, counted = _shared(graph, variance, search.complete)
     centre, penalty, residual = np.empty(graph.d), 0.0, np.inf
-    for k in range(search.rounds):
+    for k in range(search.admm.rounds):
         for bucket, on in zip(buckets, edges, strict=True):
             local = Local(
                 bucket,
@@ -330,17 +335,17 @@ def agree(
             )
             # l. 13
             x[on] = local.maximum(
-                x[on][:, None, :] if k else np.empty((len(on), 0, on.shape[1])), rng, search
+                x[on][:, None, :] if k else np.empty((len(on), 0, on.shape[1])), rng, search.climb
             )
             variance[bucket.index] = np.maximum(bucket(x[on][:, None, :])[1][:, 0], search.floor)
         before, centre = centre, graph.consensus(x)  # l. 17, eq. (16)
         gap = x - graph.spread(centre)
         residual = float(np.abs(gap).max())
-        if residual < search.tolerance:
+        if residual < search.admm.tolerance:
             break
         others, counted = _shared(graph, variance, search.complete)  # l. 11
         if k == 0:
-            penalty = search.penalty
+            penalty = search.admm.penalty
         dual += penalty * gap  # l. 10, eq. (17)
         if k:
             penalty *= _balance(gap, penalty * graph.spread(centre - before))
@@ -358,7 +363,7 @@ def _shared(graph: FactorGraph, variance: Array, complete: bool) -> tuple[Array,
     them there are.
 
     Frozen: its own root, c_i of eq. (9). Complete: those of all its neighbours, which hold its
-    variance as well.
+        variance as well.
     """
     terms = graph.terms(variance)
     sums = graph.neighbour_sums(terms)
@@ -421,21 +426,21 @@ class Local:
         gap = u - self.centre[:, None, :]
         return (self.dual[:, None, :] * gap).sum(2) + self.penalty / 2 * (gap**2).sum(2)
 
-    def maximum(self, last: Array, rng: np.random.Generator, search: Search) -> Array:
+    def maximum(self, last: Array, rng: np.random.Generator, climb: Ascent) -> Array:
         """The best candidates (G, m): climbs from the last ones (G, 0 or 1, m) and from the best of
         a Sobol sample.
         """
         G, _, m = last.shape
-        fresh = search.fresh if last.shape[1] else search.starts
+        fresh = climb.fresh if last.shape[1] else climb.starts
         starts = last
         if fresh:
-            raw = np.broadcast_to(sobol(rng, search.raw, m), (G, search.raw, m))
+            raw = np.broadcast_to(sobol(rng, climb.raw, m), (G, climb.raw, m))
             best = np.argsort(-self(raw), axis=1, kind="stable")[:, :fresh]
             starts = np.concatenate(
                 [last, np.take_along_axis(raw, best[:, :, None], axis=1)], axis=1
             )
-        u, adam = starts, Adam(search.rate)
-        for _ in range(search.steps):
+        u, adam = starts, Adam(climb.rate)
+        for _ in range(climb.steps):
             u = np.clip(u + adam.step(self.slopes(u)), 0.0, 1.0)
         # a fixed rate may overshoot: where it began counts, too
         ends = np.concatenate([starts, u], axis=1)

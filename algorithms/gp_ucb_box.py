@@ -15,9 +15,9 @@ from torch import Tensor
 from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.acquisition import ucb
 from algorithms.parts.choice import chosen
-from algorithms.parts.exploration import Exploration
+from algorithms.parts.exploration import Width
 from algorithms.parts.fitting import SURROGATES, Fitted
-from algorithms.parts.maximise import cube, maximise
+from algorithms.parts.maximise import ClimbSettings, cube, maximise
 
 
 class GPUCBBox(Optimizer):
@@ -34,26 +34,18 @@ class GPUCBBox(Optimizer):
         rng: np.random.Generator,
         *,
         surrogate: str,
-        beta: str,
-        share: float,
-        delta: float,
-        points_per_axis: float,
-        raw: int,
-        starts: int,
-        steps: int,
+        width: Width,
+        climb: ClimbSettings,
     ) -> None:
         super().__init__(domain, rng)
         self.surrogate = chosen(SURROGATES, surrogate, "surrogate")
-        self.exploration = Exploration(
-            beta, share=share, delta=delta, points_per_axis=points_per_axis
-        )
-        self.search = {"raw": raw, "starts": starts, "steps": steps}
+        self.width, self.climb = width, climb
         self.fitted: Fitted | None = None
 
     @property
     def beta(self) -> float:
         """beta_t."""
-        return self.exploration.beta(len(self.y), self.domain.d)
+        return self.width.beta(len(self.y), self.domain.d)
 
     def ask(self, room: int, pending: Array) -> Array:
         """Where the bound is largest."""
@@ -64,7 +56,7 @@ class GPUCBBox(Optimizer):
         def promise(X: Tensor) -> Tensor:
             return ucb(*posterior(X), beta)  # eq. (1)
 
-        return maximise(promise, cube(self.domain.d), self.rng, **self.search)[0][None]
+        return maximise(promise, cube(self.domain.d), self.rng, **vars(self.climb))[0][None]
 
     def tell(self, query: Array, obs: Observation) -> None:
         """Fit anew to everything."""

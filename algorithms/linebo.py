@@ -8,12 +8,11 @@ is a ball that learns the slope which the next line follows. The authors' kernel
 and never fitted: an RBF. bardou2024dumbo has Matern-5/2 throughout. Paper -> here:  x-hat -> best,
 beta -> beta, which multiplies sigma (it is no square),  l -> lengthscale Code -> here:
 points_per_dimension -> grid,  {min,max}_queries_line -> fewest, most,  line_boundary_margin ->
-margin, tr_radius -> radius,  max_queries_tr -> ball_per_dim d
+margin, tr_radius -> radius,  max_queries_tr -> per_dim d
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
@@ -30,7 +29,7 @@ from algorithms.parts.fitting import SURROGATES, Fitted, Surrogate
 from algorithms.parts.gp import Posterior
 from algorithms.parts.kernels import Matern52, Model
 from algorithms.parts.maximise import line
-from algorithms.parts.transforms import STANDARDS, Units
+from algorithms.parts.transforms import STANDARDS
 
 RANDOM, COORDINATE, ASCENT = "random", "coordinate", "ascent"
 DIRECTIONS = {name: name for name in (RANDOM, COORDINATE, ASCENT)}
@@ -39,16 +38,109 @@ POINT, LINE, BALL = 0, 1, 2  # what the next query is for, in report()
 STEP = 0.01  # of the radius, over which a draw's slope is a difference (the authors' code)
 
 
+@dataclass(frozen=True)
+class Lines:
+    """How one line is searched, and when it is over (kirschner2019linebo's public code).
+
+    grid: points of the grid on a line, or on a radius.
+    fewest: a line may end early after more queries than these.
+    most: it ends after so many.
+    tolerance: it ends early where no upper bound on it is further above the lower bound of the
+        best point than so many times the mean there: in standardised units, where a mean below
+        0 never ends a line early.
+    margin: the share of the line at either end in which no best point is looked for.
+    """
+
+    grid: int
+    fewest: int
+    most: int
+    tolerance: float
+    margin: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.fewest < self.most:
+            raise ValueError(f"expected 0 <= fewest < most, got {self.fewest} and {self.most}")
+
+
+@dataclass(frozen=True)
+class Ball:
+    """How an ascent learns its slope before each line (kirschner2019linebo's public code).
+
+    radius: how far from the best point it is queried, in units of the box.
+    per_dim: queries for each variable, rounded up in all.
+    least_move: an ascent that moves less, in radii, gives way to a random direction.
+    least_gain: so does one that gains less, as a share of the mean.
+    """
+
+    radius: float
+    per_dim: float
+    least_move: float
+    least_gain: float
+
+    def __post_init__(self) -> None:
+        if not (self.radius > 0 and self.per_dim > 0):
+            raise ValueError(
+                f"expected radius > 0 and per_dim > 0, got {self.radius} and {self.per_dim}"
+            )
+
+    def queries(self, d: int) -> int:
+        """Their number in d dimensions."""
+        return ceil(self.per_dim * d)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A regression whose Matern-5/2 kernel is isotropic and known, never fitted.
+
+    lengthscale: in units of the box.
+    outputscale: the prior variance, in the units that `standard` gives y.
+    noise: a variance in the same units.
+    standard: "population", "sample" or "median".
+
+    kirschner2019linebo's public code has values of its own for each problem.
+    """
+
+    lengthscale: float
+    outputscale: float
+    noise: float
+    standard: str
+
+    def __post_init__(self) -> None:
+        if not (self.lengthscale > 0 and self.outputscale > 0 and self.noise > 0):
+            raise ValueError(
+                f"expected a lengthscale, an outputscale and a noise above 0, got {self}"
+            )
+        chosen(STANDARDS, self.standard, "standard")
+
+    def learn(self, x: Array, y: Array, rng: np.random.Generator) -> Fitted:
+        """What y (n,) at x (n, d) teaches."""
+        units = STANDARDS[self.standard](y)
+        return Fitted(
+            units, Posterior.of(self._model(), torch.from_numpy(x), torch.from_numpy(units(y)))
+        )
+
+    def _model(self) -> Model:
+        matern = Matern52(lengthscale_constraint=_positive())
+        kernel = ScaleKernel(matern, outputscale_constraint=_positive())
+        likelihood = GaussianLikelihood(noise_constraint=_positive())
+        model = Model(ZeroMean(), kernel, likelihood)
+        # no single precision
+        numbers = torch.tensor(
+            [self.lengthscale, self.outputscale, self.noise], dtype=torch.float64
+        )
+        matern.lengthscale, kernel.outputscale, likelihood.noise = (
+            numbers[:1],
+            numbers[1],
+            numbers[2:],
+        )
+        return model
+
+
 class LineBO(Optimizer):
     """Maximises the upper confidence bound on a grid of one line until that line is over.
 
-    The surrogate is "known" (a Matern-5/2 kernel of this `lengthscale` and `outputscale`, with this
-    variance of the `noise`, in the units that `standard` gives y) or the name of one that is
-    fitted, for which these four count for nothing. A line is over after `most` queries, or when
-    more than `fewest` leave no upper bound on it further above the lower bound of the best point
-    than `tolerance` times the mean there: in standardised units, where a mean below 0 never ends a
-    line early. An ascent that moves less than `least_move` radii or gains less than `least_gain` of
-    the mean gives way to a random direction.
+    `directions` are random, coordinate or ascent, and `beta` multiplies sigma. The `surrogate` is
+    "known" or the name of one that is fitted, for which `known` counts for nothing.
     """
 
     domains = (Box,)
@@ -61,41 +153,23 @@ class LineBO(Optimizer):
         *,
         directions: str,
         beta: float,
-        grid: int,
-        fewest: int,
-        most: int,
-        tolerance: float,
-        margin: float,
-        radius: float,
-        ball_per_dim: float,
-        least_move: float,
-        least_gain: float,
+        lines: Lines,
+        ball: Ball,
         surrogate: str,
-        lengthscale: float,
-        outputscale: float,
-        noise: float,
-        standard: str,
+        known: Known,
     ) -> None:
         super().__init__(domain, rng)
         self.directions = chosen(DIRECTIONS, directions, "directions")
         self.beta = beta
-        self.places = np.linspace(0.0, 1.0, grid)[:, None]  # along a line or a radius, (grid, 1)
-        self.inner = ((self.places >= margin) & (self.places <= 1 - margin))[:, 0]
-        self.fewest, self.most, self.tolerance = fewest, most, tolerance
-        self.radius, self.ball = radius, ceil(ball_per_dim * domain.d)
-        self.least_move, self.least_gain = least_move, least_gain
+        self.lines, self.ball = lines, ball
+        # along a line or a radius, (grid, 1)
+        self.places = np.linspace(0.0, 1.0, lines.grid)[:, None]
+        self.inner = ((self.places >= lines.margin) & (self.places <= 1 - lines.margin))[:, 0]
         if not self.inner.any():
             raise ValueError(
                 "expected some of the grid further than margin from both ends of a line, got"
-                f" {grid} and {margin}"
+                f" {lines.grid} and {lines.margin}"
             )
-        if not 0 <= fewest < most:
-            raise ValueError(f"expected 0 <= fewest < most, got {fewest} and {most}")
-        if not (radius > 0 and self.ball > 0):
-            raise ValueError(
-                f"expected radius > 0 and ball_per_dim > 0, got {radius} and {ball_per_dim}"
-            )
-        known = Known(lengthscale, outputscale, noise, chosen(STANDARDS, standard, "standard"))
         surrogates: dict[str, Known | Surrogate] = {KNOWN: known, **SURROGATES}
         self.surrogate = chosen(surrogates, surrogate, "surrogate")
         self.fitted: Fitted | None = None
@@ -137,7 +211,7 @@ class LineBO(Optimizer):
         else:
             slope = posterior.slopes(torch.from_numpy(self.origin[None]))[0][0].numpy()
             self.best = highest(posterior, self._radius(slope))
-            if self.told >= self.ball:
+            if self.told >= self.ball.queries(self.domain.d):
                 self.phase, self.direction = POINT, self._ascent(posterior)
 
     def recommend(self) -> Array:
@@ -167,13 +241,13 @@ class LineBO(Optimizer):
         return region.points(region.low + (region.high - region.low) * self.places)
 
     def _line_is_over(self, posterior: Posterior) -> bool:
-        if not self.fewest < self.told < self.most:
-            return self.told >= self.most
+        if not self.lines.fewest < self.told < self.lines.most:
+            return self.told >= self.lines.most
         best = self.best[None]
         gap = (
             bound(posterior, self._line(), self.beta).max() - bound(posterior, best, -self.beta)[0]
         )
-        return bool(gap < self.tolerance * bound(posterior, best, 0.0)[0])
+        return bool(gap < self.lines.tolerance * bound(posterior, best, 0.0)[0])
 
     def _radius(self, slope: Array) -> Array:
         """The grid (grid, d) from the origin up a slope (d,), pushed back into the box; a slope of
@@ -181,14 +255,14 @@ class LineBO(Optimizer):
         """
         length = float(np.linalg.norm(slope))
         return np.clip(
-            self.origin + self.places * (self.radius * slope / length if length else slope),
+            self.origin + self.places * (self.ball.radius * slope / length if length else slope),
             0.0,
             1.0,
         )
 
     def _slope_of_draw(self, posterior: Posterior) -> Array:
         """The slope (d,) of a posterior draw at the origin, but for its length."""
-        beside = self.origin + STEP * self.radius * np.eye(self.domain.d)
+        beside = self.origin + STEP * self.ball.radius * np.eye(self.domain.d)
         # (1 + d,)
         f = posterior.sample(torch.from_numpy(np.vstack([self.origin, beside])), self.rng, count=1)[
             0
@@ -202,52 +276,10 @@ class LineBO(Optimizer):
         move = self.best - self.origin
         before, after = bound(posterior, np.stack([self.origin, self.best]), 0.0)
         # DEVIATES: the code takes the ratio of both means, which supposes that they are above 0.
-        if np.linalg.norm(
-            move
-        ) < self.least_move * self.radius or after - before < self.least_gain * abs(before):
+        short = np.linalg.norm(move) < self.ball.least_move * self.ball.radius
+        if short or after - before < self.ball.least_gain * abs(before):
             return self.rng.standard_normal(self.domain.d)
         return move
-
-
-@dataclass(frozen=True)
-class Known:
-    """A regression whose kernel is isotropic and known in standardised units; `noise` is a
-    variance.
-    """
-
-    lengthscale: float
-    outputscale: float
-    noise: float
-    standard: Callable[[Array], Units]
-
-    def __post_init__(self) -> None:
-        if not (self.lengthscale > 0 and self.outputscale > 0 and self.noise > 0):
-            raise ValueError(
-                f"expected a lengthscale, an outputscale and a noise above 0, got {self}"
-            )
-
-    def learn(self, x: Array, y: Array, rng: np.random.Generator) -> Fitted:
-        """What y (n,) at x (n, d) teaches."""
-        units = self.standard(y)
-        return Fitted(
-            units, Posterior.of(self._model(), torch.from_numpy(x), torch.from_numpy(units(y)))
-        )
-
-    def _model(self) -> Model:
-        matern = Matern52(lengthscale_constraint=_positive())
-        kernel = ScaleKernel(matern, outputscale_constraint=_positive())
-        likelihood = GaussianLikelihood(noise_constraint=_positive())
-        model = Model(ZeroMean(), kernel, likelihood)
-        # no single precision
-        numbers = torch.tensor(
-            [self.lengthscale, self.outputscale, self.noise], dtype=torch.float64
-        )
-        matern.lengthscale, kernel.outputscale, likelihood.noise = (
-            numbers[:1],
-            numbers[1],
-            numbers[2:],
-        )
-        return model
 
 
 def bound(posterior: Posterior, points: Array, beta: float) -> Array:

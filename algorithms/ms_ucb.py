@@ -22,9 +22,9 @@ from torch import Tensor
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
 from algorithms.parts.acquisition import ucb
 from algorithms.parts.choice import chosen
-from algorithms.parts.exploration import Exploration
+from algorithms.parts.exploration import Width
 from algorithms.parts.fitting import SURROGATES, Fitted
-from algorithms.parts.maximise import coordinates, maximise
+from algorithms.parts.maximise import ClimbSettings, coordinates, maximise
 from algorithms.parts.sampling import uniform
 
 
@@ -49,13 +49,8 @@ class MSUCB(Optimizer):
         alpha: float,
         incumbent: str,
         surrogate: str,
-        beta: str,
-        share: float,
-        delta: float,
-        points_per_axis: float,
-        raw: int,
-        starts: int,
-        steps: int,
+        width: Width,
+        climb: ClimbSettings,
     ) -> None:
         super().__init__(domain, rng)
         if not (low >= 1 and subspaces > 0 and alpha >= 0):
@@ -67,16 +62,13 @@ class MSUCB(Optimizer):
         self.subspaces, self.alpha = subspaces, alpha
         self.with_incumbent = chosen(INCUMBENTS, incumbent, "incumbent")
         self.surrogate = chosen(SURROGATES, surrogate, "surrogate")
-        self.exploration = Exploration(
-            beta, share=share, delta=delta, points_per_axis=points_per_axis
-        )
-        self.search = {"raw": raw, "starts": starts, "steps": steps}
+        self.width, self.climb = width, climb
         self.fitted: Fitted | None = None
 
     @property
     def beta(self) -> float:
         """beta_t, of the whole box: the bound is that of GP-UCB."""
-        return self.exploration.beta(len(self.y), self.domain.d)
+        return self.width.beta(len(self.y), self.domain.d)
 
     @property
     def count(self) -> int:
@@ -94,7 +86,7 @@ class MSUCB(Optimizer):
 
         block = self.block(self.rng, self.domain.d, self.low)
         tops = [
-            maximise(promise, coordinates(z, block.tolist()), self.rng, **self.search)
+            maximise(promise, coordinates(z, block.tolist()), self.rng, **vars(self.climb))
             for z in self._settings()
         ]
         return max(tops, key=lambda top: top[1])[0][None]

@@ -25,7 +25,8 @@ from algorithms.parts.acquisition import log_ei
 from algorithms.parts.choice import chosen
 from algorithms.parts.cholesky import safe_cholesky
 from algorithms.parts.gp import ROUNDING
-from algorithms.parts.maximise import climb_best, cube
+from algorithms.parts.maximise import ClimbSettings, climb_best, cube
+from algorithms.parts.nuts import NUTS
 from algorithms.parts.sampling import sobol
 from algorithms.parts.transforms import STANDARDS
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 Correlation = Callable[[Tensor, Tensor], Tensor]
 
 NOISES = {"fixed": False, "learned": True}
-MASSES = {"diagonal": False, "dense": True}
 ROWS = 64  # points at a time: their covariances with all data under all draws fit a cache
 
 
@@ -59,9 +59,38 @@ def _distance(A: Tensor, B: Tensor) -> Tensor:
 CORRELATIONS: dict[str, Correlation] = {"matern": matern, "rbf": rbf}
 
 
+@dataclass(frozen=True)
+class SparseSurrogate:
+    """A Gaussian process most of whose inputs hardly matter: the SAAS prior (eriksson2021saasbo).
+
+    kernel: "matern", Matern-5/2 (bardou2024dumbo, Sec. 6), or "rbf".
+    priors: of variance and noise, and the constant mean: "official", the paper's and its
+        authors' code's, or "botorch" (balandat2020botorch).
+    alpha: the scale of the half-Cauchy prior of the global shrinkage tau; 0.1 in the paper.
+    noise: a variance in standardised units of y.
+    noise_as: "fixed", the noise variance itself, or "learned", the least that it may be.
+    standard: the units in which it sees y: "population", "sample" or "median".
+    """
+
+    kernel: str
+    priors: str
+    alpha: float
+    noise: float
+    noise_as: str
+    standard: str
+
+    def __post_init__(self) -> None:
+        chosen(CORRELATIONS, self.kernel, "kernel")
+        chosen(NOISES, self.noise_as, "noise_as")
+        chosen(STANDARDS, self.standard, "standard")
+
+
 class SAASBO(Optimizer):
     """One query at a time where the mean of the expected improvements under all draws is largest,
     whatever is pending.
+
+    One of the candidates is a point beside the best observation, moved by a normal draw of standard
+    deviation `nudge` along every axis, in units of the box.
     """
 
     domains = (Box,)
@@ -72,51 +101,25 @@ class SAASBO(Optimizer):
         domain: Box,
         rng: np.random.Generator,
         *,
-        kernel: str,
-        priors: str,
-        alpha: float,
-        noise: float,
-        noise_as: str,
-        standard: str,
-        warmup: int,
-        readaptation: int,
-        samples: int,
-        thinning: int,
-        tree_depth: int,
-        target: float,
-        mass: str,
-        pad: int,
-        candidates: int,
+        surrogate: SparseSurrogate,
+        nuts: NUTS,
         nudge: float,
-        starts: int,
-        steps: int,
+        climb: ClimbSettings,
     ) -> None:
         super().__init__(domain, rng)
-        if not 1 <= thinning <= samples:
-            raise ValueError(
-                f"expected 1 <= thinning <= samples, got thinning {thinning}, samples {samples}"
-            )
         saas = _saas()
-        chosen(saas.PRIORS, priors, "priors")
-        self.correlation = chosen(CORRELATIONS, kernel, "kernel")
-        self.standard = chosen(STANDARDS, standard, "standard")
+        chosen(saas.PRIORS, surrogate.priors, "priors")
+        self.correlation = CORRELATIONS[surrogate.kernel]
+        self.standard = STANDARDS[surrogate.standard]
         self.sampler = saas.Sampler(
-            kernel,
-            priors,
-            alpha,
-            noise,
-            chosen(NOISES, noise_as, "noise_as"),
-            warmup,
-            readaptation,
-            samples,
-            thinning,
-            tree_depth=tree_depth,
-            target=target,
-            dense=chosen(MASSES, mass, "mass"),
-            block=pad,
+            surrogate.kernel,
+            surrogate.priors,
+            surrogate.alpha,
+            surrogate.noise,
+            NOISES[surrogate.noise_as],
+            nuts,
         )
-        self.candidates, self.nudge = candidates, nudge
-        self.search = {"starts": starts, "steps": steps}
+        self.nudge, self.climb = nudge, climb
         self.draws: Draws | None = None
         self.chain: Chain | None = None
 
@@ -131,12 +134,18 @@ class SAASBO(Optimizer):
         mixture = Mixture.of(
             self.draws, self.correlation, torch.from_numpy(self.x), torch.from_numpy(u)
         )
-        points = sobol(self.rng, self.candidates, d)
+        points = sobol(self.rng, self.climb.raw, d)
         points[0] = np.clip(
             self.x[np.argmax(u)] + self.nudge * self.rng.standard_normal(d), 0.0, 1.0
         )
         best = float(u.max())
-        x, _ = climb_best(lambda X: log_mean_ei(mixture, X, best), cube(d), points, **self.search)
+        x, _ = climb_best(
+            lambda X: log_mean_ei(mixture, X, best),
+            cube(d),
+            points,
+            starts=self.climb.starts,
+            steps=self.climb.steps,
+        )
         return x[None]
 
     def tell(self, query: Array, obs: Observation) -> None:

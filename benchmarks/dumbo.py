@@ -27,7 +27,7 @@ from workflow.trace.seeds import rng
 # isort: split
 import numpy as np
 
-from algorithms.dumbo import DuMBO
+import algorithms
 from algorithms.parts import interactions
 from problems.api import Problem
 
@@ -43,7 +43,7 @@ def steps(
     """Of each of `count` steps, the first of which tells evaluation t: seconds, evidence
     evaluations, and the report.
     """
-    optimizer = DuMBO(problem.domain, rng(0, "optimizer"), **parameters)
+    optimizer = algorithms.build("dumbo.DuMBO", problem.domain, rng(0, "optimizer"), parameters)
     design = rng(0, "init").random((t - 1, problem.domain.d))
     for query in np.array_split(design, BLOCKS):
         optimizer.tell(query, problem.evaluate(query, rng(0, "noise")).seen)

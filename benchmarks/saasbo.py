@@ -7,7 +7,7 @@ of ask and tell with compiling, the median tell (without); leapfrog steps, accep
 At some n, the samples of the run are compared with those of a long cold start, for the posterior
 means of f at 100 points: `score` is their difference in standard errors, which count effective
 samples; its rms is about 1 where both sample the same. CPU seconds are those of all threads; other
-parameters are given as --set '{"readaptation": 128}'.
+parameters are given as --set '{"nuts": {"readaptation": 128}}'.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from statistics import median
+from typing import Any, cast
 
 from workflow.plan.expand import load
+from workflow.plan.parameters import flat, nested, parameters_of
 from workflow.plan.resolve import own_parameters
 from workflow.run.instance import build_problem
 from workflow.trace import record
@@ -29,6 +32,7 @@ import numpy as np
 import torch
 from numpyro.diagnostics import effective_sample_size
 
+import algorithms
 from algorithms.api import Array
 from algorithms.parts import saas
 from algorithms.saasbo import CORRELATIONS, SAASBO, Mixture
@@ -61,8 +65,9 @@ def means(optimizer: SAASBO, z: Array, Z: Array) -> Array:
 def soundness(optimizer: SAASBO, before: saas.Chain) -> str:
     """The samples of the last step, from the chain before it, against a long cold start."""
     y = optimizer.standard(optimizer.y)(optimizer.y)
+    longer = replace(optimizer.sampler, nuts=replace(optimizer.sampler.nuts, samples=1024))
     warm, _ = optimizer.sampler.run(optimizer.x, y, before, 1)
-    cold, _ = replace(optimizer.sampler, samples=1024).run(optimizer.x, y, None, 2)
+    cold, _ = longer.run(optimizer.x, y, None, 2)
     f, g = (
         means(optimizer, z, rng(0, "places").random((100, optimizer.domain.d)))
         for z in (warm, cold)
@@ -79,6 +84,12 @@ def soundness(optimizer: SAASBO, before: saas.Chain) -> str:
     )
 
 
+def changed(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with other values for some of them, inside their groups, too."""
+    known = parameters_of("saasbo.SAASBO", "algorithms")[1]
+    return nested({**flat(settings, known), **flat(changes, known)})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.saasbo", description=__doc__)
     parser.add_argument("--budget", type=int, default=110)
@@ -88,11 +99,12 @@ def main() -> None:
     cell = load("dumbo", "paper").cell("powell", "SAASBO")
     problem, settings = (
         build_problem(cell, 0),
-        {**own_parameters(cell.algorithm_entry), **options.set},
+        changed(own_parameters(cell.algorithm_entry), options.set),
     )
     d, checked = problem.domain.d, {int(n) for n in options.compare.split(",") if n}
     print(f"machine: {record.provenance()['machine']}, d = {d}, {json.dumps(settings)}")
-    optimizer = SAASBO(problem.domain, rng(0, "optimizer"), **settings)
+    stream = rng(0, "optimizer")
+    optimizer = cast(SAASBO, algorithms.build("saasbo.SAASBO", problem.domain, stream, settings))
     x = rng(0, "init").random((2, d))
     seen = problem.evaluate(x, rng(0, "noise")).seen
     began = time.process_time()

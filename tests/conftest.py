@@ -5,7 +5,6 @@ every optimizer by name.
 import workflow  # noqa: F401  before NumPy: it pins BLAS to one thread
 
 # isort: split
-import importlib
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 import scipy.linalg
 from sklearn.gaussian_process.kernels import RBF
 
+import algorithms
 from algorithms.api import Arms, Box, Observation
 
 CONFIDENCE = {"xi": 0.1, "norm": 1.0, "delta": 0.01, "beta": "theorem"}
@@ -170,8 +170,12 @@ TURBO_CODE = {
     "fit_steps": 10,
     "fit_rate": 0.1,
 }
-WIDTH = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
-BOUND = {**WIDTH, "surrogate": "gamma-priors", "raw": 16, "starts": 1, "steps": 5}
+WIDTH = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
+BOUND = {
+    "surrogate": "gamma-priors",
+    "width": WIDTH,
+    "climb": {"raw": 16, "starts": 1, "steps": 5},
+}
 SUBSPACES = {
     **BOUND,
     "low": 1,
@@ -183,89 +187,76 @@ SUBSPACES = {
 LINES = {
     "directions": "random",
     "beta": 2.0,
-    "grid": 50,
-    "fewest": 2,
-    "most": 4,
-    "tolerance": 0.01,
-    "margin": 0.1,
-    "radius": 0.1,
-    "ball_per_dim": 1,
-    "least_move": 0.02,
-    "least_gain": 0.005,
+    "lines": {"grid": 50, "fewest": 2, "most": 4, "tolerance": 0.01, "margin": 0.1},
+    "ball": {"radius": 0.1, "per_dim": 1, "least_move": 0.02, "least_gain": 0.005},
     "surrogate": "known",
-    "lengthscale": 0.2,
-    "outputscale": 1.0,
-    "noise": 0.04,
-    "standard": "sample",
+    "known": {"lengthscale": 0.2, "outputscale": 1.0, "noise": 0.04, "standard": "sample"},
 }
-SCALES = {
-    "outputscale": 0.69,
-    "lengthscale": 0.69,
-    "noise": 0.69,
-    "least_noise": 1e-4,
-    "fit_rate": 0.1,
-    "fit_steps": 3,
-    "new_fit_steps": 3,
+ADDITIVE = {
+    "width": WIDTH,
+    "surrogate": {
+        "outputscale": 0.69,
+        "lengthscale": 0.69,
+        "noise": 0.69,
+        "least_noise": 1e-4,
+    },
+    "fit": {"rate": 0.1, "steps": 3, "new_steps": 3},
 }
-PARTITIONS = {"models": 2, "split": "exact", "acceptance": "total", "fit_start": "first-values"}
+PARTITIONS = {
+    "models": 2,
+    "largest_factor": 3,
+    "split": "exact",
+    "acceptance": "total",
+    "fit_start": "first-values",
+}
 DUMBO = {
-    **WIDTH,
-    **SCALES,
-    **PARTITIONS,
+    **ADDITIVE,
+    "partitions": {**PARTITIONS, "largest_factor": float("inf")},
     "decomposition": "mcmc",
     "outputs": "sum",
-    "largest_factor": float("inf"),
     "neighbours": "stacked",
     "gram": "noisy",
     "floor": 1e-5,
     "exploration": "frozen",
-    "raw": 16,
-    "starts": 2,
-    "fresh": 1,
-    "steps": 4,
-    "rate": 0.05,
-    "rounds": 3,
-    "tolerance": 0.05,
-    "penalty": 1.0,
+    "climb": {"raw": 16, "starts": 2, "fresh": 1, "steps": 4, "rate": 0.05},
+    "admm": {"rounds": 3, "tolerance": 0.05, "penalty": 1.0},
 }
 DUMBO_READING = {
-    "acceptance": "per-datum",
-    "split": "reference-code",
+    "partitions": {
+        "models": 2,
+        "largest_factor": float("inf"),
+        "split": "reference-code",
+        "acceptance": "per-datum",
+        "fit_start": "inherited",
+    },
+    "width": {**WIDTH, "rule": "theorem"},
     "neighbours": "per-decomposition",
     "gram": "noise-free",
     "exploration": "complete",
-    "beta": "theorem",
-    "fit_start": "inherited",
 }
 SAASBO = {
-    "kernel": "matern",
-    "priors": "official",
-    "alpha": 0.1,
-    "noise": 1e-6,
-    "noise_as": "fixed",
-    "standard": "sample",
-    "warmup": 4,
-    "readaptation": 2,
-    "samples": 4,
-    "thinning": 2,
-    "tree_depth": 2,
-    "target": 0.8,
-    "mass": "diagonal",
-    "pad": 64,
-    "candidates": 32,
+    "surrogate": {
+        "kernel": "matern",
+        "priors": "official",
+        "alpha": 0.1,
+        "noise": 1e-6,
+        "noise_as": "fixed",
+        "standard": "sample",
+    },
+    "nuts": {
+        "warmup": 4,
+        "readaptation": 2,
+        "samples": 4,
+        "thinning": 2,
+        "tree_depth": 2,
+        "target": 0.8,
+        "mass": "diagonal",
+        "pad": 64,
+    },
     "nudge": 1e-3,
-    "starts": 1,
-    "steps": 3,
+    "climb": {"raw": 32, "starts": 1, "steps": 3},
 }
-DECHBO = {
-    **WIDTH,
-    **SCALES,
-    **PARTITIONS,
-    "largest_factor": 3,
-    "beta_dims": "factor",
-    "grid": 5,
-    "rounds": 3,
-}
+DECHBO = {**ADDITIVE, "partitions": PARTITIONS, "beta_dims": "factor", "grid": 5, "rounds": 3}
 
 
 def nearest(points, arm):
@@ -287,10 +278,7 @@ class Case:
     def build(self, domain, rng):
         if isinstance(domain, Arms) and domain.neighbours is None:
             domain = replace(domain, neighbours=partial(nearest, domain.points))
-        module, _, kind = self.name.partition(".")
-        return getattr(importlib.import_module(f"algorithms.{module}"), kind)(
-            domain, rng, **self.parameters
-        )
+        return algorithms.build(self.name, domain, rng, self.parameters)
 
 
 CASES = [
@@ -379,17 +367,29 @@ CASES = [
     Case("dumbo.DuMBO", "mcmc", DUMBO, box=True),
     Case("dumbo.DuMBO", "reading", {**DUMBO, **DUMBO_READING}, box=True),
     Case("dumbo.DuMBO", "random", {**DUMBO, "decomposition": "random"}, box=True),
-    Case("dumbo.DuMBO", "known", {**DUMBO, "decomposition": [[0], [0, 1]], "models": 1}, box=True),
+    Case(
+        "dumbo.DuMBO",
+        "known",
+        {
+            **DUMBO,
+            "decomposition": [[0], [0, 1]],
+            "partitions": {**DUMBO["partitions"], "models": 1},
+        },
+        box=True,
+    ),
     Case("saasbo.SAASBO", "official", SAASBO, box=True),
     Case(
         "add_gpucb.ADDGPUCB",
         "factor",
-        {**WIDTH, **SCALES, "beta_dims": "factor", "grid": 20},
+        {**ADDITIVE, "beta_dims": "factor", "grid": 20},
         box=True,
     ),
     Case("dec_hbo.DECHBO", "factor", DECHBO, box=True),
     Case(
-        "dec_hbo.DECHBO", "domain", {**DECHBO, "beta_dims": "domain", "largest_factor": 1}, box=True
+        "dec_hbo.DECHBO",
+        "domain",
+        {**DECHBO, "beta_dims": "domain", "partitions": {**PARTITIONS, "largest_factor": 1}},
+        box=True,
     ),
     Case("go_ucb.GOUCB", "literal", NETWORK, box=True),
     Case("go_ucb.GOUCB", "uniform", {**NETWORK, "start": "uniform"}, box=True),

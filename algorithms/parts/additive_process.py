@@ -46,6 +46,41 @@ class Kernel:
             )
 
 
+@dataclass(frozen=True)
+class Scales:
+    """The additive process before it is fitted, in standardised units of y; equal for all factors.
+
+    outputscale: the prior variance of a factor.
+    lengthscale: of its Matern-5/2 kernel, in units of the box.
+    noise: the variance of the noise of an observation.
+    least_noise: below which no fit goes, a variance as well.
+
+    The public code of bardou2024dumbo has what gardner2018gpytorch begins with: ln 2, for the noise
+    1e-4 more, which is the least.
+    """
+
+    outputscale: float
+    lengthscale: float
+    noise: float
+    least_noise: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How scales are fitted to the evidence per datum, by Adam (kingma2015adam).
+
+    rate: Adam's, over rho with scale = softplus(rho).
+    steps: of a model that was fitted before, each one evaluation of evidence and gradient.
+    new_steps: of a model that is new.
+
+    bardou2024dumbo's text has none of them; its public code takes 0.1 and 200 for both.
+    """
+
+    rate: float
+    steps: int
+    new_steps: int
+
+
 class Distances:
     """sqrt(5) |x_V - x'_V| between n data (n, d) for any factor V, as (P,); computed once for each
     factor that is asked for.

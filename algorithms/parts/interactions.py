@@ -13,30 +13,84 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from algorithms.api import Array
-from algorithms.parts.additive_process import Distances, Factor, Kernel, Solved, equal_kernel, fit
+from algorithms.parts.additive_process import (
+    Distances,
+    Factor,
+    Fit,
+    Kernel,
+    Scales,
+    Solved,
+    equal_kernel,
+    fit,
+)
 from algorithms.parts.choice import chosen
-from algorithms.parts.decomposition import Decomposition, accepts, propose, random_partition, whole
+from algorithms.parts.decomposition import (
+    SPLITS,
+    Decomposition,
+    accepts,
+    propose,
+    random_partition,
+    whole,
+)
 
 Model = tuple[Decomposition, Solved]
 
 TOTAL, PER_DATUM = "total", "per-datum"
 ACCEPTANCES = {TOTAL: False, PER_DATUM: True}
-STARTS = {"first-values": False, "inherited": True}
+FIRST_VALUES, INHERITED = "first-values", "inherited"
+STARTS = {FIRST_VALUES: False, INHERITED: True}
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """How decompositions are sampled (gardner2017additive; bardou2024dumbo, App. B).
+
+    models: decompositions that a query is planned from; 5 in the public code of
+        bardou2024dumbo.
+    largest_factor: variables of a factor at most; infinity where nothing is assumed
+        (bardou2024dumbo, Sec. 2.2), 3 for DEC-HBO (Sec. 6).
+    split: what is counted as the probability of a split: "exact", that of the rule by which it
+        is drawn, or "reference-code", what the public code takes in its place.
+    acceptance: the evidence by which the chain moves: "total" (App. B) or "per-datum", as in
+        the public code, which is hotter.
+    fit_start: where the fit of a proposed decomposition starts: "first-values", as in the
+        public code, or "inherited", from the scales of the one that it is proposed from.
+    """
+
+    models: int
+    largest_factor: float
+    split: str
+    acceptance: str
+    fit_start: str
+
+    def __post_init__(self) -> None:
+        if not (self.models >= 1 and self.largest_factor >= 1):
+            raise ValueError(
+                "expected models and largest_factor of at least 1, got"
+                f" {self.models} and {self.largest_factor}"
+            )
+        chosen(SPLITS, self.split, "split")
+        chosen(ACCEPTANCES, self.acceptance, "acceptance")
+        chosen(STARTS, self.fit_start, "fit_start")
+
+    def chain(self, d: int, rng: np.random.Generator, scales: Scales, fit: Fit) -> Chain:
+        """Where the chain over partitions of d variables begins."""
+        return Chain.begin(
+            d,
+            rng,
+            Fits(scales, fit, self.fit_start),
+            largest=self.largest_factor,
+            split=self.split,
+            acceptance=self.acceptance,
+        )
 
 
 @dataclass(frozen=True)
 class Fits:
-    """How scales are fitted: first values, Adam's steps for a model seen before and for a new one,
-    and where a new one starts.
-    """
+    """How models are fitted: their first scales, Adam's steps, and where a new model starts."""
 
-    outputscale: float
-    lengthscale: float
-    noise: float
-    least_noise: float
-    rate: float
-    steps: int
-    new_steps: int
+    scales: Scales
+    adam: Fit
     start: str
 
     def __post_init__(self) -> None:
@@ -46,9 +100,9 @@ class Fits:
         """The scales that every factor starts with."""
         return equal_kernel(
             len(factors),
-            outputscale=self.outputscale,
-            lengthscale=self.lengthscale,
-            noise=self.noise,
+            outputscale=self.scales.outputscale,
+            lengthscale=self.scales.lengthscale,
+            noise=self.scales.noise,
         )
 
     def again(
@@ -60,9 +114,9 @@ class Fits:
             factors,
             y,
             kernel,
-            least_noise=self.least_noise,
-            steps=self.steps,
-            rate=self.rate,
+            least_noise=self.scales.least_noise,
+            steps=self.adam.steps,
+            rate=self.adam.rate,
         )
 
     def anew(
@@ -75,9 +129,9 @@ class Fits:
             factors,
             y,
             kernel,
-            least_noise=self.least_noise,
-            steps=self.new_steps,
-            rate=self.rate,
+            least_noise=self.scales.least_noise,
+            steps=self.adam.new_steps,
+            rate=self.adam.rate,
         )
 
 

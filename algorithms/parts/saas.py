@@ -33,6 +33,7 @@ from jax.scipy.linalg import cho_solve
 from numpyro.infer.hmc import HMCState, hmc
 
 from algorithms.api import Array
+from algorithms.parts.nuts import NUTS
 
 numpyro.enable_x64()
 numpyro.set_platform("cpu")
@@ -162,8 +163,7 @@ class Sampler:
     """NUTS (hoffman2014nuts) on the posterior of z: after a full warm-up the first time, then from
     where it stood.
 
-    The noise variance is `noise`, or at least that where it is `learned`; the mass matrix is
-    diagonal, or `dense`.
+    The noise variance is `noise`, or at least that where it is `learned`.
     """
 
     kernel: str
@@ -171,31 +171,24 @@ class Sampler:
     alpha: float
     noise: float
     learned: bool
-    warmup: int
-    readaptation: int
-    samples: int
-    thinning: int
-    tree_depth: int
-    target: float
-    dense: bool
-    block: int
+    nuts: NUTS
 
     def draw(self, x: Array, y: Array, chain: Chain | None, seed: int) -> tuple[Draws, Chain]:
         """Every so many of the samples given y (n,) at x (n, d), from a cold start or from where
         `chain` stood.
         """
         z, later = self.run(x, y, chain, seed)
-        return self.parameters(z[self.thinning - 1 :: self.thinning]), later
+        return self.parameters(z[self.nuts.thinning - 1 :: self.nuts.thinning]), later
 
     def run(self, x: Array, y: Array, chain: Chain | None, seed: int) -> tuple[Array, Chain]:
         """All samples z (s, p), and where the sampler stands after them."""
-        data, start = Padded.of(x, y, self.block), self.start(x.shape[1])
-        warm, from_where = self.readaptation, chain
+        data, start = Padded.of(x, y, self.nuts.pad), self.start(x.shape[1])
+        warm, from_where = self.nuts.readaptation, chain
         if from_where is None:
             eye = np.eye(len(start))
             warm, from_where = (
-                self.warmup,
-                Chain(start, 1.0, eye if self.dense else eye.diagonal(), 0, 0, 0.0),
+                self.nuts.warmup,
+                Chain(start, 1.0, eye if self.nuts.dense else eye.diagonal(), 0, 0, 0.0),
             )
         last, trace = _run(
             self,
@@ -245,7 +238,7 @@ class Sampler:
         """
         s, p = z.shape
         centred = z - z.mean(0)
-        spread = centred.T @ centred / s if self.dense else (centred**2).mean(0)
+        spread = centred.T @ centred / s if self.nuts.dense else (centred**2).mean(0)
         return (p * inverse_mass + s * spread) / (p + s)
 
     def log_density(
@@ -308,10 +301,10 @@ def _run(
         step if cold else step / EAGER,
         inverse_mass,
         adapt_mass_matrix=cold,
-        dense_mass=sampler.dense,
-        target_accept_prob=sampler.target,
-        max_tree_depth=sampler.tree_depth,
+        dense_mass=sampler.nuts.dense,
+        target_accept_prob=sampler.nuts.target,
+        max_tree_depth=sampler.nuts.tree_depth,
         rng_key=key,
     )
     state = state._replace(adapt_state=state.adapt_state._replace(step_size=step))
-    return jax.lax.scan(transition, state, None, length=warm + sampler.samples)
+    return jax.lax.scan(transition, state, None, length=warm + sampler.nuts.samples)

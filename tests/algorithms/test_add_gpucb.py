@@ -7,26 +7,25 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import Matern
 
-from algorithms.add_gpucb import ADDGPUCB, best
+import algorithms
+from algorithms.add_gpucb import best
 from algorithms.api import Box, Observation
 from algorithms.parts.additive_process import Distances, Factors, fit
+from tests.algorithms.grouped import changed
 
 PAPER = {
-    "beta": "kandasamy",
-    "share": 0.2,
-    "delta": 0.1,
-    "points_per_axis": 100,
+    "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100},
     "beta_dims": "factor",
     "grid": 101,
-    "outputscale": 0.693,
-    "lengthscale": 0.693,
-    "noise": 0.01,
-    "least_noise": 1e-4,
-    "fit_rate": 0.1,
-    "fit_steps": 5,
-    "new_fit_steps": 30,
+    "surrogate": {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01, "least_noise": 1e-4},
+    "fit": {"rate": 0.1, "steps": 5, "new_steps": 30},
 }
 CENTRES = np.array([0.2, 0.9, 0.55, 0.0])
+
+
+def new(d, seed, changes):
+    parameters = changed(PAPER, **changes)
+    return algorithms.build("add_gpucb.ADDGPUCB", Box(d), np.random.default_rng(seed), parameters)
 
 
 def evaluate(x):
@@ -36,7 +35,7 @@ def evaluate(x):
 
 
 def told(n=12, d=4, seed=0, **changes):
-    optimizer = ADDGPUCB(Box(d), np.random.default_rng(seed), **{**PAPER, **changes})
+    optimizer = new(d, seed, changes)
     x = np.random.default_rng(10 + seed).random((n, d))
     optimizer.tell(x, Observation.of(evaluate(np.pad(x, ((0, 0), (0, 4 - d)))).y))
     return optimizer
@@ -130,7 +129,7 @@ def test_scales_are_fitted_first_from_the_first_values_and_then_from_the_last():
 
 
 def test_without_data_it_asks_for_a_uniform_point():
-    optimizer = ADDGPUCB(Box(4), np.random.default_rng(0), **PAPER)
+    optimizer = new(4, 0, {})
     assert_array_equal(optimizer.ask(1, np.empty((0, 4))), np.random.default_rng(0).random((1, 4)))
     assert optimizer.report() == {}
 
@@ -150,9 +149,9 @@ def test_it_beats_uniform_random_search_on_a_sum_of_peaks():
     [
         ({"grid": 1}, "grid: expected at least 2 points, got 1"),
         ({"beta_dims": "all"}, "beta_dims: expected factor or domain, got 'all'"),
-        ({"beta": "srinivas"}, "beta: expected kandasamy or theorem or constant, got 'srinivas'"),
+        ({"rule": "srinivas"}, "rule: expected kandasamy or theorem or constant, got 'srinivas'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        ADDGPUCB(Box(2), np.random.default_rng(0), **{**PAPER, **changes})
+        new(2, 0, changes)

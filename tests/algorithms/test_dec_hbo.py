@@ -10,33 +10,34 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import algorithms
 from algorithms import dec_hbo
 from algorithms.api import Box, Observation
-from algorithms.dec_hbo import DECHBO, max_sum
+from algorithms.dec_hbo import max_sum
 from algorithms.parts.additive_process import Factors
 from problems.additive import six_hump_camel
+from tests.algorithms.grouped import changed
 
 PAPER = {
-    "models": 5,
-    "largest_factor": 3,
-    "split": "exact",
-    "acceptance": "total",
-    "beta": "kandasamy",
-    "share": 0.2,
-    "delta": 0.1,
-    "points_per_axis": 100,
+    "partitions": {
+        "models": 5,
+        "largest_factor": 3,
+        "split": "exact",
+        "acceptance": "total",
+        "fit_start": "first-values",
+    },
+    "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100},
     "beta_dims": "factor",
     "grid": 8,
     "rounds": 10,
-    "outputscale": 0.693,
-    "lengthscale": 0.693,
-    "noise": 0.01,
-    "least_noise": 1e-4,
-    "fit_rate": 0.1,
-    "fit_steps": 5,
-    "new_fit_steps": 5,
-    "fit_start": "first-values",
+    "surrogate": {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01, "least_noise": 1e-4},
+    "fit": {"rate": 0.1, "steps": 5, "new_steps": 5},
 }
+
+
+def new(domain, seed, changes):
+    parameters = changed(PAPER, **changes)
+    return algorithms.build("dec_hbo.DECHBO", domain, np.random.default_rng(seed), parameters)
 
 
 def tree(rng, d, g):
@@ -145,7 +146,7 @@ def test_messages_do_not_grow_with_the_rounds():
 
 
 def told(d=4, n=6, seed=0, **changes):
-    optimizer = DECHBO(Box(d), np.random.default_rng(seed), **{**PAPER, **changes})
+    optimizer = new(Box(d), seed, changes)
     x = np.random.default_rng(10 + seed).random((n, d))
     optimizer.tell(x, evaluate(x))
     return optimizer
@@ -241,7 +242,7 @@ def test_it_samples_small_factors_and_reports_how_many():
 
 
 def test_without_data_it_asks_for_a_uniform_point():
-    optimizer = DECHBO(Box(3), np.random.default_rng(0), **{**PAPER, "largest_factor": 3})
+    optimizer = new(Box(3), 0, {})
     assert_array_equal(optimizer.ask(1, np.empty((0, 3))), np.random.default_rng(0).random((1, 3)))
     assert optimizer.report() == {}
 
@@ -250,7 +251,7 @@ def test_it_finds_a_hump_of_the_camel():
     """1.03 high; the median of the best of 30 uniform points is 0.61."""
     problem, found = six_hump_camel(np.random.default_rng(0), noise=0.0), []
     for seed in range(5):
-        optimizer = DECHBO(problem.domain, np.random.default_rng(seed), **{**PAPER, "grid": 20})
+        optimizer = new(problem.domain, seed, {"grid": 20})
         query, noise = np.random.default_rng(10 + seed).random((3, 2)), np.random.default_rng(0)
         while len(optimizer.y) < 30:
             optimizer.tell(query, problem.evaluate(query, noise).seen)
@@ -267,10 +268,10 @@ def test_it_finds_a_hump_of_the_camel():
         ({"rounds": 0}, "expected a grid of at least 2 values and 1 round, got 8 and 0"),
         ({"beta_dims": "all"}, "beta_dims: expected factor or domain, got 'all'"),
         ({"acceptance": "mean"}, "acceptance: expected total or per-datum, got 'mean'"),
-        ({"largest_factor": 0}, "largest_factor: expected at least 1 variable"),
+        ({"largest_factor": 0}, "largest_factor of at least 1, got 5 and 0"),
         ({"fit_start": "warm"}, "fit_start: expected first-values or inherited, got 'warm'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        DECHBO(Box(2), np.random.default_rng(0), **{**PAPER, **changes})
+        new(Box(2), 0, changes)

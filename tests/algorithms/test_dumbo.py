@@ -13,57 +13,48 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import Matern
 
+import algorithms
 from algorithms import dumbo
-from algorithms.add_gpucb import ADDGPUCB
 from algorithms.api import Box, Observation
-from algorithms.dumbo import DuMBO, Local, Search, agree
+from algorithms.dumbo import ADMM, Ascent, Local, Search, agree
 from algorithms.parts.additive_process import Distances, Factors, Kernel, equal_kernel, solve
 from algorithms.parts.decomposition import singletons
 from algorithms.parts.factor_graph import FactorGraph
 from problems.additive import powell
+from tests.algorithms.grouped import changed
 
-BETA = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
-FITS = {
-    "outputscale": 0.693,
-    "lengthscale": 0.693,
-    "noise": 0.693,
-    "least_noise": 1e-4,
-    "fit_rate": 0.1,
-    "fit_steps": 5,
-    "new_fit_steps": 5,
-}
-SEARCH = {
-    "raw": 64,
-    "starts": 4,
-    "fresh": 1,
-    "steps": 30,
-    "rate": 0.03,
-    "rounds": 10,
-    "tolerance": 0.02,
-    "penalty": 1.0,
-}
+WIDTH = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
+SCALES = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.693, "least_noise": 1e-4}
+FIT = {"rate": 0.1, "steps": 5, "new_steps": 5}
+CLIMB = {"raw": 64, "starts": 4, "fresh": 1, "steps": 30, "rate": 0.03}
+ROUNDS = {"rounds": 10, "tolerance": 0.02, "penalty": 1.0}
 PAPER = {
     "decomposition": "mcmc",
     "outputs": "sum",
-    "models": 5,
-    "largest_factor": inf,
-    "split": "exact",
-    "acceptance": "total",
+    "partitions": {
+        "models": 5,
+        "largest_factor": inf,
+        "split": "exact",
+        "acceptance": "total",
+        "fit_start": "first-values",
+    },
     "neighbours": "stacked",
     "gram": "noisy",
     "floor": 1e-5,
     "exploration": "frozen",
-    **BETA,
-    **SEARCH,
-    **FITS,
-    "fit_start": "first-values",
+    "width": WIDTH,
+    "climb": CLIMB,
+    "admm": ROUNDS,
+    "surrogate": SCALES,
+    "fit": FIT,
 }
 TRIANGLE = ((0, 1), (1, 2), (0, 2))  # three factors that overlap in pairs: a complete graph
 OBSERVED = {"decomposition": ((0, 2), (1,), (1, 2)), "outputs": "factors"}
 
 
 def new(d=3, seed=0, **changes):
-    return DuMBO(Box(d), np.random.default_rng(seed), **{**PAPER, **changes})
+    parameters = changed(PAPER, **changes)
+    return algorithms.build("dumbo.DuMBO", Box(d), np.random.default_rng(seed), parameters)
 
 
 def evaluate(x):
@@ -94,7 +85,11 @@ def play(optimizer, steps):
 
 
 def search(**changes):
-    return Search(**{**SEARCH, "complete": False, "floor": 1e-5, **changes})
+    """A search by these settings, but for changes of the climb, the rounds or the rest."""
+    climb = {name: changes.pop(name, value) for name, value in CLIMB.items()}
+    rounds = {name: changes.pop(name, value) for name, value in ROUNDS.items()}
+    rest = {"complete": False, "floor": 1e-5, **changes}
+    return Search(Ascent(**climb), ADMM(**rounds), **rest)
 
 
 def covariance(kernel, i, A, B):
@@ -335,13 +330,12 @@ def test_one_factor_is_maximised_directly():
 
 def test_factors_without_common_variables_are_maximised_each_by_itself():
     """Coordinatewise maxima: DuMBO with factors of one variable is ADD-GPUCB."""
-    n = {"floor": 1e-12, "steps": 200, "rate": 0.005, "starts": 8}
+    n = {"floor": 1e-12, "climb_steps": 200, "climb_rate": 0.005, "starts": 8}
+    alone = {"beta_dims": "domain", "grid": 401, "width": WIDTH, "surrogate": SCALES, "fit": FIT}
     for seed in range(4):
         one = told(new(4, decomposition=singletons(4), **n), 10, seed)
         other = told(
-            ADDGPUCB(
-                Box(4), np.random.default_rng(0), beta_dims="domain", grid=401, **BETA, **FITS
-            ),
+            algorithms.build("add_gpucb.ADDGPUCB", Box(4), np.random.default_rng(0), alone),
             10,
             seed,
         )
@@ -570,7 +564,7 @@ def test_messages_of_a_round_by_hand(agreements, rule, heard):
 
 
 def test_theorem_5_2_gives_the_width_where_it_is_asked_for(agreements):
-    told(new(beta="theorem", share=1.0), 8)
+    told(new(rule="theorem", share=1.0), 8)
     assert agreements[-1][2] == pytest.approx(sqrt(2 * log(100**3 * pi**2 * 64 / (6 * 0.1))))
 
 
@@ -698,6 +692,7 @@ def test_theorem_3_5_does_not_hold_for_factors_that_are_conditioned_on_a_sum(m, 
 # asking and telling
 
 
+QUICK = {"climb_steps": 5, "raw": 16}
 READINGS = {
     "paper": {},
     "per-decomposition": {"neighbours": "per-decomposition"},
@@ -705,7 +700,7 @@ READINGS = {
     "noise-free": {"gram": "noise-free"},
     "per-datum": {"acceptance": "per-datum", "split": "reference-code"},
     "random": {"decomposition": "random"},
-    "theorem": {"beta": "theorem", "share": 1.0},
+    "theorem": {"rule": "theorem", "share": 1.0},
     "inherited": {"fit_start": "inherited", "fit_steps": 2},
     "small factors": {"largest_factor": 2, "models": 3},
     "known": {**OBSERVED, "outputs": "sum"},
@@ -715,7 +710,7 @@ READINGS = {
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_readings_run_in_the_box_and_report_numbers(reading):
-    optimizer = new(seed=2, **READINGS[reading], steps=5, raw=16)
+    optimizer = new(seed=2, **READINGS[reading], **QUICK)
     assert optimizer.report() == {}
     assert optimizer.ask(1, optimizer.x[:0]).shape == (1, 3)
     told(optimizer, 2)
@@ -746,7 +741,7 @@ def test_readings_run_in_the_box_and_report_numbers(reading):
 
 @pytest.mark.parametrize("reading", ["paper", "random", "ADD-DuMBO"])
 def test_the_plan_is_what_ask_hands_out_and_a_seed_decides_it(reading):
-    quick = {**READINGS[reading], "steps": 5, "raw": 16}
+    quick = {**READINGS[reading], **QUICK}
     one, same, other = (play(told(new(seed=seed, **quick), 3), 4) for seed in (1, 1, 2))
     assert_array_equal(one.x, same.x)
     assert (one.x[3:] != other.x[3:]).any()
@@ -797,7 +792,7 @@ def test_the_chain_goes_on_where_it_stood(agreements):
 
 
 def test_a_known_model_is_fitted_from_the_scales_that_it_had():
-    optimizer = told(new(**{**OBSERVED, "outputs": "sum"}, fit_steps=0, new_fit_steps=7))
+    optimizer = told(new(**{**OBSERVED, "outputs": "sum"}, fit_steps=0, new_steps=7))
     first = optimizer.solved[0].kernel
     assert (first.lengthscale != 0.693).all()
     play(optimizer, 1)
@@ -815,7 +810,8 @@ def test_given_outputs_of_factors_it_beats_uniform_random_search():
             np.random.default_rng(0),
         )
         known = {"decomposition": problem.reveals["decomposition"], "outputs": "factors"}
-        optimizer = new(12, seed, **known, noise=0.01, steps=15, new_fit_steps=50)
+        quick = {"climb_steps": 15, "noise": 0.01, "new_steps": 50}
+        optimizer = new(12, seed, **known, **quick)
         x = np.random.default_rng(100 + seed).random((30, 12))
         optimizer.tell(x[:4], problem.evaluate(x[:4], noise).seen)
         while len(optimizer.y) < len(x):
@@ -849,13 +845,15 @@ def test_given_outputs_of_factors_it_beats_uniform_random_search():
         ({"gram": "free"}, "gram: expected noisy or noise-free, got 'free'"),
         ({**OBSERVED, "gram": "noise-free"}, "gram: expected noisy where outputs are factors"),
         ({"acceptance": "mean"}, "acceptance: expected total or per-datum, got 'mean'"),
-        ({"beta": "srinivas"}, "beta: expected kandasamy or theorem or constant, got 'srinivas'"),
+        ({"rule": "srinivas"}, "rule: expected kandasamy or theorem or constant, got 'srinivas'"),
         ({"fit_start": "warm"}, "fit_start: expected first-values or inherited, got 'warm'"),
-        ({"largest_factor": 0}, "largest_factor of at least 1"),
-        ({"rounds": 0}, "rounds and largest_factor of at least 1"),
-        ({"starts": 0}, "starts, rounds and largest_factor of at least 1"),
+        ({"largest_factor": 0}, "largest_factor of at least 1, got 5 and 0"),
+        ({"models": 0}, "models and largest_factor of at least 1, got 0 and inf"),
+        ({"rounds": 0}, "rounds: expected at least 1, got 0"),
+        ({"starts": 0}, "raw and starts of at least 1 and fresh >= 0, got 64, 0 and 1"),
+        ({"fresh": -1}, "raw and starts of at least 1 and fresh >= 0, got 64, 4 and -1"),
         ({"split": "fair"}, "split: expected exact or reference-code, got 'fair'"),
-        ({"floor": 0.0}, "floor > 0"),
+        ({"floor": 0.0}, "floor: expected a variance above 0, got 0.0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes, message):

@@ -5,17 +5,19 @@ import pytest
 import torch
 from numpy.testing import assert_array_equal
 
+import algorithms
 from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition
-from algorithms.gp_ucb_box import GPUCBBox
+from tests.algorithms.grouped import changed
 
-WIDTH = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
+WIDTH = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
 SEARCH = {"raw": 64, "starts": 3, "steps": 30}
-TABLE = {"surrogate": "gamma-priors", **WIDTH, **SEARCH}
+TABLE = {"surrogate": "gamma-priors", "width": WIDTH, "climb": SEARCH}
 
 
 def new(d=2, seed=0, **changes):
-    return GPUCBBox(Box(d), np.random.default_rng(seed), **{**TABLE, **changes})
+    parameters = changed(TABLE, **changes)
+    return algorithms.build("gp_ucb_box.GPUCBBox", Box(d), np.random.default_rng(seed), parameters)
 
 
 def wavy(x):
@@ -36,7 +38,7 @@ def test_a_constant_width_is_the_acquisition_of_that_width():
         "repetitions": "repeat",
     }
     ours, theirs = (
-        new(3, beta="constant", share=3.0),
+        new(3, rule="constant", share=3.0),
         GPAcquisition(Box(3), np.random.default_rng(0), **fixed, **SEARCH),
     )
     for optimizer in (ours, theirs):
@@ -102,6 +104,6 @@ def test_names_without_a_meaning_are_refused():
     ):
         new(surrogate="matern")
     with pytest.raises(
-        ValueError, match="beta: expected kandasamy or theorem or constant, got 'log'"
+        ValueError, match="rule: expected kandasamy or theorem or constant, got 'log'"
     ):
-        new(beta="log")
+        new(rule="log")

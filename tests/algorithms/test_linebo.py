@@ -12,36 +12,26 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
+import algorithms
 from algorithms.api import Box, Observation
-from algorithms.linebo import BALL, LINE, POINT, LineBO
+from algorithms.linebo import BALL, LINE, POINT
 from algorithms.parts.fitting import SURROGATES
 from algorithms.parts.gp import Posterior
+from tests.algorithms.grouped import changed
 
-KERNEL = {
-    "surrogate": "known",
-    "lengthscale": 0.3,
-    "outputscale": 1.5,
-    "noise": 0.04,
-    "standard": "population",
-}
 TABLE = {
     "directions": "random",
     "beta": 2.0,
-    "grid": 101,
-    "fewest": 2,
-    "most": 5,
-    "tolerance": 0.01,
-    "margin": 0.1,
-    "radius": 0.1,
-    "ball_per_dim": 2,
-    "least_move": 0.02,
-    "least_gain": 0.005,
-    **KERNEL,
+    "lines": {"grid": 101, "fewest": 2, "most": 5, "tolerance": 0.01, "margin": 0.1},
+    "ball": {"radius": 0.1, "per_dim": 2, "least_move": 0.02, "least_gain": 0.005},
+    "surrogate": "known",
+    "known": {"lengthscale": 0.3, "outputscale": 1.5, "noise": 0.04, "standard": "population"},
 }
 
 
 def new(d=3, seed=0, **changes):
-    return LineBO(Box(d), np.random.default_rng(seed), **{**TABLE, **changes})
+    parameters = changed(TABLE, **changes)
+    return algorithms.build("linebo.LineBO", Box(d), np.random.default_rng(seed), parameters)
 
 
 def bump(x):
@@ -191,7 +181,7 @@ def test_a_mean_below_0_never_ends_a_line_early(sign, over):
 
 @pytest.mark.parametrize("radius", [0.05, 0.2])
 def test_in_a_ball_queries_lie_a_radius_from_the_point_that_it_starts_from(radius):
-    optimizer = new(3, directions="ascent", radius=radius, ball_per_dim=1.5)
+    optimizer = new(3, directions="ascent", radius=radius, per_dim=1.5)
     optimizer.tell(np.full((1, 3), 0.4), Observation.of(np.zeros(1)))
     phases = []
     for _ in range(5):
@@ -209,7 +199,7 @@ def test_in_a_ball_queries_lie_a_radius_from_the_point_that_it_starts_from(radiu
 @pytest.mark.parametrize("seed", range(3))
 def test_the_line_after_a_ball_climbs_the_slope(seed):
     w = np.array([3.0, -2.0, 1.0, 0.5])
-    optimizer = new(4, seed=seed, directions="ascent", ball_per_dim=3, noise=1e-4, lengthscale=1.0)
+    optimizer = new(4, seed=seed, directions="ascent", per_dim=3, noise=1e-4, lengthscale=1.0)
     optimizer.tell(np.full((1, 4), 0.45), Observation.of(np.zeros(1)))
     while optimizer.report()["phase"] == BALL:
         step(optimizer, f=lambda x: (x - 0.45) @ w)
@@ -292,7 +282,7 @@ def test_it_is_better_than_random_search_in_most_seeds(directions):
     wins = 0
     for seed in range(5):
         optimizer = told(
-            new(4, seed=seed, directions=directions, ball_per_dim=1, noise=0.01), n=4 + seed
+            new(4, seed=seed, directions=directions, per_dim=1, noise=0.01), n=4 + seed
         )
         for _ in range(40):
             step(optimizer)
@@ -318,7 +308,7 @@ def test_it_is_better_than_random_search_in_most_seeds(directions):
         ),
         ({"margin": 0.6}, "got 101 and 0.6"),
         ({"fewest": 5}, "expected 0 <= fewest < most, got 5 and 5"),
-        ({"radius": 0.0}, "expected radius > 0 and ball_per_dim > 0, got 0.0 and 2"),
+        ({"radius": 0.0}, "expected radius > 0 and per_dim > 0, got 0.0 and 2"),
         ({"lengthscale": 0.0}, "expected a lengthscale, an outputscale and a noise above 0"),
         ({"noise": float("nan")}, "expected a lengthscale, an outputscale and a noise above 0"),
     ],

@@ -9,25 +9,22 @@ import pytest
 import torch
 from numpy.testing import assert_array_equal
 
+import algorithms
 from algorithms.api import Box, Observation
-from algorithms.gp_ucb_box import GPUCBBox
-from algorithms.ms_ucb import MSUCB, drawn, first
+from algorithms.ms_ucb import drawn, first
+from tests.algorithms.grouped import changed
 
 BOUND = {
     "surrogate": "gamma-priors",
-    "beta": "kandasamy",
-    "share": 0.2,
-    "delta": 0.1,
-    "points_per_axis": 100,
-    "raw": 32,
-    "starts": 2,
-    "steps": 20,
+    "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100},
+    "climb": {"raw": 32, "starts": 2, "steps": 20},
 }
 TABLE = {**BOUND, "low": 1, "block": "first", "subspaces": 3, "alpha": 0, "incumbent": "included"}
 
 
 def new(d=3, seed=0, **changes):
-    return MSUCB(Box(d), np.random.default_rng(seed), **{**TABLE, **changes})
+    parameters = changed(TABLE, **changes)
+    return algorithms.build("ms_ucb.MSUCB", Box(d), np.random.default_rng(seed), parameters)
 
 
 def bump(x):
@@ -52,7 +49,7 @@ def bound(optimizer, x):
 def test_a_block_of_all_coordinates_is_gp_ucb(low, subspaces):
     ours, theirs = (
         new(low=low, subspaces=subspaces),
-        GPUCBBox(Box(3), np.random.default_rng(0), **BOUND),
+        algorithms.build("gp_ucb_box.GPUCBBox", Box(3), np.random.default_rng(0), BOUND),
     )
     for optimizer in (ours, theirs):
         told(optimizer)
@@ -148,7 +145,7 @@ def test_it_is_better_than_random_search_in_most_seeds():
             {"surrogate": "matern"},
             "surrogate: expected gamma-priors or scikit-optimize, got 'matern'",
         ),
-        ({"beta": "log"}, "beta: expected kandasamy or theorem or constant, got 'log'"),
+        ({"rule": "log"}, "rule: expected kandasamy or theorem or constant, got 'log'"),
         ({"low": 0}, "expected low >= 1, subspaces > 0 and alpha >= 0, got 0, 3, 0"),
         ({"subspaces": 0}, "got 1, 0, 0"),
         ({"alpha": -1}, "got 1, 3, -1"),

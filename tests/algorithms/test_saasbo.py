@@ -16,9 +16,10 @@ from scipy import stats
 from scipy.special import logsumexp
 from sklearn.gaussian_process.kernels import RBF, Matern
 
+import algorithms
 from algorithms import saasbo
 from algorithms.api import Box, Observation
-from algorithms.saasbo import CORRELATIONS, SAASBO, Mixture, log_mean_ei
+from algorithms.saasbo import CORRELATIONS, Mixture, log_mean_ei
 
 pytest.importorskip("numpyro")
 
@@ -27,27 +28,30 @@ from numpyro.diagnostics import effective_sample_size
 from numpyro.infer.util import log_density
 
 from algorithms.parts import saas
+from tests.algorithms.grouped import changed
 
 ROOT = Path(saasbo.__file__).parents[1]
 SETTINGS = {
-    "kernel": "matern",
-    "priors": "official",
-    "alpha": 0.1,
-    "noise": 2e-6,
-    "noise_as": "fixed",
-    "standard": "sample",
-    "warmup": 60,
-    "readaptation": 20,
-    "samples": 32,
-    "thinning": 8,
-    "tree_depth": 5,
-    "target": 0.8,
-    "mass": "diagonal",
-    "pad": 12,
-    "candidates": 256,
+    "surrogate": {
+        "kernel": "matern",
+        "priors": "official",
+        "alpha": 0.1,
+        "noise": 2e-6,
+        "noise_as": "fixed",
+        "standard": "sample",
+    },
+    "nuts": {
+        "warmup": 60,
+        "readaptation": 20,
+        "samples": 32,
+        "thinning": 8,
+        "tree_depth": 5,
+        "target": 0.8,
+        "mass": "diagonal",
+        "pad": 12,
+    },
     "nudge": 1e-3,
-    "starts": 3,
-    "steps": 20,
+    "climb": {"raw": 256, "starts": 3, "steps": 20},
 }
 FULL = {
     "warmup": 512,
@@ -66,7 +70,12 @@ MODELS = [
 
 
 def new(d=3, seed=0, **changes):
-    return SAASBO(Box(d), np.random.default_rng(seed), **{**SETTINGS, **changes})
+    settings = changed(SETTINGS, **changes)
+    return algorithms.build("saasbo.SAASBO", Box(d), np.random.default_rng(seed), settings)
+
+
+def with_nuts(sampler, **changes):
+    return replace(sampler, nuts=replace(sampler.nuts, **changes))
 
 
 def told(optimizer, x, f):
@@ -176,9 +185,8 @@ def test_the_density_is_botorchs_with_its_mean_integrated_out(noise_as):
 @pytest.fixture(scope="module")
 def certain():
     """A sampler for one observation: tau and rho are independent of it."""
-    return replace(
-        new(2, priors="botorch", noise=0.1, warmup=300, samples=3000, pad=1).sampler, tree_depth=6
-    )
+    long = {"warmup": 300, "samples": 3000, "tree_depth": 6, "pad": 1}
+    return new(2, priors="botorch", noise=0.1, **long).sampler
 
 
 def test_what_the_data_do_not_say_is_drawn_from_the_prior(certain):
@@ -221,7 +229,7 @@ def test_a_chain_keeps_its_mass_and_learns_from_its_draws():
     z, later = optimizer.sampler.run(x, y, first, 0)
     assert_array_equal(later.z, z[-1])
     assert_allclose(later.inverse_mass, (5 * first.inverse_mass + 32 * z.var(0)) / 37)
-    dense = replace(optimizer.sampler, dense=True).pooled(np.eye(5), z)
+    dense = with_nuts(optimizer.sampler, mass="dense").pooled(np.eye(5), z)
     assert_allclose(dense, (5 * np.eye(5) + 32 * np.cov(z.T, ddof=0)) / 37)
 
 
@@ -297,9 +305,7 @@ def test_it_finds_the_inputs_that_matter():
 
 
 def test_the_best_observation_has_a_neighbour_among_the_candidates():
-    optimizer = told(
-        new(candidates=1, steps=0), np.random.default_rng(0).random((6, 3)), two_of_many
-    )
+    optimizer = told(new(raw=1, steps=0), np.random.default_rng(0).random((6, 3)), two_of_many)
     (query,) = optimizer.ask(1, optimizer.x[:0])
     assert 0 < np.abs(query - optimizer.recommend()[0]).max() < 6e-3
 
@@ -341,6 +347,7 @@ import algorithms.saasbo
 if {"jax", "numpyro"} & set(sys.modules): raise SystemExit("loaded too early")
 import numpy as np
 from algorithms.parts import saas
+from algorithms.parts.nuts import NUTS
 
 def seconds():
     names = os.listdir("/proc/self/task")
@@ -350,7 +357,8 @@ def seconds():
 
 draw = np.random.default_rng(0)
 x, y = draw.random((100, 6)), draw.standard_normal(100)
-sampler = saas.Sampler("matern", "official", 0.1, 2e-6, False, 50, 20, 150, 1, 6, 0.8, False, 100)
+nuts = NUTS(50, 20, 150, 1, 6, 0.8, "diagonal", 100)
+sampler = saas.Sampler("matern", "official", 0.1, 2e-6, False, nuts)
 sampler.run(x, y, None, 3)
 before = seconds()
 z, chain = sampler.run(x, y, None, 3)
@@ -417,7 +425,7 @@ def test_a_warm_chain_agrees_with_a_long_cold_one(late):
     optimizer, chain = late
     x, u, sampler = optimizer.x, optimizer.standard(optimizer.y)(optimizer.y), optimizer.sampler
     warm, _ = sampler.run(x, u, chain, 11)
-    cold, _ = replace(sampler, samples=2048).run(x, u, None, 12)
+    cold, _ = with_nuts(sampler, samples=2048).run(x, u, None, 12)
     Z = np.random.default_rng(5).random((40, 6))
     f = [means(sampler, z, x, u, Z) for z in (warm, cold)]
     seen = np.hstack([scores(*f), scores(warm, cold)])
@@ -454,7 +462,7 @@ def test_the_posterior_mean_is_botorchs(noise_as, noise):
         model, warmup_steps=256, num_samples=512, thinning=1, disable_progbar=True
     )
     theirs = model.posterior(torch.from_numpy(Z)).mean.detach()[..., 0].numpy()  # (512, 30)
-    z, _ = replace(sampler, samples=1024).run(x, y, None, 0)
+    z, _ = with_nuts(sampler, samples=1024).run(x, y, None, 0)
     seen = scores(means(sampler, z, x, y, Z), theirs)
     assert np.abs(seen).max() < 4.5 and np.mean(seen**2) < 2.0
 

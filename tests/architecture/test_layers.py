@@ -75,6 +75,7 @@ PARTS = [  # of algorithms/parts; an import goes to the same floor or down
         "additive_process",
         "decomposition",
         "interactions",
+        "nuts",
         "saas",
     ),
     ("bounds", "acquisition", "trust_region", "maximise", "adam", "factor_graph", "exploration"),

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.ndimage import maximum_filter
 
+import algorithms
 from algorithms.api import Array, Box
 from algorithms.dumbo import EXPLORATIONS, Agreement, DuMBO, Search, agree
 from algorithms.parts.additive_process import Bucket, Distances, Factors, Kernel, solve
@@ -71,17 +72,17 @@ def run(
     for name in graphs:
         factors = chosen(GRAPHS, name, "graphs")
         d = 1 + max(map(max, factors))
-        method = DuMBO(Box(d), rng(seed, "study", "optimizer"), **built)
+        stream = rng(seed, "study", "optimizer")
+        method = cast(DuMBO, algorithms.build("dumbo.DuMBO", Box(d), stream, built))
         searches = [
             replace(
                 method.search,
                 complete=chosen(EXPLORATIONS, kind, "exploration"),
-                tolerance=tolerance,
-                rounds=rounds,
+                admm=replace(method.search.admm, tolerance=tolerance, rounds=rounds),
             )
             for kind, tolerance, rounds in settings
         ]
-        width = sqrt(method.exploration.beta(observations, d))
+        width = sqrt(method.width.beta(observations, d))
         found: list[list[dict[str, float]]] = [[] for _ in settings]
         for i in range(instances):
             draw = rng(seed, "study", name, i)
@@ -118,11 +119,11 @@ def row(agreement: Agreement, search: Search, gap: float, frozen_gap: float) -> 
     """How one search ended."""
     return {
         "complete": int(search.complete),
-        "tolerance": search.tolerance,
+        "tolerance": search.admm.tolerance,
         "gap": gap,
         "frozen_gap": frozen_gap,
         "near": int(gap <= NEAR),
-        "met": int(agreement.residual < search.tolerance),
+        "met": int(agreement.residual < search.admm.tolerance),
         "residual": agreement.residual,
         "rounds": agreement.rounds,
     }

@@ -12,21 +12,19 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from algorithms.add_gpucb import ADDGPUCB
-from algorithms.api import Box, Optimizer
-from algorithms.dec_hbo import DECHBO
-from algorithms.dumbo import DuMBO
+import algorithms
+from algorithms.api import Box
 from algorithms.parts.choice import chosen
 from problems.api import Problem
 from workflow.run.loop import evaluate, query_none
 from workflow.studies.paired import Columns, noise, tidy
 from workflow.trace.seeds import rng
 
-METHODS: Mapping[str, type[Optimizer]] = {  # their order gives the codes of column `method`
-    "DuMBO": DuMBO,
-    "ADD-DuMBO": DuMBO,
-    "ADD-GPUCB": ADDGPUCB,
-    "DEC-HBO": DECHBO,
+METHODS: Mapping[str, str] = {  # their order gives the codes of column `method`
+    "DuMBO": "dumbo.DuMBO",
+    "ADD-DuMBO": "dumbo.DuMBO",
+    "ADD-GPUCB": "add_gpucb.ADDGPUCB",
+    "DEC-HBO": "dec_hbo.DECHBO",
 }
 
 
@@ -63,7 +61,8 @@ def run(
         for n in t:
             seconds = []
             for _ in range(repeats):
-                method = kind(problem.domain, rng(seed, "study", "optimizer", name), **built)
+                stream = rng(seed, "study", "optimizer", name)
+                method = algorithms.build(kind, problem.domain, stream, built)
                 began = time.process_time()
                 method.tell(X[:n], seen[:n])
                 method.ask(1, query_none(problem))

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
+import algorithms
 from algorithms.api import Array, Box
 from algorithms.dumbo import DuMBO
 from algorithms.parts.additive_process import Distances
@@ -60,7 +61,8 @@ def run(
     true = revealed(problem)
     d = cast(Box, problem.domain).d
     built = {name: value for name, value in optimizer.items() if name != "is"}
-    method = DuMBO(cast(Box, problem.domain), rng(seed, "study", "optimizer"), **built)
+    stream = rng(seed, "study", "optimizer")
+    method = cast(DuMBO, algorithms.build("dumbo.DuMBO", problem.domain, stream, built))
     if method.chain is None:
         raise ValueError(
             f"optimizer: expected decomposition mcmc, got {built['decomposition']}: nothing else is"
@@ -70,7 +72,7 @@ def run(
     if chosen(QUERIES, queries, "queries"):
         steps = along_own(method, method.chain, problem, design[:n], T, seed)
     else:
-        steps = along(method.chain, problem, design, n, seed, method.models)
+        steps = along(method.chain, problem, design, n, seed, method.partitions.models)
     rows: list[dict[str, float]] = []
     for t, found in steps:
         if t % every == 0 or t == T:

@@ -21,7 +21,7 @@ from algorithms.api import Array, Indices
 from algorithms.parts.additive_process import ROOT5, Kernel, equal_kernel
 from algorithms.parts.choice import chosen
 from algorithms.parts.decomposition import Decomposition, canonical
-from algorithms.parts.exploration import Exploration
+from algorithms.parts.exploration import Width
 from algorithms.parts.factor_graph import FactorGraph
 from algorithms.parts.linalg import safe_cholesky
 from problems.api import Problem
@@ -70,8 +70,8 @@ def run(
     bandit = Bandit(
         FactorGraph.of(decomposition, d), prior, noise, chosen(OUTPUTS, outputs, "outputs")
     )
-    exploration = Exploration("theorem", share=1.0, delta=delta, points_per_axis=points)
-    widths = [sqrt(exploration.beta(t, d)) for t in range(1, queries + 1)]
+    width = Width("theorem", share=1.0, delta=delta, points_per_axis=points)
+    widths = [sqrt(width.beta(t, d)) for t in range(1, queries + 1)]
     rows: list[dict[str, float]] = []
     for i in range(draws):
         draw = rng(seed, "study", "draw", i)

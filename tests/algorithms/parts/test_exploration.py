@@ -4,50 +4,50 @@ import math
 
 import pytest
 
-from algorithms.parts.exploration import Exploration
+from algorithms.parts.exploration import Width
 
 
-def exploration(**changes):
-    return Exploration(
+def width(**changes):
+    return Width(
         **{"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10, **changes}
     )
 
 
 def test_the_rule_of_the_additive_bandits():
     # 0.2 * 6 * ln 20 = 1.2 * 2.9957323
-    assert exploration().beta(10, 6) == pytest.approx(3.5948787)
-    assert exploration().beta(1, 1) == pytest.approx(0.1386294)  # 0.2 * ln 2
+    assert width().beta(10, 6) == pytest.approx(3.5948787)
+    assert width().beta(1, 1) == pytest.approx(0.1386294)  # 0.2 * ln 2
 
 
 def test_the_rule_of_the_theorem():
     # |D| = 10^2: 2 ln(100 * 9.8696044 * 9/0.6) = 2 ln 14804.4066 = 2 * 9.6026800
-    assert exploration(rule="theorem", share=1.0).beta(3, 2) == pytest.approx(19.2053600, abs=1e-6)
-    assert exploration(rule="theorem", share=0.5).beta(3, 2) == pytest.approx(9.6026800, abs=1e-6)
+    assert width(rule="theorem", share=1.0).beta(3, 2) == pytest.approx(19.2053600, abs=1e-6)
+    assert width(rule="theorem", share=0.5).beta(3, 2) == pytest.approx(9.6026800, abs=1e-6)
 
 
 def test_a_grid_too_large_to_count_is_no_obstacle():
-    wide = exploration(rule="theorem", share=1.0, points_per_axis=1e6)
+    wide = width(rule="theorem", share=1.0, points_per_axis=1e6)
     assert wide.beta(1, 1000) - wide.beta(1, 999) == pytest.approx(2 * math.log(1e6))
 
 
 def test_a_constant_is_the_share_whatever_happens():
     assert (
-        exploration(rule="constant", share=4).beta(1, 1)
-        == exploration(rule="constant", share=4).beta(500, 60)
+        width(rule="constant", share=4).beta(1, 1)
+        == width(rule="constant", share=4).beta(500, 60)
         == 4
     )
 
 
 @pytest.mark.parametrize("rule", ["kandasamy", "theorem"])
 def test_it_grows_with_observations_and_dimensions(rule):
-    beta = exploration(rule=rule).beta
+    beta = width(rule=rule).beta
     assert 0 < beta(1, 2) < beta(2, 2) < beta(2, 3)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rule": "log"}, "beta: expected kandasamy or theorem or constant, got 'log'"),
+        ({"rule": "log"}, "rule: expected kandasamy or theorem or constant, got 'log'"),
         ({"share": -0.1}, "expected share >= 0"),
         ({"share": float("nan")}, "share=nan"),
         ({"delta": 0.0}, "0 < delta < 1"),
@@ -57,4 +57,4 @@ def test_it_grows_with_observations_and_dimensions(rule):
 )
 def test_values_without_a_meaning_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        exploration(**changes)
+        width(**changes)

@@ -10,20 +10,28 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.additive_process import Distances, Kernel, Solved, log_evidence, solve
+from algorithms.parts.additive_process import (
+    Distances,
+    Fit,
+    Kernel,
+    Scales,
+    Solved,
+    log_evidence,
+    solve,
+)
 from algorithms.parts.decomposition import canonical, check, pair_agreement, singletons, whole
 from algorithms.parts.interactions import Chain, Fits, inherited, random_models
 
-FIRST = {
-    "outputscale": 0.693,
-    "lengthscale": 0.693,
-    "noise": 0.693,
-    "least_noise": 1e-4,
-    "rate": 0.1,
-}
-QUICK = Fits(**FIRST, steps=3, new_steps=3, start="first-values")
+FIRST = Scales(outputscale=0.693, lengthscale=0.693, noise=0.693, least_noise=1e-4)
 PAIRS = ((0, 1), (2, 3))
 TRIALS = 800
+
+
+def fits_of(steps, new_steps, start="first-values"):
+    return Fits(FIRST, Fit(rate=0.1, steps=steps, new_steps=new_steps), start)
+
+
+QUICK = fits_of(3, 3)
 
 
 def begin(d=4, seed=0, fits=QUICK, largest=inf, acceptance="total"):
@@ -125,7 +133,7 @@ def moved(acceptance, gain, n, trials=TRIALS):
     """The share of trials in which a chain on two variables leaves the whole set for the only other
     partition.
     """
-    fits = Told(**FIRST, steps=0, new_steps=0, start="first-values", gain=gain)
+    fits = Told(FIRST, Fit(rate=0.1, steps=0, new_steps=0), "first-values", gain)
     X, y, draw = np.random.default_rng(0).random((n, 2)), np.zeros(n), np.random.default_rng(2)
     chain, distances = begin(2, fits=fits, acceptance=acceptance), Distances(X)
     return np.mean(
@@ -150,7 +158,7 @@ def test_total_evidence_is_colder_than_evidence_per_datum():
 
 def test_from_the_whole_set_it_finds_the_pairs_that_make_up_the_data():
     X, y = additive()
-    fits = Fits(**FIRST, steps=5, new_steps=25, start="inherited")
+    fits = fits_of(5, 25, "inherited")
     for seed in range(2):
         draw, chain = np.random.default_rng(seed), begin(fits=fits)
         distances, found = Distances(X), []
@@ -166,7 +174,7 @@ def test_from_the_whole_set_it_finds_the_pairs_that_make_up_the_data():
 
 def test_per_datum_it_wanders_over_all_decompositions_of_the_same_data():
     X, y = additive()
-    fits = Fits(**FIRST, steps=5, new_steps=25, start="inherited")
+    fits = fits_of(5, 25, "inherited")
     models, _ = begin(fits=fits, acceptance="per-datum").sample(
         Distances(X), y, np.random.default_rng(0), count=45
     )
@@ -210,7 +218,7 @@ def test_whatever_is_inherited_has_the_variance_of_the_model_before():
 @pytest.mark.parametrize("start", ["first-values", "inherited"])
 def test_a_new_model_starts_where_it_is_told_to(start):
     X, y = additive(15)
-    distances, fits = Distances(X), Fits(**FIRST, steps=0, new_steps=0, start=start)
+    distances, fits = Distances(X), fits_of(0, 0, start)
     near = whole(4), solve(distances, whole(4), kernel([2.0], [0.4]), y)
     new = fits.anew(distances, PAIRS, y, near).kernel
     expected = (
@@ -229,7 +237,7 @@ def test_in_a_chain_a_model_inherits_from_the_one_that_it_is_proposed_from():
     have.
     """
     X, y = additive(15)
-    fits = Fits(**FIRST, steps=5, new_steps=0, start="inherited")
+    fits = fits_of(5, 0, "inherited")
     found, _ = begin(fits=fits, acceptance="per-datum").sample(
         Distances(X), y, np.random.default_rng(0), count=10
     )
@@ -242,7 +250,7 @@ def test_in_a_chain_a_model_inherits_from_the_one_that_it_is_proposed_from():
 def test_new_and_known_models_are_fitted_for_their_own_numbers_of_steps():
     """One step of Adam at rate 0.1 moves every rho of theta = softplus(rho) by 0.1."""
     X, y = additive(15)
-    distances, fits = Distances(X), Fits(**FIRST, steps=0, new_steps=1, start="first-values")
+    distances, fits = Distances(X), fits_of(0, 1)
     known = fits.again(distances, PAIRS, y, kernel([0.5, 0.6], [0.7, 0.8]))
     assert_allclose(known.kernel.outputscale, [0.5, 0.6])
     new = fits.anew(distances, PAIRS, y).kernel

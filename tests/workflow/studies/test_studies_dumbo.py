@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import Matern
 
+import algorithms
 from algorithms.api import Arms, Box, Observation
-from algorithms.dumbo import DuMBO
 from algorithms.parts.additive_process import Distances, Factors, Kernel, equal_kernel, solve
 from algorithms.parts.decomposition import singletons, whole
 from algorithms.parts.factor_graph import FactorGraph
@@ -29,39 +29,35 @@ from workflow.studies import (
 from workflow.studies.paired import noise
 from workflow.trace.seeds import rng
 
-FITS = {
-    "outputscale": 0.693,
-    "lengthscale": 0.693,
-    "noise": 0.693,
-    "least_noise": 1e-4,
-    "fit_rate": 0.1,
-    "fit_steps": 10,
-    "new_fit_steps": 30,
+ADDITIVE = {
+    "surrogate": {
+        "outputscale": 0.693,
+        "lengthscale": 0.693,
+        "noise": 0.693,
+        "least_noise": 1e-4,
+    },
+    "fit": {"rate": 0.1, "steps": 10, "new_steps": 30},
+    "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10},
 }
-WIDTH = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10}
-METHOD = {
-    "is": "dumbo.DuMBO",
-    "decomposition": "mcmc",
-    "outputs": "sum",
+PARTITIONS = {
     "models": 3,
     "largest_factor": inf,
     "split": "exact",
     "acceptance": "total",
+    "fit_start": "inherited",
+}
+METHOD = {
+    "is": "dumbo.DuMBO",
+    "decomposition": "mcmc",
+    "outputs": "sum",
+    "partitions": PARTITIONS,
     "neighbours": "stacked",
     "gram": "noisy",
     "floor": 1e-5,
     "exploration": "frozen",
-    "raw": 64,
-    "starts": 4,
-    "fresh": 1,
-    "steps": 20,
-    "rate": 0.05,
-    "rounds": 4,
-    "tolerance": 0.05,
-    "penalty": 1.0,
-    "fit_start": "inherited",
-    **WIDTH,
-    **FITS,
+    "climb": {"raw": 64, "starts": 4, "fresh": 1, "steps": 20, "rate": 0.05},
+    "admm": {"rounds": 4, "tolerance": 0.05, "penalty": 1.0},
+    **ADDITIVE,
 }
 SCALES = {"lengthscale": [0.1, 1.0], "outputscale": [0.3, 3.0], "noise": [1e-3, 0.1]}
 
@@ -546,7 +542,7 @@ def recovery(problem=None, seed=0, T=6, n=3, every=1, queries="uniform", **chang
 
 
 def test_a_plain_decomposition_is_found():
-    found = recovery(T=68, n=60, models=5)
+    found = recovery(T=68, n=60, partitions={**PARTITIONS, "models": 5})
     end = {name: column[-3:] for name, column in found.items()}
     for name in ("agreement", "recall", "precision", "kappa"):
         assert_array_equal(end[name], 1)
@@ -619,7 +615,8 @@ def test_watching_changes_nothing_and_sees_what_is_sampled():
     found = recovery(problem, queries="own")
     built = {name: value for name, value in METHOD.items() if name != "is"}
     plain, watched = (
-        DuMBO(problem.domain, rng(0, "study", "optimizer"), **built) for _ in range(2)
+        algorithms.build("dumbo.DuMBO", problem.domain, rng(0, "study", "optimizer"), built)
+        for _ in range(2)
     )
     design = rng(0, "study", "init").random((6, 4))[:3]
     progress = loop.Progress(plain)
@@ -632,7 +629,7 @@ def test_watching_changes_nothing_and_sees_what_is_sampled():
     factors.append(plain.report()["factors"])
     assert_array_equal(watched.x, plain.x)
     assert [t for t, _ in steps] == [3, 4, 5, 6]
-    assert all(len(sampled) == METHOD["models"] for _, sampled in steps)
+    assert all(len(sampled) == PARTITIONS["models"] for _, sampled in steps)
     assert_allclose(found["factors"], factors)
     assert steps[-1][1][-1] == watched.chain.decomposition == plain.chain.decomposition
 
@@ -686,20 +683,17 @@ def found_normal():
 
 # the growth of seconds
 
-PLAIN = {**FITS, **WIDTH, "fit_steps": 1, "new_fit_steps": 1, "beta_dims": "factor"}
+ONE_STEP = {"fit": {"rate": 0.1, "steps": 1, "new_steps": 1}}
+PLAIN = {**ADDITIVE, **ONE_STEP, "beta_dims": "factor"}
 QUERIES = {
-    "DuMBO": {**METHOD, "fit_steps": 1, "new_fit_steps": 1, "rounds": 2, "tolerance": 0.0},
-    "ADD-DuMBO": {**METHOD, "outputs": "factors", "fit_steps": 1, "new_fit_steps": 1},
+    "DuMBO": {**METHOD, **ONE_STEP, "admm": {"rounds": 2, "tolerance": 0.0, "penalty": 1.0}},
+    "ADD-DuMBO": {**METHOD, **ONE_STEP, "outputs": "factors"},
     "ADD-GPUCB": {"is": "add_gpucb.ADDGPUCB", "grid": 20, **PLAIN},
     "DEC-HBO": {
         "is": "dec_hbo.DECHBO",
-        "models": 2,
-        "largest_factor": 2,
-        "split": "exact",
-        "acceptance": "total",
+        "partitions": {**PARTITIONS, "models": 2, "largest_factor": 2},
         "grid": 4,
         "rounds": 3,
-        "fit_start": "inherited",
         **PLAIN,
     },
 }
