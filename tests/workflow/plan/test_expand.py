@@ -151,7 +151,7 @@ TABLE = {
 GREEDY = {"is": "eps_greedy.EpsGreedy", "epsilon": 0.1, "model": "empirical-mean"}
 MINI = {
     "paper": {"key": "mini2026"},
-    "scales": {"quick": {"budget": 20}, "paper": {}},
+    "scales": {"smoke": {}, "quick": {"budget": 20}, "paper": {}},
     "seeds": 3,
     "problems": {
         "plain": {**TABLE, "room": "unlimited", "init": {"design": "uniform", "n": 1}},
