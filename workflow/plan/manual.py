@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -21,7 +22,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from workflow.plan.exhibits import REGISTRY
 from workflow.plan.model import Paper, hints, tags, unwrapped
 from workflow.plan.resolve import ROOT
-from workflow.plan.vocabulary import Expected, OpenSection
+from workflow.plan.vocabulary import METRICS, Expected, OpenSection
 
 SCHEMA = Path("workflow", "schema.json")
 PAGE = Path("docs", "paper-yaml.md")
@@ -59,7 +60,11 @@ any job starts. A mistake in it is one sentence with its line.
 
 A key that is not on this page is refused, except on the lines of problems and algorithms: there
 it is a parameter of the constructor. *Required* in the column `default` means that the key has to
-be given."""
+be given.
+
+## Metrics
+
+{metrics}, and `report.NAME` for a number that the optimizer reports under that name."""
 
 
 class _AsSchema(GenerateJsonSchema):
@@ -68,6 +73,12 @@ class _AsSchema(GenerateJsonSchema):
     def default_schema(self, schema: Any) -> JsonSchemaValue:
         """The schema of the value alone."""
         return self.generate_inner(schema["schema"])
+
+    def dict_schema(self, schema: Any) -> JsonSchemaValue:
+        """What a name has to be, too."""
+        found = super().dict_schema(schema)
+        names = self.generate_inner(schema["keys_schema"]) if "keys_schema" in schema else {}
+        return {**found, "propertyNames": names} if "pattern" in names else found
 
 
 def schema() -> str:
@@ -103,8 +114,14 @@ def page() -> str:
     """docs/paper-yaml.md."""
     names = [kind.section for kind in REGISTRY.values()]
     kinds = f"{', '.join(names[:-1])} and {names[-1]}"
-    parts = [INTRODUCTION.format(exhibits=kinds), *_sections()]
+    parts = [INTRODUCTION.format(exhibits=kinds, metrics=_metrics()), *_sections()]
     return "\n\n".join(parts) + "\n"
+
+
+def _metrics() -> str:
+    """All metrics, in lines."""
+    names = ", ".join(f"`{name}`" for name in METRICS)
+    return textwrap.fill(names, 98)
 
 
 def _sections() -> Iterator[str]:

@@ -4,17 +4,17 @@ found, and the nearest known name.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import Discriminator, ValidationError
 from pydantic_core import ErrorDetails
 
 from workflow.plan.exhibits import REGISTRY
-from workflow.plan.model import Paper, hints, unwrapped
-from workflow.plan.model import member_of as judging
+from workflow.plan.model import Paper, hints, member_of, unwrapped
 from workflow.plan.strict_yaml import Source
 
 MOST = 10  # sentences
@@ -25,7 +25,7 @@ SINGULAR = {
     "algorithms": "algorithm",
     "variants": "variant",
     "readings": "reading",
-    "runs": "run line",
+    "runs": "run",
     "studies": "study",
     "claims": "claim",
     "assumptions": "assumption",
@@ -110,12 +110,13 @@ def _mistake(entry: object, error: ErrorDetails) -> Mistake:
         words = f"expected one of {', '.join(known)}, got {_shown(wrong)}"
         return Mistake((*path, key), words + nearest(str(wrong), known), 1)
     if kind == "too_short":
-        return Mistake(
-            path, f"expected at least {context['min_length']} of them, got {_shown(found)}", 1
-        )
+        least = context["min_length"]
+        many = "one entry" if least == 1 else f"{least} entries"
+        return Mistake(path, f"expected at least {many}, got {_shown(found)}", 1)
     expected = EXPECTED.get(kind, str(context.get("words", "")) or error["msg"])
     words = f"expected {expected}, got {_shown(found)}"
-    near = "" if not isinstance(found, str) else nearest(found, _words(expected))
+    known = context.get("known") or _words(expected)
+    near = nearest(found, known) if isinstance(found, str) else ""
     return Mistake(path, words + near, 2)
 
 
@@ -130,26 +131,39 @@ EXPECTED = {  # what pydantic calls what is wrong: what was expected
 
 def _words(expected: str) -> list[str]:
     """The words that a sentence offers."""
-    return [word.strip("., ") for word in expected.removeprefix("one of ").split()]
+    words = [word.strip("., ") for word in expected.removeprefix("one of ").split()]
+    return [word for word in words if len(word) > 2]
 
 
 def _shown(value: object) -> str:
-    said = repr(value) if value is not None else "nothing"
+    """A value as YAML has it, cut where it is long."""
+    if value is None:
+        return "nothing"
+    said = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return said if len(said) <= LONG else f"{said[: LONG - 4]} ..."
 
 
 def _real(entry: object, location: Sequence[str | int]) -> Steps:
-    """The place of an error in the YAML: what pydantic adds for members of unions is left out."""
+    """The place of an error in the YAML, without the tags of models that pydantic puts in between.
+
+    Where a key is missing, the place is what lacks it.
+    """
     path: list[str | int] = []
     value: Any = entry
-    for number, step in enumerate(location):
-        inside = isinstance(value, Mapping) and step in value
-        if inside or (isinstance(value, list) and isinstance(step, int) and step < len(value)):
-            value = value[step]
-        elif number == len(location) - 1 and isinstance(step, str) and step != "[key]":
-            return tuple(path)  # a key that is missing: the place is what lacks it
-        else:
+    kind: Any = Paper
+    is_chosen = False  # whether the tag of a union has been passed
+    for step in location:
+        marks, plain = unwrapped(kind)
+        if not is_chosen and any(isinstance(mark, Discriminator) for mark in marks):
+            is_chosen = True
             continue
+        inside = isinstance(value, Mapping) and step in value
+        if not inside and not (isinstance(value, list) and isinstance(step, int)):
+            break
+        model = member_of(kind, value)
+        known = hints(model) if model else {}
+        kind = known[str(step)][1] if step in known else (Any, *get_args(plain))[-1]
+        value, is_chosen = value[step], False
         path.append(step)
     return tuple(path)
 
@@ -157,31 +171,13 @@ def _real(entry: object, location: Sequence[str | int]) -> Steps:
 def _known(entry: object, path: Steps) -> list[str]:
     """The keys that the model at a place knows."""
     kind: Any = Paper
-    value = entry
+    value: Any = entry
     for step in path:
-        kind = _inside(kind, value, step)
-        value = value[step]  # type: ignore[index]
-    model = _model(kind, value)
+        model = member_of(kind, value)
+        kind = hints(model)[str(step)][1] if model else (Any, *get_args(unwrapped(kind)[1]))[-1]
+        value = value[step]
+    model = member_of(kind, value)
     return [] if model is None else list(hints(model))
-
-
-def _inside(kind: Any, value: object, step: str | int) -> Any:
-    """The type of what stands under a key or at a position of a value."""
-    model = _model(kind, value)
-    if model is not None:
-        return hints(model)[str(step)][1]
-    _, plain = unwrapped(kind)
-    arguments = getattr(plain, "__args__", ())
-    return arguments[-1] if arguments else Any
-
-
-def _model(kind: Any, value: object) -> type[BaseModel] | None:
-    """The model that judges a value, if it is judged by one."""
-    _, plain = unwrapped(kind)
-    if isinstance(plain, type):
-        return plain if issubclass(plain, BaseModel) else None
-    found = judging(kind, value)
-    return found if isinstance(found, type) and issubclass(found, BaseModel) else None
 
 
 def _without_echoes(mistakes: Sequence[Mistake]) -> list[Mistake]:

@@ -13,7 +13,6 @@ from typing import (
     Annotated,
     Any,
     Literal,
-    Self,
     TypeVar,
     Union,
     get_args,
@@ -22,7 +21,7 @@ from typing import (
 )
 
 from annotated_types import MinLen
-from pydantic import BaseModel, Discriminator, create_model, model_validator
+from pydantic import AfterValidator, BaseModel, Discriminator, create_model
 
 from workflow.plan.exhibits import REGISTRY
 from workflow.plan.sections import (
@@ -43,11 +42,20 @@ Some = Annotated[dict[Name, T], MinLen(1)]
 Step = str | int
 
 
+def _complete(scales: dict[str, Scale]) -> dict[str, Scale]:
+    if lacks := [name for name in REQUIRED_SCALES if name not in scales]:
+        raise refusal(
+            f"expected the scales {', '.join(REQUIRED_SCALES)}, which are asked of all papers at"
+            f" once, got {', '.join(scales)}: add `{lacks[0]}: {{}}`"
+        )
+    return scales
+
+
 class _Paper(Section):
     """One paper: what is run, drawn and claimed."""
 
     paper: Head = said("the paper itself", {"key": "calandriello2020bbkb"})
-    scales: Some[Scale] = said(
+    scales: Annotated[Some[Scale], AfterValidator(_complete)] = said(
         f"what each scale makes smaller; {', '.join(REQUIRED_SCALES)} are needed, since plain"
         " `snakemake` runs quick of all papers, the tests smoke, and paper is the published size",
         {"smoke": {"seeds": 1, "budget": 40}, "quick": {"seeds": 3}, "paper": {}},
@@ -117,15 +125,6 @@ class _Paper(Section):
         default="none",
     )
 
-    @model_validator(mode="after")
-    def _has_scales(self) -> Self:
-        if lacks := [name for name in REQUIRED_SCALES if name not in self.scales]:
-            raise refusal(
-                f"expected the scales {', '.join(REQUIRED_SCALES)}, which are asked of all papers"
-                f" at once, got {', '.join(self.scales)}: add `{lacks[0]}: {{}}`"
-            )
-        return self
-
 
 def _with_exhibits() -> type[Section]:
     """The model of a paper, with a section for each kind of exhibit."""
@@ -149,12 +148,12 @@ Paper = _with_exhibits()
 
 @cache
 def hints(model: type[BaseModel]) -> dict[str, tuple[str, Any]]:
-    """The properties of a model by their keys in the YAML: the field, and its whole type."""
+    """The properties of a model by their keys in the YAML, those that it needs first: name and
+    type.
+    """
     types = get_type_hints(model, include_extras=True)
-    return {
-        info.alias or name: (name, types.get(name, info.annotation))
-        for name, info in model.model_fields.items()
-    }
+    fields = sorted(model.model_fields.items(), key=lambda item: not item[1].is_required())
+    return {info.alias or name: (name, types.get(name, info.annotation)) for name, info in fields}
 
 
 def mentions(
@@ -197,10 +196,15 @@ def unwrapped(kind: Any) -> tuple[tuple[Any, ...], Any]:
 
 
 def member_of(kind: Any, value: object) -> type[BaseModel] | None:
-    """The model that judges a value of one of several models: that of its own tag."""
+    """The model that judges a value: of several ones that of its own tag; None for other types."""
     marks, plain = unwrapped(kind)
-    found = _fitting(marks, get_args(plain), value)
-    return found[0] if len(found) == 1 else None
+    members = get_args(plain) if get_origin(plain) in (Union, UnionType) else (plain,)
+    models = [
+        one
+        for one in _fitting(marks, members, value)
+        if isinstance(one, type) and issubclass(one, BaseModel)
+    ]
+    return models[0] if len(models) == 1 else None
 
 
 def tags(model: type[BaseModel], key: str) -> tuple[str, ...]:

@@ -109,6 +109,7 @@ class Expected:
 
     words: str
     pattern: str = ""
+    known: tuple[str, ...] = ()  # names that somebody may have meant
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
@@ -121,7 +122,8 @@ class Expected:
             except ValidationError:
                 found = None
             if found is None or (self.pattern and re.fullmatch(self.pattern, str(found)) is None):
-                raise PydanticCustomError("expected", "{words}", {"words": self.words})
+                said = {"words": self.words, "known": self.known}
+                raise PydanticCustomError("expected", "{words}", said)
             return found
 
         return core_schema.no_info_wrap_validator_function(judged, handler(source))
@@ -172,8 +174,9 @@ Target = Annotated[
 Metric = Annotated[
     str,
     Expected(
-        f"one of the metrics {', '.join(METRICS)}, or report.NAME",
+        "one of the metrics that docs/paper-yaml.md lists, or report.NAME",
         rf"{'|'.join(METRICS)}|report\.[A-Za-z0-9_]+",
+        METRICS,
     ),
 ]
 Curve = Annotated[
