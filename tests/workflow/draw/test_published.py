@@ -360,7 +360,13 @@ def test_errata_are_listed_below_a_table_and_must_be_known(toy, monkeypatch):
     entry = {
         **reader.read("bkb"),
         "tables": [
-            {**toy.entry["tables"][0], "blocks": [], "errata": ["no-such"], "scales": ["paper"]}
+            {
+                **toy.entry["tables"][0],
+                "curves": ["BKB"],
+                "blocks": [],
+                "errata": ["no-such"],
+                "scales": ["paper"],
+            }
         ],
     }
     monkeypatch.setattr(reader, "document", lambda *which: reader.Document("bkb", entry))
@@ -389,11 +395,11 @@ def test_published_numbers_of_no_curve_are_a_mistake(toy, monkeypatch):
     for read in (tabulate.runs_of, lambda paper, name: tabulate.build(paper, toy.store(), name)):
         with pytest.raises(PlanError, match=message):
             read(toy.paper, "t")
-    entry = {
-        **reader.read("bkb"),
-        "tables": [{**toy.entry["tables"][0], "scales": ["paper"]}],
-    }
+    block = {"problem": "abalone", "metric": "simple_regret", "published": {"TurBO": 2}}
+    table = {**toy.entry["tables"][0], "curves": ["BKB", "uniform"], "blocks": [block]}
+    entry = {**reader.read("bkb"), "tables": [{**table, "scales": ["paper"]}]}
     monkeypatch.setattr(reader, "document", lambda *which: reader.Document("bkb", entry))
+    message = "table t, abalone: published numbers of TurBO, expected some of its curves: BKB, uni"
     with pytest.raises(PlanError, match=message):
         expand.load("bkb", "smoke")  # at every scale, before anything is run
 

@@ -265,7 +265,7 @@ def verified(monkeypatch, capsys, *arguments, rerun=None):
 def test_share_number_and_cost_decide_how_many_are_drawn(toy, monkeypatch, capsys):
     status, said = verified(monkeypatch, capsys)
     # at least one
-    assert (status, said.splitlines()[-1]) == 0, "1 of 1 records agree bit for bit"
+    assert (status, said.splitlines()[-1]) == (0, "1 of 1 records agree bit for bit")
     assert "2 of 5 records are drawn" in verified(monkeypatch, capsys, "--share", "0.4")[1]
     status, said = verified(monkeypatch, capsys, "--records", "9", "--most-seconds", "10")
     assert "1 records cost more than 10 CPU seconds each: left out" in said
