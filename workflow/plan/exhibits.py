@@ -272,6 +272,9 @@ OF_CURVES = {
 }
 
 
+NOT_OF_DOTS = {"reading", "controls", "extrapolate"}
+
+
 class PanelLine(Drawing):
     """One panel of a figure."""
 
@@ -305,6 +308,11 @@ class FigureLine(Drawing, ExhibitLine):
             )
         for number, panel in enumerate(self.panels):
             own = panel.model_fields_set
+            if self.kind == "dots" and (of_lines := sorted((mine | own) & NOT_OF_DOTS)):
+                raise refusal(
+                    f"expected keys that dots read, got {', '.join(of_lines)}: leave them out, or"
+                    " list `readings`"
+                )
             of_study = bool({"study"} & (mine | own))
             unread = own & (OF_CURVES if of_study else OF_STUDIES)
             if unread:

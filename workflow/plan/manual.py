@@ -64,7 +64,7 @@ be given.
 
 ## Metrics
 
-{metrics}, and `report.NAME` for a number that the optimizer reports under that name."""
+{metrics}"""
 
 
 class _AsSchema(GenerateJsonSchema):
@@ -121,7 +121,8 @@ def page() -> str:
 def _metrics() -> str:
     """All metrics, in lines."""
     names = ", ".join(f"`{name}`" for name in METRICS)
-    return textwrap.fill(names, 98)
+    told = f"{names}, and `report.NAME` for a number that the optimizer reports under that name."
+    return textwrap.fill(told, 98)
 
 
 def _sections() -> Iterator[str]:

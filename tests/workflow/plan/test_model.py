@@ -236,6 +236,10 @@ def test_every_name_that_a_line_mentions_is_found_by_the_type_of_its_property():
             changed("title: Regret,", "title: Regret, readings: [default],"),
             "figure regret: expected `readings` beside `kind: dots` alone",
         ),
+        (
+            changed("title: Regret,", "title: Regret, kind: dots, reading: wide,"),
+            "figure regret: expected keys that dots read, got reading: leave them out, or list",
+        ),
     ],
 )
 def test_what_compares_nothing_or_is_read_by_nothing_is_refused(text, said):
