@@ -34,6 +34,7 @@ check: env                     ## formatter, linter, type checker, snakefmt, sna
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --lint
 	$(BIN)/python -m workflow.reference --check
+	$(BIN)/python -m workflow.schema --check
 
 report: env                    ## the same, then the site report/SCALE/index.html and Snakemake's own report: SCALE PAPERS SEEDS CORES
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) report --config $(CONFIG)

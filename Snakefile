@@ -33,8 +33,6 @@ wildcard_constraints:
     curve=r"(?!initial/)[^/]+",
     seeds=r"\d+(-\d+)?",
     name=r"[a-z0-9_]+",
-    figure="|".join(names_of(PLAN, "figures")),
-    table="|".join(names_of(PLAN, "tables")),
 
 
 report: "workflow/captions/workflow.rst"

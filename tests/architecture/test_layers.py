@@ -54,6 +54,7 @@ FLOORS = {
     },
     "workflow.site": {"workflow.trace", "workflow.plan", "workflow.judge", "workflow.draw"},
     "workflow.commands": {
+        "workflow.plan",
         "workflow.data",
         "workflow.judge",
         "workflow.draw",

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from workflow.operate.archive import SHOWN, BadArchive, record_paths, unpack
-from workflow.plan import resolve
+from workflow.plan import reader, resolve
 from workflow.plan.digest import with_data
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.resolve import PlanError
@@ -125,7 +125,7 @@ def _candidate(
 
 def _planned(scale: str, paper: str) -> dict[Path, Planned]:
     """What the plan makes, by folder; nothing where it does not know the paper or the scale."""
-    if paper not in resolve.papers() or scale not in resolve.read(paper)["scales"]:
+    if paper not in resolve.papers() or scale not in reader.read(paper)["scales"]:
         return {}
     plan = load(paper, scale)
     found = {

@@ -14,19 +14,24 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from workflow.plan import names, parameters, resolve, selection
+from workflow.plan import exhibits, names, parameters, reader, resolve, selection
 from workflow.plan.cells import DEFAULT, Cell, Paper, Place, Study, curve_name, problem_name
+from workflow.plan.mistakes import nearest
+from workflow.plan.reader import Document
 from workflow.plan.resolve import PlanError, papers, parse_seeds, seed_range
 
 ROOT = resolve.ROOT
-SHOWN = ("figures", "ranks", "tables", "pictures")  # what a scale may leave out
 
 
 def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
     """The papers in "bbkb,bkb", or all of them. Raises PlanError."""
     chosen = [name.strip() for name in names.split(",") if name.strip()] or papers(root)
     if unknown := sorted(set(chosen) - set(papers(root))):
-        raise PlanError(f"unknown paper {', '.join(unknown)}; known: {', '.join(papers(root))}")
+        known = papers(root)
+        raise PlanError(
+            f"unknown paper {', '.join(unknown)}; known: {', '.join(known)}"
+            f"{nearest(unknown[0], known)}"
+        )
     return chosen
 
 
@@ -61,35 +66,24 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
 
     Raises PlanError.
     """
-    entry = resolve.read(name, root)
-    if scale not in entry["scales"]:
+    document = reader.document(name, root)
+    if scale not in document.entry["scales"]:
+        scales = list(document.entry["scales"])
         raise PlanError(
-            f"papers/{name}.yaml: unknown scale {scale!r}; known: {', '.join(entry['scales'])}"
+            f"papers/{name}.yaml: unknown scale {scale!r}; known: {', '.join(scales)}"
+            f"{nearest(scale, scales)}"
         )
-    for line in (line for part in SHOWN for line in entry.get(part, [])):
-        resolve.chosen("scale", line.get("scales", []), entry["scales"], name)
-    for line in entry.get("tables", []):
-        selection.blocks(line)
-        resolve.chosen(
-            "erratum",
-            line.get("errata", []),
-            {erratum["id"]: erratum for erratum in entry.get("errata", [])},
-            name,
-        )
-    shown = {
-        part: [line for line in entry.get(part, []) if scale in line.get("scales", [scale])]
-        for part in SHOWN
-    }
-    entry = {**entry, **{part: lines for part, lines in shown.items() if part in entry}}
-    names.check(name, entry, root)
+    names.check(document, root)
+    for number, line in enumerate(document.entry.get("tables", [])):
+        selection.blocks(line, document.where("tables", number))
+    entry = exhibits.at_scale(document.entry, scale)
     wanted = parse_seeds(seeds) if seeds else None
     cells: dict[tuple[str, ...], Cell] = {}
     known: dict[Place, tuple[str, ...]] = {}
     for line in entry["runs"]:
-        resolve.chosen("scale", line.get("scales", []), entry["scales"], name)
         if scale not in line.get("scales", [scale]):
             continue
-        for cell in _select(name, scale, entry, line, root):
+        for cell in _select(document, scale, entry, line, root):
             # A variant that equals the default is the same computation: it is run once and known by
             # both names.
             key = (cell.problem, cell.algorithm, cell.digest)
@@ -100,8 +94,8 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
             known[cell.problem_name, cell.curve] = key
     aliases = {place: cells[key] for place, key in known.items()}
     studies = {
-        line["id"]: _study(name, scale, entry, line, wanted, root)
-        for line in entry.get("studies", [])
+        line["id"]: _study(document, scale, number, wanted, root)
+        for number, line in enumerate(entry.get("studies", []))
     }
     paper = Paper(
         name,
@@ -120,13 +114,15 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
             f"papers/{name}.yaml: expected some of the seeds 0-{most - 1} of scale {scale}, got"
             f" {seed_range(wanted)}"
         )
-    return replace(paper, entry=selection.offered(paper))
+    return replace(paper, entry=exhibits.offered(paper))
 
 
-def _select(name: str, scale: str, entry: Mapping, line: Mapping, root: Path) -> Iterable[Cell]:
+def _select(
+    document: Document, scale: str, entry: Mapping, line: Mapping, root: Path
+) -> Iterable[Cell]:
     """All cells of one `runs:` line."""
-    for problem, algorithm, reading, variant in _combinations(name, scale, entry, line):
-        yield _cell(name, scale, entry, line, problem, algorithm, reading, variant, root)
+    for problem, algorithm, reading, variant in _combinations(document.name, scale, entry, line):
+        yield _cell(document, scale, entry, line, problem, algorithm, reading, variant, root)
 
 
 def _combinations(
@@ -198,7 +194,7 @@ def _parameters(target: str, package: str, where: str, root: Path) -> set[str]:
 
 
 def _cell(
-    name: str,
+    document: Document,
     scale: str,
     entry: Mapping,
     line: Mapping,
@@ -211,17 +207,18 @@ def _cell(
     """Resolve every parameter of one cell and check it against the constructors."""
     cut = entry["scales"][scale]
     changes = entry.get("readings", {}).get(reading, {})
-    where = f"papers/{name}.yaml, {algorithm} on {problem}"
+    where = f"{document.where('algorithms', algorithm)} on {problem}"
+    where_problem = document.where("problems", problem)
     published = entry["problems"][problem]["budget"]
 
-    base, on = entry["problems"][problem], f"papers/{name}.yaml, problem {problem}"
-    accepted = resolve.accepted(base["is"], "problems", on, root)
+    base = entry["problems"][problem]
+    accepted = resolve.accepted(base["is"], "problems", where_problem, root)
     known = parameters.names(accepted)[1]
     overrides = resolve.overrides(changes.get("problems", {}), problem, known)
     problem_entry = {**parameters.flat(base, known), **overrides}
-    resolve.check(problem_entry, accepted, {"data"}, on)
+    resolve.check(problem_entry, accepted, {"data"}, where_problem)
     problem_entry = parameters.nested(problem_entry)
-    resolve.check_given(problem_entry, on, root)
+    resolve.check_given(problem_entry, where_problem, root)
 
     own = entry["algorithms"][algorithm]
     accepted = resolve.accepted(own["is"], "algorithms", where, root)
@@ -249,7 +246,7 @@ def _cell(
         *(source["seeds"] for source in (cut, line, algorithm_entry) if "seeds" in source),
     ]
     return Cell(
-        paper=name,
+        paper=document.name,
         scale=scale,
         problem=problem,
         algorithm=algorithm,
@@ -280,10 +277,12 @@ def _cut(seeds: tuple[int, ...], wanted: tuple[int, ...] | None) -> tuple[int, .
 
 
 def _study(
-    name: str, scale: str, entry: Mapping, line: Mapping, wanted: tuple[int, ...] | None, root: Path
+    document: Document, scale: str, number: int, wanted: tuple[int, ...] | None, root: Path
 ) -> Study:
     """Resolve one `studies:` line; a scale's budget cuts its number of evaluations T."""
-    cut, where = entry["scales"][scale], f"papers/{name}.yaml, study {line['id']}"
+    name, entry = document.name, document.entry
+    line, cut = entry["studies"][number], entry["scales"][scale]
+    where = document.where("studies", number)
     resolve.chosen("problem", [line["problem"]], entry["problems"], name)
     accepted = resolve.accepted(line["is"], "workflow/studies", where, root)
     resolve.chosen("scale", line.get("cuts", {}), entry["scales"], name)

@@ -8,42 +8,21 @@ numerical library.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-import yaml
-
 from workflow import ROOT
 from workflow.plan import digest as code
 from workflow.plan.parameters import Signature, flat, signature, types, wrong_type
 from workflow.plan.parameters import names as names_of
+from workflow.plan.sections import RESERVED
 
 SEED = "seed"  # becomes the number of the repetition
 MISSING = "none"  # the version of a library that is not installed
-YAML_TAG = "tag:yaml.org,2002:"
-PLAIN = ("str", "int", "float", "bool", "null", "map", "seq", "merge")  # what JSON can say, too
-MOST_VALUES = 1_000_000  # in one paper's YAML, its aliases written out
-# keys of an entry that are no parameter
-RESERVED = {
-    "is",
-    "data",
-    "budget",
-    "seeds",
-    "room",
-    "init",
-    "execution",
-    "given",
-    "optimum",
-    "libraries",
-    "simulator",
-    "substitute",
-    "timeout",
-}
+NO_PAPERS = ("costs", "findings")  # other files of papers/
 
 
 class PlanError(ValueError):
@@ -52,47 +31,12 @@ class PlanError(ValueError):
     """
 
 
-def read(name: str, root: Path = ROOT) -> dict[str, Any]:
-    """One paper's YAML, checked against workflow/schema.json. Raises PlanError."""
-    path = root / "papers" / f"{name}.yaml"
-    if name not in papers(root):
-        raise PlanError(f"unknown paper {name!r}; known: {', '.join(papers(root))}")
-    try:
-        entry = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)
-    except yaml.YAMLError as error:
-        raise PlanError(f"papers/{name}.yaml is no valid YAML: {error}") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        wrong = (
-            f"line {line}: expected text in UTF-8, got the byte {error.object[error.start]:#04x}"
-        )
-        raise PlanError(
-            f"papers/{name}.yaml is no valid YAML: {wrong}: save the file as UTF-8"
-        ) from None
-    except RecursionError:
-        raise PlanError(
-            f"papers/{name}.yaml is no valid YAML: expected a few levels, got brackets nested too"
-            " deep"
-        ) from None
-    schema = json.loads((ROOT / "workflow" / "schema.json").read_text())
-    mistakes = sorted(
-        jsonschema.Draft202012Validator(schema).iter_errors(entry),
-        key=lambda mistake: mistake.json_path,
-    )
-    if mistakes:
-        lines = [f"  at {mistake.json_path}: {mistake.message}" for mistake in mistakes[:10]]
-        raise PlanError(
-            "\n".join([f"papers/{name}.yaml does not follow workflow/schema.json:", *lines])
-        )
-    return entry
-
-
 def papers(root: Path = ROOT) -> list[str]:
-    """The names of all papers that have a YAML."""
+    """The names of all papers that have a YAML; a file `_*.yaml` is a template, no paper."""
     return sorted(
         path.stem
         for path in (root / "papers").glob("*.yaml")
-        if path.stem not in ("costs", "findings")
+        if path.stem not in NO_PAPERS and not path.stem.startswith("_")
     )
 
 
@@ -278,72 +222,3 @@ def chosen(kind: str, names: Iterable[str], known: Mapping, paper: str) -> list[
                 f"papers/{paper}.yaml: unknown {kind} {name!r}; known: {', '.join(known)}"
             )
     return list(names)
-
-
-def _refusal(says: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
-    return yaml.constructor.ConstructorError(None, None, says, node.start_mark)
-
-
-def _shown(key: yaml.Node) -> str:
-    """A key that is no name, for people."""
-    return (
-        f"{key.value} ({key.tag.removeprefix(YAML_TAG)})"
-        if isinstance(key.value, str)
-        else "a list or a mapping"
-    )
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """YAML that is JSON: no key given twice (a merge, <<, may repeat one), no dates or bytes,
-    nothing that contains itself.
-    """
-
-    def __init__(self, stream: str) -> None:
-        super().__init__(stream)
-        self.merged: set[int] = set()
-        self.sizes: dict[int, int] = {}
-
-    def get_single_node(self) -> yaml.Node | None:
-        """The document, checked before anything is made of it."""
-        document = super().get_single_node()
-        if document is not None:
-            self._size(document, frozenset())
-        return document
-
-    def _size(self, node: yaml.Node, within: frozenset[int]) -> int:
-        """How many values a node stands for, every alias written out. Raises ConstructorError."""
-        if id(node) in self.sizes:
-            return self.sizes[id(node)]
-        if node.tag.removeprefix(YAML_TAG) not in PLAIN:
-            kind = node.tag.removeprefix(YAML_TAG)
-            raise _refusal(
-                f"expected text, a number, a list or a mapping, got a {kind}: quote it", node
-            )
-        pairs = node.value if isinstance(node, yaml.MappingNode) else []
-        for key, _ in pairs:
-            if key.tag.removeprefix(YAML_TAG) not in ("str", "merge"):
-                raise _refusal(f"expected a name as key, got {_shown(key)}: quote it", key)
-        parts = node.value if isinstance(node, yaml.SequenceNode) else [value for _, value in pairs]
-        inside = within | {id(node)}
-        if any(id(part) in inside for part in parts):
-            raise _refusal("expected an alias of something else, got one of what contains it", node)
-        self.sizes[id(node)] = size = 1 + sum(self._size(part, inside) for part in parts)
-        if size > MOST_VALUES:
-            raise _refusal(
-                f"expected at most {MOST_VALUES} values, got aliases of aliases that stand for"
-                " more",
-                node,
-            )
-        return size
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        keys = [key.value for key, _ in node.value]
-        twice = {key for key in keys if keys.count(key) > 1 and key != "<<"}
-        if twice and id(node) not in self.merged:
-            names = ", ".join(sorted(twice))
-            raise _refusal(f"key given twice: {names}", node)
-        return super().construct_mapping(node, deep)
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        super().flatten_mapping(node)
-        self.merged.add(id(node))

@@ -6,14 +6,13 @@ Snakemake asks this before anything has run, so it imports no numerical library.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from workflow.plan.cells import DEFAULT, Cell, Paper, Study
 from workflow.plan.resolve import PlanError
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
-Remainder = Callable[["Paper", Line], Sequence[object]]  # what a scale leaves of a line
 
 
 def place(
@@ -79,31 +78,14 @@ def in_scale(paper: Paper, problem: str, curves: Iterable[str], **how: str) -> l
     return [curve for curve in curves if not is_left_out(paper, problem, curve, **how)]
 
 
-def offered(paper: Paper) -> dict[str, Any]:
-    """The entry of a paper without the figures, ranks, tables and pictures of which this scale
-    leaves out everything.
-    """
-    left: Mapping[str, Remainder] = {
-        "figures": _panels,
-        "ranks": _compared,
-        "tables": _table_runs,
-        "pictures": _pictured,
-    }
-    kept = {
-        part: [line for line in paper.entry.get(part, []) if _has(paper, line, of)]
-        for part, of in left.items()
-    }
-    return {**paper.entry, **{part: lines for part, lines in kept.items() if part in paper.entry}}
-
-
-def _has(paper: Paper, line: Line, of: Remainder) -> bool:
-    """Whether something is left of a figure, ranks, a table or a picture; a mistake in it is left
-    to whoever draws it.
-    """
-    try:
-        return bool(of(paper, line))
-    except PlanError:
-        return True
+def line_of(paper: Paper, section: str, one: str, name: str) -> Line:
+    """The line of a name in a section of the YAML. Raises PlanError naming what is known."""
+    lines = {line["id"]: line for line in paper.entry.get(section, [])}
+    if name not in lines:
+        raise PlanError(
+            f"papers/{paper.name}.yaml: unknown {one} {name!r}; known: {', '.join(lines) or 'none'}"
+        )
+    return lines[name]
 
 
 def companions(paper: Paper, cell: Cell) -> list[Cell]:
@@ -141,27 +123,23 @@ def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
     return runs
 
 
-def figure(paper: Paper, name: str) -> Mapping[str, Any]:
-    entries = {entry["id"]: entry for entry in paper.entry.get("figures", [])}
-    if name not in entries:
-        raise PlanError(
-            f"papers/{paper.name}.yaml: unknown figure {name!r}; known:"
-            f" {', '.join(entries) or 'none'}"
-        )
-    return entries[name]
+def figure(paper: Paper, name: str) -> Line:
+    """The line of a figure. Raises PlanError."""
+    return line_of(paper, "figures", "figure", name)
 
 
 def panel_options(paper: Paper, name: str) -> list[dict[str, Any]]:
     """The keys of each panel over those of its figure; a panel is left out with its variant or with
     the last of its curves.
     """
-    kept = _panels(paper, figure(paper, name))
+    kept = panels_left(paper, figure(paper, name))
     if not kept:
         raise PlanError(f"figure {name}: scale {paper.scale} leaves out all its panels")
     return kept
 
 
-def _panels(paper: Paper, entry: Line) -> list[dict[str, Any]]:
+def panels_left(paper: Paper, entry: Line) -> list[dict[str, Any]]:
+    """The panels of a figure that this scale does not leave out, with the keys of the figure."""
     shared = {
         key: value
         for key, value in entry.items()
@@ -236,8 +214,8 @@ def table_cells(paper: Paper, entry: Line) -> list[Cell]:
     ]
 
 
-def blocks(entry: Line) -> list[Line]:
-    """The blocks of a table of published numbers.
+def blocks(entry: Line, where: str = "") -> list[Line]:
+    """The blocks of a table of published numbers; `where` is how a mistake in them is named.
 
     Raises PlanError where a number is that of no curve of the table.
     """
@@ -246,7 +224,7 @@ def blocks(entry: Line) -> list[Line]:
             name for name in block["published"] if name not in block.get("curves", entry["curves"])
         ]:
             raise PlanError(
-                f"table {entry['id']}, {block['problem']}: published numbers of"
+                f"{where or 'table ' + entry['id']}, {block['problem']}: published numbers of"
                 f" {', '.join(unknown)}, expected some of its curves:"
                 f" {', '.join(block.get('curves', entry['curves']))}"
             )
@@ -267,7 +245,7 @@ def block_cells(paper: Paper, entry: Line, block: Line) -> list[dict[str, Cell]]
     ]
 
 
-def _table_runs(paper: Paper, entry: Line) -> Sequence[object]:
+def tabulated(paper: Paper, entry: Line) -> Sequence[object]:
     """What a table is about: its cells, or something that no scale leaves out."""
     if entry["kind"] == "published":
         return [
@@ -276,26 +254,21 @@ def _table_runs(paper: Paper, entry: Line) -> Sequence[object]:
     return table_cells(paper, entry) if entry["kind"] in ("diagnostics", "feasible") else [entry]
 
 
-def picture(paper: Paper, name: str) -> Mapping[str, Any]:
-    """The line of a picture in the paper's YAML. Raises PlanError naming what is known."""
-    entries = {entry["id"]: entry for entry in paper.entry.get("pictures", [])}
-    if name not in entries:
-        raise PlanError(
-            f"papers/{paper.name}.yaml: unknown picture {name!r}; known:"
-            f" {', '.join(entries) or 'none'}"
-        )
-    return entries[name]
+def picture(paper: Paper, name: str) -> Line:
+    """The line of a picture. Raises PlanError."""
+    return line_of(paper, "pictures", "picture", name)
 
 
 def picture_cells(paper: Paper, name: str) -> list[Cell]:
     """Every cell whose records a picture compares, once each. Raises PlanError."""
-    cells = _pictured(paper, picture(paper, name))
+    cells = pictured(paper, picture(paper, name))
     if not cells:
         raise PlanError(f"picture {name}: scale {paper.scale} leaves out all its curves")
     return cells
 
 
-def _pictured(paper: Paper, entry: Line) -> list[Cell]:
+def pictured(paper: Paper, entry: Line) -> list[Cell]:
+    """The cells of a picture that this scale does not leave out, once each."""
     cells = [
         paper.cell(entry["problem"], curve)
         for curve in in_scale(paper, entry["problem"], entry["curves"])
@@ -304,14 +277,8 @@ def _pictured(paper: Paper, entry: Line) -> list[Cell]:
 
 
 def ranks(paper: Paper, name: str) -> Line:
-    """The line of ranks in the paper's YAML. Raises PlanError naming what is known."""
-    entries = {entry["id"]: entry for entry in paper.entry.get("ranks", [])}
-    if name not in entries:
-        raise PlanError(
-            f"papers/{paper.name}.yaml: unknown ranks {name!r}; known:"
-            f" {', '.join(entries) or 'none'}"
-        )
-    return entries[name]
+    """The line of ranks. Raises PlanError."""
+    return line_of(paper, "ranks", "ranks", name)
 
 
 def complete(
@@ -349,7 +316,8 @@ def rank_runs(paper: Paper, name: str) -> list[Cell]:
     return [companion for cell in cells for companion in companions(paper, cell)]
 
 
-def _compared(paper: Paper, entry: Line) -> Sequence[object]:
+def ranked(paper: Paper, entry: Line) -> Sequence[object]:
+    """The problems that are left of a line of ranks at this scale."""
     return list(_ranked(paper, entry))
 
 

@@ -8,14 +8,7 @@ from workflow.data.places import (
     substitutes_allowed,
     superseded,
 )
-from workflow.plan.selection import (
-    figure,
-    figure_runs,
-    picture,
-    picture_cells,
-    rank_runs,
-    ranks,
-)
+from workflow.plan.exhibits import REGISTRY, lines_of
 from workflow.data.simulators import binary
 
 LAST = 12  # lines of the log of a failed job that are shown
@@ -74,25 +67,25 @@ def begins_with(wildcards):
     return [*data_of(cell), *simulator_of(cell), initial]
 
 
-def drawn_by(wildcards):
-    plan = PLAN[wildcards.paper]
-    return plan.markers(figure_runs(plan, wildcards.figure))
+def drawn_from(section):
+    # What an exhibit waits for: the jobs of the runs that it reads.
+    def markers(wildcards):
+        plan, kind = PLAN[wildcards.paper], REGISTRY[section]
+        return plan.markers(kind.runs(plan, wildcards[kind.one]))
+
+    return markers
 
 
-def ranked(wildcards):
-    plan = PLAN[wildcards.paper]
-    return plan.markers(rank_runs(plan, wildcards.ranks))
+def drawn_with(section):
+    # The code and the lines of YAML that decide what an exhibit shows.
+    def code(wildcards):
+        plan, kind = PLAN[wildcards.paper], REGISTRY[section]
+        name = wildcards[kind.one]
+        return digest.digest(
+            kind.modules(kind.find(plan, name)), kind.parameters(plan, name)
+        )
 
-
-def pictured(wildcards):
-    plan = PLAN[wildcards.paper]
-    return plan.markers(picture_cells(plan, wildcards.picture))
-
-
-def picture_code(wildcards):
-    line = picture(PLAN[wildcards.paper], wildcards.picture)
-    drawer = f"workflow.draw.drawers.{line['is'].partition('.')[0]}"
-    return digest.digest(["workflow.draw.picture", drawer], {"entry": line})
+    return code
 
 
 def all_markers(wildcards):
@@ -101,29 +94,9 @@ def all_markers(wildcards):
 
 def report_files(plan):
     folder = f"figures/{SCALE}/{plan.name}"
-    figures = [
-        f"{folder}/{entry['id']}.{kind}"
-        for section in ("figures", "ranks")
-        for entry in plan.entry.get(section, [])
-        for kind in ("pdf", "png", "csv", "json")
-        if kind != "json" or section == "figures"
-    ]
-    tables = [
-        f"{folder}/{entry['id']}.{kind}"
-        for entry in plan.entry.get("tables", [])
-        for kind in ("csv", "md")
-    ]
-    pictures = [
-        f"{folder}/{entry['id']}.{kind}"
-        for entry in plan.entry.get("pictures", [])
-        for kind in ("png", "gif")
-        if kind == "png" or entry.get("moves")
-    ]
-    ledger = [
-        f"{folder}/{name}"
-        for name in ("verdicts.md", "verdicts.json", "sensitivity.md", "runs.json")
-    ]
-    return figures + tables + pictures + ledger
+    shown = [path for kind, line in lines_of(plan.entry) for path in kind.files(line)]
+    ledger = ["verdicts.md", "verdicts.json", "sensitivity.md", "runs.json"]
+    return [f"{folder}/{path}" for path in shown + ledger]
 
 
 def code_of(module, entry):

@@ -4,7 +4,7 @@
 
 rule figure:
     input:
-        drawn_by,
+        drawn_from("figures"),
     output:
         multiext("figures/{scale}/{paper}/{figure}", ".pdf", ".csv", ".json"),
         report(
@@ -18,6 +18,7 @@ rule figure:
         "logs/{scale}/{paper}/figures/{figure}.log",
     wildcard_constraints:
         paper=papers_with(PLAN, "figures"),
+        figure="|".join(names_of(PLAN, "figures")),
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -26,17 +27,14 @@ rule figure:
         runtime=15,
     params:
         seeds=SEEDS,
-        code=code_of(
-            "draw.plots",
-            lambda plan, wildcards: {"entry": figure(plan, wildcards.figure)},
-        ),
+        code=drawn_with("figures"),
     shell:
         "python -m workflow.plots {wildcards.paper} {wildcards.figure} --scale {wildcards.scale} {params.seeds} 2> {log}"
 
 
 rule ranks:
     input:
-        ranked,
+        drawn_from("ranks"),
     output:
         multiext("figures/{scale}/{paper}/{ranks}", ".pdf", ".csv"),
         report(
@@ -59,17 +57,14 @@ rule ranks:
         runtime=15,
     params:
         seeds=SEEDS,
-        code=code_of(
-            "draw.ranks",
-            lambda plan, wildcards: {"entry": ranks(plan, wildcards.ranks)},
-        ),
+        code=drawn_with("ranks"),
     shell:
         "python -m workflow.ranks {wildcards.paper} {wildcards.ranks} --scale {wildcards.scale} {params.seeds} 2> {log}"
 
 
 rule picture:
     input:
-        pictured,
+        drawn_from("pictures"),
     output:
         report(
             "figures/{scale}/{paper}/{picture}.png",
@@ -91,7 +86,7 @@ rule picture:
         runtime=15,
     params:
         seeds=SEEDS,
-        code=picture_code,
+        code=drawn_with("pictures"),
     shell:
         "python -m workflow.picture {wildcards.paper} {wildcards.picture} --scale {wildcards.scale} {params.seeds} 2> {log}"
 
@@ -113,7 +108,7 @@ use rule picture as moving_picture with:
 
 rule table:
     input:
-        all_markers,
+        drawn_from("tables"),
     output:
         "figures/{scale}/{paper}/{table}.md",
         report(
@@ -127,6 +122,7 @@ rule table:
         "logs/{scale}/{paper}/tables/{table}.log",
     wildcard_constraints:
         paper=papers_with(PLAN, "tables"),
+        table="|".join(names_of(PLAN, "tables")),
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -135,7 +131,7 @@ rule table:
         runtime=15,
     params:
         seeds=SEEDS,
-        code=code_of("draw.tabulate", lambda plan, _: {"entry": plan.entry}),
+        code=drawn_with("tables"),
     shell:
         "python -m workflow.tables {wildcards.paper} {wildcards.table} --scale {wildcards.scale} {params.seeds} 2> {log}"
 

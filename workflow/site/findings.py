@@ -15,7 +15,8 @@ from typing import Any
 
 import yaml
 
-from workflow.plan import resolve
+from workflow.plan import reader, resolve
+from workflow.plan.exhibits import lines_of
 from workflow.plan.resolve import PlanError
 
 SCALE = "paper"  # the scale of the committed report, whose figures and verdicts an entry shows
@@ -64,7 +65,7 @@ def load(root: Path = resolve.ROOT) -> tuple[Finding, ...]:
     names = [finding.id for finding in findings]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise PlanError(f"papers/findings.yaml: id given twice: {', '.join(twice)}")
-    papers, read = resolve.papers(root), cache(lambda paper: resolve.read(paper, root))
+    papers, read = resolve.papers(root), cache(lambda paper: reader.read(paper, root))
     for finding in findings:
         _known("paper", [finding.paper], papers, f"papers/findings.yaml, {finding.id}")
         _check(finding, read(finding.paper))
@@ -117,8 +118,7 @@ def _texts(value: object, where: str) -> tuple[str, ...]:
 def _check(finding: Finding, paper: Mapping[str, Any]) -> None:
     """Every name of a finding against the YAML of its paper."""
     where = f"papers/findings.yaml, {finding.id}"
-    shown = [line for part in ("figures", "tables", "pictures") for line in paper.get(part, [])]
-    figures = [line["id"] for line in shown if SCALE in line.get("scales", [SCALE])]
+    figures = [line["id"] for _, line in lines_of(paper) if SCALE in line.get("scales", [SCALE])]
     _known("figure, table or picture", [finding.figure], figures, where)
     for kind, part, named in (
         ("claim", "claims", finding.claims),

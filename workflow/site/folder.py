@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from workflow.judge import render
-from workflow.plan import resolve
+from workflow.plan import reader
+from workflow.plan.exhibits import IMAGE, INTERACTIVE, MOVING, SHEET, Exhibit, lines_of
 from workflow.plan.resolve import PlanError
 from workflow.site import matching, text
 from workflow.site.reference import ORDER
@@ -20,7 +21,6 @@ from workflow.site.text import Sheet
 
 Entry = Mapping[str, Any]
 WIDE = 1.6
-SECTIONS = ("figures", "ranks", "pictures", "tables")
 
 
 @dataclass(frozen=True)
@@ -142,10 +142,9 @@ class Report:
         """Everything that the folder has of the figures, pictures and tables in the YAML, in its
         order.
         """
-        lines = [(section, line) for section in SECTIONS for line in self.entry.get(section, [])]
-        there = [(section, line) for section, line in lines if self._has(line["id"])]
+        there = [(kind, line) for kind, line in lines_of(self.entry) if self._has(kind, line)]
         beside = self._decided([line for _, line in there])
-        return [self._shown(section, line, beside[line["id"]]) for section, line in there]
+        return [self._shown(kind, line, beside[line["id"]]) for kind, line in there]
 
     @cached_property
     def claims_alone(self) -> list[Claim]:
@@ -156,12 +155,7 @@ class Report:
     @property
     def undrawn(self) -> list[Entry]:
         """The figures, pictures and tables of the YAML that the folder lacks."""
-        return [
-            line
-            for section in SECTIONS
-            for line in self.entry.get(section, [])
-            if not self._has(line["id"])
-        ]
+        return [line for kind, line in lines_of(self.entry) if not self._has(kind, line)]
 
     @property
     def cpu_seconds(self) -> float:
@@ -201,32 +195,35 @@ class Report:
     def _all_runs(self) -> list[Entry]:
         return [*self.runs.get("runs", []), *self.runs.get("studies", [])]
 
-    def _has(self, name: str) -> bool:
-        return any((self.folder / f"{name}.{kind}").exists() for kind in ("png", "md"))
+    def _has(self, kind: Exhibit, line: Entry) -> bool:
+        """Whether the folder has the first of the files by which the site shows it."""
+        return (self.folder / f"{line['id']}.{next(iter(kind.shown.values()))}").exists()
 
     def _decided(self, lines: Sequence[Entry]) -> dict[str, list[str]]:
         return matching.decided_by(self.entry.get("claims", []), lines)
 
-    def _shown(self, section: str, line: Entry, beside: Sequence[str]) -> Shown:
+    def _shown(self, kind: Exhibit, line: Entry, beside: Sequence[str]) -> Shown:
         name = str(line["id"])
         claims = [claim for claim in self.claims if claim.id in beside]
         files = {
-            kind: f"{name}.{kind}" if (self.folder / f"{name}.{kind}").exists() else ""
-            for kind in ("png", "gif", "json")
+            role: f"{name}.{ending}"
+            for role, ending in kind.shown.items()
+            if (self.folder / f"{name}.{ending}").exists()
         }
-        sheet = text.sheet((self.folder / f"{name}.md").read_text()) if not files["png"] else None
+        image = files.get(IMAGE, "")
+        sheet = text.sheet((self.folder / files[SHEET]).read_text()) if SHEET in files else None
         title = text.mathematics(line.get("title", name.replace("-", " ")))
         return Shown(
             id=name,
-            kind=section,
+            kind=kind.section,
             title=title,
             where=line.get("where", ""),
             note=text.mathematics(line.get("note", "")),
             claims=claims,
-            image=files["png"],
-            size=_size(self.folder / files["png"]) if files["png"] else (0, 0),
-            moving=files["gif"],
-            interactive=files["json"],
+            image=image,
+            size=_size(self.folder / image) if image else (0, 0),
+            moving=files.get(MOVING, ""),
+            interactive=files.get(INTERACTIVE, ""),
             sheet=sheet,
         )
 
@@ -261,7 +258,7 @@ def _report(folder: Path) -> Report:
     runs = folder / "runs.json"
     verdicts = json.loads((folder / "verdicts.json").read_text())
     inventory = json.loads(runs.read_text()) if runs.exists() else {}
-    return Report(folder.name, folder, resolve.read(folder.name), verdicts, inventory)
+    return Report(folder.name, folder, reader.read(folder.name), verdicts, inventory)
 
 
 def _effect(comparison: Entry) -> str:

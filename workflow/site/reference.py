@@ -17,18 +17,21 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from workflow.judge import sensitivity
 from workflow.plan.cells import Paper
+from workflow.plan.exhibits import IMAGE, REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
-from workflow.plan.resolve import PlanError, read
+from workflow.plan.reader import read
+from workflow.plan.resolve import PlanError
 from workflow.site.text import mathematics
 
-KINDS = (".png", ".gif", ".md", ".json")
+LEDGER = ("md", "json")  # of the verdicts and the runs
 ORDER = ("reproduced", "direction only", "not reproduced", "undecided")
 REFERENCE = Path("figures", "reference")
 THUMBNAILS = 3  # of each paper in the gallery
@@ -41,22 +44,13 @@ def draw(name: str, folder: Path, cores: int) -> str:
     """
     paper = largest(name)
     shared = ["--scale", paper.scale, "--partial", "-o", str(folder)]
-    shown = [
-        ("draw.plots", "figures"),
-        ("draw.ranks", "ranks"),
-        ("draw.tabulate", "tables"),
-        ("draw.picture", "pictures"),
-    ]
-    tasks = [
-        (module, [name, line["id"], *shared])
-        for module, section in shown
-        for line in paper.entry.get(section, [])
-    ]
+    tasks = [(kind.program, [name, line["id"], *shared]) for kind, line in lines_of(paper.entry)]
     tasks += [("operate.inventory", [name, *shared]), ("judge.ledger", [name, *shared])]
     with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
         failed = [task for task, status in zip(tasks, pool.map(_run, tasks), strict=True) if status]
     # one of no runs at all is left out
-    blocking = [task for task in failed if task[0] not in ("draw.picture", "draw.ranks")]
+    optional = {kind.program for kind in REGISTRY.values() if kind.is_optional}
+    blocking = [task for task in failed if task[0] not in optional]
     if blocking:
         said = "; ".join(
             f"python -m workflow.{module} {' '.join(arguments)}"
@@ -101,8 +95,9 @@ def replace(name: str, drawn: Path) -> Path:
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir(parents=True)
     empty = {path.stem for path in drawn.glob("*.json") if _is_empty(path)}
+    shown = {ending for kind in REGISTRY.values() for ending in kind.shown.values()}
     for path in sorted(drawn.iterdir()):
-        if path.suffix in KINDS and path.stem not in empty:
+        if path.suffix.removeprefix(".") in shown.union(LEDGER) and path.stem not in empty:
             shutil.copyfile(path, kept / path.name)
     return kept
 
@@ -132,8 +127,9 @@ def gallery() -> list[str]:
     for path in sorted(REFERENCE.glob("*/verdicts.json")):
         entry = read(path.parent.name)
         drawn = [
-            (line, path.parent / f"{line['id']}.png")
-            for line in [*entry.get("figures", []), *entry.get("pictures", [])]
+            (line, path.parent / f"{line['id']}.{kind.shown[IMAGE]}")
+            for kind, line in lines_of(entry)
+            if kind.in_gallery
         ]
         there = [(line, picture) for line, picture in drawn if picture.exists()]
         small = " ".join(_thumbnail(line, picture) for line, picture in there[:THUMBNAILS])
@@ -159,7 +155,7 @@ def _is_empty(path: Path) -> bool:
     return panels is not None and not any(panel["lines"] or panel["dots"] for panel in panels)
 
 
-def _thumbnail(line: dict[str, str], picture: Path) -> str:
+def _thumbnail(line: Mapping[str, Any], picture: Path) -> str:
     said = (
         mathematics(f"{line.get('title', line['id'])} ({line.get('where', '')})")
         .replace('"', "'")

@@ -13,7 +13,7 @@ from workflow.draw import published as published_rows
 from workflow.draw import tabulate
 from workflow.measure import report
 from workflow.measure.store import BadRecords
-from workflow.plan import expand, selection
+from workflow.plan import exhibits, expand, reader
 from workflow.plan.resolve import PlanError
 
 NAN = np.nan
@@ -196,7 +196,7 @@ def test_blocks_follow_one_another(toy):
 def test_what_a_scale_leaves_out_as_a_whole_is_not_offered(toy):
     toy.cells.clear()
     toy.elsewhere = {("p", name) for name in TABLE["curves"]}
-    assert selection.offered(toy.paper)["tables"] == []
+    assert exhibits.offered(toy.paper)["tables"] == []
     assert built(toy).empty
 
 
@@ -358,12 +358,18 @@ def test_errata_are_listed_below_a_table_and_must_be_known(toy, monkeypatch):
         " Instead: 1 = 1\n"
     )
     entry = {
-        **expand.resolve.read("bkb"),
+        **reader.read("bkb"),
         "tables": [
-            {**toy.entry["tables"][0], "blocks": [], "errata": ["no-such"], "scales": ["paper"]}
+            {
+                **toy.entry["tables"][0],
+                "curves": ["BKB"],
+                "blocks": [],
+                "errata": ["no-such"],
+                "scales": ["paper"],
+            }
         ],
     }
-    monkeypatch.setattr(expand.resolve, "read", lambda *which: entry)
+    monkeypatch.setattr(reader, "document", lambda *which: reader.Document("bkb", entry))
     with pytest.raises(PlanError, match="unknown erratum 'no-such'; known: "):
         expand.load("bkb", "smoke")
 
@@ -389,11 +395,11 @@ def test_published_numbers_of_no_curve_are_a_mistake(toy, monkeypatch):
     for read in (tabulate.runs_of, lambda paper, name: tabulate.build(paper, toy.store(), name)):
         with pytest.raises(PlanError, match=message):
             read(toy.paper, "t")
-    entry = {
-        **expand.resolve.read("bkb"),
-        "tables": [{**toy.entry["tables"][0], "scales": ["paper"]}],
-    }
-    monkeypatch.setattr(expand.resolve, "read", lambda *which: entry)
+    block = {"problem": "abalone", "metric": "simple_regret", "published": {"TurBO": 2}}
+    table = {**toy.entry["tables"][0], "curves": ["BKB", "uniform"], "blocks": [block]}
+    entry = {**reader.read("bkb"), "tables": [{**table, "scales": ["paper"]}]}
+    monkeypatch.setattr(reader, "document", lambda *which: reader.Document("bkb", entry))
+    message = "table t, abalone: published numbers of TurBO, expected some of its curves: BKB, uni"
     with pytest.raises(PlanError, match=message):
         expand.load("bkb", "smoke")  # at every scale, before anything is run
 

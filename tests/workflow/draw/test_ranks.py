@@ -18,7 +18,7 @@ from workflow.draw import ranks
 from workflow.draw.plots import RC
 from workflow.measure.statistics import critical_difference, friedman, indistinct, ranks_in_rows
 from workflow.measure.store import BadRecords
-from workflow.plan import resolve, selection
+from workflow.plan import exhibits, reader, selection
 from workflow.plan.expand import load
 from workflow.plan.resolve import PlanError, papers
 
@@ -228,7 +228,7 @@ def test_a_scale_leaves_out_what_it_does_not_run(tmp_path):
         "toy/q/B",
     ]
     toy.elsewhere |= {("q", "A"), ("q", "B")}
-    assert selection.offered(toy.paper)["ranks"] == []
+    assert exhibits.offered(toy.paper)["ranks"] == []
     with pytest.raises(PlanError, match="leaves fewer than two problems with two curves"):
         selection.rank_runs(toy.paper, "r")
 
@@ -238,7 +238,7 @@ def test_mistakes_are_named(tmp_path):
     with pytest.raises(PlanError, match="unknown ranks 'other'; known: r"):
         selection.rank_runs(toy.paper, "other")
     toy.entry["ranks"] = [{**ENTRY, "curves": ["A", "slower"]}]
-    assert selection.offered(toy.paper)["ranks"] == toy.entry["ranks"]
+    assert exhibits.offered(toy.paper)["ranks"] == toy.entry["ranks"]
     with pytest.raises(PlanError, match="no run makes the curve 'slower' on 'p'"):
         selection.rank_runs(toy.paper, "r")
 
@@ -365,7 +365,7 @@ def assert_legible(figure):
 
 @pytest.mark.parametrize("name", papers())
 def test_no_words_of_the_papers_diagrams_are_clipped_or_overlap(name):
-    for entry in resolve.read(name).get("ranks", []):
+    for entry in reader.read(name).get("ranks", []):
         k = len(entry["curves"])
         for n, means in ((12, list(range(k))), (12, [0, *[1] * (k - 1)]), (1, [*[0] * (k - 1), 1])):
             with plt.rc_context({**plt.rcParamsDefault, **RC, "figure.dpi": RC["savefig.dpi"]}):
@@ -380,7 +380,7 @@ def test_no_words_of_the_papers_diagrams_are_clipped_or_overlap(name):
 
 @pytest.mark.parametrize("name", papers())
 def test_the_papers_rank_planned_runs(name):
-    paper, entry = load(name, "smoke"), resolve.read(name)
+    paper, entry = load(name, "smoke"), reader.read(name)
     for line in paper.entry.get("ranks", []):
         assert len(selection.rank_runs(paper, line["id"])) >= 4
     names = [line["id"] for section in ("figures", "ranks") for line in entry.get(section, [])]

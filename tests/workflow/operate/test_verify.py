@@ -154,7 +154,7 @@ def toy(tmp_path, monkeypatch):
     study = made.study("lemma", lambda seed: {"t": np.arange(3)}, seeds=1)
     rewrite(tmp_path / study.record(0), data_sha256=synthetic.SHA, cpu_seconds=1.0)
     monkeypatch.setattr(verify.resolve, "papers", lambda: ["toy"])
-    monkeypatch.setattr(verify.resolve, "read", lambda name: {"scales": {"paper": {}}})
+    monkeypatch.setattr(verify.reader, "read", lambda name: {"scales": {"paper": {}}})
     monkeypatch.setattr(verify, "load", lambda name, scale: made.paper)
     monkeypatch.chdir(tmp_path)
     return made
@@ -265,7 +265,7 @@ def verified(monkeypatch, capsys, *arguments, rerun=None):
 def test_share_number_and_cost_decide_how_many_are_drawn(toy, monkeypatch, capsys):
     status, said = verified(monkeypatch, capsys)
     # at least one
-    assert (status, said.splitlines()[-1]) == 0, "1 of 1 records agree bit for bit"
+    assert (status, said.splitlines()[-1]) == (0, "1 of 1 records agree bit for bit")
     assert "2 of 5 records are drawn" in verified(monkeypatch, capsys, "--share", "0.4")[1]
     status, said = verified(monkeypatch, capsys, "--records", "9", "--most-seconds", "10")
     assert "1 records cost more than 10 CPU seconds each: left out" in said

@@ -15,7 +15,7 @@ from workflow.draw import panels, plots, tabulate
 from workflow.judge import claims, evidence
 from workflow.judge.claims import NOT, REPRODUCED, UNDECIDED
 from workflow.measure.store import BadRecords
-from workflow.plan import expand, selection
+from workflow.plan import exhibits, expand, selection
 from workflow.plan.expand import load, names_of
 from workflow.plan.resolve import PlanError
 
@@ -350,7 +350,7 @@ def test_panels_show_the_curves_that_there_are(tmp_path):
     toy.entry["figures"][0]["panels"] = shown[2:]
     with pytest.raises(PlanError, match="figure f: scale quick leaves out all its panels"):
         panels.panels_of(toy.paper, toy.store(), "f")
-    assert selection.offered(toy.paper)["figures"] == []
+    assert exhibits.offered(toy.paper)["figures"] == []
 
 
 def test_a_figure_relative_to_what_is_left_out_has_no_curve_there(tmp_path):

@@ -345,7 +345,7 @@ def test_what_fails_is_a_sentence_and_the_other_curves_are_made(
 
 TRUSS = """
 paper: {key: tiny, title: A tiny constrained paper, venue: nowhere}
-scales: {smoke: {seeds: 1, after_init: 4}, paper: {}}
+scales: {smoke: {seeds: 1, after_init: 4}, quick: {}, paper: {}}
 seeds: 1
 problems:
   truss: {is: structures.truss25, load: official, alpha: 20, noise: 0.1, budget: 50,

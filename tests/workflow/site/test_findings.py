@@ -12,13 +12,14 @@ import pytest
 import yaml
 
 from workflow.plan import expand
+from workflow.plan.exhibits import lines_of
 from workflow.plan.resolve import PlanError
 from workflow.site import findings
 
 ROOT = Path(__file__).resolve().parents[3]
 TOY = """
 paper: {key: toy, title: A toy, venue: nowhere}
-scales: {quick: {}, paper: {}}
+scales: {smoke: {}, quick: {}, paper: {}}
 seeds: 5
 problems: {p: {is: tables.abalone, budget: 10, room: 1, init: {design: uniform, n: 1}}}
 algorithms: {A: {is: random_search.RandomSearch}, B: {is: random_search.RandomSearch}}
@@ -94,7 +95,7 @@ def test_findings_are_no_paper():
 @pytest.mark.parametrize("finding", COMMITTED, ids=lambda finding: finding.id)
 def test_what_a_finding_shows_is_offered_and_was_judged(finding, papers):
     entry = papers[finding.paper].entry
-    assert finding.figure in {line["id"] for part in expand.SHOWN for line in entry.get(part, [])}
+    assert finding.figure in {line["id"] for _, line in lines_of(entry)}
     reference = ROOT / "figures" / "reference" / finding.paper
     assert any(
         (reference / f"{finding.figure}{ending}").exists() for ending in (".png", ".gif", ".md")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflow.plan import resolve
+from workflow.plan import reader, resolve
 from workflow.site.matching import decided_by, labels
 
 
@@ -71,7 +71,7 @@ def test_among_figures_of_one_label_curves_and_problems_decide():
 
 @pytest.mark.parametrize("name", resolve.papers())
 def test_every_claim_of_a_paper_has_one_place(name):
-    entry = resolve.read(name)
+    entry = reader.read(name)
     shown = [
         line for section in ("figures", "tables", "pictures") for line in entry.get(section, [])
     ]

@@ -1,0 +1,409 @@
+"""The typed model of a paper: what it refuses and how, that it is documented, and that the schema
+and the reference page are made from it.
+"""
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import get_args
+
+import jsonschema
+import pytest
+import yaml
+from pydantic import TypeAdapter
+
+from tests.workflow import checkout
+from workflow.judge import checks
+from workflow.measure import metrics
+from workflow.plan import manual, mistakes, reader, resolve, sections, statements, vocabulary
+from workflow.plan.exhibits import REGISTRY
+from workflow.plan.model import Paper, hints, mentions, tags
+from workflow.plan.strict_yaml import load
+
+ROOT = Path(__file__).resolve().parents[3]
+MODELS = dict.fromkeys([Paper, *(model for model, _ in manual._models(Paper, "paper"))])
+WORDS = (
+    "paper problem algorithm cell curve reading variant scale run study exhibit claim check record"
+)
+STUDY = "studies: [{id: s, is: lemma3.run, problem: abalone}]\n"
+
+
+def refused(text):
+    """The sentences that a paper's text is answered with."""
+    entry, source = load(text)
+    try:
+        reader.check("papers/mini.yaml", entry, source)
+    except resolve.PlanError as error:
+        return str(error).splitlines()
+    return []
+
+
+def changed(old, new):
+    assert old in checkout.MINI
+    return checkout.MINI.replace(old, new)
+
+
+def check(text, more=""):
+    """The tiny paper with another check."""
+    old = "check: {test: less, metric: cumulative_regret, left: [BKB], right: [uniform]}"
+    return changed(old, f"check: {text}") + more
+
+
+# documentation
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_every_property_has_a_meaning_a_default_and_an_example_that_is_right(model):
+    assert model.__doc__
+    for key, (name, kind) in hints(model).items():
+        info = model.model_fields[name]
+        assert len(info.description) > 3, key
+        assert info.is_required() or info.json_schema_extra["default"], key
+        assert info.examples, key
+        TypeAdapter(kind).validate_python(info.examples[0])
+
+
+def test_the_committed_schema_and_page_are_what_the_model_says():
+    assert manual.stale(ROOT) == []
+
+
+def test_a_stale_page_is_told(tmp_path, capsys):
+    assert manual.main(["--root", str(tmp_path)]) == 0
+    assert manual.main(["--root", str(tmp_path), "--check"]) == 0
+    page = tmp_path / manual.PAGE
+    page.write_text(page.read_text().replace("seeds", "seats", 1))
+    assert manual.main(["--root", str(tmp_path), "--check"]) == 1
+    assert "docs/paper-yaml.md is not what the model" in capsys.readouterr().err
+    (tmp_path / manual.SCHEMA).unlink()
+    assert manual.stale(tmp_path) == ["workflow/schema.json", "docs/paper-yaml.md"]
+
+
+def test_make_check_asks_whether_they_are_stale():
+    recipe = (ROOT / "Makefile").read_text().partition("\ncheck:")[2].partition("\n\n")[0]
+    assert "-m workflow.schema --check" in recipe
+
+
+def test_the_page_names_every_key_and_defines_the_words():
+    page = (ROOT / manual.PAGE).read_text()
+    for model in MODELS:
+        assert all(f"| `{key}` |" in page for key in hints(model))
+    for word in WORDS.split():
+        assert f"**{word}**" in page
+    assert all(f"`{metric}`" in page for metric in vocabulary.METRICS)
+
+
+@pytest.mark.parametrize("name", resolve.papers())
+def test_the_schema_accepts_every_paper(name):
+    schema = json.loads((ROOT / manual.SCHEMA).read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert list(jsonschema.Draft202012Validator(schema).iter_errors(reader.read(name))) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("seeds",), "ten"),
+        (("seeds",), 0),
+        (("scales", "quick", "bugdet"), 3),
+        (("problems", "abalone", "room"), "many"),
+        (("algorithms", "a+b"), {"is": "bkb.BKB"}),
+        (("algorithms", "BKB", "is"), "api.Optimizer"),
+        (("claims", 0, "check", "test"), "lesser"),
+        (("claims", 0, "check", "lft"), ["BKB"]),
+        (("figures", 0, "metric"), "regret"),
+    ],
+)
+def test_the_schema_refuses_what_the_model_refuses(path, value):
+    entry = yaml.safe_load(checkout.MINI)
+    validator = jsonschema.Draft202012Validator(json.loads((ROOT / manual.SCHEMA).read_text()))
+    assert validator.is_valid(entry)
+    wrong = copy.deepcopy(entry)
+    target = wrong
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = value
+    assert not validator.is_valid(wrong)
+    assert refused(yaml.safe_dump(wrong))
+
+
+# one place for each fact
+
+
+def test_the_code_knows_exactly_the_checks_and_metrics_of_the_model():
+    assert {tags(model, "test")[0] for model in statements.CHECKS} == set(checks.TESTS)
+    assert list(get_args(get_args(statements.AnyCheck)[0])) == list(statements.CHECKS)
+    assert set(vocabulary.METRICS) == set(metrics.METRICS)
+
+
+def test_reserved_keys_are_those_of_the_models_of_problems_and_algorithms():
+    keys = {*hints(sections.ProblemEntry), *hints(sections.AlgorithmEntry)}
+    assert keys == resolve.RESERVED
+    assert {"is", "data", "budget", "seeds", "init", "timeout"} < resolve.RESERVED
+
+
+def test_every_name_that_a_line_mentions_is_found_by_the_type_of_its_property():
+    entry = yaml.safe_load(
+        check("{test: less, study: s, left: exact, right: bound, rows: {qbar: 3}}", STUDY)
+    )
+    entry["figures"][0].update(curves=["BKB@wide+thin"], relative_to="uniform", names={"3": "BKB"})
+    found = {(kind, name) for kind, name, _ in mentions(Paper, entry)}
+    assert found == {
+        ("problem", "abalone"),
+        ("algorithm", "BKB@wide+thin"),
+        ("algorithm", "uniform"),
+        ("study", "s"),
+    }
+
+
+# sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            check("{test: less, metric: seconds, left: [uniform], right: [uniform]}"),
+            "claim better, check: expected two different curves to compare, got uniform on both",
+        ),
+        (
+            check(
+                "{test: equivalent, metric: seconds, left: [BKB], right: [GP-UCB, BKB],"
+                " absolute: 1}"
+            ),
+            "got BKB on both sides: a curve is not compared with itself",
+        ),
+        (
+            check("{test: bound, study: s, left: exact, right: exact}", STUDY),
+            "claim better, check: expected two things to compare, got exact on both sides",
+        ),
+        (
+            check("{test: less, study: s, left: [BKB], right: exact}", STUDY),
+            "expected a column of the study or a number, got the curves BKB",
+        ),
+        (
+            check("{test: less, metric: seconds, left: exact, right: [BKB]}"),
+            "expected a list of curves or a number, got 'exact': a column needs a `study`",
+        ),
+        (
+            check("{test: less, study: s, metric: seconds, left: a, right: b}", STUDY),
+            "expected keys that a check of a study reads, got metric: leave them out",
+        ),
+        (
+            check("{test: band, metric: seconds, column: a, at_most: 1}"),
+            "expected `column` beside a `study` and `curves` beside a `metric`, got column",
+        ),
+        (
+            check("{test: band, study: s, column: a}", STUDY),
+            "expected `at_least`, `at_most` or both, got neither",
+        ),
+        (
+            check("{test: equivalent, metric: seconds, left: [BKB], right: [uniform]}"),
+            "expected one of `tolerance` and `absolute`, got both or neither",
+        ),
+        (
+            check("{test: less, metric: seconds, variants: all, left: [BKB], right: [uniform]}"),
+            "expected `variants` and `across` together, got one of them",
+        ),
+        (
+            changed("quick: {seeds: 2, budget: 60}, ", ""),
+            "line 3, scales: expected the scales smoke, quick, paper, which are asked of all papers"
+            " at once, got smoke, paper: add `quick: {}`",
+        ),
+        (checkout.MINI + "use: [bkb]\n", "line 23, use: unknown key 'use'; known: paper, scales"),
+        (
+            changed("is: tables.abalone, ", "is: tables.abalone, seeds: 3, "),
+            "problem abalone: expected keys that something reads, got seeds, which means nothing on"
+            " the line of a problem: leave it out",
+        ),
+        (
+            changed("is: random_search.RandomSearch", "is: random_search.RandomSearch, data: x"),
+            "algorithm uniform: expected keys that something reads, got data",
+        ),
+        (
+            changed("title: A}]", "title: A, fit: {from: 3}}]"),
+            "figure regret: expected keys that a panel of runs reads, got fit in panel 1",
+        ),
+        (
+            changed("title: A}]", "title: A}, {study: s, x: t, y: a, to: 3}]") + STUDY,
+            "expected keys that a panel of a study reads, got to in panel 2: leave them out",
+        ),
+        (
+            changed("{problem: abalone, title: A}", "{title: A}"),
+            "figure regret: expected problem in panel 1 or in the figure, got none",
+        ),
+        (
+            changed("title: Regret,", "title: Regret, readings: [default],"),
+            "figure regret: expected `readings` beside `kind: dots` alone",
+        ),
+        (
+            changed("title: Regret,", "title: Regret, kind: dots, reading: wide,"),
+            "figure regret: expected keys that dots read, got reading: leave them out, or list",
+        ),
+    ],
+)
+def test_what_compares_nothing_or_is_read_by_nothing_is_refused(text, said):
+    found = refused(text)
+    assert len(found) == 1 and said in found[0], found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        check("{test: less, metric: seconds, left: [BKB], right: [BKB], against: abalone}"),
+        check("{test: less, metric: seconds, left: [BKB], right: 3}"),
+        check("{test: bound, study: s, left: exact, right: 3}", STUDY),
+        check("{test: exponent, study: s, column: a, x: t, from: 3, at_most: 1}", STUDY),
+    ],
+)
+def test_what_compares_two_things_is_accepted(text):
+    assert refused(text) == []
+
+
+def test_a_sentence_has_the_line_even_behind_an_anchor():
+    text = (ROOT / "papers" / "bkb.yaml").read_text()
+    number = next(n for n, line in enumerate(text.splitlines(), 1) if "budget: 10000" in line)
+    found = refused(text.replace("budget: 10000", "budget: many", 1))
+    assert len(found) == 2  # of the problem, and of the one that merges it
+    assert all(f"line {number}, problem " in line for line in found)
+
+
+def test_a_check_is_judged_by_the_model_of_its_own_test():
+    found = refused(check("{test: band, metric: seconds, curvs: [BKB], at_most: 1}"))
+    assert len(found) == 1
+    assert "check.curvs: unknown key 'curvs'; known: test, study" in found[0]
+    assert found[0].endswith("did you mean curves?")
+
+
+def test_a_key_that_is_spelt_wrong_is_one_mistake():
+    assert len(refused(changed("seeds: 2\nproblems", "seed: 2\nproblems"))) == 1
+    assert refused(changed("seeds: 2\nproblems", "seed: 2\nproblems"))[0].endswith(
+        "did you mean seeds?"
+    )
+
+
+def test_at_most_ten_sentences_are_said_what_is_missing_first():
+    wrong = "\n".join(f"  A{n}: {{is: wrong, seeds: 0}}" for n in range(9))
+    found = refused(changed("  uniform: {", wrong + "\n  uniform: {") + "claim: []\n")
+    assert len(found) == mistakes.MOST + 1
+    assert "unknown key 'claim'" in found[0]
+    assert found[-1] == "papers/mini.yaml: 9 more mistakes"
+    assert all(re.match(r"papers/mini\.yaml, line \d+, ", line) for line in found[:-1])
+
+
+def test_a_template_is_no_paper(tmp_path):
+    (tmp_path / "papers").mkdir()
+    for name in ("_template", "mini", "costs", "findings"):
+        (tmp_path / "papers" / f"{name}.yaml").touch()
+    assert resolve.papers(tmp_path) == ["mini"]
+
+
+# exhibits
+
+KIND = '''
+
+class NoteLine(ExhibitLine):
+    """A note: one sentence on a problem."""
+
+    problem: Problem = said("on which problem", "abalone")
+    says: Words = said("the sentence", "it is small")
+
+
+@exhibit
+class Note(Exhibit):
+    """One sentence."""
+
+    section, one, line, program = "notes", "note", NoteLine, "draw.tabulate"
+    shown: ClassVar = {SHEET: "md"}
+    example: ClassVar = {"id": "n", "problem": "abalone", "says": "it is small"}
+
+    def left(self, paper, line):
+        return [line]
+
+    def runs(self, paper, name):
+        return paper.on(self.find(paper, name)["problem"])
+
+    def endings(self, line):
+        return ("md",)
+'''
+RULE = """
+
+rule note:
+    input:
+        drawn_from("notes"),
+    output:
+        "figures/{scale}/{paper}/{note}.md",
+    log:
+        "logs/{scale}/{paper}/notes/{note}.log",
+    wildcard_constraints:
+        paper=papers_with(PLAN, "notes"),
+    params:
+        code=drawn_with("notes"),
+    shell:
+        "echo {wildcards.note} > {output} 2> {log}"
+"""
+PROBE = """
+import json
+from pathlib import Path
+from workflow.plan import expand, reader
+from workflow.plan.exhibits import REGISTRY, lines_of
+from workflow.site import findings, folder, reference
+plan = expand.load("mini", "smoke")
+Path("shown").mkdir()
+Path("shown/small.md").write_text("| a |\\\\n|---|\\\\n| 1 |\\\\n")
+drawn = []
+class Pool:
+    def __init__(self, *_, **__): pass
+    def __enter__(self): return self
+    def __exit__(self, *_): pass
+    def map(self, _, tasks):
+        drawn.extend(tasks)
+        return [0 for _ in tasks]
+reference.ProcessPoolExecutor = Pool
+reference.largest = lambda name: plan
+reference.sensitivity.main = lambda arguments: 0
+reference.draw("mini", Path("drawn"), 1)
+report = folder.Report("mini", Path("shown"), plan.entry, {"scale": "smoke", "claims": []}, {})
+print(json.dumps({
+    "sections": list(REGISTRY),
+    "drawn": [[module, arguments[1]] for module, arguments in drawn],
+    "shown": [[each.id, each.kind, each.sheet is not None] for each in report.shown],
+}))
+"""
+
+
+def test_a_new_kind_is_one_class_and_one_rule(tmp_path):
+    copied = checkout.make(tmp_path)
+    line = "notes:\n  - {id: small, problem: abalone, says: it is small}\n"
+    paper = copied / "papers" / "mini.yaml"
+    with (copied / "workflow" / "plan" / "exhibits.py").open("a") as file:
+        file.write(KIND)
+    with (copied / "workflow" / "rules" / "report.smk").open("a") as file:
+        file.write(RULE)
+    paper.write_text(checkout.MINI + line)
+    # the reference page and the schema
+    assert checkout.run(copied, "workflow.schema", "--root", str(copied)).returncode == 0
+    assert "`notes[]`" in (copied / manual.PAGE).read_text()
+    assert "notes" in json.loads((copied / manual.SCHEMA).read_text())["properties"]
+    # the plan and the rules
+    for target in ([], ["figures/smoke/mini/small.md"]):
+        planned = checkout.snakemake(copied, "-n", *target)
+        assert planned.returncode == 0, planned.stderr
+        assert re.search(r"^note +1$", planned.stdout + planned.stderr, re.MULTILINE)
+    # the reference, and the site
+    (copied / "probe.py").write_text(PROBE.replace("\\\\n", "\\n"))
+    probed = checkout.run(copied, "probe")
+    assert probed.returncode == 0, probed.stderr
+    found = json.loads(probed.stdout.splitlines()[-1])
+    assert found["sections"] == [*REGISTRY, "notes"]
+    assert ["draw.tabulate", "small"] in found["drawn"]
+    assert found["shown"] == [["small", "notes", True]]
+    # names, ids and keys
+    for old, new, said in (
+        ("problem: abalone, says", "problem: abalon, says", "note small: unknown problem 'abalon'"),
+        ("id: small", "id: regret", "expected every id once in figures, ranks, pictures, tables,"),
+        ("says: it", "sais: it", "note small, sais: unknown key 'sais'"),
+    ):
+        paper.write_text(checkout.MINI + line.replace(old, new))
+        refusal = checkout.run(copied, "workflow.plan", "--scale", "smoke")
+        assert refusal.returncode == 1 and said in refusal.stderr, refusal.stderr

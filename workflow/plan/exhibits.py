@@ -1,0 +1,602 @@
+"""The registry of exhibits: what a report shows beside its verdicts. Today these are figures,
+ranks, pictures and tables.
+
+One class says everything about a kind: where it stands in the YAML, the model of a line, which runs
+it reads, what a scale leaves of it, which files it makes, which program draws it, and how the site
+shows it. A new kind is a class here, marked `@exhibit`, and a rule in workflow/rules/report.smk.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from annotated_types import MaxLen, MinLen
+from pydantic import Discriminator, model_validator
+
+from workflow.plan import selection
+from workflow.plan.cells import Cell, Paper, Study
+from workflow.plan.resolve import PlanError
+from workflow.plan.vocabulary import (
+    Algorithms,
+    Column,
+    Count,
+    Curve,
+    Curves,
+    Errata,
+    Expected,
+    Id,
+    Metric,
+    Named,
+    Names,
+    Number,
+    Problem,
+    Problems,
+    Reading,
+    Readings,
+    Rows,
+    Scales,
+    Section,
+    Target,
+    Variant,
+    Words,
+    Yes,
+    refusal,
+    said,
+)
+from workflow.plan.vocabulary import Study as StudyName
+
+Line = Mapping[str, Any]
+Runs = Sequence[Cell | Study]
+REGISTRY: dict[str, Exhibit] = {}  # by section
+LEDGER = ("verdicts", "sensitivity", "runs")  # other files of the folder of a report
+IMAGE, MOVING, INTERACTIVE, SHEET = "image", "moving", "interactive", "sheet"  # how a site shows
+
+
+class Exhibit(ABC):
+    """A kind of thing that a report shows."""
+
+    section: ClassVar[str]  # of the YAML
+    one: ClassVar[str]  # a line of it, for people; the wildcard of its rule
+    line: ClassVar[Any]  # the type of a line
+    example: ClassVar[Line]  # of a line, for the reference page
+    program: ClassVar[str]  # the module of workflow/ that draws it
+    shown: ClassVar[Mapping[str, str]]  # how the site shows it: the ending of the file. First: all
+    is_optional: ClassVar[bool] = False  # whether a report may lack it where nothing was run
+    in_gallery: ClassVar[bool] = False  # whether README.md may show it small
+
+    @abstractmethod
+    def left(self, paper: Paper, line: Line) -> Sequence[object]:
+        """What a scale leaves of a line; empty where it leaves nothing. May raise PlanError."""
+
+    @abstractmethod
+    def runs(self, paper: Paper, name: str) -> Runs:
+        """Every run that has to be made before it is drawn. Raises PlanError."""
+
+    @abstractmethod
+    def endings(self, line: Line) -> tuple[str, ...]:
+        """Of the files that its program makes."""
+
+    def modules(self, line: Line) -> list[str]:
+        """The modules that decide what is drawn."""
+        del line  # all lines are drawn by one program
+        return [f"workflow.{self.program}"]
+
+    def parameters(self, paper: Paper, name: str) -> Line:
+        """What of the YAML decides what is drawn."""
+        return {"entry": self.find(paper, name)}
+
+    def files(self, line: Line) -> list[str]:
+        """The names of the files that its program makes."""
+        return [f"{line['id']}.{ending}" for ending in self.endings(line)]
+
+    def find(self, paper: Paper, name: str) -> Line:
+        """The line of a name. Raises PlanError naming what is known."""
+        return selection.line_of(paper, self.section, self.one, name)
+
+
+def exhibit(kind: type[Exhibit]) -> type[Exhibit]:
+    """Enter a kind into the registry."""
+    REGISTRY[kind.section] = kind()
+    return kind
+
+
+def lines_of(entry: Line) -> list[tuple[Exhibit, Line]]:
+    """Every line of a paper's YAML that is an exhibit, with its kind."""
+    return [(kind, line) for kind in REGISTRY.values() for line in entry.get(kind.section, [])]
+
+
+def at_scale(entry: Line, scale: str) -> dict[str, Any]:
+    """A paper's YAML without the lines that say that they are of other scales."""
+    kept = {
+        section: [line for line in entry[section] if scale in line.get("scales", [scale])]
+        for section in REGISTRY
+        if section in entry
+    }
+    return {**entry, **kept}
+
+
+def offered(paper: Paper) -> dict[str, Any]:
+    """The entry of a paper without the exhibits of which its scale leaves out everything."""
+    kept = {
+        section: [line for line in paper.entry[section] if _has(kind, paper, line)]
+        for section, kind in REGISTRY.items()
+        if section in paper.entry
+    }
+    return {**paper.entry, **kept}
+
+
+def _has(kind: Exhibit, paper: Paper, line: Line) -> bool:
+    """Whether something is left of a line; a mistake in it is left to whoever draws it."""
+    try:
+        return bool(kind.left(paper, line))
+    except PlanError:
+        return True
+
+
+# What the models of several kinds share
+
+
+class ExhibitLine(Section):
+    """What every exhibit may say."""
+
+    id: Id = said("its name, and that of its files", "fig1")
+    where: Words = said("where the paper shows it", "Fig. 1", default="it is an addition of ours")
+    title: Words = said("its title", "Regret on Abalone", default="its id")
+    note: Words = said(
+        "what the reader has to know, in the small print", "two seeds", default="nothing is added"
+    )
+    scales: Scales = said("only at these scales", ["paper"], default="at all")
+
+
+class Window(Section):
+    """Where a fit begins."""
+
+    from_: Number = said("where the fit begins", 100, key="from", unit="that of x")
+
+
+class Stretch(Section):
+    """A power law that is fitted and drawn beyond the data."""
+
+    from_: Count = said("where the fit begins", 1000, key="from", unit="evaluations")
+    to: Count = said("up to where it is drawn", 10000, unit="evaluations")
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        if self.to <= self.from_:
+            raise refusal(f"expected `to` above `from`, got {self.to} and {self.from_}")
+        return self
+
+
+class Level(Section):
+    """A horizontal line at the median over seeds of a study's column."""
+
+    study: StudyName = said("which study", "best-known")
+    column: Column = said("which column", "best")
+
+
+Range = Annotated[
+    list[Number], MinLen(2), MaxLen(2), Expected("two numbers, the lower and the upper end")
+]
+Scaling = Annotated[Literal["linear", "log"], Expected("linear or log")]
+BANDS = ("ci95", "ci95-log", "wald", "se", "iqr", "none")
+
+
+class Drawing(Section):
+    """What a panel of a figure may say; what the figure says holds in all its panels."""
+
+    metric: Metric = said(
+        "what is drawn of runs", "cumulative_regret", default="columns of `study` are drawn"
+    )
+    relative_to: Curve = said(
+        "the metric is divided by that of this curve",
+        "uniform",
+        default="it is divided by nothing",
+    )
+    problem: Problem = said("whose runs", "abalone", default="`study` is given")
+    curves: Curves = said("which curves", ["BKB", "uniform"], default="`study` is given")
+    controls: Curves = said(
+        "curves drawn from their default run, whatever the reading and the variant of the panel",
+        ["uniform"],
+        default="none",
+    )
+    reading: Reading = said("the reading of curves that name none", "wide", default="the default")
+    variant: Variant = said("the variant of curves that name none", "qbar-10", default="none")
+    band: Annotated[
+        Literal["ci95", "ci95-log", "wald", "se", "iqr", "none"],
+        Expected(f"one of {', '.join(BANDS)}"),
+    ] = said(
+        "the line and the band around it: mean with its 95 % t interval, the same in logarithms,"
+        " mean with 1.96 or with 1 standard error, median with quartiles, or mean alone",
+        "ci95",
+        default="ci95",
+    )
+    xlabel: Words = said("below the axis", "evaluations", default="what is drawn")
+    ylabel: Words = said("beside the axis", "regret", default="what is drawn")
+    xscale: Scaling = said("of the axis", "log", default="linear")
+    yscale: Scaling = said("of the axis", "log", default="linear")
+    xlim: Range = said("the ends of the axis", [0, 100], default="all data", unit="that of x")
+    ylim: Range = said("the ends of the axis", [0, 1], default="all data", unit="that of y")
+    extrapolate: Stretch = said(
+        "a power law through the measured end of curves, drawn up to `to`",
+        {"from": 1000, "to": 10000},
+        default="none",
+    )
+    to: Count = said("draw the first evaluations only", 1000, default="all", unit="evaluations")
+    shortest: Annotated[Literal[True], Expected("true, or no such line")] = said(
+        "true: all curves end where the shortest one does", True, default="each at its own end"
+    )
+    lines: dict[str, Annotated[float | Level, Expected("a number, or a study with a column")]] = (
+        said(
+            "label: a horizontal line, at a number or at the median of a column",
+            {"optimum": 2.5},
+            default="none",
+        )
+    )
+    study: StudyName = said("whose columns are drawn", "lemma-3", default="runs are drawn")
+    x: Column = said("study: the column along the axis", "t", default="evaluations")
+    y: Annotated[Names | str, Expected("the name of a column, or a list of them, each once")] = (
+        said("study: the columns that are drawn", "ratio", default="the metric")
+    )
+    split: Column = said(
+        "study: one line for each value of this column", "qbar", default="one line a column"
+    )
+    names: dict[str, Words] = said(
+        "study: value of the split column: its name in the legend",
+        {"10": "ten"},
+        default="column = value",
+    )
+    fit: Window = said(
+        "study: the exponent of a power law from some x on is put into the legend",
+        {"from": 100},
+        default="none",
+    )
+    rows: Rows = said(
+        "study: column: value, of the rows that are drawn", {"qbar": 10}, default="all"
+    )
+
+
+OF_STUDIES = {"x", "y", "split", "names", "fit", "rows"}
+OF_CURVES = {
+    "metric",
+    "relative_to",
+    "problem",
+    "curves",
+    "controls",
+    "reading",
+    "variant",
+    "extrapolate",
+    "to",
+    "shortest",
+}
+
+
+NOT_OF_DOTS = {"reading", "controls", "extrapolate"}
+
+
+class PanelLine(Drawing):
+    """One panel of a figure."""
+
+    title: Words = said("above the panel", "Abalone", default="nothing is shown")
+
+
+class FigureLine(Drawing, ExhibitLine):
+    """A figure: curves over evaluations, dots at their ends, or columns of a study, in panels."""
+
+    kind: Annotated[Literal["curves", "dots"], Expected("curves or dots")] = said(
+        "curves over evaluations, or a dot for each seed at the end of each curve",
+        "dots",
+        default="curves",
+    )
+    readings: Readings = said(
+        "dots: the readings side by side; `default` is the default one",
+        ["default", "wide"],
+        default="the default one",
+    )
+    panels: Annotated[list[PanelLine], MinLen(1)] = said(
+        "its panels; each says what differs from the figure",
+        [{"problem": "abalone", "title": "Abalone"}],
+    )
+
+    @model_validator(mode="after")
+    def _is_read(self) -> Self:
+        mine = self.model_fields_set
+        if "readings" in mine and self.kind != "dots":
+            raise refusal(
+                "expected `readings` beside `kind: dots` alone, got curves: leave them out"
+            )
+        for number, panel in enumerate(self.panels):
+            own = panel.model_fields_set
+            if self.kind == "dots" and (of_lines := sorted((mine | own) & NOT_OF_DOTS)):
+                raise refusal(
+                    f"expected keys that dots read, got {', '.join(of_lines)}: leave them out, or"
+                    " list `readings`"
+                )
+            of_study = bool({"study"} & (mine | own))
+            unread = own & (OF_CURVES if of_study else OF_STUDIES)
+            if unread:
+                raise refusal(
+                    f"expected keys that a panel of {'a study' if of_study else 'runs'} reads, got"
+                    f" {', '.join(sorted(unread))} in panel {number + 1}: leave them out"
+                )
+            wanted = {"x", "y"} if of_study else {"problem", "metric", "curves"}
+            if lacks := sorted(wanted - mine - own):
+                raise refusal(
+                    f"expected {', '.join(lacks)} in panel {number + 1} or in the figure, got none"
+                )
+        return self
+
+
+class RanksLine(ExhibitLine):
+    """Ranks: algorithms ranked on several problems, as a critical-difference diagram."""
+
+    title: Words = said("its title", "Ranks over all problems")
+    problems: Annotated[Problems, MinLen(2)] = said("on which problems", ["abalone", "cadata"])
+    curves: Annotated[Curves, MinLen(2)] = said("which curves", ["BKB", "uniform"])
+    metric: Metric = said("the smaller the better", "simple_regret")
+    at: Annotated[Count | Literal["end"], Expected("a whole number from 1 on, or end")] = said(
+        "after how many evaluations", 100, default="end, that of the shortest run"
+    )
+
+
+class PictureLine(ExhibitLine):
+    """A picture: the best design that any of the curves has found."""
+
+    is_: Target = said("the function in workflow/draw/drawers/", "frames.truss", key="is")
+    problem: Problem = said("on which problem", "truss")
+    curves: Curves = said("whose best design", ["LCBO", "SCBO"])
+    moves: Yes = said("whether there is a GIF beside the PNG", True, default="false")
+
+
+class TableLine(ExhibitLine):
+    """What every table may say."""
+
+    errata: Errata = said(
+        "errata of the paper that are listed below the table", ["eq-3"], default="none"
+    )
+
+
+class ParametersTable(TableLine):
+    """`parameters`: one parameter of several algorithms on each problem, as published."""
+
+    kind: Literal["parameters"] = said("which table", "parameters")
+    parameter: Words = said("which parameter", "bandwidth")
+    algorithms: Algorithms = said("of which algorithms", ["BKB", "GP-UCB"])
+    problems: Problems = said("on which problems", ["abalone"], default="all of them")
+
+
+class SettingsTable(TableLine):
+    """`settings`: several parameters of each algorithm on each problem, as published."""
+
+    kind: Literal["settings"] = said("which table", "settings")
+    problems: Problems = said("on which problems", ["abalone"])
+    settings: Annotated[dict[Annotated[str, Named("algorithm")], Names], MinLen(1)] = said(
+        "algorithm: its parameters", {"BKB": ["qbar", "xi"]}
+    )
+
+
+class DiagnosticsTable(TableLine):
+    """`diagnostics`: where runs end, how long they take, and what the optimizers say."""
+
+    kind: Literal["diagnostics"] = said("which table", "diagnostics")
+    problems: Problems = said("on which problems", ["abalone"])
+    curves: Curves = said("of which curves", ["BKB"])
+    readings: Readings = said("under which readings", ["default"], default="the default one")
+    relative_to: Curve = said(
+        "regret is divided by that of this curve", "uniform", default="no such column"
+    )
+    reports: Names = said(
+        "what the optimizers report at their end", ["dictionary"], default="nothing"
+    )
+
+
+class FeasibleTable(TableLine):
+    """`feasible`: the best feasible value of each run, and how many have one."""
+
+    kind: Literal["feasible"] = said("which table", "feasible")
+    problems: Problems = said("on which problems", ["truss"])
+    curves: Curves = said("of which curves", ["LCBO"])
+    readings: Readings = said("under which readings", ["default"], default="the default one")
+
+
+class StudyTable(TableLine):
+    """`study`: means of columns of a study."""
+
+    kind: Literal["study"] = said("which table", "study")
+    study: StudyName = said("which study", "lemma-3")
+    columns: Names = said("the columns whose means are shown", ["ratio"])
+    by: Names = said("the columns whose values make a row", ["qbar"])
+    rows: Rows = said("column: value, of the rows that are read", {"t": 100}, default="all")
+
+
+class Growth(Section):
+    """What the paper says of one solution, and the rows of the study that measure it."""
+
+    solution: Words = said("what is compared", "exact")
+    says: Annotated[dict[str, Words], MinLen(1)] = said(
+        "column of the table: what the paper says", {"growth": "n^3"}
+    )
+    rows: Rows = said(
+        "column: value, of the rows that measure it",
+        {"model": "exact"},
+        default="it is quoted alone",
+    )
+
+
+class GrowthTable(TableLine):
+    """`growth`: published orders of growth beside the exponents that a study measures."""
+
+    kind: Literal["growth"] = said("which table", "growth")
+    study: StudyName = said("which study", "seconds")
+    x: Column = said("the column over which the first of `columns` grows", "n")
+    columns: Names = said("the column that grows", ["seconds"])
+    from_: Number = said("from this x on", 100, key="from", unit="that of x")
+    lines: Annotated[list[Growth], MinLen(1)] = said(
+        "one row each", [{"solution": "exact", "says": {"growth": "n^3"}}]
+    )
+
+
+class Block(Section):
+    """What the paper says of some of the curves on one problem."""
+
+    problem: Problem = said("on which problem", "abalone")
+    metric: Metric = said("of which metric", "simple_regret", unit="that of the metric")
+    at: Annotated[Count | Literal["end"], Expected("a whole number from 1 on, or end")] = said(
+        "after how many evaluations", 100, default="end", unit="evaluations"
+    )
+    curves: Curves = said("which curves", ["BKB"], default="those of the table")
+    label: Words = said("what the problem is called", "Powell (24-4)", default="its name")
+    published: Annotated[dict[str, Number], MinLen(1)] = said(
+        "curve: its number in the paper, lower is better", {"BKB": 0.5}, unit="that of the metric"
+    )
+
+
+class PublishedTable(TableLine):
+    """`published`: the numbers of the paper beside ours."""
+
+    kind: Literal["published"] = said("which table", "published")
+    curves: Curves = said("which curves", ["BKB", "uniform"])
+    readings: Readings = said("under which readings", ["default"], default="the default one")
+    blocks: Annotated[list[Block], MinLen(1)] = said(
+        "one for each problem of the published table",
+        [{"problem": "abalone", "metric": "simple_regret", "published": {"BKB": 0.5}}],
+    )
+
+
+AnyTable = Annotated[
+    ParametersTable
+    | SettingsTable
+    | DiagnosticsTable
+    | FeasibleTable
+    | StudyTable
+    | GrowthTable
+    | PublishedTable,
+    Discriminator("kind"),
+]
+
+
+# The kinds
+
+
+@exhibit
+class Figure(Exhibit):
+    """Panels with curves, dots or columns of studies."""
+
+    section, one, line, program = "figures", "figure", FigureLine, "draw.plots"
+    shown: ClassVar = {IMAGE: "png", INTERACTIVE: "json"}
+    example: ClassVar = {
+        "id": "fig1",
+        "metric": "cumulative_regret",
+        "curves": ["BKB", "uniform"],
+        "panels": [{"problem": "abalone"}],
+    }
+    in_gallery = True
+
+    def left(self, paper: Paper, line: Line) -> Sequence[object]:
+        """The panels of which some curves run."""
+        return selection.panels_left(paper, line)
+
+    def runs(self, paper: Paper, name: str) -> Runs:
+        """All that its panels draw, divide by or measure from."""
+        return selection.figure_runs(paper, name)
+
+    def endings(self, line: Line) -> tuple[str, ...]:
+        """For print, for the page, as numbers, and as data of the page."""
+        del line
+        return ("pdf", "png", "csv", "json")
+
+
+@exhibit
+class Ranks(Exhibit):
+    """Mean ranks over problems."""
+
+    section, one, line, program = "ranks", "ranks", RanksLine, "draw.ranks"
+    shown: ClassVar = {IMAGE: "png"}
+    example: ClassVar = {
+        "id": "ranks",
+        "title": "Ranks over all problems",
+        "problems": ["abalone", "cadata"],
+        "curves": ["BKB", "uniform"],
+        "metric": "simple_regret",
+    }
+    is_optional = True
+
+    def left(self, paper: Paper, line: Line) -> Sequence[object]:
+        """The problems on which all remaining curves run."""
+        return selection.ranked(paper, line)
+
+    def runs(self, paper: Paper, name: str) -> Runs:
+        """All that are compared."""
+        return selection.rank_runs(paper, name)
+
+    def endings(self, line: Line) -> tuple[str, ...]:
+        """For print, for the page, and as numbers."""
+        del line
+        return ("pdf", "png", "csv")
+
+
+@exhibit
+class Picture(Exhibit):
+    """The best design found, drawn by a function of its own."""
+
+    section, one, line, program = "pictures", "picture", PictureLine, "draw.picture"
+    shown: ClassVar = {IMAGE: "png", MOVING: "gif"}
+    example: ClassVar = {
+        "id": "best-truss",
+        "is": "frames.truss",
+        "problem": "truss",
+        "curves": ["LCBO", "SCBO"],
+    }
+    is_optional = True
+    in_gallery = True
+
+    def left(self, paper: Paper, line: Line) -> Sequence[object]:
+        """The cells that are compared."""
+        return selection.pictured(paper, line)
+
+    def runs(self, paper: Paper, name: str) -> Runs:
+        """The cells that are compared."""
+        return selection.picture_cells(paper, name)
+
+    def endings(self, line: Line) -> tuple[str, ...]:
+        """A still, and an animation if it moves."""
+        return ("png", "gif") if line.get("moves") else ("png",)
+
+    def modules(self, line: Line) -> list[str]:
+        """The program, and the drawer that the line names."""
+        drawer = line["is"].partition(".")[0]
+        return [*super().modules(line), f"workflow.draw.drawers.{drawer}"]
+
+
+@exhibit
+class Table(Exhibit):
+    """Rows of numbers."""
+
+    section, one, line, program = "tables", "table", AnyTable, "draw.tabulate"
+    shown: ClassVar = {SHEET: "md"}
+    example: ClassVar = {
+        "id": "ends",
+        "kind": "feasible",
+        "problems": ["truss"],
+        "curves": ["LCBO", "SCBO"],
+    }
+
+    def left(self, paper: Paper, line: Line) -> Sequence[object]:
+        """Its cells, or something that no scale leaves out."""
+        return selection.tabulated(paper, line)
+
+    def runs(self, paper: Paper, name: str) -> Runs:
+        """All of the paper: some rows look at runs that no row names."""
+        del name
+        return paper.parts
+
+    def endings(self, line: Line) -> tuple[str, ...]:
+        """As numbers, and for people."""
+        del line
+        return ("csv", "md")
+
+    def parameters(self, paper: Paper, name: str) -> Line:
+        """The whole YAML: tables show published parameters, too."""
+        del name
+        return {"entry": paper.entry}

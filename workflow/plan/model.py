@@ -1,0 +1,221 @@
+"""The typed model of a paper's YAML: its sections, and one for each kind of exhibit.
+
+workflow/schema.json, docs/paper-yaml.md, the checks of types and keys, and the checks of names are
+made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from annotated_types import MinLen
+from pydantic import AfterValidator, BaseModel, Discriminator, create_model
+
+from workflow.plan.exhibits import REGISTRY
+from workflow.plan.sections import (
+    REQUIRED_SCALES,
+    AlgorithmEntry,
+    Head,
+    ProblemEntry,
+    ReadingEntry,
+    RunLine,
+    Scale,
+    StudyEntry,
+)
+from workflow.plan.statements import AssumptionEntry, ClaimEntry, DeviationEntry, ErratumEntry
+from workflow.plan.vocabulary import Name, Named, Section, Seeds, refusal, said
+
+T = TypeVar("T")
+Some = Annotated[dict[Name, T], MinLen(1)]
+Step = str | int
+
+
+def _complete(scales: dict[str, Scale]) -> dict[str, Scale]:
+    if lacks := [name for name in REQUIRED_SCALES if name not in scales]:
+        raise refusal(
+            f"expected the scales {', '.join(REQUIRED_SCALES)}, which are asked of all papers at"
+            f" once, got {', '.join(scales)}: add `{lacks[0]}: {{}}`"
+        )
+    return scales
+
+
+class _Paper(Section):
+    """One paper: what is run, drawn and claimed."""
+
+    paper: Head = said("the paper itself", {"key": "calandriello2020bbkb"})
+    scales: Annotated[Some[Scale], AfterValidator(_complete)] = said(
+        f"what each scale makes smaller; {', '.join(REQUIRED_SCALES)} are needed, since plain"
+        " `snakemake` runs quick of all papers, the tests smoke, and paper is the published size",
+        {"smoke": {"seeds": 1, "budget": 40}, "quick": {"seeds": 3}, "paper": {}},
+    )
+    seeds: Seeds = said("repetitions of every run, numbered from 0", 10, unit="seeds")
+    problems: Some[ProblemEntry] = said(
+        "name: a problem",
+        {
+            "abalone": {
+                "is": "tables.abalone",
+                "data": "abalone",
+                "budget": 10000,
+                "room": 1,
+                "init": {"design": "uniform", "n": 1},
+            }
+        },
+    )
+    algorithms: Some[AlgorithmEntry] = said(
+        "name: an algorithm", {"uniform": {"is": "random_search.RandomSearch"}}
+    )
+    variants: dict[Name, Annotated[dict[str, Any], MinLen(1)]] = said(
+        "name: parameters of a point of a sweep that the paper itself makes",
+        {"qbar-10": {"qbar": 10}},
+        default="the paper sweeps nothing",
+    )
+    readings: dict[Name, ReadingEntry] = said(
+        "name: one answer to what the paper leaves open",
+        {"wide": {"says": "a kernel with bandwidth 9", "algorithms": {"*": {"bandwidth": 9}}}},
+        default="nothing is read differently",
+    )
+    runs: Annotated[list[RunLine], MinLen(1)] = said("the cells that are run", [{}])
+    studies: list[StudyEntry] = said(
+        "computations that are no runs",
+        [{"id": "lemma-3", "is": "lemma3.run", "problem": "abalone"}],
+        default="none",
+    )
+    claims: list[ClaimEntry] = said(
+        "what the paper claims, and what decides it",
+        [
+            {
+                "id": "better",
+                "where": "Fig. 1",
+                "says": "BKB beats uniform search",
+                "check": {
+                    "test": "less",
+                    "metric": "simple_regret",
+                    "left": ["BKB"],
+                    "right": ["uniform"],
+                },
+            }
+        ],
+        default="none",
+    )
+    assumptions: list[AssumptionEntry] = said(
+        "what the paper leaves open, and what we chose",
+        [{"id": "noise", "what": "0.01", "alternatives": ["0.1"], "why": "Sec. 5"}],
+        default="none",
+    )
+    deviations: list[DeviationEntry] = said(
+        "where text and public code differ",
+        [{"id": "a", "paper": "max", "code": "min", "default": "paper", "why": "the proof"}],
+        default="none",
+    )
+    errata: list[ErratumEntry] = said(
+        "mistakes in the paper itself",
+        [{"id": "eq-3", "where": "eq. (3)", "says": "1 = 2", "instead": "1 = 1"}],
+        default="none",
+    )
+
+
+def _with_exhibits() -> type[Section]:
+    """The model of a paper, with a section for each kind of exhibit."""
+    exhibits = {
+        section: (
+            list[kind.line],  # type: ignore[name-defined]
+            said(_headline(kind), [kind.example], default="none"),
+        )
+        for section, kind in REGISTRY.items()
+    }
+    return create_model("Paper", __base__=_Paper, __doc__=_Paper.__doc__, **exhibits)  # type: ignore[call-overload]
+
+
+def _headline(kind: object) -> str:
+    said = (type(kind).__doc__ or "").split(".")[0]
+    return said[:1].lower() + said[1:]
+
+
+Paper = _with_exhibits()
+
+
+@cache
+def hints(model: type[BaseModel]) -> dict[str, tuple[str, Any]]:
+    """The properties of a model by their keys in the YAML, those that it needs first: name and
+    type.
+    """
+    types = get_type_hints(model, include_extras=True)
+    fields = sorted(model.model_fields.items(), key=lambda item: not item[1].is_required())
+    return {info.alias or name: (name, types.get(name, info.annotation)) for name, info in fields}
+
+
+def mentions(
+    kind: Any, value: object, path: tuple[Step, ...] = ()
+) -> Iterator[tuple[str, str, tuple[Step, ...]]]:
+    """(kind, name, place) of every text in a value of a type that names something in the paper.
+
+    The value may be wrong: what has another shape than its type mentions nothing.
+    """
+    marks, plain = unwrapped(kind)
+    for mark in marks:
+        if isinstance(mark, Named) and isinstance(value, str):
+            yield mark.kind, value, path
+    if isinstance(plain, type) and issubclass(plain, BaseModel):
+        if isinstance(value, Mapping):
+            for key, (_, inner) in hints(plain).items():
+                if key in value:
+                    yield from mentions(inner, value[key], (*path, key))
+        return
+    origin, arguments = get_origin(plain), get_args(plain)
+    if origin in (Union, UnionType):
+        for member in _fitting(marks, arguments, value):
+            yield from mentions(member, value, path)
+    elif origin is list and isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from mentions(arguments[0], item, (*path, number))
+    elif origin is dict and isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from mentions(arguments[0], key, (*path, key))
+            yield from mentions(arguments[1], item, (*path, key))
+
+
+def unwrapped(kind: Any) -> tuple[tuple[Any, ...], Any]:
+    """What a type is annotated with, and the type itself."""
+    if get_origin(kind) is Annotated:
+        plain, *marks = get_args(kind)
+        inner, plain = unwrapped(plain)
+        return (*inner, *marks), plain
+    return (), kind
+
+
+def member_of(kind: Any, value: object) -> type[BaseModel] | None:
+    """The model that judges a value: of several ones that of its own tag; None for other types."""
+    marks, plain = unwrapped(kind)
+    members = get_args(plain) if get_origin(plain) in (Union, UnionType) else (plain,)
+    models = [
+        one
+        for one in _fitting(marks, members, value)
+        if isinstance(one, type) and issubclass(one, BaseModel)
+    ]
+    return models[0] if len(models) == 1 else None
+
+
+def tags(model: type[BaseModel], key: str) -> tuple[str, ...]:
+    """The values of the tag by which a model is chosen."""
+    return get_args(hints(model)[key][1]) if get_origin(hints(model)[key][1]) is Literal else ()
+
+
+def _fitting(marks: tuple[Any, ...], members: tuple[Any, ...], value: object) -> list[Any]:
+    """The members of a union that a value may be of."""
+    for mark in marks:
+        if isinstance(mark, Discriminator) and isinstance(value, Mapping):
+            key = str(mark.discriminator)
+            return [member for member in members if value.get(key) in tags(member, key)]
+    return list(members)

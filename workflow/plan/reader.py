@@ -1,0 +1,78 @@
+"""A paper's YAML, read and checked against its typed model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from workflow import ROOT
+from workflow.plan import mistakes, strict_yaml
+from workflow.plan.model import Paper
+from workflow.plan.resolve import PlanError, papers
+from workflow.plan.strict_yaml import Source
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a paper's YAML says, as it stands there, and on which lines."""
+
+    name: str
+    entry: dict[str, Any]
+    source: Source = field(default_factory=Source)
+
+    def where(self, *path: str | int) -> str:
+        """File, line and place of something, as errors begin."""
+        file = f"papers/{self.name}.yaml"
+        return (
+            f"{file}, line {self.source.line(path)}, {mistakes.place(self.entry, path)}"
+            if path
+            else file
+        )
+
+
+def read(name: str, root: Path = ROOT) -> dict[str, Any]:
+    """One paper's YAML, checked. Raises PlanError."""
+    return document(name, root).entry
+
+
+def document(name: str, root: Path = ROOT) -> Document:
+    """One paper's YAML with its lines, checked. Raises PlanError."""
+    path = root / "papers" / f"{name}.yaml"
+    if name not in papers(root):
+        known = papers(root)
+        raise PlanError(
+            f"unknown paper {name!r}; known: {', '.join(known)}{mistakes.nearest(name, known)}"
+        )
+    file = f"papers/{name}.yaml"
+    try:
+        entry, source = strict_yaml.load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise PlanError(f"{file} is no valid YAML: {error}") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        wrong = (
+            f"line {line}: expected text in UTF-8, got the byte {error.object[error.start]:#04x}"
+        )
+        raise PlanError(f"{file} is no valid YAML: {wrong}: save the file as UTF-8") from None
+    except RecursionError:
+        raise PlanError(
+            f"{file} is no valid YAML: expected a few levels, got brackets nested too deep"
+        ) from None
+    check(file, entry, source)
+    return Document(name, entry, source)
+
+
+def check(file: str, entry: object, source: Source) -> None:
+    """Refuse what the model does not know. Raises PlanError."""
+    if not isinstance(entry, Mapping):
+        said = "nothing" if entry is None else f"a {type(entry).__name__}"
+        raise PlanError(f"{file}, line 1: expected keys such as paper, scales and runs, got {said}")
+    try:
+        Paper.model_validate(entry)
+    except ValidationError as error:
+        raise PlanError("\n".join(mistakes.sentences(file, entry, source, error))) from None

@@ -1,0 +1,274 @@
+"""The typed models of what a paper runs: its head, scales, problems, algorithms, variants,
+readings, runs and studies.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from annotated_types import MinLen
+from pydantic import model_validator
+
+from workflow.plan.vocabulary import (
+    Algorithms,
+    Count,
+    Expected,
+    Id,
+    Named,
+    OpenSection,
+    Positive,
+    Problem,
+    Problems,
+    Readings,
+    Scales,
+    Section,
+    Seeds,
+    Sentence,
+    Target,
+    Variant,
+    Variants,
+    Words,
+    refusal,
+    said,
+)
+
+REQUIRED_SCALES = ("smoke", "quick", "paper")  # each is asked of all papers at once
+ROOM = "a whole number from 1 on, or unlimited"
+Room = Annotated[Count | Literal["unlimited"], Expected(ROOM)]
+Execution = Annotated[Literal["batch", "async"], Expected("batch or async")]
+Parameters = dict[str, Any]
+
+
+class Head(Section):
+    """The paper itself: how it is cited and what people call it."""
+
+    key: Id = said("its key in papers/references.bib", "calandriello2020bbkb")
+    label: Words = said(
+        "what people call the paper, in menus", "BBKB", default="the name of the YAML file"
+    )
+    title: Words = said(
+        "its title",
+        "Near-linear Time Gaussian Process Optimization with Adaptive Batching",
+        default="the key stands in its place",
+    )
+    venue: Words = said("where and when it was published", "ICML 2020", default="nothing is shown")
+    note: Words = said(
+        "what a reader has to know before anything else",
+        "the text has theorems and no experiments",
+        default="nothing is shown",
+    )
+
+
+class Scale(Section):
+    """What a scale makes smaller. A scale cuts, it never computes anything else."""
+
+    seeds: Seeds = said(
+        "repetitions at most", 2, default="as many as `seeds` says", unit="seeds, from 0 on"
+    )
+    budget: Count = said(
+        "evaluations of a run at most",
+        60,
+        default="the published budget",
+        unit="evaluations, the counted initial design among them",
+    )
+    after_init: Count = said(
+        "evaluations at most after the initial design, which grows with d on some problems",
+        16,
+        default="no such limit",
+        unit="evaluations",
+    )
+    variants: list[Variant] = said(
+        "the only variants that this scale runs", ["qbar-10"], default="all of them"
+    )
+
+
+class Design(Section):
+    """The evaluations before the first query of an algorithm: the same ones for all algorithms."""
+
+    design: Annotated[
+        Literal["uniform", "uniform-distinct"], Expected("uniform or uniform-distinct")
+    ] = said("how the points are drawn; distinct ones differ from each other", "uniform")
+    n: Count = said("how many points", 5, unit="evaluations")
+    counted: Annotated[bool, Expected("true or false")] = said(
+        "whether they count in the budget and in regret; false means data that existed before",
+        False,
+        default="true",
+    )
+    noise: Annotated[Literal[False], Expected("false, or no such line")] = said(
+        "false means that the points are observed without noise",
+        False,
+        default="they are observed with the noise of the problem",
+    )
+
+
+class ProblemEntry(OpenSection):
+    """One problem: what is maximised, how often, and how many evaluations may run at once. Every
+    key that is not listed here is a parameter of the constructor that `is:` names.
+    """
+
+    is_: Target = said("the function in problems/ that makes it", "tables.abalone", key="is")
+    data: Annotated[
+        str, Expected("the name of a data set: small letters, digits, underscores", "[a-z0-9_]+")
+    ] = said(
+        "the data set that it reads, by its name in data/manifest.yaml",
+        "abalone",
+        default="it reads none",
+    )
+    budget: Count = said("the published length of a run", 10000, unit="evaluations")
+    room: Room = said("evaluations that may run at once", 1, unit="evaluations")
+    execution: Execution = said(
+        "batch: the next queries wait for all running evaluations; async: a free worker is given"
+        " one at once",
+        "async",
+        default="batch",
+    )
+    init: Design = said("the initial design", {"design": "uniform", "n": 5})
+    given: dict[str, Words] = said(
+        "parameter: what the problem reveals under that name, for every algorithm that has the"
+        " parameter and no value of its own for this problem",
+        {"xi": "noise"},
+        default="the problem reveals nothing",
+    )
+    optimum: Annotated[Literal["best-seen"], Expected("best-seen, or no such line")] = said(
+        "best-seen: the optimum is unknown, and regret is measured from the best value of all runs"
+        " on the problem",
+        "best-seen",
+        default="the problem knows its optimum",
+    )
+    libraries: list[Words] = said(
+        "packages whose version decides the values: records of another version are stale",
+        ["mujoco"],
+        default="none",
+    )
+    simulator: Words = said(
+        "a program of simulators/*.cc that the problem runs: its source is part of the run",
+        "ns3_wlan",
+        default="it runs none",
+    )
+    substitute: Annotated[Parameters, MinLen(1)] = said(
+        "parameters instead of its own where one of `libraries` is not installed and the scale"
+        " allows substitutes",
+        {"backend": "growth"},
+        default="it waits for its libraries",
+    )
+    timeout: Positive = said(
+        "how long one evaluation may take; a longer one ends its run",
+        600,
+        default="as long as it takes",
+        unit="seconds",
+    )
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if "substitute" in self.model_fields_set and "libraries" not in self.model_fields_set:
+            raise refusal(
+                "expected `libraries` beside `substitute`, got none: name the libraries that it"
+                " stands in for"
+            )
+        return _without_unread(self, "problem")
+
+
+class AlgorithmEntry(OpenSection):
+    """One algorithm: the class that `is:` names, with its parameters as further keys. A value that
+    differs between problems is a mapping over them; T and 1/T stand for the published budget.
+    """
+
+    is_: Target = said("the class in algorithms/", "bkb.BKB", key="is")
+    seeds: Seeds = said(
+        "repetitions at most", 3, default="as many as everything else", unit="seeds, from 0 on"
+    )
+    budget: Count = said(
+        "length of its runs at most", 500, default="the budget of the problem", unit="evaluations"
+    )
+    room: Annotated[
+        Room | dict[str, Room], Expected(f"{ROOM}, or one of these for each problem")
+    ] = said(
+        "evaluations that it may run at once", 30, default="that of the problem", unit="evaluations"
+    )
+    execution: Annotated[
+        Execution | dict[str, Execution],
+        Expected("batch or async, or one of these for each problem"),
+    ] = said("as on a problem's line", "async", default="that of the problem")
+
+    @model_validator(mode="after")
+    def _is_read(self) -> Self:
+        return _without_unread(self, "algorithm")
+
+
+class ReadingEntry(Section):
+    """A reading: one answer to a question that the paper leaves open. It overrides parameters of
+    problems and algorithms; `*` reaches whoever has the parameter.
+    """
+
+    says: Sentence = said("what is read differently", "a kernel with bandwidth 9 on all problems")
+    problems: dict[str, Parameters] = said(
+        "problem: its parameters under this reading", {"*": {"noise": 0.1}}, default="no change"
+    )
+    algorithms: dict[str, Parameters] = said(
+        "algorithm: its parameters under this reading",
+        {"BKB": {"bandwidth": 9}},
+        default="no change",
+    )
+
+
+class RunLine(Section):
+    """Cells: each of the problems with each of the algorithms under each reading and variant."""
+
+    problems: Problems = said("on which problems", ["abalone"], default="all of them")
+    algorithms: Algorithms = said("which algorithms", ["BKB", "uniform"], default="all of them")
+    readings: Readings = said("under which readings", ["wide"], default="the default one")
+    variants: Annotated[
+        Literal["all"] | Variants, Expected("all, or a list of variants, each once")
+    ] = said("at which variants", "all", default="none")
+    scales: Scales = said("only at these scales", ["paper"], default="at all")
+    seeds: Seeds = said(
+        "repetitions at most", 5, default="as many as everything else", unit="seeds, from 0 on"
+    )
+    budget: Count = said(
+        "length of the runs at most", 500, default="the budget of the problem", unit="evaluations"
+    )
+
+
+class StudyEntry(Section):
+    """A study: a computation that is no run of an algorithm, as the check of a theorem. It has one
+    table of numbers for each seed.
+    """
+
+    id: Id = said("its name", "lemma-3")
+    is_: Target = said("the function in workflow/studies/", "lemma3.run", key="is")
+    where: Words = said("which part of the paper it tests", "Lemma 3", default="nothing is shown")
+    says: Words = said(
+        "what it computes",
+        "the exact variance over the sketched one, after each evaluation",
+        default="nothing is shown",
+    )
+    problem: Problem = said("the problem on which it computes", "abalone")
+    seeds: Seeds = said(
+        "repetitions at most", 5, default="as many as everything else", unit="seeds, from 0 on"
+    )
+    parameters: Parameters = said("what its function is given", {"T": 1000}, default="nothing")
+    cuts: dict[Annotated[Words, Named("scale")], Parameters] = said(
+        "scale: the parameters that it makes smaller",
+        {"smoke": {"T": 50}},
+        default="a scale cuts T to its budget and changes nothing else",
+    )
+
+
+def _without_unread(entry: Any, kind: str) -> Any:
+    """Refuse a reserved key that means something on the other kind of entry alone."""
+    other = AlgorithmEntry if kind == "problem" else ProblemEntry
+    unread = sorted(set(entry.model_extra or {}) & keys(other))
+    if unread:
+        raise refusal(
+            f"expected keys that something reads, got {', '.join(unread)}, which means nothing on"
+            f" the line of {'a problem' if kind == 'problem' else 'an algorithm'}: leave it out"
+        )
+    return entry
+
+
+def keys(model: type[Section]) -> set[str]:
+    """The keys of a section as the YAML writes them."""
+    return {info.alias or name for name, info in model.model_fields.items()}
+
+
+RESERVED = frozenset(keys(ProblemEntry) | keys(AlgorithmEntry))  # no parameters of a constructor

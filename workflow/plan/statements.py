@@ -1,0 +1,548 @@
+"""The typed models of what a paper states: claims with their checks, assumptions, deviations and
+errata.
+
+Each check is judged by the model of its own `test:`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from annotated_types import MinLen
+from pydantic import Discriminator, model_validator
+
+from workflow.plan.vocabulary import (
+    Column,
+    Count,
+    Curve,
+    Curves,
+    Expected,
+    Id,
+    Metric,
+    Number,
+    Positive,
+    Problem,
+    Problems,
+    Readings,
+    Rows,
+    Section,
+    Sentence,
+    Study,
+    Variant,
+    Variants,
+    Words,
+    refusal,
+    said,
+)
+
+At = Annotated[
+    Count | Literal["end", "mean", "median", "max", "min"],
+    Expected("a number of evaluations, or one of end, mean, median, max, min"),
+]
+Across = Annotated[
+    Literal["max", "min", "mean", "ratio", "width"],
+    Expected("one of max, min, mean, ratio, width"),
+]
+OF_RUNS = {  # what a check of a study does not read
+    "metric",
+    "relative_to",
+    "problems",
+    "against",
+    "variant",
+    "variants",
+    "across",
+    "within",
+    "minus",
+    "where_defined",
+    "known",
+}
+Side = Annotated[
+    Curves | str | float,
+    Expected("a list of curves, each once, a column of the study, or a number"),
+]
+
+
+class Check(Section):
+    """What every check of a claim may say: which records it reads."""
+
+    study: Study = said(
+        "the study whose columns are read", "lemma-3", default="runs are read, on `problems`"
+    )
+    rows: Rows = said(
+        "column: value, of the rows of the study that are read",
+        {"qbar": 10},
+        default="all rows",
+    )
+    metric: Metric = said(
+        "which number of a run is read",
+        "cumulative_regret",
+        default="none: columns of `study` are read",
+        unit="that of the metric",
+    )
+    relative_to: Curve = said(
+        "the metric is divided by that of this curve",
+        "uniform",
+        default="it is divided by nothing",
+    )
+    problems: Problems = said("on which problems", ["abalone"], default="all of them")
+    variant: Variant = said(
+        "the variant of curves that name none", "qbar-10", default="the default run"
+    )
+
+    @model_validator(mode="after")
+    def _reads_one_thing(self) -> Self:
+        given = self.model_fields_set
+        if "study" in given:
+            if unread := sorted(given & OF_RUNS):
+                raise refusal(
+                    f"expected keys that a check of a study reads, got {', '.join(unread)}: leave"
+                    " them out, or leave out `study`"
+                )
+        elif "metric" not in given:
+            raise refusal("expected a `metric` of runs, or a `study`, got neither")
+        elif "rows" in given:
+            raise refusal("expected `rows` beside a `study`, got no study: leave them out")
+        return self
+
+
+class Summarised(Check):
+    """One number for each seed: a metric at a point, then over variants."""
+
+    at: At = said(
+        "where the metric, or the column, is read: after so many evaluations, at the end, or"
+        " summarised over the run",
+        "end",
+        default="end",
+        unit="evaluations",
+    )
+    variants: Annotated[
+        Literal["all"] | Variants, Expected("all, or a list of variants, each once")
+    ] = said("at several variants, whose numbers `across` makes one", "all", default="at one")
+    across: Across = said(
+        "what becomes of the numbers at several variants: their extremes, their mean, largest over"
+        " smallest, or how many are within a factor of the best",
+        "max",
+        default="there is one variant",
+    )
+    within: Annotated[float, Expected("a number above 1")] = said(
+        "width: the factor that counts as near the best", 1.1, default="needed by width alone"
+    )
+
+    @model_validator(mode="after")
+    def _is_one_number(self) -> Self:
+        given = self.model_fields_set
+        if ("variants" in given) != ("across" in given):
+            raise refusal("expected `variants` and `across` together, got one of them")
+        if ("within" in given) != (self.across == "width"):
+            raise refusal("expected `within` beside `across: width` and nowhere else")
+        if "within" in given and self.within <= 1:
+            raise refusal(f"expected a number above 1 as `within`, got {self.within:g}")
+        return self
+
+
+class Sides(Section):
+    """A check that compares a left side with a right one."""
+
+    left: Side = said(
+        "the left side: curves, each of them compared with each of the right side; or a column of"
+        " the study; or a number",
+        ["BKB"],
+    )
+    right: Side = said("the right side, as the left one", ["uniform"])
+
+    @model_validator(mode="after")
+    def _compares_two_things(self) -> Self:
+        mine: dict[str, Any] = {
+            name: getattr(self, name, None) for name in ("study", "against", "left", "right")
+        }
+        sides = [mine["left"], mine["right"]]
+        if mine["study"] is not None:
+            if curves := [side for side in sides if isinstance(side, list)]:
+                raise refusal(
+                    f"expected a column of the study or a number, got the curves"
+                    f" {', '.join(curves[0])}"
+                )
+            if mine["left"] == mine["right"]:
+                raise refusal(f"expected two things to compare, got {mine['left']} on both sides")
+            return self
+        if columns := [side for side in sides if isinstance(side, str)]:
+            raise refusal(
+                f"expected a list of curves or a number, got {columns[0]!r}: a column needs a"
+                " `study`"
+            )
+        if not isinstance(mine["left"], list):
+            raise refusal(f"expected a list of curves as `left`, got {mine['left']:g}")
+        both = [
+            curve
+            for curve in mine["left"]
+            if isinstance(mine["right"], list) and curve in mine["right"]
+        ]
+        if both and mine["against"] is None:
+            raise refusal(
+                f"expected two different curves to compare, got {both[0]} on both sides: a curve is"
+                " not compared with itself"
+            )
+        return self
+
+
+class Opposite(Section):
+    """A check whose right side may be read on another problem."""
+
+    against: Problem = said(
+        "the problem on which the right side is read", "cadata", default="the left side's own"
+    )
+
+
+class Ordered(Sides, Opposite, Summarised):
+    """What `less` and `more` share."""
+
+    factor: Positive = said("the right side is multiplied by it", 2, default="1")
+    compare: Annotated[Literal["difference", "ratio"], Expected("difference or ratio")] = said(
+        "what is tested over seeds: the difference, or the logarithm of the ratio",
+        "ratio",
+        default="difference",
+    )
+    minus: Curves = said(
+        "the smallest of these curves is taken from both sides, each on its problem",
+        ["uniform"],
+        default="nothing is taken off",
+    )
+    where_defined: Annotated[Literal[True], Expected("true, or no such line")] = said(
+        "true: seeds in which neither side has a number are left out",
+        True,
+        default="a seed without a number leaves the claim undecided",
+    )
+
+
+class Less(Ordered):
+    """`less`: left < factor * right, paired over seeds."""
+
+    test: Literal["less"] = said("which test", "less")
+
+
+class More(Ordered):
+    """`more`: left > factor * right, paired over seeds."""
+
+    test: Literal["more"] = said("which test", "more")
+
+
+class Passes(Sides, Check):
+    """`passes`: the left curve is no worse than the right one's end from some evaluation on."""
+
+    test: Literal["passes"] = said("which test", "passes")
+    at_most: Number = said(
+        "the largest evaluation at which the claim holds", 300, unit="evaluations"
+    )
+
+
+class Equivalent(Sides, Opposite, Summarised):
+    """`equivalent`: the means of both sides differ by less than a tolerance, by two one-sided
+    tests.
+    """
+
+    test: Literal["equivalent"] = said("which test", "equivalent")
+    tolerance: Positive = said(
+        "the tolerance as a share of the right side", 0.2, default="`absolute` is given"
+    )
+    absolute: Positive = said(
+        "the tolerance itself", 0.5, default="`tolerance` is given", unit="that of the metric"
+    )
+
+    @model_validator(mode="after")
+    def _has_one_tolerance(self) -> Self:
+        if len(self.model_fields_set & {"tolerance", "absolute"}) != 1:
+            raise refusal("expected one of `tolerance` and `absolute`, got both or neither")
+        return self
+
+
+class Bounds(Section):
+    """Bounds of a number, one or both."""
+
+    at_least: Number = said("the number is at least this", 0.4, default="no lower bound")
+    at_most: Number = said("the number is at most this", 0.6, default="no upper bound")
+
+    @model_validator(mode="after")
+    def _bounds_something(self) -> Self:
+        if not self.model_fields_set & {"at_least", "at_most"}:
+            raise refusal("expected `at_least`, `at_most` or both, got neither")
+        return self
+
+
+class Lines(Check):
+    """A check that looks at whole curves, or at a column of a study."""
+
+    curves: Curves = said("whose runs", ["BKB"], default="a column of `study` is read")
+    column: Column = said(
+        "which column of the study", "ratio", default="the metric of `curves` is read"
+    )
+
+    @model_validator(mode="after")
+    def _looks_at_one_thing(self) -> Self:
+        given = self.model_fields_set & {"curves", "column"}
+        wanted = {"column"} if "study" in self.model_fields_set else {"curves"}
+        if given != wanted:
+            raise refusal(
+                "expected `column` beside a `study` and `curves` beside a `metric`, got"
+                f" {' and '.join(sorted(given)) or 'neither'}"
+            )
+        if "x" in self.model_fields_set and "study" not in self.model_fields_set:
+            raise refusal("expected `x` beside a `study`, got no study: leave it out")
+        return self
+
+
+class Over(Section):
+    """The abscissa of a column of a study."""
+
+    x: Column = said(
+        "the column of the study over which it grows", "t", default="evaluations of a run"
+    )
+
+
+class Exponent(Bounds, Over, Lines):
+    """`exponent`: the slope of a metric, or of a column, in log-log over a window."""
+
+    test: Literal["exponent"] = said("which test", "exponent")
+    from_: Number = said("where the window begins", 100, key="from", unit="evaluations, or x")
+    to: Number = said(
+        "where the window ends", 10000, default="at the last value", unit="evaluations, or x"
+    )
+    known: Count = said(
+        "evaluations before the first one, which count in t", 5, default="0", unit="evaluations"
+    )
+
+
+class Monotone(Over, Lines):
+    """`monotone`: Kendall's tau between a metric and evaluations, a column, or the variants."""
+
+    test: Literal["monotone"] = said("which test", "monotone")
+    direction: Annotated[
+        Literal["increasing", "decreasing"], Expected("increasing or decreasing")
+    ] = said("where it goes", "decreasing")
+    along: Annotated[Literal["evaluations", "variants"], Expected("evaluations or variants")] = (
+        said("along what", "variants", default="evaluations, or x")
+    )
+    at: At = said("variants: where the metric is read", "end", default="end", unit="evaluations")
+    variants: Annotated[
+        Literal["all"] | Variants, Expected("all, or a list of variants, each once")
+    ] = said("the variants in their order", "all", default="it goes along evaluations")
+
+    @model_validator(mode="after")
+    def _goes_along(self) -> Self:
+        along = self.along == "variants"
+        if ("variants" in self.model_fields_set) != along:
+            raise refusal("expected `variants` beside `along: variants` and nowhere else")
+        if "at" in self.model_fields_set and not along:
+            raise refusal("expected `at` beside `along: variants` and nowhere else")
+        return self
+
+
+class Event(Bounds):
+    """What has to happen in a seed."""
+
+
+class Share(Bounds, Summarised):
+    """`share`: in how many seeds a number lies within the event's bounds."""
+
+    test: Literal["share"] = said("which test", "share")
+    curves: Curves = said("whose runs", ["BKB"])
+    event: Event = said("what has to happen in a seed", {"at_most": 0.1})
+
+
+class Spread(Sides, Summarised):
+    """`spread`: the standard deviation over seeds of the left side is less than that of the right
+    one.
+    """
+
+    test: Literal["spread"] = said("which test", "spread")
+    factor: Positive = said("a ratio of spreads within this factor decides nothing", 3, default="3")
+
+
+class Published(Summarised):
+    """`published`: our mean equals the published number within a relative tolerance."""
+
+    test: Literal["published"] = said("which test", "published")
+    curves: Curves = said("whose runs", ["BKB"])
+    value: Number = said("the published number", 0.05, unit="that of the metric")
+    spread: Number = said(
+        "the published standard deviation, for the reader",
+        0.01,
+        default="none is quoted",
+        unit="that of the metric",
+    )
+    tolerance: Positive = said("the tolerance as a share of the published number", 0.2)
+
+
+class Kept(Section):
+    """A statement about every row of a run or a study."""
+
+    share: Annotated[float, Expected("a number from 0 to 1")] = said(
+        "the share of the rows of a seed that have to keep it", 0.95, default="1, all rows"
+    )
+
+
+class Band(Kept, Bounds, Lines):
+    """`band`: a metric, or a column, stays within constants in every row."""
+
+    test: Literal["band"] = said("which test", "band")
+
+
+class Bound(Kept, Sides, Check):
+    """`bound`: left <= factor * right + plus in every row."""
+
+    test: Literal["bound"] = said("which test", "bound")
+    factor: Positive = said("the right side is multiplied by it", 2, default="1")
+    plus: Number = said("what is added to the right side", 0.1, default="0")
+
+
+CHECKS = (Less, More, Passes, Equivalent, Exponent, Monotone, Share, Spread, Published, Band, Bound)
+AnyCheck = Annotated[
+    Less
+    | More
+    | Passes
+    | Equivalent
+    | Exponent
+    | Monotone
+    | Share
+    | Spread
+    | Published
+    | Band
+    | Bound,
+    Discriminator("test"),
+]
+
+
+class Requirement(Section):
+    """A hypothesis of the statement: a claim is undecided where what was run does not meet it."""
+
+    curve: Curve = said(
+        "the curve whose parameter is bounded", "BKB", default="a study's number is bounded"
+    )
+    problem: Problem = said("on which problem", "abalone", default="needed beside `curve`")
+    parameter: Words = said("which parameter", "qbar", default="`column` or `never` is given")
+    study: Study = said(
+        "the study whose parameter is bounded", "lemma-3", default="that of a curve"
+    )
+    column: Column = said(
+        "the column, of the study that the check reads, that is bounded",
+        "norm",
+        default="a parameter is bounded",
+    )
+    at_least: Number = said("the least value that meets it", 1427, default="no lower bound")
+    at_most: Number = said("the largest value that meets it", 1, default="no upper bound")
+    equals: Annotated[float | str, Expected("a number or words")] = said(
+        "the only value that meets it", "theorem", default="bounds are given"
+    )
+    never: Annotated[Literal[True], Expected("true, or no such line")] = said(
+        "true: no run can meet it, and `because` says why", True, default="a run may meet it"
+    )
+    because: Words = said(
+        "where the hypothesis stands, or why", "Thm. 2", default="nothing is shown"
+    )
+
+    @model_validator(mode="after")
+    def _bounds_one_thing(self) -> Self:
+        given = self.model_fields_set
+        bounded = [set(kind) <= given for kind in KINDS_OF_REQUIREMENT]
+        if sum(bounded) != 1:
+            raise refusal(
+                "expected one of: `never` and `because`; `column`; `study` and `parameter`;"
+                f" `curve`, `problem` and `parameter`; got {', '.join(sorted(given))}"
+            )
+        if "never" not in given and not given & {"at_least", "at_most", "equals"}:
+            raise refusal("expected `at_least`, `at_most` or `equals`, got none of them")
+        return self
+
+
+KINDS_OF_REQUIREMENT = (
+    ("never", "because"),
+    ("column",),
+    ("study", "parameter"),
+    ("curve", "problem", "parameter"),
+)
+
+
+class ClaimEntry(Section):
+    """A claim: one sentence of the paper, with the check that decides it."""
+
+    id: Id = said("its name", "sublinear")
+    where: Words = said("where the paper says it", "Sec. 5, Fig. 1")
+    says: Sentence = said("what the paper says", "BKB beats uniform search")
+    check: AnyCheck = said(
+        "what is tested",
+        {"test": "less", "metric": "simple_regret", "left": ["BKB"], "right": ["uniform"]},
+    )
+    data: Annotated[Literal["any"], Expected("any, or no such line")] = said(
+        "any: decided on substituted data, too", "any", default="decided on the real data alone"
+    )
+    deterministic: Annotated[Literal[True], Expected("true, or no such line")] = said(
+        "true: nothing is drawn, so that one seed decides without a test",
+        True,
+        default="a test over seeds decides",
+    )
+    scale: Annotated[Literal["any"], Expected("any, or no such line")] = said(
+        "any: decided at every scale", "any", default="decided at scale `paper` alone"
+    )
+    requires: Annotated[list[Requirement], MinLen(1)] = said(
+        "hypotheses of the statement",
+        [{"curve": "BKB", "problem": "abalone", "parameter": "qbar", "at_least": 1427}],
+        default="there are none",
+    )
+    readings: Readings = said(
+        "judged under these readings, too, besides those that change one of its runs",
+        ["wide"],
+        default="those alone",
+    )
+    note: Words = said(
+        "what a reader of the verdict has to know", "two seeds each", default="nothing is shown"
+    )
+
+    @model_validator(mode="after")
+    def _requires_columns_of_its_study(self) -> Self:
+        of_columns = [one for one in self.requires or () if one.model_fields_set >= {"column"}]
+        if of_columns and "study" not in self.check.model_fields_set:
+            raise refusal(
+                f"expected a check of a study beside the required column {of_columns[0].column!r},"
+                " got one of runs"
+            )
+        return self
+
+
+class AssumptionEntry(Section):
+    """An assumption: something that the paper leaves open, and what we chose."""
+
+    id: Id = said("its name", "bandwidth")
+    what: Words = said("what we chose", "a bandwidth of 5")
+    alternatives: Annotated[list[Words], MinLen(1)] = said(
+        "what else the text admits", ["9", "the median distance"]
+    )
+    why: Words = said("why this one", "Sec. 5 names the range 1 to 10")
+    reading: Words = said(
+        "the readings that take an alternative, with commas", "wide", default="none was run"
+    )
+
+
+class DeviationEntry(Section):
+    """A deviation: text and public code of the paper say different things."""
+
+    id: Id = said("its name", "first-batch")
+    paper: Words = said("what the text says", "one draw for each arm")
+    code: Words = said("what the public code does", "one draw for each pull")
+    default: Annotated[Literal["paper", "code"], Expected("paper or code")] = said(
+        "which one runs under the default reading", "paper"
+    )
+    reading: Words = said(
+        "the readings that take the other one, with commas", "reference-code", default="none"
+    )
+    why: Words = said("why this default", "the theorems speak of it")
+
+
+class ErratumEntry(Section):
+    """An erratum: a mistake in the paper itself."""
+
+    id: Id = said("its name", "eq-3")
+    where: Words = said("where it stands", "eq. (3)")
+    says: Words = said("what stands there", "1 = 2")
+    instead: Words = said("what should stand there", "1 = 1")
+    evidence: Words = said(
+        "what shows it", "the study lemma-3", default="what stands there contradicts itself"
+    )

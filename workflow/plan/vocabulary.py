@@ -1,0 +1,202 @@
+"""The words that a paper's YAML is written in: what counts as a name, a number of evaluations, a
+curve; how a property is documented; how a name of something else in the paper is marked.
+
+The models of the sections are made of these. They read nothing and know no plan.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from annotated_types import Ge, Gt, Le, MinLen
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+NEVER_NAMES = ("initial", "studies", "default")  # they are folders or mean something else
+METRICS = (
+    "cumulative_regret",
+    "simple_regret",
+    "mean_regret",
+    "final_regret",
+    "recommendation_regret",
+    "mean_objective",
+    "last_objective",
+    "best_feasible",
+    "best_feasible_iterate",
+    "best_feasible_by_iteration",
+    "infeasible",
+    "feasible_evaluations",
+    "search_for_feasible",
+    "centre_distance",
+    "late_descent",
+    "stuck",
+    "seconds",
+    "step_seconds",
+    "experiment_seconds",
+    "total_seconds",
+    "given_seconds",
+    "batch_size",
+    "batches",
+)
+
+
+class Section(BaseModel):
+    """A mapping of the YAML in which every key is known."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, populate_by_name=False, allow_inf_nan=False
+    )
+
+
+class OpenSection(Section):
+    """A mapping of the YAML whose other keys are parameters of a constructor."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def said(
+    meaning: str, example: Any, *, default: str = "", unit: str = "", key: str | None = None
+) -> Any:
+    """A property: what it means, in which unit, what holds where it is left out, and an example.
+
+    A property without a `default` has to be given. `key` is its name in the YAML where Python does
+    not allow that name.
+    """
+    extra: dict[str, Any] = {
+        name: text for name, text in (("unit", unit), ("default", default)) if text
+    }
+    if default:
+        return Field(
+            default=None,
+            alias=key,
+            description=meaning,
+            examples=[example],
+            json_schema_extra=extra,
+        )
+    return Field(alias=key, description=meaning, examples=[example], json_schema_extra=extra)
+
+
+def refusal(words: str) -> PydanticCustomError:
+    """A mistake that is no wrong type: the sentence says what was expected and what was found."""
+    return PydanticCustomError("refused", "{words}", {"words": words})
+
+
+@dataclass(frozen=True)
+class Named:
+    """The texts of a property are names of something else in the same paper.
+
+    `kind` is algorithm, problem, reading, variant, study, scale or erratum. A name of an algorithm
+    may be that of a curve, `algorithm[@reading][+variant]`, one of a problem `problem[@reading]`.
+    """
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a value has to be, in words for people; with a pattern, what a text has to match."""
+
+    words: str
+    pattern: str = ""
+    known: tuple[str, ...] = ()  # names that somebody may have meant
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Whatever is wrong with the value, the sentence says what was expected of it."""
+
+        def judged(value: object, validate: Callable[[object], object]) -> object:
+            try:
+                found = validate(value)
+            except ValidationError:
+                found = None
+            if found is None or (self.pattern and re.fullmatch(self.pattern, str(found)) is None):
+                said = {"words": self.words, "known": self.known}
+                raise PydanticCustomError("expected", "{words}", said)
+            return found
+
+        return core_schema.no_info_wrap_validator_function(judged, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """The pattern is anchored as JSON Schema wants it."""
+        found = handler(schema)
+        return {**found, "pattern": f"^(?:{self.pattern})$"} if self.pattern else found
+
+
+def _distinct(values: list[str]) -> list[str]:
+    twice = [value for number, value in enumerate(values) if value in values[:number]]
+    if twice:
+        raise refusal(f"expected every name once, got {twice[0]!r} twice")
+    return values
+
+
+DISTINCT = AfterValidator(_distinct)
+UNIQUE = Field(json_schema_extra={"uniqueItems": True})
+Words = Annotated[str, Expected("words")]
+Sentence = Annotated[str, MinLen(10), Expected("a sentence of at least ten letters")]
+Column = Annotated[str, Expected("the name of a column")]
+Number = Annotated[float, Expected("a number")]
+Positive = Annotated[float, Gt(0), Expected("a number above 0")]
+Yes = Annotated[bool, Expected("true or false")]
+Count = Annotated[int, Ge(1), Le(10**9), Expected("a whole number from 1 to 1000000000")]
+Seeds = Annotated[int, Ge(1), Le(10**6), Expected("a whole number from 1 to 1000000")]
+Id = Annotated[
+    str,
+    Expected(
+        "an id of at most 64 letters, digits, dots, dashes or underscores",
+        r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}",
+    ),
+]
+Name = Annotated[
+    str,
+    Expected(
+        "a name of at most 64 letters, digits, dots, dashes or underscores, which is none of"
+        f" {', '.join(NEVER_NAMES)}",
+        rf"(?!(?:{'|'.join(NEVER_NAMES)})$)[A-Za-z0-9][A-Za-z0-9_.\-]{{0,63}}",
+    ),
+]
+Target = Annotated[
+    str, Expected("module.Class or module.function", r"(?!api\.)[a-z0-9_]+\.[A-Za-z0-9_]+")
+]
+Metric = Annotated[
+    str,
+    Expected(
+        "one of the metrics that docs/paper-yaml.md lists, or report.NAME",
+        rf"{'|'.join(METRICS)}|report\.[A-Za-z0-9_]+",
+        METRICS,
+    ),
+]
+Curve = Annotated[
+    str,
+    Expected("a curve, algorithm[@reading][+variant]", r"[^@+]+(?:@[^@+]+)?(?:\+[^@+]+)?"),
+    Named("algorithm"),
+]
+Curves = Annotated[list[Curve], MinLen(1), DISTINCT, UNIQUE]
+Names = Annotated[list[Words], MinLen(1), DISTINCT, UNIQUE]
+Problem = Annotated[Words, Named("problem")]
+Problems = Annotated[list[Problem], MinLen(1), DISTINCT, UNIQUE]
+Algorithms = Annotated[list[Annotated[Words, Named("algorithm")]], MinLen(1), DISTINCT, UNIQUE]
+Reading = Annotated[Words, Named("reading")]
+Readings = Annotated[list[Reading], MinLen(1), DISTINCT, UNIQUE]
+Variant = Annotated[Words, Named("variant")]
+Variants = Annotated[list[Variant], MinLen(1), DISTINCT, UNIQUE]
+Scales = Annotated[list[Annotated[Words, Named("scale")]], MinLen(1), DISTINCT, UNIQUE]
+Study = Annotated[Words, Named("study")]
+Errata = Annotated[list[Annotated[Words, Named("erratum")]], MinLen(1), DISTINCT, UNIQUE]
+Rows = Annotated[
+    dict[str, Annotated[float | str, Expected("a number or words")]],
+    MinLen(1),
+]
