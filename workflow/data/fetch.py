@@ -31,7 +31,13 @@ from workflow.data.download import download
 from workflow.data.extract import copy, unpack
 from workflow.data.manifest import Dataset, File, Source, read_manifest
 from workflow.data.partial import Rejected, check, file_sha256, say, writing
-from workflow.data.places import DataUnavailable, Prepared, downloads_allowed, prepared_path
+from workflow.data.places import (
+    DataUnavailable,
+    Prepared,
+    downloads_allowed,
+    mirror_as_shown,
+    prepared_path,
+)
 from workflow.trace.record import KEY, atomic
 
 # each has parse, substitute, content_sha256
@@ -218,7 +224,7 @@ def _doors(
     """
     yield str(path), "", partial(_raw, path, accepted)
     mirror = os.environ.get("NOREGRET_DATA", "")
-    label = f"NOREGRET_DATA={mirror}, {wanted.path}" if mirror else "NOREGRET_DATA"
+    label = f"NOREGRET_DATA={mirror_as_shown()}, {wanted.path}" if mirror else "NOREGRET_DATA"
     yield label, "mirror", partial(_from_mirror, mirror, wanted, path, accepted)
     for source in sources:
         label = source.url if source.verified else f"{source.url} (checksum not verified by us)"

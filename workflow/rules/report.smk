@@ -27,7 +27,8 @@ rule figure:
     params:
         seeds=SEEDS,
         code=code_of(
-            "draw.plots", lambda plan, wildcards: {"entry": figure(plan, wildcards.figure)}
+            "draw.plots",
+            lambda plan, wildcards: {"entry": figure(plan, wildcards.figure)},
         ),
     shell:
         "python -m workflow.plots {wildcards.paper} {wildcards.figure} --scale {wildcards.scale} {params.seeds} 2> {log}"
@@ -59,7 +60,8 @@ rule ranks:
     params:
         seeds=SEEDS,
         code=code_of(
-            "draw.ranks", lambda plan, wildcards: {"entry": ranks(plan, wildcards.ranks)}
+            "draw.ranks",
+            lambda plan, wildcards: {"entry": ranks(plan, wildcards.ranks)},
         ),
     shell:
         "python -m workflow.ranks {wildcards.paper} {wildcards.ranks} --scale {wildcards.scale} {params.seeds} 2> {log}"
