@@ -3,6 +3,8 @@ PAPERS ?=
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON ?= python3
 BIN := .venv/bin
+# whatever the locale: Snakemake opens its own log in the locale's encoding
+export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
 TARGETS := env figures report site readings status verify archive test check reference help
 .PHONY: $(TARGETS)

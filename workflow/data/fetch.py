@@ -211,7 +211,7 @@ def _find(
             continue
         if source:
             with writing(path), atomic(_source_file(path)) as temporary:
-                temporary.write_text(f"{source}\n")
+                temporary.write_text(f"{source}\n", encoding="utf-8")
         return path, source or _source_of(path)
     return None
 
@@ -289,7 +289,11 @@ def _from_url(source: Source, path: Path, accepted: Mapping[str, int]) -> None:
 
 def _source_of(path: Path) -> str:
     note = _source_file(path)
-    return note.read_text().strip() if note.is_file() else "data/raw, put there by hand"
+    return (
+        note.read_text(encoding="utf-8").strip()
+        if note.is_file()
+        else "data/raw, put there by hand"
+    )
 
 
 def _source_file(path: Path) -> Path:

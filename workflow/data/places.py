@@ -82,7 +82,9 @@ def without_credentials(address: str) -> str:
     Where a password holds an @ or a / that should have been escaped, nothing says where it ends:
     all up to the last @ goes. A path of this machine, `file:` or not, stays as it is.
     """
-    scheme, separator, rest = address.rpartition("://")
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        scheme, rest = "", address
     if scheme == "file" or (not separator and not re.match(r"[^/@]+:[^/@]*@", address)):
         return address
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"

@@ -172,7 +172,7 @@ def parameters_of(name: str, package: str, *, root: Path = ROOT) -> tuple[set[st
             if found.stem not in ("__init__", "api")
         )
         raise LookupError(f"no file {package}/{module}.py; known: {', '.join(known)}")
-    for node in ast.parse(path.read_text(), str(path)).body:
+    for node in ast.parse(path.read_text(encoding="utf-8"), str(path)).body:
         if isinstance(node, ast.FunctionDef) and node.name == wanted:
             return _keywords(node)
         if isinstance(node, ast.ClassDef) and node.name == wanted:
@@ -191,7 +191,7 @@ def domains_of(name: str, *, root: Path = ROOT) -> set[str]:
     path = _file(root, f"algorithms.{module}")
     if path is None:
         raise LookupError(f"no file algorithms/{module}.py")
-    for node in ast.parse(path.read_text()).body:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef) and node.name == wanted:
             for item in node.body:
                 if isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) == "domains":
@@ -210,7 +210,11 @@ def reveals_of(name: str, *, root: Path = ROOT) -> set[str]:
     """
     path = _file(root, f"problems.{name.partition('.')[0]}")
     calls = (
-        [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        [
+            node
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call)
+        ]
         if path
         else []
     )

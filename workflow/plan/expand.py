@@ -18,6 +18,7 @@ from workflow.plan import digest as code
 from workflow.plan import names, resolve, selection
 from workflow.plan.cells import DEFAULT, Cell, Paper, Place, Study, curve_name, problem_name
 from workflow.plan.resolve import PlanError, papers, parse_seeds, seed_range
+from workflow.plan.wishes import or_nearest
 
 ROOT = resolve.ROOT
 SHOWN = ("figures", "ranks", "tables", "pictures")  # what a scale may leave out
@@ -27,7 +28,7 @@ def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
     """The papers in "bbkb,bkb", or all of them. Raises PlanError."""
     chosen = [name.strip() for name in names.split(",") if name.strip()] or papers(root)
     if unknown := sorted(set(chosen) - set(papers(root))):
-        raise PlanError(f"unknown paper {', '.join(unknown)}; known: {', '.join(papers(root))}")
+        raise PlanError(f"unknown paper {unknown[0]!r}{or_nearest(unknown[0], papers(root))}")
     return chosen
 
 
@@ -65,7 +66,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
     entry = resolve.read(name, root)
     if scale not in entry["scales"]:
         raise PlanError(
-            f"papers/{name}.yaml: unknown scale {scale!r}; known: {', '.join(entry['scales'])}"
+            f"papers/{name}.yaml: unknown scale {scale!r}{or_nearest(scale, entry['scales'])}"
         )
     for line in (line for part in SHOWN for line in entry.get(part, [])):
         resolve.chosen("scale", line.get("scales", []), entry["scales"], name)

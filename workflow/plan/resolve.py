@@ -71,7 +71,7 @@ def read(name: str, root: Path = ROOT) -> dict[str, Any]:
             f"papers/{name}.yaml is no valid YAML: expected a few levels, got brackets nested too"
             " deep"
         ) from None
-    schema = json.loads((ROOT / "workflow" / "schema.json").read_text())
+    schema = json.loads((ROOT / "workflow" / "schema.json").read_text(encoding="utf-8"))
     mistakes = sorted(
         jsonschema.Draft202012Validator(schema).iter_errors(entry),
         key=lambda mistake: mistake.json_path,

@@ -214,7 +214,11 @@ class Report:
             kind: f"{name}.{kind}" if (self.folder / f"{name}.{kind}").exists() else ""
             for kind in ("png", "gif", "json")
         }
-        sheet = text.sheet((self.folder / f"{name}.md").read_text()) if not files["png"] else None
+        sheet = (
+            text.sheet((self.folder / f"{name}.md").read_text(encoding="utf-8"))
+            if not files["png"]
+            else None
+        )
         title = text.mathematics(line.get("title", name.replace("-", " ")))
         return Shown(
             id=name,
@@ -259,8 +263,8 @@ def reports(root: Path, papers: Sequence[str] = ()) -> list[Report]:
 
 def _report(folder: Path) -> Report:
     runs = folder / "runs.json"
-    verdicts = json.loads((folder / "verdicts.json").read_text())
-    inventory = json.loads(runs.read_text()) if runs.exists() else {}
+    verdicts = json.loads((folder / "verdicts.json").read_text(encoding="utf-8"))
+    inventory = json.loads(runs.read_text(encoding="utf-8")) if runs.exists() else {}
     return Report(folder.name, folder, resolve.read(folder.name), verdicts, inventory)
 
 
