@@ -3,12 +3,52 @@ PAPERS ?=
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON ?= python3
 BIN := .venv/bin
+# whatever the locale: Snakemake opens its own log in the locale's encoding
+export PYTHONUTF8 := 1
+.DEFAULT_GOAL := help
+TARGETS := env figures report site readings status verify archive test check reference help
+.PHONY: $(TARGETS)
+
+# What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
+takes-figures := SCALE PAPERS SEEDS CORES
+takes-report := $(takes-figures)
+takes-readings := $(takes-figures)
+takes-status := $(takes-figures) WATCH
+takes-verify := SCALE PAPERS N SEED MOST ARCHIVE
+takes-archive := SCALE PAPERS
+takes-test := CORES
+takes-reference := PAPERS CORES
+
+comma := ,
+blank := $(subst ,, )
+GOALS := $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
+TAKEN := $(sort PYTHON $(foreach goal,$(GOALS),$(takes-$(goal))))
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
+# "; did you mean X?" of a name $1 among the words $2, or a full stop
+nearest = $(shell $(PYTHON) -c 'import difflib, sys; \
+  known = {word.lower(): word for word in sys.argv[2:]}; \
+  near = difflib.get_close_matches(sys.argv[1].lower(), known, 1, 0.5); \
+  print(f"; did you mean {known[near[0]]}?" if near else ".")' '$1' $2 2>/dev/null)
+unknown-goals := $(filter-out $(TARGETS) .venv/.made,$(GOALS))
+ifneq ($(unknown-goals),)
+  $(error unknown target $(firstword $(unknown-goals))$(call nearest,$(firstword $(unknown-goals)),$(TARGETS)) \
+    `make help` lists all)
+endif
+unknown-names := $(filter-out $(TAKEN) MAKEFLAGS,$(GIVEN))
+ifneq ($(unknown-names),)
+  $(error make $(GOALS) reads no $(firstword $(unknown-names))$(call nearest,$(firstword $(unknown-names)),$(TAKEN)) It reads: $(TAKEN))
+endif
+# a positive whole number is what has digits, and others than 0, and nothing else
+without = $(if $1,$(call without,$(wordlist 2,$(words $1),$1),$(subst $(firstword $1),,$2)),$2)
+ifneq ($(or $(call without,0 1 2 3 4 5 6 7 8 9,$(CORES)),$(if $(subst 0,,$(CORES)),,none)),)
+  $(error CORES: expected a positive whole number, got "$(CORES)")
+endif
+# names of papers with commas, blanks or both between them
+override PAPERS := $(subst $(blank),$(comma),$(strip $(subst $(comma),$(blank),$(PAPERS))))
+
 # what was said on the command line; all, if nothing was
 CHOSEN := $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) $(if $(PAPERS),--papers $(PAPERS))
 CONFIG := scale=$(SCALE) $(if $(PAPERS),papers=$(PAPERS)) $(if $(SEEDS),seeds=$(SEEDS))
-
-.DEFAULT_GOAL := help
-.PHONY: env figures report site readings status verify archive test check reference help
 
 env: .venv/.made               ## make the virtual environment .venv from the pinned lock
 

@@ -3,8 +3,10 @@
 # Environment: NOREGRET_DATA=DIR|URL, a mirror; NOREGRET_SUBSTITUTES=allowed|preferred, labelled substitutes (data/README.md).
 import sys
 
+from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
+from workflow.operate import unfinished
 from workflow.plan.expand import (
     chosen_papers,
     load,
@@ -12,15 +14,23 @@ from workflow.plan.expand import (
     papers_of_job,
     papers_with,
 )
+from workflow.plan.wishes import check_config, check_cores, check_folders
 from workflow.run import spent
 
-min_version("9.0")
+min_version("9.27")  # the bounds are those of pyproject.toml: 9.27 is what is tested
+
+# On a node of a cluster Snakemake starts itself once more, for one job alone: the command line says so.
+INSIDE_A_JOB = "--target-jobs" in sys.argv
+check_config(config)
+try:
+    check_cores(workflow.cores)
+except WorkflowError:
+    pass  # a command that starts no job here, such as --lint, was given none
+check_folders()
 
 SCALE = str(config.get("scale", "quick"))
 PAPERS = chosen_papers(str(config.get("papers", "")))
-if (
-    workflow.remote_exec
-):  # one job on a node: a second less for each paper that it need not look up
+if INSIDE_A_JOB:  # a second less for each paper that it need not look up
     PAPERS = papers_of_job(sys.argv, PAPERS)
 SEEDS = f"--seeds {config['seeds']}" if "seeds" in config else ""
 PLAN = {name: load(name, SCALE, seeds=str(config.get("seeds", ""))) for name in PAPERS}
@@ -47,21 +57,50 @@ include: "workflow/rules/readings.smk"
 include: "workflow/rules/site.smk"
 
 
+# Every rule that starts a process, by what it says of its places (the documented `rules.NAME.log`).
+WRITERS = [
+    unfinished.Places(rule.log[0], tuple(rule.output))
+    for rule in (
+        rules.fetch,
+        rules.fetch_or_substitute,
+        rules.simulator,
+        rules.initial,
+        rules.study,
+        rules.run,
+        rules.figure,
+        rules.ranks,
+        rules.picture,
+        rules.moving_picture,
+        rules.table,
+        rules.verdicts,
+        rules.sensitivity,
+        rules.inventory,
+        rules.site,
+    )
+]
+
+
 rule all:
     default_target: True
     input:
         [path for name in PAPERS for path in report_files(PLAN[name])],
 
 
+# Why a job failed is in its own log, whose name and outputs the rules state. Snakemake names failed jobs in no place that is
+# open to a workflow: `log`, what these hooks are given, leaves out whatever `quiet` of the profile leaves out, which is every
+# job; and a logger plugin must be installed as a package of its own, is not found in an editable install such as that of
+# `make env`, and would have to be named in the profile of everybody who imports this workflow. Logs and outputs lie on the
+# file system that the nodes of a cluster share, so that this serves there, too.
+LOGS_BEFORE = {}
+
+
 onstart:
-    # With a limit of starts a second Snakemake looks for work a second after every look, once more for each job that has
-    # ended, until all are: after some thousand jobs it did nothing else.
-    workflow.scheduler.job_rate_limiter = None
+    LOGS_BEFORE.update(unfinished.logs())
 
 
 onerror:
     spent.note(SCALE, succeeded=False)
-    for sentence in complaints(workflow.scheduler.failed):
+    for sentence in unfinished.complaints(WRITERS, LOGS_BEFORE):
         print(sentence, file=sys.stderr)
 
 

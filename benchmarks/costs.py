@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
         ]
     text = yaml.safe_dump(table, default_flow_style=None, sort_keys=True, width=120)
     (costs.ROOT / "papers" / "costs.yaml").write_text(
-        f"{HEAD}{record.provenance()['machine']}\n{text}"
+        f"{HEAD}{record.provenance()['machine']}\n{text}", encoding="utf-8"
     )
     print(
         f"papers/costs.yaml: {sum(map(len, seen.values()))} records of {len(seen)} cells",

@@ -221,9 +221,11 @@ def make(folder: Path, runs: int, rows: int = 1000, *, seconds: float = APART) -
     shutil.copy(ROOT / "Snakefile", copy)
     entry = paper(runs, rows)
     (copy / "papers").mkdir()
-    (copy / "papers" / "large.yaml").write_text(yaml.safe_dump(entry, sort_keys=False))
+    (copy / "papers" / "large.yaml").write_text(
+        yaml.safe_dump(entry, sort_keys=False), encoding="utf-8"
+    )
     dear = {"large": {problem: {"uniform": [seconds, 300]} for problem in entry["problems"]}}
-    (copy / "papers" / "costs.yaml").write_text(yaml.safe_dump(dear))
+    (copy / "papers" / "costs.yaml").write_text(yaml.safe_dump(dear), encoding="utf-8")
     return copy
 
 
@@ -231,7 +233,7 @@ def planned(copy: Path) -> Paper:
     """The plan of the large paper by the costs of its copy, and by this process's code, of which
     the copy is one.
     """
-    table = yaml.safe_load((copy / "papers" / "costs.yaml").read_text())
+    table = yaml.safe_load((copy / "papers" / "costs.yaml").read_text(encoding="utf-8"))
     with patch("workflow.plan.costs.table", return_value=table):
         plan = load("large", "paper", root=copy)
         _ = plan.jobs  # looks the costs up, once
@@ -282,7 +284,7 @@ def finish(copy: Path) -> None:
     """
     stand_in = copy / "stand-in" / "python"
     stand_in.parent.mkdir()
-    stand_in.write_text(STAND_IN)
+    stand_in.write_text(STAND_IN, encoding="utf-8")
     stand_in.chmod(0o755)
     snakemake(copy, "--quiet", "all", first=stand_in.parent)
     for cell in planned(copy).cells:
@@ -316,6 +318,7 @@ def spent(copy: Path, *arguments: str, first: Path = Path(sys.executable).parent
         check=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        encoding="utf-8",
     )
     printed, _, last = made.stdout.rstrip().rpartition("\n")
     if made.returncode != 0:

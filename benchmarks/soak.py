@@ -133,7 +133,7 @@ def _processes(folder: Path) -> Iterator[tuple[int, str]]:
     for place in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if Path(os.readlink(place / "cwd")) == folder:  # noqa: PTH115, it may have been removed
-                yield int(place.name), (place / "cmdline").read_text()
+                yield int(place.name), (place / "cmdline").read_text(encoding="utf-8")
 
 
 def disturb(flow: Workflow, draw: random.Random) -> str:
@@ -254,7 +254,11 @@ def main(arguments: list[str] | None = None) -> int:
     ]
     flow = prepared(options.folder, command)
     log = options.folder / "soak.jsonl"
-    done = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    done = (
+        [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        if log.exists()
+        else []
+    )
     began = time.monotonic()
     flow.clear()
     if flow.start().wait() != 0:
@@ -269,7 +273,7 @@ def main(arguments: list[str] | None = None) -> int:
         draw = random.Random(f"{options.seed} {number}")
         found = disturbed_round(flow, number, expected, usual, options.kills, draw)
         failed += bool(found.differences)
-        with log.open("a") as file:
+        with log.open("a", encoding="utf-8") as file:
             file.write(json.dumps({**asdict(found), "records": len(expected)}) + "\n")
         print(found, flush=True)
     print(f"{options.times} rounds of {len(expected)} records: {failed} with differences")

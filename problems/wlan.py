@@ -223,6 +223,7 @@ def _output(simulator: Path, arguments: list[str], given: str) -> str:
             capture_output=True,
             text=True,
             check=False,
+            encoding="utf-8",
         )
     except OSError as error:
         raise FileNotFoundError(

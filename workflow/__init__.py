@@ -1,10 +1,13 @@
 """Everything between a paper's YAML and a verdict.
 
 Importing the package pins every numerical library to one thread: threads change last digits, last
-digits change an argmax. Parallelism is across runs.
+digits change an argmax. Parallelism is across runs. A letter that a terminal cannot show is escaped
+there; Python would end the program.
 """
 
+import io
 import os
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]  # of the checkout
@@ -18,3 +21,7 @@ for _variable in (
     "VECLIB_MAXIMUM_THREADS",
 ):
     os.environ[_variable] = "1"
+
+for _stream in (sys.stdout, sys.stderr):
+    if isinstance(_stream, io.TextIOWrapper):  # a notebook, or a test, has others
+        _stream.reconfigure(errors="backslashreplace")

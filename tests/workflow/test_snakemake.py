@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pytest
@@ -173,6 +174,24 @@ def test_site_report_and_figures_may_come_in_any_order(copy):
     assert (drawn / "regret.png").exists()
     assert checkout.run(copy, "workflow.site").returncode == 0
     assert planned(copy)[1]
+
+
+def test_nothing_inside_snakemake_is_set_and_only_what_is_documented_is_read():
+    """Of Snakemake's own object `workflow` the rules know the number of cores alone."""
+    paths = [checkout.ROOT / "Snakefile", *(checkout.ROOT / "workflow" / "rules").glob("*.smk")]
+    code = re.sub(r"#.*|\"[^\"\n]*\"", "", "\n".join(path.read_text() for path in paths))
+    imported = r"^(?:from|import) workflow[\w.]*"
+    used = re.findall(r"\bworkflow\.(\w+)", re.sub(imported, "", code, flags=re.MULTILINE))
+    assert set(used) == {"cores"}
+    assert not re.search(r"\bworkflow\.[\w.]+ *=[^=]", code)
+
+
+def test_snakemake_is_bounded_and_the_snakefile_says_the_same():
+    """Profiles and hooks are written for the versions that pyproject.toml admits."""
+    text = (checkout.ROOT / "pyproject.toml").read_text()
+    ((lowest, highest),) = re.findall(r'"snakemake>=([\d.]+),<(\d+)"', text)
+    assert f'min_version("{lowest}")' in (checkout.ROOT / "Snakefile").read_text()
+    assert int(highest) == int(lowest.partition(".")[0]) + 1
 
 
 def test_a_mistake_in_the_yaml_stops_before_any_job(copy):

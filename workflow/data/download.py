@@ -15,10 +15,12 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from workflow.data.partial import Part, Rejected, bound, part_of, say, verify
+from workflow.data.places import without_credentials
 
 WAITS = (0.3, 0.6)  # seconds before the second and third attempt in a row that brought nothing new
 CONNECT = (
@@ -39,13 +41,56 @@ class Discontinued(Rejected):
         super().__init__(reason, transient=True)
 
 
-def download(url: str, target: Path, accepted: Mapping[str, int]) -> None:
+@dataclass(frozen=True)
+class Address:
+    """A http(s) URL whose text, and all that is printed or kept of it, is without a name and a
+    password; those are for its server alone.
+    """
+
+    url: str
+    user: str = ""
+    password: str = ""
+
+    def __str__(self) -> str:
+        return self.url
+
+    @classmethod
+    def of(cls, text: str) -> Address:
+        """Take a URL apart. Raises Rejected."""
+        try:
+            found = urllib.parse.urlsplit(text)
+            host = found.netloc.rpartition("@")[2]
+            _ = found.port  # raises where it is none
+            plain = found._replace(netloc=host).geturl()
+            if not found.hostname or plain != without_credentials(text):
+                raise ValueError
+        except ValueError:
+            raise Rejected(
+                "expected a URL such as https://user:password@host:443/folder; in a name or a"
+                " password write @ as %40, : as %3A, / as %2F, ? as %3F and # as %23"
+            ) from None
+        secrets = (urllib.parse.unquote(part or "") for part in (found.username, found.password))
+        return cls(plain, *secrets)
+
+    def opener(self) -> urllib.request.OpenerDirector:
+        """What asks for it. The credentials go to this host alone, wherever it sends us on to."""
+        known = urllib.request.HTTPPasswordMgrWithPriorAuth()
+        if self.user:
+            known.add_password(
+                None, urllib.parse.urljoin(self.url, "/"), self.user, self.password, True
+            )
+        return urllib.request.build_opener(urllib.request.HTTPBasicAuthHandler(known))
+
+
+def download(text: str, target: Path, accepted: Mapping[str, int]) -> None:
     """Bring the file behind a http(s) URL to `target`; raises Rejected, or DataUnavailable where it
     cannot be written.
 
-    `accepted` maps the sha256 of each version that will do to its size (0: not known).
+    `accepted` maps the sha256 of each version that will do to its size (0: not known). A URL may
+    hold a name and a password.
     """
-    if reason := _closed(url):
+    url = Address.of(text)
+    if reason := _closed(url.url):
         raise Rejected(reason)
     with part_of(target) as part:
         if not _brought(target, accepted):
@@ -64,7 +109,7 @@ def _brought(target: Path, accepted: Mapping[str, int]) -> bool:
     return True
 
 
-def _complete(url: str, part: Part, accepted: Mapping[str, int]) -> None:
+def _complete(url: Address, part: Part, accepted: Mapping[str, int]) -> None:
     """Fill the part until it is the file; one that was put together and is wrong is asked for once
     more, from zero.
     """
@@ -80,18 +125,18 @@ def _complete(url: str, part: Part, accepted: Mapping[str, int]) -> None:
     return part.verify(accepted)
 
 
-def _receive(url: str, part: Part, accepted: Mapping[str, int]) -> None:
+def _receive(url: Address, part: Part, accepted: Mapping[str, int]) -> None:
     """Ask for what is missing until all has arrived; only attempts in a row that bring nothing new
     are counted.
     """
-    best, idle = part.held(url), 0
+    best, idle = part.held(url.url), 0
     while not 0 < max(accepted.values()) <= part.size:
         try:
             return _append(url, part, accepted)
         except Rejected as rejected:
             if isinstance(rejected, Discontinued):
                 part.restart()
-            held = part.held(url)
+            held = part.held(url.url)
             best, idle = max(best, held), 0 if held > best else idle + 1
             if not rejected.transient or idle > len(WAITS):
                 raise
@@ -100,12 +145,12 @@ def _receive(url: str, part: Part, accepted: Mapping[str, int]) -> None:
     return None
 
 
-def _append(url: str, part: Part, accepted: Mapping[str, int]) -> None:
+def _append(url: Address, part: Part, accepted: Mapping[str, int]) -> None:
     """Ask once for what is missing and append what comes.
 
     Raises Rejected if that is not all of it.
     """
-    held = part.held(url)
+    held = part.held(url.url)
     say(
         f"downloading {_size(max(accepted.values()))} from {url}"
         + (f", from byte {held} on" if held else "")
@@ -129,7 +174,7 @@ def _append(url: str, part: Part, accepted: Mapping[str, int]) -> None:
 
 
 @contextmanager
-def _answer(url: str, held: int, validator: str) -> Iterator[http.client.HTTPResponse]:
+def _answer(url: Address, held: int, validator: str) -> Iterator[http.client.HTTPResponse]:
     """The answer to a request for the bytes from `held` on; every failure of the network becomes
     Rejected.
     """
@@ -137,8 +182,8 @@ def _answer(url: str, held: int, validator: str) -> Iterator[http.client.HTTPRes
     if held:
         headers |= {"Range": f"bytes={held}-"} | ({"If-Range": validator} if validator else {})
     try:
-        with urllib.request.urlopen(
-            urllib.request.Request(url, headers=headers), timeout=TIMEOUT
+        with url.opener().open(
+            urllib.request.Request(url.url, headers=headers), timeout=TIMEOUT
         ) as response:
             yield response
     except urllib.error.HTTPError as error:
@@ -150,7 +195,7 @@ def _answer(url: str, held: int, validator: str) -> Iterator[http.client.HTTPRes
         raise Rejected(f"{type(error).__name__}: {error}", transient=True) from None
 
 
-def _agree(response: http.client.HTTPResponse, url: str, part: Part, held: int) -> int:
+def _agree(response: http.client.HTTPResponse, url: Address, part: Part, held: int) -> int:
     """Make the part fit an answer, continued or from zero; returns the size of the whole file, 0 if
     not announced.
     """
@@ -171,7 +216,7 @@ def _agree(response: http.client.HTTPResponse, url: str, part: Part, held: int) 
     if response.status != 200:
         raise Rejected(f"expected HTTP 200, got {response.status} {response.reason}")
     total = response.length or 0
-    part.restart(url=url, validator=validator, size=total)
+    part.restart(url=url.url, validator=validator, size=total)
     return total
 
 

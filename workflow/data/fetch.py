@@ -31,7 +31,13 @@ from workflow.data.download import download
 from workflow.data.extract import copy, unpack
 from workflow.data.manifest import Dataset, File, Source, read_manifest
 from workflow.data.partial import Rejected, check, file_sha256, say, writing
-from workflow.data.places import DataUnavailable, Prepared, downloads_allowed, prepared_path
+from workflow.data.places import (
+    DataUnavailable,
+    Prepared,
+    downloads_allowed,
+    mirror_as_shown,
+    prepared_path,
+)
 from workflow.trace.record import KEY, atomic
 
 # each has parse, substitute, content_sha256
@@ -205,7 +211,7 @@ def _find(
             continue
         if source:
             with writing(path), atomic(_source_file(path)) as temporary:
-                temporary.write_text(f"{source}\n")
+                temporary.write_text(f"{source}\n", encoding="utf-8")
         return path, source or _source_of(path)
     return None
 
@@ -218,7 +224,7 @@ def _doors(
     """
     yield str(path), "", partial(_raw, path, accepted)
     mirror = os.environ.get("NOREGRET_DATA", "")
-    label = f"NOREGRET_DATA={mirror}, {wanted.path}" if mirror else "NOREGRET_DATA"
+    label = f"NOREGRET_DATA={mirror_as_shown()}, {wanted.path}" if mirror else "NOREGRET_DATA"
     yield label, "mirror", partial(_from_mirror, mirror, wanted, path, accepted)
     for source in sources:
         label = source.url if source.verified else f"{source.url} (checksum not verified by us)"
@@ -283,7 +289,11 @@ def _from_url(source: Source, path: Path, accepted: Mapping[str, int]) -> None:
 
 def _source_of(path: Path) -> str:
     note = _source_file(path)
-    return note.read_text().strip() if note.is_file() else "data/raw, put there by hand"
+    return (
+        note.read_text(encoding="utf-8").strip()
+        if note.is_file()
+        else "data/raw, put there by hand"
+    )
 
 
 def _source_file(path: Path) -> Path:

@@ -93,7 +93,7 @@ class Part:
         self._note = _beside(target, ".part.json")
         self.mixed = self.size > 0  # bytes of more than one answer
         try:
-            self.note = dict(json.loads(self._note.read_text()))
+            self.note = dict(json.loads(self._note.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             self.note = {}
 
@@ -110,7 +110,7 @@ class Part:
         with writing(self.target):
             self._file.truncate(0)
             self.note, self.mixed = note, False
-            self._note.write_text(json.dumps(note) + "\n")
+            self._note.write_text(json.dumps(note) + "\n", encoding="utf-8")
 
     def append(self, chunk: bytes) -> None:
         with writing(self.target):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import filecmp
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,6 +67,27 @@ def substitutes_allowed(scale: str) -> bool:
 def downloads_allowed() -> bool:
     """Whether a server may be asked: not if substitutes are preferred. Raises DataUnavailable."""
     return _wish() != "preferred"
+
+
+def mirror_as_shown() -> str:
+    """NOREGRET_DATA as it may be printed and kept: a name and a password in it are for its server
+    alone.
+    """
+    return without_credentials(os.environ.get("NOREGRET_DATA", ""))
+
+
+def without_credentials(address: str) -> str:
+    """An address without what stands before its host.
+
+    Where a password holds an @ or a / that should have been escaped, nothing says where it ends:
+    all up to the last @ goes. A path of this machine, `file:` or not, stays as it is.
+    """
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        scheme, rest = "", address
+    if scheme == "file" or (not separator and not re.match(r"[^/@]+:[^/@]*@", address)):
+        return address
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
 def _wish() -> str:

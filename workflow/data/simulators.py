@@ -48,7 +48,11 @@ def version_sha256(path: Path) -> str:
     """
     try:
         said = subprocess.run(
-            [path.absolute(), "--version"], capture_output=True, text=True, check=True
+            [path.absolute(), "--version"],
+            capture_output=True,
+            text=True,
+            check=True,
+            encoding="utf-8",
         ).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         again = f"build it by `python -m workflow.simulators {path.name}`"
@@ -82,7 +86,9 @@ def build(name: str, output: Path, *, root: Path) -> None:
         *(f"-l{library}" for library in libraries),
     ]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, encoding="utf-8", errors="replace"
+        )
     except OSError as error:
         raise SimulatorUnavailable(f"{source}: cannot be compiled ({error}): {needs}") from None
     if done.returncode:
@@ -96,7 +102,7 @@ def build(name: str, output: Path, *, root: Path) -> None:
 
 def _listed(source: Path, what: str) -> list[str]:
     """The words behind `// what:` in a source."""
-    found = re.search(rf"^// {what}: (.*)$", source.read_text(), re.MULTILINE)
+    found = re.search(rf"^// {what}: (.*)$", source.read_text(encoding="utf-8"), re.MULTILINE)
     if found is None:
         raise SimulatorUnavailable(
             f"{source}: expected a comment `// {what}: ...`, found none: add one"

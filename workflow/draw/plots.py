@@ -70,7 +70,9 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     with atomic(paths[2]) as temporary:
         drawn(panels).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
     with atomic(paths[3]) as temporary:
-        temporary.write_text(as_json(figure_entry(paper, name).get("title", name), panels))
+        temporary.write_text(
+            as_json(figure_entry(paper, name).get("title", name), panels), encoding="utf-8"
+        )
     return paths
 
 

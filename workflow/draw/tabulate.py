@@ -35,7 +35,7 @@ def write(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     with atomic(paths[0]) as temporary:
         table.to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
     with atomic(paths[1]) as temporary:
-        temporary.write_text(as_markdown(paper, name, table))
+        temporary.write_text(as_markdown(paper, name, table), encoding="utf-8")
     return paths
 
 

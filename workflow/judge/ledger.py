@@ -33,7 +33,7 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     texts = [render.as_markdown(paper, verdicts), as_json(paper, verdicts, partial=store.partial)]
     for path, text in zip(paths, texts, strict=True):
         with atomic(path) as temporary:
-            temporary.write_text(text)
+            temporary.write_text(text, encoding="utf-8")
     return paths
 
 

@@ -315,7 +315,7 @@ def read(path: Path, paper: str, scale: str, *, partial: bool = False) -> Mappin
     """
     if not path.exists():
         raise PlanError(f"expected {path}, found none: {_again(paper, scale)}")
-    report = json.loads(path.read_text())
+    report = json.loads(path.read_text(encoding="utf-8"))
     if (report["paper"], report["scale"]) != (paper, scale):
         raise PlanError(
             f"{path}: expected {paper} at scale {scale}, found {report['paper']} at scale"
@@ -356,6 +356,6 @@ def main(arguments: list[str] | None = None) -> int:
         ("sensitivity.json", as_json(found)),
     ):
         with atomic(folder / name) as temporary:
-            temporary.write_text(text)
+            temporary.write_text(text, encoding="utf-8")
     print(f"wrote {folder / 'sensitivity.md'}, {folder / 'sensitivity.json'}", file=sys.stderr)
     return 0

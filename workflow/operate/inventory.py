@@ -28,7 +28,8 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     found, path = inventory(paper, store), folder / "runs.json"
     with atomic(path) as temporary:
         temporary.write_text(
-            json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+            json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n",
+            encoding="utf-8",
         )
     return [path]
 

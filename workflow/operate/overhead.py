@@ -46,7 +46,12 @@ def measured(markers: Iterable[Path], logs: Iterable[Path]) -> Overhead:
     """
     found = [entry for entry in map(_entry, markers) if "work_seconds" in entry]
     on_nodes = sum(float(entry.get("snakemake_seconds", 0)) for entry in found)
-    lines = [line for log in logs if log.exists() for line in log.read_text().splitlines()]
+    lines = [
+        line
+        for log in logs
+        if log.exists()
+        for line in log.read_text(encoding="utf-8").splitlines()
+    ]
     snakemake = on_nodes + sum(float(entry.get("cpu_seconds", 0)) for entry in map(_parsed, lines))
     processes = sum(float(entry["cpu_seconds"]) for entry in found)
     return Overhead(
@@ -56,7 +61,7 @@ def measured(markers: Iterable[Path], logs: Iterable[Path]) -> Overhead:
 
 def _entry(path: Path) -> dict[str, Any]:
     try:
-        return _parsed(path.read_text())
+        return _parsed(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
 

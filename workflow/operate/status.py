@@ -20,6 +20,7 @@ from workflow.operate.tally import ENDED, STATES, Results, Run, Tally, by_proble
 from workflow.plan.costs import duration
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.resolve import PlanError
+from workflow.plan.wishes import check_folders
 from workflow.run.lease import Failure
 
 SHOWN = 5  # errors, where not all are asked for
@@ -198,6 +199,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.cores < 1 or (options.watch is not None and not options.watch > 0):
         parser.error("--cores and --watch: expected a positive number")
     try:
+        check_folders()
         results = Results(
             [
                 load(name, options.scale, seeds=options.seeds)

@@ -192,6 +192,8 @@ def rerun(candidate: Candidate, folder: Path) -> Record:
         capture_output=True,
         text=True,
         check=False,
+        encoding="utf-8",
+        errors="replace",
     )
     if done.returncode:
         said = [line.removeprefix("error: ") for line in done.stderr.splitlines() if line.strip()]

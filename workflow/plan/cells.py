@@ -18,6 +18,7 @@ from typing import Any
 from workflow.plan import costs, resolve
 from workflow.plan import digest as code
 from workflow.plan.costs import Cost
+from workflow.plan.nearest import nearest, or_nearest
 from workflow.plan.resolve import PlanError, seed_range
 
 DEFAULT = ""  # the reading and the variant of a cell that has none
@@ -260,10 +261,16 @@ class Paper:
             return self.aliases[problem, curve]
         except KeyError:
             known = sorted(other for where, other in self.aliases if where == problem)
+            if not known and (problem, curve) not in self.elsewhere:
+                raise PlanError(
+                    f"papers/{self.name}.yaml: unknown problem {problem!r} at scale {self.scale}"
+                    f"{or_nearest(problem, sorted({where for where, _ in self.aliases}))}"
+                ) from None
             others = ", only at others" if (problem, curve) in self.elsewhere else ""
+            hint = "" if others else nearest(curve, [*known, "initial"])
             raise PlanError(
                 f"papers/{self.name}.yaml: no run makes the curve {curve!r} on {problem!r} at scale"
-                f" {self.scale}{others}; known there: {', '.join(known) or 'nothing'}"
+                f" {self.scale}{others}{hint or ';'} known there: {', '.join(known) or 'nothing'}"
             ) from None
 
     @property
@@ -328,7 +335,7 @@ class Paper:
         if problem not in self._by_problem:
             known = sorted(self._by_problem)
             raise PlanError(
-                f"papers/{self.name}.yaml: unknown problem {problem!r}; known: {', '.join(known)}"
+                f"papers/{self.name}.yaml: unknown problem {problem!r}{or_nearest(problem, known)}"
             )
         return self._by_problem[problem]
 
@@ -361,8 +368,7 @@ class Paper:
         """The study called `name`. Raises PlanError naming what is known."""
         if name not in self.studies:
             raise PlanError(
-                f"papers/{self.name}.yaml: unknown study {name!r}; known:"
-                f" {', '.join(self.studies) or 'none'}"
+                f"papers/{self.name}.yaml: unknown study {name!r}{or_nearest(name, self.studies)}"
             )
         return self.studies[name]
 

@@ -46,7 +46,7 @@ def duration(seconds: float) -> str:
 @cache
 def table() -> dict[str, Any]:
     path = ROOT / "papers" / "costs.yaml"
-    return yaml.safe_load(path.read_text()) if path.exists() else {}
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def estimate(paper: str, problem: str, curve: str, algorithm: str, share: float) -> Cost:

@@ -151,7 +151,7 @@ def domains_of(name: str, *, root: Path = ROOT) -> set[str]:
     path = module_file(root, f"algorithms.{module}")
     if path is None:
         raise LookupError(f"no file algorithms/{module}.py")
-    for node in ast.parse(path.read_text()).body:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef) and node.name == wanted:
             for item in node.body:
                 if isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) == "domains":
@@ -170,7 +170,11 @@ def reveals_of(name: str, *, root: Path = ROOT) -> set[str]:
     """
     path = module_file(root, f"problems.{name.partition('.')[0]}")
     calls = (
-        [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        [
+            node
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call)
+        ]
         if path
         else []
     )

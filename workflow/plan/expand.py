@@ -16,7 +16,7 @@ from pathlib import Path
 
 from workflow.plan import exhibits, names, parameters, reader, resolve, selection
 from workflow.plan.cells import DEFAULT, Cell, Paper, Place, Study, curve_name, problem_name
-from workflow.plan.mistakes import nearest
+from workflow.plan.nearest import or_nearest
 from workflow.plan.reader import Document
 from workflow.plan.resolve import PlanError, papers, parse_seeds, seed_range
 
@@ -27,11 +27,7 @@ def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
     """The papers in "bbkb,bkb", or all of them. Raises PlanError."""
     chosen = [name.strip() for name in names.split(",") if name.strip()] or papers(root)
     if unknown := sorted(set(chosen) - set(papers(root))):
-        known = papers(root)
-        raise PlanError(
-            f"unknown paper {', '.join(unknown)}; known: {', '.join(known)}"
-            f"{nearest(unknown[0], known)}"
-        )
+        raise PlanError(f"unknown paper {unknown[0]!r}{or_nearest(unknown[0], papers(root))}")
     return chosen
 
 
@@ -69,10 +65,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
     document = reader.document(name, root)
     if scale not in document.entry["scales"]:
         scales = list(document.entry["scales"])
-        raise PlanError(
-            f"papers/{name}.yaml: unknown scale {scale!r}; known: {', '.join(scales)}"
-            f"{nearest(scale, scales)}"
-        )
+        raise PlanError(f"papers/{name}.yaml: unknown scale {scale!r}{or_nearest(scale, scales)}")
     names.check(document, root)
     for number, line in enumerate(document.entry.get("tables", [])):
         selection.blocks(line, document.where("tables", number))

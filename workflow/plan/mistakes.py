@@ -5,9 +5,8 @@ found, and the nearest known name.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, get_args
 
 from pydantic import Discriminator, ValidationError
@@ -15,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from workflow.plan.exhibits import REGISTRY
 from workflow.plan.model import Paper, hints, member_of, unwrapped
+from workflow.plan.nearest import nearest
 from workflow.plan.strict_yaml import Source
 
 MOST = 10  # sentences
@@ -72,12 +72,6 @@ def place(entry: object, path: Sequence[str | int]) -> str:
         named = line.get("id") if isinstance(line, Mapping) else None
         name = str(named) if isinstance(named, str) else f"number {rest[0] + 1}"
     return f"{one} {name}" + (f", {_dotted(rest[1:])}" if rest[1:] else "")
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A question after the nearest known name; nothing where none is near."""
-    found = get_close_matches(str(name), list(known), n=1)
-    return f"; did you mean {found[0]}?" if found else ""
 
 
 def _dotted(path: Sequence[str | int]) -> str:

@@ -15,8 +15,8 @@ from typing import Any
 from workflow.data.manifest import names_in
 from workflow.plan import resolve
 from workflow.plan.exhibits import LEDGER, REGISTRY
-from workflow.plan.mistakes import nearest
 from workflow.plan.model import Paper, mentions
+from workflow.plan.nearest import nearest
 from workflow.plan.parameters import flat, parameters_of
 from workflow.plan.reader import Document
 from workflow.plan.resolve import RESERVED, PlanError

@@ -11,20 +11,9 @@ from workflow.data.places import (
 from workflow.plan.exhibits import REGISTRY, lines_of
 from workflow.data.simulators import binary
 
-LAST = 12  # lines of the log of a failed job that are shown
-
-
-if workflow.is_main_process:  # Snakemake's own `workflow`
+if not INSIDE_A_JOB:
     for plan in PLAN.values():
         plan.forget_lost()
-
-
-def complaints(failed):
-    # What failed jobs have said last, which names the remedy. (Snakemake shows it only where it lists each job, too.)
-    for path in sorted({str(path) for job in failed for path in job.log}):
-        said = Path(path).read_text().strip() if Path(path).exists() else ""
-        if said:
-            yield "\n  ".join([f"failed ({path}):", *said.splitlines()[-LAST:]])
 
 
 def asked(wildcards, problem, curve):

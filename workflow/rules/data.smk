@@ -1,4 +1,4 @@
-import os
+from workflow.data.places import mirror_as_shown
 
 # Both rules take a verified raw file, then NOREGRET_DATA (a mirror), then the canonical URLs; NOREGRET_SUBSTITUTES=preferred
 # leaves out every server. What may be a substitute has a place of its own, whichever files exist, so that all jobs of a
@@ -34,7 +34,7 @@ rule fetch_or_substitute:
         mem_mb=1000,
         runtime=120,
     params:
-        mirror=os.environ.get("NOREGRET_DATA", ""),
+        mirror=mirror_as_shown(),  # Snakemake keeps it
         downloads=downloads_allowed(),
         superseded=lambda wildcards: superseded(wildcards.name, root=Path()),
     shell:

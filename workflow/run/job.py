@@ -25,6 +25,7 @@ from workflow.data import fetch
 from workflow.plan.cells import Cell, Paper
 from workflow.plan.expand import load
 from workflow.plan.resolve import PlanError, parse_seeds, seed_range
+from workflow.plan.wishes import check_folders
 from workflow.run import lease, spent
 from workflow.run.lease import Refused
 from workflow.run.make import Limits, Made, peak_mib, run_cell, run_initial, run_study
@@ -118,6 +119,7 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
+        check_folders()
         plan, seeds = load(options.paper, options.scale), parse_seeds(options.seeds)
     except TOLD as error:
         print(f"error: {_sentence(error)}", file=sys.stderr)
@@ -197,7 +199,7 @@ def _mark(marker: Path, seeds: str, made: Mapping[str, Mapping[int, Made]]) -> N
         "snakemake_seconds": spent.of_this_job(),
     }
     with record.atomic(marker) as temporary:
-        temporary.write_text(json.dumps(text, indent=1) + "\n")
+        temporary.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
 
 
 def _used(who: int) -> float:

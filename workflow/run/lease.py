@@ -126,7 +126,7 @@ def owner(lease: Path) -> tuple[Owner, float] | None:
     does.
     """
     try:
-        with lease.open() as file:
+        with lease.open(encoding="utf-8") as file:
             return _owner(file)
     except FileNotFoundError:
         return None
@@ -135,7 +135,7 @@ def owner(lease: Path) -> tuple[Owner, float] | None:
 def failure(path: Path) -> Failure | None:
     """What a failed run left; None if there is nothing."""
     try:
-        return Failure(**json.loads(path.read_text()))
+        return Failure(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError) as error:
@@ -265,7 +265,7 @@ class Lease:
     def _create(self) -> bool:
         """Whether the lease was free and is ours now."""
         try:
-            file = self.path.open("x")
+            file = self.path.open("x", encoding="utf-8")
         except FileExistsError:
             return False
         try:
@@ -282,7 +282,7 @@ class Lease:
         Raises OSError.
         """
         try:
-            with self.path.open("r+") as file:
+            with self.path.open("r+", encoding="utf-8") as file:
                 # of several that found it dead, one is first: the others see a living owner
                 fcntl.flock(file, fcntl.LOCK_EX)
                 if (
@@ -315,7 +315,7 @@ class Lease:
     def _tell(self, error: Exception) -> None:
         told = Failure(str(error) or type(error).__name__, type(error).__name__, _now(), self.saved)
         with record.atomic(failed(self.made)) as temporary:
-            temporary.write_text(json.dumps(asdict(told), indent=1) + "\n")
+            temporary.write_text(json.dumps(asdict(told), indent=1) + "\n", encoding="utf-8")
 
 
 def _owner(file: TextIO) -> tuple[Owner, float]:
@@ -341,7 +341,12 @@ def _started(pid: int) -> int | None:
         pass  # another user's
     try:
         # the name before it may contain anything
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{pid}/stat")
+            .read_text(encoding="utf-8", errors="replace")
+            .rpartition(")")[2]
+            .split()
+        )
     except OSError:
         return 0
     # one that has ended, but was not waited for, makes nothing

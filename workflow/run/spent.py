@@ -28,7 +28,7 @@ def note(scale: str, succeeded: bool) -> None:
         OSError
     ):  # a full disk or a folder that is read only: the workflow has its own message for that
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as file:
+        with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 
 
@@ -57,7 +57,7 @@ def _job(command: Sequence[str]) -> str:
 
 def _command(place: Path) -> list[str]:
     try:
-        return (place / "cmdline").read_text(errors="replace").split("\0")
+        return (place / "cmdline").read_text(errors="replace", encoding="utf-8").split("\0")
     except OSError:  # it has ended
         return []
 
@@ -68,7 +68,12 @@ def _stat(pid: int) -> list[str]:
     """
     try:
         # the name before it may contain anything
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (
+            Path(f"/proc/{pid}/stat")
+            .read_text(encoding="utf-8", errors="replace")
+            .rpartition(")")[2]
+            .split()
+        )
     except OSError:
         return []
 

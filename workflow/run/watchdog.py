@@ -125,4 +125,4 @@ def restart() -> None:
 def _children() -> list[int]:
     """The ids of the programs that this process has started, where the machine tells."""
     found = Path("/proc/self/task").glob("*/children")
-    return [int(child) for path in found for child in path.read_text().split()]
+    return [int(child) for path in found for child in path.read_text(encoding="utf-8").split()]

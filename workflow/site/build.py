@@ -58,7 +58,8 @@ class Site:
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(
-            "\n".join(line.rstrip() for line in words.splitlines() if line.strip()) + "\n"
+            "\n".join(line.rstrip() for line in words.splitlines() if line.strip()) + "\n",
+            encoding="utf-8",
         )
 
 
@@ -74,7 +75,7 @@ def build(
     _clear(target)
     site = Site(target, found, algorithms(found, root))
     shutil.copytree(STATIC, target / "static")
-    (target / "static" / "source.css").write_text(styles() + "\n")
+    (target / "static" / "source.css").write_text(styles() + "\n", encoding="utf-8")
     known = {report.name: report for report in found}
     told = [finding for finding in findings.load(root) if finding.paper in known]
     site.page(
@@ -110,9 +111,9 @@ def _paper(site: Site, report: Report) -> None:
             shutil.copyfile(path, folder / path.name)
     for figure in report.shown:
         if figure.interactive:
-            data = (report.folder / figure.interactive).read_text().strip()
+            data = (report.folder / figure.interactive).read_text(encoding="utf-8").strip()
             script = f"noregret.receive({json.dumps(f'{report.name}/{figure.id}')},{data});\n"
-            (folder / f"{figure.id}.js").write_text(script)
+            (folder / f"{figure.id}.js").write_text(script, encoding="utf-8")
     matrix = _matrix(report)
     words = sensitivity.summary(matrix) if matrix else ""
     site.page(

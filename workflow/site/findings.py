@@ -49,7 +49,7 @@ def load(root: Path = resolve.ROOT) -> tuple[Finding, ...]:
     """
     path = root / "papers" / "findings.yaml"
     try:
-        entries = yaml.safe_load(path.read_text())
+        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise PlanError(f"expected the findings in {path}, got no such file") from None
     except yaml.YAMLError as error:

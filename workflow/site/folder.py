@@ -211,7 +211,8 @@ class Report:
             if (self.folder / f"{name}.{ending}").exists()
         }
         image = files.get(IMAGE, "")
-        sheet = text.sheet((self.folder / files[SHEET]).read_text()) if SHEET in files else None
+        there = (self.folder / files[SHEET]).read_text(encoding="utf-8") if SHEET in files else None
+        sheet = None if there is None else text.sheet(there)
         title = text.mathematics(line.get("title", name.replace("-", " ")))
         return Shown(
             id=name,
@@ -256,8 +257,8 @@ def reports(root: Path, papers: Sequence[str] = ()) -> list[Report]:
 
 def _report(folder: Path) -> Report:
     runs = folder / "runs.json"
-    verdicts = json.loads((folder / "verdicts.json").read_text())
-    inventory = json.loads(runs.read_text()) if runs.exists() else {}
+    verdicts = json.loads((folder / "verdicts.json").read_text(encoding="utf-8"))
+    inventory = json.loads(runs.read_text(encoding="utf-8")) if runs.exists() else {}
     return Report(folder.name, folder, reader.read(folder.name), verdicts, inventory)
 
 

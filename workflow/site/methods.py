@@ -84,7 +84,7 @@ def styles() -> str:
 
 
 def _algorithm(path: Path, reports: Sequence[Report]) -> Algorithm:
-    code = path.read_text()
+    code = path.read_text(encoding="utf-8")
     tree = ast.parse(code)
     classes = [
         node.name for node in tree.body if isinstance(node, ast.ClassDef) and _is_optimizer(node)

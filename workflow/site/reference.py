@@ -111,7 +111,7 @@ def counts() -> list[str]:
     """The verdicts of every committed report, counted."""
     lines = [f"| paper | scale | {' | '.join(ORDER)} |", f"| --- | --- |{' ---: |' * len(ORDER)}"]
     for path in sorted(REFERENCE.glob("*/verdicts.json")):
-        report = json.loads(path.read_text())
+        report = json.loads(path.read_text(encoding="utf-8"))
         count = Counter(claim["verdict"] for claim in report["claims"])
         name = f"[{report['paper']}]({path.with_suffix('.md')})"
         lines.append(
@@ -151,7 +151,7 @@ def _run(task: Task) -> int:
 
 def _is_empty(path: Path) -> bool:
     """Whether a figure shows nothing, since none of its runs was made."""
-    panels = json.loads(path.read_text()).get("panels")
+    panels = json.loads(path.read_text(encoding="utf-8")).get("panels")
     return panels is not None and not any(panel["lines"] or panel["dots"] for panel in panels)
 
 
@@ -182,7 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"error: {error}", file=sys.stderr)
             status = 1
     readme = Path("README.md")
-    before = after = readme.read_text()
+    before = after = readme.read_text(encoding="utf-8")
     for part, lines in sections().items():
         after = put(after, part, lines)
     if options.check and before != after:
@@ -193,5 +193,5 @@ def main(arguments: list[str] | None = None) -> int:
         )
         return 1
     if before != after:
-        readme.write_text(after)
+        readme.write_text(after, encoding="utf-8")
     return status

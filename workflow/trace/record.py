@@ -210,7 +210,7 @@ def _loaded() -> list[str]:
 
 def _cpu() -> str:
     info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor()
 
@@ -227,7 +227,9 @@ def _commit() -> str:
             "--abbrev=40",
             "--exclude=*",
         ]
-        head = subprocess.run(command, capture_output=True, text=True, check=False)
+        head = subprocess.run(
+            command, capture_output=True, text=True, check=False, encoding="utf-8"
+        )
     except FileNotFoundError:
         return "unknown"
     return head.stdout.strip() if head.returncode == 0 else "unknown"

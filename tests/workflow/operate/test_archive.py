@@ -168,7 +168,7 @@ def test_scale_and_papers_choose(root, monkeypatch, capsys):
     assert archive.main(["--scale", "paper"]) == 0
     assert "wrote noregret-paper.zip: 9 records" in capsys.readouterr().err
     for arguments, message in (
-        (["--papers", "toy"], "unknown paper toy"),
+        (["--papers", "toy"], "unknown paper 'toy'"),
         (["--scale", "huge"], "got none: run the workflow"),
     ):
         assert archive.main(arguments) == 1

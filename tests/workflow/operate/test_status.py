@@ -319,7 +319,7 @@ def test_a_record_is_read_again_only_where_it_has_changed(toy, cell, monkeypatch
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--papers", "nobody"], "unknown paper nobody; known: bbkb"),
+        (["--papers", "nobody"], "unknown paper 'nobody'; known: bbkb"),
         (["--scale", "huge"], "unknown scale 'huge'"),
         (["--seeds", "1-0"], "expected a rising range"),
     ],

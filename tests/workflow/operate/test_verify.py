@@ -306,7 +306,7 @@ def test_nothing_to_compare_and_wrong_arguments_are_sentences(tmp_path, monkeypa
     assert verify.main([]) == 2
     assert "nothing to compare: run the workflow, name an --archive" in capsys.readouterr().out
     assert verify.main(["--papers", "nobody"]) == 2
-    assert "unknown paper nobody" in capsys.readouterr().err
+    assert "unknown paper 'nobody'" in capsys.readouterr().err
     assert verify.main(["--archive", "none.zip"]) == 1
     assert "none.zip: expected an archive" in capsys.readouterr().err
     for wrong in (["--share", "0"], ["--share", "1.5"], ["--records", "0"]):

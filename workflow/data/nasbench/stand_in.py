@@ -98,7 +98,7 @@ def measured(path: Path, cells: Cells) -> Measured:
     remedy = "restore the file, or take it away to go on with published statistics alone"
     place = {name: i for i, name in enumerate(cells.hashes)}
     try:
-        with path.open(newline="") as file:
+        with path.open(newline="", encoding="utf-8") as file:
             rows = [tuple(row[name] for name in COLUMNS) for row in csv.DictReader(file)]
             index = np.array([place[row[0]] for row in rows], dtype=np.int64)
             best, seconds = np.array([row[1:] for row in rows], dtype=np.float64).reshape(-1, 2).T

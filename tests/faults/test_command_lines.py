@@ -1,0 +1,379 @@
+"""What is mistyped on a command line is told in a sentence at once, or simply works."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.faults import steep
+from tests.workflow import checkout
+from tests.workflow.webserver import Server
+from workflow.data import fetch
+from workflow.data.download import Address
+from workflow.data.partial import Rejected
+from workflow.data.places import without_credentials
+from workflow.plan.nearest import nearest_name
+
+ROOT = checkout.ROOT
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def make(*arguments, dry=True, **variables):
+    """`make -n ARGUMENTS` in this checkout, which starts nothing, under more variables."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "SCALE", "PAPERS", "SEEDS", "CORES")
+    }
+    return subprocess.run(
+        ["make", *(["-n"] if dry else []), f"PYTHON={sys.executable}", *arguments],
+        cwd=ROOT,
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["figures", "SEED=3"], "make figures reads no SEED; did you mean SEEDS?"),
+        (["figures", "scale=smoke"], "make figures reads no scale; did you mean SCALE?"),
+        (["report", "SCAL=smoke"], "make report reads no SCAL; did you mean SCALE?"),
+        (["archive", "N=3"], "make archive reads no N."),
+        (["figures", "CORES=0"], 'CORES: expected a positive whole number, got "0"'),
+        (["test", "CORES=x"], 'CORES: expected a positive whole number, got "x"'),
+        (["status", "CORES="], 'CORES: expected a positive whole number, got ""'),
+        (["figures", "CORES=-2"], 'CORES: expected a positive whole number, got "-2"'),
+        (["figure"], "unknown target figure; did you mean figures? `make help` lists all"),
+        (["nonsense"], "unknown target nonsense. `make help` lists all"),
+    ],
+    ids=" ".join,
+)
+def test_make_refuses_what_it_does_not_know_and_names_the_nearest(arguments, sentence):
+    refused = make(*arguments, dry=False)
+    assert refused.returncode == 2 and refused.stdout == ""
+    assert sentence in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["figures", "PAPERS=bbkb, bkb"], "papers=bbkb,bkb"),
+        (["figures", "PAPERS= bbkb ,bkb "], "papers=bbkb,bkb"),
+        (["status", "PAPERS=bbkb bkb", "SCALE=smoke"], "--papers bbkb,bkb"),
+        (["figures", "SEEDS=0-4", "CORES=10"], "--cores 10 --config scale=quick  seeds=0-4"),
+        (["verify", "SEED=3", "N=5"], "--records 5 --seed 3"),
+        (["verify", "figures", "SEED=3", "SEEDS=1"], "seeds=1"),
+        (["archive"], "-m workflow.archive"),
+    ],
+    ids=" ".join,
+)
+def test_make_hands_on_what_it_was_given(arguments, command):
+    made = make(*arguments)
+    assert made.returncode == 0, made.stderr
+    assert command in made.stdout
+
+
+def test_every_target_of_make_and_what_it_reads_stand_in_its_help():
+    told = make("help", dry=False).stdout
+    lines = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
+    (targets,) = [line.partition(":= ")[2].split() for line in lines if line.startswith("TARGETS")]
+    for target in targets:
+        assert f"\n{target} " in f"\n{told}", target
+    assert make("figures", SCALE="smoke").stdout.count("scale=smoke") == 1
+
+
+@pytest.fixture(scope="module")
+def mini(tmp_path_factory):
+    """A checkout with the tiny paper, in which nothing was run."""
+    return checkout.make(tmp_path_factory.mktemp("mini"))
+
+
+def snakemake(copy, *arguments):
+    done = checkout.run(copy, "snakemake", *arguments)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--config", "scal=smoke"], "nothing reads 'scal'; did you mean 'scale'?"),
+        (["--config", "SCALE=smoke"], "nothing reads 'SCALE'; did you mean 'scale'?"),
+        (["--config", "seed=3"], "nothing reads 'seed'; did you mean 'seeds'?"),
+        (["--config", "budget=3"], "nothing reads 'budget'; known: scale, papers, seeds"),
+        (["--config", "scale=smok"], "unknown scale 'smok'; did you mean 'smoke'? known: smoke"),
+        (["--config", "scale=nonsense"], "unknown scale 'nonsense'; known: smoke, quick, paper"),
+        (["--config", "papers=mino"], "unknown paper 'mino'; did you mean 'mini'? known: mini"),
+        (["--cores", "0"], "--cores: expected a positive number, got 0: no job could start"),
+    ],
+    ids=" ".join,
+)
+def test_snakemake_refuses_it_before_any_job(mini, arguments, sentence):
+    cores = [] if "--cores" in arguments else ["--cores", "1"]
+    code, said = snakemake(mini, *cores, *arguments)
+    assert code == 1
+    assert sentence in said and "Traceback" not in said
+    assert not (mini / "results").exists()
+
+
+def test_blanks_after_commas_are_heard_as_none(mini):
+    code, said = snakemake(mini, "-n", "--quiet", "all", "--config", "papers=mini, mini,")
+    assert code == 0, said
+    told = checkout.run(mini, "workflow.status", "--scale", "smoke", "--papers", " mini , mini")
+    assert told.returncode == 0, told.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["mini", "abalon", "BKB"], "unknown problem 'abalon' at scale smoke; did you mean 'abal"),
+        (["mini", "abalon", "initial"], "unknown problem 'abalon'; did you mean 'abalone'? known:"),
+        (["mini", "abalone", "GPUCB"], "did you mean 'GP-UCB'? known there: BKB, GP-UCB, uniform"),
+        (["mini", "abalone", "initail"], "did you mean 'initial'? known there: "),
+        (["mini", "studies", "x"], "unknown study 'x'; known: nothing"),
+    ],
+    ids=" ".join,
+)
+def test_run_names_what_is_nearest(mini, arguments, sentence):
+    refused = checkout.run(mini, "workflow.run", *arguments, "0", "--scale", "smoke")
+    assert refused.returncode == 1
+    assert sentence in refused.stderr and "Traceback" not in refused.stderr
+    assert "known there: nothing" not in refused.stderr
+
+
+def test_the_nearest_name_is_one_that_is_known_or_none():
+    known = ["scale", "papers", "seeds"]
+    assert [nearest_name(name, known) for name in ("SCALE", "paper", "seed", "x", "")] == [
+        "scale",
+        "papers",
+        "seeds",
+        "",
+        "",
+    ]
+    assert nearest_name("n", ["N", "SEED"]) == "N"
+
+
+@pytest.mark.parametrize("name", ["results", "figures", "logs"])
+def test_a_file_where_a_folder_belongs_is_told_by_all_who_would_write_there(tmp_path, name):
+    copy = steep.make(tmp_path)
+    (copy / name).write_text("somebody's notes")
+    sentence = f"{name}: expected a folder, since results go there, got a file of that name"
+    for arguments in (steep.RUN, ("workflow.status", "--scale", "smoke"), steep.command()):
+        refused = checkout.run(copy, *arguments)
+        assert refused.returncode == 1, arguments
+        assert sentence in refused.stdout + refused.stderr
+        assert "Traceback" not in refused.stdout + refused.stderr
+    assert (copy / name).read_text() == "somebody's notes"
+    (copy / name).unlink()
+    (copy / name).symlink_to("nowhere")
+    refused = checkout.run(copy, *steep.RUN)
+    assert f"{name}: expected a folder, got a link to nowhere" in refused.stderr
+
+
+def test_a_locale_without_utf_8_changes_nothing(tmp_path, monkeypatch):
+    """Letters that are not ASCII in a paper reach the figures whole, and a terminal escaped."""
+    copy = checkout.make(tmp_path)
+    path = copy / "papers" / "mini.yaml"
+    text = path.read_text().replace("beats uniform search", "beats the naïve search with β ≤ ½")
+    path.write_text(text.replace("A tiny paper", "A tiny paper by Gödel"), encoding="utf-8")
+    for name, value in ASCII.items():
+        monkeypatch.setenv(name, value)
+    made = checkout.snakemake(copy)
+    assert made.returncode == 0, made.stdout + made.stderr
+    verdicts = (copy / "figures" / "smoke" / "mini" / "verdicts.md").read_text(encoding="utf-8")
+    assert "naïve search with β ≤ ½" in verdicts
+    for program in ("plan", "status"):
+        told = checkout.run(copy, f"workflow.{program}", "--scale", "smoke")
+        assert told.returncode == 0, told.stderr
+    show = "import sys, workflow; print(chr(946)); print(chr(946), file=sys.stderr)"
+    shown = subprocess.run(
+        [sys.executable, "-c", show],
+        cwd=copy,
+        env={**checkout.offline(copy), **ASCII},
+        capture_output=True,
+        check=False,
+    )
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, b"\\u03b2\n", b"\\u03b2\n")
+
+
+TEXT = {"read_text": 0, "write_text": 1}  # how many values come before `encoding`
+NO_TEXT = ("os", "gzip", "tarfile", "zipfile")  # whose open is another one
+
+
+def constant(node):
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def without_encoding(call):
+    """Whether a call reads or writes text in whatever encoding the machine prefers."""
+    named = {word.arg: constant(word.value) for word in call.keywords}
+    attribute = isinstance(call.func, ast.Attribute)
+    name = call.func.attr if attribute else getattr(call.func, "id", "")
+    if "encoding" in named:
+        return False
+    if name in TEXT:
+        return len(call.args) <= TEXT[name]
+    if name == "open":
+        if attribute and getattr(call.func.value, "id", "") in NO_TEXT:
+            return False
+        place = 0 if attribute else 1
+        mode = constant(call.args[place]) if len(call.args) > place else named.get("mode", "r")
+        return isinstance(mode, str) and set(mode) <= set("rwax+t")
+    return named.get("text") is True or named.get("universal_newlines") is True
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("path.read_text()", True),
+        ("path.read_text(encoding='utf-8')", False),
+        ("path.write_text(text)", True),
+        ("path.open()", True),
+        ("path.open('a')", True),
+        ("path.open('rb')", False),
+        ("open(name, 'w')", True),
+        ("os.open(name, 3)", False),
+        ("subprocess.run(command, text=True)", True),
+        ("subprocess.run(command)", False),
+    ],
+)
+def test_what_states_no_encoding_is_found(code, found):
+    assert without_encoding(ast.parse(code).body[0].value) == found
+
+
+@pytest.mark.parametrize("package", ["algorithms", "problems", "workflow", "benchmarks"])
+def test_every_text_is_read_and_written_as_utf_8(package):
+    paths = sorted((ROOT / package).rglob("*.py"))
+    assert paths
+    assert [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and without_encoding(node)
+    ] == []
+
+
+BYTES = b"0.1,1\n0.4,2\n"
+USER, PASSWORD = "anna", "p@ss/wörd:1"
+WRITTEN = "anna:p%40ss%2Fw%C3%B6rd%3A1"  # as it must be written in a URL
+
+
+class Guarded(Server):
+    """A server that answers nobody without the name and the password."""
+
+    def answer(self, handler):
+        wanted = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+        if handler.headers.get("Authorization") != f"Basic {wanted}":
+            self.asked.append(handler.headers)
+            handler.send_response(401)
+            handler.send_header("WWW-Authenticate", 'Basic realm="data"')
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+            return
+        super().answer(handler)
+
+
+@pytest.fixture
+def guarded():
+    server = Guarded()
+    yield server
+    server.close()
+
+
+def address(server, credentials):
+    return server.url.replace("http://", f"http://{credentials}@")
+
+
+def test_a_password_of_a_mirror_is_used_and_found_nowhere(tmp_path, guarded, monkeypatch):
+    """By a real workflow that fetches its table: neither printed nor kept, right or wrong."""
+    copy = checkout.make(tmp_path)
+    source = Path(os.environ.get("NOREGRET_DATA", ""))
+    manifest = yaml.safe_load((copy / "data" / "manifest.yaml").read_text(encoding="utf-8"))
+    place = manifest["abalone"]["mirror"]["path"]
+    there = (source / place).is_file()
+    guarded.serve(f"/{place}", (source / place).read_bytes() if there else b"another file")
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--config", "scale=smoke"]
+    target = "data/prepared/or-substitute/abalone.parquet"
+    environment = {**checkout.offline(copy), "no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"}
+
+    def fetched(credentials):
+        shutil.rmtree(copy / "data" / "prepared", ignore_errors=True)
+        mirror = {"NOREGRET_DATA": address(guarded, credentials)}
+        done = subprocess.run(
+            [*command, "--", target],
+            cwd=copy,
+            env={**environment, **mirror},
+            capture_output=True,
+            check=False,
+        )
+        everything = [path.read_bytes() for path in copy.rglob("*") if path.is_file()]
+        assert done.returncode == 0, done.stderr
+        for secret in (b"p%40ss", PASSWORD.encode(), b"wrong-word", b"anna:"):
+            assert not any(secret in content for content in (*everything, done.stdout, done.stderr))
+        return done.stderr.decode()
+
+    assert "HTTP 401" in fetched("anna:wrong-word")
+    assert guarded.hits[f"/{place}"] == 0
+    said = fetched(WRITTEN)
+    assert guarded.hits[f"/{place}"] >= 1
+    assert f"{guarded.url}/{place}" in said
+    if there:
+        assert fetch.provenance(copy / target)["source"] == "mirror"
+
+
+def test_a_password_goes_to_its_own_server_alone(guarded):
+    """Another one, to which the mirror leads, is not told."""
+    other = Server()
+    other.serve("/file", BYTES)
+
+    class Leads(Guarded):
+        def answer(self, handler):
+            handler.send_response(302)
+            handler.send_header("Location", f"{other.url}/file")
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+
+    leads = Leads()
+    try:
+        url = Address.of(f"{address(leads, WRITTEN)}/file")
+        assert url.opener().open(url.url, timeout=10).read() == BYTES
+        assert [headers.get("Authorization") for headers in other.asked] == [None]
+    finally:
+        leads.close()
+        other.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("http://anna:secret@host:80/data", "http://host:80/data"),
+        ("https://token@host/data", "https://host/data"),
+        ("http://anna:sec/ret@host/data", "http://host/data"),
+        ("http://anna:sec@ret@host/data", "http://host/data"),
+        ("http://anna:s://t@host/data", "http://host/data"),
+        ("anna:secret@host/data", "host/data"),
+        ("http://host/data", "http://host/data"),
+        ("/home/me@work/data", "/home/me@work/data"),
+        ("file:///home/me@work/data", "file:///home/me@work/data"),
+    ],
+)
+def test_an_address_is_shown_without_what_stands_before_its_host(given, shown):
+    assert without_credentials(given) == shown
+    assert "sec" not in without_credentials(given)
+
+
+@pytest.mark.parametrize("written", ["anna:sec/ret", "anna:sec#ret", "anna:sec?ret", "anna:9/ret"])
+def test_a_password_that_is_not_escaped_is_told_and_not_shown(written):
+    with pytest.raises(Rejected, match="write @ as %40") as refused:
+        Address.of(f"http://{written}@host/data")
+    assert "ret" not in str(refused.value).replace("secret", "")

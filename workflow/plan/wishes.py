@@ -1,0 +1,46 @@
+"""What a user asks for on a command line, checked before anything starts: each mistake is told in a
+sentence that names the nearest thing that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workflow.plan.nearest import or_nearest
+from workflow.plan.resolve import PlanError
+
+CONFIG = ("scale", "papers", "seeds")  # what `snakemake --config` may be given
+FOLDERS = ("results", "figures", "logs", "report", "data/raw", "data/prepared")  # we write here
+
+
+def check_config(config: Mapping[str, Any]) -> None:
+    """Refuse an entry of Snakemake's configuration that nothing reads. Raises PlanError."""
+    for key in config:
+        if key not in CONFIG:
+            raise PlanError(
+                f"--config {key}={config[key]}: nothing reads {key!r}{or_nearest(key, CONFIG)}"
+            )
+
+
+def check_cores(cores: int) -> None:
+    """Refuse a number of cores on which no job could ever start. Raises PlanError."""
+    if cores < 1:
+        raise PlanError(f"--cores: expected a positive number, got {cores}: no job could start")
+
+
+def check_folders(root: Path = Path()) -> None:
+    """Refuse a file where a folder belongs that runs and reports write to. Raises PlanError."""
+    for name in FOLDERS:
+        path = root / name
+        if path.is_symlink() and not path.exists():
+            raise PlanError(
+                f"{name}: expected a folder, got a link to {path.readlink()}, which is not there:"
+                " make that folder or remove the link"
+            )
+        if path.exists() and not path.is_dir():
+            raise PlanError(
+                f"{name}: expected a folder, since results go there, got a file of that name:"
+                " move it away"
+            )
