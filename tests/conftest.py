@@ -5,7 +5,6 @@ every optimizer by name.
 import workflow  # noqa: F401  before NumPy: it pins BLAS to one thread
 
 # isort: split
-import importlib
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,9 @@ import pytest
 import scipy.linalg
 from sklearn.gaussian_process.kernels import RBF
 
+import algorithms
 from algorithms.api import Arms, Box, Observation
+from tests.algorithms.grouped import changed
 
 CONFIDENCE = {"xi": 0.1, "norm": 1.0, "delta": 0.01, "beta": "theorem"}
 TABLE = {"bandwidth": 0.3, "lam": 0.01}
@@ -35,15 +36,10 @@ NETWORK = {
     "high": 5.0,
     "horizon": 20,
     "norm": 1.0,
-    "method": "gradient",
-    "oracle": "once",
     "units": "paper",
-    "oracle_rate": 1e-11,
-    "oracle_steps": 10,
-    "start": "best-observed",
-    "starts": 1,
-    "ascent_rate": 1e-4,
-    "ascent_steps": 10,
+    "method": "gradient",
+    "oracle": {"calls": "once", "rate": 1e-11, "steps": 10},
+    "ascent": {"start": "best-observed", "starts": 1, "rate": 1e-4, "steps": 10},
 }
 TRAINED = {
     "method": "adam",
@@ -52,68 +48,61 @@ TRAINED = {
     "ascent_rate": 1e-2,
     "starts": 3,
 }
-GP = {"exploration": 0.01, "raw": 32, "starts": 2, "steps": 8}
+GP = {"exploration": 0.01, "climb": {"raw": 32, "starts": 2, "steps": 8}}
 GAMMA = {**GP, "surrogate": "gamma-priors", "repetitions": "repeat"}
 TURBO = {
     "batch": 1,
-    "length": 0.8,
-    "longest": 1.6,
-    "shortest": 0.5**7,
-    "success_tolerance": 3,
-    "patience": 2,
-    "improvement": 1e-3,
-    "candidates_per_dim": 50,
-    "fewest_candidates": 0,
-    "most_candidates": 100,
-    "perturbed_dims": 20,
+    "region": {
+        "length": 0.8,
+        "longest": 1.6,
+        "shortest": 0.5**7,
+        "fewest_successes": 3,
+        "dims_per_success": float("inf"),
+        "patience": 2,
+        "improvement": 1e-3,
+    },
+    "candidates": {"per_dim": 50, "fewest": 0, "most": 100, "perturbed_dims": 20},
     "draws": "latent",
     "restart_per_dim": 2,
-    "standard": "sample",
-    "lengthscale": [0.005, 2.0, 4.0],
-    "outputscale": [1e-3, 0.7, 1e3],
-    "noise": [1e-8, 5e-4, 1e-3],
-    "fit": "l-bfgs",
-    "fit_steps": 50,
-    "fit_rate": 0.0,
+    "surrogate": {
+        "standard": "sample",
+        "lengthscale": [0.005, 2.0, 4.0],
+        "outputscale": [1e-3, 0.7, 1e3],
+        "noise": [1e-8, 5e-4, 1e-3],
+    },
+    "fit": {"method": "l-bfgs", "steps": 50, "rate": 0.0},
 }
 LCBO = {
-    "kernels": "fit",
-    "noise": 0.01,
+    "surrogate": {
+        "kernels": "fit",
+        "noise": 0.01,
+        "standard": "sample",
+        "lengthscale": [3.0, 3.0, 1.0],
+        "outputscale": [2.0, 1.0, 0.693],
+    },
     "noise_units": "models",
-    "standard": "sample",
+    "fit": {"every": 2, "between_fits": "keep", "steps": 3, "rate": 0.1},
     "memory_per_dim": 4,
     "repeated": "separate",
-    "schedule": "fixed",
-    "repeats": 2,
-    "exploration": 3,
-    "exploration_per_dim": 0,
-    "batch": "joint",
-    "condition": "data",
-    "measure": "posterior-trace",
-    "temperature": 1.0,
-    "delta": 0.1,
-    "starts": 2,
-    "steps": 4,
-    "rate": 0.01,
+    "batch": {"schedule": "fixed", "repeats": 2, "exploration": 3, "exploration_per_dim": 0},
+    "acquisition": {
+        "selection": "joint",
+        "condition": "data",
+        "measure": "posterior-trace",
+        "temperature": 1.0,
+        "delta": 0.1,
+    },
+    "climb": {"starts": 2, "steps": 4, "rate": 0.01},
+    "step": {"length": 0.1, "power": 0.0, "direction": "normalised"},
+    "penalty": {"factor": 10.0, "power": 0.25},
     "constraints": "inequality",
-    "direction": "normalised",
-    "step": 0.1,
-    "step_power": 0.0,
-    "penalty": 10.0,
-    "penalty_power": 0.25,
-    "lengthscale": [3.0, 3.0, 1.0],
-    "outputscale": [2.0, 1.0, 0.693],
-    "fit_every": 2,
-    "between_fits": "keep",
-    "fit_steps": 3,
-    "fit_rate": 0.1,
 }
 LCBO_CODE = {
     "repeated": "averaged",
-    "batch": "greedy",
+    "selection": "greedy",
     "condition": "data-and-repeats",
     "measure": "less-prior-trace",
-    "rate": 0.05,
+    "climb_rate": 0.05,
     "between_fits": "forget",
 }
 LCBO_THEORY = {
@@ -123,32 +112,35 @@ LCBO_THEORY = {
     "exploration": 0,
     "exploration_per_dim": 1,
     "direction": "plain",
-    "step": 0.01,
+    "step_length": 0.01,
     "step_power": -0.5,
-    "penalty": 1.0,
+    "penalty_factor": 1.0,
     "memory_per_dim": float("inf"),
 }
 RBF_FITS = {
-    "kernels": "fit",
-    "noise": 0.01,
-    "standard": "sample",
-    "lengthscale": [3.0, 3.0, 1.0],
-    "outputscale": [2.0, 1.0, 0.693],
-    "fit_every": 5,
-    "fit_steps": 5,
+    "surrogate": {
+        "kernels": "fit",
+        "noise": 0.01,
+        "standard": "sample",
+        "lengthscale": [3.0, 3.0, 1.0],
+        "outputscale": [2.0, 1.0, 0.693],
+    },
+    "fit": {"every": 5, "steps": 5},
 }
-CEI = {**RBF_FITS, "raw": 16, "starts": 2, "steps": 4, "rate": 0.01}
+CEI = {**RBF_FITS, "climb": {"raw": 16, "starts": 2, "steps": 4, "rate": 0.01}}
 EPBO = {**CEI, "beta": 2.0, "width": "multiplier", "penalty": 10.0}
 REGION = {
     **RBF_FITS,
     "batch_per_dim": 0.5,
-    "length": 0.8,
-    "longest": 1.6,
-    "shortest": 0.5**7,
-    "fewest_successes": 3,
-    "dims_per_success": 10,
-    "patience": 0,
-    "improvement": 1e-3,
+    "region": {
+        "length": 0.8,
+        "longest": 1.6,
+        "shortest": 0.5**7,
+        "fewest_successes": 3,
+        "dims_per_success": 10,
+        "patience": 0,
+        "improvement": 1e-3,
+    },
     "candidates": 50,
     "draws": "paths",
     "features": 64,
@@ -166,9 +158,7 @@ TURBO_CODE = {
     "batch": 3,
     "draws": "observed",
     "standard": "median",
-    "fit": "adam",
-    "fit_steps": 10,
-    "fit_rate": 0.1,
+    "fit": {"method": "adam", "steps": 10, "rate": 0.1},
 }
 WIDTH = {"beta": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
 BOUND = {**WIDTH, "surrogate": "gamma-priors", "raw": 16, "starts": 1, "steps": 5}
@@ -287,10 +277,7 @@ class Case:
     def build(self, domain, rng):
         if isinstance(domain, Arms) and domain.neighbours is None:
             domain = replace(domain, neighbours=partial(nearest, domain.points))
-        module, _, kind = self.name.partition(".")
-        return getattr(importlib.import_module(f"algorithms.{module}"), kind)(
-            domain, rng, **self.parameters
-        )
+        return algorithms.build(self.name, domain, rng, self.parameters)
 
 
 CASES = [
@@ -392,9 +379,9 @@ CASES = [
         "dec_hbo.DECHBO", "domain", {**DECHBO, "beta_dims": "domain", "largest_factor": 1}, box=True
     ),
     Case("go_ucb.GOUCB", "literal", NETWORK, box=True),
-    Case("go_ucb.GOUCB", "uniform", {**NETWORK, "start": "uniform"}, box=True),
-    Case("go_ucb.GOUCB", "trained", {**NETWORK, **TRAINED}, box=True),
-    Case("go_ucb.GOUCB", "retrained", {**NETWORK, **TRAINED, "oracle": "every-round"}, box=True),
+    Case("go_ucb.GOUCB", "uniform", changed(NETWORK, start="uniform"), box=True),
+    Case("go_ucb.GOUCB", "trained", changed(NETWORK, **TRAINED), box=True),
+    Case("go_ucb.GOUCB", "retrained", changed(NETWORK, **TRAINED, calls="every-round"), box=True),
     Case("gp_acquisition.GPAcquisition", "ei", {**GAMMA, "acquisition": "ei"}, box=True),
     Case(
         "gp_acquisition.GPAcquisition",
@@ -409,22 +396,22 @@ CASES = [
         box=True,
     ),
     Case("turbo.TuRBO", "tutorial", TURBO, box=True),
-    Case("turbo.TuRBO", "code", {**TURBO, **TURBO_CODE}, box=True),
+    Case("turbo.TuRBO", "code", changed(TURBO, **TURBO_CODE), box=True),
     Case("lcbo.LCBO", "joint", LCBO, box=True, constrained=True),
-    Case("lcbo.LCBO", "code", {**LCBO, **LCBO_CODE}, box=True, constrained=True),
-    Case("lcbo.LCBO", "growing", {**LCBO, "schedule": "growing"}, box=True, constrained=True),
-    Case("lcbo.LCBO", "theory", {**LCBO, **LCBO_THEORY}, box=True, constrained=True),
+    Case("lcbo.LCBO", "code", changed(LCBO, **LCBO_CODE), box=True, constrained=True),
+    Case("lcbo.LCBO", "growing", changed(LCBO, schedule="growing"), box=True, constrained=True),
+    Case("lcbo.LCBO", "theory", changed(LCBO, **LCBO_THEORY), box=True, constrained=True),
     Case("cei.CEI", "fit", CEI, box=True, constrained=True),
     Case("epbo.EPBO", "fit", EPBO, box=True, constrained=True),
     Case(
         "epbo.EPBO",
         "root",
-        {**EPBO, "width": "root", "standard": "raw"},
+        changed(EPBO, width="root", standard="raw"),
         box=True,
         constrained=True,
     ),
     Case("scbo.SCBO", "table", SCBO, box=True, constrained=True),
-    Case("scbo.SCBO", "paper", {**SCBO, **SCBO_PAPER}, box=True, constrained=True),
+    Case("scbo.SCBO", "paper", changed(SCBO, **SCBO_PAPER), box=True, constrained=True),
     Case("hdsafebo.HDsafeBO", "code", HDSAFEBO, box=True, constrained=True),
     Case(
         "hdsafebo.HDsafeBO",

@@ -21,6 +21,21 @@ from torch import Tensor
 from algorithms.api import Array
 from algorithms.parts.sampling import sobol
 
+
+@dataclass(frozen=True)
+class ClimbSettings:
+    """How an acquisition function is maximised: the group `climb`.
+
+    raw: Sobol candidates that are scored first (balandat2020botorch: raw_samples).
+    starts: the best candidates, from which climbs begin (balandat2020botorch: num_restarts).
+    steps: quasi-Newton rounds of a climb at most (balandat2020botorch: maxiter).
+    """
+
+    raw: int
+    starts: int
+    steps: int
+
+
 # points (q, d) -> values (q,), each of its own row alone, differentiable
 Function = Callable[[Tensor], Tensor]
 

@@ -43,8 +43,8 @@ def run(
         parameters = {key: value for key, value in entry.items() if key != "is"}
         if parameters.get("outputs") == "factors":
             parameters["decomposition"] = problem.reveals["decomposition"]
-        optimizer = algorithms.load(entry["is"])(
-            problem.domain, rng(seed, "study", "optimizer", name), **parameters
+        optimizer = algorithms.build(
+            entry["is"], problem.domain, rng(seed, "study", "optimizer", name), parameters
         )
         query, so_far = design, 0.0
         with _clocked() as agreeing:

@@ -1,5 +1,11 @@
 """What constructors accept: names, groups of settings, types; told before anything is imported."""
 
+import ast
+import importlib
+import inspect
+import re
+from typing import get_type_hints
+
 import numpy as np
 import pytest
 
@@ -8,6 +14,8 @@ from algorithms.api import Box
 from workflow.plan import parameters, resolve
 from workflow.plan.parameters import flat, nested, wrong_type
 from workflow.plan.resolve import PlanError
+from workflow.studies import batching
+from workflow.studies.paired import ConfidenceSettings
 
 PART = """
 from dataclasses import dataclass
@@ -59,6 +67,58 @@ def test_flat_and_nested_are_inverse_and_leave_values_by_problem_whole():
     }
     assert nested(taken_apart) == values
     assert flat({"surrogate": {"given": "model"}}, ALL) == {"surrogate": {"given": "model"}}
+
+
+def test_a_cells_groups_are_shown_by_dotted_names_and_what_is_given_stays():
+    values = {"surrogate": {"noise": {"given": "noise"}, "fit": {"steps": 3}}, "beta": 1}
+    assert parameters.dotted(values) == {
+        "surrogate.noise": {"given": "noise"},
+        "surrogate.fit.steps": 3,
+        "beta": 1,
+    }
+
+
+def test_groups_of_a_study_are_read_and_built():
+    accepted = parameters.signature("batching.run", "workflow/studies")
+    assert set(accepted["confidence"].fields) == {"xi", "norm", "delta", "beta"}
+    values = {"T": 3, "confidence": {"xi": 1, "norm": 2, "delta": 0.1, "beta": "theorem"}}
+    built = algorithms.grouped(batching.run, values)
+    assert built == {"T": 3, "confidence": ConfidenceSettings(1, 2, 0.1, "theorem")}
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'beta'"):
+        algorithms.grouped(batching.run, {"confidence": {"xi": 1, "norm": 2, "delta": 0.1}})
+
+
+MOST = 12  # parameters of a constructor or a study besides domain and rng, or seed and problem
+MODULES = [
+    (f"{path.stem}.{node.name}", package)
+    for package in ("algorithms", "workflow/studies")
+    for path in sorted((resolve.ROOT / package).glob("*.py"))
+    for node in ast.parse(path.read_text()).body
+    if path.stem not in ("__init__", "api")
+    and (
+        (
+            isinstance(node, ast.ClassDef)
+            and any(ast.unparse(parent) == "Optimizer" for parent in node.bases)
+        )
+        or (
+            isinstance(node, ast.FunctionDef)
+            and (package, node.name) == ("workflow/studies", "run")
+        )
+    )
+]
+
+
+@pytest.mark.parametrize(("name", "package"), MODULES)
+def test_a_constructor_takes_few_parameters_and_every_field_of_a_group_is_described(name, package):
+    accepted = parameters.signature(name, package)
+    assert len(accepted) <= MOST
+    module = importlib.import_module(f"{package.replace('/', '.')}.{name.partition('.')[0]}")
+    owner = getattr(module, name.partition(".")[2])
+    hints = get_type_hints(owner.__init__ if isinstance(owner, type) else owner)
+    for group, parameter in accepted.items():
+        described = inspect.getdoc(hints[group]) if parameter.fields else ""
+        for field in parameter.fields:
+            assert re.search(rf"^(\w+, )*{field}(, \w+)*: ", described, re.MULTILINE), field
 
 
 def test_a_reading_reaches_one_field_and_keeps_the_others():

@@ -155,6 +155,9 @@ def test_the_page_of_an_algorithm_has_source_citations_and_uses(source):
     assert next(use.name for use in bkb.uses) == "BKB"
     assert "qbar" in bkb.parameters
     assert "api" not in found
+    turbo = next(use for use in found["turbo"].uses if use.name == "TuRBO")
+    assert turbo.values["region.shortest"] == "0.0078125"  # a field of a group by its dotted name
+    assert "region" not in turbo.values
 
 
 def test_another_folder_is_never_cleared(source, tmp_path, capsys):

@@ -1,0 +1,24 @@
+"""Settings in groups, of which tests change single ones by name."""
+
+
+def changed(settings, **changes):
+    """Settings, whose groups are mappings, with some values changed or added.
+
+    A name is that of a setting or a group, a field that one group alone has, or group_field.
+    """
+    found = {name: dict(v) if isinstance(v, dict) else v for name, v in settings.items()}
+    groups = {name: group for name, group in found.items() if isinstance(group, dict)}
+    for name, value in changes.items():
+        places = [
+            (group, field)
+            for prefix, group in groups.items()
+            for field in group
+            if name in (field, f"{prefix}_{field}")
+        ]
+        if name in settings or not places:
+            found[name] = dict(value) if isinstance(value, dict) else value
+            groups.update({name: found[name]} if isinstance(value, dict) else {})
+        else:
+            ((group, field),) = places  # more than one group has it: write group_field
+            group[field] = value
+    return found
