@@ -88,35 +88,21 @@ def test_groups_of_a_study_are_read_and_built():
         algorithms.grouped(batching.run, {"confidence": {"xi": 1, "norm": 2, "delta": 0.1}})
 
 
-MOST = 12  # parameters of a constructor or a study besides domain and rng, or seed and problem
-MODULES = [
-    (f"{path.stem}.{node.name}", package)
-    for package in ("algorithms", "workflow/studies")
-    for path in sorted((resolve.ROOT / package).glob("*.py"))
-    for node in ast.parse(path.read_text()).body
-    if path.stem not in ("__init__", "api")
-    and (
-        (
-            isinstance(node, ast.ClassDef)
-            and any(ast.unparse(parent) == "Optimizer" for parent in node.bases)
-        )
-        or (
-            isinstance(node, ast.FunctionDef)
-            and (package, node.name) == ("workflow/studies", "run")
-        )
-    )
-]
+MOST = 12  # keywords of a study besides seed and problem
+STUDIES = sorted(
+    path.stem
+    for path in (resolve.ROOT / "workflow" / "studies").glob("*.py")
+    if any(getattr(node, "name", "") == "run" for node in ast.parse(path.read_text()).body)
+)
 
 
-@pytest.mark.parametrize(("name", "package"), MODULES)
-def test_a_constructor_takes_few_parameters_and_every_field_of_a_group_is_described(name, package):
-    accepted = parameters.signature(name, package)
-    assert len(accepted) <= MOST
-    module = importlib.import_module(f"{package.replace('/', '.')}.{name.partition('.')[0]}")
-    owner = getattr(module, name.partition(".")[2])
-    hints = get_type_hints(owner.__init__ if isinstance(owner, type) else owner)
-    for group, parameter in accepted.items():
-        described = inspect.getdoc(hints[group]) if parameter.fields else ""
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_study_takes_few_parameters_and_describes_every_field_of_a_group(study):
+    accepted = parameters.signature(f"{study}.run", "workflow/studies")
+    assert 0 < len(accepted) <= MOST
+    hints = get_type_hints(importlib.import_module(f"workflow.studies.{study}").run)
+    for name, parameter in accepted.items():
+        described = inspect.getdoc(hints[name]) if parameter.fields else ""
         for field in parameter.fields:
             assert re.search(rf"^(\w+, )*{field}(, \w+)*: ", described, re.MULTILINE), field
 
