@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -33,9 +33,16 @@ def build(
     becomes that group. Raises TypeError where a field is unknown or missing.
     """
     kind = load(name)
-    hints = get_type_hints(kind.__init__)
-    given = {key: _grouped(value, hints.get(key)) for key, value in parameters.items()}
-    return kind(domain, rng, **given)
+    return kind(domain, rng, **grouped(kind.__init__, parameters))
+
+
+def grouped(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of a function, mappings made into the groups that it is annotated with.
+
+    Raises TypeError where a field of a group is unknown or missing.
+    """
+    hints = get_type_hints(function)
+    return {name: _grouped(value, hints.get(name)) for name, value in parameters.items()}
 
 
 def _grouped(value: Any, kind: Any) -> Any:

@@ -7,17 +7,16 @@ observation. Before there is one, only the probability of feasibility counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from dataclasses import asdict
 
 import numpy as np
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.acquisition import log_ei, log_feasibility
-from algorithms.parts.adam import maximise_by_adam
+from algorithms.parts.adam import AdamClimbSettings, maximise_by_adam
 from algorithms.parts.feasibility import best, violation
-from algorithms.parts.outputs import Kernel, Models, Outputs, zero
+from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings, zero
 
 
 class CEI(Optimizer):
@@ -32,37 +31,19 @@ class CEI(Optimizer):
         domain: Box,
         rng: np.random.Generator,
         *,
-        raw: int,
-        starts: int,
-        steps: int,
-        rate: float,
-        kernels: str | Sequence[Kernel],
-        noise: float,
-        standard: str,
-        lengthscale: Sequence[float],
-        outputscale: Sequence[float],
-        fit_every: int,
-        fit_steps: int,
+        climb: AdamClimbSettings,
+        surrogate: OutputSettings,
+        fit: RefitSettings,
     ) -> None:
         super().__init__(domain, rng)
-        self.maximise = partial(maximise_by_adam, raw=raw, starts=starts, steps=steps, rate=rate)
-        self.outputs = Outputs.named(
-            kernels=kernels,
-            standard=standard,
-            noise=noise,
-            lengthscale=lengthscale,
-            outputscale=outputscale,
-            fit_every=fit_every,
-            fit_steps=fit_steps,
-        )
-        self.models: Models = ()
-        self.told = 0
+        self.climb = climb
+        self.outputs = Outputs(surrogate, fit)
 
     def ask(self, room: int, pending: Array) -> Array:
         """Where the acquisition function is largest."""
-        if not self.models:
+        if not self.outputs.models:
             return self.rng.random((1, self.domain.d))
-        x, _ = self.maximise(self.promise, self.domain.d, self.rng)
+        x, _ = maximise_by_adam(self.promise, self.domain.d, self.rng, **asdict(self.climb))
         return x[None]
 
     def promise(self, X: Tensor) -> Tensor:
@@ -70,22 +51,19 @@ class CEI(Optimizer):
         model.
         """
         total = X.new_zeros(len(X))
-        for fitted in self.models[1:]:
+        for fitted in self.outputs.models[1:]:
             mean, variance = fitted.posterior(X)
             total = total + log_feasibility(mean - zero(fitted), variance)
         feasible = violation(self.g) == 0
         if feasible.any():
-            y = self.models[0]
+            y = self.outputs.models[0]
             total = total + log_ei(*y.posterior(X), float(y.units(self.y[feasible]).max()))
         return total
 
     def tell(self, query: Array, obs: Observation) -> None:
         """Grow the models, and refit them where it is time."""
         super().tell(query, obs)
-        self.models = self.outputs.learn(
-            self.models, self.x, np.column_stack([self.y, self.g]), self.rng, told=self.told
-        )
-        self.told += 1
+        self.outputs = self.outputs.learn(self.x, np.column_stack([self.y, self.g]), self.rng)
 
     def recommend(self) -> Array:
         """The best observed feasible query; where none is, the one with the least violation."""
@@ -94,7 +72,7 @@ class CEI(Optimizer):
     def report(self) -> dict[str, float]:
         """Log evidence of all models together, in their units."""
         return (
-            {"log_evidence": sum(fitted.posterior.log_evidence for fitted in self.models)}
-            if self.models
+            {"log_evidence": sum(fitted.posterior.log_evidence for fitted in self.outputs.models)}
+            if self.outputs.models
             else {}
         )

@@ -8,18 +8,17 @@ width, the number of standard deviations,  rho_k -> penalty ln(k+1),  k -> k, 1 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from dataclasses import asdict
 from math import log, sqrt
 
 import numpy as np
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.adam import maximise_by_adam
+from algorithms.parts.adam import AdamClimbSettings, maximise_by_adam
 from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import best
-from algorithms.parts.outputs import Kernel, Models, Outputs, zero
+from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings, zero
 
 # what beta says about the number of standard deviations
 WIDTHS = {"multiplier": float, "root": sqrt}
@@ -40,46 +39,29 @@ class EPBO(Optimizer):
         beta: float,
         width: str,
         penalty: float,
-        raw: int,
-        starts: int,
-        steps: int,
-        rate: float,
-        kernels: str | Sequence[Kernel],
-        noise: float,
-        standard: str,
-        lengthscale: Sequence[float],
-        outputscale: Sequence[float],
-        fit_every: int,
-        fit_steps: int,
+        climb: AdamClimbSettings,
+        surrogate: OutputSettings,
+        fit: RefitSettings,
     ) -> None:
         super().__init__(domain, rng)
         self.width = chosen(WIDTHS, width, "width")(beta)
         self.penalty = penalty
-        self.maximise = partial(maximise_by_adam, raw=raw, starts=starts, steps=steps, rate=rate)
-        self.outputs = Outputs.named(
-            kernels=kernels,
-            standard=standard,
-            noise=noise,
-            lengthscale=lengthscale,
-            outputscale=outputscale,
-            fit_every=fit_every,
-            fit_steps=fit_steps,
-        )
-        self.models: Models = ()
+        self.climb = climb
+        self.outputs = Outputs(surrogate, fit)
         self.k = 0
 
     def ask(self, room: int, pending: Array) -> Array:
         """Where the acquisition function is largest."""
-        if not self.models:
+        if not self.outputs.models:
             return self.rng.random((1, self.domain.d))
-        x, _ = self.maximise(self.promise, self.domain.d, self.rng)
+        x, _ = maximise_by_adam(self.promise, self.domain.d, self.rng, **asdict(self.climb))
         return x[None]
 
     def promise(self, X: Tensor) -> Tensor:
         """UCB_y - rho_k sum_i max(0, LCB_i) at X (q, d), shape (q,)."""
-        mean, variance = self.models[0].posterior(X)
+        mean, variance = self.outputs.models[0].posterior(X)
         total = mean + self.width * variance.sqrt()
-        for fitted in self.models[1:]:
+        for fitted in self.outputs.models[1:]:
             mean, variance = fitted.posterior(X)
             total = total - self._rho * (mean - zero(fitted) - self.width * variance.sqrt()).relu()
         return total
@@ -87,9 +69,7 @@ class EPBO(Optimizer):
     def tell(self, query: Array, obs: Observation) -> None:
         """Grow the models, and refit them where it is time."""
         super().tell(query, obs)
-        self.models = self.outputs.learn(
-            self.models, self.x, np.column_stack([self.y, self.g]), self.rng, told=self.k
-        )
+        self.outputs = self.outputs.learn(self.x, np.column_stack([self.y, self.g]), self.rng)
         self.k += 1
 
     def recommend(self) -> Array:

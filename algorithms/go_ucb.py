@@ -20,12 +20,53 @@ from scipy.linalg import cho_solve
 from scipy.special import expit
 
 from algorithms.api import Array, Box, Observation, Optimizer
+from algorithms.parts.choice import chosen
 from algorithms.parts.linalg import safe_cholesky
 from algorithms.parts.steps import Adam, Gradient
 
-BEST, UNIFORM, ZEROS, UNIT_CUBE = STARTS = ("best-observed", "uniform", "zeros", "unit-cube")
-ONCE, EVERY_ROUND = ORACLES = ("once", "every-round")
-PAPER, STANDARDISED = UNITS = ("paper", "standardised")
+BEST, UNIFORM, ZEROS, UNIT_CUBE = "best-observed", "uniform", "zeros", "unit-cube"
+STARTS = {name: name for name in (BEST, UNIFORM, ZEROS, UNIT_CUBE)}
+ONCE, EVERY_ROUND = "once", "every-round"
+ORACLES = {name: name for name in (ONCE, EVERY_ROUND)}
+PAPER, STANDARDISED = "paper", "standardised"
+UNITS = {name: name for name in (PAPER, STANDARDISED)}
+
+
+@dataclass(frozen=True)
+class OracleSettings:
+    """The regression oracle of eq. (2), full-batch descent on the mean squared error: `oracle`.
+
+    calls: once, after Phase I (liu2023goucb, Alg. 1, Phase I l. 5), or every-round.
+    rate: length of a step, in the units of the weights (liu2023goucb, App. D.1: 1e-11).
+    steps: of each descent (liu2023goucb, App. D.1: 2000).
+    """
+
+    calls: str
+    rate: float
+    steps: int
+
+    def __post_init__(self) -> None:
+        chosen(ORACLES, self.calls, "calls")
+
+
+@dataclass(frozen=True)
+class AscentSettings:
+    """The joint ascent over points and parameters (liu2023goucb, Alg. 1, Phase II l. 5): `ascent`.
+
+    start: where it begins: best-observed, uniform, zeros or unit-cube (the paper does not say).
+    starts: ascents of a round, of which the best end is taken.
+    rate: length of a step, in the units of the paper's box and of the weights (liu2023goucb, App.
+        D.1: 1e-4).
+    steps: of each ascent (liu2023goucb, App. D.1: 2000).
+    """
+
+    start: str
+    starts: int
+    rate: float
+    steps: int
+
+    def __post_init__(self) -> None:
+        chosen(STARTS, self.start, "start")
 
 
 class GOUCB(Optimizer):
@@ -46,26 +87,12 @@ class GOUCB(Optimizer):
         high: float,
         horizon: int,
         norm: float,
-        method: str,
-        oracle: str,
         units: str,
-        oracle_rate: float,
-        oracle_steps: int,
-        start: str,
-        starts: int,
-        ascent_rate: float,
-        ascent_steps: int,
+        method: str,
+        oracle: OracleSettings,
+        ascent: AscentSettings,
     ) -> None:
         super().__init__(domain, rng)
-        options = {
-            "method": (method, METHODS),
-            "oracle": (oracle, ORACLES),
-            "units": (units, UNITS),
-            "start": (start, STARTS),
-        }
-        for name, (value, known) in options.items():
-            if value not in known:
-                raise ValueError(f"{name}: expected {' or '.join(known)}, got {value!r}")
         if not low < high:
             raise ValueError(f"expected low < high, got [{low}, {high}]")
         if horizon < 2:
@@ -79,12 +106,9 @@ class GOUCB(Optimizer):
         self.horizon = horizon
         self.norm = norm
         self.lam = sqrt(horizon) * log(horizon) ** 2  # App. D.1
-        self.method = METHODS[method]
-        self.oracle = oracle
-        self.units = units
-        self.oracle_rate, self.oracle_steps = oracle_rate, oracle_steps
-        self.start, self.starts = start, starts
-        self.ascent_rate, self.ascent_steps = ascent_rate, ascent_steps
+        self.method = chosen(METHODS, method, "method")
+        self.oracle, self.ascent = oracle, ascent
+        self.units = chosen(UNITS, units, "units")
         self.shift, self.scale = 0.0, 1.0  # of y, where it is standardised
         self.initial = self.network.initial(rng)
         self.w0 = self.w = self.initial
@@ -100,9 +124,9 @@ class GOUCB(Optimizer):
         if len(self.y) == 0:
             return self.rng.random((1, self.domain.d))
         ball = Ball(self.w, self.Sigma, self.beta)  # l. 4
-        x, w = self._starts(), np.tile(self.w, (self.starts, 1))
-        climb_x, climb_w = self.method(self.ascent_rate), self.method(self.ascent_rate)
-        for _ in range(self.ascent_steps):
+        x, w = self._starts(), np.tile(self.w, (self.ascent.starts, 1))
+        climb_x, climb_w = self.method(self.ascent.rate), self.method(self.ascent.rate)
+        for _ in range(self.ascent.steps):
             along_x, along_w = self.network.gradients(x, w)
             x = np.minimum(np.maximum(x + climb_x.step(along_x), self.low), self.high)
             w = ball.project(w + climb_w.step(along_w))
@@ -126,9 +150,9 @@ class GOUCB(Optimizer):
             )
             self.Sigma += np.outer(g, g)  # eq. (3)
             self.moment += g * (g @ self.w + y - f)
-            if self.oracle == ONCE:
+            if self.oracle.calls == ONCE:
                 self.w = cho_solve((safe_cholesky(self.Sigma), True), self.moment)  # eq. (5)
-        if self.oracle == EVERY_ROUND:
+        if self.oracle.calls == EVERY_ROUND:
             self.w = self._consult()
 
     def recommend(self) -> Array:
@@ -164,15 +188,15 @@ class GOUCB(Optimizer):
         if self.units == STANDARDISED:
             self.shift, self.scale = float(self.y.mean()), float(self.y.std()) or 1.0
         x, y = self._to_paper(self.x), self._standard(self.y)
-        w, descend = self.initial, self.method(self.oracle_rate)
-        for _ in range(self.oracle_steps):
+        w, descend = self.initial, self.method(self.oracle.rate)
+        for _ in range(self.oracle.steps):
             every = np.broadcast_to(w, (len(x), len(w)))
             error = self.network(x, every) - y
             w = w - descend.step(2 * (error @ self.network.gradients(x, every)[1]) / len(x))
         if not np.isfinite(w).all():
             raise ArithmeticError(
-                f"the regression oracle diverged at rate {self.oracle_rate:g}: choose a smaller"
-                " oracle_rate"
+                f"the regression oracle diverged at rate {self.oracle.rate:g}: choose a smaller"
+                " oracle.rate"
             )
         return w
 
@@ -181,15 +205,16 @@ class GOUCB(Optimizer):
 
         The paper does not say.
         """
-        shape = (self.starts, self.domain.d)
-        if self.start == UNIFORM:
+        starts, start = self.ascent.starts, self.ascent.start
+        shape = (starts, self.domain.d)
+        if start == UNIFORM:
             return self.rng.uniform(self.low, self.high, shape)
-        if self.start == ZEROS:
+        if start == ZEROS:
             return np.zeros(shape)
-        if self.start == UNIT_CUBE:
+        if start == UNIT_CUBE:
             return self.rng.random(shape)
-        best = np.argsort(-self.y, kind="stable")[: self.starts]
-        others = self.rng.uniform(self.low, self.high, (self.starts - len(best), self.domain.d))
+        best = np.argsort(-self.y, kind="stable")[:starts]
+        others = self.rng.uniform(self.low, self.high, (starts - len(best), self.domain.d))
         return np.vstack([self._to_paper(self.x[best]), others])
 
     def _standard(self, y: Array) -> Array:

@@ -3,10 +3,12 @@
 Expected improvement (jones1998ego), probability of improvement (kushner1964multipeak), upper
 confidence bound (srinivas2010gpucb). Papers run them as baselines with a library's defaults: whose
 regression and settings are parameters. Library -> here:  xi, or beta = kappa^2 -> exploration,
-num_restarts -> starts,  raw_samples, n_points -> raw,  maxiter -> steps
+num_restarts -> climb.starts,  raw_samples, n_points -> climb.raw,  maxiter -> climb.steps
 """
 
 from __future__ import annotations
+
+from dataclasses import asdict
 
 import numpy as np
 from torch import Tensor
@@ -15,7 +17,7 @@ from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.acquisition import log_ei, log_pi, ucb
 from algorithms.parts.choice import chosen
 from algorithms.parts.fitting import SURROGATES, Fitted
-from algorithms.parts.maximise import cube, maximise
+from algorithms.parts.maximise import ClimbSettings, cube, maximise
 from algorithms.parts.sampling import REPETITIONS
 
 ACQUISITIONS = {"ei": log_ei, "pi": log_pi, "ucb": ucb}
@@ -40,9 +42,7 @@ class GPAcquisition(Optimizer):
         surrogate: str,
         acquisition: str,
         exploration: float,
-        raw: int,
-        starts: int,
-        steps: int,
+        climb: ClimbSettings,
         repetitions: str,
     ) -> None:
         super().__init__(domain, rng)
@@ -50,7 +50,7 @@ class GPAcquisition(Optimizer):
         self.acquisition = chosen(ACQUISITIONS, acquisition, "acquisition")
         self.repetition = chosen(REPETITIONS, repetitions, "repetitions")
         self.exploration = exploration
-        self.search = {"raw": raw, "starts": starts, "steps": steps}
+        self.climb = climb
         self.fitted: Fitted | None = None
 
     def ask(self, room: int, pending: Array) -> Array:
@@ -64,7 +64,7 @@ class GPAcquisition(Optimizer):
         def promise(X: Tensor) -> Tensor:
             return self.acquisition(*posterior(X), aim)
 
-        x, _ = maximise(promise, cube(self.domain.d), self.rng, **self.search)
+        x, _ = maximise(promise, cube(self.domain.d), self.rng, **asdict(self.climb))
         return self.repetition(self.rng, x, self.x)[None]
 
     def tell(self, query: Array, obs: Observation) -> None:

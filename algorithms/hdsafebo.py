@@ -9,7 +9,7 @@ where mean - width sigma <= 0 for every g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import best, distinct_best, violation
-from algorithms.parts.outputs import Kernel, Models, Outputs, zero
+from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings, zero
 from algorithms.parts.pathwise import DRAWN
-from algorithms.parts.sampling import sobol
-from algorithms.parts.trust_region import TrustRegion
+from algorithms.parts.trust_region import RegionSettings, RestartingRegion, scattered
 
 
 class HDsafeBO(Optimizer):
@@ -40,13 +39,7 @@ class HDsafeBO(Optimizer):
         rng: np.random.Generator,
         *,
         batch_per_dim: float,
-        length: float,
-        longest: float,
-        shortest: float,
-        fewest_successes: int,
-        dims_per_success: float,
-        patience: float,
-        improvement: float,
+        region: RegionSettings,
         standstill: str,
         candidates: int,
         beta: float,
@@ -54,55 +47,30 @@ class HDsafeBO(Optimizer):
         sigma: str,
         draws: str,
         features: int,
-        kernels: str | Sequence[Kernel],
-        noise: float,
-        standard: str,
-        lengthscale: Sequence[float],
-        outputscale: Sequence[float],
-        fit_every: int,
-        fit_steps: int,
+        surrogate: OutputSettings,
+        fit: RefitSettings,
     ) -> None:
         super().__init__(domain, rng)
         d = domain.d
         self.batch = ceil(batch_per_dim * d)
-        self.improvement = improvement
         self.counts_standstill = chosen(STANDSTILLS, standstill, "standstill")
         self.candidates = candidates
         # REFERENCE CODE: beta multiplies half of an interval that is 2 sigma wide to each side
         self.width = beta * interval
         self.noise_share = chosen(SIGMAS, sigma, "sigma")
         self.draw, self.features = chosen(DRAWN, draws, "draws"), features
-        self.outputs = Outputs.named(
-            kernels=kernels,
-            standard=standard,
-            noise=noise,
-            lengthscale=lengthscale,
-            outputscale=outputscale,
-            fit_every=fit_every,
-            fit_steps=fit_steps,
-        )
-        self.initial = TrustRegion(
-            length,
-            longest,
-            shortest,
-            growth=2.0,
-            shrinkage=0.5,
-            success_tolerance=max(fewest_successes, ceil(d / dims_per_success)),
-            failure_tolerance=ceil(max(patience, d) / self.batch),
-        )
-        self.region = self.initial
-        self.restarts = 0
-        self.models: Models = ()
-        self.told = 0
+        self.outputs = Outputs(surrogate, fit)
+        self.improves = region.improves
+        self.region = RestartingRegion.of(region, d, self.batch)
 
     def ask(self, room: int, pending: Array) -> Array:
         """The best candidates of independent draws of y, no candidate twice."""
-        if not self.models:
+        if not self.outputs.models:
             return self.rng.random((1, self.domain.d))
         count = min(room, self.batch)
         points = self._allowed(count)
         f = self.draw(
-            self.models[0].posterior,
+            self.outputs.models[0].posterior,
             torch.from_numpy(points),
             self.rng,
             count=count,
@@ -117,13 +85,9 @@ class HDsafeBO(Optimizer):
         """
         if len(self.y):
             self.region = self._changed(obs)
-            if self.region.spent:
-                self.region, self.restarts = self.initial, self.restarts + 1
         super().tell(query, obs)
-        self.models = self.outputs.learn(
-            self.models, self.x, np.column_stack([self.y, self.g]), self.rng, told=self.told
-        )
-        self.told += 1
+        values = np.column_stack([self.y, self.g])
+        self.outputs = self.outputs.learn(self.x, values, self.rng)
 
     def recommend(self) -> Array:
         """The best observed feasible query; where none is, the one with the least violation."""
@@ -131,19 +95,19 @@ class HDsafeBO(Optimizer):
 
     def report(self) -> dict[str, float]:
         """Side length and restarts so far."""
-        return {"length": self.region.length, "restarts": self.restarts}
+        return self.region.report()
 
-    def _changed(self, obs: Observation) -> TrustRegion:
+    def _changed(self, obs: Observation) -> RestartingRegion:
         """The region after a batch: a success is safe throughout and improves, a failure is unsafe
         somewhere.
         """
         if violation(obs.g).any():
-            return self.region.failed()
+            return self.region.after(False)
         safe = violation(self.g) == 0
         top = self.y[safe].max(initial=-np.inf)
-        if not safe.any() or obs.y.max() > top + self.improvement * abs(top):
-            return self.region.succeeded()
-        return self.region.failed() if self.counts_standstill else self.region
+        if not safe.any() or self.improves(obs.y.max(), top):
+            return self.region.after(True)
+        return self.region.after(False) if self.counts_standstill else self.region
 
     def _allowed(self, count: int) -> Array:
         """Candidates in the region that may be safe (k, d), `count` at least.
@@ -151,24 +115,21 @@ class HDsafeBO(Optimizer):
         While there are fewer the box is halved; once it would be too short, all candidates are
         allowed.
         """
-        centre, length = self.x[best(self.y, self.g)], self.region.length
+        centre, box = self.x[best(self.y, self.g)], self.region.now
         while True:
-            low, high = (
-                np.clip(centre - length / 2, 0.0, 1.0),
-                np.clip(centre + length / 2, 0.0, 1.0),
-            )
-            points = low + (high - low) * sobol(self.rng, self.candidates, self.domain.d)
+            corners = box.bounds(centre, np.ones(self.domain.d))
+            points = scattered(self.rng, corners, self.candidates)
             allowed = self.may_be_safe(points)
-            length /= 2
+            box = replace(box, length=box.length / 2)
             if allowed.sum() >= count:
                 return points[allowed]
-            if length <= self.region.shortest:
+            if box.length <= box.shortest:
                 return points
 
     def may_be_safe(self, points: Array) -> NDArray[np.bool_]:
         """Whether mean - width sigma <= 0 for every g at points (k, d), shape (k,)."""
         X, safe = torch.from_numpy(points), np.ones(len(points), dtype=bool)
-        for fitted in self.models[1:]:
+        for fitted in self.outputs.models[1:]:
             mean, variance = fitted.posterior(X)
             sigma = (variance + self.noise_share * fitted.posterior.model.noise).sqrt()
             safe &= (mean - self.width * sigma <= zero(fitted)).numpy()

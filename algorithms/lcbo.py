@@ -5,13 +5,13 @@ slack variable minimised out, min_{s >= 0} (g + s)^2 = max(g, 0)^2. Where an ite
 does not depend on what it will see, so that `tell` plans all of it, Z = [Z_1, Z_2], as soon as the
 one before is over. `ask` hands out what is left of Z_1, then what is left of Z_2, never both at
 once: `report` says which comes next. Paper -> here:  x_k -> iterate,  Z -> plan,  b^(1) -> repeats,
-b^(2) -> exploration,  eta_k -> step k^step_power, rho_k -> penalty k^penalty_power,  N_m -> memory,
-f, c_1, ..., c_m -> y, g_1, ..., g_m: M = 1 + m models
+b^(2) -> exploration,  eta_k -> step.length k^step.power,  rho_k -> penalty.factor k^penalty.power,
+N_m -> memory,  f, c_1, ..., c_m -> y, g_1, ..., g_m: M = 1 + m models
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, floor, log
 
@@ -23,7 +23,7 @@ from algorithms.parts import fitting
 from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import best
 from algorithms.parts.gradient_information import Design, GradientInformation, Kernels
-from algorithms.parts.outputs import FIT, UNITS, Kernel, raw
+from algorithms.parts.outputs import OutputSettings
 from algorithms.parts.rbf import isotropic
 from algorithms.parts.steps import Adam
 
@@ -31,14 +31,109 @@ INITIAL, REPEAT, EXPLORATION = 0, 1, 2  # roles in report()
 FLAT = 1e-6  # a gradient no longer than this has no direction (the authors' public code)
 
 
+@dataclass(frozen=True)
+class BatchSettings:
+    """How many points an iteration evaluates: the group `batch`.
+
+    schedule: fixed (jing2026lcbo, Remark 6.1), growing (App. B.1) or theory (Cor. 5.6).
+    repeats: b^(1), evaluations at the iterate, before the schedule (jing2026lcbo, Table 1).
+    exploration, exploration_per_dim: b^(2) = ceil(exploration + exploration_per_dim d), evaluations
+        around the iterate, before the schedule (jing2026lcbo, Table 1, App. B.1).
+    """
+
+    schedule: str
+    repeats: int
+    exploration: int
+    exploration_per_dim: float
+
+    def sizes(self, d: int) -> tuple[int, int]:
+        """b^(1) and b^(2) before the schedule."""
+        return self.repeats, ceil(self.exploration + self.exploration_per_dim * d)
+
+
+@dataclass(frozen=True)
+class AcquisitionSettings:
+    """Which points Z_2 teach most of the gradients (jing2026lcbo, eqs. (12), (13)): `acquisition`.
+
+    selection: joint (jing2026lcbo, Alg. 1 l. 6), or greedy, one point after another.
+    condition: data, or data-and-repeats, what eq. (13) conditions on besides Z_2.
+    measure: posterior-trace (eq. (12)), or less-prior-trace, what the data took off.
+    temperature: of the smooth maximum over the models, in the units of the traces.
+    delta: half the side of the box around the iterate, in units of the cube (Table 1).
+    """
+
+    selection: str
+    condition: str
+    measure: str
+    temperature: float
+    delta: float
+
+
+@dataclass(frozen=True)
+class DescentSettings:
+    """How eq. (12) is minimised by Adam: the group `climb`.
+
+    starts: batches from which descents begin (jing2026lcbo, Table 1: num_starts).
+    steps: Adam's steps of each descent.
+    rate: the length of Adam's first step, in units of the cube (jing2026lcbo, Table 1: lr).
+    """
+
+    starts: int
+    steps: int
+    rate: float
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    """The step of the iterate, eta_k = length k^power (jing2026lcbo, Alg. 1 l. 11): `step`.
+
+    length: in units of the cube where the direction is normalised (jing2026lcbo, Table 1:
+        step_size), else of the cube's square over the penalty's.
+    power: of k (jing2026lcbo, Thm. 5.5: -1/2).
+    direction: normalised (jing2026lcbo, Sec. 6.1), or plain, the gradient as it is.
+    """
+
+    length: float
+    power: float
+    direction: str
+
+
+@dataclass(frozen=True)
+class PenaltySettings:
+    """The penalty of what is violated, rho_k = factor k^power (jing2026lcbo, Table 1): `penalty`.
+
+    factor: units of y over squared units of g.
+    power: of k.
+    """
+
+    factor: float
+    power: float
+
+
+@dataclass(frozen=True)
+class UpdateSettings:
+    """When and how the kernels are fitted by Adam, if they are: the group `fit`.
+
+    every: iterations from one fit to the next (jing2026lcbo, App. D: five).
+    between_fits: keep the fitted values, or forget them, as the authors' public code does.
+    steps: Adam's steps of a fit (jing2026lcbo, the authors' public code).
+    rate: the length of Adam's first step, in logarithms of the parameters (the same).
+    """
+
+    every: int
+    between_fits: str
+    steps: int
+    rate: float
+
+
 class LCBO(Optimizer):
     """Learns the gradients at its iterate from evaluations around it, then steps down the penalised
     posterior mean (Alg. 1).
 
-    `kernels` are known (one for y, one for each g) or "fit": then `lengthscale` is the
-    concentration and rate of a Gamma prior and the first value, `outputscale` the mean and standard
-    deviation of a normal prior and the first value. `noise` is a variance. The prior means of known
-    kernels count in raw units only.
+    `noise_units` says whether the noise of the surrogate is in the units of the models or of the
+    observations. The prior means of known kernels count in raw units only. `memory_per_dim` is
+    N_m/d (Table 1). `repeated` says whether repeated evaluations are data like any other or are
+    averaged into one. `constraints` are inequalities g <= 0 or equalities g = 0.
     """
 
     domains = (Box,)
@@ -50,69 +145,41 @@ class LCBO(Optimizer):
         domain: Box,
         rng: np.random.Generator,
         *,
-        kernels: str | Sequence[Kernel],
-        noise: float,
+        surrogate: OutputSettings,
         noise_units: str,
-        standard: str,
+        fit: UpdateSettings,
         memory_per_dim: float,
         repeated: str,
-        schedule: str,
-        repeats: int,
-        exploration: int,
-        exploration_per_dim: float,
-        batch: str,
-        condition: str,
-        measure: str,
-        temperature: float,
-        delta: float,
-        starts: int,
-        steps: int,
-        rate: float,
+        batch: BatchSettings,
+        acquisition: AcquisitionSettings,
+        climb: DescentSettings,
+        step: StepSettings,
+        penalty: PenaltySettings,
         constraints: str,
-        direction: str,
-        step: float,
-        step_power: float,
-        penalty: float,
-        penalty_power: float,
-        lengthscale: Sequence[float],
-        outputscale: Sequence[float],
-        fit_every: int,
-        between_fits: str,
-        fit_steps: int,
-        fit_rate: float,
     ) -> None:
         super().__init__(domain, rng)
-        if isinstance(kernels, str) and kernels != FIT:
-            raise ValueError(
-                f"kernels: expected {FIT} or a list with one kernel for y and one for each g, got"
-                f" {kernels!r}"
-            )
-        sizes = repeats, ceil(exploration + exploration_per_dim * domain.d)
+        sizes = batch.sizes(domain.d)
         for what, value in (
-            ("noise", noise),
             ("memory_per_dim", memory_per_dim),
             ("repeats + exploration", sum(sizes)),
         ):
             if not value > 0:
                 raise ValueError(f"{what}: expected a positive number, got {value}")
-        self.known: Sequence[Kernel] = () if isinstance(kernels, str) else kernels
-        self.noise, self.noise_is_observed = noise, chosen(NOISE_UNITS, noise_units, "noise_units")
-        self.standard = chosen(UNITS, standard, "standard")
+        self.surrogate = surrogate
+        self.noise_is_observed = chosen(NOISE_UNITS, noise_units, "noise_units")
         self.memory = memory_per_dim * domain.d
         self.averaged = chosen(REPEATED, repeated, "repeated")
-        self.schedule, self.sizes = chosen(SCHEDULES, schedule, "schedule"), sizes
-        self.joint = chosen(BATCHES, batch, "batch")
-        self.counts_repeats = chosen(CONDITIONS, condition, "condition")
-        self.prior_share = chosen(MEASURES, measure, "measure")
-        self.temperature, self.delta = temperature, delta
-        self.starts, self.steps, self.rate = starts, steps, rate
+        self.schedule, self.sizes = chosen(SCHEDULES, batch.schedule, "schedule"), sizes
+        self.joint = chosen(SELECTIONS, acquisition.selection, "selection")
+        self.counts_repeats = chosen(CONDITIONS, acquisition.condition, "condition")
+        self.prior_share = chosen(MEASURES, acquisition.measure, "measure")
+        self.temperature, self.delta = acquisition.temperature, acquisition.delta
+        self.climb = climb
         self.violation = chosen(CONSTRAINTS, constraints, "constraints")
-        self.direction = chosen(DIRECTIONS, direction, "direction")
-        self.step, self.step_power = step, step_power
-        self.penalty, self.penalty_power = penalty, penalty_power
-        self.lengthscale, self.outputscale = tuple(lengthscale), tuple(outputscale)
-        self.fit_every, self.method = fit_every, fitting.Adam(fit_rate, fit_steps)
-        self.forgets = chosen(BETWEEN_FITS, between_fits, "between_fits")
+        self.direction = chosen(DIRECTIONS, step.direction, "direction")
+        self.step, self.penalty = step, penalty
+        self.fit_every, self.method = fit.every, fitting.Adam(fit.rate, fit.steps)
+        self.forgets = chosen(BETWEEN_FITS, fit.between_fits, "between_fits")
         self.k = 0
         self.iterate: Array = np.empty(domain.d)
         self.plan: Array = np.empty((0, domain.d))
@@ -195,7 +262,7 @@ class LCBO(Optimizer):
             np.clip(self.iterate - self.delta, 0.0, 1.0),
             np.clip(self.iterate + self.delta, 0.0, 1.0),
         )
-        starts = self.rng.uniform(low, high, (self.starts, b, self.domain.d))
+        starts = self.rng.uniform(low, high, (self.climb.starts, b, self.domain.d))
         starts[0, :1] = self.iterate
         trace = information.trace - self.prior_share * self.kernels.slope_variance
 
@@ -204,7 +271,7 @@ class LCBO(Optimizer):
             value, weights = smooth_maximum(trace[:, None] - reduction, self.temperature)
             return value, -np.einsum("ms,msbd->sbd", weights, slopes)
 
-        ends = descend(alpha, starts, low, high, steps=self.steps, rate=self.rate)
+        ends = descend(alpha, starts, low, high, steps=self.climb.steps, rate=self.climb.rate)
         return ends[np.argmin(alpha(ends)[0])]
 
     def _step(self, design: Design, seen: Seen) -> Array:
@@ -213,12 +280,12 @@ class LCBO(Optimizer):
         violation = self.violation(means - seen.zeros)[1:]
         gradient = self._rho * violation @ slopes[1:] - slopes[0]  # eq. (14)
         self.slope = float(np.linalg.norm(gradient))
-        eta = self.step * self.k**self.step_power
+        eta = self.step.length * self.k**self.step.power
         return np.clip(self.iterate - eta * self.direction(gradient), 0.0, 1.0)
 
     @property
     def _rho(self) -> float:
-        return float(self.penalty * max(self.k, 1) ** self.penalty_power)
+        return float(self.penalty.factor * max(self.k, 1) ** self.penalty.power)
 
     def _best(self) -> Array:
         """The best feasible point so far; where none is,
@@ -231,17 +298,17 @@ class LCBO(Optimizer):
         rows = self.records[floor(max(0.0, len(self.records) - self.memory)) :]
         totals = np.add.reduceat(np.column_stack([self.y, self.g]), rows)
         values = totals / np.diff(rows, append=len(self.y))[:, None]
-        units = [self.standard(column) for column in values.T]
+        units = [self.surrogate.units(column) for column in values.T]
         centres, spreads = (
             np.array([unit.centre for unit in units]),
             np.array([unit.spread for unit in units]),
         )
         means = np.zeros(len(units))
-        if self.known and self.standard is raw:
-            means = np.array([kernel["mean"] for kernel in self.known], dtype=np.float64)
-        noise = (
-            self.noise / spreads**2 if self.noise_is_observed else np.full(len(units), self.noise)
-        )
+        if self.surrogate.known and self.surrogate.has_means:
+            means = np.array([kernel["mean"] for kernel in self.surrogate.known], dtype=np.float64)
+        noise = np.full(len(units), float(self.surrogate.noise))
+        if self.noise_is_observed:
+            noise /= spreads**2
         return Seen(
             self.x[rows], (values - centres) / spreads - means, -centres / spreads - means, noise
         )
@@ -249,25 +316,23 @@ class LCBO(Optimizer):
     def _first_kernels(self) -> Kernels:
         """The known kernels, or those before any fit, but for their noise."""
         M, d = 1 + self.g.shape[1], self.domain.d
-        if not self.known:
-            return Kernels(
-                np.full((M, d), self.lengthscale[-1]), np.full(M, self.outputscale[-1]), np.empty(M)
+        if not self.surrogate.known:
+            lengthscale, outputscale = (
+                self.surrogate.lengthscale[-1],
+                self.surrogate.outputscale[-1],
             )
-        if len(self.known) != M:
-            raise ValueError(
-                f"kernels: expected {M}, one for y and one for each of {M - 1} constraints, got"
-                f" {len(self.known)}"
-            )
+            return Kernels(np.full((M, d), lengthscale), np.full(M, outputscale), np.empty(M))
+        known = self.surrogate.kernels_for(M)
         lengthscales = [
             np.broadcast_to(np.asarray(kernel["lengthscale"], dtype=np.float64), d)
-            for kernel in self.known
+            for kernel in known
         ]
-        outputscales = np.array([kernel["outputscale"] for kernel in self.known], dtype=np.float64)
+        outputscales = np.array([kernel["outputscale"] for kernel in known], dtype=np.float64)
         return Kernels(np.array(lengthscales), outputscales, np.empty(M))
 
     def _next_kernels(self, seen: Seen) -> Kernels:
         """The kernels of iteration k, fitted in the first one after every `fit_every`."""
-        if self.known:
+        if self.surrogate.known:
             return self.kernels
         last = replace(self._first_kernels(), noise=seen.noise) if self.forgets else self.kernels
         if self.k == 1 or (self.k - 1) % self.fit_every:
@@ -278,8 +343,8 @@ class LCBO(Optimizer):
                 lengthscale=last.lengthscale[i, 0],
                 outputscale=last.outputscale[i],
                 noise=seen.noise[i],
-                gamma=self.lengthscale[:2],
-                normal=self.outputscale[:2],
+                gamma=self.surrogate.lengthscale[:2],
+                normal=self.surrogate.outputscale[:2],
             )
             kernel = fitting.fit(
                 model, torch.from_numpy(seen.X), torch.from_numpy(values), self.method, self.rng
@@ -364,7 +429,7 @@ CONSTRAINTS = {"inequality": positive, "equality": itself}
 DIRECTIONS = {"normalised": normalised, "plain": itself}
 # share of the prior trace that is left out
 MEASURES = {"posterior-trace": 0.0, "less-prior-trace": 1.0}
-BATCHES = {"joint": True, "greedy": False}
+SELECTIONS = {"joint": True, "greedy": False}
 REPEATED = {"separate": False, "averaged": True}
 CONDITIONS = {"data": False, "data-and-repeats": True}
 BETWEEN_FITS = {"keep": False, "forget": True}

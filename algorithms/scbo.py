@@ -4,13 +4,11 @@ jing2026lcbo (Table 1, App. D).
 Each point of a batch is the best candidate of a joint draw of y and all g: the largest y where all
 g <= 0, and where no candidate is feasible, the least violation. With no g this is TuRBO. A spent
 region starts again at its first length, around the same centre and with all data. Paper -> here:  q
--> batch,  tau_s = max(fewest_successes, ceil(d/dims_per_success)) -> success_tolerance, tau_f =
-ceil(max(patience, d)/q) -> failure_tolerance
+-> batch,  tau_s, tau_f -> success_tolerance, failure_tolerance
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil
 
 import numpy as np
@@ -21,10 +19,9 @@ from torch import Tensor
 from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import best, distinct_best, violation
-from algorithms.parts.outputs import Kernel, Models, Outputs
+from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings
 from algorithms.parts.pathwise import DRAWN
-from algorithms.parts.sampling import sobol
-from algorithms.parts.trust_region import TrustRegion, perturbed
+from algorithms.parts.trust_region import RegionSettings, RestartingRegion, perturbed, scattered
 
 
 class SCBO(Optimizer):
@@ -40,13 +37,7 @@ class SCBO(Optimizer):
         rng: np.random.Generator,
         *,
         batch_per_dim: float,
-        length: float,
-        longest: float,
-        shortest: float,
-        fewest_successes: int,
-        dims_per_success: float,
-        patience: float,
-        improvement: float,
+        region: RegionSettings,
         candidates: int,
         perturbed_dims: float,
         sides: str,
@@ -54,53 +45,28 @@ class SCBO(Optimizer):
         features: int,
         y_as: str,
         g_as: str,
-        kernels: str | Sequence[Kernel],
-        noise: float,
-        standard: str,
-        lengthscale: Sequence[float],
-        outputscale: Sequence[float],
-        fit_every: int,
-        fit_steps: int,
+        surrogate: OutputSettings,
+        fit: RefitSettings,
     ) -> None:
         super().__init__(domain, rng)
         d = domain.d
         self.batch = ceil(batch_per_dim * d)
-        self.improvement = improvement
         self.candidates = candidates
         self.probability = min(perturbed_dims / d, 1.0)
         self.in_proportion = chosen(SIDES, sides, "sides")
         self.draw, self.features = chosen(DRAWN, draws, "draws"), features
         self.warp_y, self.warp_g = chosen(Y_AS, y_as, "y_as"), chosen(G_AS, g_as, "g_as")
-        self.outputs = Outputs.named(
-            kernels=kernels,
-            standard=standard,
-            noise=noise,
-            lengthscale=lengthscale,
-            outputscale=outputscale,
-            fit_every=fit_every,
-            fit_steps=fit_steps,
-        )
-        self.initial = TrustRegion(
-            length,
-            longest,
-            shortest,
-            growth=2.0,
-            shrinkage=0.5,
-            success_tolerance=max(fewest_successes, ceil(d / dims_per_success)),
-            failure_tolerance=ceil(max(patience, d) / self.batch),
-        )
-        self.region = self.initial
-        self.restarts = 0
-        self.models: Models = ()
-        self.told = 0
+        self.outputs = Outputs(surrogate, fit)
+        self.improves = region.improves
+        self.region = RestartingRegion.of(region, d, self.batch)
 
     def ask(self, room: int, pending: Array) -> Array:
         """The best candidates of independent joint draws, no candidate twice."""
-        if not self.models:
+        if not self.outputs.models:
             return self.rng.random((1, self.domain.d))
         centre = self.x[self._centre()]
-        low, high = self.region.bounds(centre, self._proportions())
-        others = low + (high - low) * sobol(self.rng, self.candidates, self.domain.d)
+        corners = self.region.now.bounds(centre, self._proportions())
+        others = scattered(self.rng, corners, self.candidates)
         points = perturbed(self.rng, centre, others, self.probability)
         y, *g = self.draws(torch.from_numpy(points), count=min(room, self.batch))
         return points[distinct_best(y, violation(np.stack(g, axis=-1)) if g else np.zeros_like(y))]
@@ -111,20 +77,19 @@ class SCBO(Optimizer):
         What is told first is no success and no failure.
         """
         if len(self.y):
-            self.region = self.region.succeeded() if self._is_better(obs) else self.region.failed()
-            if self.region.spent:
-                self.region, self.restarts = self.initial, self.restarts + 1
+            self.region = self.region.after(self._is_better(obs))
         super().tell(query, obs)
         values = np.column_stack([self.warp_y(self.y), self.warp_g(self.g)])
-        self.models = self.outputs.learn(self.models, self.x, values, self.rng, told=self.told)
-        self.told += 1
+        self.outputs = self.outputs.learn(self.x, values, self.rng)
 
     def draws(self, X: Tensor, *, count: int) -> list[Array]:
         """Joint draws (count, q) of y and every g at X (q, d), in the units in which they were
         warped.
         """
         draws = []
-        for units, posterior in ((fitted.units, fitted.posterior) for fitted in self.models):
+        for units, posterior in (
+            (fitted.units, fitted.posterior) for fitted in self.outputs.models
+        ):
             f = self.draw(posterior, X, self.rng, count=count, features=self.features)
             draws.append(units.centre + units.spread * f)
         return draws
@@ -135,7 +100,7 @@ class SCBO(Optimizer):
 
     def report(self) -> dict[str, float]:
         """Side length and restarts so far."""
-        return {"length": self.region.length, "restarts": self.restarts}
+        return self.region.report()
 
     def _centre(self) -> int:
         return best(self.y, self.warp_g(self.g))
@@ -148,13 +113,13 @@ class SCBO(Optimizer):
         before, after = violation(self.warp_g(self.g[old])), violation(self.warp_g(obs.g[new]))
         if before > 0 or after > 0:
             return bool(after < before)
-        return bool(obs.y[new] > self.y[old] + self.improvement * abs(self.y[old]))
+        return self.improves(obs.y[new], self.y[old])
 
     def _proportions(self) -> Array:
         """Of the sides of the region."""
         if not self.in_proportion:
             return np.ones(self.domain.d)
-        return self.models[0].posterior.model.kernel.base_kernel.lengthscale[0].numpy()
+        return self.outputs.models[0].posterior.model.kernel.base_kernel.lengthscale[0].numpy()
 
 
 def as_is(values: Array) -> Array:

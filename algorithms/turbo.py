@@ -4,14 +4,12 @@
 The authors' code and BoTorch's tutorial differ in constants, in the units of y, in the fit and in
 whether a draw carries noise: all of it is parameters. Where a candidate would equal the centre, one
 coordinate is forced to differ; it may be any (the public codes never pick the last). Paper -> here:
-L -> region.length,  tau_succ -> success_tolerance,  tau_fail = ceil(max(patience, d)/q),  q ->
-batch
+L -> length of the region,  tau_succ, tau_fail -> success_tolerance, failure_tolerance,  q -> batch
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
@@ -19,13 +17,27 @@ import torch
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
 from algorithms.parts.choice import chosen
-from algorithms.parts.fitting import LBFGS, Adam, Fitted, Method, Surrogate
-from algorithms.parts.kernels import bounded
-from algorithms.parts.sampling import latin_hypercube, sobol
-from algorithms.parts.transforms import STANDARDS
-from algorithms.parts.trust_region import TrustRegion, perturbed
+from algorithms.parts.fitting import BoundedSurrogate, FitSettings, Fitted
+from algorithms.parts.sampling import latin_hypercube
+from algorithms.parts.trust_region import RegionSettings, RestartingRegion, perturbed, scattered
 
 DRAWS = {"latent": 0.0, "observed": 1.0}  # share of the noise variance in a draw
+
+
+@dataclass(frozen=True)
+class CandidateSettings:
+    """Of how many points a batch is chosen, and how they differ from the centre: `candidates`.
+
+    per_dim, fewest, most: per_dim d points, but no fewer and no more than these (eriksson2019turbo,
+        Sec. 3: min(100 d, 5000); BoTorch's tutorial: min(5000, max(2000, 200 d))).
+    perturbed_dims: coordinates in which a point differs from the centre, on average
+        (eriksson2019turbo, the authors' public code: 20).
+    """
+
+    per_dim: int
+    fewest: int
+    most: int
+    perturbed_dims: float
 
 
 class TuRBO(Optimizer):
@@ -42,52 +54,24 @@ class TuRBO(Optimizer):
         rng: np.random.Generator,
         *,
         batch: int,
-        length: float,
-        longest: float,
-        shortest: float,
-        success_tolerance: int,
-        patience: float,
-        improvement: float,
-        candidates_per_dim: int,
-        fewest_candidates: int,
-        most_candidates: int,
-        perturbed_dims: float,
+        region: RegionSettings,
+        candidates: CandidateSettings,
         draws: str,
         restart_per_dim: float,
-        standard: str,
-        lengthscale: Sequence[float],
-        outputscale: Sequence[float],
-        noise: Sequence[float],
-        fit: str,
-        fit_steps: int,
-        fit_rate: float,
+        surrogate: BoundedSurrogate,
+        fit: FitSettings,
     ) -> None:
         super().__init__(domain, rng)
         d = domain.d
         self.batch = batch
-        self.improvement = improvement
-        self.candidates = min(max(candidates_per_dim * d, fewest_candidates), most_candidates)
-        self.probability = min(perturbed_dims / d, 1.0)
+        self.candidates = min(max(candidates.per_dim * d, candidates.fewest), candidates.most)
+        self.probability = min(candidates.perturbed_dims / d, 1.0)
         self.noise_share = chosen(DRAWS, draws, "draws")
         self.restart = ceil(restart_per_dim * d)
-        methods: dict[str, Method] = {"l-bfgs": LBFGS(fit_steps), "adam": Adam(fit_rate, fit_steps)}
-        self.surrogate = Surrogate(
-            partial(bounded, lengthscale=lengthscale, outputscale=outputscale, noise=noise),
-            chosen(STANDARDS, standard, "standard"),
-            chosen(methods, fit, "fit"),
-        )
-        self.initial = TrustRegion(
-            length,
-            longest,
-            shortest,
-            growth=2.0,
-            shrinkage=0.5,
-            success_tolerance=success_tolerance,
-            failure_tolerance=ceil(max(patience, d) / batch),
-        )
-        self.region = self.initial
+        self.surrogate = surrogate.fitted_by(fit)
+        self.improves = region.improves
+        self.region = RestartingRegion.of(region, d, batch)
         self.since = 0  # the first evaluation of this region
-        self.restarts = 0
         self.design: Array = np.empty((0, d))  # what is left of a restart's design
         self.fitted: Fitted | None = None
 
@@ -101,10 +85,9 @@ class TuRBO(Optimizer):
             return self.rng.random((1, self.domain.d))
         posterior = self.fitted.posterior
         centre = self.x[self.since + int(np.argmax(self.y[self.since :]))]
-        low, high = self.region.bounds(
-            centre, posterior.model.kernel.base_kernel.lengthscale[0].numpy()
-        )
-        others = low + (high - low) * sobol(self.rng, self.candidates, self.domain.d)
+        lengthscales = posterior.model.kernel.base_kernel.lengthscale[0].numpy()
+        corners = self.region.now.bounds(centre, lengthscales)
+        others = scattered(self.rng, corners, self.candidates)
         points = perturbed(self.rng, centre, others, self.probability)
         # (q, candidates)
         f = posterior.sample(torch.from_numpy(points), self.rng, count=min(room, self.batch))
@@ -121,21 +104,17 @@ class TuRBO(Optimizer):
         if len(self.design):
             self.design = self.design[len(query) :]
         elif not first:
-            better = obs.y.max() > best + self.improvement * abs(best)
-            self.region = self.region.succeeded() if better else self.region.failed()
-            if self.region.spent:
-                self.region, self.since, self.restarts = (
-                    self.initial,
-                    len(self.y),
-                    self.restarts + 1,
-                )
+            before = self.region
+            self.region = before.after(self.improves(obs.y.max(), best))
+            if self.region.restarts > before.restarts:
+                self.since = len(self.y)
                 self.design = latin_hypercube(self.rng, self.restart, self.domain.d)
         if len(self.design) == 0:
             self.fitted = self.surrogate.learn(self.x[self.since :], self.y[self.since :], self.rng)
 
     def report(self) -> dict[str, float]:
         """Side length and restarts so far."""
-        return {"length": self.region.length, "restarts": self.restarts}
+        return self.region.report()
 
 
 def distinct_best(draws: Array) -> Indices:

@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any
 
 from workflow.plan.expand import load
+from workflow.plan.parameters import flat, nested, parameters_of
 from workflow.plan.resolve import own_parameters
 from workflow.trace import record
 from workflow.trace.seeds import rng
@@ -32,9 +33,13 @@ from problems.gp_samples import within_model
 
 SIDES: Mapping[str, Mapping[str, Any]] = {
     "joint, 10 starts": {},
-    "greedy, 10 starts": {"batch": "greedy"},
-    "greedy, 5 starts": {"batch": "greedy", "starts": 5, "rate": 0.05},
-    "joint, 10 starts, fit": {"kernels": "fit", "standard": "sample"},
+    "greedy, 10 starts": {"acquisition.selection": "greedy"},
+    "greedy, 5 starts": {
+        "acquisition.selection": "greedy",
+        "climb.starts": 5,
+        "climb.rate": 0.05,
+    },
+    "joint, 10 starts, fit": {"surrogate.kernels": "fit", "surrogate.standard": "sample"},
 }
 
 
@@ -54,10 +59,11 @@ def functions(d: int) -> Problem:
 def built(problem: Problem, cell: str, changes: Mapping[str, Any]) -> Optimizer:
     """The optimizer of a cell, PROBLEM/CURVE, at published size."""
     entry = load("lcbo", "paper").cell(*cell.split("/")).algorithm_entry
-    parameters = {**own_parameters(entry), **changes}
-    if parameters["kernels"] != "fit":
-        parameters["kernels"] = problem.reveals["kernels"]
-    return algorithms.load(entry["is"])(problem.domain, rng(0, "optimizer"), **parameters)
+    known = parameters_of(entry["is"], "algorithms")[1]
+    parameters = {**flat(own_parameters(entry), known), **changes}
+    if parameters["surrogate.kernels"] != "fit":
+        parameters["surrogate.kernels"] = problem.reveals["kernels"]
+    return algorithms.build(entry["is"], problem.domain, rng(0, "optimizer"), nested(parameters))
 
 
 def told(optimizer: Optimizer, problem: Problem, n: int) -> None:

@@ -1,25 +1,14 @@
-"""Minimise your own function of x and y in [-5, 5]: an optimizer asks for points of [0, 1]^2 and
-maximises what it is told.
-"""
+"""Minimise a function of x and y in [-5, 5]; optimizers maximise on [0, 1]^2."""
 
 import numpy as np
 
-from algorithms.api import Box, Observation
-from algorithms.gp_acquisition import GPAcquisition
+from algorithms import api, build
 
-settings = {
-    "raw": 100,
-    "starts": 4,
-    "steps": 50,
-    "repetitions": "repeat",
-    "surrogate": "gamma-priors",
-}
-optimizer = GPAcquisition(
-    Box(2), np.random.default_rng(0), acquisition="ei", exploration=0.0, **settings
-)
+settings = {"acquisition": "ei", "exploration": 0.0, "surrogate": "gamma-priors"}
+settings |= {"climb": {"raw": 100, "starts": 4, "steps": 50}, "repetitions": "repeat"}
+optimizer = build("gp_acquisition.GPAcquisition", api.Box(2), np.random.default_rng(0), settings)
 for _ in range(20):
-    # (1, 2); no other evaluation is under way
-    point = optimizer.ask(room=1, pending=optimizer.x[:0])
+    point = optimizer.ask(room=1, pending=optimizer.x[:0])  # (1, 2); nothing else is under way
     x, y = (10 * point - 5).T
-    optimizer.tell(point, Observation.of(-((x - 1) ** 2) - 3 * (y + 2) ** 2))
+    optimizer.tell(point, api.Observation.of(-((x - 1) ** 2) - 3 * (y + 2) ** 2))
 print("lowest", -optimizer.y.max(), "at", 10 * optimizer.recommend()[0] - 5)

@@ -40,6 +40,13 @@ def test_an_example_is_at_most_15_lines(path):
     assert len(path.read_text().splitlines()) <= 15
 
 
+def test_the_readme_shows_an_example_as_it_stands():
+    assert (
+        f"```python\n{(ROOT / 'examples' / 'own_function.py').read_text()}```"
+        in (ROOT / "README.md").read_text()
+    )
+
+
 def test_the_lowest_point_of_a_function_is_found(tmp_path):
     lowest, x, y = numbers("own_function.py", tmp_path)
     assert 0 <= lowest < 0.1

@@ -7,6 +7,8 @@ independent as climbs one by one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 
@@ -14,6 +16,22 @@ from algorithms.api import Array
 from algorithms.parts.maximise import Function
 from algorithms.parts.sampling import sobol
 from algorithms.parts.steps import Adam
+
+
+@dataclass(frozen=True)
+class AdamClimbSettings:
+    """How an acquisition function is maximised by Adam: the group `climb`.
+
+    raw: Sobol candidates that are scored first.
+    starts: the best candidates, from which climbs begin (jing2026lcbo, Table 1: num_starts).
+    steps: Adam's steps of each climb.
+    rate: the length of Adam's first step, in the unit cube (jing2026lcbo, Table 1: lr).
+    """
+
+    raw: int
+    starts: int
+    steps: int
+    rate: float
 
 
 def maximise_by_adam(

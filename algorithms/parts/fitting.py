@@ -8,7 +8,7 @@ for a warm start, a fresh one for a cold start.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,9 +18,10 @@ from scipy.optimize import Bounds, minimize
 from torch import Tensor
 
 from algorithms.api import Array
+from algorithms.parts.choice import chosen
 from algorithms.parts.gp import Posterior, log_evidence
-from algorithms.parts.kernels import Model, gamma_priors, scikit_optimize
-from algorithms.parts.transforms import Units, population, sample
+from algorithms.parts.kernels import Model, bounded, gamma_priors, scikit_optimize
+from algorithms.parts.transforms import STANDARDS, Units, population, sample
 
 # a positive parameter without bounds of its own stays in [EDGE, 1/EDGE], where floats are safe
 EDGE = 1e-8
@@ -194,6 +195,54 @@ class Surrogate:
         return Fitted(
             units, Posterior.of(fit(self.prior(x.shape[1]), X, u, self.method, rng), X, u)
         )
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """How a regression is fitted anew at every tell: the group `fit`.
+
+    method: l-bfgs or adam.
+    steps: of L-BFGS at most, of Adam exactly (eriksson2019turbo, the authors' public code: 50).
+    rate: the length of Adam's first step, in logarithms of the parameters; L-BFGS has none.
+    """
+
+    method: str
+    steps: int
+    rate: float
+
+    def climber(self) -> Method:
+        """The method by its name. Raises ValueError."""
+        known: dict[str, Method] = {
+            "l-bfgs": LBFGS(self.steps),
+            "adam": Adam(self.rate, self.steps),
+        }
+        return chosen(known, self.method, "method")
+
+
+@dataclass(frozen=True)
+class BoundedSurrogate:
+    """A Matern-5/2 regression whose parameters have bounds and no priors: the group `surrogate`.
+
+    Each of the three is (least, first, largest) value (eriksson2019turbo, the authors' public
+    code).
+
+    standard: how y is standardised: population, sample or median.
+    lengthscale: one for each coordinate, in units of the cube.
+    outputscale: a variance, in the standardised units of y.
+    noise: a variance, in the standardised units of y.
+    """
+
+    standard: str
+    lengthscale: Sequence[float]
+    outputscale: Sequence[float]
+    noise: Sequence[float]
+
+    def fitted_by(self, fit: FitSettings) -> Surrogate:
+        """The regression that is fitted in this way. Raises ValueError on an unknown name."""
+        prior = partial(
+            bounded, lengthscale=self.lengthscale, outputscale=self.outputscale, noise=self.noise
+        )
+        return Surrogate(prior, chosen(STANDARDS, self.standard, "standard"), fit.climber())
 
 
 SURROGATES = {

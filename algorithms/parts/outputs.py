@@ -34,95 +34,133 @@ FIT = "fit"
 
 
 @dataclass(frozen=True)
-class Outputs:
-    """How the columns are modelled: in which units, with which noise variance there, with which
-    kernels.
+class OutputSettings:
+    """How y and every g are modelled: the group `surrogate` of the constrained methods.
+
+    kernels: "fit", or the known ones, one for y and one for each g (jing2026lcbo, App. D: the true
+        ones on the synthetic tasks).
+    noise: variance of the noise, in the units of `standard` (jing2026lcbo, App. D).
+    standard: the units that the models see: raw, population, sample or median (jing2026lcbo,
+        App. D: z-scores).
+    lengthscale: concentration and rate of its Gamma prior, then the first value, in units of the
+        cube (jing2026lcbo, App. D).
+    outputscale: mean and standard deviation of its normal prior, then the first value, a variance
+        in the units of `standard` (jing2026lcbo, App. D).
     """
 
-    kernels: Sequence[Kernel]  # the known ones; none where they are fitted
-    standard: Callable[[Array], Units]
+    kernels: str | Sequence[Kernel]
     noise: float
-    lengthscale: Sequence[float]  # concentration and rate of its Gamma prior, first value
-    outputscale: Sequence[float]  # mean and standard deviation of its normal prior, first value
-    fit_every: int
-    method: LBFGS
+    standard: str
+    lengthscale: Sequence[float]
+    outputscale: Sequence[float]
 
-    @classmethod
-    def named(
-        cls,
-        *,
-        kernels: str | Sequence[Kernel],
-        standard: str,
-        noise: float,
-        lengthscale: Sequence[float],
-        outputscale: Sequence[float],
-        fit_every: int,
-        fit_steps: int,
-    ) -> Outputs:
-        """From the parameters of an optimizer. Raises ValueError on what has no meaning."""
-        if isinstance(kernels, str) and kernels != FIT:
+    def __post_init__(self) -> None:
+        if isinstance(self.kernels, str) and self.kernels != FIT:
             raise ValueError(
                 f"kernels: expected {FIT} or a list with one kernel for y and one for each g, got"
-                f" {kernels!r}"
+                f" {self.kernels!r}"
             )
-        if not (noise > 0 and fit_every > 0):
-            raise ValueError(f"expected noise > 0 and fit_every > 0, got {noise}, {fit_every}")
-        known = () if isinstance(kernels, str) else kernels
-        units = chosen(UNITS, standard, "standard")
-        return cls(
-            known, units, noise, tuple(lengthscale), tuple(outputscale), fit_every, LBFGS(fit_steps)
-        )
+        if not self.noise > 0:
+            raise ValueError(f"noise: expected a positive number, got {self.noise}")
+        chosen(UNITS, self.standard, "standard")
 
-    def learn(
-        self, models: Models, x: Array, values: Array, rng: np.random.Generator, *, told: int
-    ) -> Models:
-        """What values (n, 1 + m) at x (n, d) teach, told in blocks: `told` of them before, after
-        which it was `models`.
+    @property
+    def known(self) -> Sequence[Kernel]:
+        """The known kernels; none where they are fitted."""
+        return () if isinstance(self.kernels, str) else self.kernels
 
-        A fit is due with the first block and with every `fit_every`-th after it; it starts from the
+    @property
+    def units(self) -> Callable[[Array], Units]:
+        """What finds the units of a column (n,)."""
+        return UNITS[self.standard]
+
+    @property
+    def has_means(self) -> bool:
+        """Whether the prior means of known kernels count, which are in raw units."""
+        return self.units is raw
+
+    def kernels_for(self, columns: int) -> Sequence[Kernel]:
+        """The known kernels of so many columns. Raises ValueError where their number differs."""
+        if len(self.known) != columns:
+            raise ValueError(
+                f"kernels: expected {columns}, one for y and one for each of {columns - 1}"
+                f" constraints, got {len(self.known)}"
+            )
+        return self.known
+
+
+@dataclass(frozen=True)
+class RefitSettings:
+    """When and how fitted kernels are fitted: the group `fit` of the constrained baselines.
+
+    every: blocks told from one fit to the next (jing2026lcbo, App. D: five iterations).
+    steps: of L-BFGS at most, from the last fit on.
+    """
+
+    every: int
+    steps: int
+
+    def __post_init__(self) -> None:
+        if not self.every > 0:
+            raise ValueError(f"every: expected a positive number, got {self.every}")
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """The models of all columns after some blocks of data: none before the first block."""
+
+    surrogate: OutputSettings
+    fit: RefitSettings
+    models: Models = ()
+    told: int = 0  # blocks
+
+    def learn(self, x: Array, values: Array, rng: np.random.Generator) -> Outputs:
+        """After one block more; values (n, 1 + m) at x (n, d) are all that was told.
+
+        A fit is due with the first block and with every `fit.every`-th after it; it starts from the
         last one.
         """
         X, columns = torch.from_numpy(x), values.T
-        units = [self.standard(column) for column in columns]
+        units = [self.surrogate.units(column) for column in columns]
         U = [torch.from_numpy(unit(column)) for unit, column in zip(units, columns, strict=True)]
-        if not self.kernels and told % self.fit_every == 0:
+        if not self.surrogate.known and self.told % self.fit.every == 0:
+            method = LBFGS(self.fit.steps)
             posteriors = [
-                Posterior.of(fit(model, X, u, self.method, rng), X, u)
-                for model, u in self._pairs(models, U)
+                Posterior.of(fit(model, X, u, method, rng), X, u) for model, u in self._pairs(U)
             ]
-        elif models:
+        elif self.models:
             posteriors = [
-                _retold(fitted.posterior, X, u) for fitted, u in zip(models, U, strict=True)
+                _retold(fitted.posterior, X, u) for fitted, u in zip(self.models, U, strict=True)
             ]
         else:
-            posteriors = [Posterior.of(model, X, u) for model, u in self._pairs(models, U)]
-        return tuple(
+            posteriors = [Posterior.of(model, X, u) for model, u in self._pairs(U)]
+        models = tuple(
             Fitted(unit, posterior) for unit, posterior in zip(units, posteriors, strict=True)
         )
+        return replace(self, models=models, told=self.told + 1)
 
-    def _pairs(self, models: Models, U: list[Tensor]) -> list[tuple[Model, Tensor]]:
+    def _pairs(self, U: list[Tensor]) -> list[tuple[Model, Tensor]]:
         """Each column with the model to start from."""
-        if models:
-            return [(fitted.posterior.model, u) for fitted, u in zip(models, U, strict=True)]
-        if not self.kernels:
-            (*gamma, lengthscale), (*normal, outputscale) = self.lengthscale, self.outputscale
+        if self.models:
+            return [(fitted.posterior.model, u) for fitted, u in zip(self.models, U, strict=True)]
+        surrogate = self.surrogate
+        if not surrogate.known:
+            (*gamma, lengthscale), (*normal, outputscale) = (
+                surrogate.lengthscale,
+                surrogate.outputscale,
+            )
             first = isotropic(
                 lengthscale=lengthscale,
                 outputscale=outputscale,
-                noise=self.noise,
+                noise=surrogate.noise,
                 gamma=gamma,
                 normal=normal,
             )
             return [(first, u) for u in U]
-        if len(self.kernels) != len(U):
-            wanted = f"{len(U)}, one for y and one for each of {len(U) - 1} constraints"
-            raise ValueError(f"kernels: expected {wanted}, got {len(self.kernels)}")
-        given = (
-            self.kernels
-            if self.standard is raw
-            else [{**kernel, "mean": 0.0} for kernel in self.kernels]
-        )
-        return [(known(kernel, self.noise), u) for kernel, u in zip(given, U, strict=True)]
+        given = surrogate.kernels_for(len(U))
+        if not surrogate.has_means:
+            given = [{**kernel, "mean": 0.0} for kernel in given]
+        return [(known(kernel, surrogate.noise), u) for kernel, u in zip(given, U, strict=True)]
 
 
 def known(kernel: Kernel, noise: float) -> Model:

@@ -1,14 +1,59 @@
 """A box around the best point: it grows after successes, shrinks after failures and says when it is
-spent (eriksson2019turbo).
+spent (eriksson2019turbo, eriksson2021scbo).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
 from algorithms.api import Array
+from algorithms.parts.sampling import sobol
+
+GROWTH, SHRINKAGE = 2.0, 0.5  # of the side length (eriksson2019turbo, Sec. 2: doubled, halved)
+
+
+@dataclass(frozen=True)
+class RegionSettings:
+    """How a trust region begins and changes: the group `region`.
+
+    length: side at first and after a restart, in units of the cube (eriksson2019turbo: L_init).
+    longest: side that it never exceeds (eriksson2019turbo: L_max).
+    shortest: a region shorter than this is spent (eriksson2019turbo: L_min).
+    fewest_successes, dims_per_success: the region grows after max(fewest_successes, ceil(d /
+        dims_per_success)) successes in a row (eriksson2021scbo: tau_s); infinite dims_per_success
+        leaves fewest_successes in every dimension (eriksson2019turbo: tau_succ).
+    patience: it shrinks after ceil(max(patience, d) / q) failures in a row, where q is the size of
+        a batch (eriksson2019turbo: tau_fail).
+    improvement: what a success must gain, as a share of the magnitude of the best value
+        (eriksson2019turbo, the authors' public code).
+    """
+
+    length: float
+    longest: float
+    shortest: float
+    fewest_successes: int
+    dims_per_success: float
+    patience: float
+    improvement: float
+
+    def first(self, d: int, batch: int) -> TrustRegion:
+        """The region with which d dimensions and batches of this size begin."""
+        return TrustRegion(
+            self.length,
+            self.longest,
+            self.shortest,
+            growth=GROWTH,
+            shrinkage=SHRINKAGE,
+            success_tolerance=max(self.fewest_successes, ceil(d / self.dims_per_success)),
+            failure_tolerance=ceil(max(self.patience, d) / batch),
+        )
+
+    def improves(self, value: float, best: float) -> bool:
+        """Whether a value is enough above the best one to be a success."""
+        return bool(value > best + self.improvement * abs(best))
 
 
 @dataclass(frozen=True)
@@ -58,6 +103,38 @@ class TrustRegion:
         """
         sides = self.length * lengthscales / np.exp(np.log(lengthscales).mean())
         return np.clip(centre - sides / 2, 0.0, 1.0), np.clip(centre + sides / 2, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class RestartingRegion:
+    """A trust region that starts again at its first length once it is spent."""
+
+    first: TrustRegion
+    now: TrustRegion
+    restarts: int = 0
+
+    @classmethod
+    def of(cls, settings: RegionSettings, d: int, batch: int) -> RestartingRegion:
+        """Before anything has happened."""
+        first = settings.first(d, batch)
+        return cls(first, first)
+
+    def after(self, success: bool) -> RestartingRegion:
+        """After a batch that succeeded or failed."""
+        now = self.now.succeeded() if success else self.now.failed()
+        if now.spent:
+            return replace(self, now=self.first, restarts=self.restarts + 1)
+        return replace(self, now=now)
+
+    def report(self) -> dict[str, float]:
+        """Side length and restarts so far."""
+        return {"length": self.now.length, "restarts": self.restarts}
+
+
+def scattered(rng: np.random.Generator, corners: tuple[Array, Array], count: int) -> Array:
+    """Sobol points (count, d) of the box between two corners (d,)."""
+    low, high = corners
+    return low + (high - low) * sobol(rng, count, len(low))
 
 
 def perturbed(rng: np.random.Generator, centre: Array, others: Array, probability: float) -> Array:

@@ -7,27 +7,29 @@ from botorch.acquisition.analytic import LogConstrainedExpectedImprovement
 from botorch.models import ModelListGP, SingleTaskGP
 from numpy.testing import assert_allclose, assert_array_equal
 
+import algorithms
 from algorithms.api import Box, Observation
-from algorithms.cei import CEI
 from algorithms.parts.acquisition import log_ei
 from algorithms.parts.outputs import zero
+from tests.algorithms.grouped import changed
 
 FITTED = {
-    "kernels": "fit",
-    "noise": 0.01,
-    "standard": "sample",
-    "lengthscale": [3.0, 3.0, 1.0],
-    "outputscale": [2.0, 1.0, 0.693],
-    "fit_every": 5,
-    "fit_steps": 5,
+    "surrogate": {
+        "kernels": "fit",
+        "noise": 0.01,
+        "standard": "sample",
+        "lengthscale": [3.0, 3.0, 1.0],
+        "outputscale": [2.0, 1.0, 0.693],
+    },
+    "fit": {"every": 5, "steps": 5},
 }
-SEARCH = {"raw": 256, "starts": 10, "steps": 50, "rate": 0.01}
+SETTINGS = {**FITTED, "climb": {"raw": 256, "starts": 10, "steps": 50, "rate": 0.01}}
 KERNELS = [
     {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0},
     {"lengthscale": 0.5, "outputscale": 1.0, "mean": 0.5},
     {"lengthscale": [0.4, 0.9], "outputscale": 2.0, "mean": 0.5},
 ]
-KNOWN = {**FITTED, "kernels": KERNELS, "standard": "raw"}
+KNOWN = {"kernels": KERNELS, "standard": "raw"}
 Z = torch.from_numpy(np.random.default_rng(9).random((6, 2)))
 
 
@@ -37,14 +39,15 @@ def evaluate(x, slack=0.0):
 
 
 def told(n=10, slack=0.3, m=2, seed=0, **changes):
-    optimizer = CEI(Box(2), np.random.default_rng(seed), **{**FITTED, **SEARCH, **changes})
+    settings = changed(SETTINGS, **changes)
+    optimizer = algorithms.build("cei.CEI", Box(2), np.random.default_rng(seed), settings)
     x = np.random.default_rng(seed).random((n, 2))
     obs = evaluate(x, slack)
     optimizer.tell(x, Observation(obs.y, obs.g[:, :m], obs.factor_values))
     return optimizer
 
 
-@pytest.mark.parametrize("parameters", [FITTED, KNOWN])
+@pytest.mark.parametrize("parameters", [{}, KNOWN])
 def test_the_promise_is_the_mean_improvement_of_feasible_draws(parameters):
     optimizer, rng, draws = told(6, **parameters), np.random.default_rng(1), 100_000
     feasible = (optimizer.g <= 0).all(1)
@@ -56,12 +59,12 @@ def test_the_promise_is_the_mean_improvement_of_feasible_draws(parameters):
     y, *g = (
         fitted.units.centre
         + fitted.units.spread * (mean + variance.sqrt() * torch.from_numpy(z)).numpy()
-        for fitted, z in zip(optimizer.models, normal, strict=True)
+        for fitted, z in zip(optimizer.outputs.models, normal, strict=True)
         for mean, variance in [fitted.posterior(Z)]
     )
     gain = np.maximum(y - optimizer.y[feasible].max(), 0.0) * (np.array(g) <= 0).all(0)
     error = gain.std(0) / np.sqrt(draws)
-    expected = np.exp(optimizer.promise(Z).numpy()) * optimizer.models[0].units.spread
+    expected = np.exp(optimizer.promise(Z).numpy()) * optimizer.outputs.models[0].units.spread
     assert (np.abs(gain.mean(0) - expected) < 4 * error + 1e-9).all()
     assert expected.max() > 0.01
 
@@ -77,10 +80,10 @@ def test_the_promise_is_botorchs():
             mean_module=p.model.mean,
             outcome_transform=None,
         ).eval()
-        for p in (fitted.posterior for fitted in optimizer.models)
+        for p in (fitted.posterior for fitted in optimizer.outputs.models)
     ]
-    best = optimizer.models[0].units(optimizer.y[(optimizer.g <= 0).all(1)]).max()
-    bounds = {i: (None, zero(fitted)) for i, fitted in enumerate(optimizer.models) if i}
+    best = optimizer.outputs.models[0].units(optimizer.y[(optimizer.g <= 0).all(1)]).max()
+    bounds = {i: (None, zero(fitted)) for i, fitted in enumerate(optimizer.outputs.models) if i}
     theirs = LogConstrainedExpectedImprovement(
         ModelListGP(*models), best_f=best, objective_index=0, constraints=bounds
     )
@@ -89,7 +92,7 @@ def test_the_promise_is_botorchs():
 
 def test_without_constraints_it_is_expected_improvement():
     optimizer = told(m=0)
-    y = optimizer.models[0]
+    y = optimizer.outputs.models[0]
     assert_array_equal(
         optimizer.promise(Z), log_ei(*y.posterior(Z), float(y.units(optimizer.y.max())))
     )
@@ -100,7 +103,7 @@ def test_before_anything_feasible_is_seen_feasibility_alone_counts():
     assert (optimizer.g > 0).all()
     expected = sum(
         torch.special.log_ndtr((zero(fitted) - mean) / variance.sqrt())
-        for fitted in optimizer.models[1:]
+        for fitted in optimizer.outputs.models[1:]
         for mean, variance in [fitted.posterior(Z)]
     )
     assert_allclose(optimizer.promise(Z), expected, atol=1e-9)
@@ -136,9 +139,8 @@ def test_it_recommends_the_best_feasible_point():
 
 def test_it_finds_the_constrained_optimum():
     """y falls in both coordinates and g keeps it from the corner: the optimum is (0.3, 0)."""
-    optimizer = CEI(
-        Box(2), np.random.default_rng(0), **{**FITTED, **SEARCH, "raw": 64, "starts": 2}
-    )
+    settings = changed(SETTINGS, raw=64, starts=2)
+    optimizer = algorithms.build("cei.CEI", Box(2), np.random.default_rng(0), settings)
 
     def evaluate(x):
         return Observation(-x.sum(1), 0.3 - x[:, :1], np.empty((len(x), 0)))

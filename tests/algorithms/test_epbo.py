@@ -8,9 +8,10 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
+import algorithms
 from algorithms.api import Box, Observation
-from algorithms.epbo import EPBO
 from algorithms.parts.acquisition import ucb
+from tests.algorithms.grouped import changed
 
 KERNELS = [
     {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0},
@@ -20,17 +21,15 @@ PARAMETERS = {
     "beta": 2.0,
     "width": "multiplier",
     "penalty": 10.0,
-    "raw": 256,
-    "starts": 10,
-    "steps": 50,
-    "rate": 0.01,
-    "kernels": KERNELS,
-    "noise": 0.01,
-    "standard": "raw",
-    "lengthscale": [3.0, 3.0, 1.0],
-    "outputscale": [2.0, 1.0, 0.693],
-    "fit_every": 5,
-    "fit_steps": 5,
+    "climb": {"raw": 256, "starts": 10, "steps": 50, "rate": 0.01},
+    "surrogate": {
+        "kernels": KERNELS,
+        "noise": 0.01,
+        "standard": "raw",
+        "lengthscale": [3.0, 3.0, 1.0],
+        "outputscale": [2.0, 1.0, 0.693],
+    },
+    "fit": {"every": 5, "steps": 5},
 }
 FITTED = {"kernels": "fit", "standard": "sample"}
 Z = np.random.default_rng(9).random((40, 2))
@@ -40,8 +39,13 @@ def evaluate(x):
     return Observation(np.cos(5 * x).sum(1), np.sin(4 * x[:, 1:]) - 0.5, np.empty((len(x), 0)))
 
 
+def new(**changes):
+    settings = changed(PARAMETERS, **changes)
+    return algorithms.build("epbo.EPBO", Box(2), np.random.default_rng(0), settings)
+
+
 def told(rounds=1, **changes):
-    optimizer = EPBO(Box(2), np.random.default_rng(0), **{**PARAMETERS, **changes})
+    optimizer = new(**changes)
     for k in range(rounds):
         x = np.random.default_rng(k).random((10 if k == 0 else 1, 2))
         optimizer.tell(x, evaluate(x))
@@ -70,16 +74,16 @@ def test_standardised_constraints_are_compared_with_where_zero_went():
     """Moving g by a constant that its mean takes away changes nothing but the place of zero."""
     values = []
     for shift in (0.0, 0.25):
-        optimizer = EPBO(Box(2), np.random.default_rng(0), **{**PARAMETERS, "standard": "sample"})
+        optimizer = new(standard="sample")
         x = np.random.default_rng(0).random((10, 2))
         obs = evaluate(x)
         optimizer.tell(x, Observation(obs.y, obs.g + shift, obs.factor_values))
-        g = optimizer.models[1]
+        g = optimizer.outputs.models[1]
         mean, variance = g.posterior(torch.from_numpy(Z))
         lower = (
             g.units.centre + g.units.spread * (mean - 2 * variance.sqrt())
         ).numpy()  # of g itself
-        mean, variance = optimizer.models[0].posterior(torch.from_numpy(Z))
+        mean, variance = optimizer.outputs.models[0].posterior(torch.from_numpy(Z))
         expected = (mean + 2 * variance.sqrt()).numpy() - 10 * np.log(2) * np.maximum(
             lower, 0
         ) / g.units.spread
@@ -89,10 +93,10 @@ def test_standardised_constraints_are_compared_with_where_zero_went():
 
 
 def test_without_constraints_it_is_gp_ucb():
-    optimizer = EPBO(Box(2), np.random.default_rng(0), **{**PARAMETERS, **FITTED})
+    optimizer = new(**FITTED)
     x = np.random.default_rng(0).random((10, 2))
     optimizer.tell(x, Observation.of(evaluate(x).y))
-    expected = ucb(*optimizer.models[0].posterior(torch.from_numpy(Z)), 4.0)
+    expected = ucb(*optimizer.outputs.models[0].posterior(torch.from_numpy(Z)), 4.0)
     assert_allclose(optimizer.promise(torch.from_numpy(Z)), expected, atol=1e-12)
 
 
@@ -112,9 +116,7 @@ def test_it_recommends_the_best_feasible_point():
 
 def test_it_finds_the_constrained_optimum():
     """y falls in both coordinates and g keeps it from the corner: the optimum is (0.3, 0)."""
-    optimizer = EPBO(
-        Box(2), np.random.default_rng(0), **{**PARAMETERS, **FITTED, "raw": 64, "starts": 2}
-    )
+    optimizer = new(**FITTED, raw=64, starts=2)
 
     def evaluate(x):
         return Observation(-x.sum(1), 0.3 - x[:, :1], np.empty((len(x), 0)))

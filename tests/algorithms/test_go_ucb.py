@@ -10,9 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import expit
 
+import algorithms
 from algorithms.api import Box, Observation
-from algorithms.go_ucb import GOUCB, Ball, Network
+from algorithms.go_ucb import Ball, Network
 from problems.synthetic import unit_network
+from tests.algorithms.grouped import changed
 
 PRINTED = {
     "hidden": 25,
@@ -21,16 +23,11 @@ PRINTED = {
     "horizon": 64,
     "norm": 1.0,
     "method": "gradient",
-    "oracle": "once",
     "units": "paper",
-    "oracle_rate": 1e-11,
-    "oracle_steps": 2000,
-    "start": "best-observed",
-    "starts": 1,
-    "ascent_rate": 1e-4,
-    "ascent_steps": 2000,
+    "oracle": {"calls": "once", "rate": 1e-11, "steps": 2000},
+    "ascent": {"start": "best-observed", "starts": 1, "rate": 1e-4, "steps": 2000},
 }
-SMALL = {**PRINTED, "hidden": 3, "horizon": 10, "oracle_steps": 20, "ascent_steps": 20}
+SMALL = changed(PRINTED, hidden=3, horizon=10, oracle_steps=20, ascent_steps=20)
 NOTHING = np.empty((0, 1))
 
 
@@ -39,7 +36,8 @@ def rng(seed=0):
 
 
 def new(d=2, seed=0, **changes):
-    return GOUCB(Box(d), rng(seed), **{**SMALL, **changes})
+    settings = changed(SMALL, **changes)
+    return algorithms.build("go_ucb.GOUCB", Box(d), rng(seed), settings)
 
 
 def bowl(u, scale=30.0):
@@ -180,7 +178,7 @@ def test_an_oracle_that_diverges_says_so():
     with (
         np.errstate(over="ignore", invalid="ignore"),
         pytest.raises(
-            ArithmeticError, match="oracle diverged at rate 1e\\+06: choose a smaller oracle_rate"
+            ArithmeticError, match=r"oracle diverged at rate 1e\+06: choose a smaller oracle\.rate"
         ),
     ):
         started(oracle_rate=1e6, oracle_steps=500)
@@ -489,7 +487,7 @@ def test_constant_values_are_standardised_to_zero():
 
 def test_an_oracle_of_every_round_is_that_of_all_data():
     options = {"units": "standardised", "method": "adam", "oracle_rate": 0.01}
-    later = tell(started(oracle="every-round", **options), rng(3).random((4, 2)))
+    later = tell(started(calls="every-round", **options), rng(3).random((4, 2)))
     at_once = tell(new(**options), later.x)
     assert_array_equal(later.w, at_once.w)
     assert (later.shift, later.scale) == (at_once.shift, at_once.scale)
@@ -533,7 +531,7 @@ def test_one_seed_gives_identical_queries_at_the_published_size():
     ("wrong", "message"),
     [
         ({"method": "newton"}, "method: expected gradient or adam, got 'newton'"),
-        ({"oracle": "never"}, "oracle: expected once or every-round, got 'never'"),
+        ({"calls": "never"}, "calls: expected once or every-round, got 'never'"),
         ({"units": "inches"}, "units: expected paper or standardised, got 'inches'"),
         (
             {"start": "best"},

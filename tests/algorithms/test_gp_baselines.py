@@ -25,6 +25,7 @@ from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern
 from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition
 from algorithms.parts.acquisition import log_ei, log_pi, ucb
+from algorithms.parts.maximise import ClimbSettings
 
 XI, BETA = 0.01, 1.96**2
 EI = partial(GPAcquisition, acquisition="ei")
@@ -45,7 +46,7 @@ KINDS = {
     ),
     "LCB": (UCB, ucb, UpperConfidenceBound, partial(gaussian_lcb, kappa=1.96)),
 }
-SEARCH = {"raw": 256, "starts": 5, "steps": 100}
+SEARCH = {"climb": ClimbSettings(raw=256, starts=5, steps=100)}
 
 
 def wavy(x):
@@ -189,7 +190,8 @@ def test_a_repetition_is_replaced_where_the_library_does():
 
 @pytest.mark.parametrize("scale", [0.0, 1e-8, 1e8, -1e8])
 def test_constant_huge_and_tiny_values_are_survived_without_priors(scale):
-    search = {"raw": 32, "starts": 2, "steps": 8, "repetitions": "replace", "exploration": XI}
+    climb = ClimbSettings(raw=32, starts=2, steps=8)
+    search = {"climb": climb, "repetitions": "replace", "exploration": XI}
     optimizer, query = (
         EI(Box(2), np.random.default_rng(0), surrogate="scikit-optimize", **search),
         np.full((1, 2), 0.25),

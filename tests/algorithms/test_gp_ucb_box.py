@@ -8,6 +8,7 @@ from numpy.testing import assert_array_equal
 import algorithms
 from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition
+from algorithms.parts.maximise import ClimbSettings
 from tests.algorithms.grouped import changed
 
 WIDTH = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
@@ -39,7 +40,7 @@ def test_a_constant_width_is_the_acquisition_of_that_width():
     }
     ours, theirs = (
         new(3, rule="constant", share=3.0),
-        GPAcquisition(Box(3), np.random.default_rng(0), **fixed, **SEARCH),
+        GPAcquisition(Box(3), np.random.default_rng(0), **fixed, climb=ClimbSettings(**SEARCH)),
     )
     for optimizer in (ours, theirs):
         told(optimizer)

@@ -6,8 +6,9 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
+import algorithms
 from algorithms.api import Box, Observation
-from algorithms.hdsafebo import HDsafeBO
+from tests.algorithms.grouped import changed
 
 KERNELS = [
     {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0},
@@ -17,13 +18,15 @@ KERNELS = [
 KNOWN = {"kernels": KERNELS, "standard": "raw"}
 TABLE = {
     "batch_per_dim": 0.5,
-    "length": 0.8,
-    "longest": 1.6,
-    "shortest": 0.5**7,
-    "fewest_successes": 3,
-    "dims_per_success": 10,
-    "patience": 0,
-    "improvement": 1e-3,
+    "region": {
+        "length": 0.8,
+        "longest": 1.6,
+        "shortest": 0.5**7,
+        "fewest_successes": 3,
+        "dims_per_success": 10,
+        "patience": 0,
+        "improvement": 1e-3,
+    },
     "standstill": "nothing",
     "candidates": 200,
     "beta": 2.0,
@@ -31,18 +34,20 @@ TABLE = {
     "sigma": "observed",
     "draws": "paths",
     "features": 200,
-    "kernels": "fit",
-    "noise": 0.01,
-    "standard": "sample",
-    "lengthscale": [3.0, 3.0, 1.0],
-    "outputscale": [2.0, 1.0, 0.693],
-    "fit_every": 5,
-    "fit_steps": 5,
+    "surrogate": {
+        "kernels": "fit",
+        "noise": 0.01,
+        "standard": "sample",
+        "lengthscale": [3.0, 3.0, 1.0],
+        "outputscale": [2.0, 1.0, 0.693],
+    },
+    "fit": {"every": 5, "steps": 5},
 }
 
 
 def new(d=2, seed=0, **changes):
-    return HDsafeBO(Box(d), np.random.default_rng(seed), **{**TABLE, **changes})
+    settings = changed(TABLE, **changes)
+    return algorithms.build("hdsafebo.HDsafeBO", Box(d), np.random.default_rng(seed), settings)
 
 
 def told(optimizer, y, g, x=None):
@@ -63,10 +68,8 @@ def bowl(x):
 def test_batch_and_tolerances_are_table_1(d, batch, successes):
     optimizer = new(d)
     assert optimizer.batch == batch
-    assert (optimizer.initial.success_tolerance, optimizer.initial.failure_tolerance) == (
-        successes,
-        2,
-    )
+    first = optimizer.region.first
+    assert (first.success_tolerance, first.failure_tolerance) == (successes, 2)
 
 
 @pytest.mark.parametrize("beta", [0.5, 2.0])
@@ -140,7 +143,7 @@ def test_the_box_is_halved_while_too_few_candidates_may_be_safe(monkeypatch):
     assert_allclose(sides, [0.4, 0.2, 0.1], rtol=0.05)
     assert query.shape == (12, 3) and near(query).all()
     assert len(boxes(optimizer, 3, monkeypatch, near)[1]) == 2  # three would do
-    assert optimizer.region == optimizer.initial
+    assert optimizer.region.now == optimizer.region.first
 
 
 def test_where_no_box_has_enough_all_candidates_are_allowed(monkeypatch):
@@ -169,29 +172,29 @@ def test_a_success_is_safe_and_better_and_a_failure_is_unsafe(
     y, g, standstill, successes, failures
 ):
     optimizer = told(new(standstill=standstill), [1.0, 5.0, 8.0], [[-1.0], [-1.0], [1.0]])
-    assert optimizer.region == optimizer.initial
-    region = told(optimizer, y, g).region
+    assert optimizer.region.now == optimizer.region.first
+    region = told(optimizer, y, g).region.now
     assert (region.successes, region.failures) == (successes, failures)
 
 
 def test_the_first_safe_batch_is_a_success():
     optimizer = told(new(), [1.0, 5.0], [[1.0], [2.0]])
-    assert told(optimizer, [-9.0], [[0.0]]).region.successes == 1
+    assert told(optimizer, [-9.0], [[0.0]]).region.now.successes == 1
 
 
 def test_of_several_constraints_all_must_hold():
     optimizer = told(new(), [1.0, 5.0], [[-1.0, -1.0], [-1.0, 0.2]])
     assert_array_equal(optimizer.recommend(), optimizer.x[[0]])
-    assert told(optimizer, [2.0], [[-1.0, 0.1]]).region.failures == 1
-    assert told(optimizer, [2.0], [[-1.0, -0.1]]).region.successes == 1
+    assert told(optimizer, [2.0], [[-1.0, 0.1]]).region.now.failures == 1
+    assert told(optimizer, [2.0], [[-1.0, -0.1]]).region.now.successes == 1
 
 
 def test_a_spent_region_starts_again_with_all_data():
     optimizer = told(new(length=0.02), [1.0, 2.0], [[-1.0], [-1.0]])
-    while not optimizer.restarts:
+    while not optimizer.region.restarts:
         told(optimizer, [3.0], [[1.0]])
     assert optimizer.report() == {"length": 0.02, "restarts": 1}
-    assert len(optimizer.models[0].posterior.X) == 6
+    assert len(optimizer.outputs.models[0].posterior.X) == 6
 
 
 def test_without_constraints_every_candidate_is_allowed(monkeypatch):
@@ -209,7 +212,7 @@ def test_without_constraints_every_candidate_is_allowed(monkeypatch):
     ((points, f),) = drawn
     assert f.shape == (6, 200)
     assert_array_equal(query[0], points[np.argmax(f[0])])
-    assert torch.equal(optimizer.models[0].posterior.X, torch.from_numpy(x))
+    assert torch.equal(optimizer.outputs.models[0].posterior.X, torch.from_numpy(x))
 
 
 @pytest.mark.parametrize(

@@ -8,57 +8,49 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp, softmax
 
+import algorithms
 from algorithms.api import Box, Observation
-from algorithms.lcbo import EXPLORATION, INITIAL, LCBO, REPEAT, SCHEDULES, descend, smooth_maximum
+from algorithms.lcbo import EXPLORATION, INITIAL, REPEAT, SCHEDULES, descend, smooth_maximum
 from algorithms.parts.fitting import Adam, fit
 from algorithms.parts.rbf import isotropic
+from tests.algorithms.grouped import changed
 
 TABLE_1 = {
-    "noise": 0.01,
-    "memory_per_dim": 2,
-    "schedule": "fixed",
-    "repeats": 2,
-    "exploration": 5,
-    "exploration_per_dim": 0,
-    "delta": 0.1,
-    "starts": 10,
-    "steps": 50,
-    "rate": 0.01,
-    "temperature": 1.0,
-    "step": 0.25,
-    "step_power": 0.0,
-    "penalty": 10.0,
-    "penalty_power": 0.25,
-}
-TEXT = {
+    "surrogate": {
+        "kernels": "fit",
+        "noise": 0.01,
+        "standard": "raw",
+        "lengthscale": [3.0, 3.0, 1.0],
+        "outputscale": [2.0, 1.0, 0.693],
+    },
     "noise_units": "models",
-    "standard": "raw",
+    "fit": {"every": 5, "between_fits": "keep", "steps": 50, "rate": 0.1},
+    "memory_per_dim": 2,
     "repeated": "separate",
-    "batch": "joint",
-    "condition": "data",
-    "measure": "posterior-trace",
+    "batch": {"schedule": "fixed", "repeats": 2, "exploration": 5, "exploration_per_dim": 0},
+    "acquisition": {
+        "selection": "joint",
+        "condition": "data",
+        "measure": "posterior-trace",
+        "temperature": 1.0,
+        "delta": 0.1,
+    },
+    "climb": {"starts": 10, "steps": 50, "rate": 0.01},
+    "step": {"length": 0.25, "power": 0.0, "direction": "normalised"},
+    "penalty": {"factor": 10.0, "power": 0.25},
     "constraints": "inequality",
-    "direction": "normalised",
-}
-FITS = {
-    "lengthscale": [3.0, 3.0, 1.0],
-    "outputscale": [2.0, 1.0, 0.693],
-    "fit_every": 5,
-    "between_fits": "keep",
-    "fit_steps": 50,
-    "fit_rate": 0.1,
 }
 CODE = {
-    "batch": "greedy",
+    "selection": "greedy",
     "condition": "data-and-repeats",
     "repeated": "averaged",
     "starts": 5,
-    "rate": 0.05,
+    "climb_rate": 0.05,
     "standard": "sample",
     "measure": "less-prior-trace",
 }
 FORGETS = {"between_fits": "forget"}
-QUICK = {"starts": 2, "steps": 3}
+QUICK = {"starts": 2, "climb_steps": 3}
 KERNELS = [
     {"lengthscale": [0.8], "outputscale": 1.0, "mean": 0.0},
     {"lengthscale": [0.6, 1.1, 0.9], "outputscale": 2.0, "mean": 0.5},
@@ -67,8 +59,8 @@ KERNELS = [
 
 
 def new(d=3, seed=0, **changes):
-    parameters = {**TABLE_1, **TEXT, **FITS, "kernels": KERNELS, **changes}
-    return LCBO(Box(d), np.random.default_rng(seed), **parameters)
+    settings = changed(TABLE_1, **{"kernels": KERNELS, **changes})
+    return algorithms.build("lcbo.LCBO", Box(d), np.random.default_rng(seed), settings)
 
 
 def evaluate(x, noise=0.02):
@@ -236,9 +228,9 @@ def test_an_answer_has_one_role_which_the_report_says():
     [
         {},
         CODE,
-        {"batch": "greedy"},
+        {"selection": "greedy"},
         {"schedule": "growing", "repeats": 1},
-        {"kernels": "fit", "fit_every": 2, "fit_steps": 5, "standard": "sample"},
+        {"kernels": "fit", "every": 2, "fit_steps": 5, "standard": "sample"},
         {"repeats": 0},
         {"exploration": 0},
         {"repeats": 1, "exploration": 1},
@@ -320,7 +312,7 @@ def test_a_large_batch_grows_with_the_dimension():
 # which points it explores
 
 
-@pytest.mark.parametrize("changes", [{}, {"batch": "greedy"}, {"measure": "less-prior-trace"}])
+@pytest.mark.parametrize("changes", [{}, {"selection": "greedy"}, {"measure": "less-prior-trace"}])
 @pytest.mark.parametrize("condition", ["data", "data-and-repeats"])
 def test_the_reported_trace_is_equation_12_of_the_plan(changes, condition):
     optimizer = iterated(started(condition=condition, **QUICK, **changes), 3)
@@ -346,7 +338,7 @@ def test_it_explores_where_gradients_are_learnt_best(batch):
     """Adam's points leave less than the best of 1,000 random batches in the same box, and about
     what the best corners leave.
     """
-    optimizer = started(12, batch=batch)
+    optimizer = started(12, selection=batch)
     X, x = optimizer.x[-6:], optimizer.iterate
     low, high = np.clip(x - 0.1, 0, 1), np.clip(x + 0.1, 0, 1)
     draw = np.random.default_rng(2)
@@ -363,7 +355,7 @@ def test_it_explores_where_gradients_are_learnt_best(batch):
 
 
 def test_one_point_of_the_first_start_is_the_iterate():
-    optimizer = started(starts=1, steps=0)
+    optimizer = started(starts=1, climb_steps=0)
     assert_array_equal(optimizer.plan[2], optimizer.iterate)
     assert (optimizer.plan[3:] != optimizer.iterate).all()
 
@@ -376,7 +368,12 @@ def test_models_compete_by_their_posterior_traces_or_by_what_the_data_took_off()
     prior, chosen = np.array([3 / 0.3**2, 9 / 0.8**2, 1.5 / 1.3**2]), {}
     for measure, offset in (("posterior-trace", 0.0), ("less-prior-trace", prior)):
         optimizer = started(
-            kernels=sharp, measure=measure, starts=200, steps=0, exploration=1, temperature=0.1
+            kernels=sharp,
+            measure=measure,
+            starts=200,
+            climb_steps=0,
+            exploration=1,
+            temperature=0.1,
         )
         x = optimizer.iterate
         starts = np.random.default_rng(0).uniform(
@@ -436,7 +433,7 @@ def test_descents_are_torchs_adam_kept_in_a_box():
 @pytest.mark.parametrize("direction", ["normalised", "plain"])
 def test_a_step_by_dense_conditioning(constraints, direction):
     optimizer = iterated(
-        started(constraints=constraints, direction=direction, step=0.05, **QUICK), 3
+        started(constraints=constraints, direction=direction, step_length=0.05, **QUICK), 3
     )
     for k in (3, 4, 5):
         x = optimizer.iterate
@@ -457,7 +454,13 @@ def test_a_step_by_hand():
     """
     unit = {"lengthscale": [1.0], "outputscale": 1.0, "mean": 0.0}
     optimizer = new(
-        1, kernels=[unit, unit], repeats=1, exploration=1, memory_per_dim=4, step=0.2, **QUICK
+        1,
+        kernels=[unit, unit],
+        repeats=1,
+        exploration=1,
+        memory_per_dim=4,
+        step_length=0.2,
+        **QUICK,
     )
     optimizer.tell(
         np.array([[0.5], [0.7]]),
@@ -509,7 +512,7 @@ def test_a_gradient_that_is_nearly_zero_has_no_direction(height, moves):
 
 @pytest.mark.parametrize(("power", "base"), [(0.25, 10.0), (0.0, 3.0), (1.0, 1.0)])
 def test_the_penalty_grows_with_the_iteration(power, base):
-    optimizer = started(penalty=base, penalty_power=power, **QUICK)
+    optimizer = started(penalty_factor=base, penalty_power=power, **QUICK)
     for k in (1, 2, 3):
         assert optimizer.report()["iteration"] == k
         assert_allclose(optimizer.report()["penalty"], base * k**power)
@@ -517,7 +520,7 @@ def test_the_penalty_grows_with_the_iteration(power, base):
 
 
 def test_the_step_shrinks_with_the_iteration():
-    optimizer = started(step=0.1, step_power=-0.5, **QUICK)
+    optimizer = started(step_length=0.1, step_power=-0.5, **QUICK)
     for k in (1, 2, 3):
         x = optimizer.iterate
         iterated(optimizer, k + 1)
@@ -525,7 +528,7 @@ def test_the_step_shrinks_with_the_iteration():
 
 
 def test_a_step_ends_at_the_walls():
-    optimizer = iterated(started(step=5.0, **QUICK), 2)
+    optimizer = iterated(started(step_length=5.0, **QUICK), 2)
     assert set(optimizer.iterate) <= {0.0, 1.0}
 
 
@@ -623,7 +626,7 @@ def test_hyperparameters_are_fitted_in_every_fifth_iteration_after_the_first(bet
                     lengthscale=length,
                     outputscale=scale,
                     noise=0.01,
-                    gamma=FITS["lengthscale"][:2],
+                    gamma=TABLE_1["surrogate"]["lengthscale"][:2],
                     normal=[2.0, 1.0],
                 )
                 u = (column - column.mean()) / column.std(ddof=1)
@@ -647,7 +650,7 @@ def test_hyperparameters_are_fitted_in_every_fifth_iteration_after_the_first(bet
 
 
 def test_known_kernels_stay():
-    optimizer = iterated(started(fit_every=1, **QUICK), 4)
+    optimizer = iterated(started(every=1, **QUICK), 4)
     assert_array_equal(optimizer.kernels.lengthscale, [[0.8] * 3, [0.6, 1.1, 0.9], [1.3] * 3])
     assert_array_equal(optimizer.kernels.outputscale, [1.0, 2.0, 0.5])
 
@@ -669,7 +672,7 @@ def test_known_kernels_stay():
             r"repeats \+ exploration: expected a positive number, got 0",
         ),
         ({"schedule": "large"}, "schedule: expected fixed or growing or theory, got 'large'"),
-        ({"batch": "single"}, "batch: expected joint or greedy, got 'single'"),
+        ({"selection": "single"}, "selection: expected joint or greedy, got 'single'"),
         ({"constraints": "none"}, "constraints: expected inequality or equality, got 'none'"),
         ({"standard": "z"}, "standard: expected raw or population or sample or median, got 'z'"),
     ],
@@ -702,7 +705,7 @@ def climbed(seed, sd=0.02, **changes):
         seed,
         **{
             "kernels": [kernel, kernel],
-            "step": 0.05,
+            "step_length": 0.05,
             "memory_per_dim": 6,
             "noise": sd**2,
             **changes,
@@ -727,7 +730,9 @@ def climbed(seed, sd=0.02, **changes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "changes", [{}, {"batch": "greedy"}, {**CODE, "noise": 0.01}], ids=["text", "greedy", "code"]
+    "changes",
+    [{}, {"selection": "greedy"}, {**CODE, "noise": 0.01}],
+    ids=["text", "greedy", "code"],
 )
 def test_it_finds_the_penalised_optimum_and_stays_there(changes):
     for seed in range(5):

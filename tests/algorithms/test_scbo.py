@@ -1,25 +1,30 @@
 """SCBO's bookkeeping, its draws under constraints, and TuRBO as its limit."""
 
+from math import inf
+
 import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
+import algorithms
 from algorithms.api import Box, Observation
 from algorithms.parts.feasibility import distinct_best, violation
-from algorithms.scbo import SCBO, bilog, copula
-from algorithms.turbo import TuRBO
+from algorithms.scbo import bilog, copula
+from tests.algorithms.grouped import changed
 
 TABLE = {
     "batch_per_dim": 0.5,
-    "length": 0.8,
-    "longest": 1.6,
-    "shortest": 0.5**7,
-    "fewest_successes": 3,
-    "dims_per_success": 10,
-    "patience": 0,
-    "improvement": 1e-3,
+    "region": {
+        "length": 0.8,
+        "longest": 1.6,
+        "shortest": 0.5**7,
+        "fewest_successes": 3,
+        "dims_per_success": 10,
+        "patience": 0,
+        "improvement": 1e-3,
+    },
     "candidates": 200,
     "perturbed_dims": 20,
     "sides": "equal",
@@ -27,38 +32,47 @@ TABLE = {
     "features": 200,
     "y_as": "observed",
     "g_as": "observed",
-    "kernels": "fit",
-    "noise": 0.01,
-    "standard": "sample",
-    "lengthscale": [3.0, 3.0, 1.0],
-    "outputscale": [2.0, 1.0, 0.693],
-    "fit_every": 5,
-    "fit_steps": 5,
+    "surrogate": {
+        "kernels": "fit",
+        "noise": 0.01,
+        "standard": "sample",
+        "lengthscale": [3.0, 3.0, 1.0],
+        "outputscale": [2.0, 1.0, 0.693],
+    },
+    "fit": {"every": 5, "steps": 5},
 }
 TURBO = {
-    "length": 0.8,
-    "longest": 1.6,
-    "shortest": 0.5**7,
-    "patience": 0,
-    "improvement": 1e-3,
-    "perturbed_dims": 20,
-    "candidates_per_dim": 0,
-    "fewest_candidates": 200,
-    "most_candidates": 5000,
+    "batch": 2,
+    "region": {
+        "length": 0.8,
+        "longest": 1.6,
+        "shortest": 0.5**7,
+        "fewest_successes": 3,
+        "dims_per_success": inf,
+        "patience": 0,
+        "improvement": 1e-3,
+    },
+    "candidates": {
+        "per_dim": 0,
+        "fewest": 200,
+        "most": 5000,
+        "perturbed_dims": 20,
+    },
     "draws": "latent",
     "restart_per_dim": 2,
-    "standard": "sample",
-    "lengthscale": [0.005, 2.0, 4.0],
-    "outputscale": [1e-3, 0.7, 1e3],
-    "noise": [1e-8, 5e-4, 1e-3],
-    "fit": "l-bfgs",
-    "fit_steps": 5,
-    "fit_rate": 0.0,
+    "surrogate": {
+        "standard": "sample",
+        "lengthscale": [0.005, 2.0, 4.0],
+        "outputscale": [1e-3, 0.7, 1e3],
+        "noise": [1e-8, 5e-4, 1e-3],
+    },
+    "fit": {"method": "l-bfgs", "steps": 5, "rate": 0.0},
 }
 
 
 def new(d=2, seed=0, **changes):
-    return SCBO(Box(d), np.random.default_rng(seed), **{**TABLE, **changes})
+    settings = changed(TABLE, **changes)
+    return algorithms.build("scbo.SCBO", Box(d), np.random.default_rng(seed), settings)
 
 
 def told(optimizer, y, g, x=None):
@@ -88,10 +102,8 @@ def bowl(x):
 def test_batch_and_tolerances_are_table_1(d, batch, successes, failures):
     optimizer = new(d)
     assert optimizer.batch == batch == -(-d // 2)
-    assert (optimizer.initial.success_tolerance, optimizer.initial.failure_tolerance) == (
-        successes,
-        failures,
-    )
+    first = optimizer.region.first
+    assert (first.success_tolerance, first.failure_tolerance) == (successes, failures)
     assert optimizer.probability == min(1, 20 / d)
 
 
@@ -99,16 +111,13 @@ def test_without_constraints_a_step_is_turbos():
     """The same draws at the same candidates: the same queries, the same successes, the same region,
     with no restart.
     """
-    ours = new(4, sides="lengthscales", draws="factor", fit_every=1)
-    theirs = TuRBO(
-        Box(4), np.random.default_rng(0), **{**TURBO, "batch": 2, "success_tolerance": 3}
-    )
-    assert ours.initial == theirs.initial
+    ours = new(4, sides="lengthscales", draws="factor", every=1)
+    theirs = algorithms.build("turbo.TuRBO", Box(4), np.random.default_rng(0), TURBO)
     query, lengths = np.random.default_rng(0).random((6, 4)), []
     for step in range(14):
         for optimizer in (ours, theirs):
             optimizer.tell(query, Observation.of(bowl(query)))
-        (theirs.fitted,) = ours.models
+        (theirs.fitted,) = ours.outputs.models
         assert ours.region == theirs.region
         asked = []
         for optimizer in (ours, theirs):
@@ -116,7 +125,7 @@ def test_without_constraints_a_step_is_turbos():
             asked.append(optimizer.ask(2, optimizer.x[:0]))
         assert_array_equal(*asked)
         query = asked[0]
-        lengths.append(ours.region.length)
+        lengths.append(ours.region.now.length)
     assert len(set(lengths)) > 2
 
 
@@ -133,8 +142,8 @@ def test_without_constraints_a_step_is_turbos():
 )
 def test_a_success_is_a_better_feasible_point(y, g, successes, failures):
     optimizer = told(new(), [1.0, 5.0, 8.0], [[-1.0], [-1.0], [1.0]])
-    assert optimizer.region == optimizer.initial
-    region = told(optimizer, y, g).region
+    assert optimizer.region.now == optimizer.region.first
+    region = told(optimizer, y, g).region.now
     assert (region.successes, region.failures) == (successes, failures)
 
 
@@ -149,7 +158,7 @@ def test_a_success_is_a_better_feasible_point(y, g, successes, failures):
 )
 def test_while_nothing_is_feasible_a_success_is_less_violation(g, successes, failures):
     optimizer = told(new(), [1.0, 5.0], [[0.5, -9.0], [0.3, 0.3]])
-    region = told(optimizer, [-7.0] * len(g), g).region
+    region = told(optimizer, [-7.0] * len(g), g).region.now
     assert (region.successes, region.failures) == (successes, failures)
 
 
@@ -195,7 +204,7 @@ def test_a_batch_holds_the_best_candidates_of_the_draws(slack, monkeypatch):
     # (6, 200) each
     values = [
         fitted.units.centre + fitted.units.spread * f
-        for fitted, (_, f) in zip(optimizer.models, seen, strict=True)
+        for fitted, (_, f) in zip(optimizer.outputs.models, seen, strict=True)
     ]
     v, picked = np.maximum(values[1], 0) + np.maximum(values[2], 0), []
     for k in range(6):
@@ -232,10 +241,10 @@ def test_paths_and_factor_pick_alike():
 def test_a_spent_region_starts_again_around_the_same_centre_with_all_data():
     # the second shrink is below 2^-7
     optimizer = told(new(length=0.02), [1.0, 2.0], [[-1.0], [-1.0]])
-    while not optimizer.restarts:
+    while not optimizer.region.restarts:
         told(optimizer, [0.0], [[-1.0]])
     assert optimizer.report() == {"length": 0.02, "restarts": 1}
-    assert len(optimizer.y) == 6 and len(optimizer.models[0].posterior.X) == 6
+    assert len(optimizer.y) == 6 and len(optimizer.outputs.models[0].posterior.X) == 6
     assert (np.abs(optimizer.ask(1, optimizer.x[:0]) - optimizer.x[1]) <= 0.01).all()
 
 
@@ -250,12 +259,14 @@ def test_the_warps():
         told(new(y_as=a, g_as=b, standard="raw"), [1, 2, 3, 4, 5], np.arange(5) - 2.0, x)
         for a, b in (("observed", "observed"), ("copula", "bilog"))
     )
-    assert_allclose([m.posterior.y for m in plain.models], [[1, 2, 3, 4, 5], [-2, -1, 0, 1, 2]])
+    assert_allclose(
+        [m.posterior.y for m in plain.outputs.models], [[1, 2, 3, 4, 5], [-2, -1, 0, 1, 2]]
+    )
     expected = [
         norm.ppf([0.1, 0.3, 0.5, 0.7, 0.9]),
         [-np.log(3), -np.log(2), 0, np.log(2), np.log(3)],
     ]
-    assert_allclose([m.posterior.y for m in warped.models], expected, atol=1e-12)
+    assert_allclose([m.posterior.y for m in warped.outputs.models], expected, atol=1e-12)
     assert_array_equal(warped.y, [1, 2, 3, 4, 5])
 
 
@@ -273,7 +284,7 @@ def test_known_kernels_shape_the_region_and_are_used():
             x,
         )
         assert_allclose(np.ptp(optimizer.ask(40, x[:0]), axis=0), spans, rtol=0.2)
-        assert optimizer.models[0].posterior.model.free == ()
+        assert optimizer.outputs.models[0].posterior.model.free == ()
 
 
 @pytest.mark.parametrize(

@@ -1,40 +1,50 @@
 """TuRBO's bookkeeping, its candidates and its draws."""
 
+from math import inf
+
 import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest
 
+import algorithms
 from algorithms.api import Box, Observation
-from algorithms.turbo import TuRBO, distinct_best
+from algorithms.turbo import distinct_best
+from tests.algorithms.grouped import changed
 
 TUTORIAL = {
     "batch": 1,
-    "length": 0.8,
-    "longest": 1.6,
-    "shortest": 0.5**7,
-    "success_tolerance": 10,
-    "patience": 4,
-    "improvement": 1e-3,
-    "candidates_per_dim": 200,
-    "fewest_candidates": 200,
-    "most_candidates": 5000,
-    "perturbed_dims": 20,
+    "region": {
+        "length": 0.8,
+        "longest": 1.6,
+        "shortest": 0.5**7,
+        "fewest_successes": 10,
+        "dims_per_success": inf,
+        "patience": 4,
+        "improvement": 1e-3,
+    },
+    "candidates": {
+        "per_dim": 200,
+        "fewest": 200,
+        "most": 5000,
+        "perturbed_dims": 20,
+    },
     "draws": "latent",
     "restart_per_dim": 2,
-    "standard": "sample",
-    "lengthscale": [0.005, 2.0025, 4.0],
-    "outputscale": [1e-3, 0.693, 1e3],
-    "noise": [1e-8, 5e-4, 1e-3],
-    "fit": "l-bfgs",
-    "fit_steps": 50,
-    "fit_rate": 0.0,
+    "surrogate": {
+        "standard": "sample",
+        "lengthscale": [0.005, 2.0025, 4.0],
+        "outputscale": [1e-3, 0.693, 1e3],
+        "noise": [1e-8, 5e-4, 1e-3],
+    },
+    "fit": {"method": "l-bfgs", "steps": 50, "rate": 0.0},
 }
 
 
 def new(d=2, seed=0, **changes):
-    return TuRBO(Box(d), np.random.default_rng(seed), **{**TUTORIAL, **changes})
+    settings = changed(TUTORIAL, **changes)
+    return algorithms.build("turbo.TuRBO", Box(d), np.random.default_rng(seed), settings)
 
 
 def told(optimizer, y, x=None):
@@ -54,7 +64,7 @@ def bowl(x):
 
 def test_the_initial_design_is_no_success_and_no_failure():
     optimizer = told(new(), [1.0, 5.0, 2.0])
-    assert optimizer.region == optimizer.initial
+    assert optimizer.region.now == optimizer.region.first
 
 
 @pytest.mark.parametrize(
@@ -69,25 +79,25 @@ def test_the_initial_design_is_no_success_and_no_failure():
     ],
 )
 def test_a_batch_counts_once_and_must_improve_by_a_share_of_the_best(y, successes, failures):
-    region = told(told(new(), [1.0, 5.0, 2.0]), y).region
+    region = told(told(new(), [1.0, 5.0, 2.0]), y).region.now
     assert (region.successes, region.failures) == (successes, failures)
 
 
 def test_the_share_is_of_the_magnitude_where_the_best_is_negative():
-    assert told(told(new(), [-5.0]), [-4.996]).region.failures == 1
-    assert told(told(new(), [-5.0]), [-4.994]).region.successes == 1
+    assert told(told(new(), [-5.0]), [-4.996]).region.now.failures == 1
+    assert told(told(new(), [-5.0]), [-4.994]).region.now.successes == 1
 
 
 @pytest.mark.parametrize(
     ("d", "batch", "tolerance"), [(2, 1, 4), (20, 1, 20), (20, 3, 7), (2, 8, 1), (100, 50, 2)]
 )
 def test_patience_grows_with_the_dimension_and_shrinks_with_the_batch(d, batch, tolerance):
-    assert new(d, batch=batch).initial.failure_tolerance == tolerance
+    assert new(d, batch=batch).region.first.failure_tolerance == tolerance
 
 
 def test_a_spent_region_restarts_with_a_fresh_design_and_forgets():
     optimizer = told(new(length=0.01, patience=1), [1.0, 2.0])  # the second shrink is below 2^-7
-    while not optimizer.restarts:
+    while not optimizer.region.restarts:
         told(optimizer, [0.0])
     assert optimizer.report() == {"length": 0.01, "restarts": 1}
     spent = len(optimizer.y)
@@ -97,11 +107,11 @@ def test_a_spent_region_restarts_with_a_fresh_design_and_forgets():
         query = optimizer.ask(1, optimizer.x[:0])
         assert_array_equal(query, design[[k]])
         told(optimizer, [-100.0 - k], query)  # worse than anything, and yet no failure
-        assert optimizer.region == optimizer.initial
+        assert optimizer.region.now == optimizer.region.first
     assert_array_equal(optimizer.fitted.posterior.X, optimizer.x[spent:])
     centre = optimizer.x[spent]  # the best of this region, not of all
     assert (np.abs(optimizer.ask(1, optimizer.x[:0]) - centre) <= 0.02).all()
-    assert told(optimizer, [-50.0]).region.successes == 1
+    assert told(optimizer, [-50.0]).region.now.successes == 1
     assert_array_equal(optimizer.recommend(), optimizer.x[[1]])
 
 
@@ -119,10 +129,10 @@ def test_a_design_is_handed_out_in_batches_and_may_be_told_in_part():
 
 def test_queries_lie_in_the_region_around_the_best_and_move_few_coordinates():
     x = np.random.default_rng(0).random((60, 40))
-    optimizer = told(new(40, length=0.1, candidates_per_dim=5, perturbed_dims=2), bowl(x), x)
+    optimizer = told(new(40, length=0.1, per_dim=5, perturbed_dims=2), bowl(x), x)
     centre = x[np.argmax(optimizer.y)]
     lengthscales = optimizer.fitted.posterior.model.kernel.base_kernel.lengthscale[0].numpy()
-    low, high = optimizer.region.bounds(centre, lengthscales)
+    low, high = optimizer.region.now.bounds(centre, lengthscales)
     moved = []
     for _ in range(20):
         (query,) = optimizer.ask(1, optimizer.x[:0])
@@ -146,9 +156,7 @@ def test_draws_follow_the_posterior():
     better one.
     """
     x = np.array([[0.1], [0.5], [0.9]])
-    optimizer = told(
-        new(1, candidates_per_dim=1, fewest_candidates=2, most_candidates=2), [0.0, 1.0, 0.1], x
-    )
+    optimizer = told(new(1, per_dim=1, fewest=2, most=2), [0.0, 1.0, 0.1], x)
     posterior = optimizer.fitted.posterior
     Z = torch.tensor([[0.3], [0.65]], dtype=torch.float64)
     draws = posterior.sample(Z, np.random.default_rng(1), count=4000)
@@ -177,7 +185,7 @@ def test_draws_of_observations_are_wider():
     [
         ("draws", "latent or observed"),
         ("standard", "population or sample or median"),
-        ("fit", "l-bfgs or adam"),
+        ("method", "l-bfgs or adam"),
     ],
 )
 def test_names_without_a_meaning_are_refused(name, message):
@@ -190,7 +198,7 @@ def test_it_is_better_than_random_search_in_most_seeds():
     wins = 0
     for seed in range(8):
         x = np.random.default_rng(seed).random((8, 6))
-        optimizer = told(new(6, seed, success_tolerance=3), bowl(x), x)
+        optimizer = told(new(6, seed, fewest_successes=3), bowl(x), x)
         for _ in range(22):
             query = optimizer.ask(1, optimizer.x[:0])
             told(optimizer, bowl(query), query)

@@ -20,6 +20,7 @@ from workflow.measure.statistics import interval
 from workflow.measure.store import NotRun, Run, Store
 from workflow.plan.cells import Cell, Paper
 from workflow.plan.expand import load
+from workflow.plan.parameters import dotted
 from workflow.plan.resolve import PlanError
 from workflow.plan.selection import block_cells, blocks, companions, table_cells
 from workflow.trace.record import atomic
@@ -132,7 +133,9 @@ def _parameters(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
     for algorithm in entry["algorithms"]:
         cells = {problem: full.cell(problem, algorithm) for problem in problems}
         values = {
-            f"{entry['parameter']} ({problem})": cell.algorithm_entry.get(entry["parameter"], "-")
+            f"{entry['parameter']} ({problem})": dotted(cell.algorithm_entry).get(
+                entry["parameter"], "-"
+            )
             for problem, cell in cells.items()
         }
         budgets = "; ".join(sorted({str(cell.budget) for cell in cells.values()}))
@@ -155,7 +158,8 @@ def _settings(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
     rows = []
     for algorithm, names in entry["settings"].items():
         cells = {
-            problem: full.cell(problem, algorithm).algorithm_entry for problem in entry["problems"]
+            problem: dotted(full.cell(problem, algorithm).algorithm_entry)
+            for problem in entry["problems"]
         }
         if unknown := [name for name in names if any(name not in cell for cell in cells.values())]:
             known = ", ".join(set.intersection(*map(set, cells.values())) - {"is"})

@@ -232,7 +232,9 @@ def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> 
         where = f"{requirement['column']} of {check['study']}"
     elif "study" in requirement:
         values = np.atleast_1d(
-            evidence.paper.study(requirement["study"]).parameters[requirement["parameter"]]
+            flat(evidence.paper.study(requirement["study"]).parameters, {requirement["parameter"]})[
+                requirement["parameter"]
+            ]
         ).tolist()
         where = f"{requirement['parameter']} of {requirement['study']}"
     else:

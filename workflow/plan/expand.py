@@ -279,7 +279,11 @@ def _study(
     resolve.chosen("problem", [line["problem"]], entry["problems"], name)
     accepted = resolve.accepted(line["is"], "workflow/studies", where, root)
     resolve.chosen("scale", line.get("cuts", {}), entry["scales"], name)
-    chosen = {**line.get("parameters", {}), **line.get("cuts", {}).get(scale, {})}
+    known = parameters.names(accepted)[1]
+    chosen = {
+        **parameters.flat(line.get("parameters", {}), known),
+        **parameters.flat(line.get("cuts", {}).get(scale, {}), known),
+    }
     resolve.check({"is": line["is"], **chosen}, accepted, set(), where)
     if "T" in chosen and "budget" in cut:
         chosen["T"] = min(chosen["T"], cut["budget"])
@@ -292,5 +296,5 @@ def _study(
         problem=line["problem"],
         function=line["is"],
         problem_entry=entry["problems"][line["problem"]],
-        parameters=chosen,
+        parameters=parameters.nested(chosen),
     )

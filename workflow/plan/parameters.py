@@ -20,6 +20,7 @@ from typing import Any
 from workflow import ROOT
 from workflow.plan.digest import module_file
 
+PACKAGES = ("algorithms", "workflow.studies")  # where groups are defined
 SEQUENCES = ("Sequence", "list", "tuple")
 GIVEN = {"given"}  # the key of a value that the problem reveals
 
@@ -92,6 +93,20 @@ def flat(values: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
                 part.removeprefix(f"{name}.") for part in known if part.startswith(f"{name}.")
             ]
             found |= {f"{name}.{key}": part for key, part in flat(value, inside).items()}
+        else:
+            found[name] = value
+    return found
+
+
+def dotted(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of one cell with every mapping taken apart, whatever the constructor is.
+
+    In a cell values by problem are looked up: what is still a mapping is a group.
+    """
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping) and set(value) != GIVEN:
+            found |= {f"{name}.{key}": part for key, part in dotted(value).items()}
         else:
             found[name] = value
     return found
@@ -191,7 +206,7 @@ def _fields(name: str, tree: ast.Module, root: Path) -> dict[str, Parameter]:
                 )
                 for line in lines
             }
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("algorithms"):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGES):
             origin = {alias.asname or alias.name: alias.name for alias in node.names}.get(name)
             path = module_file(root, node.module) if origin and node.module else None
             if origin and path:

@@ -280,7 +280,7 @@ def _run_study(study: Study, seed: int, limits: Limits) -> Made:
         }
         with _watched(study, path, held, lambda: header, lambda: NOTHING) as dog:
             began = time.process_time()
-            columns = run(seed, dog.guarded(problem), **study.parameters)
+            columns = run(seed, dog.guarded(problem), **algorithms.grouped(run, study.parameters))
             spent = time.process_time() - began
             held.check()
             found = record.write(

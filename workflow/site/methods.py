@@ -18,6 +18,7 @@ from pygments.lexers import PythonLexer
 
 from workflow.judge import render
 from workflow.plan import costs
+from workflow.plan.parameters import flat, parameters_of
 from workflow.plan.resolve import ROOT
 from workflow.site.folder import Report
 
@@ -75,7 +76,7 @@ def algorithms(reports: Sequence[Report], root: Path = ROOT) -> list[Algorithm]:
     files = [
         path for path in sorted((root / "algorithms").glob("*.py")) if path.stem not in NO_PAGE
     ]
-    return [_algorithm(path, reports) for path in files]
+    return [_algorithm(path, reports, root) for path in files]
 
 
 def styles() -> str:
@@ -83,14 +84,14 @@ def styles() -> str:
     return str(HtmlFormatter(style="xcode").get_style_defs(".source"))
 
 
-def _algorithm(path: Path, reports: Sequence[Report]) -> Algorithm:
+def _algorithm(path: Path, reports: Sequence[Report], root: Path) -> Algorithm:
     code = path.read_text(encoding="utf-8")
     tree = ast.parse(code)
     classes = [
         node.name for node in tree.body if isinstance(node, ast.ClassDef) and _is_optimizer(node)
     ]
     form = HtmlFormatter(linenos="inline", lineanchors="line", anchorlinenos=True, wrapcode=True)
-    uses = [use for report in reports for use in _uses(path.stem, report)]
+    uses = [use for report in reports for use in _uses(path.stem, report, root)]
     return Algorithm(
         name=path.stem,
         about=ast.get_docstring(tree) or "",
@@ -118,14 +119,26 @@ def _cited(code: str) -> Iterable[tuple[int, str]]:
             yield number, comment.strip()
 
 
-def _uses(module: str, report: Report) -> Iterable[Use]:
+def _uses(module: str, report: Report, root: Path) -> Iterable[Use]:
     for name, entry in report.entry["algorithms"].items():
         if entry["is"].split(".")[0] == module:
             yield Use(
                 report.name,
                 name,
-                {key: in_a_line(value) for key, value in entry.items() if key != "is"},
+                {key: in_a_line(value) for key, value in _values(entry, root) if key != "is"},
             )
+
+
+def _values(entry: Mapping[str, Any], root: Path) -> Iterable[tuple[str, Any]]:
+    """What an entry says of parameters, fields of groups by their dotted names.
+
+    A report may be older than the code: where the method is gone, its groups stay together.
+    """
+    try:
+        known = parameters_of(entry["is"], "algorithms", root=root)[1]
+    except LookupError:
+        known = set()
+    return flat(entry, known).items()
 
 
 def in_a_line(value: Any) -> str:

@@ -20,7 +20,16 @@ from algorithms.parts.arms import ExactPosterior
 from problems.api import Problem
 from workflow.run.loop import evaluate, query_none
 from workflow.studies.lemma3 import after
-from workflow.studies.paired import Columns, Model, best, first_arm, noise, ratio_range, table, tidy
+from workflow.studies.paired import (
+    Columns,
+    ConfidenceSettings,
+    best,
+    first_arm,
+    noise,
+    ratio_range,
+    table,
+    tidy,
+)
 from workflow.trace.seeds import rng
 
 Row = dict[str, float]
@@ -34,12 +43,9 @@ def run(
     T: int,
     settings: list[list[float]],
     bandwidth: float,
-    xi: float,
-    norm: float,
-    delta: float,
+    confidence: ConfidenceSettings,
     C: float,
     rule: str,
-    beta: str,
     inclusion: str,
     parallelism: int,
 ) -> Columns:
@@ -62,14 +68,6 @@ def run(
             str(float(lam)),
             str(float(qbar)),
         )
-        model: Model = {
-            "bandwidth": bandwidth,
-            "lam": lam,
-            "xi": xi,
-            "norm": norm,
-            "delta": delta,
-            "beta": beta,
-        }
         bbkb = BBKB(
             table(problem),
             stream,
@@ -79,9 +77,9 @@ def run(
             inclusion=inclusion,
             parallelism=parallelism,
             start=RESPARSIFY,
-            **model,
+            **confidence.model(bandwidth=bandwidth, lam=lam),
         )
-        met = int(lam >= 1 and qbar >= 8 * log(4 * T / delta))
+        met = int(lam >= 1 and qbar >= 8 * log(4 * T / confidence.delta))
         fixed = {"lam": float(lam), "qbar": float(qbar), "hypothesis_met": met}
         rows += [fixed | row for row in _follow(seed, problem, bbkb, T)]
     return tidy(rows)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import algorithms
 from algorithms.api import Array, Box
 from algorithms.go_ucb import GOUCB
 from problems.api import Problem
@@ -32,7 +33,11 @@ def run(
             " papers/go_ucb.yaml"
         )
     built = {name: value for name, value in optimizer.items() if name != "is"}
-    method = GOUCB(problem.domain, rng(seed, "study", "optimizer"), **built)
+    method = GOUCB(
+        problem.domain,
+        rng(seed, "study", "optimizer"),
+        **algorithms.grouped(GOUCB.__init__, built),
+    )
     progress = loop.Progress(method)
     design = rng(seed, "study", "init").random((n, problem.domain.d))
     loop.start(progress, design, loop.evaluate(problem, design, noise(seed), first=0))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import algorithms
 from algorithms.api import Box
 from algorithms.lcbo import LCBO
 from algorithms.parts.gradient_information import Kernels
@@ -43,9 +44,14 @@ def run(
     """
     instance = revealed(problem)
     L = smoothness_of(instance, smoothness, seed)
-    built = {name: value for name, value in optimizer.items() if name != "is"}
-    built |= {"kernels": problem.reveals["kernels"], "step": 1 / (2 * L)}
-    method = LCBO(Box(instance.d), rng(seed, "study", "optimizer"), **built)
+    step = {**optimizer["step"], "length": 1 / (2 * L)}
+    built = {name: value for name, value in optimizer.items() if name != "is"} | {
+        "surrogate": {**optimizer["surrogate"], "kernels": problem.reveals["kernels"]},
+        "step": step,
+    }
+    method = LCBO(
+        Box(instance.d), rng(seed, "study", "optimizer"), **algorithms.grouped(LCBO.__init__, built)
+    )
     violation = VIOLATIONS[built["constraints"]]
     progress = loop.Progress(method)
     first = rng(seed, "study", "init").random((1, instance.d))
@@ -74,7 +80,7 @@ def run(
     columns = tidy(rows)
     columns |= means_and_bounds(columns["r_s"], columns["r_f"], burn_in=BURN_IN)
     exact = follow(
-        instance, first[0], columns["k"] ** built["step_power"] / (2 * L), columns["rho"], violation
+        instance, first[0], columns["k"] ** step["power"] / (2 * L), columns["rho"], violation
     )
     oracle = means_and_bounds(exact.r_s, exact.r_f, burn_in=BURN_IN)
     return columns | {f"exact_{name}": oracle[name] for name in ("stationarity", "feasibility")}

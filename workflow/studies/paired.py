@@ -5,6 +5,7 @@ columns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
@@ -27,6 +28,33 @@ class Model(TypedDict):
     norm: float
     delta: float
     beta: str
+
+
+@dataclass(frozen=True)
+class ConfidenceSettings:
+    """How wide the confidence bounds of every method are: the group `confidence`.
+
+    xi: standard deviation of the noise that a method assumes (calandriello2019bkb, Sec. 4).
+    norm: F, the bound on the norm of the function (calandriello2019bkb, Thm. 2).
+    delta: probability with which a bound may fail (calandriello2019bkb, Thm. 2).
+    beta: theorem, or reference-code: the formula of the width.
+    """
+
+    xi: float
+    norm: float
+    delta: float
+    beta: str
+
+    def model(self, *, bandwidth: float, lam: float) -> Model:
+        """With the kernel's bandwidth and the regularisation lambda."""
+        return {
+            "bandwidth": bandwidth,
+            "lam": lam,
+            "xi": self.xi,
+            "norm": self.norm,
+            "delta": self.delta,
+            "beta": self.beta,
+        }
 
 
 def table(problem: Problem) -> Arms:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +20,15 @@ from algorithms.bkb import BKB
 from algorithms.gp_ucb import GPUCB
 from problems.api import Problem
 from workflow.run.loop import evaluate, query_none
-from workflow.studies.paired import Columns, Model, first_arm, log_grid, noise, table, tidy
+from workflow.studies.paired import (
+    Columns,
+    ConfidenceSettings,
+    first_arm,
+    log_grid,
+    noise,
+    table,
+    tidy,
+)
 from workflow.trace.seeds import rng
 
 METHODS = ("BKB", "Global-BBKB", "GP-UCB-textbook", "GP-UCB")  # the codes of column `method`
@@ -29,6 +38,32 @@ Row = dict[str, float]
 Maker = Callable[[Arms, np.random.Generator], Optimizer]
 
 
+@dataclass(frozen=True)
+class ArmsSettings:
+    """The sweep over the number of arms: the group `arms`.
+
+    sizes: numbers of arms, of nested random subsets of the table.
+    T: evaluations of each run of the sweep.
+    """
+
+    sizes: list[int]
+    T: int
+
+
+@dataclass(frozen=True)
+class SketchSettings:
+    """How a dictionary is sampled: the group `sketch`.
+
+    qbar: oversampling, expected draws of an arm over its variance (calandriello2019bkb, Alg. 1).
+    epsilon: accuracy of the sketch, which BKB's width needs (calandriello2019bkb, Thm. 1).
+    inclusion: per-pull or per-arm: what a Bernoulli draw is made for.
+    """
+
+    qbar: float
+    epsilon: float
+    inclusion: str
+
+
 def run(
     seed: int,
     problem: Problem,
@@ -36,38 +71,25 @@ def run(
     T: int,
     T_textbook: int,
     per_decade: int,
-    arms: list[int],
-    T_arms: int,
+    arms: ArmsSettings,
     repeats: int,
     bandwidth: float,
     lam: float,
-    xi: float,
-    norm: float,
-    delta: float,
-    qbar: float,
-    epsilon: float,
+    confidence: ConfidenceSettings,
+    sketch: SketchSettings,
     C: float,
-    beta: str,
-    inclusion: str,
 ) -> Columns:
-    """Rows of two sweeps: over t at all arms, and over A (nested random subsets of `arms` sizes) at
-    t = T_arms.
+    """Rows of two sweeps: over t at all arms, and over A (nested random subsets) at t = arms.T.
 
     `timing.seconds` is the mean of ask plus tell over the steps since the row of the grid before
     (over the second half of the run in the sweep over A), median over `repeats` equal runs; a
     batch's seconds are spread over its steps. `dictionary` (m, 0 for an exact posterior) and
     `distinct` (u) are what the other costs depend on.
     """
-    model: Model = {
-        "bandwidth": bandwidth,
-        "lam": lam,
-        "xi": xi,
-        "norm": norm,
-        "delta": delta,
-        "beta": beta,
-    }
+    model = confidence.model(bandwidth=bandwidth, lam=lam)
+    qbar, inclusion = sketch.qbar, sketch.inclusion
     makers: tuple[Maker, ...] = (
-        lambda d, r: BKB(d, r, epsilon=epsilon, qbar=qbar, inclusion=inclusion, **model),
+        lambda d, r: BKB(d, r, epsilon=sketch.epsilon, qbar=qbar, inclusion=inclusion, **model),
         lambda d, r: BBKB(
             d,
             r,
@@ -90,8 +112,8 @@ def run(
         grid = [t for t in log_grid(until, per_decade) if t > 1]
         for row in _median(seed, problem, np.arange(len(domain)), maker, grid, repeats):
             rows.append({"method": method, "sweep": OVER_T, "A": len(domain), **row})
-        last = min(T_arms, until)
-        for size in sorted({min(size, len(domain)) for size in arms}):
+        last = min(arms.T, until)
+        for size in sorted({min(size, len(domain)) for size in arms.sizes}):
             row = _median(
                 seed, problem, np.sort(order[:size]), maker, [max(last // 2, 2), last], repeats
             )[-1]

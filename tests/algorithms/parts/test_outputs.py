@@ -12,7 +12,8 @@ from sklearn.gaussian_process.kernels import RBF
 
 from algorithms.parts.fitting import Target
 from algorithms.parts.gp import log_evidence
-from algorithms.parts.outputs import Outputs, known, zero
+from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings, known, zero
+from tests.algorithms.grouped import changed
 
 KERNELS = [
     {"lengthscale": [0.3, 0.7, 2.0], "outputscale": 1.7, "mean": 0.0},
@@ -20,15 +21,16 @@ KERNELS = [
     {"lengthscale": 0.4, "outputscale": 1.0, "mean": -2.0},
 ]
 FITTED = {
-    "kernels": "fit",
-    "standard": "sample",
-    "noise": 0.01,
-    "lengthscale": [3.0, 3.0, 1.0],
-    "outputscale": [2.0, 1.0, 0.693],
-    "fit_every": 3,
-    "fit_steps": 5,
+    "surrogate": {
+        "kernels": "fit",
+        "standard": "sample",
+        "noise": 0.01,
+        "lengthscale": [3.0, 3.0, 1.0],
+        "outputscale": [2.0, 1.0, 0.693],
+    },
+    "fit": {"every": 3, "steps": 5},
 }
-RAW = {**FITTED, "kernels": KERNELS, "standard": "raw"}
+RAW = changed(FITTED, kernels=KERNELS, standard="raw")
 
 
 def data():
@@ -40,13 +42,21 @@ def data():
     return x, values
 
 
-def learnt(blocks, **parameters):
-    """The models after blocks of rows (stop_1, stop_2, ...) of the data were told."""
-    outputs, models = Outputs.named(**parameters), ()
-    x, values = data()
-    for told, stop in enumerate(blocks):
-        models = outputs.learn(models, x[:stop], values[:stop], np.random.default_rng(0), told=told)
-    return models
+def new(settings):
+    return Outputs(OutputSettings(**settings["surrogate"]), RefitSettings(**settings["fit"]))
+
+
+def told(blocks, settings):
+    """The outputs after blocks of rows (stop_1, stop_2, ...) of the data were told."""
+    outputs, (x, values) = new(settings), data()
+    for stop in blocks:
+        outputs = outputs.learn(x[:stop], values[:stop], np.random.default_rng(0))
+    return outputs
+
+
+def learnt(blocks, settings):
+    """The models after blocks of rows."""
+    return told(blocks, settings).models
 
 
 def scales(models):
@@ -61,7 +71,7 @@ def scales(models):
 
 def test_known_kernels_are_conditioned_as_they_are():
     (x, values), Z = data(), np.random.default_rng(1).random((7, 3))
-    for kernel, column, fitted in zip(KERNELS, values.T, learnt([12], **RAW), strict=True):
+    for kernel, column, fitted in zip(KERNELS, values.T, learnt([12], RAW), strict=True):
         k, a, m = RBF(kernel["lengthscale"]), kernel["outputscale"], kernel["mean"]
         gain = a * k(Z, x) @ np.linalg.inv(a * k(x) + 0.01 * np.eye(12))
         mean, variance = fitted.posterior(torch.from_numpy(Z))
@@ -71,14 +81,14 @@ def test_known_kernels_are_conditioned_as_they_are():
 
 
 @pytest.mark.parametrize(
-    "parameters", [RAW, {**RAW, "standard": "sample"}, {**FITTED, "fit_every": 10**9}]
+    "parameters", [RAW, changed(RAW, standard="sample"), changed(FITTED, every=10**9)]
 )
 def test_models_that_grow_are_models_made_anew(parameters):
     """Whatever happens to the units: under kernels that stay, all at once and row by row are the
     same.
     """
     Z = torch.from_numpy(np.random.default_rng(1).random((7, 3)))
-    grown = learnt([5, 6, 9, 12], **parameters)
+    grown = learnt([5, 6, 9, 12], parameters)
     x, values = data()
     for i, fitted in enumerate(grown):
         units, model = fitted.units, fitted.posterior.model
@@ -94,15 +104,15 @@ def test_models_that_grow_are_models_made_anew(parameters):
 
 def test_standardised_values_know_where_zero_was_and_have_no_other_mean():
     _, values = data()
-    for column, fitted in zip(values.T, learnt([12], **{**RAW, "standard": "sample"}), strict=True):
+    for column, fitted in zip(values.T, learnt([12], changed(RAW, standard="sample")), strict=True):
         assert_allclose(zero(fitted), -column.mean() / column.std(ddof=1))
         assert fitted.posterior.model.mean.constant.item() == 0.0
 
 
 def test_kernels_are_fitted_in_the_first_round_and_in_every_third_after_it():
-    found = [scales(learnt(list(range(5, 5 + k)), **FITTED)) for k in range(1, 8)]
-    changed = [a != b for a, b in pairwise(found)]
-    assert changed == [False, False, True, False, False, True]
+    found = [scales(learnt(list(range(5, 5 + k)), FITTED)) for k in range(1, 8)]
+    refitted = [a != b for a, b in pairwise(found)]
+    assert refitted == [False, False, True, False, False, True]
     assert all(first != (1.0, 0.693) for first in found[0])
 
 
@@ -113,21 +123,18 @@ def test_a_fit_starts_from_the_last_one_and_is_short(monkeypatch):
         Target, "read", lambda self: starts.append(np.exp(read(self))) or read(self)
     )
     monkeypatch.setattr(Target, "loss", lambda self, theta: calls.append(self) or loss(self, theta))
-    models = learnt([5, 6, 7], **FITTED)
+    outputs, (x, values) = told([5, 6, 7], FITTED), data()
     assert len(calls) <= 10 * 3  # evaluations
     assert_allclose(np.sort(starts, axis=1), [[0.693, 1.0]] * 3)
     starts.clear()
-    outputs, (x, values) = Outputs.named(**FITTED), data()
-    outputs.learn(models, x, values, np.random.default_rng(0), told=3)
-    assert_allclose(np.sort(starts, axis=1), np.sort(scales(models), axis=1))
+    outputs.learn(x, values, np.random.default_rng(0))
+    assert_allclose(np.sort(starts, axis=1), np.sort(scales(outputs.models), axis=1))
 
 
 def test_a_fit_raises_the_posterior_density_of_its_parameters():
-    models = learnt([5, 6, 12], **FITTED)
-    outputs, (x, values) = Outputs.named(**FITTED), data()
-    for old, new in zip(
-        models, outputs.learn(models, x, values, np.random.default_rng(0), told=3), strict=True
-    ):
+    outputs, (x, values) = told([5, 6, 12], FITTED), data()
+    later = outputs.learn(x, values, np.random.default_rng(0))
+    for old, new in zip(outputs.models, later.models, strict=True):
         before, after = (
             log_evidence(m, old.posterior.X, old.posterior.y) + m.log_prior()
             for m in (old.posterior.model, new.posterior.model)
@@ -163,10 +170,10 @@ def test_a_known_kernel_is_not_rounded_to_single_precision():
             {"standard": "none"},
             "standard: expected raw or population or sample or median, got 'none'",
         ),
-        ({"noise": 0.0}, "expected noise > 0 and fit_every > 0, got 0.0, 3"),
-        ({"fit_every": 0}, "expected noise > 0 and fit_every > 0, got 0.01, 0"),
+        ({"noise": 0.0}, "noise: expected a positive number, got 0.0"),
+        ({"every": 0}, "every: expected a positive number, got 0"),
     ],
 )
 def test_what_cannot_be_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        learnt([5], **{**FITTED, **changes})
+        learnt([5], changed(FITTED, **changes))

@@ -1,10 +1,19 @@
 """The counting rules of trust regions, and candidates that keep most of the centre."""
 
+from dataclasses import replace
+from math import inf
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.trust_region import TrustRegion, perturbed
+from algorithms.parts.trust_region import (
+    RegionSettings,
+    RestartingRegion,
+    TrustRegion,
+    perturbed,
+    scattered,
+)
 
 RULES = {
     "longest": 1.6,
@@ -14,6 +23,16 @@ RULES = {
     "success_tolerance": 3,
     "failure_tolerance": 2,
 }
+
+SETTINGS = RegionSettings(
+    length=0.8,
+    longest=1.6,
+    shortest=0.1,
+    fewest_successes=3,
+    dims_per_success=10,
+    patience=2,
+    improvement=0.01,
+)
 
 
 def region(length=0.8, **changes):
@@ -79,6 +98,45 @@ def test_rules_that_cannot_work_are_refused(wrong):
         ValueError, match="expected 0 < shortest <= longest and growth > 1 > shrinkage > 0"
     ):
         region(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("d", "batch", "successes", "failures"),
+    [(4, 1, 3, 4), (4, 2, 3, 2), (45, 1, 5, 45), (2, 4, 3, 1), (1, 1, 3, 2)],
+)
+def test_tolerances_depend_on_dimension_and_batch(d, batch, successes, failures):
+    first = SETTINGS.first(d, batch)
+    assert (first.length, first.longest, first.shortest) == (0.8, 1.6, 0.1)
+    assert (first.success_tolerance, first.failure_tolerance) == (successes, failures)
+    without = replace(SETTINGS, dims_per_success=inf)
+    assert without.first(d, batch).success_tolerance == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "best", "improves"),
+    [(5.05, 5.0, False), (5.06, 5.0, True), (-4.96, -5.0, False), (-4.94, -5.0, True)],
+)
+def test_a_success_gains_a_share_of_the_magnitude_of_the_best(value, best, improves):
+    assert SETTINGS.improves(value, best) is improves
+
+
+def test_a_spent_region_starts_again_at_its_first_length_and_counts_it():
+    found, lengths = RestartingRegion.of(SETTINGS, 2, 1), []
+    for success in [True, *[False] * 8]:
+        found = found.after(success)
+        lengths.append(found.now.length)
+    # the fourth halving is below 0.1
+    assert lengths == [0.8, 0.8, 0.4, 0.4, 0.2, 0.2, 0.1, 0.1, 0.8]
+    assert found.now == found.first == SETTINGS.first(2, 1)
+    assert found.report() == {"length": 0.8, "restarts": 1}
+
+
+def test_scattered_points_fill_a_box_evenly():
+    low, high = np.array([0.2, 0.5]), np.array([0.4, 1.0])
+    points = scattered(np.random.default_rng(0), (low, high), 64)
+    assert points.shape == (64, 2)
+    cells = np.floor((points - low) / (high - low) * 8).astype(int)
+    assert len(np.unique(cells, axis=0)) == 64  # a net: one point in each of 8 x 8 cells
 
 
 def test_candidates_differ_from_the_centre_in_some_coordinates_and_in_one_at_least():

@@ -628,7 +628,12 @@ def test_a_table_of_settings_holds_what_is_published_at_any_scale(tmp_path, monk
         for problem in "pq":
             for name in "AB":
                 made = place.add(name, noisy(0.5), problem=problem, seeds=1)
-                entry = {**made.algorithm_entry, "qbar": qbar[problem], "limits": [0.1, "T"]}
+                entry = {
+                    **made.algorithm_entry,
+                    "qbar": qbar[problem],
+                    "limits": [0.1, "T"],
+                    "fit": {"steps": 5},
+                }
                 place.cells[problem, name] = replace(made, algorithm_entry=entry)
     asked = []
     monkeypatch.setattr(tabulate, "load", lambda *which: asked.append(which) or published.paper)
@@ -637,13 +642,14 @@ def test_a_table_of_settings_holds_what_is_published_at_any_scale(tmp_path, monk
             "id": "t",
             "kind": "settings",
             "problems": ["p", "q"],
-            "settings": {"B": ["qbar", "limits"], "A": ["beta"]},
+            "settings": {"B": ["qbar", "limits", "fit.steps"], "A": ["beta"]},
         }
     ]
     table = tabulate.build(here.paper, here.store(), "t")
     assert table.to_dict("records") == [
         {"algorithm": "B", "parameter": "qbar", "p": "3", "q": "0.25"},
         {"algorithm": "B", "parameter": "limits", "p": "[0.1, 'T']", "q": "[0.1, 'T']"},
+        {"algorithm": "B", "parameter": "fit.steps", "p": "5", "q": "5"},
         {"algorithm": "A", "parameter": "beta", "p": "theorem", "q": "theorem"},
     ]
     assert asked == [("toy", "paper")]

@@ -1,5 +1,11 @@
 """What constructors accept: names, groups of settings, types; told before anything is imported."""
 
+import ast
+import importlib
+import inspect
+import re
+from typing import get_type_hints
+
 import numpy as np
 import pytest
 
@@ -8,6 +14,8 @@ from algorithms.api import Box
 from workflow.plan import parameters, resolve
 from workflow.plan.parameters import flat, nested, wrong_type
 from workflow.plan.resolve import PlanError
+from workflow.studies import batching
+from workflow.studies.paired import ConfidenceSettings
 
 PART = """
 from dataclasses import dataclass
@@ -59,6 +67,44 @@ def test_flat_and_nested_are_inverse_and_leave_values_by_problem_whole():
     }
     assert nested(taken_apart) == values
     assert flat({"surrogate": {"given": "model"}}, ALL) == {"surrogate": {"given": "model"}}
+
+
+def test_a_cells_groups_are_shown_by_dotted_names_and_what_is_given_stays():
+    values = {"surrogate": {"noise": {"given": "noise"}, "fit": {"steps": 3}}, "beta": 1}
+    assert parameters.dotted(values) == {
+        "surrogate.noise": {"given": "noise"},
+        "surrogate.fit.steps": 3,
+        "beta": 1,
+    }
+
+
+def test_groups_of_a_study_are_read_and_built():
+    accepted = parameters.signature("batching.run", "workflow/studies")
+    assert set(accepted["confidence"].fields) == {"xi", "norm", "delta", "beta"}
+    values = {"T": 3, "confidence": {"xi": 1, "norm": 2, "delta": 0.1, "beta": "theorem"}}
+    built = algorithms.grouped(batching.run, values)
+    assert built == {"T": 3, "confidence": ConfidenceSettings(1, 2, 0.1, "theorem")}
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'beta'"):
+        algorithms.grouped(batching.run, {"confidence": {"xi": 1, "norm": 2, "delta": 0.1}})
+
+
+MOST = 12  # keywords of a study besides seed and problem
+STUDIES = sorted(
+    path.stem
+    for path in (resolve.ROOT / "workflow" / "studies").glob("*.py")
+    if any(getattr(node, "name", "") == "run" for node in ast.parse(path.read_text()).body)
+)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_study_takes_few_parameters_and_describes_every_field_of_a_group(study):
+    accepted = parameters.signature(f"{study}.run", "workflow/studies")
+    assert 0 < len(accepted) <= MOST
+    hints = get_type_hints(importlib.import_module(f"workflow.studies.{study}").run)
+    for name, parameter in accepted.items():
+        described = inspect.getdoc(hints[name]) if parameter.fields else ""
+        for field in parameter.fields:
+            assert re.search(rf"^(\w+, )*{field}(, \w+)*: ", described, re.MULTILINE), field
 
 
 def test_a_reading_reaches_one_field_and_keeps_the_others():

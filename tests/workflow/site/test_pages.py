@@ -3,6 +3,7 @@ refuses.
 """
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -155,6 +156,18 @@ def test_the_page_of_an_algorithm_has_source_citations_and_uses(source):
     assert next(use.name for use in bkb.uses) == "BKB"
     assert "qbar" in bkb.parameters
     assert "api" not in found
+
+
+def test_fields_of_groups_are_shown_by_their_dotted_names(source):
+    (report, *_) = reports(source)
+    line = {"is": "cei.CEI", "climb": {"steps": 5}, "surrogate": {"noise": {"p": 1, "q": 2}}}
+    gone = {"is": "cei.Gone", "climb": {"steps": 5}}
+    changed = replace(report, entry={**report.entry, "algorithms": {"CEI": line, "old": gone}})
+    (cei,) = (found for found in algorithms([changed]) if found.name == "cei")
+    assert [use.values for use in cei.uses] == [
+        {"climb.steps": "5", "surrogate.noise": "p: 1, q: 2"},
+        {"climb": "steps: 5"},
+    ]
 
 
 def test_another_folder_is_never_cleared(source, tmp_path, capsys):

@@ -8,17 +8,12 @@ from algorithms.api import Arms, Box, Observation
 from algorithms.parts.arms import ExactPosterior, GaussianTable, Pulls, SketchedPosterior
 from problems.api import Evaluation, Problem
 from workflow.studies import batching, lemma3, search_space, sketch_accuracy, step_seconds
-from workflow.studies.paired import log_grid, table, tidy
+from workflow.studies.paired import ConfidenceSettings, log_grid, table, tidy
 from workflow.trace.seeds import rng
 
-MODEL = {
-    "bandwidth": 1.0,
-    "xi": 0.1,
-    "norm": 1.0,
-    "delta": 0.01,
-    "beta": "theorem",
-    "inclusion": "per-pull",
-}
+WIDTH = {"xi": 0.1, "norm": 1.0, "delta": 0.01, "beta": "theorem"}
+CONFIDENCE = ConfidenceSettings(**WIDTH)
+MODEL = {"bandwidth": 1.0, **WIDTH, "inclusion": "per-pull"}
 SMALL = {
     "arms": [5, 20],
     "dimensions": [1, 4],
@@ -53,21 +48,24 @@ def sketch(settings: list[list[float]], T: int = 60, seed: int = 0) -> dict[str,
 def batches(
     settings: list[list[float]], rule: str = "global", parallelism: int = 0, T: int = 150
 ) -> dict[str, np.ndarray]:
-    options = {"C": 2, "rule": rule, "parallelism": parallelism, **MODEL}
-    return batching.run(0, problem(), T=T, settings=settings, **options)
+    options = {"C": 2, "rule": rule, "parallelism": parallelism, "inclusion": "per-pull"}
+    return batching.run(
+        0, problem(), T=T, settings=settings, bandwidth=1.0, confidence=CONFIDENCE, **options
+    )
 
 
 def seconds(T: int = 30) -> dict[str, np.ndarray]:
     options = {
         "T_textbook": 20,
-        "T_arms": 10,
         "per_decade": 3,
-        "arms": [40, 120],
+        "arms": step_seconds.ArmsSettings(sizes=[40, 120], T=10),
         "repeats": 2,
+        "bandwidth": 1.0,
         "lam": 0.01,
-        "qbar": 2,
+        "confidence": CONFIDENCE,
+        "sketch": step_seconds.SketchSettings(qbar=2, epsilon=0.5, inclusion="per-pull"),
     }
-    return step_seconds.run(0, problem(), T=T, epsilon=0.5, C=2, **options, **MODEL)
+    return step_seconds.run(0, problem(), T=T, C=2, **options)
 
 
 def test_lemma_3_as_printed_has_counter_examples_and_the_other_two_forms_have_none():

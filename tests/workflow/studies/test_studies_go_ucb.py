@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import algorithms
 from algorithms.api import Arms
-from algorithms.go_ucb import GOUCB, Network
+from algorithms.go_ucb import Network
 from problems import synthetic
 from problems.api import Problem
 from workflow.studies import confidence_ball, growth_condition
@@ -29,13 +30,8 @@ METHOD = {
     "norm": 1,
     "units": "paper",
     "method": "gradient",
-    "oracle": "once",
-    "oracle_rate": 1e-11,
-    "oracle_steps": 5,
-    "start": "best-observed",
-    "starts": 1,
-    "ascent_rate": 1e-4,
-    "ascent_steps": 5,
+    "oracle": {"calls": "once", "rate": 1e-11, "steps": 5},
+    "ascent": {"start": "best-observed", "starts": 1, "rate": 1e-4, "steps": 5},
     **BOX,
 }
 
@@ -74,7 +70,7 @@ def test_a_ball_is_measured_from_its_centre_before_every_round():
 
 def test_the_truth_at_the_centre_has_no_distance():
     built = {name: value for name, value in METHOD.items() if name != "is"}
-    method = GOUCB(f1().domain, np.random.default_rng(0), **built)
+    method = algorithms.build(METHOD["is"], f1().domain, np.random.default_rng(0), built)
     assert confidence_ball.distances(method, method.w) == {"distance": 0.0, "euclidean": 0.0}
 
 

@@ -12,40 +12,36 @@ from numpy.testing import assert_allclose, assert_array_equal
 from algorithms.api import Arms, Box
 from problems import load
 from problems.api import Problem
+from tests.algorithms.grouped import changed
 from workflow.studies import best_known, error_functions, exact_oracle, noisy_schedule
 from workflow.trace.seeds import rng
 
 THEORY = {"power_step": -0.5, "power_penalty": 0.25}
 METHOD = {
     "is": "lcbo.LCBO",
-    "noise": 0.01,
+    "surrogate": {
+        "kernels": "fit",
+        "noise": 0.01,
+        "standard": "raw",
+        "lengthscale": [3.0, 3.0, 1.0],
+        "outputscale": [2.0, 1.0, 0.693],
+    },
     "noise_units": "models",
-    "standard": "raw",
+    "fit": {"every": 5, "between_fits": "keep", "steps": 1, "rate": 0.1},
     "memory_per_dim": inf,
     "repeated": "separate",
-    "schedule": "theory",
-    "repeats": 1,
-    "exploration": 0,
-    "exploration_per_dim": 1,
-    "batch": "joint",
-    "condition": "data",
-    "measure": "posterior-trace",
-    "temperature": 0.1,
-    "delta": 1.0,
-    "starts": 2,
-    "steps": 20,
-    "rate": 0.02,
+    "batch": {"schedule": "theory", "repeats": 1, "exploration": 0, "exploration_per_dim": 1},
+    "acquisition": {
+        "selection": "joint",
+        "condition": "data",
+        "measure": "posterior-trace",
+        "temperature": 0.1,
+        "delta": 1.0,
+    },
+    "climb": {"starts": 2, "steps": 20, "rate": 0.02},
     "constraints": "equality",
-    "direction": "plain",
-    "step_power": -0.5,
-    "penalty": 1.0,
-    "penalty_power": 0.25,
-    "lengthscale": [3.0, 3.0, 1.0],
-    "outputscale": [2.0, 1.0, 0.693],
-    "fit_every": 5,
-    "between_fits": "keep",
-    "fit_steps": 1,
-    "fit_rate": 0.1,
+    "step": {"length": 1.0, "power": -0.5, "direction": "plain"},
+    "penalty": {"factor": 1.0, "power": 0.25},
 }
 
 
@@ -389,7 +385,7 @@ def test_pairs_keep_the_bound_of_lemma_a10_with_constant_1():
 
 def schedule(problem, K=3, seed=0, **changes):
     return noisy_schedule.run(
-        seed, problem, K=K, smoothness="random-points", optimizer={**METHOD, **changes}
+        seed, problem, K=K, smoothness="random-points", optimizer=changed(METHOD, **changes)
     )
 
 
@@ -414,7 +410,10 @@ def test_the_schedule_repeats_itself_and_meets_other_numbers_with_another_seed()
 
 def test_without_noise_the_schedule_follows_the_exact_gradients():
     problem = drawn(noise=0.0)
-    near, far = schedule(problem, noise=1e-6, exploration_per_dim=6, steps=60), schedule(drawn())
+    near, far = (
+        schedule(problem, noise=1e-6, exploration_per_dim=6, climb_steps=60),
+        schedule(drawn()),
+    )
     exact = follow(problem, K=3)
     for name in ("stationarity", "feasibility"):
         assert_array_equal(near[f"exact_{name}"], exact[name])
