@@ -169,7 +169,7 @@ def parameters_of(name: str, package: str, *, root: Path = ROOT) -> tuple[set[st
         known = sorted(
             found.stem
             for found in (root / package).glob("*.py")
-            if found.stem not in ("__init__", "api")
+            if found.stem != "api" and not found.stem.startswith("_")
         )
         raise LookupError(f"no file {package}/{module}.py; known: {', '.join(known)}")
     for node in ast.parse(path.read_text(), str(path)).body:

@@ -85,11 +85,11 @@ def read(name: str, root: Path = ROOT) -> dict[str, Any]:
 
 
 def papers(root: Path = ROOT) -> list[str]:
-    """The names of all papers that have a YAML."""
+    """The names of all papers that have a YAML; a file that begins with `_` is a template."""
     return sorted(
         path.stem
         for path in (root / "papers").glob("*.yaml")
-        if path.stem not in ("costs", "findings")
+        if path.stem not in ("costs", "findings") and not path.stem.startswith("_")
     )
 
 
