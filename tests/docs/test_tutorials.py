@@ -14,6 +14,7 @@ from workflow.plan.expand import load
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+README = ROOT / "README.md"
 PAGES = sorted(DOCS.glob("*.md"))
 TUTORIALS = [page for page in PAGES if page.stem.startswith("add-a-")]
 MINE = "my-method"
@@ -67,6 +68,28 @@ def test_a_paper_is_added_and_judged(tmp_path):
     assert len(list((copy / "results" / "paper" / "my_paper").rglob("9.parquet"))) == 8
 
 
+def test_the_example_of_the_readme_can_be_pasted(tmp_path):
+    (example,) = re.findall("^```bash\n.*?^```$", README.read_text(), re.DOTALL | re.MULTILINE)
+    page = tmp_path / "example.md"
+    page.write_text(f"{example}\n")
+    printed = tutorial.carry_out(page, tutorial.checkout(tmp_path))
+    lowest, *at = map(float, re.findall(r"-?\d+\.\d+", printed))
+    assert 0 <= lowest < 5
+    assert (at[0] - 1) ** 2 + 3 * (at[1] + 2) ** 2 == pytest.approx(lowest, rel=1e-5)
+
+
+def test_the_readme_gives_commands_before_results():
+    text = README.read_text()
+    assert text.index("make figures ") < text.index("## Papers") < text.index("<!-- verdicts -->")
+    for word in (
+        "claim",
+        "reading",
+        "dictionary",
+        "substitute",
+    ):  # said at the first use, in italics
+        assert re.search(rf"\b{word}\b", text).start() == text.index(f"*{word}*") + 1
+
+
 @pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
 def test_the_template_of_a_paper_has_every_scale(tmp_path, scale):
     for folder in ("algorithms", "problems", "data"):
@@ -106,7 +129,7 @@ def test_the_table_of_parameters_to_copy_names_entries_that_are_there():
 
 @pytest.mark.parametrize(
     "page",
-    [*PAGES, ROOT / "README.md"],
+    [*PAGES, README],
     ids=lambda page: f"{page.parent.name}-{page.stem}" if page.parent == DOCS else page.stem,
 )
 def test_links_of_a_page_lead_somewhere(page):

@@ -209,7 +209,8 @@ def test_a_missing_file_is_told(tmp_path):
 
 def test_no_numerical_library_is_imported():
     code = (
-        "import sys; from workflow.site import findings; findings.load(); print('numpy' in sys.modules)"
+        "import sys; from workflow.site import findings; findings.load();"
+        " print('numpy' in sys.modules)"
     )
     assert (
         subprocess.run(
