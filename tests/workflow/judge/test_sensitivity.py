@@ -133,7 +133,7 @@ def test_the_table_shows_outcomes_changes_and_seeds():
     )
     assert "| [waits](verdicts.md#waits) | ≈ 10 | · |  | no other reading run |" in lines
     assert "| 2 | zeros | starts \\| at zero | 2 | 2 | 1 | 0 |" in lines
-    assert "Readings that change no run of a claim, or lack runs in the plan: idle." in lines
+    assert "Readings that change no run of a claim, or have no planned runs: idle." in lines
     assert "A partial report, from the records that existed." in lines
 
 
