@@ -272,6 +272,7 @@ class Case:
 
 
 CASES = [
+    Case("_template.MyMethod", "template", {"step": 0.2, "shrink": 0.9}, box=True),
     Case("random_search.RandomSearch", "arms", constrained=True),
     Case("random_search.RandomSearch", "box", box=True, constrained=True),
     Case("eps_greedy.EpsGreedy", "empirical", {**TABLE, "epsilon": 0.2, "model": "empirical-mean"}),

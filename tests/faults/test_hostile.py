@@ -321,7 +321,7 @@ def test_a_checkpoint_that_somebody_else_wrote_is_never_read(empty, expected, ho
     (empty / "fault").unlink()
     again = steep.run(empty)
     assert again.returncode == 0, again.stderr
-    assert "the run starts anew" in again.stderr
+    assert "the run starts again from its beginning" in again.stderr
     assert not (empty / "sprung").exists()
     assert steep.traces(empty) == expected and steep.beside(empty) == {"0.checkpoint.stale"}
     assert content

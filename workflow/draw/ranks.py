@@ -43,7 +43,7 @@ WIDTH, TOP, LINE, BAR = 6.2, 1.0, 0.21, 0.085  # inches: the figure, above its a
 NAME, TICK = 8.5, 7.5  # points
 Bars = list[list[tuple[float, float]]]
 DARK, PALE = "#222222", "#444444"
-NOTHING, TOO_FEW = "not run", "too few problems: nothing can be told apart"
+NOTHING, TOO_FEW = "not run", "too few problems to tell any methods apart"
 
 
 @dataclass(frozen=True)

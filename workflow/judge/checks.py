@@ -35,6 +35,7 @@ from workflow.measure.statistics import (
     within,
 )
 
+OF_ROWS = "share of rows"  # what the kind of a statement about every row begins with
 BY_RANK = "by rank"  # what a comparison's kind ends with where some values are infinite
 SPREADS = 3.0  # at 10 seeds a ratio of two equal spreads reaches this factor by accident
 
@@ -264,17 +265,19 @@ def _share(evidence: Evidence, check: Check) -> Iterator[Comparison]:
 
 
 def _band(evidence: Evidence, check: Check) -> Iterator[Comparison]:
-    """Whether a column or a metric stays within constants; low and high are the extremes seen."""
+    """Whether a column or a metric stays within constants; low and high are the least and the
+    greatest value seen.
+    """
     least, most = check.get("at_least", -np.inf), check.get("at_most", np.inf)
     for what, seeds in curves(evidence, check):
         # an infinite value is a violation, only NaN is no number
         rows = [y[~np.isnan(y)] for _, y in seeds]
-        yield _kept([(row >= least) & (row <= most) for row in rows], check, what, rows)
+        yield _kept([(row >= least) & (row <= most) for row in rows], check, what, rows, "value")
 
 
 def _bound(evidence: Evidence, check: Check) -> Iterator[Comparison]:
-    """Whether left <= factor * right + plus in every row; low and high are the extremes of left
-    over that bound.
+    """Whether left <= factor * right + plus in every row; low and high are the least
+    and the greatest ratio of left to that bound.
     """
     factor, plus = check.get("factor", 1.0), check.get("plus", 0.0)
     for what, pairs in bound_sides(evidence, check):
@@ -286,12 +289,14 @@ def _bound(evidence: Evidence, check: Check) -> Iterator[Comparison]:
                 (left / bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)
             ]
         inside = [(left <= bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
-        yield _kept(inside, check, words, ratios)
+        yield _kept(inside, check, words, ratios, "ratio")
 
 
-def _kept(inside: Sequence[Array], check: Check, what: str, rows: Sequence[Array]) -> Comparison:
-    """A statement about every row:
-    it holds in a seed if (at least the share of) its rows keep it.
+def _kept(
+    inside: Sequence[Array], check: Check, what: str, rows: Sequence[Array], number: str
+) -> Comparison:
+    """A statement about every row. It holds in a seed if all rows keep it, or the share of them
+    that the check asks for. `number` says what `rows` are: values, or ratios to a bound.
     """
     wanted = check.get("share", 1.0)
     hits = sum(bool(len(seen)) and bool(seen.mean() >= wanted) for seen in inside)
@@ -306,7 +311,7 @@ def _kept(inside: Sequence[Array], check: Check, what: str, rows: Sequence[Array
     kept = float(np.concatenate(inside).mean()) if len(every) else float("nan")
     words = f"{what}: {hits} of {len(inside)} seeds"
     return Comparison(
-        words, "share of rows, extremes", kept, *extremes, p == 0, p, float("nan"), len(inside)
+        words, f"{OF_ROWS}, {number}", kept, *extremes, p == 0, p, float("nan"), len(inside)
     )
 
 

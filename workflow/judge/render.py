@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from workflow.judge.checks import Comparison
+from workflow.judge.checks import OF_ROWS, Comparison
 from workflow.judge.claims import Verdict
 from workflow.plan.cells import Paper
 
 RULES = """\
-Paired over seeds; one-sided paired t with Holm's correction over the comparisons of a claim
-decides at 5 %, from five seeds on; the exact sign-flip p stands beside it. *reproduced*: every
-comparison significant. *direction only*: every mean on the claimed side. *not reproduced*: some
-mean on the other side. *undecided*: the reasons say why; `observed` is what the numbers would say
-if they could decide. Intervals are 95 % t intervals of the effect. *By rank*: where a run has
-found nothing feasible its value is infinite; then the exact signed-rank test decides, with the
-median and quartiles of the differences."""
+Seeds are compared in pairs. One-sided paired t tests at 5 % decide, with Holm's correction over the
+comparisons of a claim, from five seeds on. The p of the exact sign-flip test stands beside them.
+*reproduced*: every comparison is significant. *direction only*: every mean is on the claimed side.
+*not reproduced*: some mean is on the other side. *undecided*: the reasons are stated, and
+`observed` is what the numbers would say if they could decide. Brackets are 95 % t intervals of the
+effect. *By rank*: a run that has found nothing feasible has an infinite value; then the exact
+signed-rank test decides, and the numbers are the median and quartiles of the differences."""
 
 
 DEVIATION = ("paper", "code", "default", "reading", "why")
@@ -152,10 +152,20 @@ def _weakest(verdict: Verdict) -> tuple[str, str, str]:
 
 
 def _effect(comparison: Comparison) -> str:
-    return (
-        f"{comparison.kind} {number(comparison.effect)} [{number(comparison.low)},"
-        f" {number(comparison.high)}]"
-    )
+    return effect(comparison.kind, comparison.effect, comparison.low, comparison.high)
+
+
+def effect(kind: str, mean: float, low: float, high: float) -> str:
+    """An effect with its interval; of a statement about every row, in how many of them it holds and
+    between which numbers.
+    """
+    if kind.startswith(OF_ROWS):
+        what = kind.rpartition(", ")[2]
+        counted = f"{what} between" if what in ("ratio", "value") else "between"
+        return (
+            f"holds in {number(100 * mean)} % of rows; {counted} {number(low)} and {number(high)}"
+        )
+    return f"{kind} {number(mean)} [{number(low)}, {number(high)}]"
 
 
 def _details(paper: Paper, verdict: Verdict) -> str:

@@ -94,7 +94,7 @@ class Row:
             return f"same under all readings run ({len(self.compared)} of {len(self.readings)})"
         weaker = [name for name in self.changed if name not in self.turned]
         parts = [f"on: {', '.join(self.turned)}"] if self.turned else []
-        parts += [f"in significance alone on: {', '.join(weaker)}"] if weaker else []
+        parts += [f"only in significance, on: {', '.join(weaker)}"] if weaker else []
         return f"depends {'; '.join(parts)}"
 
 
@@ -179,7 +179,7 @@ def as_markdown(found: Matrix) -> str:
     idle = [name for name in found.says if name not in columns]
     parts = [
         f"# What the verdicts on {found.paper} depend on, scale {found.scale}",
-        "A partial report: on the records that were there." if found.partial else "",
+        "A partial report, from the records that existed." if found.partial else "",
         summary(found),
         render.table(head, rows) if rows else "",
         LEGEND if rows else "",
@@ -201,7 +201,7 @@ def as_markdown(found: Matrix) -> str:
             else ""
         ),
         (
-            f"Readings that change no run of a claim, or lack runs in the plan: {', '.join(idle)}."
+            f"Readings that change no run of a claim, or have no planned runs: {', '.join(idle)}."
             if idle
             else ""
         ),
@@ -225,7 +225,7 @@ def summary(found: Matrix) -> str:
             f" {fates[KEPT]} of them"
         ),
         f"and changes for {changes}"
-        + (f" (in significance alone for {fates[SIGNIFICANCE]})." if changes else "."),
+        + (f" (only in significance for {fates[SIGNIFICANCE]})." if changes else "."),
         f"For {fates[OPEN]} there is nothing to compare.",
     ]
     changed = {name: counts for name in found.columns if (counts := found.counts(name))["changed"]}

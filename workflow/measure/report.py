@@ -53,12 +53,12 @@ def _parser(program: str, about: str | None, what: str) -> argparse.ArgumentPars
     options.add_argument(
         "--seeds",
         default="",
-        help="one seed or a range such as 0-4, if the records were cut by hand",
+        help="report on these seeds alone: one, or a range such as 0-4",
     )
     options.add_argument(
         "--partial",
         action="store_true",
-        help="report on the records that are there; say which are not",
+        help="report on the records that exist, and say which are missing",
     )
     options.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER"

@@ -163,8 +163,8 @@ def _content(entry: Entry, root: Path) -> bytes:
     content = path.read_bytes() if path.exists() else b""
     if _sha256(content) != entry.sha256:
         raise BadArchive(
-            f"{path}: expected the record that was verified, got another: it is being made anew;"
-            " archive again"
+            f"{path}: expected the record that was verified, got another: a run has replaced it"
+            " meanwhile; archive again"
         )
     return content
 
@@ -223,8 +223,8 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
     declared = sum(info.file_size for info in archive.infolist())
     if declared > size:
         raise BadArchive(
-            f"expected at most {size} bytes in an archive of that size, got {declared} by its"
-            " directory"
+            f"expected files of at most {size} bytes, as the archive is no larger, got"
+            f" {declared} bytes in its directory"
         )
     if len(found) < len(archive.infolist()):
         raise BadArchive("expected every name once, got one twice")

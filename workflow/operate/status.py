@@ -174,7 +174,8 @@ def watch(results: Results, options: argparse.Namespace) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m workflow.status", description="How far a scale is, and what it still costs."
+        prog="python -m workflow.status",
+        description="What is done at a scale, and what the rest will cost.",
     )
     parser.add_argument("--scale", default="quick")
     parser.add_argument("--papers", default="", help="such as bbkb,bkb; default: all")
@@ -183,17 +184,17 @@ def main(arguments: list[str] | None = None) -> int:
         "--cores",
         type=int,
         default=os.cpu_count() or 1,
-        help="on which the rest is made (default: all)",
+        help="the number of cores for the remaining runs (default: all)",
     )
     parser.add_argument("--failures", action="store_true", help="list every run that failed")
     parser.add_argument(
         "--watch",
         type=float,
         metavar="SECONDS",
-        help="again and again, until everything is done or failed",
+        help="print again after so many seconds, until everything is done or has failed",
     )
     parser.add_argument(
-        "--json", action="store_true", help="for programs; with --watch a line for every change"
+        "--json", action="store_true", help="print JSON; with --watch a line for every change"
     )
     options = parser.parse_args(arguments)
     if options.cores < 1 or (options.watch is not None and not options.watch > 0):

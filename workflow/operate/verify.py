@@ -322,7 +322,7 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
     print(
         summary(outcomes)
         if outcomes
-        else "nothing to compare: run the workflow, name an --archive, or restrict the draw less"
+        else "nothing to compare: run the workflow, name an --archive, or exclude fewer records"
     )
     return status(outcomes)
 
@@ -344,13 +344,16 @@ def _announced(
         lines += [f"         ... and {len(folders) - SHOWN} more folders"] * (len(folders) > SHOWN)
     if left := len(found.candidates) - len(kept):
         lines.append(
-            f"{left} records cost more than {options.most_seconds:g} CPU seconds each: left out"
+            f"left out: {left} records of more than {options.most_seconds:g} CPU seconds each"
         )
     cost = (
         f"they took {sum(candidate.seconds for candidate in drawn) / 60:.1f} CPU minutes, and each"
         " start takes some seconds"
     )
-    return [*lines, f"{len(drawn)} of {len(kept)} records are drawn by seed {options.seed}: {cost}"]
+    return [
+        *lines,
+        f"checking {len(drawn)} of {len(kept)} records, chosen by seed {options.seed}: {cost}",
+    ]
 
 
 def summary(outcomes: Mapping[str, int]) -> str:
@@ -378,10 +381,18 @@ def status(outcomes: Mapping[str, int]) -> int:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m workflow.verify", description=__doc__)
     parser.add_argument(
-        "--share", type=float, default=0.02, help="of the records; at least one is drawn"
+        "--share",
+        type=float,
+        default=0.02,
+        help="the share of the records to check; at least one is checked",
     )
-    parser.add_argument("--records", type=int, metavar="N", help="how many, instead of a share")
-    parser.add_argument("--seed", type=int, default=1, help="another one draws other records")
+    parser.add_argument(
+        "--records",
+        type=int,
+        metavar="N",
+        help="the number of records to check, in the place of a share",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="decides which records are checked")
     parser.add_argument("--scale", default="", help="default: all scales")
     parser.add_argument("--papers", default="", help="some papers, with commas; default: all")
     parser.add_argument(
@@ -395,7 +406,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         type=float,
         default=math.inf,
         metavar="S",
-        help="draw only what costs no more",
+        help="check only records that cost at most this",
     )
     options = parser.parse_args(arguments)
     if not 0 < options.share <= 1 or (options.records is not None and options.records < 1):

@@ -49,7 +49,7 @@ def signature(name: str, package: str, *, root: Path = ROOT) -> Signature:
     path = module_file(root, f"{package.replace('/', '.')}.{module}")
     if path is None:
         here = (root / package).glob("*.py")
-        known = sorted(found.stem for found in here if found.stem not in ("__init__", "api"))
+        known = sorted(found.stem for found in here if found.stem != "api" and found.stem[0] != "_")
         raise LookupError(f"no file {package}/{module}.py; known: {', '.join(known)}")
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     for node in tree.body:

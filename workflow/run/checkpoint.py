@@ -64,7 +64,12 @@ def resume(made: Path, digest: str) -> loop.Progress | None:
     try:
         progress: loop.Progress = pickle.loads(_content(made, digest))
     except NotOurs as error:
-        log.warning("%s is kept as %s.stale, the run starts anew: %s", path, path.name, error)
+        log.warning(
+            "%s does not fit and is kept as %s.stale; the run starts again from its beginning: %s",
+            path,
+            path.name,
+            error,
+        )
         path.replace(path.with_suffix(".checkpoint.stale"))
         return None
     log.info("%s: continues after evaluation %d", path, progress.rows)
@@ -84,7 +89,7 @@ def _content(made: Path, digest: str) -> bytes:
         if found.get(name) != expected:
             raise NotOurs(f"expected {name} {_short(expected)}, found {_short(found.get(name))}")
     if found.get("sha256") != hashlib.sha256(content).hexdigest():
-        raise NotOurs("it was changed after it was written, or not written to its end")
+        raise NotOurs("it was changed after it was written, or it was not written completely")
     return content
 
 

@@ -62,7 +62,7 @@ def _shortened(cell: Cell, options: argparse.Namespace) -> Cell:
     if options.evaluations is None:
         return cell
     if options.output is None:
-        raise PlanError("--evaluations makes a run that is not the plan's: name its file with -o")
+        raise PlanError("--evaluations makes a shorter run than planned: name its file with -o")
     return replace(cell, budget=min(cell.budget, options.evaluations))
 
 
@@ -95,13 +95,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--marker",
         type=Path,
-        help="write a list of the records and their hashes here when all are made",
+        help="when all records are made, write a list of them and their hashes here",
     )
     parser.add_argument(
         "--seconds",
         type=float,
         default=Limits.seconds,
-        help="stop after a whole step beyond this time",
+        help="stop after the first step that ends later than this",
     )
     parser.add_argument(
         "--checkpoint-every",

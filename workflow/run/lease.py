@@ -1,11 +1,12 @@
 """Who makes a record, and why nobody could: `<seed>.running` and `<seed>.failed` beside its place.
 
-A process holds the lease of a record while it makes it, so that two never write the same one, and
-touches it all the time. Who meets the lease of a living process waits for it: after the workflow
-was killed its jobs go on, and are waited for. A process that was killed leaves its lease behind,
-which the next one takes over: on its own host it is known to be gone, of another host it is when we
-have watched the file for long and nobody touched it, whatever the clocks of the two say. A run that
-fails leaves its error; the next success removes that.
+A process holds the lease of a record while it makes the record, so that two processes never write
+the same one. It touches the lease all the time. A process that meets the lease of a living one
+waits for it: jobs of a workflow that was killed go on running, and the next workflow waits for
+them. A process that was killed leaves its lease behind, and the next one takes it over. On the same
+host a dead process is recognised by its id. A process of another host counts as dead when we have
+watched its lease for long enough and nobody touched it; the clocks of the hosts do not matter. A
+run that fails leaves its error; the next success removes that.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ RENEW = 20.0  # seconds between two touches
 # seconds without a touch after which a process of another host is gone; network file systems show
 # it late
 PATIENCE = 120.0
-WAIT = 3600.0  # seconds for which a living process is waited for
+WAIT = 3600.0  # seconds to wait for a living process
 POLL = 1.0  # seconds between two looks at its lease
 
 
@@ -107,7 +108,7 @@ def this_process() -> Owner:
 
 def lost(dead: Owner) -> Failure:
     """What became of a run whose lease is left and whose process is not."""
-    sentence = f"{dead} ended without a word or is not heard of: was it killed, or out of memory?"
+    sentence = f"{dead} stopped responding: was it killed, or out of memory?"
     return Failure(sentence, "Killed", dead.since)
 
 
@@ -253,12 +254,12 @@ class Lease:
                 continue
             if time.monotonic() - began >= self.wait:
                 raise Refused(
-                    f"{self.made}: {found[0]} is making it, waited for {self.wait:.0f} s: wait for"
-                    f" it or cancel it, then run again; if it is dead, remove {self.path.name}"
-                    " beside the record"
+                    f"{self.made}: {found[0]} is still making this record after {self.wait:.0f} s"
+                    " of waiting: wait for it or cancel it, then run again; if it is dead, remove"
+                    f" {self.path.name} beside the record"
                 )
             if not told:
-                log.warning("%s: waits for %s, which is making it", self.made, found[0])
+                log.warning("%s: waits for %s, which is making this record", self.made, found[0])
                 told = True
             time.sleep(POLL)
 

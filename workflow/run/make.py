@@ -311,9 +311,9 @@ def _watched(
         }
         record.write(path, {**header(), "status": record.TIMEOUT, "timeout": timeout}, columns)
         log.warning(
-            "%s: an evaluation took more than %g s, which is recorded as the result of this run: to"
-            " try again, remove that file (`timeout:` on the problem's line in papers/%s.yaml is"
-            " the limit)",
+            "%s: an evaluation took more than %g s, which ended this run and is its result; to try"
+            " again, remove that file (the limit is `timeout:` on the problem's line in"
+            " papers/%s.yaml)",
             path,
             seconds,
             part.paper,
@@ -365,7 +365,9 @@ def _existing(path: Path, digest: str) -> Made | None:
         return Made(trace, status) if status in record.FINAL else None
     aside = path.with_name(f"{path.name}.{trace[:8]}")  # equal names hold equal traces
     log.warning(
-        "%s was made by other code, parameters or data: kept as %s, made anew", path, aside.name
+        "%s was made by other code, parameters or data: it is kept as %s, the run is made again",
+        path,
+        aside.name,
     )
     path.replace(aside)
     return None

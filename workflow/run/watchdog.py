@@ -116,7 +116,7 @@ def restart() -> None:
     for child in _children():
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
-    log.warning("starts anew, behind the evaluation that took too long")
+    log.warning("starting this process again, to go on after the evaluation that took too long")
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(sys.executable, sys.orig_argv)

@@ -150,7 +150,7 @@ def _clear(target: Path) -> None:
         and not (target / "static" / "source.css").exists()
     ):
         raise FileExistsError(
-            f"{target} holds something that is no site of this project: name another folder with -o"
+            f"{target} holds files that are not a site of this project: name another folder with -o"
         )
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)

@@ -87,8 +87,8 @@ def _finding(entry: object, where: str) -> Finding:
     lists = {key: _texts(value, f"{where}: {key}") for key, value in entry.items() if key in LISTS}
     if not lists.get("claims") and not lists.get("errata"):
         raise PlanError(
-            f"{where}: expected at least one of claims and errata, got neither: name what bears the"
-            " finding out"
+            f"{where}: expected at least one of claims and errata, got neither: name what"
+            " supports the finding"
         )
     return Finding(
         id=words["id"],

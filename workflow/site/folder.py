@@ -263,12 +263,17 @@ def _report(folder: Path) -> Report:
 
 
 def _effect(comparison: Entry) -> str:
-    numbers = [_number(comparison[name]) for name in ("effect", "low", "high")]
-    return f"{comparison['kind']} {numbers[0]} [{numbers[1]}, {numbers[2]}]"
+    mean, low, high = (_float(comparison[name]) for name in ("effect", "low", "high"))
+    return render.effect(comparison["kind"], mean, low, high)
+
+
+def _float(value: float | None) -> float:
+    """A number of a JSON file, in which NaN is null."""
+    return float("nan") if value is None else value
 
 
 def _number(value: float | None) -> str:
-    return render.number(float("nan") if value is None else value)
+    return render.number(_float(value))
 
 
 def _p(comparison: Entry) -> float:

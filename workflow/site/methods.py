@@ -26,7 +26,7 @@ CITED = re.compile(
     r"#.*?(?:\b(?:eqs?\.|Alg\.|Algorithm|Thms?\.|Theorem|Lemmas?|App\.|Sec\.|Cor\.|Def\.|Prop\.)\s?|eq\."
     r" ?\()"
 )
-NO_PAGE = ("__init__", "api")
+NO_PAGE = ("api",)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ class Algorithm:
 def algorithms(reports: Sequence[Report], root: Path = ROOT) -> list[Algorithm]:
     """A page for each file of algorithms/."""
     files = [
-        path for path in sorted((root / "algorithms").glob("*.py")) if path.stem not in NO_PAGE
+        path
+        for path in sorted((root / "algorithms").glob("*.py"))
+        if path.stem not in NO_PAGE and not path.stem.startswith("_")  # no method, a template
     ]
     return [_algorithm(path, reports, root) for path in files]
 

@@ -57,8 +57,8 @@ def draw(name: str, folder: Path, cores: int) -> str:
             for module, arguments in blocking[:3]
         )
         raise PlanError(
-            f"{name}: {len(blocking)} of {len(tasks)} parts could not be made, the committed report"
-            f" stays: {said}"
+            f"{name}: {len(blocking)} of {len(tasks)} parts could not be made, so the committed"
+            f" report stays as it was: {said}"
         )
     sensitivity.main(
         [
@@ -169,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("papers", nargs="?", default="", help="with commas; default: all")
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
-        "--check", action="store_true", help="only say whether README.md is up to date"
+        "--check", action="store_true", help="only check whether README.md is up to date"
     )
     options = parser.parse_args(arguments)
     status = 0
@@ -187,7 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
         after = put(after, part, lines)
     if options.check and before != after:
         print(
-            "error: README.md does not say what figures/reference holds: run python -m"
+            "error: README.md is out of date with figures/reference: run python -m"
             " workflow.reference",
             file=sys.stderr,
         )

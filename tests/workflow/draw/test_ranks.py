@@ -329,7 +329,7 @@ def test_one_bar_joins_all_where_friedmans_test_finds_nothing():
     found = made_up(list("ABCDEF"), [1, 2, 3, 4, 5, 6], n=1)
     assert ranks._bars(found) == [[(1, 6)]]
     words = texts(ranks.diagram(found, "Ranks", "print"))
-    assert "too few problems: nothing can be told apart" in words
+    assert "too few problems to tell any methods apart" in words
     assert "critical difference 7.54, more than the axis" in words
 
 

@@ -1091,3 +1091,16 @@ def test_a_share_counts_runs_without_a_feasible_evaluation(tmp_path):
     }
     found = judged(toy, check)
     assert (found.verdict, found.comparisons[0].effect) == (REPRODUCED, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("share of rows, ratio", "holds in 100 % of rows; ratio between 0.00013 and 1"),
+        ("share of rows, value", "holds in 100 % of rows; value between 0.00013 and 1"),
+        ("share of rows, extremes", "holds in 100 % of rows; between 0.00013 and 1"),
+        ("difference", "difference 1 [0.00013, 1]"),
+    ],
+)
+def test_an_effect_is_said_in_words(kind, words):
+    assert render.effect(kind, 1.0, 0.00013, 1.0) == words

@@ -71,13 +71,13 @@ def row(default, **readings):
             REPRODUCED,
             {"code": DIRECTION},
             "significance alone",
-            "depends in significance alone on: code",
+            "depends only in significance, on: code",
         ),
         (
             DIRECTION,
             {"code": REPRODUCED, "zeros": NOT},
             "other side",
-            "depends on: zeros; in significance alone on: code",
+            "depends on: zeros; only in significance, on: code",
         ),
         (REPRODUCED, {"code": NOT_RUN}, "open", "no other reading run"),
         (
@@ -124,8 +124,8 @@ def test_the_table_shows_outcomes_changes_and_seeds():
     lines = sensitivity.as_markdown(FOUND).splitlines()
     assert "| claim | default | 1 | 2 | conclusion |" in lines
     assert (
-        "| [turns](verdicts.md#turns) | ✓ 10 | **✗?** 3 | **≈** | depends on: code; in significance"
-        " alone on: zeros |" in lines
+        "| [turns](verdicts.md#turns) | ✓ 10 | **✗?** 3 | **≈** | depends on: code; only in"
+        " significance, on: zeros |" in lines
     )
     assert (
         "| [Stays](verdicts.md#stays) | ✗ 10 |  | ✗ | same under all readings run (1 of 1) |"
@@ -133,14 +133,14 @@ def test_the_table_shows_outcomes_changes_and_seeds():
     )
     assert "| [waits](verdicts.md#waits) | ≈ 10 | · |  | no other reading run |" in lines
     assert "| 2 | zeros | starts \\| at zero | 2 | 2 | 1 | 0 |" in lines
-    assert "Readings that change no run of a claim, or lack runs in the plan: idle." in lines
-    assert "A partial report: on the records that were there." in lines
+    assert "Readings that change no run of a claim, or have no planned runs: idle." in lines
+    assert "A partial report, from the records that existed." in lines
 
 
 def test_the_summary_counts_claims_and_names_the_readings_that_change_most():
     words = sensitivity.summary(FOUND)
     assert "Of 4 claims 3 are affected" in words
-    assert "for 1 of them and changes for 1 (in significance alone for 0)" in words
+    assert "for 1 of them and changes for 1 (only in significance for 0)" in words
     assert "Most changes come from code (1 of 1 claims), zeros (1 of 2 claims)." in words
     quiet = sensitivity.matrix(report(claimed("theorem", REPRODUCED)))
     assert sensitivity.summary(quiet) == "No reading affects any of the 1 claims."

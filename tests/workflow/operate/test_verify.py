@@ -87,7 +87,7 @@ def test_cells_designs_and_studies_are_made_again_and_nothing_is_written(copy):
     before = state(copy)
     found = checkout.run(copy, "workflow.verify", "--share", "1")
     assert found.returncode == 0, found.stdout + found.stderr
-    assert "4 of 4 records are drawn by seed 1" in found.stdout
+    assert "checking 4 of 4 records, chosen by seed 1" in found.stdout
     for name in ("abalone/initial/0", "abalone/uniform/0", "abalone/uniform/1", "studies/lemma/0"):
         assert f"agrees   results/smoke/mini/{name}.parquet" in found.stdout
     assert found.stdout.endswith("\n4 of 4 records agree bit for bit\n")
@@ -125,7 +125,7 @@ def test_the_records_of_an_archive_are_made_again_without_results(copy):
     found = checkout.run(copy, "workflow.verify", "--archive", "made.zip", "--records", "1")
     (copy / "made.zip").unlink()
     assert found.returncode == 0, found.stdout + found.stderr
-    assert "1 of 4 records are drawn by seed 1" in found.stdout
+    assert "checking 1 of 4 records, chosen by seed 1" in found.stdout
     assert not (copy / "results").exists()
 
 
@@ -266,10 +266,10 @@ def test_share_number_and_cost_decide_how_many_are_drawn(toy, monkeypatch, capsy
     status, said = verified(monkeypatch, capsys)
     # at least one
     assert (status, said.splitlines()[-1]) == (0, "1 of 1 records agree bit for bit")
-    assert "2 of 5 records are drawn" in verified(monkeypatch, capsys, "--share", "0.4")[1]
+    assert "checking 2 of 5 records" in verified(monkeypatch, capsys, "--share", "0.4")[1]
     status, said = verified(monkeypatch, capsys, "--records", "9", "--most-seconds", "10")
-    assert "1 records cost more than 10 CPU seconds each: left out" in said
-    assert "4 of 4 records are drawn by seed 1: they took 0.3 CPU minutes" in said
+    assert "left out: 1 records of more than 10 CPU seconds each" in said
+    assert "checking 4 of 4 records, chosen by seed 1: they took 0.3 CPU minutes" in said
     assert "A/2.parquet" not in said
 
 

@@ -12,7 +12,9 @@ from workflow.plan import digest, parameters
 ROOT = Path(__file__).resolve().parents[3]
 PARAMETERS = {"lam": 1e-4, "bandwidth": 17.5}
 ALGORITHMS = sorted(
-    path.stem for path in (ROOT / "algorithms").glob("*.py") if path.stem not in ("__init__", "api")
+    path.stem
+    for path in (ROOT / "algorithms").glob("*.py")
+    if path.stem != "api" and not path.stem.startswith("_")
 )
 
 

@@ -86,8 +86,8 @@ def test_a_living_process_of_this_host_is_respected(made, sleeper, age):
         pytest.raises(
             Refused,
             match=(
-                rf"3\.parquet: process {sleeper.pid} on .* is making it, waited for 0 s: wait for"
-                r" it or cancel"
+                rf"3\.parquet: process {sleeper.pid} on .* is still making this record after 0 s of"
+                r" waiting: wait for it or cancel it"
             ),
         ),
         Lease(made, wait=0),
@@ -193,7 +193,7 @@ def test_a_process_of_another_host_that_touches_its_lease_lives(made):
 def test_a_lease_that_is_not_written_to_the_end_is_respected_for_a_while(made, text):
     leave(made, text)
     with (
-        pytest.raises(Refused, match="a process that it does not name is making it"),
+        pytest.raises(Refused, match="a process that it does not name is still making this record"),
         Lease(made, wait=0),
     ):
         pass

@@ -175,7 +175,7 @@ def test_another_folder_is_never_cleared(source, tmp_path, capsys):
     precious.mkdir()
     (precious / "thesis.tex").write_text("ten years")
     assert main(["--from", str(source), "-o", str(precious)]) == 1
-    assert "no site of this project" in capsys.readouterr().err
+    assert "not a site of this project" in capsys.readouterr().err
     assert (precious / "thesis.tex").read_text() == "ten years"
 
 

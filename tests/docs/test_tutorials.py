@@ -1,0 +1,172 @@
+"""The tutorials of docs/ are carried out line by line, as printed, each in its own checkout."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.docs import tutorial
+from workflow.plan import resolve
+from workflow.plan.expand import load
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+README = ROOT / "README.md"
+PAGES = sorted(DOCS.glob("*.md"))
+TUTORIALS = [page for page in PAGES if page.stem.startswith("add-a-")]
+MINE = "my-method"
+BASELINES = {"GO-UCB", "TuRBO", "GP-UCB", "GP-EI", "GP-PI", "random-search"}
+
+
+def done(name, folder):
+    """The checkout after all steps of a page; every result that the page names is there."""
+    page = DOCS / f"{name}.md"
+    copy = tutorial.checkout(folder)
+    tutorial.carry_out(page, copy)
+    promised = tutorial.promised(page)
+    assert promised
+    assert [path for path in promised if not (copy / path).stat().st_size] == []
+    return copy
+
+
+def curves(path):
+    """{panel: its curves} of a figure's CSV."""
+    found = {}
+    with path.open() as file:
+        for row in csv.DictReader(file):
+            found.setdefault(row["panel"], set()).add(row["curve"])
+    return found
+
+
+def test_every_tutorial_is_carried_out_here():
+    assert [page.stem for page in TUTORIALS] == ["add-a-method", "add-a-paper", "add-a-problem"]
+
+
+def test_a_method_is_added_and_drawn_beside_the_baselines(tmp_path):
+    copy = done("add-a-method", tmp_path)
+    folder = copy / "figures" / "smoke" / "go_ucb"
+    panels = curves(folder / "fig2.csv")
+    assert len(panels) == 3
+    assert all(drawn == BASELINES | {MINE} for drawn in panels.values())
+    assert MINE in (folder / "fig2.json").read_text()
+
+
+def test_a_problem_is_added_and_drawn(tmp_path):
+    copy = done("add-a-problem", tmp_path)
+    panels = curves(copy / "figures" / "smoke" / "my_paper" / "fig1.csv")
+    assert len(panels) == 3
+    assert {"averaging", "averaging@pairs", "random-search"} in panels.values()
+
+
+def test_a_paper_is_added_and_judged(tmp_path):
+    copy = done("add-a-paper", tmp_path)
+    ledger = json.loads((copy / "figures" / "paper" / "my_paper" / "verdicts.json").read_text())
+    assert "not reproduced" in json.dumps(ledger)
+    assert len(list((copy / "results" / "paper" / "my_paper").rglob("9.parquet"))) == 8
+
+
+def test_the_example_of_the_readme_can_be_pasted(tmp_path):
+    (example,) = re.findall("^```bash\n.*?^```$", README.read_text(), re.DOTALL | re.MULTILINE)
+    page = tmp_path / "example.md"
+    page.write_text(f"{example}\n")
+    printed = tutorial.carry_out(page, tutorial.checkout(tmp_path))
+    lowest, *at = map(float, re.findall(r"-?\d+\.\d+", printed))
+    assert 0 <= lowest < 5
+    assert (at[0] - 1) ** 2 + 3 * (at[1] + 2) ** 2 == pytest.approx(lowest, rel=1e-5)
+
+
+def test_the_readme_gives_commands_before_results():
+    text = README.read_text()
+    assert text.index("make figures ") < text.index("## Papers") < text.index("<!-- verdicts -->")
+    written = re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", "", text, flags=re.DOTALL)
+    for word in ("claim", "reading", "dictionary", "substitute"):  # in italics at its first use
+        assert re.search(rf"\b{word}\b", written).start() == written.index(f"*{word}*") + 1
+
+
+@pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
+def test_the_template_of_a_paper_has_every_scale(tmp_path, scale):
+    for folder in ("algorithms", "problems", "data"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    (tmp_path / "papers").mkdir()
+    text = (ROOT / "papers" / "_template.yaml").read_text()
+    (tmp_path / "papers" / "mine.yaml").write_text(text)
+    assert len(load("mine", scale, root=tmp_path).cells) == 6
+
+
+def test_a_template_is_no_paper_and_no_method():
+    assert (ROOT / "papers" / "_template.yaml").exists()
+    assert not [name for name in resolve.papers() if name.startswith("_")]
+    with pytest.raises(resolve.PlanError, match="unknown paper '_template'"):
+        load("_template", "smoke")
+
+
+def test_every_line_of_the_template_of_a_paper_is_commented():
+    lines = (ROOT / "papers" / "_template.yaml").read_text().splitlines()
+    heads = {name: number for number, name in enumerate(lines) if re.match(r"\w+:", name)}
+    assert set(yaml.safe_load("\n".join(lines))) == {line.partition(":")[0] for line in heads}
+    bare = [
+        line for line in lines if "#" not in line and re.match(r" *(- )?(is|k|d|n|test):", line)
+    ]
+    assert bare == []
+
+
+def test_the_table_of_parameters_to_copy_names_entries_that_are_there():
+    text = (DOCS / "add-a-paper.md").read_text()
+    named = re.findall(r"^\| .*? \| (.*?)`papers/(\w+)\.yaml` \|(.*)\|$", text, re.MULTILINE)
+    assert len(named) == 7
+    for before, paper, after in named:
+        entry = resolve.read(paper)
+        assert set(re.findall(r"`([\w-]+)`", before)) <= set(entry["algorithms"])
+        assert set(re.findall(r"`([\w-]+)`", after)) <= set(entry["readings"])
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, README],
+    ids=lambda page: f"{page.parent.name}-{page.stem}" if page.parent == DOCS else page.stem,
+)
+def test_links_of_a_page_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)", text)
+    local = [target for target in targets if "://" not in target]
+    assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("```python\nx = 1\n```\n", "line 1: expected a block of bash or text"),
+        ("```diff\n+x\n```\n", "line 1: expected a block"),
+        ("<!-- in: a.txt -->\n```python\nx\n```\n", "expected a block"),
+        ("```bash\nfalse\n```\n", "expected these commands to succeed"),
+        ("```bash\nls missing\n```\n", "No such file"),
+        ("```bash\necho one\n```\n```text\ntwo\n```\n", "expected to be printed: 'two'"),
+        ("```bash\necho b a\n```\n```text\na\nb\n```\n", "expected to be printed: 'b'"),
+        ("<!-- in: a.txt -->\n```diff\n-missing\n+x\n```\n", "once in a.txt, found them 0 times"),
+        ("<!-- in: a.txt -->\n```diff\n twice\n+x\n```\n", "once in a.txt, found them 2 times"),
+        ("```bash\necho\n", "to be closed"),
+    ],
+)
+def test_a_page_that_does_not_do_what_it_says_fails(tmp_path, text, complaint):
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "activate").touch()
+    (tmp_path / "a.txt").write_text("twice\ntwice\nonce\n")
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    with pytest.raises(tutorial.PageError, match=re.escape(complaint)):
+        tutorial.carry_out(page, tmp_path)
+
+
+def test_a_page_changes_files_and_compares_what_is_printed(tmp_path):
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "activate").touch()
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- file: a.txt -->\n```yaml\none\ntwo\n```\n<!-- in: a.txt -->\n```diff\n one\n-two\n"
+        "+three\n```\n```bash\ncat a.txt\n```\n```text\no...e\nthree\n```\n"
+    )
+    tutorial.carry_out(page, tmp_path)
+    assert (tmp_path / "a.txt").read_text() == "one\nthree\n"
