@@ -13,6 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from workflow.plan import reader
+
 LOADS = {
     ("img", "src"),
     ("script", "src"),
@@ -108,6 +110,12 @@ def test_links_lead_somewhere(site, request):
     folder = request.getfixturevalue(site).resolve()
     assert complaints(folder) == []
     assert sum(len(read(path).links) for path in folder.rglob("*.html")) > 100
+
+
+def test_the_page_of_studies_says_what_each_computes(reference_site):
+    page = (reference_site / "bkb" / "studies.html").read_text()
+    for study in reader.read("bkb")["studies"]:
+        assert f"{study['id']} ({study['where']}): " in page
 
 
 def test_every_page_is_reached_from_the_first(made_up_site):
