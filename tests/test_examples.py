@@ -41,10 +41,8 @@ def test_an_example_is_at_most_15_lines(path):
 
 
 def test_the_readme_shows_an_example_as_it_stands():
-    assert (
-        f"```python\n{(ROOT / 'examples' / 'own_function.py').read_text()}```"
-        in (ROOT / "README.md").read_text()
-    )
+    example = (ROOT / "examples" / "own_function.py").read_text(encoding="utf-8")
+    assert f"<<'END'\n{example}END\n" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_lowest_point_of_a_function_is_found(tmp_path):

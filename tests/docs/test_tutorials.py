@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.docs import tutorial
-from workflow.plan import resolve
+from workflow.plan import reader, resolve
 from workflow.plan.expand import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,7 +118,7 @@ def test_the_table_of_parameters_to_copy_names_entries_that_are_there():
     named = re.findall(r"^\| .*? \| (.*?)`papers/(\w+)\.yaml` \|(.*)\|$", text, re.MULTILINE)
     assert len(named) == 7
     for before, paper, after in named:
-        entry = resolve.read(paper)
+        entry = reader.read(paper)
         assert set(re.findall(r"`([\w-]+)`", before)) <= set(entry["algorithms"])
         assert set(re.findall(r"`([\w-]+)`", after)) <= set(entry["readings"])
 

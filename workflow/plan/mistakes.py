@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from workflow.plan.exhibits import REGISTRY
 from workflow.plan.model import Paper, hints, member_of, unwrapped
-from workflow.plan.nearest import nearest
+from workflow.plan.nearest import nearest, or_nearest
 from workflow.plan.strict_yaml import Source
 
 MOST = 10  # sentences
@@ -88,11 +88,8 @@ def _mistake(entry: object, error: ErrorDetails) -> Mistake:
         return Mistake(path, f"expected a key `{key}`, got none", 0)
     if kind == "extra_forbidden":
         known = _known(entry, path[:-1])
-        return Mistake(
-            path,
-            f"unknown key {path[-1]!r}; known: {', '.join(known)}{nearest(str(path[-1]), known)}",
-            0,
-        )
+        key = str(path[-1])
+        return Mistake(path, f"unknown key {key!r}{or_nearest(key, known)}", 0)
     if kind == "refused":
         return Mistake(path, str(context["words"]), 1)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
@@ -177,7 +174,7 @@ def _known(entry: object, path: Steps) -> list[str]:
 def _without_echoes(mistakes: Sequence[Mistake]) -> list[Mistake]:
     """A key that is spelt wrong is one mistake: that the right one is missing needs no sentence."""
     meant = {
-        (one.path[:-1], one.words.rpartition("did you mean ")[2].rstrip("?"))
+        (one.path[:-1], one.words.partition("did you mean '")[2].partition("'")[0])
         for one in mistakes
         if "did you mean" in one.words and one.words.startswith("unknown key")
     }

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from workflow import ROOT
 from workflow.plan import mistakes, strict_yaml
 from workflow.plan.model import Paper
+from workflow.plan.nearest import or_nearest
 from workflow.plan.resolve import PlanError, papers
 from workflow.plan.strict_yaml import Source
 
@@ -44,10 +45,7 @@ def document(name: str, root: Path = ROOT) -> Document:
     """One paper's YAML with its lines, checked. Raises PlanError."""
     path = root / "papers" / f"{name}.yaml"
     if name not in papers(root):
-        known = papers(root)
-        raise PlanError(
-            f"unknown paper {name!r}; known: {', '.join(known)}{mistakes.nearest(name, known)}"
-        )
+        raise PlanError(f"unknown paper {name!r}{or_nearest(name, papers(root))}")
     file = f"papers/{name}.yaml"
     try:
         entry, source = strict_yaml.load(path.read_text(encoding="utf-8"))

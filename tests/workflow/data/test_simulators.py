@@ -17,6 +17,7 @@ from workflow.data.simulators import SimulatorUnavailable
 from workflow.measure.store import Store
 from workflow.plan import resolve
 from workflow.plan.cells import Cell, Paper
+from workflow.plan.parameters import Parameter
 from workflow.plan.resolve import PlanError
 from workflow.run import instance
 
@@ -211,7 +212,7 @@ def test_only_the_entry_that_names_a_simulator_has_its_source_in_its_digest(tmp_
 def test_mistakes_are_named():
     with pytest.raises(PlanError, match="unknown simulator 'ns4'; known: ns3_wlan"):
         resolve.problem_identity({**NS3, "simulator": "ns4"})
-    known = ({"noise"}, {"noise"})
+    known = {"noise": Parameter(required=True, annotation="float")}
     with pytest.raises(
         PlanError, match=r"p: additive\.hartmann runs no simulator: leave out `simulator: ns3_wlan`"
     ):

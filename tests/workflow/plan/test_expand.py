@@ -75,7 +75,7 @@ def spoiled(root, change):
         ),
         (
             lambda entry: entry["runs"].append({"problem": ["abalone"]}),
-            "run number [0-9]+, problem: unknown key 'problem'; .*did you mean problems",
+            "run number [0-9]+, problem: unknown key 'problem'; did you mean 'problems'",
         ),
         (
             lambda entry: entry.pop("seeds"),
@@ -101,7 +101,9 @@ def test_unknown_scale_paper_and_curve_list_what_there_is(root):
     plan = spoiled(root, lambda entry: None)
     with pytest.raises(PlanError, match="unknown scale 'large'; known: smoke, quick, paper"):
         load("bbkb", "large", root=root)
-    with pytest.raises(PlanError, match="unknown paper 'bbbkb'; known: bbkb"):
+    with pytest.raises(
+        PlanError, match=r"unknown paper 'bbbkb'; did you mean 'bbkb'\? known: bbkb"
+    ):
         load("bbbkb", "smoke", root=root)
     with pytest.raises(
         PlanError,

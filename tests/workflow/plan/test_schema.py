@@ -58,7 +58,12 @@ CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
 @pytest.mark.parametrize(
     ("path", "value", "place", "message"),
     [
-        (("scales", "quick", "bugdet"), 10, "scale quick, bugdet", "unknown key 'bugdet'; known: "),
+        (
+            ("scales", "quick", "bugdet"),
+            10,
+            "scale quick, bugdet",
+            "unknown key 'bugdet'; did you mean 'budget'? known: ",
+        ),
         (("seeds",), "ten", "seeds", "expected a whole number from 1 to 1000000, got 'ten'"),
         (
             ("problems", "abalone", "room"),
@@ -82,7 +87,7 @@ CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
             ("runs", None),
             {"algorithm": ["BKB"]},
             "run number 18, algorithm",
-            "unknown key 'algorithm'; known: ",
+            "unknown key 'algorithm'; did you mean 'algorithms'? known: ",
         ),
         (
             ("runs", None),
@@ -106,7 +111,7 @@ CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
             ("figures", 0, "metric"),
             "regret",
             "figure fig1, metric",
-            "aper-yaml.md lists, or report.NAME, got 'regret'; did you mean mean_regret?",
+            "aper-yaml.md lists, or report.NAME, got 'regret'; did you mean 'mean_regret'?",
         ),
         (
             ("figures", 0, "panels"),
@@ -124,7 +129,7 @@ CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
             ("claims", None),
             {**CLAIM, "check": {"test": "lesser"}},
             "claim c, check.test",
-            "ne, share, spread, published, band, bound, got 'lesser'; did you mean less?",
+            "ne, share, spread, published, band, bound, got 'lesser'; did you mean 'less'?",
         ),
         (
             ("claims", None),
@@ -174,7 +179,7 @@ CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
             "deviation beta, default",
             "expected paper or code, got 'ours'",
         ),
-        (("claim",), [], "claim", "unknown key 'claim'; known: "),
+        (("claim",), [], "claim", "unknown key 'claim'; did you mean 'claims'? known: "),
     ],
 )
 def test_a_mistake_is_named_with_its_place(bbkb, path, value, place, message):
@@ -334,13 +339,13 @@ FEASIBLE = {
             ("tables", None),
             {**TABLE, "blocks": [{**BLOCK, "metric": "regret"}]},
             "table t, blocks[0].metric",
-            "aper-yaml.md lists, or report.NAME, got 'regret'; did you mean mean_regret?",
+            "aper-yaml.md lists, or report.NAME, got 'regret'; did you mean 'mean_regret'?",
         ),
         (
             ("tables", None),
             {**FEASIBLE, "kind": "feasable"},
             "table t, kind",
-            " feasible, study, growth, published, got 'feasable'; did you mean feasible?",
+            " feasible, study, growth, published, got 'feasable'; did you mean 'feasible'?",
         ),
         (
             ("tables", None),
@@ -358,7 +363,7 @@ FEASIBLE = {
             ("tables", None),
             {**FEASIBLE, "scale": ["paper"]},
             "table t, scale",
-            "unknown key 'scale'; known: ",
+            "unknown key 'scale'; did you mean 'scales'? known: ",
         ),
         (
             ("claims", None),
@@ -412,7 +417,7 @@ FEASIBLE = {
             ("claims", None),
             {**CLAIM, "check": {**ORDERED, "metric": "best_infeasible"}},
             "claim c, check.metric",
-            "d lists, or report.NAME, got 'best_infeasible'; did you mean best_feasible?",
+            "d lists, or report.NAME, got 'best_infeasible'; did you mean 'best_feasible'?",
         ),
     ],
 )
