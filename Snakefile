@@ -7,6 +7,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
 from workflow.operate import unfinished
+from workflow.plan import exhibits
 from workflow.plan.expand import (
     chosen_papers,
     load,
@@ -67,11 +68,8 @@ WRITERS = [
         rules.initial,
         rules.study,
         rules.run,
-        rules.figure,
-        rules.ranks,
-        rules.picture,
+        *(getattr(rules, kind.one) for kind in exhibits.REGISTRY.values()),
         rules.moving_picture,
-        rules.table,
         rules.verdicts,
         rules.sensitivity,
         rules.inventory,
