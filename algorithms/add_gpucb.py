@@ -1,8 +1,9 @@
 """ADD-GPUCB: an upper confidence bound for every variable alone (kandasamy2015addgpucb, Sec. 4).
 
 Factors of one variable do not overlap, so that their sum is greatest where each of them is: one
-search on [0,1] a variable. Paper -> here:  f^(j) -> factors of one variable each,  beta_t ->
-width,  d -> dims of that rule
+search on [0,1] a variable.
+
+Paper -> here:  f^(j) -> factors of one variable each,  beta_t -> width,  d -> dims of that rule
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """BBKB: batch budgeted kernelised bandits (calandriello2020bbkb, Alg. 1, Lemmas 1 and 3, Sec. 4,
 App. A.3 and A.5).
 
-Paper -> here:  lambda -> lam,  q-bar -> qbar,  C-tilde -> C,  F -> norm,  sigma~^2_fb ->
-posterior.variance
+Paper -> here:  lambda -> lam,  q-bar -> qbar,  C-tilde -> C,  F -> norm,
+sigma~^2_fb -> posterior.variance
 
 DEVIATES: Alg. 1 l. 5 and Lemma 1 print sigma~, the proofs and App. A.5 need sigma~^2: squared here
 (papers/bbkb.yaml).

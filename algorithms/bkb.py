@@ -1,7 +1,7 @@
 """BKB: budgeted kernelised bandits (calandriello2019bkb, Alg. 1).
 
-Paper -> here:  lambda -> lam,  q-bar -> qbar,  F -> norm,  S_t -> posterior.dictionary,  sigma~_t^2
--> posterior.variance
+Paper -> here:  lambda -> lam,  q-bar -> qbar,  F -> norm,  S_t -> posterior.dictionary,
+sigma~_t^2 -> posterior.variance
 """
 
 from __future__ import annotations

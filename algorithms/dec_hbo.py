@@ -5,8 +5,9 @@ Factors hold few variables, may share them, and are sampled with their decomposi
 (parts/structure). The bound is a sum of factors, whose largest value messages between factors and
 variables look for on a discrete domain (rogers2011maxsum): exactly where the graph has no cycle,
 else for so many rounds. The domain is drawn anew for each query, one uniform value within each of g
-equal slices of every variable, so that no fixed grid is kept to. Paper -> here:  phi_I -> tables,
-messages r and q -> `to_variables` and `to_factors`
+equal slices of every variable, so that no fixed grid is kept to.
+
+Paper -> here:  phi_I -> tables, messages r and q -> `to_variables` and `to_factors`
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@ and 4, Alg. 1, App. B and C).
 Several decompositions are sampled, and the factors of all of them stacked in one graph whose
 variable nodes make them agree on a query. ADD-DuMBO is the same class given the decomposition and
 the observed outputs of its factors (App. C). The query is planned in `tell`, so that `report` can
-say how well the factors agreed on it; `ask` hands it out. Paper -> here:  A_1, ..., A_k -> models,
-phi^(i) -> Local,  c_i -> others,  lambda -> dual,  x-bar -> centre, eta -> penalty,  beta_t^(1/2)
--> width
+say how well the factors agreed on it; `ask` hands it out.
+
+Paper -> here:  A_1, ..., A_k -> models, phi^(i) -> Local,  c_i -> others,  lambda -> dual,
+x-bar -> centre, eta -> penalty,  beta_t^(1/2) -> width
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 (Table 1, App. D).
 
 The paper minimises LCB_f + rho_k sum_i max(0, LCB_i) with rho_k = 10 ln(k+1); here f = -y, so that
-UCB_y takes the place of -LCB_f. Violations are in the units of the models. Paper -> here:  beta ->
-width, the number of standard deviations,  rho_k -> penalty ln(k+1),  k -> k, 1 at the first query
+UCB_y takes the place of -LCB_f. Violations are in the units of the models.
+
+Paper -> here:  beta -> width, the number of standard deviations,  rho_k -> penalty ln(k+1),
+k -> k, 1 at the first query
 """
 
 from __future__ import annotations

@@ -5,8 +5,10 @@ The model is a network with one hidden layer of sigmoids, f_x(w) = w2' sigmoid(W
 whose d_w parameters lie in one vector w = (W1 row by row, b1, w2, b2). It acts on x in the box of
 the paper, [low, high]^d, not on the unit cube. Phase I is what is told first, in one block; rounds
 t = 1..T of Phase II follow. The sums of eqs. (3) and (5) run over these rounds alone (there is no
-x_0), so that Sigma_1 = lambda I and w^_1 = w^_0. Paper -> here:  grad f_{x_i}(w^_i) -> g,  w^_0 ->
-w0,  w^_t -> w,  Sigma_t -> Sigma,  F -> norm,  lambda -> lam,  T -> horizon
+x_0), so that Sigma_1 = lambda I and w^_1 = w^_0.
+
+Paper -> here:  grad f_{x_i}(w^_i) -> g,  w^_0 -> w0,  w^_t -> w,  Sigma_t -> Sigma,  F -> norm,
+lambda -> lam,  T -> horizon
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """GP-BUCB with adaptive batches (desautels2014gpbucb as calandriello2020bbkb Alg. 2 states it;
 there also GP-AUCB).
 
-Paper -> here:  lambda -> lam,  F -> norm,  alpha_t -> alpha,  sigma_t^2/lambda ->
-posterior.variance
+Paper -> here:  lambda -> lam,  F -> norm,  alpha_t -> alpha,
+sigma_t^2/lambda -> posterior.variance
 """
 
 from __future__ import annotations

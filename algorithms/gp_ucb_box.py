@@ -3,8 +3,9 @@ bardou2024dumbo eq. (1)).
 
 bardou2024dumbo has Matern-5/2 kernels and says no more of their priors and fit: the regression is a
 library's default by name, all of which are Matern-5/2 with one length-scale per input, so that the
-box baselines of a figure share one surrogate. Paper -> here:  phi_t -> promise,  beta_t -> beta,  t
--> observations so far,  d -> domain.d
+box baselines of a figure share one surrogate.
+
+Paper -> here:  phi_t -> promise,  beta_t -> beta,  t -> observations so far,  d -> domain.d
 """
 
 from __future__ import annotations

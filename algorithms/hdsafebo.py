@@ -3,8 +3,9 @@ baseline of jing2026lcbo (Table 1).
 
 Without the isometric embedding, as jing2026lcbo runs it (App. D). Of several constraints each must
 allow a candidate. How the region changes is the authors' public code; where it lies while nothing
-safe is known is said in jing2026lcbo, Sec. 6.1. Paper -> here:  q -> batch,  optimistic safe set ->
-where mean - width sigma <= 0 for every g
+safe is known is said in jing2026lcbo, Sec. 6.1.
+
+Paper -> here:  q -> batch,  optimistic safe set -> where mean - width sigma <= 0 for every g
 """
 
 from __future__ import annotations

@@ -4,9 +4,11 @@ The paper minimises f = -y under c = 0. Of an inequality g <= 0 only max(g, 0) c
 slack variable minimised out, min_{s >= 0} (g + s)^2 = max(g, 0)^2. Where an iteration evaluates
 does not depend on what it will see, so that `tell` plans all of it, Z = [Z_1, Z_2], as soon as the
 one before is over. `ask` hands out what is left of Z_1, then what is left of Z_2, never both at
-once: `report` says which comes next. Paper -> here:  x_k -> iterate,  Z -> plan,  b^(1) -> repeats,
-b^(2) -> exploration,  eta_k -> step.length k^step.power,  rho_k -> penalty.factor k^penalty.power,
-N_m -> memory,  f, c_1, ..., c_m -> y, g_1, ..., g_m: M = 1 + m models
+once: `report` says which comes next.
+
+Paper -> here:  x_k -> iterate,  Z -> plan,  b^(1) -> repeats, b^(2) -> exploration,
+eta_k -> step.length k^step.power,  rho_k -> penalty.factor k^penalty.power, N_m -> memory,
+f, c_1, ..., c_m -> y, g_1, ..., g_m: M = 1 + m models
 """
 
 from __future__ import annotations

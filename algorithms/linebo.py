@@ -5,10 +5,12 @@ All lines share one Gaussian process over the box. A search starts from the best
 to wherever it found the largest posterior mean; then that point itself is evaluated, and the next
 search starts there. Directions are random, the axes in turn, or ascents: there, every other search
 is a ball that learns the slope which the next line follows. The authors' kernel is known, isotropic
-and never fitted: an RBF. bardou2024dumbo has Matern-5/2 throughout. Paper -> here:  x-hat -> best,
-beta -> beta, which multiplies sigma (it is no square),  l -> lengthscale Code -> here:
-points_per_dimension -> grid,  {min,max}_queries_line -> fewest, most,  line_boundary_margin ->
-margin, tr_radius -> radius,  max_queries_tr -> per_dim d
+and never fitted: an RBF. bardou2024dumbo has Matern-5/2 throughout.
+
+Paper -> here:  x-hat -> best, beta -> beta, which multiplies sigma (it is no square),
+l -> lengthscale
+Code -> here:  points_per_dimension -> grid,  {min,max}_queries_line -> fewest, most,
+line_boundary_margin -> margin, tr_radius -> radius,  max_queries_tr -> per_dim d
 """
 
 from __future__ import annotations

@@ -7,8 +7,10 @@ computation against convergence. From bardou2024dumbo: two orthogonal subspaces,
 Inferred: the subspaces are affine and along the axes, they differ in uniform points of the
 complement that are drawn anew at every step, and the complement of the best query may be one more
 of them. Which coordinates form the low block is not said: the first ones, or a subset drawn at
-every step. Paper -> here:  d -> low,  D -> domain.d,  N_0 -> subspaces,  N_t = N_0 t^alpha ->
-count,  t -> observations so far
+every step.
+
+Paper -> here:  d -> low,  D -> domain.d,  N_0 -> subspaces,  N_t = N_0 t^alpha -> count,
+t -> observations so far
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
 The parameters of the process are not fitted but drawn; a point promises the mean over the draws of
 its expected improvement, the logarithm of which is maximised. The authors sample from a cold start
 at every step; here the sampler goes on from the posterior of the step before, with its step size
-and mass matrix, and adapts the former anew for a few transitions. Paper -> here:  L draws ->
-samples // thinning,  sigma^2 -> noise
+and mass matrix, and adapts the former anew for a few transitions.
+
+Paper -> here:  L draws -> samples // thinning,  sigma^2 -> noise
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@ jing2026lcbo (Table 1, App. D).
 
 Each point of a batch is the best candidate of a joint draw of y and all g: the largest y where all
 g <= 0, and where no candidate is feasible, the least violation. With no g this is TuRBO. A spent
-region starts again at its first length, around the same centre and with all data. Paper -> here:  q
--> batch,  tau_s, tau_f -> success_tolerance, failure_tolerance
+region starts again at its first length, around the same centre and with all data.
+
+Paper -> here:  q -> batch,  tau_s, tau_f -> success_tolerance, failure_tolerance
 """
 
 from __future__ import annotations

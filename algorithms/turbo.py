@@ -3,8 +3,10 @@
 
 The authors' code and BoTorch's tutorial differ in constants, in the units of y, in the fit and in
 whether a draw carries noise: all of it is parameters. Where a candidate would equal the centre, one
-coordinate is forced to differ; it may be any (the public codes never pick the last). Paper -> here:
-L -> length of the region,  tau_succ, tau_fail -> success_tolerance, failure_tolerance,  q -> batch
+coordinate is forced to differ; it may be any (the public codes never pick the last).
+
+Paper -> here:  L -> length of the region,
+tau_succ, tau_fail -> success_tolerance, failure_tolerance,  q -> batch
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 chain, and how well two agree.
 
 The chain is that of gardner2017additive, its split that of the public code of bardou2024dumbo: two
-variables are drawn to lie on opposite sides, every other one tosses a fair coin.  Paper -> here:  A
--> decomposition,  V_i -> factor,  d-bar -> largest
+variables are drawn to lie on opposite sides, every other one tosses a fair coin.
+
+Paper -> here:  A -> decomposition,  V_i -> factor,  d-bar -> largest
 """
 
 from __future__ import annotations

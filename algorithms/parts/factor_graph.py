@@ -1,9 +1,10 @@
 """Factors that share variables, and what they tell one another (bardou2024dumbo, section 3.3,
 Appendix A, Alg. 1).
 
-Paper -> here:  n -> F,  V_i -> variables_of(i),  F_j -> factors_of(j),  N_i -> neighbours(i),
-|N_i| -> sizes Values "on the edges" are (E,): one per pair of a factor and a variable of it, factor
-after factor.
+Paper -> here:  n -> F,  V_i -> variables_of(i),  F_j -> factors_of(j),
+N_i -> neighbours(i), |N_i| -> sizes
+
+Values "on the edges" are (E,): one per pair of a factor and a variable of it, factor after factor.
 """
 
 from __future__ import annotations

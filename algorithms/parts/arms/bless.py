@@ -3,8 +3,10 @@ authors' code).
 
 Ridge leverage scores at a large regularisation are nearly uniform and need few points to be known;
 each round lowers the regularisation and takes the dictionary of the round before to estimate the
-scores of a few preselected points. Paper -> here:  lambda_h -> ridge,  J_h -> dictionary,  A_h -> p
-(probabilities of inclusion),  q -> qbar
+scores of a few preselected points.
+
+Paper -> here:  lambda_h -> ridge,  J_h -> dictionary,  A_h -> p (probabilities of inclusion),
+q -> qbar
 """
 
 from __future__ import annotations
