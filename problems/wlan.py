@@ -5,12 +5,15 @@ The SINR of a user j of node i is S = P_i g_ij / (N + sum_k P_k g_kj) over the n
 it, with the gain g of ns-3's log-distance law at 5.15 GHz and its thermal noise N. The factors are
 the capacities W log2(1 + S) of the users of one node.
 
-Where the SINRs come from, by `backend`: closed-form   the formula. ns3           the formula on
-powers from ns-3's chain of propagation models: the same numbers to 1e-9 dB. csma          one
-second of CSMA/CA in ns-3 (802.11a, 6 Mb/s, ad hoc, 1400 B to each user every 4 ms): the mean over
-the frames that a user decodes; none is no capacity. Back-off times are drawn from the noise of the
-evaluation and remain in its true value; through carrier sensing a factor depends on nodes that are
-no neighbours, too. The last two run `simulators/ns3_wlan.cc`; ns-3 is Debian's package libns3-dev.
+Where the SINRs come from, by `backend`:
+closed-form   the formula.
+ns3           the formula on powers from ns-3's chain of propagation models: the same numbers to
+              1e-9 dB.
+csma          one second of CSMA/CA in ns-3 (802.11a, 6 Mb/s, ad hoc, 1400 B to each user every
+              4 ms): the mean over the frames that a user decodes; none is no capacity. Back-off
+              times are drawn from the noise of the evaluation and remain in its true value;
+              through carrier sensing a factor depends on nodes that are no neighbours, too.
+The last two run `simulators/ns3_wlan.cc`; ns-3 is Debian's package libns3-dev.
 
 Paper -> here:  C -> `Network.capacities`,  W -> bandwidth,  N_i -> `Topology.users`,  N -> THERMAL
 """

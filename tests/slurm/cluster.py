@@ -1,13 +1,13 @@
 """A Slurm cluster of this one machine, for tests: munged, slurmctld and slurmd on loopback, with
 all their files in one folder.
 
-    python tests/slurm/cluster.py start DIR     # then sbatch, squeue, snakemake --workflow-profile
-    profiles/slurm python tests/slurm/cluster.py stop DIR
+    python tests/slurm/cluster.py start DIR
+    python tests/slurm/cluster.py stop DIR
 
-Needs root. It stops only what it started. There are no cgroups and no accounting database: nothing
-enforces what a job asks for, and jobs are seen by squeue alone. The link /etc/slurm/slurm.conf
-exists while the cluster does, since inside a job the plugin removes SLURM_CONF, by which srun would
-find the file elsewhere.
+In between: sbatch, squeue, snakemake --workflow-profile profiles/slurm. Needs root. It stops only
+what it started. There are no cgroups and no accounting database: nothing enforces what a job asks
+for, and jobs are seen by squeue alone. The link /etc/slurm/slurm.conf exists while the cluster
+does, since inside a job the plugin removes SLURM_CONF, by which srun would find the file elsewhere.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@ Alg. 1)?
 
 Small additive processes, whose acquisition functions a grid and local searches from its peaks
 maximise directly. With c_i frozen, as in Algorithm 1, what each factor climbs feels its variance
-under its own root alone, so that the gradients of all factors sum to that of another function: mu +
-beta^(1/2) sum_i sqrt(sum_{k in N_i} sigma_k^2 / |N_k|^2) / |N_i| exactly where all neighbours of a
-factor are neighbours of one another; `frozen_gap` is how far from its maximum ADMM ends.
+under its own root alone, so that the gradients of all factors sum to that of another function:
+    mu + beta^(1/2) sum_i sqrt(sum_{k in N_i} sigma_k^2 / |N_k|^2) / |N_i|
+exactly where all neighbours of a factor are neighbours of one another; `frozen_gap` is how far from
+its maximum ADMM ends.
 """
 
 from __future__ import annotations

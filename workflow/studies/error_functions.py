@@ -2,9 +2,10 @@
 beside Lemmas A.10 and A.11.
 
 All of it is for the RBF kernel of length-scale and output scale 1, around the origin of R^d. Pairs
-of points at +h and -h on every axis, m times each, have the error E = d (1 - max_t 2 t / ((1 + s)
-exp(t) - exp(-t))),  t = h^2,  s = sigma^2 / m exactly, since by symmetry no pair tells anything
-about another one's axis: an upper bound on E_d(2 d m).
+of points at +h and -h on every axis, m times each, have the error
+    E = d (1 - max_t 2 t / ((1 + s) exp(t) - exp(-t))),  t = h^2,  s = sigma^2 / m
+exactly, since by symmetry no pair tells anything about another one's axis: an upper bound on
+E_d(2 d m).
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
 """LCBO's iteration with exact gradients and values, so that E_K = 0 (jing2026lcbo, Thm. 5.5).
 
-x_{k+1} = P(x_k - eta_k grad Q_k(x_k)),  Q_k = f + rho_k |c|^2 / 2,  eta_k = k^power_step / (2
-L),  rho_k = k^power_penalty on [0,1]^d, where f and c are minimised and zero as in the paper: c
-holds the constraint functions, their offset included. Paper -> here:  L_m -> L,  lambda_{k+1} =
-rho_k c(x_{k+1}) as App. A.3 sets it,  r_s, r_f (Def. 3.2) -> squared distances, c -> max(c, 0)
-for inequalities, whose slack variables are minimised out.
+    x_{k+1} = P(x_k - eta_k grad Q_k(x_k)),  Q_k = f + rho_k |c|^2 / 2,
+    eta_k = k^power_step / (2 L),  rho_k = k^power_penalty
+on [0,1]^d, where f and c are minimised and zero as in the paper: c holds the constraint functions,
+their offset included.
+
+Paper -> here:  L_m -> L,  lambda_{k+1} = rho_k c(x_{k+1}) as App. A.3 sets it,
+r_s, r_f (Def. 3.2) -> squared distances,
+c -> max(c, 0) for inequalities, whose slack variables are minimised out.
 """
 
 from __future__ import annotations

@@ -1,10 +1,14 @@
 """BBKB's ratio bounds on random small instances (calandriello2020bbkb, Lemmas 1 and 3, App. B.3).
 
 Each bounds sigma~^2_fb(x)/sigma~^2_t(x), the fall of a sketched variance within a batch, for every
-arm x: Lemma 1      1 + sum_s sigma~^2_fb(x_s) Lemma 3      1 + sum_s k~_fb(x, x_s)^2 /
-sigma~^2_fb(x)            as printed: k~ with the residual of the sketch App. B.3     1 + sum_s
-(z(x)' V^-1 z(x_s))^2 / sigma~^2_fb(x)      as proved: without it A column `*_worst` is the largest
-ratio over its bound among the arms of an instance: above 1 the bound is violated.
+arm x:
+    Lemma 1      1 + sum_s sigma~^2_fb(x_s)
+    Lemma 3      1 + sum_s k~_fb(x, x_s)^2 / sigma~^2_fb(x)
+                 as printed: k~ with the residual of the sketch
+    App. B.3     1 + sum_s (z(x)' V^-1 z(x_s))^2 / sigma~^2_fb(x)
+                 as proved: without it
+A column `*_worst` is the largest ratio over its bound among the arms of an instance: above 1 the
+bound is violated.
 """
 
 from __future__ import annotations

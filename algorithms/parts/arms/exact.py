@@ -1,12 +1,14 @@
-"""The exact Gaussian-process posterior over a table, supported on the distinct arms pulled: O(A u +
-u^2) a pull.
+"""The exact Gaussian-process posterior over a table, supported on the distinct arms pulled:
+O(A u + u^2) a pull.
 
 With n_p pulls of arm p and S = K_D + lambda N^-1 over the u distinct arms D, the posterior
-covariance between all arms and arm p is new arm       c = k_p - K_D' g,        g = S^-1 K_D e_p
-pulled arm    c = (lambda/n_p) K_D' g, g = S^-1 e_p and one observation of p moves   mean += c (y -
-mean_p)/(lambda + c_p),   v -= c^2/(lambda + c_p). The second form avoids the cancellation of the
-first for an arm that is known well, and each g is refined once or twice against S: a plain rank-one
-inverse drifts by percents in the variance and picks wrong arms.
+covariance between all arms and arm p is
+    new arm       c = k_p - K_D' g,        g = S^-1 K_D e_p
+    pulled arm    c = (lambda/n_p) K_D' g, g = S^-1 e_p
+and one observation of p moves   mean += c (y - mean_p)/(lambda + c_p),   v -= c^2/(lambda + c_p).
+The second form avoids the cancellation of the first for an arm that is known well, and each g is
+refined once or twice against S: a plain rank-one inverse drifts by percents in the variance and
+picks wrong arms.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""The Nystrom sketch of a Gaussian process over a table (calandriello2020bbkb eqs. (1)-(3),
-calandriello2019bkb eq. (4)).
+"""The Nystrom sketch of a Gaussian process over a table
+(calandriello2020bbkb eqs. (1)-(3), calandriello2019bkb eq. (4)).
 
 With a dictionary D of m arms, z(x) = K_D^{+/2} k_D(x) and G = sum_s z(x_s) z(x_s)', everything is
-written in the eigenbasis of G, where V = G + lambda I is diagonal: phi(x) = T' k_D(x),  T =
-K_D^{+/2} E,  G = E diag(g) E'            one product A x m x r for all arms mean(x) = phi(x)' (Phi'
-y) / (g + lambda) variance(x) = (k(x,x) - |phi(x)|^2)/lambda + sum_i phi_i(x)^2 / (g_i + lambda) The
-first term of the variance is what the deterministic training conditional keeps and the subset of
-regressors drops: without it the variance starves far from the dictionary (calandriello2019bkb Sec.
-3.1).
+written in the eigenbasis of G, where V = G + lambda I is diagonal:
+    phi(x) = T' k_D(x),  T = K_D^{+/2} E,  G = E diag(g) E'    one product A x m x r for all arms
+    mean(x) = phi(x)' (Phi' y) / (g + lambda)
+    variance(x) = (k(x,x) - |phi(x)|^2)/lambda + sum_i phi_i(x)^2 / (g_i + lambda)
+The first term of the variance is what the deterministic training conditional keeps and the subset
+of regressors drops: without it the variance starves far from the dictionary (calandriello2019bkb
+Sec. 3.1).
 """
 
 from __future__ import annotations
