@@ -65,7 +65,7 @@ figures: env                   ## run the workflow and draw: SCALE=smoke|quick|p
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --config $(CONFIG)
 
 test: env                      ## run the test suite, a file at a time on each of CORES (8 at most)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(CORES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(CORES) --maxprocesses 8 --dist loadfile
 
 check: env                     ## formatter, linter, type checker, snakefmt, snakemake --lint, whether README.md is up to date
 	$(BIN)/ruff format --check .

@@ -8,6 +8,7 @@ import pytest
 
 from tests.workflow import checkout
 from workflow.operate.unfinished import LAST, Places, complaints, logs
+from workflow.plan.exhibits import REGISTRY
 
 RULES = [
     Places("logs/{scale}/{problem}/{curve}.log", ["results/{scale}/{problem}/{curve}.json"]),
@@ -89,6 +90,8 @@ def test_the_snakefile_names_every_rule_that_has_a_log():
     text = (checkout.ROOT / "Snakefile").read_text(encoding="utf-8")
     named = set(re.findall(r"^ +rules\.(\w+),$", text, re.MULTILINE))
     assert "run" in named and len(logged) > 10
+    assert "getattr(rules, kind.one) for kind in exhibits.REGISTRY.values()" in text
+    named |= {kind.one for kind in REGISTRY.values()}
     assert named == logged | {"moving_picture"}
 
 
