@@ -31,17 +31,17 @@ FACTS = """(async () => {
   return {
     lang: document.documentElement.lang, title: document.title,
     width: document.documentElement.scrollWidth,
-    headings: all("h1, h2, h3, h4, h5, h6").map((heading) => [Number(heading.tagName[1]),
-    heading.textContent.trim()]),
+    headings: all("h1, h2, h3, h4, h5, h6").map(
+      (heading) => [Number(heading.tagName[1]), heading.textContent.trim()]),
     unlabelled: images.filter((image) => image.alt.trim() === "").map((image) => image.src),
     images: images.length,
     broken: broken.filter((source) => source),
-    nameless: all("a[href],
-    button").filter((each) => !each.textContent.trim() && !each.querySelector("img[alt]")).length,
+    nameless: all("a[href], button").filter(
+      (each) => !each.textContent.trim() && !each.querySelector("img[alt]")).length,
   };
 })()"""
-COLOURS = """(pieces) => pieces.map((piece) => [...document.querySelectorAll(piece)].slice(0,
-1).map((found) => {
+COLOURS = """(pieces) => pieces.map((piece) =>
+  [...document.querySelectorAll(piece)].slice(0, 1).map((found) => {
   const style = getComputedStyle(found);
   return [style.color, style.backgroundColor];
 })[0])"""
@@ -58,8 +58,8 @@ PIXELS = """((canvas, colour) => {
   const wanted = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
   let found = 0;
   for (let i = 0; i < data.length; i += 4) {
-    if (data[i + 3] > 200 && wanted.every((value,
-    k) => Math.abs(data[i + k] - value) < 48)) found += 1;
+    const isNear = wanted.every((value, k) => Math.abs(data[i + k] - value) < 48);
+    if (data[i + 3] > 200 && isNear) found += 1;
   }
   return found;
 })"""  # the edges of a line are blended with what lies behind it
