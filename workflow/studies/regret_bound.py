@@ -4,8 +4,9 @@
 f is drawn from the additive process that models it, on a grid that is the whole domain D, so that
 Theorem 5.2 applies as it is stated: for all t and all x in D at once, with probability at least 1 -
 delta. Corollary 5.3 needs more, that (6) vanishes where f is known. A sum does not tell its factors
-apart: each may give a constant, or a function of shared variables, to another. Paper -> here:  D ->
-grid,  beta_t^(1/2) -> width,  (6) -> middle,  sigma_t of f itself -> deviation
+apart: each may give a constant, or a function of shared variables, to another.
+
+Paper -> here:  D -> grid,  beta_t^(1/2) -> width,  (6) -> middle,  sigma_t of f itself -> deviation
 """
 
 from __future__ import annotations
