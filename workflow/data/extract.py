@@ -15,7 +15,7 @@ from typing import IO
 
 from workflow.data.download import CHUNK
 from workflow.data.partial import Rejected, bound, check, writing
-from workflow.trace.record import atomic
+from workflow.trace.atomic import atomic
 
 DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError)
 

@@ -34,7 +34,7 @@ from workflow.measure.store import Store
 from workflow.plan.cells import Paper
 from workflow.plan.selection import figure as figure_entry
 from workflow.plan.selection import figure_runs
-from workflow.trace.record import atomic
+from workflow.trace.atomic import atomic
 
 KINDS = ("pdf", "png", "csv", "json")
 SHORT = 200.0  # the ratio of the ends of a short logarithmic axis

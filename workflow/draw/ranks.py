@@ -37,7 +37,7 @@ from workflow.measure.store import Store, made_of
 from workflow.plan.cells import Cell, Paper
 from workflow.plan.resolve import PlanError
 from workflow.plan.selection import algorithm_of, complete, rank_cells, rank_runs, ranks
-from workflow.trace.record import atomic
+from workflow.trace.atomic import atomic
 
 WIDTH, TOP, LINE, BAR = 6.2, 1.0, 0.21, 0.085  # inches: the figure, above its axis, a name, a bar
 NAME, TICK = 8.5, 7.5  # points

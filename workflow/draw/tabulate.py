@@ -23,7 +23,7 @@ from workflow.plan.expand import load
 from workflow.plan.parameters import dotted
 from workflow.plan.resolve import PlanError
 from workflow.plan.selection import block_cells, blocks, companions, table_cells
-from workflow.trace.record import atomic
+from workflow.trace.atomic import atomic
 
 Row = dict[str, Any]
 

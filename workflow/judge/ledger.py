@@ -19,7 +19,7 @@ from workflow.judge.claims import Verdict, judge, runs
 from workflow.measure import report
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
-from workflow.trace.record import atomic
+from workflow.trace.atomic import atomic
 
 
 def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:

@@ -19,7 +19,7 @@ from typing import Any
 from workflow.judge import render
 from workflow.judge.claims import DIRECTION, NOT, NOT_RUN, REPRODUCED, Outcome
 from workflow.plan.resolve import PlanError
-from workflow.trace.record import atomic
+from workflow.trace.atomic import atomic
 
 SYMBOLS = {REPRODUCED: "✓", DIRECTION: "≈", NOT: "✗", NOT_RUN: "·"}
 NO_NUMBER = "-"

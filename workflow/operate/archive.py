@@ -25,6 +25,7 @@ from workflow.data.places import DataUnavailable
 from workflow.plan.expand import chosen_papers
 from workflow.plan.resolve import PlanError
 from workflow.trace import record
+from workflow.trace.atomic import atomic
 
 MANIFEST = "manifest.json"
 NAME = r"[^\W_][^/\\:\s\x00-\x1f]*"  # of a folder; none begins with a dot
@@ -88,7 +89,7 @@ def write(
     # are compressed already; deflating would save a tenth.
     with (
         writing(target),
-        record.atomic(target) as temporary,
+        atomic(target) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive,
     ):
         archive.writestr(_member(MANIFEST), json.dumps(said, indent=1, sort_keys=True) + "\n")
@@ -112,7 +113,7 @@ def unpack(source: Path, target: Path) -> list[Entry]:
                 _check_place(entry, target)
             for entry in entries:
                 if not (target / entry.path).exists():
-                    with record.atomic(target / entry.path) as temporary:
+                    with atomic(target / entry.path) as temporary:
                         temporary.write_bytes(archive.read(entry.path))
     except OSError as error:
         raise BadArchive(

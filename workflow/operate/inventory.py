@@ -18,7 +18,7 @@ from workflow.judge.claims import command
 from workflow.measure import metrics, report
 from workflow.measure.store import Run, Store
 from workflow.plan.cells import Cell, Paper
-from workflow.trace.record import atomic
+from workflow.trace.atomic import atomic
 
 Entry = dict[str, Any]
 

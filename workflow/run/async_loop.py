@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
-from workflow.run import loop
+from workflow.run import boundary, loop
 from workflow.run.loop import Noise
 
 
@@ -85,13 +85,13 @@ def _begin(problem: Problem, progress: Progress, *, free: int, noise: Noise) -> 
     """Ask once and hand out what is answered."""
     optimizer = progress.optimizer
     diagnostics = loop.report(optimizer)
-    pending = np.concatenate(
-        [loop.query_none(problem), *(event.query for event in progress.running)]
+    pending = boundary.frozen(
+        np.concatenate([loop.query_none(problem), *(event.query for event in progress.running)])
     )
     began = time.process_time()
-    query = optimizer.ask(free, pending)
+    answer = optimizer.ask(free, pending)
     asked = {"ask": time.process_time() - began}
-    loop.check_query(problem, query, free, type(optimizer).__name__)
+    query = boundary.query(problem.domain, answer, free, f"{type(optimizer).__name__}.ask")
     for row in query:
         one = np.asarray(row)[None]
         began = time.perf_counter()

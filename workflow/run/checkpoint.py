@@ -1,28 +1,34 @@
-"""What a run needs to go on: `<seed>.checkpoint` beside its record, until that is finished.
+"""What a run needs to go on: `<seed>.checkpoint` in a folder of this user beside its record, until
+that is finished.
 
 A pickle may do anything when it is read. It is therefore read only where this workflow writes,
-below results/, from a plain file, and only after a header in front of it has shown that it is of
-exactly this run (its digest), of these versions of the libraries, and unchanged since it was
-written. Everything else is set aside and the run starts anew, to the same bits.
+below results/, from a plain file of this user in a folder that nobody else can write, and only
+after the lines in front of it have shown that this user wrote it (a hash with the user's own key),
+for exactly this run (its digest), with these versions of the libraries and on this code path of
+the CPU. Everything else is set aside and the run starts anew, to the same bits.
 """
 
 from __future__ import annotations
 
-import hashlib
+import hmac
+import io
 import json
 import logging
 import os
 import pickle
+import stat
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workflow.run import loop
-from workflow.trace import record
+from workflow.run import key, loop
+from workflow.trace import code_path, record
+from workflow.trace.atomic import atomic, sweep
 
 log = logging.getLogger("noregret.checkpoint")
 RESULTS = Path("results")  # of the working directory
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class NotOurs(ValueError):
@@ -30,8 +36,8 @@ class NotOurs(ValueError):
 
 
 def place(made: Path) -> Path:
-    """Where the checkpoint of a record lies."""
-    return made.with_suffix(".checkpoint")
+    """Where the checkpoint of a record lies: in a folder of this user alone."""
+    return made.parent / f".checkpoints-{os.geteuid()}" / f"{made.stem}.checkpoint"
 
 
 def is_kept(made: Path) -> bool:
@@ -41,18 +47,38 @@ def is_kept(made: Path) -> bool:
     return place(made).resolve().is_relative_to(RESULTS.resolve())
 
 
+def check(progress: loop.Progress) -> None:
+    """Raise TypeError where a run could not be saved, wherever and however short it is."""
+    try:
+        pickle.Pickler(_Nowhere(), protocol=pickle.HIGHEST_PROTOCOL).dump(progress)
+    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise TypeError(
+            f"{type(progress.optimizer).__name__}: expected an optimizer that can be pickled, so"
+            f" that its runs can go on after they were cut, got {type(error).__name__}: {error}:"
+            " keep no lambdas, generators, open files or locks in it"
+        ) from None
+
+
 def save(made: Path, digest: str, progress: loop.Progress) -> float:
     """Write everything that the rest of the run depends on, atomically; returns the seconds it
     took.
+
+    Writes nothing, and says why, where it could not be read again.
     """
     began = time.monotonic()
     if is_kept(made):
-        content = pickle.dumps(progress)
-        header = json.dumps(
-            {**_identity(digest), "sha256": hashlib.sha256(content).hexdigest()}, sort_keys=True
-        )
-        with record.atomic(place(made)) as temporary:
-            temporary.write_bytes(header.encode() + b"\n" + content)
+        path = place(made)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _check_owner(path.parent)
+            secret = key.mine()
+        except (NotOurs, key.NoKey) as error:
+            log.warning("%s: no checkpoint is written: %s", made, error)
+            return time.monotonic() - began
+        signed = json.dumps(_identity(digest), sort_keys=True).encode() + b"\n"
+        signed += pickle.dumps(progress)
+        with atomic(path) as temporary:
+            temporary.write_bytes(_signature(secret, signed) + b"\n" + signed)
     return time.monotonic() - began
 
 
@@ -63,7 +89,7 @@ def resume(made: Path, digest: str) -> loop.Progress | None:
         return None
     try:
         progress: loop.Progress = pickle.loads(_content(made, digest))
-    except NotOurs as error:
+    except (NotOurs, key.NoKey) as error:
         log.warning(
             "%s does not fit and is kept as %s.stale; the run starts again from its beginning: %s",
             path,
@@ -76,36 +102,109 @@ def resume(made: Path, digest: str) -> loop.Progress | None:
     return progress
 
 
+def clear(made: Path) -> None:
+    """Remove what nobody needs once the record is there: checkpoints, also those that did not fit,
+    and halves of them.
+    """
+    path = place(made)
+    if not path.parent.is_dir():
+        return
+    sweep(path)
+    for left in (path, path.with_suffix(".checkpoint.stale")):
+        left.unlink(missing_ok=True)
+    if not any(path.parent.iterdir()):
+        path.parent.rmdir()
+
+
 def _content(made: Path, digest: str) -> bytes:
     """The pickle in the checkpoint of a record. Raises NotOurs unless this very run wrote it."""
     path = place(made)
     if not is_kept(made):
         raise NotOurs(f"expected a file below {RESULTS.resolve()}, got {path.resolve()}")
-    if path.is_symlink() or not path.is_file():
-        raise NotOurs("expected a plain file, got a link or something else")
-    header, _, content = path.read_bytes().partition(b"\n")
-    found = _header(header)
-    for name, expected in _identity(digest).items():
-        if found.get(name) != expected:
-            raise NotOurs(f"expected {name} {_short(expected)}, found {_short(found.get(name))}")
-    if found.get("sha256") != hashlib.sha256(content).hexdigest():
-        raise NotOurs("it was changed after it was written, or it was not written completely")
+    _check_owner(path.parent)
+    found, _, signed = _read(path).partition(b"\n")
+    if not hmac.compare_digest(found, _signature(key.mine(), signed)):
+        raise NotOurs(
+            "expected the hash with this user's key: it was changed after it was written, was not"
+            " written completely, or somebody else wrote it"
+        )
+    header, _, content = signed.partition(b"\n")
+    _check_identity(json.loads(header), _identity(digest))
     return content
 
 
-def _identity(digest: str) -> dict[str, Any]:
-    return {"digest": digest, "libraries": record.provenance()["libraries"]}
-
-
-def _header(line: bytes) -> Mapping[str, Any]:
+def _read(path: Path) -> bytes:
+    """The bytes of a plain file of this user that nobody else can write. Raises NotOurs."""
     try:
-        found = json.loads(line)
-    except ValueError:
-        raise NotOurs("expected a header in its first line, found none") from None
-    if not isinstance(found, dict):
-        raise NotOurs("expected a header in its first line, found something else")
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise NotOurs(f"expected a plain file, got a link or something else ({error})") from None
+    with open(handle, "rb") as file:  # noqa: PTH123, the file that was looked at is the one read
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise NotOurs("expected a plain file, got something else")
+        _check_private(found, str(path))
+        return file.read()
+
+
+def _check_owner(folder: Path) -> None:
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise NotOurs(f"expected a folder {folder}, got a link or something else")
+    _check_private(found, str(folder))
+
+
+def _check_private(found: os.stat_result, what: str) -> None:
+    if found.st_uid != os.geteuid() or found.st_mode & OTHERS:
+        raise NotOurs(
+            f"expected {what} to belong to user {os.geteuid()} and nobody else to write it, got"
+            f" user {found.st_uid} and mode {stat.S_IMODE(found.st_mode):o}"
+        )
+
+
+def _check_identity(found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    """Raise NotOurs where a checkpoint is of another run, other libraries or another code path.
+
+    A library that only one of the two processes has loaded so far says nothing.
+    """
+    for name, value in _flat(expected).items():
+        other = _flat(found).get(name, value)
+        if other != value:
+            raise NotOurs(f"expected {name} {_short(value)}, found {_short(other)}")
+
+
+def _identity(digest: str) -> dict[str, Any]:
+    provenance = record.provenance()
+    return {
+        "digest": digest,
+        "python": provenance["python"],
+        "libraries": provenance["libraries"],
+        "code path": code_path.parts(provenance["code_path"]),
+    }
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A mapping of mappings as one, keys joined by blanks."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        inner = isinstance(value, Mapping)
+        found |= _flat(value, f"{prefix}{name} ") if inner else {f"{prefix}{name}": value}
     return found
+
+
+def _signature(secret: bytes, signed: bytes) -> bytes:
+    return hmac.new(secret, signed, "sha256").hexdigest().encode()
 
 
 def _short(value: object) -> str:
     return value[:12] if isinstance(value, str) else str(value)
+
+
+class _Nowhere(io.RawIOBase):
+    """A file that keeps nothing."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any, /) -> int:
+        return memoryview(content).nbytes

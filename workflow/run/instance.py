@@ -18,7 +18,7 @@ from workflow.data.places import prepared_path, substitutes_allowed
 from workflow.plan.cells import Cell, Study
 from workflow.plan.digest import with_data
 from workflow.plan.resolve import MISSING, PlanError, installed, own_parameters
-from workflow.run import designs, exact_design, loop
+from workflow.run import boundary, designs, exact_design, loop
 from workflow.trace import record, seeds
 
 ROOT = Path()  # results/ and data/ lie in the working directory
@@ -106,7 +106,7 @@ def _revealed(cell: Cell, problem: Problem, values: Mapping[str, Any]) -> dict[s
         if not isinstance(value, dict) or set(value) != {"given"}:
             found[name] = _revealed(cell, problem, value) if isinstance(value, dict) else value
         elif value["given"] in problem.reveals:
-            found[name] = problem.reveals[value["given"]]
+            found[name] = boundary.frozen_if_array(problem.reveals[value["given"]])
         else:
             known = ", ".join(problem.reveals) or "nothing"
             raise PlanError(

@@ -1,12 +1,13 @@
 """Who makes a record, and why nobody could: `<seed>.running` and `<seed>.failed` beside its place.
 
-A process holds the lease of a record while it makes the record, so that two processes never write
-the same one. It touches the lease all the time. A process that meets the lease of a living one
-waits for it: jobs of a workflow that was killed go on running, and the next workflow waits for
-them. A process that was killed leaves its lease behind, and the next one takes it over. On the same
-host a dead process is recognised by its id. A process of another host counts as dead when we have
-watched its lease for long enough and nobody touched it; the clocks of the hosts do not matter. A
-run that fails leaves its error; the next success removes that.
+A process holds the lease of a record while it, or a child of it, makes the record, so that two
+processes never write the same one. It touches the lease all the time. A process that meets the
+lease of a living one waits for it: jobs of a workflow that was killed go on running, and the next
+workflow waits for them. A process that was killed leaves its lease behind, and the next one takes
+it over. Where both share one space of process ids, of one boot of one machine, a dead process is
+recognised by its id. Any other counts as dead when we have watched its lease for long enough and
+nobody touched it; the clocks of the hosts do not matter. A run that fails leaves its error; the
+next success removes that.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import json
 import logging
 import os
 import platform
-import threading
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -26,7 +26,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from workflow.trace import record
+from workflow.trace.atomic import atomic
 
 log = logging.getLogger("noregret.lease")
 RENEW = 20.0  # seconds between two touches
@@ -44,18 +44,20 @@ class Refused(RuntimeError):
 @dataclass(frozen=True)
 class Owner:
     """A process, on any machine: an id alone is used again, by other processes, other machines and
-    other containers.
+    other containers, which may all have the same name.
     """
 
     host: str = ""
-    namespace: str = ""  # of process ids
+    boot: str = ""  # the id that a machine draws when it starts
+    namespace: str = ""  # of process ids; the first one has the same name on every machine
     pid: int = 0
     started: int = 0  # in clock ticks after the machine's; 0 where it does not tell
     since: str = ""  # UTC
 
     @property
-    def place(self) -> tuple[str, str]:
-        return self.host, self.namespace
+    def place(self) -> tuple[str, str, str]:
+        """Where its id means this process and no other."""
+        return self.host, self.boot, self.namespace
 
     @property
     def elapsed(self) -> float:
@@ -69,7 +71,7 @@ class Owner:
 
     def is_alive(self, age: float) -> bool:
         """Whether it still runs, `age` seconds after it was last seen to touch its lease."""
-        if self.place != this_process().place:
+        if self.place != this_process().place or not (self.boot and self.namespace):
             return age < PATIENCE
         found = _started(self.pid)
         return found is not None and (self.started in (0, found) or found == 0)
@@ -82,7 +84,11 @@ class Owner:
         )
 
 
-REMEDY = {errno.ENOSPC: "make room on the disk", errno.EDQUOT: "make room within your quota"}
+REMEDY = {
+    errno.ENOSPC: "make room on the disk",
+    errno.EDQUOT: "make room within your quota",
+    errno.EFBIG: "raise the limit on the size of files (`ulimit -f unlimited`)",
+}
 
 
 @dataclass(frozen=True)
@@ -101,9 +107,10 @@ def this_process() -> Owner:
     """The owner of every lease that this process takes."""
     try:
         namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115, it leads to no path
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
-        namespace = ""
-    return Owner(platform.node(), namespace, os.getpid(), _started(os.getpid()) or 0, _now())
+        namespace = boot = ""
+    return Owner(platform.node(), boot, namespace, os.getpid(), _started(os.getpid()) or 0, _now())
 
 
 def lost(dead: Owner) -> Failure:
@@ -169,9 +176,7 @@ class Lease:
         self.saved = 0  # evaluations in the checkpoint
         self.owner = this_process()
         self.held = False
-        self._lost: Owner | None = None
-        self._ended = threading.Event()
-        self._beating = threading.Thread(target=self._beat, name=f"lease of {made}", daemon=True)
+        self._touched = 0.0  # by our own stopwatch
 
     def __enter__(self) -> Lease:
         try:
@@ -188,8 +193,7 @@ class Lease:
                     f"{wrong}: {REMEDY.get(error.errno or 0, 'make its folder writable')}, then run"
                     " again"
                 ) from None
-        if self.held:
-            self._beating.start()
+        self._touched = time.monotonic()
         return self
 
     def __exit__(
@@ -209,32 +213,28 @@ class Lease:
 
     def release(self) -> None:
         """Let others have it, whatever became of the run."""
-        self._ended.set()
-        if self._beating is not threading.current_thread() and self._beating.is_alive():
-            self._beating.join()
         with suppress(OSError):
             if self._is_mine():
                 self.path.unlink(missing_ok=True)
 
-    def check(self) -> None:
-        """Raise Refused if another process has taken over:
-        this one had stood still for too long.
-        """
-        if self._lost is not None:
-            raise Refused(
-                f"{self.made}: {self._lost} has taken over, since this process stood still: it"
-                " makes the record"
-            )
+    def beat(self) -> None:
+        """Say that the run goes on, if that was last said RENEW seconds ago; whoever holds the
+        lease calls this more often.
 
-    def _beat(self) -> None:
-        """Say again and again that the run goes on; take the lease again if somebody removed it."""
-        while not self._ended.wait(RENEW):
-            with suppress(OSError):  # a disk that is full or away for a while
-                if self._is_mine():
-                    os.utime(self.path)
-                elif not self._create() and (found := owner(self.path)) is not None:
-                    self._lost = found[0]
-                    return
+        Takes the lease again if somebody removed it. Raises Refused if another process has taken
+        over: this one had stood still for too long.
+        """
+        if not self.held or time.monotonic() - self._touched < RENEW:
+            return
+        self._touched = time.monotonic()
+        with suppress(OSError):  # a disk that is full or away for a while
+            if self._is_mine():
+                os.utime(self.path)
+            elif not self._create() and (found := owner(self.path)) is not None:
+                raise Refused(
+                    f"{self.made}: {found[0]} has taken over, since this process stood still: it"
+                    " makes the record"
+                )
 
     def _take(self) -> None:
         """Create the lease, or take over that of a process which is gone.
@@ -314,8 +314,9 @@ class Lease:
         return json.dumps(asdict(self.owner)) + "\n"
 
     def _tell(self, error: Exception) -> None:
-        told = Failure(str(error) or type(error).__name__, type(error).__name__, _now(), self.saved)
-        with record.atomic(failed(self.made)) as temporary:
+        kind = getattr(error, "kind", type(error).__name__)  # of an error that a child told
+        told = Failure(str(error) or kind, kind, _now(), self.saved)
+        with atomic(failed(self.made)) as temporary:
             temporary.write_text(json.dumps(asdict(told), indent=1) + "\n", encoding="utf-8")
 
 

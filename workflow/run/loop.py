@@ -6,7 +6,7 @@ bit-identically.
 
 `timing.ask` and `timing.tell` are CPU seconds of this one-threaded process, so that other load on
 the machine does not count; `timing.evaluate` is wall time, since a simulator may be a process of
-its own.
+its own. Whatever is handed on is a read-only copy of what is recorded (`boundary`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.api import Arms, Box, Observation, Optimizer
+from algorithms.api import Box, Observation, Optimizer
 from problems.api import Evaluation, Problem
+from workflow.run import boundary
 
 Noise = Callable[[int], np.random.Generator]
 
@@ -38,6 +39,7 @@ class Progress:
     rows: int = 0
     given: int = 0
     given_seconds: float = 0.0
+    work: float = 0.0  # CPU seconds so far of all that a run is about, in whatever processes
 
     def columns(self) -> dict[str, NDArray]:
         """All rows so far; a diagnostic that a batch did not report is NaN there."""
@@ -80,9 +82,9 @@ def step(problem: Problem, progress: Progress, *, budget: int, room: int, noise:
     optimizer = progress.optimizer
     diagnostics = report(optimizer)
     began = time.process_time()
-    query = optimizer.ask(room, query_none(problem))
+    answer = optimizer.ask(room, query_none(problem))
     asked = time.process_time() - began
-    check_query(problem, query, room, type(optimizer).__name__)
+    query = boundary.query(problem.domain, answer, room, f"{type(optimizer).__name__}.ask")
     query = query[: budget - progress.rows]
     began = time.perf_counter()
     evaluation = evaluate(problem, query, noise, first=progress.given + progress.rows)
@@ -99,7 +101,12 @@ def step(problem: Problem, progress: Progress, *, budget: int, room: int, noise:
 
 def evaluate(problem: Problem, query: NDArray, noise: Noise, *, first: int) -> Evaluation:
     """Evaluate each query with the noise stream of its own index, counted from `first`."""
-    parts = [problem.evaluate(query[i : i + 1], noise(first + i)) for i in range(len(query))]
+    parts = [
+        boundary.evaluation(
+            problem.evaluate(boundary.frozen(query[i : i + 1]), noise(first + i)), first + i
+        )
+        for i in range(len(query))
+    ]
     whole = Evaluation(
         _joined([part.seen for part in parts]),
         _joined([part.true for part in parts]),
@@ -126,35 +133,14 @@ def query_none(problem: Problem) -> NDArray:
     )
 
 
-def check_query(problem: Problem, query: NDArray, room: int, who: str) -> None:
-    """Refuse an answer outside the domain or the room."""
-    if not 1 <= len(query) <= room:
-        raise ValueError(f"{who}.ask: expected 1 to {room} queries, got {len(query)}")
-    domain = problem.domain
-    if isinstance(domain, Arms):
-        fits = (
-            query.ndim == 1
-            and np.issubdtype(query.dtype, np.integer)
-            and query.min() >= 0
-            and query.max() < len(domain)
-        )
-    else:
-        fits = (
-            query.ndim == 2 and query.shape[1] == domain.d and query.min() >= 0 and query.max() <= 1
-        )
-    if not fits:
-        raise ValueError(
-            f"{who}.ask: expected queries inside {type(domain).__name__}, got {query!r:.200}"
-        )
-
-
 def report(optimizer: Optimizer) -> dict[str, float]:
     """The optimizer's diagnostics under the names of their columns."""
-    return {f"report.{name}": value for name, value in optimizer.report().items()}
+    return {f"report.{name}": float(value) for name, value in optimizer.report().items()}
 
 
 def tell(optimizer: Optimizer, query: NDArray, seen: Observation) -> dict[str, float]:
     """Tell, and say how many CPU seconds that took."""
+    query, seen = boundary.frozen(query), boundary.told(seen)
     began = time.process_time()
     optimizer.tell(query, seen)
     return {"tell": time.process_time() - began}

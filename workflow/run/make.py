@@ -1,9 +1,9 @@
-"""Make records: of all seeds of a cell, of initial designs, of studies.
+"""Make records: of one seed of a cell, of an initial design, of a study.
 
 Every seed is its own record, written atomically; one that is complete and current is kept, a stale
-one is set aside, anything else in its place is refused. While a process makes a record others wait
-(`lease`), a long run saves itself (`checkpoint`), and an evaluation that takes too long ends its
-run, which is then its result (`watchdog`).
+one is set aside, anything else in its place is refused. Whoever calls this holds the lease of the
+record. A long run saves itself (`checkpoint`), and an evaluation that takes too long ends its run,
+which is then its result (`guard`).
 """
 
 from __future__ import annotations
@@ -12,77 +12,43 @@ import importlib
 import logging
 import resource
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import algorithms
 from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
 from workflow.plan.cells import Cell, Study
 from workflow.plan.digest import with_data
-from workflow.run import async_loop, checkpoint, lease, loop, watchdog
+from workflow.run import async_loop, boundary, checkpoint, lease, loop
+from workflow.run.guard import Guard, TooLong
 from workflow.run.instance import NoDesign, build_problem, initial_design, parameters_of
-from workflow.run.lease import Lease
-from workflow.run.watchdog import Watchdog
+from workflow.run.target import Limits, Made, Target
 from workflow.trace import record, seeds
+from workflow.trace.atomic import sweep
 
 log = logging.getLogger("noregret.run")
 NOTHING: record.Columns = {"evaluation": np.arange(0)}
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When a run stops (after a whole step), how often it saves itself, how long it waits for
-    another process, in seconds.
-    """
-
-    seconds: float = float("inf")
-    checkpoint_every: float = 60.0
-    wait: float = lease.WAIT
-
-
-@dataclass(frozen=True)
-class Made:
-    """A record: the hash of its trace, its status, and the seconds that this process spent on what
-    it is about.
-
-    That is asking, telling, evaluating, constructors, designs and studies; 0 for a record that was
-    there.
-    """
-
-    trace_sha256: str
-    status: str
-    seconds: float = 0.0
-
-
-def run_cell(
-    cell: Cell, *, output: Path | None = None, limits: Limits = Limits()
-) -> dict[int, Made]:
-    """Make the records of all seeds of a cell."""
-    return {seed: run_seed(cell, seed, output or cell.record(seed), limits) for seed in cell.seeds}
-
-
-def run_seed(cell: Cell, seed: int, path: Path, limits: Limits) -> Made:
-    """Make one record unless it is there, complete and current."""
-    with Lease(path, wait=limits.wait) as held:
-        run = _Run(cell, seed, path)
-        if (kept := _existing(path, run.digest)) is not None:
-            return kept
-        with _watched(cell, path, held, run.described, run.columns) as dog:
-            run.problem = dog.guarded(run.problem)
-            try:
-                run.begin()
-            except NoDesign as error:
-                return Made(
-                    record.write(path, {**run.described(), **error.header}, NOTHING), record.TIMEOUT
-                )
-            run.go_on(held, limits)
-            return run.end()
+def make(target: Target, limits: Limits = Limits(), guard: Guard | None = None) -> Made:
+    """Make a record unless it is there, complete and current."""
+    guard = Guard(target.seed) if guard is None else guard
+    for path in (target.path, lease.failed(target.path)):
+        sweep(path)  # who holds the lease is alone here
+    if isinstance(target.part, Study):
+        made = _make_study(target.part, target, guard)
+    elif target.kind == "initial":
+        made = _make_initial(target.part, target, guard)
+    else:
+        made = _Run(target.part, target, guard).made(limits)
+    if made.status in record.FINAL:
+        checkpoint.clear(target.path)
+    return made
 
 
 class _Run:
@@ -90,62 +56,91 @@ class _Run:
     ended by its record.
     """
 
-    def __init__(self, cell: Cell, seed: int, path: Path) -> None:
-        self.cell, self.seed, self.path = cell, seed, path
-        self.problem = build_problem(cell, seed)
+    def __init__(self, cell: Cell, target: Target, guard: Guard) -> None:
+        self.cell, self.target, self.guard = cell, target, guard
+        self.seed, self.path = target.seed, target.path
+        self.problem = _problem(cell, target.seed, guard)
         self.digest = with_data(cell.digest, self.problem.data_sha256)
         self.progress: loop.Progress | None = None
         self.setup = 0.0  # CPU seconds of the constructor
-        self.before = 0.0  # seconds that other processes have spent on it
+        self.work = 0.0  # CPU seconds of this process and its children, on what the run is about
+
+    def made(self, limits: Limits) -> Made:
+        """The record, made unless it is there."""
+        if (kept := _existing(self.path, self.digest)) is not None:
+            return kept
+        try:
+            self.begin()
+            self.go_on(limits)
+            return self.end()
+        except NoDesign as error:
+            header = {**self.described(), **error.header}
+            return Made(record.write(self.path, header, NOTHING), record.TIMEOUT, self.work)
+        except TooLong as error:
+            columns = self.columns()
+            header = {**self.described(), **_timeout(self.target, error, columns)}
+            return Made(record.write(self.path, header, columns), record.TIMEOUT, self.work)
 
     def begin(self) -> None:
         """Build the optimizer and tell it the initial design, or go on from a checkpoint.
 
-        Raises NoDesign.
+        Raises NoDesign, TooLong.
         """
-        self.parameters = parameters_of(self.cell, self.problem)
-        began = time.process_time()
-        rng = seeds.optimizer(self.seed, self.cell.problem, self.cell.algorithm)
+        parameters = parameters_of(self.cell, self.problem)
+        self.parameters = parameters
         kind = self.cell.algorithm_entry["is"]
-        optimizer = algorithms.build(kind, self.problem.domain, rng, self.parameters)
-        self.setup = time.process_time() - began
-        if (resumed := checkpoint.resume(self.path, self.digest)) is not None:
-            self.progress, self.before = resumed, _seconds(resumed.columns())
+        algorithms.load(kind)  # what an import costs is no cost of the method
+        rng = seeds.optimizer(self.seed, self.cell.problem, self.cell.algorithm)
+        with self._working():
+            began = time.process_time()
+            optimizer = algorithms.build(kind, boundary.domain(self.problem.domain), rng, parameters)
+            self.setup = time.process_time() - began
+        self.progress = checkpoint.resume(self.path, self.digest)
+        if self.progress is None:
+            design = initial_design(self.cell, self.seed, self.problem)
+            with self._working():
+                self.progress = _started(self.cell, optimizer, *design)
+            self.progress.work = self.work
         else:
-            self.progress = _started(
-                self.cell, optimizer, *initial_design(self.cell, self.seed, self.problem)
-            )
+            self.guard.pulse.saved = self.progress.rows
+        self.guard.number = self.progress.given + getattr(
+            self.progress, "begun", self.progress.rows
+        )
 
-    def go_on(self, held: Lease, limits: Limits) -> None:
-        """Step by step, saving itself now and then."""
+    def go_on(self, limits: Limits) -> None:
+        """Step by step, saving itself now and then.
+
+        Raises TypeError at the first step of an optimizer that could not be saved, TooLong.
+        """
         progress = self._begun
         began = saved = time.monotonic()
         cost = 0.0
-        held.saved = progress.rows if self.before else 0
+        checked = False
         while progress.rows < self.cell.budget and time.monotonic() - began < limits.seconds:
-            _step(self.cell, self.seed, self.problem, progress)
-            held.check()
+            with self._working():
+                _step(self.cell, self.seed, self.problem, progress)
+            if not checked:
+                checkpoint.check(progress)
+                checked = True
             if time.monotonic() - saved > max(limits.checkpoint_every, 20 * cost):
                 cost = checkpoint.save(self.path, self.digest, progress)
-                saved, held.saved = time.monotonic(), progress.rows
+                saved, self.guard.pulse.saved = time.monotonic(), progress.rows
 
     def end(self) -> Made:
-        """Write the record: of a run that was cut, too, beside its checkpoint."""
+        """Write the record: of a run that was cut, too, beside its checkpoint. Raises TooLong."""
         progress, columns = self._begun, self.columns()
         status = "complete" if progress.rows >= self.cell.budget else "cutoff"
+        if status == "cutoff":  # before the optimizer is asked for more, which may change it
+            checkpoint.save(self.path, self.digest, progress)
         setup = self.setup + progress.given_seconds
         header = {**self.described(), "status": status, **self._recommended()}
         header |= {"algorithm_parameters": {**self.cell.algorithm_entry, **self.parameters}}
         header |= {
             "setup_seconds": setup,
             "given_seconds": progress.given_seconds,
-            "cpu_seconds": setup + _seconds(columns),
+            "cpu_seconds": progress.work,
         }
         found = record.write(self.path, {**header, "peak_mib": peak_mib()}, columns)
-        if status == "complete":
-            checkpoint.place(self.path).unlink(missing_ok=True)
-        else:
-            checkpoint.save(self.path, self.digest, progress)
         log.info(
             "%s seed %d: %d evaluations, %s",
             self.cell.name,
@@ -153,7 +148,7 @@ class _Run:
             len(columns["evaluation"]),
             status,
         )
-        return Made(found, status, setup + _seconds(progress.columns()) - self.before)
+        return Made(found, status, self.work)
 
     def columns(self) -> record.Columns:
         """The rows so far, within the budget: an initial design may be longer than a very small
@@ -188,11 +183,20 @@ class _Run:
         }
 
     def _recommended(self) -> dict[str, Any]:
-        """What the optimizer recommends at the end, and how good that truly is."""
-        final = self._begun.optimizer.recommend()
-        shown = self.problem.evaluate(
-            final, seeds.recommendation(self.seed, self.cell.problem)
-        ).true
+        """What the optimizer recommends at the end, and how good that truly is.
+
+        Raises ValueError where it is no query, ArithmeticError where it is worth no finite number.
+        """
+        optimizer, domain = self._begun.optimizer, self.problem.domain
+        with self._working():
+            answer = optimizer.recommend()
+            final = boundary.query(domain, answer, 1, f"{type(optimizer).__name__}.recommend")
+            shown = loop.evaluate(
+                self.problem,
+                final,
+                lambda _: seeds.recommendation(self.seed, self.cell.problem),
+                first=self.guard.number,
+            ).true
         return {
             "recommendation": {
                 "query": final[0].tolist(),
@@ -200,6 +204,18 @@ class _Run:
                 "true_g": shown.g[0].tolist(),
             }
         }
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """What happens within is what the run is about."""
+        began = used()
+        try:
+            yield
+        finally:
+            spent = used() - began
+            self.work += spent
+            if self.progress is not None:
+                self.progress.work += spent
 
     @property
     def _begun(self) -> loop.Progress:
@@ -230,97 +246,68 @@ def _step(cell: Cell, seed: int, problem: Problem, progress: loop.Progress) -> N
         loop.step(problem, progress, budget=cell.budget, room=cell.room, noise=noise)
 
 
-def run_initial(cell: Cell, *, limits: Limits = Limits()) -> dict[int, Made]:
-    """Make the records of the initial designs of all seeds."""
-    return {seed: _run_initial(cell, seed, limits) for seed in cell.seeds}
+def _make_initial(cell: Cell, target: Target, guard: Guard) -> Made:
+    problem = _problem(cell, target.seed, guard)
+    digest = with_data(cell.initial_digest, problem.data_sha256)
+    if (kept := _existing(target.path, digest)) is not None:
+        return kept
+    header: dict[str, Any] = {"problem": cell.problem_name, "seed": target.seed, "digest": digest}
+    began = used()
+    try:
+        columns = _design(*initial_design(cell, target.seed, problem))
+    except TooLong as error:
+        columns = NOTHING
+        header |= _timeout(target, error, columns)
+    status = header.get("status", "complete")
+    return Made(record.write(target.path, header, columns), status, used() - began)
 
 
-def _run_initial(cell: Cell, seed: int, limits: Limits) -> Made:
-    path = cell.initial_folder / f"{seed}.parquet"
-    with Lease(path, wait=limits.wait) as held:
-        problem = build_problem(cell, seed)
-        digest = with_data(cell.initial_digest, problem.data_sha256)
-        if (kept := _existing(path, digest)) is not None:
-            return kept
-        header = {"problem": cell.problem_name, "seed": seed, "digest": digest}
-        with _watched(cell, path, held, lambda: header, lambda: NOTHING) as dog:
-            began = time.process_time()
-            columns = _design(*initial_design(cell, seed, dog.guarded(problem)))
-            return Made(
-                record.write(path, header, columns), "complete", time.process_time() - began
-            )
+def _make_study(study: Study, target: Target, guard: Guard) -> Made:
+    module, _, function = study.function.partition(".")
+    run = getattr(importlib.import_module(f"workflow.studies.{module}"), function)
+    problem = _problem(study, target.seed, guard)
+    digest = with_data(study.digest, problem.data_sha256)
+    if (kept := _existing(target.path, digest)) is not None:
+        return kept
+    header = {
+        "paper": study.paper,
+        "scale": study.scale,
+        "study": study.id,
+        "problem": study.problem,
+        "seed": target.seed,
+        "parameters": dict(study.parameters),
+        "digest": digest,
+        "status": "complete",
+        "data": problem.data,
+        "data_sha256": problem.data_sha256,
+        "provenance": record.provenance(),
+    }
+    began = used()
+    try:
+        columns = run(target.seed, problem, **algorithms.grouped(run, study.parameters))
+    except TooLong as error:
+        columns = NOTHING
+        header |= _timeout(target, error, columns)
+    spent = used() - began
+    header |= {"cpu_seconds": spent, "peak_mib": peak_mib()}
+    found = record.write(target.path, header, columns)
+    log.info("%s: %s", target.who, header["status"])
+    return Made(found, str(header["status"]), spent)
 
 
-def run_study(study: Study, *, limits: Limits = Limits()) -> dict[int, Made]:
-    """Make the records of all seeds of a study."""
-    return {seed: _run_study(study, seed, limits) for seed in study.seeds}
+def _problem(part: Cell | Study, seed: int, guard: Guard) -> Problem:
+    """The problem of a seed with a guard around it."""
+    return guard.guarded(guard.built(lambda: build_problem(part, seed)))
 
 
-def _run_study(study: Study, seed: int, limits: Limits) -> Made:
-    path = study.record(seed)
-    with Lease(path, wait=limits.wait) as held:
-        module, _, function = study.function.partition(".")
-        run = getattr(importlib.import_module(f"workflow.studies.{module}"), function)
-        problem = build_problem(study, seed)
-        digest = with_data(study.digest, problem.data_sha256)
-        if (kept := _existing(path, digest)) is not None:
-            return kept
-        header = {
-            "paper": study.paper,
-            "scale": study.scale,
-            "study": study.id,
-            "problem": study.problem,
-            "seed": seed,
-            "parameters": dict(study.parameters),
-            "digest": digest,
-            "status": "complete",
-            "data": problem.data,
-            "data_sha256": problem.data_sha256,
-            "provenance": record.provenance(),
-        }
-        with _watched(study, path, held, lambda: header, lambda: NOTHING) as dog:
-            began = time.process_time()
-            columns = run(seed, dog.guarded(problem), **algorithms.grouped(run, study.parameters))
-            spent = time.process_time() - began
-            held.check()
-            found = record.write(
-                path, {**header, "cpu_seconds": spent, "peak_mib": peak_mib()}, columns
-            )
-        log.info("%s seed %d: complete", study.name, seed)
-        return Made(found, "complete", spent)
-
-
-def _watched(
-    part: Cell | Study,
-    path: Path,
-    held: Lease,
-    header: Callable[[], Mapping[str, Any]],
-    rows: Callable[[], record.Columns],
-) -> Watchdog:
-    """A watchdog that writes down, as the result of this run, that an evaluation took too long: its
-    rows before that.
-    """
-    seconds = float(part.problem_entry.get("timeout", watchdog.SECONDS))
-
-    def expired(query: NDArray) -> None:
-        columns = rows()
-        timeout = {
-            "seconds": seconds,
-            "query": query[0].tolist(),
-            "after": len(columns["evaluation"]),
-        }
-        record.write(path, {**header(), "status": record.TIMEOUT, "timeout": timeout}, columns)
-        log.warning(
-            "%s: an evaluation took more than %g s, which ended this run and is its result; to try"
-            " again, remove that file (the limit is `timeout:` on the problem's line in"
-            " papers/%s.yaml)",
-            path,
-            seconds,
-            part.paper,
-        )
-        held.release()
-
-    return Watchdog(seconds, expired)
+def _timeout(target: Target, error: TooLong, columns: record.Columns) -> dict[str, Any]:
+    """What a header says of an evaluation that took too long, after the rows that there are."""
+    timeout = {
+        "seconds": target.timeout,
+        "query": error.query[0].tolist(),
+        "after": len(columns["evaluation"]),
+    }
+    return {"status": record.TIMEOUT, "timeout": timeout}
 
 
 def _design(query: NDArray, evaluation: Evaluation) -> record.Columns:
@@ -342,9 +329,10 @@ def _design(query: NDArray, evaluation: Evaluation) -> record.Columns:
     return columns
 
 
-def _seconds(columns: record.Columns) -> float:
-    """What asking, telling and evaluating took."""
-    return sum(float(columns[f"timing.{part}"].sum()) for part in ("ask", "tell", "evaluate"))
+def used() -> float:
+    """CPU seconds of this process and of those of its children that have ended."""
+    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in both)
 
 
 def peak_mib() -> int:
@@ -356,7 +344,6 @@ def _existing(path: Path, digest: str) -> Made | None:
     """A record that may be kept; a cut one is continued, a stale one set aside, anything else
     refused.
     """
-    record.sweep(path)
     if not path.exists():
         return None
     found = record.read(path)

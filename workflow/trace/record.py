@@ -8,14 +8,12 @@ checked whenever a record is read.
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import os
 import platform
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -28,6 +26,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from workflow import ROOT
+from workflow.trace.atomic import atomic
 
 KEY = b"noregret"
 SEAL = "record_sha256"  # of header and all columns; records of before it was introduced have none
@@ -130,14 +129,6 @@ def read(path: Path) -> Record:
     return Record(header, columns)
 
 
-def sweep(path: Path) -> None:
-    """Remove what writers of a record left that were killed while they wrote it; only who makes it
-    may do that.
-    """
-    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        part.unlink(missing_ok=True)
-
-
 def read_header(path: Path) -> dict[str, Any]:
     """The JSON header alone, without reading or verifying the rows; {} if there is none."""
     try:
@@ -163,34 +154,6 @@ def _header(schema: pa.Schema) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-class atomic:
-    """Context manager: a temporary path beside the target, renamed over it on success, removed on
-    failure.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> Path:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part"
-        )
-        os.close(handle)
-        self.temporary = Path(name)
-        return self.temporary
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self.temporary.unlink(missing_ok=True)
-            return
-        with self.temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        # mkstemp makes it private, a shared results folder must be readable
-        self.temporary.chmod(0o644)
-        self.temporary.replace(self.path)
 
 
 def provenance() -> dict[str, Any]:

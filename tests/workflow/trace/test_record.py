@@ -207,7 +207,7 @@ def test_a_flipped_byte_is_refused_or_harmless(written, part):
 
 def test_an_atomic_write_shows_nothing_before_its_end(tmp_path):
     path = tmp_path / "new" / "file.txt"
-    with record.atomic(path) as temporary:
+    with atomic(path) as temporary:
         temporary.write_text("half")
         assert temporary.parent == path.parent
         assert not path.exists()
@@ -223,7 +223,7 @@ def test_an_atomic_write_that_fails_leaves_nothing_behind(tmp_path, error):
     path.write_text("old")
 
     def fail():
-        with record.atomic(path) as temporary:
+        with atomic(path) as temporary:
             temporary.write_text("half")
             raise error
 

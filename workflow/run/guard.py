@@ -1,0 +1,74 @@
+"""What stands around a problem while a run is made: every evaluation is announced, numbered and
+leaves its surroundings as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from problems.api import Evaluation, Problem
+from workflow.run.pulse import Pulse
+from workflow.run.surroundings import Surroundings
+
+Built = TypeVar("Built")
+BUILDING = -1  # the number of what a problem does before its first evaluation
+
+
+class TooLong(RuntimeError):
+    """An evaluation that has taken too long before: it is not begun again, and ends its run."""
+
+    def __init__(self, query: NDArray) -> None:
+        super().__init__("an evaluation took too long")
+        self.query = query
+
+
+class Guard:
+    """Around the problem of one run.
+
+    stop: the number, in its run, of an evaluation that took too long when the run was made before;
+    None without one. It, and whatever would come after it, raises TooLong.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        pulse: Pulse | None = None,
+        surroundings: Surroundings | None = None,
+        stop: int | None = None,
+    ) -> None:
+        self.seed, self.stop = seed, stop
+        self.pulse = Pulse() if pulse is None else pulse
+        self.number = 0  # of the next evaluation
+        self._surroundings = Surroundings() if surroundings is None else surroundings
+
+    def built(self, build: Callable[[], Built]) -> Built:
+        """What a problem's constructor gives, its surroundings put back."""
+        self._surroundings.before(self.seed, BUILDING)
+        try:
+            return build()
+        finally:
+            self._surroundings.after(self.seed, BUILDING)
+
+    def guarded(self, problem: Problem) -> Problem:
+        """The same problem. Its evaluations raise TooLong as said above."""
+
+        def evaluate(query: NDArray, rng: np.random.Generator) -> Evaluation:
+            number = self.number
+            self.number += 1
+            if self.stop is not None and number >= self.stop:
+                raise TooLong(query)
+            self._surroundings.before(self.seed, number)
+            self.pulse.begin(number)
+            try:
+                return problem.evaluate(query, rng)
+            finally:
+                self.pulse.end()
+                self._surroundings.after(self.seed, number)
+
+        return replace(problem, evaluate=evaluate)

@@ -1,0 +1,61 @@
+"""What a job is asked for and what it answers: plain data, shared by the process that supervises
+and the one that computes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from workflow.plan.cells import Cell, Study
+from workflow.run import lease
+
+TIMEOUT = 3600.0  # seconds, where the problem's line in papers/*.yaml has no `timeout`
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a run stops (after a whole step), how often it saves itself, how long it waits for
+    another process, in seconds.
+    """
+
+    seconds: float = float("inf")
+    checkpoint_every: float = 60.0
+    wait: float = lease.WAIT
+
+
+@dataclass(frozen=True)
+class Target:
+    """One record: of a run, of the initial design that all runs of a seed share, or of a study."""
+
+    kind: Literal["run", "initial", "study"]
+    part: Cell | Study
+    seed: int
+    path: Path
+
+    @property
+    def who(self) -> str:
+        """Paper, problem, curve and seed, or paper, study and seed, as people read them."""
+        if self.kind == "initial" and isinstance(self.part, Cell):
+            return f"{self.part.paper}/{self.part.problem_name}/initial seed {self.seed}"
+        return f"{self.part.name} seed {self.seed}"
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that one evaluation may take."""
+        return float(self.part.problem_entry.get("timeout", TIMEOUT))
+
+
+@dataclass(frozen=True)
+class Made:
+    """A record: the hash of its trace, its status, and the CPU seconds of the process and its
+    children that went into what it is about.
+
+    That is asking, telling, evaluating, constructors, designs and studies; 0 for a record that was
+    there.
+    """
+
+    trace_sha256: str
+    status: str
+    seconds: float = 0.0

@@ -1,0 +1,55 @@
+"""Files that are there whole or not at all: written beside their place, then renamed."""
+
+from __future__ import annotations
+
+import glob
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+ABANDONED = 3600.0  # seconds after which a part that nobody writes to belongs to a process that is gone
+
+
+class atomic:
+    """Context manager: a temporary path beside the target, renamed over it on success, removed on
+    failure.
+
+    Parts of the same target that a killed process left an hour ago or earlier are removed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> Path:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part"
+        )
+        os.close(handle)
+        self.temporary = Path(name)
+        # both times are of one file system, whatever the clock of this machine says
+        sweep(self.path, before=self.temporary.stat().st_mtime - ABANDONED)
+        return self.temporary
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self.temporary.unlink(missing_ok=True)
+            return
+        with self.temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        # mkstemp makes it private, a shared results folder must be readable
+        self.temporary.chmod(0o644)
+        self.temporary.replace(self.path)
+
+
+def sweep(path: Path, *, before: float = float("inf")) -> None:
+    """Remove what writers of `path` left that were killed while they wrote it, and did not touch
+    since `before` (seconds, by the clock of its file system).
+
+    Without `before` only who alone may write it can call this.
+    """
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        with suppress(OSError):  # another one was faster, or it is not ours to remove
+            if part.stat().st_mtime < before:
+                part.unlink()
