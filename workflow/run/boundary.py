@@ -19,6 +19,10 @@ from problems.api import Evaluation
 Value = TypeVar("Value")
 
 
+class BadAnswer(ValueError):
+    """What an optimizer or a simulator gave and may not give; says what was expected, and of whom."""
+
+
 def frozen(values: NDArray) -> NDArray:
     """A read-only copy."""
     copy = np.array(values)
@@ -49,13 +53,15 @@ def query(domain: Domain, answer: object, room: int, who: str) -> NDArray:
     """What an optimizer has answered, as a read-only copy: (q, d) in the unit cube, or (q,)
     numbers of arms, with 1 <= q <= room.
 
-    Raises ValueError where it is anything else.
+    Raises BadAnswer where it is anything else.
     """
     if not isinstance(answer, np.ndarray):
-        raise ValueError(f"{who}: expected an array of queries, got {type(answer).__name__}")
+        raise BadAnswer(
+            f"{who}: expected an array of queries, got {type(answer).__name__}: correct it"
+        )
     if answer.ndim == 0 or not 1 <= len(answer) <= room:
-        raise ValueError(
-            f"{who}: expected 1 to {room} queries, got an array of shape {answer.shape}"
+        raise BadAnswer(
+            f"{who}: expected 1 to {room} queries, got an array of shape {answer.shape}: correct it"
         )
     if isinstance(domain, Arms):
         fits = (
@@ -80,17 +86,19 @@ def query(domain: Domain, answer: object, room: int, who: str) -> NDArray:
             else f"numbers (q, {domain.d}) from 0 to 1"
         )
         got = f"{answer.dtype} of shape {answer.shape}: {answer!r:.200}"
-        raise ValueError(f"{who}: expected queries inside the domain, {expected}, got {got}")
+        raise BadAnswer(
+            f"{who}: expected queries inside the domain, {expected}, got {got}: correct it"
+        )
     return frozen(answer.astype(np.int64 if isinstance(domain, Arms) else np.float64, copy=False))
 
 
 def evaluation(shown: Evaluation, number: int) -> Evaluation:
     """What one query has shown, checked: y (1,), g (1, m), factor_values (1, n) and seconds (1,).
 
-    Raises ValueError for other shapes or types, naming the evaluation.
+    Raises BadAnswer for other shapes or types, naming the evaluation.
     """
     if not isinstance(shown, Evaluation):
-        raise ValueError(
+        raise BadAnswer(
             f"evaluation {number}: expected an Evaluation, got {type(shown).__name__}: {REMEDY}"
         )
     for side, part in (("seen", shown.seen), ("true", shown.true)):
@@ -98,14 +106,14 @@ def evaluation(shown: Evaluation, number: int) -> Evaluation:
             _expect(getattr(part, name), dimensions, f"evaluation {number}: {side}.{name}")
     _expect(shown.seconds, 1, f"evaluation {number}: seconds")
     if shown.seen.g.shape != shown.true.g.shape:
-        raise ValueError(
+        raise BadAnswer(
             f"evaluation {number}: expected as many constraints in seen.g as in true.g, got"
             f" {shown.seen.g.shape[1]} and {shown.true.g.shape[1]}: {REMEDY}"
         )
     return shown
 
 
-REMEDY = "correct the problem's evaluate"
+REMEDY = "correct the problem's `evaluate`"
 
 
 def _expect(values: object, dimensions: int, what: str) -> None:
@@ -123,4 +131,6 @@ def _expect(values: object, dimensions: int, what: str) -> None:
             else f"{type(values).__name__} {values!r:.60}"
         )
         shape = "(1,)" if dimensions == 1 else "(1, n)"
-        raise ValueError(f"{what}: expected an array of numbers of shape {shape}, got {got}: {REMEDY}")
+        raise BadAnswer(
+            f"{what}: expected an array of numbers of shape {shape}, got {got}: {REMEDY}"
+        )

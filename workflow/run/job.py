@@ -8,53 +8,27 @@ the same command are made all the same.
 from __future__ import annotations
 
 import argparse
-import errno
 import json
 import logging
 import resource
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from multiprocessing.connection import Connection
 from pathlib import Path
 
-import numpy as np
-
-from workflow.data import fetch
 from workflow.plan.cells import Cell, Paper
 from workflow.plan.expand import load
 from workflow.plan.resolve import PlanError, parse_seeds, seed_range
 from workflow.plan.wishes import check_folders
-from workflow.run import lease, spent
-from workflow.run.lease import Refused
-from workflow.run.make import Limits, Made, peak_mib, run_cell, run_initial, run_study
-from workflow.trace import record
-
-log = logging.getLogger("noregret.run")
-WRONG = (  # what an algorithm, a parameter or a simulator that is wrong may raise
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    NameError,
-    RuntimeError,
-    AssertionError,
-    BufferError,
-    EOFError,
-)
-TOLD = (
-    PlanError,
-    Refused,
-    record.BadRecord,
-    fetch.DataUnavailable,
-    ArithmeticError,
-    np.linalg.LinAlgError,
-    ImportError,
-    ChildProcessError,
-    MemoryError,
-    OSError,
-)
+from workflow.run import spent
+from workflow.run.lease import Lease, Refused
+from workflow.run.pulse import Pulse
+from workflow.run.supervisor import Failed, Supervisor
+from workflow.run.target import Limits, Made, Target
+from workflow.trace.atomic import atomic
 
 
 def _shortened(cell: Cell, options: argparse.Namespace) -> Cell:
@@ -121,11 +95,20 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check_folders()
         plan, seeds = load(options.paper, options.scale), parse_seeds(options.seeds)
-    except TOLD as error:
-        print(f"error: {_sentence(error)}", file=sys.stderr)
+        if options.output and (len(seeds) > 1 or "," in options.curve):
+            raise PlanError(
+                f"-o names the record of one seed of one curve, got {options.curve} seeds"
+                f" {options.seeds}"
+            )
+    except (PlanError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
         return 1
-    made = _all_made(plan, seeds, options)
-    if made is None:
+    wrong: set[str] = set()
+    targets = list(_targets(plan, seeds, options, wrong))
+    made = _all_made(
+        targets, Limits(options.seconds, options.checkpoint_every, options.wait), wrong
+    )
+    if wrong:
         return 1
     if (
         options.marker and options.seconds == Limits.seconds
@@ -134,91 +117,80 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _all_made(
-    plan: Paper, seeds: tuple[int, ...], options: argparse.Namespace
-) -> dict[str, dict[int, Made]] | None:
-    """The records by curve and seed; None if one failed, which is told and keeps no other from
+def _targets(
+    plan: Paper, seeds: Sequence[int], options: argparse.Namespace, wrong: set[str]
+) -> Iterator[Target]:
+    """The records that a command line names; what names none is told, and keeps no other from
     being made.
     """
-    made: dict[str, dict[int, Made]] = {}
-    told: set[str] = set()
     for curve, seed in product(options.curve.split(","), seeds):
-        same_for_all = False
         try:
-            made.setdefault(curve, {}).update(_made(plan, curve, (seed,), options))
-            continue
-        except TOLD as error:
-            sentence, same_for_all = _sentence(error), isinstance(error, fetch.DataUnavailable)
-        except WRONG as error:
-            who = f"{plan.name}/{options.problem}/{curve} seed {seed}"
-            log.exception(who)
-            sentence = (
-                f"{who}: {type(error).__name__}: {error}: correct its parameters, code or"
-                " simulator, then run again"
-            )
-        if sentence not in told:
-            print(f"error: {sentence}", file=sys.stderr)
-        told.add(sentence)
-        if same_for_all:
-            break
-    return None if told else made
+            yield _target(plan, curve, seed, options)
+        except PlanError as error:
+            _tell(error, wrong)
 
 
-def _made(
-    plan: Paper, curve: str, seeds: tuple[int, ...], options: argparse.Namespace
-) -> dict[int, Made]:
-    """The records, by seed, of what the command line names. Raises what TOLD lists."""
-    limits = Limits(options.seconds, options.checkpoint_every, options.wait)
-    if options.output and (len(parse_seeds(options.seeds)) > 1 or "," in options.curve):
-        raise PlanError(
-            f"-o names the record of one seed of one curve, got {options.curve} seeds"
-            f" {options.seeds}"
-        )
+def _target(plan: Paper, curve: str, seed: int, options: argparse.Namespace) -> Target:
+    """Raises PlanError."""
     if curve == "initial":
-        return run_initial(replace(plan.first_cell(options.problem), seeds=seeds), limits=limits)
+        cell = plan.first_cell(options.problem)
+        return Target("initial", cell, seed, cell.initial_folder / f"{seed}.parquet")
     if options.problem == "studies":
-        return run_study(replace(plan.study(curve), seeds=seeds), limits=limits)
-    cell = _shortened(replace(plan.cell(options.problem, curve), seeds=seeds), options)
-    return run_cell(cell, output=options.output, limits=limits)
+        study = plan.study(curve)
+        return Target("study", study, seed, study.record(seed))
+    cell = _shortened(plan.cell(options.problem, curve), options)
+    return Target("run", cell, seed, options.output or cell.record(seed))
 
 
-def _mark(marker: Path, seeds: str, made: Mapping[str, Mapping[int, Made]]) -> None:
+def _all_made(targets: Sequence[Target], limits: Limits, wrong: set[str]) -> dict[Target, Made]:
+    """The records. What went wrong with one is told, and keeps no other from being made."""
+
+    def serve(line: Connection, pulse: Pulse) -> None:
+        # here, since only a child loads numerical libraries
+        from workflow.run import child
+
+        child.serve(line, pulse, targets, limits)
+
+    made: dict[Target, Made] = {}
+    with Supervisor(targets, serve) as supervisor:
+        for index, target in enumerate(targets):
+            try:
+                with Lease(target.path, wait=limits.wait) as held:
+                    made[target] = supervisor.make(index, held)
+            except (Failed, Refused) as error:
+                _tell(error, wrong)
+                if isinstance(error, Failed) and error.everywhere:
+                    break
+    return made
+
+
+def _tell(error: Exception, told: set[str]) -> None:
+    """Say what went wrong, once where it is the same for several records."""
+    sentence = str(error)
+    if sentence not in told:
+        print(f"error: {sentence}", file=sys.stderr)
+    told.add(sentence)
+
+
+def _mark(marker: Path, seeds: str, made: Mapping[Target, Made]) -> None:
     """The list of finished records that Snakemake tracks, and what making them has cost this
-    process.
+    process and its children, which have ended.
     """
-    records = [one for by_seed in made.values() for one in by_seed.values()]
+    traces: dict[str, dict[int, str]] = {}
+    for target, one in made.items():
+        traces.setdefault(target.curve, {})[target.seed] = one.trace_sha256
     text = {
         "seeds": seeds,
-        "trace_sha256": {
-            curve: {seed: one.trace_sha256 for seed, one in by_seed.items()}
-            for curve, by_seed in made.items()
-        },
-        "timeouts": sum(one.status == record.TIMEOUT for one in records),
+        "trace_sha256": traces,
+        "timeouts": sum(one.status == "timeout" for one in made.values()),
         "cpu_seconds": sum(_used(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)),
-        "work_seconds": sum(one.seconds for one in records),
+        "work_seconds": sum(one.seconds for one in made.values()),
         "snakemake_seconds": spent.of_this_job(),
     }
-    with record.atomic(marker) as temporary:
+    with atomic(marker) as temporary:
         temporary.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
 
 
 def _used(who: int) -> float:
     used = resource.getrusage(who)
     return used.ru_utime + used.ru_stime
-
-
-def _sentence(error: Exception) -> str:
-    """What happened and what to do."""
-    if isinstance(error, MemoryError):
-        return (
-            f"out of memory at {peak_mib()} MiB: give it more (snakemake --set-resources"
-            " run:mem_mb=8000), or a larger machine"
-        )
-    if isinstance(error, OSError) and error.errno in lease.REMEDY:
-        return (
-            f"{error}: {lease.REMEDY[error.errno]}, then run again: it goes on from its last"
-            " checkpoint"
-        )
-    if isinstance(error, OSError) and error.errno == errno.EROFS:
-        return f"{error}: expected a folder that can be written; remount it or work in another one"
-    return str(error) or type(error).__name__

@@ -19,8 +19,10 @@ def place() -> Path:
     """Where it lies: below XDG_STATE_HOME, or in the user's home."""
     state = os.environ.get("XDG_STATE_HOME", "")
     return (
-        Path(state) if Path(state).is_absolute() else Path("~/.local/state").expanduser()
-    ) / "noregret" / "checkpoint.key"
+        (Path(state) if Path(state).is_absolute() else Path("~/.local/state").expanduser())
+        / "noregret"
+        / "checkpoint.key"
+    )
 
 
 def mine() -> bytes:

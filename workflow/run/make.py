@@ -12,12 +12,13 @@ import importlib
 import logging
 import resource
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import algorithms
 from algorithms.api import Optimizer
@@ -93,7 +94,9 @@ class _Run:
         rng = seeds.optimizer(self.seed, self.cell.problem, self.cell.algorithm)
         with self._working():
             began = time.process_time()
-            optimizer = algorithms.build(kind, boundary.domain(self.problem.domain), rng, parameters)
+            optimizer = algorithms.build(
+                kind, boundary.domain(self.problem.domain), rng, parameters
+            )
             self.setup = time.process_time() - began
         self.progress = checkpoint.resume(self.path, self.digest)
         if self.progress is None:
@@ -185,7 +188,7 @@ class _Run:
     def _recommended(self) -> dict[str, Any]:
         """What the optimizer recommends at the end, and how good that truly is.
 
-        Raises ValueError where it is no query, ArithmeticError where it is worth no finite number.
+        Raises BadAnswer where it is no query, ArithmeticError where it is worth no finite number.
         """
         optimizer, domain = self._begun.optimizer, self.problem.domain
         with self._working():

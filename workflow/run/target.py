@@ -35,6 +35,13 @@ class Target:
     path: Path
 
     @property
+    def curve(self) -> str:
+        """As on the command line: a curve, `initial`, or the name of a study."""
+        if self.kind == "initial":
+            return "initial"
+        return self.part.curve if isinstance(self.part, Cell) else self.part.id
+
+    @property
     def who(self) -> str:
         """Paper, problem, curve and seed, or paper, study and seed, as people read them."""
         if self.kind == "initial" and isinstance(self.part, Cell):

@@ -8,7 +8,9 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-ABANDONED = 3600.0  # seconds after which a part that nobody writes to belongs to a process that is gone
+ABANDONED = (
+    3600.0  # seconds after which a part that nobody writes to belongs to a process that is gone
+)
 
 
 class atomic:

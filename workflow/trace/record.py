@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from workflow import ROOT
+from workflow.trace import code_path
 from workflow.trace.atomic import atomic
 
 KEY = b"noregret"
@@ -157,12 +158,16 @@ def _header(schema: pa.Schema) -> dict[str, Any]:
 
 
 def provenance() -> dict[str, Any]:
-    """Where and with what a record was made: versions, machine, threads, commit."""
+    """Where and with what a record was made: versions, machine, code path of its CPU, the most
+    threads that a library may use (None where none says), commit.
+    """
+    path = code_path.now()
     return {
         "python": sys.version.split()[0],
         "libraries": {name: version(name) for name in (*LIBRARIES, *_loaded())},
         "machine": f"{platform.system()} {platform.machine()}, {_cpu()}, {os.cpu_count()} cores",
-        "threads": 1,
+        "code_path": path,
+        "threads": code_path.threads(path),
         "commit": _commit(),
     }
 

@@ -1,0 +1,136 @@
+"""The code path of the CPU is the one that the libraries of this process have chosen."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import PurePosixPath
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from workflow.trace import code_path, record
+
+PRINT = "; ".join(
+    ["import json", "from workflow.trace import code_path", "print(json.dumps(code_path.now()))"]
+)
+OLDEST = "Katmai"  # what OpenBLAS calls the kernels that it also finds under the name Prescott
+BLAS = {
+    "library": "numpy",
+    "name": "openblas",
+    "version": "0.3",
+    "architecture": "Zen",
+    "threads": 1,
+}
+TORCH = {"capability": "AVX2", "threads": 3, "mkl": "2024.2-Product", "asked": {}}
+NUMPY = {"baseline": ["X86_V2"], "found": ["X86_V3"]}
+
+
+def elsewhere(*lines, **environment):
+    """What a process of its own says after some lines of code."""
+    done = subprocess.run(
+        [sys.executable, "-c", "; ".join([*lines, PRINT])],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+        encoding="utf-8",
+    )
+    return json.loads(done.stdout)
+
+
+def test_every_library_is_named_that_is_loaded_and_no_other():
+    nothing = elsewhere()
+    assert nothing == {"blas": []}
+    numpy = elsewhere("import numpy")
+    assert [one["library"] for one in numpy["blas"]] == ["numpy"]
+    assert set(numpy) == {"blas", "numpy"}
+    everything = elsewhere("import numpy", "import scipy.linalg", "import torch")
+    assert [one["library"] for one in everything["blas"]] == ["numpy", "scipy"]
+    assert everything["torch"]["capability"] in ("DEFAULT", "AVX2", "AVX512", "NO AVX")
+    assert elsewhere("import scipy.linalg", "import torch") == everything
+
+
+def test_a_library_that_is_loaded_later_is_named_from_then_on():
+    early = "import numpy; from workflow.trace import code_path; code_path.now()"
+    found = elsewhere(early, "import scipy.linalg")
+    assert [one["library"] for one in found["blas"]] == ["numpy", "scipy"]
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names of x86 kernels")
+def test_it_says_which_kernels_were_chosen():
+    lines = ("import scipy.linalg", "import torch")
+    slow = elsewhere(*lines, OPENBLAS_CORETYPE="Prescott", ATEN_CPU_CAPABILITY="default")
+    fast = elsewhere(*lines, OPENBLAS_CORETYPE="Haswell", ATEN_CPU_CAPABILITY="avx2")
+    assert {one["architecture"] for one in slow["blas"]} == {OLDEST}
+    assert code_path.words(slow) == f"{OLDEST} + DEFAULT"
+    assert code_path.words(fast) == "Haswell + AVX2"
+    assert code_path.differences(slow, fast) == [
+        ("openblas of numpy", OLDEST, "Haswell"),
+        ("openblas of scipy", OLDEST, "Haswell"),
+        ("PyTorch", "DEFAULT", "AVX2"),
+    ]
+
+
+def test_what_the_environment_forbids_is_not_found():
+    named = elsewhere("import numpy")["numpy"]["found"]
+    if not named:
+        pytest.skip("this processor has no features beyond the baseline")
+    fewer = elsewhere("import numpy", NPY_DISABLE_CPU_FEATURES=named[-1])["numpy"]["found"]
+    assert fewer == named[:-1]
+    asked = elsewhere("import torch", MKL_CBWR="COMPATIBLE")["torch"]["asked"]
+    assert asked == {"MKL_CBWR": "COMPATIBLE"}
+
+
+def test_paths_are_compared_by_what_both_name():
+    arms = {"blas": [BLAS], "numpy": NUMPY}
+    box = {"blas": [BLAS, {**BLAS, "library": "scipy"}], "numpy": NUMPY, "torch": TORCH}
+    assert code_path.differences(arms, box) == code_path.differences(box, arms) == []
+    assert code_path.differences({}, box) == []
+    other = {**box, "torch": {**TORCH, "capability": "AVX512", "asked": {"MKL_CBWR": "AVX2"}}}
+    assert code_path.differences(box, other) == [("PyTorch", "AVX2", "AVX512")]
+    newer = {"blas": [{**BLAS, "version": "0.4", "threads": 8}]}
+    named = ("version of openblas of numpy", "0.3", "0.4")
+    assert code_path.differences(arms, newer) == [named]
+    wider = {"numpy": {**NUMPY, "found": ["X86_V3", "X86_V4"]}}
+    assert code_path.differences(arms, wider) == [("NumPy", "X86_V3", "X86_V3 X86_V4")]
+    assert code_path.words(arms) == "Zen"
+    assert code_path.words({}) == "unnamed code path"
+
+
+def test_threads_are_counted():
+    assert code_path.threads({"blas": [BLAS], "torch": TORCH}) == 3
+    assert code_path.threads({"blas": []}) is None
+    with threadpool_limits(1, user_api="blas"):
+        assert record.provenance()["threads"] == 1
+    with threadpool_limits(2, user_api="blas"):
+        assert code_path.threads(code_path.now()) == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "library"),
+    [
+        ("/a/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-3.so", "numpy"),
+        ("/a/site-packages/b/site-packages/scipy/.dylibs/libscipy_openblas.dylib", "scipy"),
+        ("/usr/lib/python3/dist-packages/torch/lib/libmkl_rt.so", "torch"),
+        ("/opt/conda/lib/libopenblas.so.0", "system"),
+        ("/opt/site-packages", "system"),
+    ],
+)
+def test_a_library_is_named_without_its_place(path, library):
+    assert code_path._brought_by(PurePosixPath(path)) == library
+
+
+def test_it_costs_next_to_nothing():
+    assert np.dot([1.0], [1.0]) == 1.0
+    code_path._libraries.cache_clear()
+    seconds = []
+    for _ in range(3):  # of the first and of later calls; a busy machine may stop one of them
+        began = time.process_time()
+        code_path.now()
+        seconds.append(time.process_time() - began)
+    assert min(seconds[1:]) < 0.002
+    assert seconds[0] < 0.05

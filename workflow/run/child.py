@@ -1,0 +1,95 @@
+"""The process that computes: it makes one record after another, as its parent says, and turns
+whatever goes wrong into a sentence.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import signal
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from workflow.data.places import DataUnavailable
+from workflow.plan.resolve import PlanError
+from workflow.run import lease, make
+from workflow.run.boundary import BadAnswer
+from workflow.run.guard import Guard
+from workflow.run.lease import Refused
+from workflow.run.pulse import Pulse
+from workflow.run.surroundings import HEEDED, Surroundings, unheeded
+from workflow.run.target import Limits, Target
+from workflow.trace.record import BadRecord
+
+log = logging.getLogger("noregret.run")
+# errors whose sentence says all; after any other nobody knows what the process is like
+PLAIN = (PlanError, Refused, BadRecord, BadAnswer, DataUnavailable)
+
+
+def serve(line: Connection, pulse: Pulse, targets: Sequence[Target], limits: Limits) -> None:
+    """Answer orders until the parent ends the line."""
+    for number in HEEDED:  # what becomes of them, the parent decides
+        signal.signal(number, unheeded)
+    surroundings = Surroundings()
+    while True:
+        try:
+            order = json.loads(line.recv_bytes())
+        except EOFError:
+            return
+        pulse.forget()
+        target = targets[order["target"]]
+        guard = Guard(target.seed, pulse=pulse, surroundings=surroundings, stop=order["stop"])
+        line.send_bytes(json.dumps(_answer(target, limits, guard)).encode())
+
+
+def _answer(target: Target, limits: Limits, guard: Guard) -> dict[str, Any]:
+    try:
+        return {"made": vars(make.make(target, limits, guard))}
+    except BaseException as error:  # a simulator may raise anything, sys.exit() among it
+        plain = isinstance(error, PLAIN)
+        if not plain:
+            log.exception(target.who)
+        return {
+            "error": sentence(error, target.who),
+            "kind": type(error).__name__,
+            "everywhere": isinstance(error, DataUnavailable),
+            "spoiled": not plain,
+        }
+
+
+def sentence(error: BaseException, who: str) -> str:
+    """What happened to which run, and what to do."""
+    said = str(error) or type(error).__name__
+    if isinstance(error, PLAIN):
+        return said if isinstance(error, DataUnavailable) or _names(said, who) else f"{who}: {said}"
+    if isinstance(error, MemoryError):
+        return (
+            f"{who}: out of memory at {make.peak_mib()} MiB: give it more (snakemake"
+            " --set-resources run:mem_mb=8000), or a larger machine"
+        )
+    if isinstance(error, OSError) and error.errno in lease.REMEDY:
+        return (
+            f"{who}: {said}: {lease.REMEDY[error.errno]}, then run again: it goes on from its last"
+            " checkpoint"
+        )
+    if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return (
+            f"{who}: {said}: expected a place where this user can read and write; change its mode"
+            " or work in another folder"
+        )
+    if isinstance(error, ArithmeticError | np.linalg.LinAlgError) and "look at" in said:
+        return f"{who}: {said}"
+    return (
+        f"{who}: {type(error).__name__}: {said}: correct its parameters, code or simulator, then"
+        " run again"
+    )
+
+
+def _names(said: str, who: str) -> bool:
+    """Whether a sentence names the run, or the file of its record, already."""
+    name, _, seed = who.partition(" seed ")
+    return name in said or f"{seed}.parquet" in said
