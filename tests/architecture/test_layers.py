@@ -137,6 +137,10 @@ def forbidden(module: str, name: str) -> bool:
     return not any(within(name, place) for place in {room, *FLOORS[room]})
 
 
+# answers for whatever a simulator may raise, `sys.exit()` among it
+CATCHERS = ("workflow.run.child",)
+
+
 def complaints(module: str, tree: ast.AST) -> list[str]:
     """What a file contains and should not."""
     found = [f"imports {name}" for name in sorted(imports(tree)) if forbidden(module, name)]
@@ -150,7 +154,8 @@ def complaints(module: str, tree: ast.AST) -> list[str]:
             or {"Exception", "BaseException"}
             & {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)}
         ):
-            found.append(f"line {node.lineno}: catches everything")
+            if module not in CATCHERS:
+                found.append(f"line {node.lineno}: catches everything")
         elif quiet and isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
             found.append(f"line {node.lineno}: print")
         elif (

@@ -40,8 +40,13 @@ PROBLEM = '''
 KIND [SEED [EVALUATION]].
 """
 
+import ctypes
 import os
+import random
 import signal
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -49,6 +54,49 @@ import numpy as np
 
 from algorithms.api import Box, Observation
 from problems.api import Evaluation, Problem
+
+DIES = {
+    "abort": os.abort,
+    "segfault": lambda: ctypes.string_at(0),
+    "exit": lambda: sys.exit(0),
+    "os-exit": lambda: os._exit(0),
+    "called": lambda: subprocess.run(["false"], check=True),
+    "syntax": lambda: compile("1 +", "a simulator", "exec"),
+    "warning": lambda: throw(Warning("it is not what it was")),
+    "stop": lambda: next(iter([])),
+    "interrupt": lambda: throw(KeyboardInterrupt()),
+    "timed-out": lambda: throw(TimeoutError("its server is away")),
+    "permission": lambda: throw(PermissionError(13, "Permission denied", "/its/licence")),
+    "terminate": lambda: os.kill(os.getpid(), signal.SIGUSR1),
+}
+
+
+def throw(error):
+    raise error
+
+
+def wait_for_ever():
+    while True:
+        time.sleep(0.1)
+
+
+def program():
+    """One that outlives its parents, in a session of its own."""
+    subprocess.Popen(["sleep", "600.375"], start_new_session=True)
+
+
+DISTURBS = {
+    "close": lambda: os.closerange(3, 256),
+    "thread": lambda: threading.Thread(target=wait_for_ever, daemon=False).start(),
+    "program": program,
+    "cwd": lambda: os.chdir("/"),
+    "umask": lambda: os.umask(0o777),
+    "stdout": lambda: (print("noise"), sys.stdout.close(), os.close(1), os.close(0)),
+    "signals": lambda: [signal.signal(n, signal.SIG_IGN) for n in (signal.SIGTERM, signal.SIGINT)],
+    "alarm": lambda: signal.setitimer(signal.ITIMER_REAL, 0.2),
+    "group": lambda: os.killpg(0, signal.SIGTERM),
+    "globals": lambda: (random.seed(1), np.random.seed(1), np.seterr(all="raise")),
+}
 
 
 def hill(instance, *, d, noise, seed):
@@ -82,10 +130,22 @@ def spoiled(seen, number, seed, fault):
         return "a number"
     if kind == "hang":
         time.sleep(60)
+    if kind == "locked":  # no other thread of this interpreter does anything
+        ctypes.PyDLL(None).sleep(60)
+    if kind in DIES:
+        DIES[kind]()
+    if kind in DISTURBS:
+        DISTURBS[kind]()
+        time.sleep(0.05)
+    if kind == "drawn":  # not from the generator that it was given
+        return seen + random.random() + np.random.random()
     if kind == "memory":
         return np.ones(1 << 44)
     if kind == "kill-once":
         Path("fault").unlink()
+    if kind == "kill-all":
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)  # the child hears of it
     if kind.startswith("kill"):
         os.kill(os.getpid(), signal.SIGKILL)
     return seen

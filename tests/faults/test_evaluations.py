@@ -7,6 +7,8 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -33,9 +35,25 @@ def edit(path, old, new):
     [
         ("nan", "expected a finite objective at query"),
         ("raise", "RuntimeError: the simulator has lost its licence"),
-        ("shape", "ValueError"),
-        ("text", "ValueError"),
+        (
+            "shape",
+            "seen.y: expected an array of numbers of shape (1,), got float64 of shape (1, 3)",
+        ),
+        ("text", "got str 'a number'"),
         ("memory", "out of memory at"),
+        ("abort", "ended by SIGABRT (Aborted) during evaluation 4"),
+        ("segfault", "ended by SIGSEGV (Segmentation fault) during evaluation 4"),
+        ("kill", "ended by SIGKILL (Killed) during evaluation 4: was it out of memory?"),
+        ("terminate", "ended by SIGUSR1"),
+        ("exit", "SystemExit: 0"),
+        ("os-exit", "ended by itself with exit status 0 during evaluation 4"),
+        ("called", "CalledProcessError"),
+        ("syntax", "SyntaxError"),
+        ("warning", "Warning: it is not what it was"),
+        ("stop", "StopIteration"),
+        ("interrupt", "KeyboardInterrupt"),
+        ("timed-out", "TimeoutError: its server is away"),
+        ("permission", "Permission denied: '/its/licence'"),
     ],
 )
 def test_an_evaluation_that_goes_wrong_is_told_and_the_other_seeds_are_made(
@@ -45,13 +63,15 @@ def test_an_evaluation_that_goes_wrong_is_told_and_the_other_seeds_are_made(
     failed = steep.run(empty, "--marker", str(steep.MARKER))
     assert failed.returncode == 1
     (sentence,) = sentences(failed)
-    assert message in sentence
-    assert any(remedy in sentence for remedy in ("look at", "correct its", "give it more"))
+    assert message in sentence and sentence.startswith("error: steep/hill/uniform seed 0: ")
+    remedies = ("look at", "correct its", "correct the", "give it more", "change its mode")
+    assert any(remedy in sentence for remedy in remedies)
     assert steep.traces(empty) == {
         name: trace for name, trace in expected.items() if name != "0.parquet"
     }
     assert steep.beside(empty) == {"0.failed"} and not (empty / steep.MARKER).exists()
-    assert lease.failure(empty / steep.FOLDER / "0.failed").evaluations == 0
+    told = lease.failure(empty / steep.FOLDER / "0.failed")
+    assert f"error: {told.error}" == sentence and told.evaluations == 0
     kept = steep.inodes(empty)
     (empty / "fault").unlink()
     again = steep.run(empty, "--marker", str(steep.MARKER))
@@ -64,11 +84,14 @@ def test_an_evaluation_that_goes_wrong_is_told_and_the_other_seeds_are_made(
     assert {name: steep.inodes(empty)[name] for name in kept} == kept
 
 
-def test_an_evaluation_that_hangs_is_a_result_until_its_record_is_removed(empty, expected):
+@pytest.mark.parametrize("how", ["hang", "locked"])
+def test_an_evaluation_that_hangs_is_a_result_until_its_record_is_removed(empty, expected, how):
     edit(empty / "papers" / "steep.yaml", "room: 1,", "room: 1, timeout: 2,")
-    (empty / "fault").write_text("hang")
+    (empty / "fault").write_text(how)
+    began = time.monotonic()
     made = steep.run(empty)
     assert made.returncode == 0, made.stderr
+    assert time.monotonic() - began < 30  # of 60 that it would take
     assert (
         "an evaluation took more than 2 s" in made.stderr
         and "to try again, remove that file" in made.stderr
@@ -103,7 +126,7 @@ def test_a_run_without_enough_memory_says_what_to_do(empty, expected):
     )
     assert limited.returncode == 1
     assert (
-        "error: out of memory at" in limited.stderr
+        "uniform seed 0: out of memory at" in limited.stderr
         and "--set-resources run:mem_mb=8000" in limited.stderr
     )
     assert "0.parquet" not in steep.traces(empty)
@@ -112,13 +135,56 @@ def test_a_run_without_enough_memory_says_what_to_do(empty, expected):
     assert steep.traces(empty) == expected
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "thread",
+        "program",
+        "cwd",
+        "umask",
+        "stdout",
+        "close",
+        "signals",
+        "alarm",
+        "group",
+        "globals",
+    ],
+)
+def test_what_a_simulator_does_to_its_process_changes_no_record(empty, expected, fault):
+    (empty / "fault").write_text(fault)
+    before = set(Path("/").iterdir())
+    began = time.monotonic()
+    made = steep.run(empty, "--marker", str(steep.MARKER))
+    assert made.returncode == 0, made.stderr
+    assert time.monotonic() - began < 60  # also with a thread that never ends
+    assert steep.traces(empty) == expected and steep.beside(empty) == set()
+    assert set(Path("/").iterdir()) == before  # a record among them
+    modes = {path.stat().st_mode & 0o777 for path in (empty / steep.FOLDER).glob("*.parquet")}
+    assert modes == {0o644}
+    assert (
+        "600.375"
+        not in subprocess.run(["ps", "ax"], capture_output=True, text=True, check=True).stdout
+    )  # it was ended with its simulator
+
+
+def test_what_is_drawn_from_global_generators_is_the_same_in_any_order(empty, expected):
+    (empty / "fault").write_text("drawn 1 7")
+    assert steep.run(empty).returncode == 0
+    whole = steep.traces(empty)
+    assert [name for name in whole if whole[name] != expected[name]] == ["1.parquet"]
+    (empty / steep.FOLDER / "1.parquet").unlink()
+    alone = [word if word != "0-2" else "1" for word in steep.RUN]
+    assert steep.checkout.run(empty, *alone).returncode == 0
+    assert steep.traces(empty) == whole
+
+
 def test_a_run_that_is_killed_leaves_the_others_of_its_cell_untouched(finished, expected):
-    """Killed for its memory, the process says nothing: its lease says who it was, and the next one
-    takes it over.
+    """Parent and child at once say nothing: their lease says who it was, and the next one takes it
+    over.
     """
     (finished / steep.FOLDER / "1.parquet").unlink()
     kept = steep.inodes(finished)
-    (finished / "fault").write_text("kill 1")
+    (finished / "fault").write_text("kill-all 1")
     killed = steep.run(finished)
     assert killed.returncode == -9
     owner, _ = lease.owner(finished / steep.FOLDER / "1.running")
@@ -138,7 +204,8 @@ def test_a_parameter_of_the_wrong_kind_is_told_with_the_run_that_it_belongs_to(e
     failed = steep.run(empty)
     assert failed.returncode == 1
     assert all(
-        f"steep/hill/uniform seed {seed}: " in line for seed, line in enumerate(sentences(failed))
+        line.startswith(f"error: steep/hill/uniform seed {seed}: ")
+        for seed, line in enumerate(sentences(failed))
     )
     assert len(sentences(failed)) == steep.SEEDS and all(
         "correct its parameters" in line for line in sentences(failed)

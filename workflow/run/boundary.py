@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 
 
 class BadAnswer(ValueError):
-    """What an optimizer or a simulator gave and may not give; says what was expected, and of whom."""
+    """What an optimizer or a simulator gave and may not give; says what was expected of whom."""
 
 
 def frozen(values: NDArray) -> NDArray:

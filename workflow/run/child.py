@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
-import numpy as np
-
 from workflow.data.places import DataUnavailable
 from workflow.plan.resolve import PlanError
 from workflow.run import lease, make
@@ -28,6 +26,8 @@ from workflow.trace.record import BadRecord
 log = logging.getLogger("noregret.run")
 # errors whose sentence says all; after any other nobody knows what the process is like
 PLAIN = (PlanError, Refused, BadRecord, BadAnswer, DataUnavailable)
+
+REMEDIES = ((ArithmeticError, "look at"), (ImportError, "install"), (ChildProcessError, "build"))
 
 
 def serve(line: Connection, pulse: Pulse, targets: Sequence[Target], limits: Limits) -> None:
@@ -48,48 +48,52 @@ def serve(line: Connection, pulse: Pulse, targets: Sequence[Target], limits: Lim
 
 def _answer(target: Target, limits: Limits, guard: Guard) -> dict[str, Any]:
     try:
-        return {"made": vars(make.make(target, limits, guard))}
+        made = make.make(target, limits, guard)
+        guard.pulse.finish()
+        return {"made": vars(made)}
     except BaseException as error:  # a simulator may raise anything, sys.exit() among it
-        plain = isinstance(error, PLAIN)
-        if not plain:
+        said = _known(error)
+        if said is None:
             log.exception(target.who)
+            said = (
+                f"{type(error).__name__}: {str(error) or type(error).__name__}: correct its"
+                " parameters, code or simulator, then run again"
+            )
+        everywhere = isinstance(error, DataUnavailable)
         return {
-            "error": sentence(error, target.who),
+            "error": said if everywhere or _names(said, target) else f"{target.who}: {said}",
             "kind": type(error).__name__,
-            "everywhere": isinstance(error, DataUnavailable),
-            "spoiled": not plain,
+            "everywhere": everywhere,
+            "spoiled": not isinstance(error, PLAIN),
         }
 
 
-def sentence(error: BaseException, who: str) -> str:
-    """What happened to which run, and what to do."""
+def _known(error: BaseException) -> str | None:
+    """What happened and what to do; None where nobody expected it."""
     said = str(error) or type(error).__name__
-    if isinstance(error, PLAIN):
-        return said if isinstance(error, DataUnavailable) or _names(said, who) else f"{who}: {said}"
+    # raised by this project, with what to do in the sentence
+    if isinstance(error, PLAIN) or any(
+        isinstance(error, kind) and remedy in said for kind, remedy in REMEDIES
+    ):
+        return said
     if isinstance(error, MemoryError):
         return (
-            f"{who}: out of memory at {make.peak_mib()} MiB: give it more (snakemake"
-            " --set-resources run:mem_mb=8000), or a larger machine"
+            f"out of memory at {make.peak_mib()} MiB: give it more (snakemake --set-resources"
+            " run:mem_mb=8000), or a larger machine"
         )
     if isinstance(error, OSError) and error.errno in lease.REMEDY:
         return (
-            f"{who}: {said}: {lease.REMEDY[error.errno]}, then run again: it goes on from its last"
+            f"{said}: {lease.REMEDY[error.errno]}, then run again: it goes on from its last"
             " checkpoint"
         )
     if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return (
-            f"{who}: {said}: expected a place where this user can read and write; change its mode"
-            " or work in another folder"
+            f"{said}: expected a place where this user can read and write; change its mode or work"
+            " in another folder"
         )
-    if isinstance(error, ArithmeticError | np.linalg.LinAlgError) and "look at" in said:
-        return f"{who}: {said}"
-    return (
-        f"{who}: {type(error).__name__}: {said}: correct its parameters, code or simulator, then"
-        " run again"
-    )
+    return None
 
 
-def _names(said: str, who: str) -> bool:
+def _names(said: str, target: Target) -> bool:
     """Whether a sentence names the run, or the file of its record, already."""
-    name, _, seed = who.partition(" seed ")
-    return name in said or f"{seed}.parquet" in said
+    return target.who.partition(" seed ")[0] in said or str(target.path) in said

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import mmap
 
-BEGUN, BUSY, NUMBER, SAVED = range(4)
+BEGUN, BUSY, NUMBER, SAVED, DONE = range(5)
 
 
 class Pulse:
-    """Four numbers that a hanging interpreter cannot keep from being read."""
+    """Five numbers that a hanging interpreter cannot keep from being read."""
 
     def __init__(self) -> None:
         # written and read in whole words, which needs no lock
@@ -28,7 +28,8 @@ class Pulse:
 
     def forget(self) -> None:
         """Another run begins, or another process goes on."""
-        self._words[BUSY] = self._words[NUMBER] = self._words[SAVED] = 0
+        for word in (BUSY, NUMBER, SAVED, DONE):
+            self._words[word] = 0
 
     @property
     def evaluation(self) -> tuple[int, int] | None:
@@ -45,3 +46,12 @@ class Pulse:
     @saved.setter
     def saved(self, evaluations: int) -> None:
         self._words[SAVED] = evaluations
+
+    @property
+    def done(self) -> bool:
+        """Whether the record is there, although nobody may have said so."""
+        return bool(self._words[DONE])
+
+    def finish(self) -> None:
+        """The record is there."""
+        self._words[DONE] = 1

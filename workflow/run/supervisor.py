@@ -78,13 +78,21 @@ class Supervisor:
 
     def make(self, index: int, held: Lease) -> Made:
         """Make a record under its lease. Raises Failed, and Refused if the lease was lost."""
-        target, stop = self.targets[index], None
+        target, stop, again = self.targets[index], None, False
+        answer: dict[str, Any]
         while True:
+            answer = {}
             try:
                 answer = self._answer({"target": index, "stop": stop}, target, held)
-            except BaseException:
-                self._end()
-                raise
+            except Failed:
+                # a simulator may have closed the line: another child finds the record
+                if again or not self._pulse.done:
+                    raise
+                again = True
+                continue
+            finally:
+                if not answer:
+                    self._end()
             if "made" in answer:
                 return Made(**answer["made"])
             if "error" in answer:

@@ -11,6 +11,7 @@ from algorithms.api import Arms, Box, Observation, Optimizer
 from problems.api import Evaluation, Problem
 from workflow.plan.cells import UNLIMITED
 from workflow.run import loop
+from workflow.run.boundary import BadAnswer
 from workflow.trace import record
 from workflow.trace.seeds import rng
 
@@ -254,31 +255,19 @@ def test_a_non_finite_constraint_is_refused_too(toy, side):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (np.array([40]), "Wrong.ask: expected queries inside Arms, got array"),
-        (np.array([-1]), "expected queries inside Arms"),
-        (np.array([1.0]), "expected queries inside Arms"),
-        (np.array([[1]]), "expected queries inside Arms"),
-        (np.array([], dtype=np.int64), "Wrong.ask: expected 1 to 3 queries, got 0"),
-        (np.arange(4), "Wrong.ask: expected 1 to 3 queries, got 4"),
+        (np.array([40]), "queries inside the domain, whole numbers"),
+        (np.array([-1]), "queries inside the domain"),
+        (np.array([1.0]), "got float64"),
+        (np.array([[1]]), r"got int64 of shape \(1, 1\)"),
+        (np.array([], dtype=np.int64), r"expected 1 to 3 queries, got an array of shape \(0,\)"),
+        (np.arange(4), r"expected 1 to 3 queries, got an array of shape \(4,\)"),
     ],
 )
 def test_an_answer_outside_the_domain_or_the_room_is_refused(toy, answer, message):
     progress = started(toy, Wrong(toy.domain, rng(0), width=answer))
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BadAnswer, match=rf"Wrong\.ask: .*{message}"):
         loop.step(toy, progress, budget=100, room=3, noise=noise)
     assert progress.rows == 1
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [[[0.5, 1.1]], [[-0.1, 0.5]], [[0.5, np.nan]], [[0.5]], [0.5, 0.5], [[0.5, 0.5, 0.5]]],
-    ids=str,
-)
-def test_an_answer_outside_the_box_is_refused(answer):
-    problem = Problem(Box(2), lambda query, draw: pytest.fail("evaluated"))
-    with pytest.raises(ValueError, match=r"someone\.ask: expected queries inside Box"):
-        loop.check_query(problem, np.array(answer), 5, "someone")
-    loop.check_query(problem, np.array([[0.0, 1.0]]), 5, "someone")
 
 
 def test_a_step_pickled_and_continued_gives_the_identical_trace(arms_case, toy):

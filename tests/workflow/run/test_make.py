@@ -18,10 +18,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.workflow import checkout
+from algorithms.random_search import RandomSearch
+from tests.workflow import checkout, supervised
 from workflow.plan import expand
 from workflow.run import job as runner
 from workflow.run import lease, make
+from workflow.run.boundary import BadAnswer
+from workflow.run.supervisor import Failed
+from workflow.run.target import Limits, Target
 from workflow.trace import record
 
 SLOWED = """
@@ -219,7 +223,7 @@ def sequential(tmp_path, monkeypatch):
     return replace(cell, seeds=(0,), problem_entry={**cell.problem_entry, "room": 1})
 
 
-def test_an_error_that_nobody_expected_is_passed_on_with_a_note_of_where_the_run_would_go_on(
+def test_an_error_that_nobody_expected_is_told_with_a_note_of_where_the_run_would_go_on(
     sequential, monkeypatch
 ):
     real = make._step
@@ -231,12 +235,13 @@ def test_an_error_that_nobody_expected_is_passed_on_with_a_note_of_where_the_run
 
     monkeypatch.setattr(make, "_step", step)
     for _ in range(2):  # the second finds the checkpoint of the first
-        with pytest.raises(KeyError, match="lost"):
-            runner.run_cell(sequential, limits=make.Limits(checkpoint_every=0))
+        with pytest.raises(Failed, match="dumbo/six-hump-camel/random-search seed 0: KeyError"):
+            supervised.make(supervised.run(sequential), limits=Limits(checkpoint_every=0))
         told = lease.failure(lease.failed(sequential.record(0)))
-        assert (told.error, told.type, told.evaluations) == ("'lost'", "KeyError", 3)
+        assert "KeyError: 'lost'" in told.error
+        assert (told.type, told.evaluations) == ("KeyError", 3)
     monkeypatch.setattr(make, "_step", real)
-    runner.run_cell(sequential)
+    supervised.make(supervised.run(sequential))
     assert [path.name for path in sequential.folder.iterdir()] == ["0.parquet"]
 
 
@@ -246,24 +251,83 @@ def test_a_failure_before_the_first_evaluation_leaves_a_note_too(sequential, mon
 
     study = replace(expand.load("dumbo", "smoke").study("recovery-camel"), seeds=(0,))
     monkeypatch.setattr(make, "build_problem", build)
-    made = {
-        runner.run_cell: (sequential, sequential.record(0)),
-        runner.run_study: (study, study.record(0)),
-        runner.run_initial: (sequential, sequential.initial_folder / "0.parquet"),
-    }
-    for run, (part, path) in made.items():
-        with pytest.raises(ImportError, match="pip install it"):
-            run(part)
-        assert lease.failure(lease.failed(path)).error == "pip install it"
+    initial = sequential.initial_folder / "0.parquet"
+    for target in (
+        supervised.run(sequential),
+        Target("study", study, 0, study.record(0)),
+        Target("initial", sequential, 0, initial),
+    ):
+        with pytest.raises(Failed, match=f"{target.who}: pip install it"):
+            supervised.make(target)
+        assert lease.failure(lease.failed(target.path)).error == f"{target.who}: pip install it"
 
 
 def test_a_run_that_has_lost_its_lease_stops(sequential, monkeypatch):
     def lost(self):
         raise lease.Refused("another has taken over")
 
-    monkeypatch.setattr(make.Lease, "check", lost)
+    monkeypatch.setattr(lease.Lease, "beat", lost)
+    monkeypatch.setattr(make, "_step", lambda *_: time.sleep(60))
+    began = time.monotonic()
     with pytest.raises(lease.Refused, match="taken over"):
-        runner.run_cell(sequential)
+        supervised.make(supervised.run(sequential))
+    assert time.monotonic() - began < 30
+    assert not sequential.record(0).exists()
+
+
+@pytest.mark.parametrize(
+    ("held", "named"), [(lambda y: y, "lambda"), ((one for one in "ab"), "generator")]
+)
+def test_an_optimizer_that_could_not_be_saved_is_refused_at_its_first_step(
+    sequential, monkeypatch, held, named
+):
+    """Whatever the scale, and although it would have been over before its first checkpoint."""
+    steps = []
+
+    def step(cell, seed, problem, progress):
+        steps.append(progress.rows)
+        progress.optimizer.kept = held
+        real(cell, seed, problem, progress)
+
+    real = make._step
+    monkeypatch.setattr(make, "_step", step)
+    with pytest.raises(TypeError, match=f"expected an optimizer that can be pickled.*{named}"):
+        make.make(supervised.run(sequential))
+    assert len(steps) == 1 and not sequential.record(0).exists()
+
+
+def test_a_run_that_is_cut_is_saved_before_it_is_asked_for_its_recommendation(
+    sequential, monkeypatch
+):
+    """An optimizer may draw from its generator to answer; what follows is the same all the same."""
+
+    def recommend(self):
+        self.rng.random(3)
+        return self.x[:1]
+
+    monkeypatch.setattr(RandomSearch, "recommend", recommend)
+    target = supervised.run(sequential)
+    whole = make.make(target)
+    target.path.unlink()
+    assert make.make(target, Limits(seconds=0)).status == "cutoff"
+    assert make.make(target).trace_sha256 == whole.trace_sha256
+
+
+@pytest.mark.parametrize(
+    ("answer", "what"),
+    [
+        (np.array([[0.5, np.nan]]), "inside the domain"),
+        (np.array([[0.5, 1.5]]), "inside the domain"),
+        (np.array([0.5]), "inside the domain"),
+        (np.full((2, 2), 0.5), "expected 1 to 1 queries"),
+        ([[0.5, 0.5]], "expected an array of queries, got list"),
+    ],
+    ids=["nan", "outside", "flat", "two", "list"],
+)
+def test_a_recommendation_that_is_no_query_makes_no_record(sequential, monkeypatch, answer, what):
+    monkeypatch.setattr(RandomSearch, "recommend", lambda self: answer)
+    with pytest.raises(BadAnswer, match=rf"RandomSearch.recommend: .*{what}"):
+        make.make(supervised.run(sequential))
     assert not sequential.record(0).exists()
 
 
@@ -316,31 +380,55 @@ def test_a_wrong_command_line_is_a_sentence(prepared, arguments, message):
             OSError(errno.ENOSPC, "No space left on device"),
             "make room on the disk, then run again: it goes on from its last checkpoint",
         ),
-        (OSError(errno.EROFS, "Read-only file system"), "expected a folder that can be written"),
+        (
+            OSError(errno.EFBIG, "File too large"),
+            "raise the limit on the size of files (`ulimit -f unlimited`), then run again",
+        ),
+        (OSError(errno.EROFS, "Read-only file system"), "work in another folder"),
+        (PermissionError(errno.EACCES, "Permission denied"), "change its mode"),
+        (TimeoutError("no answer"), "TimeoutError: no answer: correct its"),
+        (ArithmeticError("got nan: look at its data"), "got nan: look at its data"),
+        (StopIteration("odd"), "StopIteration: odd: correct its"),
+        (SystemExit(0), "SystemExit: 0: correct its"),
+        (KeyboardInterrupt(), "KeyboardInterrupt: KeyboardInterrupt: correct its"),
     ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
-def test_what_fails_is_a_sentence_and_the_other_curves_are_made(
-    monkeypatch, capsys, error, sentence
+def test_what_fails_is_a_sentence_that_names_the_run_and_the_other_curves_are_made(
+    sequential, monkeypatch, capfd, error, sentence
 ):
-    made = []
-
-    def run_cell(cell, **options):
-        made.append(cell.curve)
+    def fail(cell, seed, problem, progress):
         if cell.curve == "DuMBO":
             raise error
-        return {}
+        progress.rows = cell.budget
 
-    monkeypatch.setattr(runner, "run_cell", run_cell)
-    monkeypatch.setattr(runner.signal, "signal", lambda *_: None)
-    assert runner.main(["dumbo", "cosmo", "DuMBO,random-search", "0", "--scale", "quick"]) == 1
-    assert made == ["DuMBO", "random-search"]
-    told = capsys.readouterr().err
-    assert (
-        told.startswith("error: ")
-        and told.endswith("\n")
-        and sentence in told
-        and "Traceback" not in told
+    monkeypatch.setattr(make, "_step", fail)
+    curves = "DuMBO,random-search"
+    found = runner.main(["dumbo", "six-hump-camel", curves, "0", "--scale", "smoke"])
+    assert found == 1
+    told = [line for line in capfd.readouterr().err.splitlines() if line.startswith("error: ")]
+    (line,) = told
+    assert line.startswith("error: dumbo/six-hump-camel/DuMBO seed 0: ") and sentence in line
+    left = sorted(path.name for path in sequential.folder.parent.glob("*/0.*"))
+    assert left == ["0.failed", "0.parquet"]
+
+
+def test_a_supervisor_loads_no_numerical_library(tmp_path):
+    """It has to be small, and a process with threads cannot be forked safely."""
+    asks = (
+        "import os, sys; import workflow.run.job;"
+        "print(*sorted({'numpy', 'scipy', 'torch', 'pyarrow', 'pandas'} & set(sys.modules)),"
+        " len(os.listdir('/proc/self/task')))"
     )
+    found = subprocess.run(
+        [sys.executable, "-c", asks],
+        env={**os.environ, "PYTHONPATH": str(checkout.ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.split() == ["1"]
 
 
 TRUSS = """
