@@ -50,14 +50,13 @@ override PAPERS := $(subst $(blank),$(comma),$(strip $(subst $(comma),$(blank),$
 CHOSEN := $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) $(if $(PAPERS),--papers $(PAPERS))
 CONFIG := scale=$(SCALE) $(if $(PAPERS),papers=$(PAPERS)) $(if $(SEEDS),seeds=$(SEEDS))
 
-env: .venv/.made               ## make the virtual environment .venv from the pinned lock
+env: .venv/.made               ## make the virtual environment .venv from the locks in envs
 
-.venv/.made: envs/requirements.lock envs/requirements-torch-cpu.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "expected Python >= 3.11, got $$($(PYTHON) --version): run make PYTHON=python3.11" >&2; exit 1; }
+.venv/.made: envs/install.sh envs/requirements.lock envs/requirements-source.lock envs/requirements-torch.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	  { echo "expected Python 3.11, 3.12 or 3.13, got $$($(PYTHON) --version): run make PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r envs/requirements.lock
-	$(BIN)/python -m pip install --quiet -r envs/requirements-torch-cpu.txt
+	sh envs/install.sh $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -106,3 +105,4 @@ help:                          ## list the targets and what they take from the e
 	@echo "NOREGRET_DATA=DIR|URL           a mirror of the data, asked before the canonical URLs (data/README.md)"
 	@echo "NOREGRET_SUBSTITUTES=allowed    labelled substitutes at paper scale, too, where data cannot be had"
 	@echo "NOREGRET_SUBSTITUTES=preferred  no downloads: labelled substitutes for all data that are not on this machine"
+	@echo "NOREGRET_TORCH_INDEX=URL        where make env looks for PyTorch's CPU build, if pip's own index has none (envs/README.md)"

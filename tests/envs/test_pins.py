@@ -1,0 +1,331 @@
+"""Nothing is installed without a sum in a lock or from a second index, no image is made on a base
+without a digest, and none runs as root.
+
+The rules are functions of a text. The files here break none of them; texts that were spoilt on
+purpose break each. `install.sh` is run with a pip that says what it is asked.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVS = ROOT / "envs"
+LOCKS = sorted(ENVS.glob("*.lock"))
+DOCKER, APPTAINER = RECIPES = [ENVS / "Dockerfile", ENVS / "noregret.def"]
+INDEX = "https://download.pytorch.org/whl/cpu"
+
+MARKER = r"(?: ; [^\\]+?)?"
+SUMS = r"(?: --hash=sha256:[0-9a-f]{64})+"
+PINNED = re.compile(rf"[\w.-]+==[\w.+]+{MARKER}{SUMS}|[\w.-]+ @ https://\S+\.whl{MARKER}{SUMS}")
+LOCKED = ' --quiet --require-hashes --no-deps "$@"; }'
+OURS = " --quiet --no-deps --no-build-isolation --editable ."
+# every file that could tell a reader or a machine to install something
+TELLING = [
+    ROOT / "Makefile",
+    ROOT / ".ci" / "run",
+    *sorted(ROOT.glob("*.md")),
+    *sorted(path for path in ENVS.iterdir() if path.is_file()),
+    *sorted(
+        path
+        for room in ("config", "data", "docs", "profiles")
+        for path in (ROOT / room).rglob("*")
+        if path.suffix in (".md", ".yaml")
+    ),
+]
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+def lines_of(lock):
+    """The lines of a requirements file: continued ones joined, no comments."""
+    joined = re.sub(r" *\\\n *", " ", lock)
+    return [line for line in joined.splitlines() if line and not line.startswith("#")]
+
+
+def loose(lines):
+    """Of a requirements file's lines, those that admit a file without a sum, two versions, another
+    file of requirements or another index.
+    """
+    return [line for line in lines if not PINNED.fullmatch(line) and line != "--only-binary :all:"]
+
+
+def loose_commands(text):
+    """What a text hands to `pip install` beside the locks and this project, and second indexes."""
+    given = re.findall(r"\bpip[3x]? install\b([^\n`]*)", text)
+    return [
+        *(words for words in given if words not in (LOCKED, OURS)),
+        *re.findall(r"--extra-index-url|PIP_EXTRA_INDEX_URL", text),
+    ]
+
+
+def image_faults(text):
+    """What a Dockerfile lacks: a base by digest and by nothing else, and a user who is not root."""
+    bases = dict(re.findall(r"^ARG (\w+)=(\S+)$", text, re.MULTILINE))
+    named = re.findall(r"^FROM (?:\$\{(\w+)\}|(\S+))", text, re.MULTILINE)
+    images = [bases.get(argument, "") if argument else image for argument, image in named]
+    users = re.findall(r"^USER (\S+)$", text, re.MULTILINE)
+    return [
+        *(image for image in images if not re.fullmatch(r"\S+@sha256:[0-9a-f]{64}", image)),
+        *(["no base"] if not images else []),
+        *(["root"] if not users or users[-1].split(":")[0] in ("0", "root") else []),
+    ]
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.name)
+def test_every_line_of_a_lock_has_one_version_and_sums(path):
+    lines = lines_of(read(path))
+    assert any("==" in line for line in lines)
+    assert loose(lines) == []
+    # a source archive is built with what pip fetches for it, of any version and without sums
+    assert ("--only-binary :all:" in lines) == (path.name != "requirements-source.lock")
+
+
+def test_every_line_that_conda_gives_to_pip_has_one_version_and_sums():
+    listed = yaml.safe_load(read(ENVS / "core.yaml"))["dependencies"]
+    (lines,) = [part["pip"] for part in listed if isinstance(part, dict)]
+    assert len(lines) > 90
+    assert loose(lines) == []
+    assert "--only-binary :all:" in lines
+
+
+@pytest.mark.parametrize(
+    ("sound", "spoilt"),
+    [
+        (r" \\\n +--hash=sha256:\w+(?: \\\n +--hash=sha256:\w+)*", ""),
+        ("--hash=sha256:", "--hash=md5:"),
+        (r"(--hash=sha256:\w{60})\w{4}", r"\1"),
+        ("absl-py==", "absl-py>="),
+        (r"absl-py==[\d.]+", "absl-py"),
+        (r"absl-py==[\d.]+", "absl-py==2.*"),
+        (r"absl-py==[\d.]+", "absl-py @ git+https://example.org/absl-py"),
+        (r"\Z", "--extra-index-url https://example.org/simple\n"),
+        (r"\Z", "--index-url https://example.org/simple\n"),
+        (r"\Z", "--no-binary :all:\n"),
+        (r"\Z", "-r more.txt\n"),
+    ],
+)
+def test_a_lock_that_is_loose_is_found_out(sound, spoilt):
+    lock = read(ENVS / "requirements.lock")
+    changed = re.sub(sound, spoilt, lock, count=1)
+    assert changed != lock
+    assert len(loose(lines_of(changed))) == 1
+
+
+def test_one_lock_admits_the_builds_of_torch_for_three_pythons_and_three_platforms():
+    *_, linux, other = lines_of(read(ENVS / "requirements-torch.lock"))
+    assert linux.startswith("torch==2.13.0+cpu ; sys_platform == 'linux' --hash")
+    assert other.startswith("torch==2.13.0 ; sys_platform != 'linux' --hash")
+    assert len(set(re.findall(r"sha256:\w+", linux))) == 6
+    assert len(set(re.findall(r"sha256:\w+", other))) == 3
+
+
+@pytest.mark.parametrize("path", TELLING, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_file_tells_to_install_anything_loose(path):
+    assert loose_commands(read(path)) == []
+
+
+@pytest.mark.parametrize(
+    ("sound", "spoilt"),
+    [
+        (" --require-hashes", ""),
+        (" --no-deps", ""),
+        (r"\Z", "pip install torch\n"),
+        (r"\Z", "python3 -m pip3 install --upgrade pip\n"),
+        (r"\Z", "uv pip install -r envs/requirements.lock\n"),
+        (r"\Z", f"export PIP_EXTRA_INDEX_URL={INDEX}\n"),
+        ("--index-url", "--extra-index-url"),
+    ],
+)
+def test_a_loose_command_is_found_out(sound, spoilt):
+    script = read(ENVS / "install.sh")
+    changed = re.sub(sound, spoilt, script, count=1)
+    assert changed != script
+    assert len(loose_commands(changed)) == 1
+
+
+@pytest.mark.parametrize("path", [ROOT / "Makefile", *RECIPES], ids=lambda path: path.name)
+def test_make_and_images_install_alike(path):
+    text = read(path).replace("$(BIN)/", "")
+    steps = re.findall(r"\bsh envs/install\.sh python$|\bpython -m pip install[^\n]*", text, re.M)
+    assert steps == ["sh envs/install.sh python", f"python -m pip install{OURS}"]
+
+
+def test_make_installs_anew_when_a_lock_or_the_script_changes():
+    (needed,) = re.findall(r"^\.venv/\.made:(.*)$", read(ROOT / "Makefile"), re.MULTILINE)
+    used = ["envs/install.sh", *(f"envs/{path.name}" for path in LOCKS), "pyproject.toml"]
+    assert sorted(needed.split()) == sorted(used)
+    (copied,) = re.findall(r"^COPY (envs/.*) envs/$", read(DOCKER), re.MULTILINE)
+    assert sorted(copied.split()) == sorted(used[:-1])
+
+
+def test_an_image_has_a_base_by_digest_and_a_user_without_privileges():
+    assert image_faults(read(DOCKER)) == []
+    digests = [set(re.findall(r"sha256:[0-9a-f]{64}", read(path))) for path in RECIPES]
+    assert digests[0] == digests[1]
+    assert len(digests[0]) == 1
+    apptainer = read(APPTAINER)
+    assert "\nFrom: {{ BASE }}\n" in apptainer
+    assert re.search(r"^ +BASE=python@sha256:[0-9a-f]{64}$", apptainer, re.MULTILINE)
+    assert "OMP_NUM_THREADS=1" in read(DOCKER)
+    assert "OMP_NUM_THREADS=1" in apptainer
+    assert "NOT BUILT" in apptainer
+
+
+@pytest.mark.parametrize(
+    ("sound", "spoilt"),
+    [
+        (r"@sha256:\w{64}", ""),
+        (r"@sha256:(\w{12})\w+", r"@sha256:\1"),
+        (r"FROM \$\{BASE\}", "FROM python:3.11-slim-bookworm"),
+        (r"FROM \$\{BASE\}", "FROM python:latest AS build\nFROM ${BASE}"),
+        ("USER 1000:1000", ""),
+        ("USER 1000:1000", "USER root"),
+        (r"\Z", "USER 0:0\n"),
+    ],
+)
+def test_an_image_that_is_loose_is_found_out(sound, spoilt):
+    text = read(DOCKER)
+    changed = re.sub(sound, spoilt, text, count=1)
+    assert changed != text
+    assert len(image_faults(changed)) == 1
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.name)
+@pytest.mark.parametrize(("base", "code"), [("python:3.11", 1), ("python@sha256:ab", 0)])
+def test_a_recipe_refuses_a_base_without_a_digest(path, base, code):
+    (line,) = re.findall(r"(case \".*BASE.*esac)", read(path))
+    line = line.replace("{{ BASE }}", base)
+    done = subprocess.run(
+        ["sh", "-c", line], env={"BASE": base}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    assert done.stderr == (f"expected BASE=IMAGE@sha256:..., got {base}\n" if code else "")
+
+
+PIP = """#!/bin/sh
+# a Python whose pip writes down what it is asked, and finds torch where OWN and INDEX say
+echo "$*" >> asked
+case "$*" in
+  *--index-url*) found=$INDEX ;;
+  *torch*) found=$OWN ;;
+  *source*) found=${SOURCE-yes} ;;
+  *) found=yes ;;
+esac
+case $found in
+  yes) exit 0 ;;
+  no) echo "ERROR: No matching distribution found for torch==2.13.0+cpu" >&2 ;;
+  other) echo "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES" >&2 ;;
+esac
+exit 1
+"""
+
+
+@pytest.fixture
+def install(tmp_path):
+    """Runs install.sh in a folder of its own, with such a Python: the end, what pip was asked and
+    what was said.
+    """
+    (tmp_path / "envs").mkdir()
+    shutil.copy(ENVS / "install.sh", tmp_path / "envs" / "install.sh")
+    (tmp_path / "python").write_text(PIP, encoding="utf-8")
+    (tmp_path / "python").chmod(0o755)
+
+    def run(**served):
+        done = subprocess.run(
+            ["sh", "envs/install.sh", "./python"],
+            cwd=tmp_path,
+            env={"PATH": "/usr/bin:/bin", **served},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        asked = (tmp_path / "asked").read_text(encoding="utf-8").splitlines()
+        start = "-m pip install --quiet --require-hashes --no-deps "
+        assert all(line.startswith(start) for line in asked)
+        return done.returncode, [line.removeprefix(start) for line in asked], done.stderr
+
+    return run
+
+
+LOCK, SOURCE, TORCH = (
+    "-r envs/requirements.lock",
+    "--no-build-isolation -r envs/requirements-source.lock",
+    "-r envs/requirements-torch.lock",
+)
+
+
+def test_all_comes_from_the_index_that_pip_has(install):
+    assert install(OWN="yes", INDEX="no") == (0, [LOCK, SOURCE, TORCH], "")
+
+
+def test_torch_comes_from_its_own_index_alone_where_that_has_none(install):
+    code, asked, said = install(OWN="no", INDEX="yes")
+    assert (code, asked) == (0, [LOCK, SOURCE, TORCH, f"--index-url {INDEX} {TORCH}"])
+    assert said == f"pip's own index has no CPU build of PyTorch: asking {INDEX}\n"
+
+
+def test_another_index_of_torch_can_be_named(install):
+    url = "https://mirror.example.org/cpu"
+    code, asked, said = install(OWN="no", INDEX="yes", NOREGRET_TORCH_INDEX=url)
+    assert (code, asked[-1]) == (0, f"--index-url {url} {TORCH}")
+    assert url in said
+
+
+def test_a_file_with_another_sum_ends_it_and_no_other_index_is_asked(install):
+    code, asked, said = install(OWN="other", INDEX="yes")
+    assert (code, asked) == (1, [LOCK, SOURCE, TORCH])
+    assert said.startswith("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES\nexpected one of the")
+
+
+def test_torch_that_nobody_has_is_said_with_what_to_do(install):
+    code, asked, said = install(OWN="no", INDEX="no")
+    assert (code, len(asked)) == (1, 4)
+    assert f"from pip's own index or from {INDEX};" in said
+    assert "ERROR: No matching distribution found" in said
+    for remedy in ("PIP_FIND_LINKS=DIR make env", "NOREGRET_TORCH_INDEX=URL make env"):
+        assert remedy in said
+        assert remedy in read(ENVS / "README.md")
+
+
+def test_what_fails_before_torch_is_not_hidden(install):
+    code, asked, said = install(OWN="yes", INDEX="yes", SOURCE="other")
+    assert (code, asked) == (1, [LOCK, SOURCE])
+    assert "DO NOT MATCH" in said
+
+
+@pytest.mark.parametrize("version", ["3.10.1", "3.14.0"])
+def test_make_refuses_a_python_that_the_locks_do_not_fit(version, tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path / "Makefile")
+    (tmp_path / "envs").mkdir()
+    for path in [ENVS / "install.sh", *LOCKS]:
+        shutil.copy(path, tmp_path / "envs" / path.name)
+    (tmp_path / "pyproject.toml").touch()
+    told = tuple(int(part) for part in version.split("."))
+    python = tmp_path / "python"
+    python.write_text(
+        "#!/bin/sh\n"
+        f'[ "$1" = --version ] && {{ echo Python {version}; exit; }}\n'
+        f'[ "$1" = -c ] && exec python3 -c "import sys; sys.version_info = {told}; $2"\n'
+        "echo a venv was made; exit 1\n",
+        encoding="utf-8",
+    )
+    python.chmod(0o755)
+    done = subprocess.run(
+        ["make", "env", f"PYTHON={python}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert f"expected Python 3.11, 3.12 or 3.13, got Python {version}: run make" in done.stderr
+    assert "a venv was made" not in done.stdout
