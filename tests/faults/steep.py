@@ -242,8 +242,10 @@ def _hear_interrupts() -> None:
 
 
 def runners(copy: Path) -> list[int]:
-    """The processes that make records in this checkout now."""
-    found = []
+    """The processes that answer for records in this checkout now; their children have the same
+    command line.
+    """
+    found = {}
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):
             words = (entry / "cmdline").read_bytes().split(b"\0")
@@ -252,8 +254,9 @@ def runners(copy: Path) -> list[int]:
                 and b"workflow.run" in words
                 and b"steep" in words
             ):
-                found.append(int(entry.name))
-    return found
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                found[int(entry.name)] = int(fields[1])
+    return [pid for pid, parent in found.items() if parent not in found]
 
 
 def until(what: Callable[[], object], seconds: float = 40.0) -> None:
