@@ -46,7 +46,7 @@ def is_kept(made: Path) -> bool:
     """Whether a run that makes this record saves itself: only below results/, from where it may be
     read again.
     """
-    return place(made).resolve().is_relative_to(RESULTS.resolve())
+    return place(made).parent.resolve().is_relative_to(RESULTS.resolve())
 
 
 def check(progress: loop.Progress) -> None:
@@ -101,12 +101,7 @@ def resume(made: Path, digest: str) -> loop.Progress | None:
             path.replace(aside)
         else:
             told = "cannot be used and is left as it is"
-        log.warning(
-            "%s %s; the run starts again from its beginning: %s",
-            path,
-            told,
-            error,
-        )
+        log.warning("%s %s; the run starts again from its beginning: %s", path, told, error)
         return None
     log.info("%s: continues after evaluation %d", path, progress.rows)
     return progress
@@ -175,12 +170,16 @@ def _read(path: Path) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         raise NotOurs(f"expected a plain file, got a link or something else ({error})") from None
-    with open(handle, "rb") as file:  # noqa: PTH123, the file that was looked at is the one read
+    try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
             raise NotOurs("expected a plain file, got something else")
         _check_private(found, str(path))
-        return file.read()
+        # the file that was looked at is the one read
+        with open(handle, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(handle)
 
 
 def _check_owner(folder: Path) -> None:
@@ -221,6 +220,8 @@ def _identity(digest: str) -> dict[str, Any]:
         "python": provenance["python"],
         "libraries": provenance["libraries"],
         "code path": code_path.parts(provenance["code_path"]),
+        # a code path names what is set, here it also matters what is not
+        "environment": {name: os.environ.get(name, "nothing") for name in code_path.ASKED},
     }
 
 

@@ -30,7 +30,7 @@ def mine() -> bytes:
     try:
         path = place()
         if path.is_symlink():
-            raise NoKey(f"{path}: expected a plain file, got a link: remove it, a new key is made")
+            raise NoKey(f"{path}: expected a plain file, got a link: remove it, a key is made then")
         if not path.exists():
             _make(path)
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -288,7 +288,7 @@ def test_a_process_in_another_namespace_is_waited_for_until_it_is_gone(made, con
     assert (owner.host, owner.boot, owner.pid) == (here.host, here.boot, 1)
     assert owner.namespace not in (here.namespace, "")
     with (
-        pytest.raises(Refused, match="process 1 on .* is still making this record"),
+        pytest.raises(Refused, match=r"process 1 on .* is still making this record"),
         Lease(made, wait=4 * lease.PATIENCE),
     ):
         pass
