@@ -21,8 +21,8 @@ import pytest
 
 from tests.workflow import checkout
 from workflow.plan import expand
-from workflow.run import job as runner
 from workflow.run import checkpoint, lease, make
+from workflow.run import job as runner
 from workflow.trace import record
 
 SLOWED = """
