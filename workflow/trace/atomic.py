@@ -37,18 +37,16 @@ class atomic:
         return self.temporary
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self.temporary.unlink(missing_ok=True)
-            return
         try:
+            if kind is not None:
+                return
             with self.temporary.open("rb") as written:
                 os.fsync(written.fileno())
             if not self.private:  # mkstemp makes it so, a shared results folder must be readable
                 self.temporary.chmod(0o644)
             self.temporary.replace(self.path)
-        except BaseException:
+        finally:
             self.temporary.unlink(missing_ok=True)
-            raise
 
 
 def sweep(path: Path, *, before: float = float("inf")) -> None:
