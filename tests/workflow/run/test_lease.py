@@ -215,6 +215,12 @@ def test_a_process_of_another_host_boot_or_container_that_touches_its_lease_live
 
 
 @pytest.fixture
+def fast(monkeypatch):
+    """A lease is touched whenever its holder says that it goes on."""
+    monkeypatch.setattr(lease, "RENEW", 0.0)
+
+
+@pytest.fixture
 def anonymous(monkeypatch):
     """This process where no machine tells its boot and its namespace."""
     here = replace(lease.this_process(), boot="", namespace="")
@@ -222,15 +228,33 @@ def anonymous(monkeypatch):
     return here
 
 
-@pytest.mark.parametrize("change", [{}, {"pid": 1}])
+@pytest.mark.parametrize("change", [{}, {"since": "then"}, {"pid": 1}])
 def test_where_no_place_is_known_no_id_decides_not_even_our_own(made, anonymous, change):
     """Two containers of the same name have process 1 each."""
-    leave(made, replace(anonymous, since="then", **change))
-    with pytest.raises(Refused, match="since then"), Lease(made, wait=lease.PATIENCE / 2):
+    other = replace(anonymous, **change)
+    leave(made, other, age=LONG_AGO)
+    with pytest.raises(Refused, match="still making"), Lease(made, wait=lease.PATIENCE / 2):
         pass
+    assert lease.owner(lease.running(made))[0] == other
+    began = time.monotonic()
     with Lease(made, wait=20):
-        assert lease.owner(lease.running(made))[0].since != "then"
+        assert time.monotonic() - began >= lease.PATIENCE
+        assert lease.owner(lease.running(made))[0].pid == anonymous.pid
     assert not lease.running(made).exists()
+
+
+def test_where_no_place_is_known_a_takeover_by_the_same_id_is_noticed(made, anonymous, fast):
+    other = replace(anonymous, since="later")
+
+    def run():
+        with Lease(made) as held:
+            held.beat()
+            leave(made, other)
+            held.beat()
+
+    with pytest.raises(Refused, match="has taken over"):
+        run()
+    assert lease.owner(lease.running(made))[0] == other
 
 
 HOLD = """
@@ -409,12 +433,6 @@ def test_of_many_that_want_it_at_once_one_gets_it(made, dead):
         process.join(20)
     assert won.empty() and len(winners) == count
     assert all(process.exitcode == 0 for process in processes)
-
-
-@pytest.fixture
-def fast(monkeypatch):
-    """A lease is touched whenever its holder says that it goes on."""
-    monkeypatch.setattr(lease, "RENEW", 0.0)
 
 
 def test_a_lease_is_touched_when_its_holder_says_that_it_goes_on(made, fast):
