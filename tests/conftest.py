@@ -5,6 +5,8 @@ every optimizer by name.
 import workflow  # noqa: F401  before NumPy: it pins BLAS to one thread
 
 # isort: split
+import os
+import tempfile
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -425,6 +427,13 @@ CASES = [
         constrained=True,
     ),
 ]
+
+
+def pytest_configure(config):
+    """Whatever tests start keeps its key of checkpoints outside the home of whoever runs them."""
+    state = tempfile.TemporaryDirectory(prefix="state-")
+    config.add_cleanup(state.cleanup)
+    os.environ["XDG_STATE_HOME"] = state.name
 
 
 def pytest_make_parametrize_id(config, val, argname):

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import time
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -186,18 +187,8 @@ def test_a_lease_of_another_time_keeps_nobody_away_once_its_process_is_gone(
     left = finished / steep.FOLDER / "1.running"
     gone = subprocess.Popen(["true"])
     gone.wait()
-    here = lease.this_process()
-    left.write_text(
-        json.dumps(
-            {
-                "host": here.host,
-                "namespace": here.namespace,
-                "pid": gone.pid,
-                "started": 1,
-                "since": since,
-            }
-        )
-    )
+    dead = replace(lease.this_process(), pid=gone.pid, started=1, since=since)
+    left.write_text(json.dumps(asdict(dead)))
     os.utime(left, (time.time() + AHEAD,) * 2)
     again = steep.run(finished)
     assert again.returncode == 0, again.stderr

@@ -24,13 +24,12 @@ from workflow.operate.overhead import Overhead
 from workflow.plan.cells import Cell, Paper, Study
 from workflow.plan.digest import with_data
 from workflow.run import lease
-from workflow.run.lease import Failure, Owner
+from workflow.run.lease import NOBODY, Failure, Owner
 from workflow.run.spent import workflow_log
 from workflow.trace import record
 
 STATES = ("done", "timeout", "running", "failed", "cut", "stale", "missing")
 ENDED = ("done", "timeout", "failed")
-NOBODY = Owner()
 Header = Mapping[str, Any]
 
 

@@ -16,9 +16,11 @@ import json
 import logging
 import os
 import pickle
+import re
 import stat
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,7 @@ def is_kept(made: Path) -> bool:
     """Whether a run that makes this record saves itself: only below results/, from where it may be
     read again.
     """
-    return place(made).resolve().is_relative_to(RESULTS.resolve())
+    return place(made).parent.resolve().is_relative_to(RESULTS.resolve())
 
 
 def check(progress: loop.Progress) -> None:
@@ -69,7 +71,6 @@ def save(made: Path, digest: str, progress: loop.Progress) -> float:
     if is_kept(made):
         path = place(made)
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _check_owner(path.parent)
             secret = key.mine()
         except (NotOurs, key.NoKey) as error:
@@ -77,26 +78,30 @@ def save(made: Path, digest: str, progress: loop.Progress) -> float:
             return time.monotonic() - began
         signed = json.dumps(_identity(digest), sort_keys=True).encode() + b"\n"
         signed += pickle.dumps(progress)
-        with atomic(path) as temporary:
-            temporary.write_bytes(_signature(secret, signed) + b"\n" + signed)
+        _write(path, _signature(secret, signed) + b"\n" + signed)
     return time.monotonic() - began
 
 
 def resume(made: Path, digest: str) -> loop.Progress | None:
-    """The progress of exactly this run, or None; a file that is not it is set aside."""
+    """The progress of exactly this run, or None; a file that is not it is set aside, where that is
+    ours to do.
+    """
     path = place(made)
     if not os.path.lexists(path):
         return None
     try:
-        progress: loop.Progress = pickle.loads(_content(made, digest))
+        header, content = _content(made, digest)
+        progress: loop.Progress = pickle.loads(content)
+        # once more, since reading it may have loaded libraries
+        _check_identity(header, _identity(digest))
     except (NotOurs, key.NoKey) as error:
-        log.warning(
-            "%s does not fit and is kept as %s.stale; the run starts again from its beginning: %s",
-            path,
-            path.name,
-            error,
-        )
-        path.replace(path.with_suffix(".checkpoint.stale"))
+        aside = path.with_suffix(".checkpoint.stale")
+        told = f"does not fit and is kept as {aside.name}"
+        if isinstance(error, NotOurs) and _is_ours(made):
+            path.replace(aside)
+        else:
+            told = "cannot be used and is left as it is"
+        log.warning("%s %s; the run starts again from its beginning: %s", path, told, error)
         return None
     log.info("%s: continues after evaluation %d", path, progress.rows)
     return progress
@@ -107,17 +112,42 @@ def clear(made: Path) -> None:
     and halves of them.
     """
     path = place(made)
-    if not path.parent.is_dir():
+    if not _is_ours(made):
         return
     sweep(path)
     for left in (path, path.with_suffix(".checkpoint.stale")):
-        left.unlink(missing_ok=True)
-    if not any(path.parent.iterdir()):
+        with suppress(OSError):  # the record is there, whatever remains beside it
+            left.unlink()
+    with suppress(OSError):  # other runs have theirs in it
         path.parent.rmdir()
 
 
-def _content(made: Path, digest: str) -> bytes:
-    """The pickle in the checkpoint of a record. Raises NotOurs unless this very run wrote it."""
+def _write(path: Path, content: bytes) -> None:
+    for tries in (2, 1, 0):
+        try:
+            with atomic(path, private=True) as temporary:
+                temporary.write_bytes(content)
+        except FileNotFoundError:  # another run was complete just now, and removed the folder
+            if not tries:
+                raise
+        else:
+            return
+
+
+def _is_ours(made: Path) -> bool:
+    """Whether the folder of the checkpoint is one in which nobody else put anything."""
+    try:
+        _check_owner(place(made).parent)
+    except NotOurs:
+        return False
+    return is_kept(made)
+
+
+def _content(made: Path, digest: str) -> tuple[dict[str, Any], bytes]:
+    """The header and the pickle in the checkpoint of a record.
+
+    Raises NotOurs unless this very run wrote it.
+    """
     path = place(made)
     if not is_kept(made):
         raise NotOurs(f"expected a file below {RESULTS.resolve()}, got {path.resolve()}")
@@ -128,9 +158,10 @@ def _content(made: Path, digest: str) -> bytes:
             "expected the hash with this user's key: it was changed after it was written, was not"
             " written completely, or somebody else wrote it"
         )
-    header, _, content = signed.partition(b"\n")
-    _check_identity(json.loads(header), _identity(digest))
-    return content
+    first, _, content = signed.partition(b"\n")
+    header: dict[str, Any] = json.loads(first)
+    _check_identity(header, _identity(digest))
+    return header, content
 
 
 def _read(path: Path) -> bytes:
@@ -139,16 +170,24 @@ def _read(path: Path) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         raise NotOurs(f"expected a plain file, got a link or something else ({error})") from None
-    with open(handle, "rb") as file:  # noqa: PTH123, the file that was looked at is the one read
+    try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
             raise NotOurs("expected a plain file, got something else")
         _check_private(found, str(path))
-        return file.read()
+        # the file that was looked at is the one read
+        with open(handle, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(handle)
 
 
 def _check_owner(folder: Path) -> None:
-    found = folder.lstat()
+    """Raise NotOurs for a folder of somebody else; one that is not there will be ours."""
+    try:
+        found = folder.lstat()
+    except FileNotFoundError:
+        return
     if not stat.S_ISDIR(found.st_mode):
         raise NotOurs(f"expected a folder {folder}, got a link or something else")
     _check_private(found, str(folder))
@@ -167,8 +206,9 @@ def _check_identity(found: Mapping[str, Any], expected: Mapping[str, Any]) -> No
 
     A library that only one of the two processes has loaded so far says nothing.
     """
+    saved = _flat(found)
     for name, value in _flat(expected).items():
-        other = _flat(found).get(name, value)
+        other = saved.get(name, value)
         if other != value:
             raise NotOurs(f"expected {name} {_short(value)}, found {_short(other)}")
 
@@ -180,6 +220,8 @@ def _identity(digest: str) -> dict[str, Any]:
         "python": provenance["python"],
         "libraries": provenance["libraries"],
         "code path": code_path.parts(provenance["code_path"]),
+        # a code path names what is set, here it also matters what is not
+        "environment": {name: os.environ.get(name, "nothing") for name in code_path.ASKED},
     }
 
 
@@ -197,7 +239,8 @@ def _signature(secret: bytes, signed: bytes) -> bytes:
 
 
 def _short(value: object) -> str:
-    return value[:12] if isinstance(value, str) else str(value)
+    """A value as people read it: of a hash, its beginning."""
+    return str(value)[:12] if re.fullmatch(r"[0-9a-f]{64}", str(value)) else str(value)
 
 
 class _Nowhere(io.RawIOBase):

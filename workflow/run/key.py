@@ -29,12 +29,18 @@ def mine() -> bytes:
     """The key, made now if there is none. Raises NoKey."""
     try:
         path = place()
+        if path.is_symlink():
+            raise NoKey(f"{path}: expected a plain file, got a link: remove it, a key is made then")
         if not path.exists():
             _make(path)
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-        with open(handle, "rb") as file:  # noqa: PTH123, the file that was looked at is the one read
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
             found = os.fstat(handle)
-            content = file.read(BYTES + 1)
+            content = os.read(handle, BYTES + 1) if stat.S_ISREG(found.st_mode) else b""
+        finally:
+            os.close(handle)
+    except NoKey:
+        raise
     except (OSError, RuntimeError) as error:  # RuntimeError: a user without a home
         raise NoKey(
             f"expected a folder for a key of this user, got {error}: let XDG_STATE_HOME name one"

@@ -20,7 +20,7 @@ import os
 import platform
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -69,9 +69,14 @@ class Owner:
         except ValueError:
             return 0.0
 
+    @property
+    def is_known(self) -> bool:
+        """Whether it says where its id means this process and no other."""
+        return bool(self.boot and self.namespace and self.pid > 0)
+
     def is_alive(self, age: float) -> bool:
         """Whether it still runs, `age` seconds after it was last seen to touch its lease."""
-        if self.place != this_process().place or not (self.boot and self.namespace):
+        if self.place != this_process().place or not self.is_known:
             return age < PATIENCE
         found = _started(self.pid)
         return found is not None and (self.started in (0, found) or found == 0)
@@ -84,6 +89,7 @@ class Owner:
         )
 
 
+NOBODY = Owner()
 REMEDY = {
     errno.ENOSPC: "make room on the disk",
     errno.EDQUOT: "make room within your quota",
@@ -106,7 +112,10 @@ class Failure:
 def this_process() -> Owner:
     """The owner of every lease that this process takes."""
     try:
-        namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115, it leads to no path
+        # neither link leads to a path
+        namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115
+        if os.readlink("/proc/self") != str(os.getpid()):  # noqa: PTH115
+            namespace = ""  # ids in this /proc are those of another one
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
         namespace = boot = ""
@@ -247,8 +256,14 @@ class Lease:
         while not self._create():
             found = owner(self.path)
             if found is None:
+                if self.path.is_symlink():
+                    raise Refused(
+                        f"{self.made}: expected a file {self.path.name} beside it or none, got a"
+                        " link to nowhere: remove it, then run again"
+                    )
                 continue
-            if self._is_this(found[0]) or not found[0].is_alive(watch.age(*found)):
+            left_by_this = found[0].is_known and self._is_this(found[0])
+            if left_by_this or not found[0].is_alive(watch.age(*found)):
                 if self._take_over(found):
                     return
                 continue
@@ -262,6 +277,7 @@ class Lease:
                 log.warning("%s: waits for %s, which is making this record", self.made, found[0])
                 told = True
             time.sleep(POLL)
+            self.owner = replace(self.owner, since=_now())  # it does not hold it while it waits
 
     def _create(self) -> bool:
         """Whether the lease was free and is ours now."""
@@ -291,15 +307,21 @@ class Lease:
                     or _owner(file) != dead
                 ):
                     return False
-                file.seek(0)
-                file.truncate()
-                file.write(self._text())
-                file.flush()
+                try:
+                    file.seek(0)
+                    file.truncate()
+                    file.write(self._text())
+                    file.flush()
+                except OSError:  # as when it is created
+                    self.path.unlink(missing_ok=True)
+                    raise
                 return True
         except FileNotFoundError:
             return False
 
     def _is_this(self, other: Owner) -> bool:
+        if not other.is_known:  # others may have the same id, but hardly since the same second
+            return other == self.owner
         return (other.place, other.pid, other.started) == (
             self.owner.place,
             self.owner.pid,
@@ -326,9 +348,11 @@ def _owner(file: TextIO) -> tuple[Owner, float]:
     """
     touched = os.fstat(file.fileno()).st_mtime
     try:
-        return Owner(**json.loads(file.read())), touched
-    except (ValueError, TypeError):
-        return Owner(), touched
+        found = Owner(**json.loads(file.read()))
+    except (ValueError, TypeError, RecursionError):
+        return NOBODY, touched
+    kinds = zip(astuple(found), astuple(NOBODY), strict=True)
+    return (found if all(type(one) is type(other) for one, other in kinds) else NOBODY), touched
 
 
 def _started(pid: int) -> int | None:
@@ -337,7 +361,7 @@ def _started(pid: int) -> int | None:
     """
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return None
     except PermissionError:
         pass  # another user's

@@ -17,14 +17,16 @@ class atomic:
     """Context manager: a temporary path beside the target, renamed over it on success, removed on
     failure.
 
-    Parts of the same target that a killed process left an hour ago or earlier are removed.
+    Parts of the same target that a killed process left an hour ago or earlier are removed. private:
+    whether the file, and the folder if it is made now, are for this user alone.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, private: bool = False) -> None:
+        self.path, self.private = path, private
 
     def __enter__(self) -> Path:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        mode = 0o700 if self.private else 0o777  # less the umask
+        self.path.parent.mkdir(mode, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
             dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part"
         )
@@ -35,14 +37,16 @@ class atomic:
         return self.temporary
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
+        try:
+            if kind is not None:
+                return
+            with self.temporary.open("rb") as written:
+                os.fsync(written.fileno())
+            if not self.private:  # mkstemp makes it so, a shared results folder must be readable
+                self.temporary.chmod(0o644)
+            self.temporary.replace(self.path)
+        finally:
             self.temporary.unlink(missing_ok=True)
-            return
-        with self.temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        # mkstemp makes it private, a shared results folder must be readable
-        self.temporary.chmod(0o644)
-        self.temporary.replace(self.path)
 
 
 def sweep(path: Path, *, before: float = float("inf")) -> None:
@@ -52,6 +56,8 @@ def sweep(path: Path, *, before: float = float("inf")) -> None:
     Without `before` only who alone may write it can call this.
     """
     for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        if "." in part.name[len(path.name) + 2 : -len(".part")]:
+            continue  # of another target, whose name begins with ours
         with suppress(OSError):  # another one was faster, or it is not ours to remove
-            if part.stat().st_mtime < before:
+            if part.lstat().st_mtime < before:
                 part.unlink()

@@ -153,6 +153,16 @@ def test_a_living_lease_is_a_run_under_way_and_a_dead_one_a_failure(toy, cell):
     assert states(toy)[0] == "running"  # a second attempt
 
 
+@pytest.mark.parametrize("change", [{"boot": "another"}, {"namespace": "pid:[1]"}, {"boot": ""}])
+def test_an_id_of_another_boot_or_container_says_nothing(toy, cell, change):
+    """Nobody here has this id, and whoever holds the lease touches it."""
+    other = replace(lease.this_process(), pid=2**22 + 1, **change)
+    hold(unmade(toy, cell, 0), other)
+    hold(unmade(toy, cell, 1), other, age=2 * lease.PATIENCE)
+    hold(unmade(toy, cell, 2), replace(lease.this_process(), pid=2**22 + 1))
+    assert states(toy) == ["running", "failed", "failed", "done"]
+
+
 def test_what_is_missing_costs_the_mean_of_its_cell_or_what_the_plan_says(toy, cell, monkeypatch):
     monkeypatch.setattr(expand.Cell, "cost", Cost(100.0, 500, measured=False))
     other = toy.add("B", noisy(0.5), seeds=2)

@@ -14,13 +14,14 @@ import sys
 import threading
 import time
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
 from workflow.run import lease
 from workflow.run.lease import Failure, Lease, Owner, Refused
-from workflow.trace import record
 
+ROOT = Path(lease.__file__).parents[2]
 LONG_AGO = 2 * lease.PATIENCE
 
 
@@ -150,7 +151,30 @@ def test_a_process_that_is_killed_while_others_wait_is_followed(made, sleeper):
     killer.join()
 
 
-@pytest.mark.parametrize("change", [{"host": "another"}, {"namespace": "pid:[1]"}])
+def test_who_waited_holds_it_only_since_then(made, sleeper):
+    leave(made, sleeper)
+    held = Lease(made)
+    held.owner = replace(held.owner, since="long ago")
+    other = threading.Timer(0.2, lease.running(made).unlink)
+    other.start()
+    with held:
+        assert lease.owner(lease.running(made))[0].elapsed < 60
+        assert lease.owner(lease.running(made))[0].since.endswith("+00:00")
+    other.join()
+
+
+ELSEWHERE = [
+    {"host": "another"},
+    {"namespace": "pid:[1]"},
+    # a machine of the same name, whose first namespace has the same name on every machine
+    {"boot": "another"},
+    {"boot": ""},
+    {"namespace": ""},
+    {"boot": "", "namespace": ""},
+]
+
+
+@pytest.mark.parametrize("change", ELSEWHERE)
 # its clock may be another one, and ours may have been set back
 @pytest.mark.parametrize("age", [0.0, LONG_AGO, -LONG_AGO])
 def test_of_another_host_or_container_the_next_touch_decides_whatever_the_clocks_say(
@@ -169,8 +193,9 @@ def test_of_another_host_or_container_the_next_touch_decides_whatever_the_clocks
     assert time.monotonic() - began >= lease.PATIENCE
 
 
-def test_a_process_of_another_host_that_touches_its_lease_lives(made):
-    other = replace(gone(), host="another")
+@pytest.mark.parametrize("change", ELSEWHERE)
+def test_a_process_of_another_host_boot_or_container_that_touches_its_lease_lives(made, change):
+    other = replace(gone(), **change)
     leave(made, other, age=LONG_AGO)
     ended = threading.Event()
 
@@ -189,7 +214,142 @@ def test_a_process_of_another_host_that_touches_its_lease_lives(made):
     assert lease.owner(lease.running(made))[0] == other
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1, "colour": "red"}'])
+@pytest.fixture
+def fast(monkeypatch):
+    """A lease is touched whenever its holder says that it goes on."""
+    monkeypatch.setattr(lease, "RENEW", 0.0)
+
+
+@pytest.fixture
+def anonymous(monkeypatch):
+    """This process where no machine tells its boot and its namespace."""
+    here = replace(lease.this_process(), boot="", namespace="")
+    monkeypatch.setattr(lease, "this_process", lambda: here)
+    return here
+
+
+@pytest.mark.parametrize("change", [{}, {"since": "then"}, {"pid": 1}])
+def test_where_no_place_is_known_no_id_decides_not_even_our_own(made, anonymous, change):
+    """Two containers of the same name have process 1 each."""
+    other = replace(anonymous, **change)
+    leave(made, other, age=LONG_AGO)
+    with pytest.raises(Refused, match="still making"), Lease(made, wait=lease.PATIENCE / 2):
+        pass
+    assert lease.owner(lease.running(made))[0] == other
+    began = time.monotonic()
+    with Lease(made, wait=20):
+        assert time.monotonic() - began >= lease.PATIENCE
+        assert lease.owner(lease.running(made))[0].pid == anonymous.pid
+    assert not lease.running(made).exists()
+
+
+def test_where_no_place_is_known_a_takeover_by_the_same_id_is_noticed(made, anonymous, fast):
+    other = replace(anonymous, since="later")
+
+    def run():
+        with Lease(made) as held:
+            held.beat()
+            leave(made, other)
+            held.beat()
+
+    with pytest.raises(Refused, match="has taken over"):
+        run()
+    assert lease.owner(lease.running(made))[0] == other
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from workflow.run import lease
+lease.RENEW = 0.02
+with lease.Lease(Path(sys.argv[1])) as held:
+    print("held", flush=True)
+    while True:
+        held.beat()
+        time.sleep(0.02)
+"""
+
+
+@pytest.fixture
+def contained(made):
+    """contained(options) -> a process in a namespace of process ids of its own that holds the
+    lease, and who it says it is.
+    """
+    started = []
+
+    def start(*options):
+        command = ["unshare", "--pid", "--fork", *options]
+        try:
+            subprocess.run([*command, "true"], check=True, capture_output=True)
+        except (FileNotFoundError, subprocess.CalledProcessError):
+            pytest.skip("expected a machine on which `unshare --pid` is permitted")
+        process = subprocess.Popen(
+            [*command, sys.executable, "-c", HOLD, str(made)],
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            start_new_session=True,
+        )
+        started.append(process)
+        assert process.stdout.readline() == b"held\n"
+        return process, lease.owner(lease.running(made))[0]
+
+    yield start
+    for process in started:
+        end(process)
+
+
+def end(process):
+    """Kill a process and what it has started, unless that was done."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    process.stdout.close()
+
+
+def test_a_process_in_another_namespace_is_waited_for_until_it_is_gone(made, contained):
+    process, owner = contained("--mount-proc")
+    here = lease.this_process()
+    assert (owner.host, owner.boot, owner.pid) == (here.host, here.boot, 1)
+    assert owner.namespace not in (here.namespace, "")
+    with (
+        pytest.raises(Refused, match=r"process 1 on .* is still making this record"),
+        Lease(made, wait=4 * lease.PATIENCE),
+    ):
+        pass
+    assert lease.owner(lease.running(made))[0] == owner
+    end(process)
+    began = time.monotonic()
+    with Lease(made, wait=20):
+        assert time.monotonic() - began >= lease.PATIENCE
+        assert lease.owner(lease.running(made))[0].pid == os.getpid()
+
+
+def test_a_process_that_sees_the_ids_of_another_namespace_does_not_say_where_its_own_holds(
+    made, contained
+):
+    """Its start time would be that of another process."""
+    _, owner = contained()
+    assert (owner.pid, owner.namespace) == (1, "")
+    with pytest.raises(Refused, match="process 1 on"), Lease(made, wait=2 * lease.PATIENCE):
+        pass
+    assert lease.owner(lease.running(made))[0] == owner
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "[" * 100_000,
+        '{"pid": 1, "colour": "red"}',
+        '{"pid": "1"}',
+        '{"pid": 1, "since": null}',
+        json.dumps({**asdict(lease.this_process()), "pid": "7"}),
+        json.dumps({**asdict(lease.this_process()), "pid": 0}),
+    ],
+    ids=range(9),
+)
 def test_a_lease_that_is_not_written_to_the_end_is_respected_for_a_while(made, text):
     leave(made, text)
     with (
@@ -216,6 +376,32 @@ def test_a_full_disk_leaves_no_lease_that_others_would_wait_for(made, monkeypatc
     assert list(made.parent.iterdir()) == []
 
 
+@pytest.mark.parametrize("pid", [-1, 2**70])
+def test_an_id_that_no_process_can_have_is_none(made, pid):
+    leave(made, replace(lease.this_process(), pid=pid))
+    with Lease(made, wait=20):
+        assert lease.owner(lease.running(made))[0].pid == os.getpid()
+
+
+def test_a_full_disk_at_a_takeover_leaves_no_lease_either(made, monkeypatch):
+    def full(self):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    leave(made, gone())
+    monkeypatch.setattr(Lease, "_text", full)
+    with pytest.raises(Refused, match="make room on the disk"), Lease(made):
+        pass
+    assert list(made.parent.iterdir()) == []
+
+
+def test_a_link_to_nowhere_in_the_place_of_a_lease_is_told(made):
+    made.parent.mkdir()
+    lease.running(made).symlink_to("nowhere")
+    with pytest.raises(Refused, match=r"a file 3\.running .* got a link to nowhere: remove it"):
+        Lease(made).__enter__()
+    assert not Path(made.parent, "nowhere").exists()
+
+
 def _contend(made, rounds, ready, tried, won):
     for _ in range(rounds):
         ready.wait()
@@ -226,7 +412,7 @@ def _contend(made, rounds, ready, tried, won):
         except Refused:
             tried.wait()
         if ready.wait() == 0:  # all are out
-            leave(made, Owner("another", "", 1), age=LONG_AGO)
+            leave(made, Owner("another", pid=1), age=LONG_AGO)
         ready.wait()
 
 
@@ -235,7 +421,7 @@ def test_of_many_that_want_it_at_once_one_gets_it(made, dead):
     context, many, rounds = multiprocessing.get_context("fork"), 6, 8
     ready, tried, won = context.Barrier(many), context.Barrier(many), context.Queue()
     if dead:
-        leave(made, Owner("another", "", 1), age=LONG_AGO)
+        leave(made, Owner("another", pid=1), age=LONG_AGO)
     count = rounds if dead else 1  # later rounds find what `_contend` leaves
     processes = [
         context.Process(target=_contend, args=(made, count, ready, tried, won)) for _ in range(many)
@@ -249,37 +435,43 @@ def test_of_many_that_want_it_at_once_one_gets_it(made, dead):
     assert all(process.exitcode == 0 for process in processes)
 
 
-@pytest.fixture
-def fast(monkeypatch):
-    """A lease is touched all the time."""
-    monkeypatch.setattr(lease, "RENEW", 0.02)
-
-
-def until(true):
-    end = time.monotonic() + 10
-    while not true() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert true()
-
-
-def test_a_lease_is_touched_while_its_process_is_busy(made, fast):
+def test_a_lease_is_touched_when_its_holder_says_that_it_goes_on(made, fast):
     path = lease.running(made)
     with Lease(made) as held:
         os.utime(path, (0, 0))
-        until(lambda: path.stat().st_mtime > 0)
-        held.check()
+        held.beat()
+        assert path.stat().st_mtime > time.time() - 60
+
+
+def test_a_lease_is_not_touched_more_often_than_needed(made, monkeypatch):
+    path = lease.running(made)
+    with Lease(made) as held:
+        os.utime(path, (0, 0))
+        held.beat()
+        assert path.stat().st_mtime == 0
+        now = time.monotonic() + lease.RENEW + 1
+        monkeypatch.setattr(lease.time, "monotonic", lambda: now)
+        held.beat()
+        assert path.stat().st_mtime > 0
+
+
+def test_holding_a_lease_starts_no_thread(made):
+    before = threading.active_count()
+    with Lease(made):
+        assert threading.active_count() == before
 
 
 def test_a_run_stops_where_another_has_taken_over_and_leaves_that_ones_lease(made, fast):
-    other = Owner("another", "", 7)
+    other = Owner("another", pid=7, since="then")
 
     def run():
         with Lease(made) as held:
             leave(made, other)
-            until(lambda: held._lost)
-            held.check()
+            held.beat()
 
-    with pytest.raises(Refused, match="process 7 on another"):
+    with pytest.raises(
+        Refused, match=r"3\.parquet: process 7 on another \(since then\) has taken over, since this"
+    ):
         run()
     assert lease.owner(lease.running(made))[0] == other
     assert not lease.failed(made).exists()
@@ -288,10 +480,25 @@ def test_a_run_stops_where_another_has_taken_over_and_leaves_that_ones_lease(mad
 def test_a_lease_that_somebody_removed_is_taken_again(made, fast):
     with Lease(made) as held:
         lease.running(made).unlink()
-        until(lease.running(made).exists)
-        held.check()
-        assert lease.owner(lease.running(made))[0].pid == os.getpid()
+        held.beat()
+        assert lease.owner(lease.running(made))[0] == held.owner
     assert not lease.running(made).exists()
+
+
+def test_a_disk_that_is_away_for_a_while_ends_no_run(made, fast, monkeypatch):
+    def away(*_):
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    with Lease(made) as held:
+        with monkeypatch.context() as patch:
+            patch.setattr(lease.os, "utime", away)
+            held.beat()
+        with monkeypatch.context() as patch:
+            patch.setattr(lease, "owner", away)
+            held.beat()
+        os.utime(lease.running(made), (0, 0))
+        held.beat()
+        assert lease.running(made).stat().st_mtime > 0
 
 
 def test_a_failure_is_told_passed_on_and_forgotten_after_a_success(made):
@@ -333,7 +540,7 @@ def test_the_error_of_a_run_is_seen_also_where_no_note_can_be_written(made, monk
     def refuse(path):
         raise PermissionError(13, "Read-only file system")
 
-    monkeypatch.setattr(record, "atomic", refuse)
+    monkeypatch.setattr(lease, "atomic", refuse)
     with pytest.raises(ZeroDivisionError, match="by hand"), Lease(made):
         raise ZeroDivisionError("by hand")
     assert not lease.running(made).exists()
@@ -353,7 +560,7 @@ def test_where_nobody_can_write_a_finished_record_is_used_and_a_missing_one_is_r
         pytest.fail("it would be lost at its end")
     made.write_bytes(b"a record")
     with Lease(made) as held:
-        held.check()
+        held.beat()
     assert list(made.parent.iterdir()) == [made]
 
 
@@ -367,5 +574,5 @@ def test_it_costs_next_to_nothing(made):
     began = time.process_time()
     for _ in range(100):
         with Lease(made) as held:
-            held.check()
+            held.beat()
     assert time.process_time() - began < 100 * 5e-3  # 0.3 ms each where nothing else runs

@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -21,8 +22,8 @@ import pytest
 from algorithms.random_search import RandomSearch
 from tests.workflow import checkout, supervised
 from workflow.plan import expand
+from workflow.run import checkpoint, lease, make
 from workflow.run import job as runner
-from workflow.run import lease, make
 from workflow.run.boundary import BadAnswer
 from workflow.run.supervisor import Failed
 from workflow.run.target import Limits, Target
@@ -67,11 +68,11 @@ def begun(copy, folder):
     running = subprocess.Popen(
         command, cwd=copy, env=slow, stderr=subprocess.DEVNULL, preexec_fn=hear_interrupts
     )
-    checkpoint = path.with_suffix(".checkpoint")
+    saved = checkpoint.place(path)
     end = time.monotonic() + 30
-    while not checkpoint.exists() and time.monotonic() < end and running.poll() is None:
+    while not saved.exists() and time.monotonic() < end and running.poll() is None:
         time.sleep(0.005)
-    return running, checkpoint
+    return running, saved
 
 
 def hear_interrupts():
@@ -110,10 +111,10 @@ def test_a_quick_run_is_the_exact_prefix_of_a_longer_one(prepared, tmp_path, cur
 def test_kill_in_the_middle_and_resume_gives_the_identical_trace(prepared, copy, tmp_path):
     whole, resumed = tmp_path / "whole.parquet", copy / PLACE
     assert run(prepared, *LONG, "-o", str(whole)).returncode == 0
-    running, checkpoint = begun(copy, tmp_path)
+    running, saved = begun(copy, tmp_path)
     running.send_signal(signal.SIGKILL)
     running.wait()
-    assert checkpoint.exists()
+    assert saved.exists()
     assert not resumed.exists()
     assert resumed.with_suffix(
         ".running"
@@ -141,7 +142,7 @@ def test_while_a_process_makes_a_record_others_wait_and_then_keep_it(copy, tmp_p
 def test_who_may_not_wait_is_refused_and_a_process_that_is_ended_leaves_no_lease(
     copy, tmp_path, sent, status
 ):
-    running, checkpoint = begun(copy, tmp_path)
+    running, saved = begun(copy, tmp_path)
     refused = run(copy, *LONG, "--wait", "0")
     assert running.poll() is None, "it ended before it was met"
     assert refused.returncode == 1
@@ -150,17 +151,52 @@ def test_who_may_not_wait_is_refused_and_a_process_that_is_ended_leaves_no_lease
     running.send_signal(sent)
     assert running.wait() == status
     # no lease, no failure, no record
-    assert {found.name for found in checkpoint.parent.iterdir()} == {checkpoint.name}
+    assert [path.name for path in (copy / PLACE).parent.iterdir()] == [saved.parent.name]
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 
 
-def test_what_is_no_checkpoint_of_this_run_is_set_aside(copy):
-    path = copy / PLACE.with_suffix(".checkpoint")
-    path.parent.mkdir(parents=True)
+def test_what_is_no_checkpoint_of_this_run_is_set_aside_until_the_record_is_there(copy):
+    path = checkpoint.place(copy / PLACE)
+    path.parent.mkdir(mode=0o700, parents=True)
     path.write_bytes(b"not a pickle")
+    cut = run(copy, *LONG, "--seconds", "0")
+    assert cut.returncode == 0
+    assert "expected the hash with this user's key" in cut.stderr
+    aside = path.with_suffix(".checkpoint.stale")
+    assert aside.read_bytes() == b"not a pickle"
+    again = run(copy, *LONG)
+    assert again.returncode == 0
+    assert "continues after evaluation 1" in again.stderr
+    assert [path.name for path in (copy / PLACE).parent.iterdir()] == ["0.parquet"]
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names of x86 kernels")
+def test_a_run_that_was_cut_starts_anew_on_other_kernels_and_says_which(
+    prepared, copy, monkeypatch
+):
+    """Gone on with, it would have a trace that neither of them gives."""
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    assert run(copy, *LONG, "--seconds", "0").returncode == 0
+    assert record.read(copy / PLACE).header["status"] == "cutoff"
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    again = run(copy, *LONG)
+    assert again.returncode == 0
+    assert "expected code path openblas of numpy Haswell, found " in again.stderr
+    assert "continues after" not in again.stderr
+    whole = copy / "whole.parquet"
+    assert run(prepared, *LONG, "-o", str(whole)).returncode == 0
+    assert trace(copy / PLACE) == trace(whole)
+
+
+def test_without_a_key_a_run_is_made_without_checkpoints_and_says_so(copy, monkeypatch):
+    state = copy / "a file"
+    state.write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
     found = run(copy, *LONG)
-    assert found.returncode == 0
-    assert "expected a header in its first line, found none" in found.stderr
-    assert path.with_suffix(".checkpoint.stale").read_bytes() == b"not a pickle"
+    assert found.returncode == 0, found.stderr
+    assert f"{PLACE}: no checkpoint is written: expected a folder for a key" in found.stderr
+    assert found.stderr.count("let XDG_STATE_HOME name one") == found.stderr.count("no checkpoint")
+    assert [path.name for path in (copy / PLACE).parent.iterdir()] == ["0.parquet"]
 
 
 def test_the_list_of_records_says_what_they_cost_and_what_of_that_was_work(copy):

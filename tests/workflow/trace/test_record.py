@@ -180,17 +180,6 @@ def test_a_record_of_before_the_seal_is_read(written):
     assert record.read(written).rows == 50
 
 
-def test_what_killed_writers_left_is_swept_and_nothing_else(written):
-    for name in (".0.parquet.abc.part", ".1.parquet.abc.part", "0.parquet.abc.part"):
-        (written.parent / name).write_text("half")
-    record.sweep(written)
-    assert sorted(path.name for path in written.parent.iterdir()) == [
-        ".1.parquet.abc.part",
-        "0.parquet",
-        "0.parquet.abc.part",
-    ]
-
-
 @pytest.mark.parametrize("part", ["rows", "header"])
 def test_a_flipped_byte_is_refused_or_harmless(written, part):
     """Never another error, and never other numbers."""
@@ -203,34 +192,6 @@ def test_a_flipped_byte_is_refused_or_harmless(written, part):
         except BadRecord:
             continue
         assert record.trace_hash(found.columns) == trace, f"byte {place} of {len(content)}"
-
-
-def test_an_atomic_write_shows_nothing_before_its_end(tmp_path):
-    path = tmp_path / "new" / "file.txt"
-    with atomic(path) as temporary:
-        temporary.write_text("half")
-        assert temporary.parent == path.parent
-        assert not path.exists()
-        temporary.write_text("whole")
-    assert path.read_text() == "whole"
-    assert [file.name for file in path.parent.iterdir()] == ["file.txt"]
-    assert path.stat().st_mode & 0o777 == 0o644
-
-
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
-def test_an_atomic_write_that_fails_leaves_nothing_behind(tmp_path, error):
-    path = tmp_path / "file.txt"
-    path.write_text("old")
-
-    def fail():
-        with atomic(path) as temporary:
-            temporary.write_text("half")
-            raise error
-
-    with pytest.raises(error):
-        fail()
-    assert path.read_text() == "old"
-    assert [file.name for file in tmp_path.iterdir()] == ["file.txt"]
 
 
 def test_a_record_that_cannot_be_written_leaves_nothing_behind(written):
