@@ -29,7 +29,7 @@ from workflow.plan.wishes import check_folders
 from workflow.run import lease, spent
 from workflow.run.lease import Refused
 from workflow.run.make import Limits, Made, peak_mib, run_cell, run_initial, run_study
-from workflow.trace import record
+from workflow.trace import listing, record
 
 log = logging.getLogger("noregret.run")
 WRONG = (  # what an algorithm, a parameter or a simulator that is wrong may raise
@@ -193,6 +193,7 @@ def _mark(marker: Path, seeds: str, made: Mapping[str, Mapping[int, Made]]) -> N
             curve: {seed: one.trace_sha256 for seed, one in by_seed.items()}
             for curve, by_seed in made.items()
         },
+        "files": listing.files(marker, made),
         "timeouts": sum(one.status == record.TIMEOUT for one in records),
         "cpu_seconds": sum(_used(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)),
         "work_seconds": sum(one.seconds for one in records),

@@ -20,6 +20,7 @@ from pathlib import PurePath
 from typing import Any
 
 ASKED = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")  # PyTorch's MKL and oneDNN
+UNSET = "unset"
 SITE = ("site-packages", "dist-packages")
 CodePath = Mapping[str, Any]
 
@@ -59,7 +60,8 @@ def parts(path: CodePath) -> dict[str, str]:
     if "torch" in path:
         found["PyTorch"] = path["torch"]["capability"]
         found["version of MKL in PyTorch"] = path["torch"]["mkl"]
-        found |= {f"PyTorch's {name}": value for name, value in path["torch"]["asked"].items()}
+        asked = path["torch"]["asked"]
+        found |= {f"{name} of PyTorch": asked.get(name, UNSET) for name in ASKED}
     if "numpy" in path:
         found["NumPy"] = " ".join(path["numpy"]["found"] or path["numpy"]["baseline"])
     return found
@@ -73,6 +75,36 @@ def differences(one: CodePath, other: CodePath) -> list[tuple[str, str, str]]:
         for name, value in first.items()
         if second.get(name, value) != value
     ]
+
+
+def remedy(wanted: CodePath, here: CodePath) -> str:
+    """How to take a path on the machine of another one, as `under VARIABLE=value ...` or `on a
+    processor with ...`; "" where they agree. The versions of what a library has brought are those
+    of the library.
+    """
+    differing = {name for name, _, _ in differences(wanted, here)}
+    under = [
+        f"OPENBLAS_CORETYPE={one['architecture']}"
+        for one in wanted.get("blas", [])
+        if f"{one['name']} of {one['library']}" in differing and one["name"] == "openblas"
+    ]
+    if "PyTorch" in differing:
+        under.append(f"ATEN_CPU_CAPABILITY={wanted['torch']['capability'].lower()}")
+    without: list[str] = []
+    for name in ASKED:
+        if f"{name} of PyTorch" in differing:
+            value = wanted["torch"]["asked"].get(name)
+            (without.append(name) if value is None else under.append(f"{name}={value}"))
+    lacking: list[str] = []
+    if "NumPy" in differing:
+        has, had = here["numpy"]["found"], wanted["numpy"]["found"]
+        lacking = [name for name in had if name not in has]
+        if more := [name for name in has if name not in had]:
+            under.append(f"NPY_DISABLE_CPU_FEATURES={','.join(more)}")
+    found = [f"on a processor with {', '.join(lacking)}"] if lacking else []
+    found += [f"under {' '.join(dict.fromkeys(under))}"] if under else []
+    found += [f"without {', '.join(without)}"] if without else []
+    return " ".join(found)
 
 
 def words(path: CodePath) -> str:
