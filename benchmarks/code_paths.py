@@ -3,8 +3,9 @@
 Ten cells of the five papers are run, one seed each, under several kernels of OpenBLAS
 (OPENBLAS_CORETYPE) and PyTorch (ATEN_CPU_CAPABILITY), each in a process of its own and with an
 initial design of its own. Two tables of Markdown are printed. The first one says for every cell and
-path whether the trace has the bits of the first path, from which evaluation on it has others, and
-how far apart the final values are, relative to the larger of them. The second one does so for the
+path whether the trace has the bits of the first path, from which evaluation on it has other queries
+(unless all that differs are the values of diagnostics), how far apart these are at most, in the unit
+cube, and how far the final values, relative to the larger of them. The second one does so for the
 claims that these runs are enough for: what is observed, under every path. Records stay in DIR, and
 what is there is kept. It takes about ten minutes on one core, and data or their substitutes
 (`python -m workflow.fetch abalone cadata --substitutes allowed`).
@@ -91,27 +92,14 @@ def difference(one: Record, other: Record) -> str:
     """What is left of a run under another path."""
     if one.header["trace_sha256"] == other.header["trace_sha256"]:
         return "same bits"
-    rows = [
-        int(apart(one.columns[name], values).argmax())
-        for name, values in other.columns.items()
-        if not name.startswith("timing.") and differs(one.columns[name], values)
-    ]
     was, now = final(one), final(other)
-    relative = abs(was - now) / max(abs(was), abs(now)) if was != now else 0.0
-    queries = differs(one.columns["query"], other.columns["query"])
-    what = "queries" if queries else "diagnostics alone"
-    return f"{what}, from {min(rows) + 1} on; end {relative:.1g}"
-
-
-def apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """In which rows two columns differ, by their bytes."""
-    rows = len(one)
-    first, second = (np.ascontiguousarray(part).reshape(rows, -1) for part in (one, other))
-    return np.any(first.view("u1") != second.view("u1"), axis=1)
-
-
-def differs(one: np.ndarray, other: np.ndarray) -> bool:
-    return one.tobytes() != other.tobytes()
+    end = f"end {abs(was - now) / max(abs(was), abs(now)) if was != now else 0.0:.0e}"
+    queries = [found.columns["query"] for found in (one, other)]
+    if queries[0].tobytes() == queries[1].tobytes():
+        return f"diagnostics alone; {end}"
+    moved = np.abs(queries[0] - queries[1]).reshape(one.rows, -1).max(axis=1)
+    first = int(np.flatnonzero(moved)[0]) + 1
+    return f"queries from {first} on, by up to {moved.max():.0e}; {end}"
 
 
 def observed(folder: Path, scale: str, paper: str, name: str) -> Mapping[str, str]:

@@ -263,7 +263,7 @@ def explained(made: Header, here: Header) -> str:
             "code path of the CPU and versions of the libraries are the same: this run does not"
             " reproduce; look for what it reads beside its seed, parameters and data"
         )
-    differs = ", ".join(f"{name} {one}, here {other}" for name, one, other in paths + versions)
+    differs = "; ".join(f"{name} {one}, here {other}" for name, one, other in paths + versions)
     wanted = [f"with {' '.join(f'{name}=={one}' for name, one, _ in versions)}"] if versions else []
     remedy = " ".join(filter(None, [*wanted, code_path.remedy(was, now)]))
     return (
