@@ -1,14 +1,14 @@
 """What the code path of the CPU changes: `python -m benchmarks.code_paths [--folder DIR]`.
 
 Ten cells of the five papers are run, one seed each, under several kernels of OpenBLAS
-(OPENBLAS_CORETYPE) and PyTorch (ATEN_CPU_CAPABILITY), each in a process of its own and with an
-initial design of its own. Two tables of Markdown are printed. The first one says for every cell and
-path whether the trace has the bits of the first path, from which evaluation on it has other queries
-(unless all that differs are the values of diagnostics), how far apart these are at most, in the unit
+(OPENBLAS_CORETYPE), PyTorch (ATEN_CPU_CAPABILITY) and the MKL in it, each in a process of its own
+and with an initial design of its own. Two tables of Markdown are printed. The first one says for
+every cell and path whether the trace has the bits of the first path, from which evaluation on it
+has other queries (unless diagnostics alone differ), how far apart these are at most, in the unit
 cube, and how far the final values, relative to the larger of them. The second one does so for the
 claims that these runs are enough for: what is observed, under every path. Records stay in DIR, and
-what is there is kept. It takes about ten minutes on one core, and data or their substitutes
-(`python -m workflow.fetch abalone cadata --substitutes allowed`).
+what is there is kept. It takes about ten minutes on one core, a processor with AVX-512, and data or
+their substitutes (`python -m workflow.fetch abalone cadata --substitutes allowed`).
 """
 
 from __future__ import annotations
@@ -44,14 +44,16 @@ CELLS = (  # scale, paper, problem, curve
     ("quick", "go_ucb", "f1", "GO-UCB"),
     ("quick", "go_ucb", "f1", "GP-EI"),
 )
-PATHS = {  # kernels of OpenBLAS and of PyTorch; the first is what the others are compared with
-    "SkylakeX, AVX512": ("SkylakeX", "avx512"),
-    "the same again": ("SkylakeX", "avx512"),
-    "Haswell, AVX512": ("Haswell", "avx512"),
-    "Prescott, AVX512": ("Prescott", "avx512"),
-    "SkylakeX, AVX2": ("SkylakeX", "avx2"),
-    "SkylakeX, default": ("SkylakeX", "default"),
-    "Prescott, default": ("Prescott", "default"),
+FIRST = {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512"}
+PATHS: Mapping[str, Mapping[str, str]] = {  # all are compared with the first
+    "SkylakeX, AVX512": {},
+    "the same again": {},
+    "Haswell, AVX512": {"OPENBLAS_CORETYPE": "Haswell"},
+    "Prescott, AVX512": {"OPENBLAS_CORETYPE": "Prescott"},
+    "SkylakeX, AVX2": {"ATEN_CPU_CAPABILITY": "avx2"},
+    "SkylakeX, default": {"ATEN_CPU_CAPABILITY": "default"},
+    "Prescott, default": {"OPENBLAS_CORETYPE": "Prescott", "ATEN_CPU_CAPABILITY": "default"},
+    "MKL for AVX2": {"MKL_ENABLE_INSTRUCTIONS": "AVX2"},
 }
 SEED = 0
 
@@ -63,13 +65,11 @@ def made(cell: Cell, name: str, folder: Path) -> Record:
     for shared in ("data", "simulators"):
         if Path(shared).exists() and not (place / shared).exists():
             (place / shared).symlink_to(Path(shared).resolve())
-    core, capability = PATHS[name]
     where = [cell.paper, cell.problem_name, cell.curve, str(SEED), "--scale", cell.scale]
-    kernels = {"OPENBLAS_CORETYPE": core, "ATEN_CPU_CAPABILITY": capability}
     subprocess.run(
         [sys.executable, "-m", "workflow.run", *where],
         cwd=place,
-        env={**os.environ, **kernels, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **FIRST, **PATHS[name], "PYTHONPATH": str(ROOT)},
         check=True,
     )
     found = record.read(place / cell.record(SEED))
@@ -93,7 +93,8 @@ def difference(one: Record, other: Record) -> str:
     if one.header["trace_sha256"] == other.header["trace_sha256"]:
         return "same bits"
     was, now = final(one), final(other)
-    end = f"end {abs(was - now) / max(abs(was), abs(now)) if was != now else 0.0:.0e}"
+    relative = abs(was - now) / max(abs(was), abs(now)) if was != now else 0.0
+    end = f"end {relative:.0e}" if relative else "same end"
     queries = [found.columns["query"] for found in (one, other)]
     if queries[0].tobytes() == queries[1].tobytes():
         return f"diagnostics alone; {end}"

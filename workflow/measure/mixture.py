@@ -32,7 +32,7 @@ class Mixture:
         """Count a record, once whatever its name."""
         made = header.get("provenance", {})
         libraries = made.get("libraries", {})
-        self._paths[record] = json.dumps(made.get("code_path"), sort_keys=True)
+        self._paths[record] = json.dumps(made.get("code_path"))
         self._versions[record] = tuple(map(libraries.get, COMPARED))
 
     def sentences(self) -> list[str]:

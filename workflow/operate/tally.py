@@ -12,8 +12,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -115,13 +114,19 @@ class Results:
         self._data: dict[tuple[object, object], str] = {}
         self._read = cache(lambda path, inode, changed: record.read_header(path))
         self._verified = cache(lambda path, inode, changed, size: _damage(path))
-        self._listed: dict[Path, tuple[Listed, int]] = {}
+        self._lists: dict[Path, dict[str, Any]] = {}  # what each says
+        self._listed: dict[Path, Listed] = {}
         self._mixture = Mixture()
 
     def runs(self) -> list[Run]:
         """Every run of the plans, as it is now."""
         self.notes, self._mixture = {}, Mixture()
-        self._listed = dict(self._lists())
+        self._lists = {marker: listing.text(marker) for marker in self._markers()}
+        self._listed = {
+            one.path: one
+            for marker, said in self._lists.items()
+            for one in listing.listed(marker, said)
+        }
         found = [
             self._run(part, seed, names)
             for plan in self.plans
@@ -133,19 +138,24 @@ class Results:
         return found
 
     def overhead(self) -> Overhead:
-        """What starting the jobs cost that have finished: of initial designs, too."""
+        """What starting the jobs cost that have finished, of initial designs, too, as `runs` has
+        found their lists.
+        """
         scales = {plan.scale for plan in self.plans}
         return overhead.measured(
-            self._markers(), [workflow_log(scale, self.root) for scale in scales]
+            self._lists.values(), [workflow_log(scale, self.root) for scale in scales]
         )
 
     def initial_damages(self) -> list[Run]:
-        """The initial designs that are damaged: a new run on their problem is refused."""
+        """The initial designs that are damaged, of those that `runs` has found in lists: a new run
+        on their problem is refused.
+        """
         found = []
         for plan in self.plans:
             for name in {cell.problem_name: None for cell in plan.cells}:
                 cell = plan.first_cell(name)
-                for one in listing.listed(self.root / plan.initial_marker(name)):
+                marker = self.root / plan.initial_marker(name)
+                for one in listing.listed(marker, self._lists.get(marker, {})):
                     if damage := self._look(one.path)[1]:
                         seed = int(one.path.stem)
                         found.append(Run(cell, seed, "damaged", initial=True, damage=damage))
@@ -160,13 +170,6 @@ class Results:
             for name in {cell.problem_name for cell in plan.cells}
         ]
         return [self.root / place for place in places]
-
-    def _lists(self) -> Iterator[tuple[Path, tuple[Listed, int]]]:
-        """Every record that is listed, as it was then, and when the list was written."""
-        for marker in self._markers():
-            with suppress(FileNotFoundError):
-                written = marker.stat().st_mtime_ns
-                yield from ((one.path, (one, written)) for one in listing.listed(marker))
 
     def initial_failures(self) -> list[Run]:
         """The initial designs that failed: no run on their problem begins."""
@@ -223,8 +226,8 @@ class Results:
         except FileNotFoundError:  # set aside just now
             return {}, ""
         header = self._read(path, found.st_ino, found.st_mtime_ns)
-        one, written = self._listed.get(path, (None, 0))
-        if header and (one is None or not listing.is_changed(one, found, written)):
+        one = self._listed.get(path)
+        if header and (one is None or not listing.is_changed(one, found)):
             return header, ""
         return header, self._verified(path, found.st_ino, found.st_mtime_ns, found.st_size)
 

@@ -12,24 +12,26 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 FILES = "files"  # the field of the list that holds sizes and times
 
 
-@dataclass(frozen=True)
-class Listed:
-    """A record as a list has it: the hash of its trace, and size in bytes and time stamp in ns of
-    its file; a list of before these were written has None.
+class Listed(NamedTuple):
+    """A record as a list has it: the hash of its trace, size in bytes and time stamp in ns of its
+    file. A list of before these were written has `file` None, and decides by `written`, its own
+    time stamp.
     """
 
     path: Path
+    curve: str
+    seed: str
     trace_sha256: str
     file: tuple[int, int] | None
+    written: int
 
 
 def files(marker: Path, seeds: Mapping[str, Iterable[int]]) -> dict[str, dict[str, list[int]]]:
@@ -40,26 +42,45 @@ def files(marker: Path, seeds: Mapping[str, Iterable[int]]) -> dict[str, dict[st
     for curve, numbers in seeds.items():
         for seed in numbers:
             with suppress(FileNotFoundError):
-                stamp = _stamp(place(marker, curve, str(seed)).stat())
+                stamp = _stamp(place(marker, curve, seed).stat())
                 found.setdefault(curve, {})[str(seed)] = list(stamp)
     return found
 
 
-def place(marker: Path, curve: str, seed: str) -> Path:
+def place(marker: Path, curve: str, seed: int | str) -> Path:
     """Where a record lies that a list holds."""
     return marker.parents[1] / curve / f"{seed}.parquet"
 
 
-def listed(marker: Path) -> list[Listed]:
-    """What a list holds; [] where there is none, or none that is whole."""
-    return list(_listed(marker, _parsed(marker)))
+def text(marker: Path) -> dict[str, Any]:
+    """All that a list says; {} where there is none, or none that is whole."""
+    try:
+        found = json.loads(marker.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
-def is_changed(one: Listed, found: os.stat_result, written: int) -> bool:
-    """Whether a file is another one than when it was listed, or may be; `written` is the time
-    stamp of the list, which decides where it holds no sizes.
-    """
-    return found.st_mtime_ns > written if one.file is None else one.file != _stamp(found)
+def listed(marker: Path, said: Mapping[str, Any]) -> list[Listed]:
+    """The records of a list that says this; [] where it is none of ours."""
+    stamps, found = said.get(FILES), []
+    try:
+        written = 0 if stamps else marker.stat().st_mtime_ns
+        for curve, traces in said.get("trace_sha256", {}).items():
+            folder, known = marker.parents[1] / curve, (stamps or {}).get(curve, {})
+            for seed, trace in traces.items():
+                stamp = known.get(seed)
+                file = None if stamp is None else (int(stamp[0]), int(stamp[1]))
+                path = folder / f"{seed}.parquet"
+                found.append(Listed(path, curve, seed, str(trace), file, written))
+    except (OSError, AttributeError, TypeError, ValueError, LookupError):
+        return []
+    return found
+
+
+def is_changed(one: Listed, found: os.stat_result) -> bool:
+    """Whether a file is another one than when it was listed, or may be."""
+    return found.st_mtime_ns > one.written if one.file is None else one.file != _stamp(found)
 
 
 def damages(marker: Path) -> list[str]:
@@ -67,19 +88,16 @@ def damages(marker: Path) -> list[str]:
     they were listed are read and verified. Where all are right the list is told their new files,
     so that nobody reads them for that again.
     """
-    try:
-        written = marker.stat()
-    except FileNotFoundError:
-        return []
-    text = _parsed(marker)
+    said = text(marker)
     changed = []
-    for one in _listed(marker, text):
+    for one in listed(marker, said):
         with suppress(FileNotFoundError):
-            if is_changed(one, one.path.stat(), written.st_mtime_ns):
-                changed.append(one)
-    told = [sentence for one in changed if (sentence := _wrong(one))]
+            found = one.path.stat()
+            if is_changed(one, found):
+                changed.append((one, found))
+    told = [sentence for one, _ in changed if (sentence := _wrong(one))]
     if changed and not told:
-        _renew(marker, text, written)
+        _renew(marker, said, changed)
     return told
 
 
@@ -106,32 +124,20 @@ def _stamp(found: os.stat_result) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def _parsed(marker: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(marker.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _listed(marker: Path, text: Mapping[str, Any]) -> Iterator[Listed]:
-    stamps = text.get(FILES, {})
-    for curve, traces in text.get("trace_sha256", {}).items():
-        for seed, trace in traces.items():
-            stamp = stamps.get(curve, {}).get(seed)
-            file = None if stamp is None else (int(stamp[0]), int(stamp[1]))
-            yield Listed(place(marker, curve, seed), str(trace), file)
-
-
-def _renew(marker: Path, text: Mapping[str, Any], written: os.stat_result) -> None:
+def _renew(
+    marker: Path, said: Mapping[str, Any], changed: Iterable[tuple[Listed, os.stat_result]]
+) -> None:
     """Write the files of a list anew; its own time stamp stays, by which Snakemake judges."""
-    renewed = {**text, FILES: files(marker, text["trace_sha256"])}
+    stamps = {curve: dict(seeds) for curve, seeds in said.get(FILES, {}).items()}
+    for one, found in changed:
+        stamps.setdefault(one.curve, {})[one.seed] = list(_stamp(found))
     with suppress(OSError):  # where nobody can write they are read again
+        before = marker.stat()
         handle, name = tempfile.mkstemp(
             dir=marker.parent, prefix=f".{marker.name}.", suffix=".part"
         )
         with os.fdopen(handle, "w", encoding="utf-8") as temporary:
-            temporary.write(json.dumps(renewed, indent=1) + "\n")
-        os.utime(name, ns=(written.st_atime_ns, written.st_mtime_ns))
+            temporary.write(json.dumps({**said, FILES: stamps}, indent=1) + "\n")
+        os.utime(name, ns=(before.st_atime_ns, before.st_mtime_ns))
         Path(name).chmod(0o644)
         Path(name).replace(marker)

@@ -42,6 +42,10 @@ def unread(monkeypatch):
     monkeypatch.setattr(record, "read", lambda path: pytest.fail(f"{path} was read"))
 
 
+def entries(marker):
+    return listing.listed(marker, listing.text(marker))
+
+
 def touched(path, seconds=1):
     found = path.stat()
     os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + seconds * 10**9))
@@ -49,9 +53,7 @@ def touched(path, seconds=1):
 
 def test_files_that_are_as_listed_are_not_read(marker, unread):
     assert listing.damages(marker) == []
-    assert {
-        one.path.relative_to(marker.parents[1]).as_posix() for one in listing.listed(marker)
-    } == {
+    assert {one.path.relative_to(marker.parents[1]).as_posix() for one in entries(marker)} == {
         "A/0.parquet",
         "A/1.parquet",
         "B/0.parquet",
@@ -92,7 +94,7 @@ def test_another_whole_record_in_its_place_is_told(marker):
 
 
 def test_files_that_were_moved_and_are_whole_are_read_once(marker, monkeypatch):
-    for one in listing.listed(marker):
+    for one in entries(marker):
         touched(one.path)
     before, text = marker.stat(), json.loads(marker.read_text())
     reads = []
@@ -107,7 +109,7 @@ def test_files_that_were_moved_and_are_whole_are_read_once(marker, monkeypatch):
 
 
 def test_a_list_with_a_damaged_record_is_not_renewed(marker):
-    for one in listing.listed(marker):
+    for one in entries(marker):
         touched(one.path)
     listing.place(marker, "A", "0").write_bytes(b"")
     before = marker.read_bytes()
@@ -133,12 +135,23 @@ def test_a_record_that_is_lost_is_nobodys_damage(marker, unread):
     assert listing.damages(marker) == []
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"trace_sha256": {}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"trace_sha256": {}}',
+        '{"trace_sha256": {"A": 1}}',
+        '{"trace_sha256": 1}',
+    ],
+)
 def test_a_list_that_is_not_whole_lists_nothing(marker, text):
     marker.write_text(text)
-    assert listing.damages(marker) == [] and listing.listed(marker) == []
+    assert listing.damages(marker) == [] and entries(marker) == []
     marker.unlink()
-    assert listing.damages(marker) == [] and listing.listed(marker) == []
+    assert listing.damages(marker) == [] and entries(marker) == []
 
 
 def test_a_place_that_lacks_a_record_lists_the_others(marker):
