@@ -26,7 +26,7 @@ def blas(architecture, library="numpy", version="0.3"):
 def path(architecture, capability=None, *, scipy=False, found=("X86_V3",)):
     """A code path; without a capability that of a run that loads no PyTorch."""
     both = [blas(architecture)] + [blas(architecture, "scipy", "0.2")] * scipy
-    torch = {"capability": capability, "threads": 1, "mkl": "2024.2", "asked": {}}
+    torch = {"capability": capability, "threads": 1, "mkl": "2024", "maker": "Intel", "asked": {}}
     named = {"blas": both, "numpy": {"baseline": ["X86_V2"], "found": list(found)}}
     return {**named, "torch": torch} if capability else named
 

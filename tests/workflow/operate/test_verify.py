@@ -365,7 +365,7 @@ def path(architecture, capability, version="0.3"):
         "architecture": architecture,
         "threads": 1,
     }
-    torch = {"capability": capability, "threads": 1, "mkl": "2024.2", "asked": {}}
+    torch = {"capability": capability, "threads": 1, "mkl": "2024.2", "maker": "Intel", "asked": {}}
     return {"blas": [blas], "torch": torch}
 
 

@@ -25,7 +25,7 @@ BLAS = {
     "architecture": "Zen",
     "threads": 1,
 }
-TORCH = {"capability": "AVX2", "threads": 3, "mkl": "2024.2-Product", "asked": {}}
+TORCH = {"capability": "AVX2", "threads": 3, "mkl": "2024.2", "maker": "Intel", "asked": {}}
 NUMPY = {"baseline": ["X86_V2"], "found": ["X86_V3"]}
 
 
@@ -50,6 +50,8 @@ def test_every_library_is_named_that_is_loaded_and_no_other():
     assert set(numpy) == {"blas", "numpy"}
     everything = elsewhere("import numpy", "import scipy.linalg", "import torch")
     assert [one["library"] for one in everything["blas"]] == ["numpy", "scipy"]
+    named = {"capability", "threads", "mkl", "maker", "asked"}
+    assert set(everything["torch"]) == named and "" not in everything["torch"].values()
     assert everything["torch"]["capability"] in ("DEFAULT", "AVX2", "AVX512", "NO AVX")
     assert elsewhere("import scipy.linalg", "import torch") == everything
 
@@ -120,6 +122,8 @@ def test_the_remedy_takes_the_path_of_a_record():
     wider = {**here, "numpy": {**NUMPY, "found": ["X86_V3", "X86_V4", "AVX512_ICL"]}}
     assert code_path.remedy(here, wider) == "under NPY_DISABLE_CPU_FEATURES=X86_V4,AVX512_ICL"
     assert code_path.remedy(wider, here) == "on a processor with X86_V4, AVX512_ICL"
+    other = {**here, "torch": {**TORCH, "maker": "AMD"}}
+    assert code_path.remedy(other, here) == "on a processor of AMD"
 
 
 def test_threads_are_counted():
