@@ -49,7 +49,7 @@ def files(marker: Path, seeds: Mapping[str, Iterable[int]]) -> dict[str, dict[st
 
 def place(marker: Path, curve: str, seed: int | str) -> Path:
     """Where a record lies that a list holds."""
-    return marker.parents[1] / curve / f"{seed}.parquet"
+    return marker.parent.parent / curve / f"{seed}.parquet"
 
 
 def text(marker: Path) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def listed(marker: Path, said: Mapping[str, Any]) -> list[Listed]:
     try:
         written = 0 if stamps else marker.stat().st_mtime_ns
         for curve, traces in said.get("trace_sha256", {}).items():
-            folder, known = marker.parents[1] / curve, (stamps or {}).get(curve, {})
+            folder, known = marker.parent.parent / curve, (stamps or {}).get(curve, {})
             for seed, trace in traces.items():
                 stamp = known.get(seed)
                 file = None if stamp is None else (int(stamp[0]), int(stamp[1]))

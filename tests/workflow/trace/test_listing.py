@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,6 +159,11 @@ def test_a_place_that_lacks_a_record_lists_the_others(marker):
     listing.place(marker, "A", "0").unlink()
     found = listing.files(marker, CURVES)
     assert set(found["A"]) == {"1"} and set(found["B"]) == {"0", "1"}
+
+
+def test_a_list_that_was_made_by_hand_elsewhere_lists_no_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert listing.files(Path("made.json"), CURVES) == {}
 
 
 def test_it_loads_no_numerical_library_where_nothing_has_changed(marker):
