@@ -4,8 +4,11 @@ file that is.
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -73,6 +76,66 @@ def place(path, where):
         if column.path_in_schema == "timing.tell"
     ]
     return column.data_page_offset + column.total_compressed_size // 2
+
+
+def harmed(finished, harm):
+    """Replace a record; the sentence that everybody says about it."""
+    path = finished / PLACE
+    content = path.read_bytes()
+    if harm == "cut":
+        path.write_bytes(content[:1000])
+    elif harm == "flipped":
+        path.write_bytes(flipped(content, place(path, "times")))
+    else:
+        pq.write_table(pa.table({"y": [1.0]}), path)
+    with pytest.raises(record.BadRecord) as refused:
+        record.read(path)
+    return str(refused.value).replace(f"{finished}/", "")
+
+
+@pytest.mark.parametrize("harm", ["cut", "flipped", "foreign"])
+def test_status_snakemake_verify_and_reports_say_the_same_of_a_damaged_record(
+    finished, expected, harm
+):
+    """Until it is moved away; then the same command makes it again, and nobody says a word."""
+    kept = {name: inode for name, inode in steep.inodes(finished).items() if name != PLACE.name}
+    sentence = harmed(finished, harm)
+    assert str(PLACE) in sentence and "move it away" in sentence and "run again" in sentence
+
+    found = steep.checkout.run(finished, "workflow.status", "--scale", "smoke", "--json")
+    told = json.loads(found.stdout)
+    assert told["total"]["damaged"] == 1 and told["total"]["stale"] == 0
+    assert told["damaged"] == [{"run": "steep/hill/uniform seed 1", "error": sentence}]
+    verified = steep.checkout.run(finished, "workflow.verify", "--records", "1")
+    assert verified.returncode == 1 and sentence in verified.stdout
+    assert verified.stdout.endswith("1 of 1 records agree bit for bit; 1 damaged\n")
+    drawn = steep.checkout.run(finished, "workflow.plots", "steep", "best", "--scale", "smoke")
+    assert drawn.returncode == 1 and sentence in drawn.stderr
+
+    dry = steep.snakemake(finished, "-n")
+    assert f"damaged: {sentence}\n" in dry.stderr and "Nothing to be done" not in dry.stderr
+    made = steep.snakemake(finished)
+    assert made.returncode == 1 and sentence in made.stderr
+    shutil.move(finished / PLACE, finished / "away")
+    again = steep.snakemake(finished)
+    assert again.returncode == 0 and "damaged" not in again.stderr
+    assert steep.traces(finished) == expected
+    assert {name: steep.inodes(finished)[name] for name in kept} == kept
+
+
+def test_records_that_are_whole_and_were_moved_make_nothing_again(finished):
+    """As a copy without time stamps has them: all are read, once."""
+    for path in (finished / "results").rglob("*.parquet"):
+        os.utime(path)
+    kept = steep.inodes(finished)
+    marker = finished / steep.MARKER
+    before, text = marker.stat().st_mtime_ns, marker.read_text()
+    for _ in range(2):
+        again = steep.snakemake(finished)
+        assert again.returncode == 0 and "Nothing to be done" in again.stderr + again.stdout
+        assert "damaged" not in again.stderr
+    assert steep.inodes(finished) == kept
+    assert marker.stat().st_mtime_ns == before and marker.read_text() != text
 
 
 @pytest.mark.parametrize("where", ["times", "header", "end"])

@@ -116,6 +116,22 @@ def test_a_bad_record_is_refused_by_name_also_without_the_workflow_state(copy, h
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("target", "remedy"),
+    [
+        ("BKB/seeds-0.json", "ask for results/smoke/mini/abalone/BKB/seeds-0-1.json"),
+        ("BKB/seeds-5-9.json", "seeds 0-1 are planned there"),
+        ("BKBB/seeds-0-1.json", "did you mean 'abalone/BKB'"),
+    ],
+)
+def test_a_list_that_no_job_writes_is_a_sentence(finished, target, remedy):
+    found = checkout.snakemake(finished, "-n", f"results/smoke/mini/abalone/{target}")
+    assert found.returncode == 1
+    said = found.stderr + found.stdout
+    assert f"{target}: expected the list of a job of the plan of mini at scale smoke" in said
+    assert remedy in said and "KeyError" not in said
+
+
 def test_finished_records_survive_an_interrupted_job(copy):
     """Snakemake forgets the marker of a job that was killed;
     the records that it had made are kept.

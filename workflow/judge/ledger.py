@@ -30,16 +30,26 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     store.check(runs(paper))
     verdicts = [judge(paper, store, claim) for claim in paper.entry.get("claims", [])]
     paths = [folder / "verdicts.md", folder / "verdicts.json"]
-    texts = [render.as_markdown(paper, verdicts), as_json(paper, verdicts, partial=store.partial)]
+    mixed = store.mixed()
+    texts = [
+        render.as_markdown(paper, verdicts, mixed),
+        as_json(paper, verdicts, partial=store.partial, mixed=mixed),
+    ]
     for path, text in zip(paths, texts, strict=True):
         with atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
     return paths
 
 
-def as_json(paper: Paper, verdicts: Sequence[Verdict], *, partial: bool = False) -> str:
+def as_json(
+    paper: Paper,
+    verdicts: Sequence[Verdict],
+    *,
+    partial: bool = False,
+    mixed: Sequence[str] = (),
+) -> str:
     """All verdicts and comparisons, and what the YAML registers beside them; whether records may be
-    missing.
+    missing, and sentences on code paths and versions that are mixed in them.
     """
     rows = []
     for verdict in verdicts:
@@ -57,6 +67,7 @@ def as_json(paper: Paper, verdicts: Sequence[Verdict], *, partial: bool = False)
         "paper": paper.name,
         "scale": paper.scale,
         "partial": partial,
+        "mixed": mixed,
         "claims": rows,
         "readings": says,
         **registered,

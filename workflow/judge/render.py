@@ -37,8 +37,10 @@ SUMMARY = (
 FEW = 3  # readings that were not run and are still named
 
 
-def as_markdown(paper: Paper, verdicts: Sequence[Verdict]) -> str:
-    """The whole ledger: verdicts, comparisons, errata, assumptions, deviations, readings."""
+def as_markdown(paper: Paper, verdicts: Sequence[Verdict], mixed: Sequence[str] = ()) -> str:
+    """The whole ledger: verdicts, comparisons, errata, assumptions, deviations, readings; `mixed`
+    are sentences on what the records were made with.
+    """
     head = paper.entry["paper"]
     readings = [
         {"id": name, **reading} for name, reading in paper.entry.get("readings", {}).items()
@@ -48,6 +50,7 @@ def as_markdown(paper: Paper, verdicts: Sequence[Verdict]) -> str:
         f"# Verdicts on {head['key']}, scale {paper.scale}",
         f"{head.get('title', '')} ({head.get('venue', '')})",
         ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())) or "no claims",
+        *mixed,
         RULES,
         _summary(verdicts),
         *(_details(paper, verdict) for verdict in verdicts),

@@ -19,6 +19,7 @@ from workflow.data import fetch
 from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
 from workflow.data.simulators import built, version_sha256
 from workflow.measure.metrics import Array, feasible, metric
+from workflow.measure.mixture import Mixture
 from workflow.plan.cells import Cell, Paper, Study
 from workflow.plan.digest import with_data
 from workflow.plan.resolve import PlanError
@@ -84,6 +85,7 @@ class Store:
         self._data: dict[str, str] = {}
         self._late: dict[str, tuple[int, ...]] = {}
         self._best: dict[str, float] = {}
+        self._mixture = Mixture()
 
     def check(self, runs: Iterable[Run]) -> None:
         """Verify all records of these runs. Raises BadRecords, which names them."""
@@ -119,6 +121,12 @@ class Store:
         """
         self.check([run])
         return self._late.get(run.name, ())
+
+    def mixed(self) -> list[str]:
+        """Sentences on what the records verified so far were made with, where that is not one code
+        path of the CPU and one version of each library.
+        """
+        return self._mixture.sentences()
 
     def lacks(self, runs: Mapping[str, Run]) -> list[str]:
         """Of which runs, by their labels, how many seeds lack since an evaluation took too long."""
@@ -250,6 +258,7 @@ class Store:
                 found = self._read(path)
                 _admit(found, path, run, seed, expected)
                 (late if found.header.get("status") == record.TIMEOUT else good).append(seed)
+                self._mixture.add(path, found.header)
             except record.BadRecord as error:
                 bad.append(str(error))
         self._late[run.name] = tuple(late)

@@ -2,8 +2,8 @@
 runs.json.
 
 One entry for each cell and study that has records: seeds, trace hashes, where each seed ended, CPU
-seconds, data, versions, commits, and the command that makes it again. It is what remains of the
-records where these are not kept, and what the site shows of them.
+seconds, data, versions, code paths, commits, and the command that makes it again. It is what
+remains of the records where these are not kept, and what the site shows of them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from workflow.judge.claims import command
 from workflow.measure import metrics, report
 from workflow.measure.store import Run, Store
 from workflow.plan.cells import Cell, Paper
+from workflow.trace import code_path
 from workflow.trace.atomic import atomic
 
 Entry = dict[str, Any]
@@ -40,6 +41,7 @@ def inventory(paper: Paper, store: Store) -> dict[str, Any]:
     return {
         "paper": paper.name,
         "scale": paper.scale,
+        "mixed": store.mixed(),
         "runs": [_cell(paper, store, cell) for cell in paper.cells if store.has(cell)],
         "studies": [_study(store, study) for study in paper.studies.values() if store.has(study)],
         "missing": [run.name for run in paper.parts if not store.has(run)],
@@ -87,6 +89,7 @@ def _provenance(store: Store, run: Run) -> Entry:
         **({"timeouts": list(late)} if (late := store.timeouts(run)) else {}),
         "commits": sorted({each["commit"] for each in made}),
         "machines": sorted({each["machine"] for each in made}),
+        "code_paths": sorted({code_path.words(each.get("code_path", {})) for each in made}),
         "libraries": _versions([{"python": each["python"], **each["libraries"]} for each in made]),
         "rerun": command(run),
     }

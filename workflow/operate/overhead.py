@@ -8,7 +8,7 @@ for the job alone (workflow/run/spent.py). Drawing and judging are no part of it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,11 +40,11 @@ class Overhead:
         )
 
 
-def measured(markers: Iterable[Path], logs: Iterable[Path]) -> Overhead:
-    """The sum over the lists of records that are there and say what they cost, and over the
-    workflows in the logs.
+def measured(lists: Iterable[Mapping[str, Any]], logs: Iterable[Path]) -> Overhead:
+    """The sum over what the lists of records say that say what they cost, and over the workflows in
+    the logs.
     """
-    found = [entry for entry in map(_entry, markers) if "work_seconds" in entry]
+    found = [entry for entry in lists if "work_seconds" in entry]
     on_nodes = sum(float(entry.get("snakemake_seconds", 0)) for entry in found)
     lines = [
         line
@@ -57,13 +57,6 @@ def measured(markers: Iterable[Path], logs: Iterable[Path]) -> Overhead:
     return Overhead(
         len(found), processes, sum(float(entry["work_seconds"]) for entry in found), snakemake
     )
-
-
-def _entry(path: Path) -> dict[str, Any]:
-    try:
-        return _parsed(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
 
 
 def _parsed(text: str) -> dict[str, Any]:

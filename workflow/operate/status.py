@@ -23,6 +23,7 @@ from workflow.plan.resolve import PlanError
 from workflow.plan.wishes import check_folders
 from workflow.run.lease import Failure
 
+RARE = ("timeout", "damaged")
 SHOWN = 5  # errors, where not all are asked for
 CLEAR = "\033[H\033[2J"
 
@@ -31,8 +32,8 @@ def table(runs: Sequence[Run], cores: int) -> list[str]:
     """Lines of text: a row for every paper and problem, their sum, and how long the rest takes."""
     total = tally(runs)
     unit, size = ("core-h", 3600) if total.spent + total.remaining >= 3600 else ("core-min", 60)
-    # a column of zeros, nearly always
-    states = [state for state in STATES if state != "timeout" or total.states[state]]
+    # columns of zeros, nearly always
+    states = [state for state in STATES if state not in RARE or total.states[state]]
     rows = [["paper", "problem", "runs", *states, f"{unit} spent", "to go"]]
     for place, found in {**by_problem(runs), ("total", ""): total}.items():
         counts = [str(found.states[state] or "-") for state in states]
@@ -68,6 +69,15 @@ def under_way(runs: Iterable[Run]) -> list[str]:
         if run.state == "running"
     ]
     return ["", "running:", *lines] if lines else []
+
+
+def damages(runs: Iterable[Run], *, everything: bool) -> list[str]:
+    """Lines that say which records are damaged, how, and what to do."""
+    found = [run.damage for run in runs if run.damage]
+    lines = [f"  {sentence}" for sentence in (found if everything else found[:SHOWN])]
+    left = len(found) - len(lines)
+    more = [f"  ... and {left} more: --failures lists all"] if left else []
+    return ["", "damaged:", *lines, *more] if found else []
 
 
 def failures(runs: Iterable[Run], *, everything: bool) -> list[str]:
@@ -128,6 +138,7 @@ def as_json(
         for run in failed
         if run.told is not None
     ]
+    damaged = [{"run": run.name, "error": run.damage} for run in failed if run.damage]
     return {
         "scale": scale,
         "cores": cores,
@@ -135,6 +146,7 @@ def as_json(
         "problems": problems,
         "running": busy,
         "failures": told,
+        "damaged": damaged,
         "notes": list(notes),
     }
 
@@ -142,7 +154,7 @@ def as_json(
 def report(results: Results, options: argparse.Namespace) -> tuple[str, Tally]:
     """What is to be printed now, and its sum."""
     runs = results.runs()
-    failed = [*results.initial_failures(), *runs]
+    failed = [*results.initial_failures(), *results.initial_damages(), *runs]
     beside = results.overhead()
     if options.json:
         found = {
@@ -151,6 +163,7 @@ def report(results: Results, options: argparse.Namespace) -> tuple[str, Tally]:
         }
         return json.dumps(found, indent=None if options.watch else 1), tally(runs)
     lines = [*table(runs, options.cores), *([str(beside)] if beside.jobs else []), *under_way(runs)]
+    lines += damages(failed, everything=options.failures)
     lines += failures(failed, everything=options.failures)
     return "\n".join(lines + [text for note in results.notes for text in ("", note)]), tally(runs)
 
@@ -186,7 +199,9 @@ def main(arguments: list[str] | None = None) -> int:
         default=os.cpu_count() or 1,
         help="the number of cores for the remaining runs (default: all)",
     )
-    parser.add_argument("--failures", action="store_true", help="list every run that failed")
+    parser.add_argument(
+        "--failures", action="store_true", help="list all that failed or are damaged"
+    )
     parser.add_argument(
         "--watch",
         type=float,

@@ -1,9 +1,10 @@
 """What became of every run of a scale and what it has cost: from the plan and from what lies in
 results/ alone.
 
-A run is one seed of a cell or a study. Of a record only the header is read: rows are verified by
-the reports. Costs are CPU seconds of one thread: of records that are current, as measured; of all
-others their cell's mean so far, else the plan's.
+A run is one seed of a cell or a study. Of a record only the header is read, and all of it where its
+file is not as its job has listed it: rows are verified by the reports. Costs are CPU seconds of one
+thread: of records that are current, as measured; of all others their cell's mean so far, else the
+plan's.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow.data.places import DataUnavailable
+from workflow.measure.mixture import Mixture
 from workflow.measure.store import Store
 from workflow.operate import overhead
 from workflow.operate.overhead import Overhead
@@ -26,10 +28,11 @@ from workflow.plan.digest import with_data
 from workflow.run import lease
 from workflow.run.lease import NOBODY, Failure, Owner
 from workflow.run.spent import workflow_log
-from workflow.trace import record
+from workflow.trace import listing, record
+from workflow.trace.listing import Listed
 
-STATES = ("done", "timeout", "running", "failed", "cut", "stale", "missing")
-ENDED = ("done", "timeout", "failed")
+STATES = ("done", "timeout", "running", "failed", "cut", "stale", "damaged", "missing")
+ENDED = ("done", "timeout", "failed", "damaged")  # until somebody does something
 Header = Mapping[str, Any]
 
 
@@ -46,6 +49,7 @@ class Run:
     owner: Owner = NOBODY
     told: Failure | None = None
     initial: bool = False
+    damage: str = ""  # what is wrong with its record, and what to do
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -108,31 +112,63 @@ class Results:
         self._stores = {plan.name: Store(plan, root) for plan in plans}
         self._data: dict[tuple[object, object], str] = {}
         self._read = cache(lambda path, inode, changed: record.read_header(path))
+        self._verified = cache(lambda path, inode, changed, size: _damage(path))
+        self._lists: dict[Path, dict[str, Any]] = {}  # what each says
+        self._listed: dict[Path, Listed] = {}
+        self._mixture = Mixture()
 
     def runs(self) -> list[Run]:
         """Every run of the plans, as it is now."""
-        self.notes = {}
-        return [
+        self.notes, self._mixture = {}, Mixture()
+        self._lists = {marker: listing.text(marker) for marker in self._markers()}
+        self._listed = {
+            one.path: one
+            for marker, said in self._lists.items()
+            for one in listing.listed(marker, said)
+        }
+        found = [
             self._run(part, seed, names)
             for plan in self.plans
             for part in plan.parts
             for names in [self._names(part.folder)]
             for seed in part.seeds
         ]
+        self.notes |= dict.fromkeys(self._mixture.sentences())
+        return found
 
     def overhead(self) -> Overhead:
-        """What starting the jobs cost that have finished: of initial designs, too."""
-        places = [Path(marker) for plan in self.plans for marker in plan.jobs]
+        """What starting the jobs cost that have finished, of initial designs, too, as `runs` has
+        found their lists.
+        """
+        scales = {plan.scale for plan in self.plans}
+        return overhead.measured(
+            self._lists.values(), [workflow_log(scale, self.root) for scale in scales]
+        )
+
+    def initial_damages(self) -> list[Run]:
+        """The initial designs that are damaged, of those that `runs` has found in lists: a new run
+        on their problem is refused.
+        """
+        found = []
+        for plan in self.plans:
+            for name in {cell.problem_name: None for cell in plan.cells}:
+                cell = plan.first_cell(name)
+                marker = self.root / plan.initial_marker(name)
+                for one in listing.listed(marker, self._lists.get(marker, {})):
+                    if damage := self._look(one.path)[1]:
+                        seed = int(one.path.stem)
+                        found.append(Run(cell, seed, "damaged", initial=True, damage=damage))
+        return found
+
+    def _markers(self) -> list[Path]:
+        """The lists of records that jobs leave, of initial designs, too."""
+        places = [marker for plan in self.plans for marker in plan.jobs]
         places += [
-            Path(plan.initial_marker(name))
+            plan.initial_marker(name)
             for plan in self.plans
             for name in {cell.problem_name for cell in plan.cells}
         ]
-        scales = {plan.scale for plan in self.plans}
-        return overhead.measured(
-            (self.root / place for place in places),
-            [workflow_log(scale, self.root) for scale in scales],
-        )
+        return [self.root / place for place in places]
 
     def initial_failures(self) -> list[Run]:
         """The initial designs that failed: no run on their problem begins."""
@@ -157,15 +193,18 @@ class Results:
 
     def _run(self, part: Cell | Study, seed: int, names: set[str]) -> Run:
         path = self.root / part.record(seed)
-        header = self._header(path) if path.name in names else {}
+        header, damage = self._look(path) if path.name in names else ({}, "")
         current = bool(header) and self._is_current(header, part, seed)
         spent = float(header.get("cpu_seconds", 0.0)) if current else 0.0
         status = header.get("status", "complete") if current else ""
-        if status in record.FINAL:
+        if status in record.FINAL and not damage:
+            self._mixture.add(path, header)
             return Run(part, seed, "done" if status == "complete" else "timeout", spent)
         holder = lease.owner(lease.running(path)) if f"{seed}.running" in names else None
         if holder is not None and holder[0].is_alive(time.time() - holder[1]):
             return Run(part, seed, "running", spent, holder[0])
+        if damage:
+            return Run(part, seed, "damaged", damage=damage)
         told = lease.failure(lease.failed(path)) if f"{seed}.failed" in names else None
         if told is not None or holder is not None:
             return Run(
@@ -179,12 +218,17 @@ class Results:
             part, seed, "cut" if current else "stale" if path.name in names else "missing", spent
         )
 
-    def _header(self, path: Path) -> Header:
+    def _look(self, path: Path) -> tuple[Header, str]:
+        """The header of a record, and what is wrong with it as far as its file is not as listed."""
         try:
             found = path.stat()
         except FileNotFoundError:  # set aside just now
-            return {}
-        return self._read(path, found.st_ino, found.st_mtime_ns)
+            return {}, ""
+        header = self._read(path, found.st_ino, found.st_mtime_ns)
+        one = self._listed.get(path)
+        if header and (one is None or not listing.is_changed(one, found)):
+            return header, ""
+        return header, self._verified(path, found.st_ino, found.st_mtime_ns, found.st_size)
 
     def _is_current(self, header: Header, part: Cell | Study, seed: int) -> bool:
         """Whether a record is the plan's, by code, parameters and data; a cut one is, too."""
@@ -209,6 +253,15 @@ class Results:
                 self.notes[f"records are compared by code and parameters alone: {error}"] = None
                 return None
         return self._data[key]
+
+
+def _damage(path: Path) -> str:
+    """What is wrong with a record, all of which is read, and what to do; "" where it is whole."""
+    try:
+        record.read(path)
+    except record.BadRecord as error:
+        return str(error)
+    return ""
 
 
 def tally(runs: Iterable[Run]) -> Tally:

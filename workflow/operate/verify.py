@@ -1,9 +1,10 @@
 """Run some records again: `python -m workflow.verify [--share 0.02] [--records N] [--seed 1]`,
 called by `make verify`.
 
-Draws records of results/, or of an archive, makes each anew and compares it bit for bit, but for
-measured times. Ends with status 0 if all agree, 1 if one differs, is damaged or could not be made
-again, 2 if there was nothing to compare.
+Reads all records of results/, or of an archive, in full, draws some that are whole, makes each anew
+and compares it bit for bit, but for measured times. Where bits differ it says whether another code
+path of the CPU or other versions of libraries explain that. Ends with status 0 if all agree, 1 if
+one differs, is damaged or could not be made again, 2 if there was nothing to compare.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from typing import Any
 
 import numpy as np
 
+from workflow.measure.mixture import COMPARED
 from workflow.operate.archive import SHOWN, BadArchive, record_paths, unpack
 from workflow.plan import reader, resolve
 from workflow.plan.digest import with_data
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.resolve import PlanError
-from workflow.trace import record, seeds
+from workflow.trace import code_path, record, seeds
 from workflow.trace.record import BadRecord, Columns, Record
 
 AGREES, DIFFERS, DAMAGED, FAILED, OTHER = "agrees", "differs", "damaged", "failed", "other"
@@ -61,9 +63,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Survey:
-    """The finished records by what can be done with them; told by their headers, nothing is
-    verified yet.
-    """
+    """The finished records by what can be done with them; all are verified."""
 
     candidates: list[Candidate]
     other: list[Path]
@@ -85,7 +85,7 @@ def survey(root: Path, paths: Iterable[Path]) -> Survey:
 
     Raises PlanError for a mistake in a paper's YAML.
     """
-    headers = {path: record.read_header(root / path) for path in paths}
+    headers = {path: _header(root / path) for path in paths}
     planned = {
         folder: run
         for place in {path.parts[1:3] for path in headers}
@@ -103,6 +103,14 @@ def survey(root: Path, paths: Iterable[Path]) -> Survey:
             found.candidates.extend([candidate] if candidate else [])
             found.other.extend([] if candidate else [path])
     return found
+
+
+def _header(path: Path) -> Header:
+    """The header of a record that is verified and not kept; {} if it is damaged."""
+    try:
+        return record.read(path).header
+    except BadRecord:
+        return {}
 
 
 def _candidate(
@@ -215,8 +223,8 @@ def _environment(candidate: Candidate) -> dict[str, str]:
 
 
 def differences(recorded: Record, again: Record) -> list[str]:
-    """What differs between two records of one run, but for measured times, and on which machines;
-    empty if they agree.
+    """What differs between two records of one run, but for measured times, on which machines, and
+    whether these explain it; empty if they agree.
     """
     was, now = _outcome(recorded.header), _outcome(again.header)
     lines = _unequal("column", recorded.columns, again.columns)
@@ -224,7 +232,51 @@ def differences(recorded: Record, again: Record) -> list[str]:
     lines += _unequal("header", was, {name: values for name, values in now.items() if name in was})
     # an initial design does not say where it was made
     here = {"provenance": record.provenance(), **again.header}
-    return lines and [*lines, f"recorded: {_made(recorded.header)}", f"now:      {_made(here)}"]
+    return lines and [
+        *lines,
+        f"recorded: {_made(recorded.header)}",
+        f"now:      {_made(here)}",
+        explained(recorded.header.get("provenance", {}), here["provenance"]),
+    ]
+
+
+def explained(made: Header, here: Header) -> str:
+    """Whether two provenances explain that bits differ, and how to make the record again as it was
+    made: a sentence.
+    """
+    if "code_path" not in made:
+        return (
+            "the record does not name the code path of its CPU: whether another one explains the"
+            " difference cannot be told; make it again on the machine that it names to compare bits"
+        )
+    was, now = made["code_path"], here["code_path"]
+    paths = code_path.differences(was, now)
+    versions = [
+        (name, made["libraries"][name], here["libraries"][name])
+        for name in COMPARED
+        if made["libraries"].get(name) != here["libraries"].get(name)
+        and name in made["libraries"]
+        and name in here["libraries"]
+    ]
+    if not paths and not versions:
+        return (
+            "code path of the CPU and versions of the libraries are the same: this run does not"
+            " reproduce; look for what it reads beside its seed, parameters and data"
+        )
+    differs = "; ".join(f"{name} {one}, here {other}" for name, one, other in paths + versions)
+    wanted = [f"with {' '.join(f'{name}=={one}' for name, one, _ in versions)}"] if versions else []
+    remedy = " ".join(filter(None, [*wanted, code_path.remedy(was, now)]))
+    return (
+        f"made under {code_path.words(was)} with {_versions(made)}; here {code_path.words(now)} "
+        f"with {_versions(here)} ({differs}): that explains last digits; make it again"
+        f" {remedy or 'with the same builds of the libraries'} to compare bits"
+    )
+
+
+def _versions(made: Header) -> str:
+    return ", ".join(
+        f"{name} {made['libraries'][name]}" for name in COMPARED if name in made["libraries"]
+    )
 
 
 def _unequal(what: str, recorded: Columns, again: Columns) -> list[str]:
@@ -299,7 +351,8 @@ def _made(header: Header) -> str:
         f"{name} {version}"
         for name, version in {"python": made["python"], **made["libraries"]}.items()
     )
-    return f"{made['machine']}; {versions}; commit {made['commit']}"
+    path = code_path.words(made.get("code_path", {}))
+    return f"{made['machine']}; {path}; {versions}; commit {made['commit']}"
 
 
 def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> int:

@@ -8,7 +8,7 @@ about runs, which rules, runner and reports read; workflow/plan.py makes it from
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -315,17 +315,62 @@ class Paper:
                 found.setdefault(part.name, []).append(marker)
         return found
 
-    def forget_lost(self, root: Path = Path()) -> None:
-        """Remove the markers of jobs of which a record is not there any more: Snakemake would take
-        them for done.
+    def job(self, marker: str) -> Job:
+        """The job that leaves a list of finished records.
+
+        Raises PlanError, which names those that make these seeds, where the plan packs them
+        otherwise.
         """
+        if marker in self.jobs:
+            return self.jobs[marker]
+        place = Path(marker)
+        folder, (low, high) = place.parent, _seeds_of(place)
+        makers = [
+            other
+            for other, job in self.jobs.items()
+            if any(part.folder == folder for part in job.parts)
+            and (job.seeds[0] <= high and low <= job.seeds[-1])
+        ]
+        known = [part.folder for part in self.parts]
+        if makers:
+            remedy = f"ask for {' '.join(makers)}"
+        elif folder in known:
+            planned = seed_range(self.parts[known.index(folder)].seeds)
+            remedy = f"seeds {planned} are planned there"
+        else:
+            names = ["/".join(other.parts[3:]) for other in known]
+            wrong = "/".join(folder.parts[3:])
+            remedy = f"no run has that folder{or_nearest(wrong, names)}"
+        raise PlanError(
+            f"{marker}: expected the list of a job of the plan of {self.name} at scale"
+            f" {self.scale}, got one that no job writes: {remedy}"
+        )
+
+    def forget_lost(
+        self, root: Path = Path(), *, damages: Callable[[Path], Sequence[str]] = lambda marker: ()
+    ) -> list[str]:
+        """Remove the markers of jobs of which a record is not there any more, or is damaged:
+        Snakemake would take them for done.
+
+        `damages` says in sentences what is wrong with the records that a marker lists; all of them
+        are returned. Initial designs that are damaged are told, too, and their markers stay: no
+        report reads them, and all runs on the problem would wait for new ones.
+        """
+        told: list[str] = []
         for marker, job in self.jobs.items():
+            if not (root / marker).exists():
+                continue
             records = (root / part.record(seed) for part in job.parts for seed in job.seeds)
-            if (root / marker).exists() and not all(path.exists() for path in records):
+            is_lost = not all(path.exists() for path in records)
+            told += (wrong := damages(root / marker))
+            if is_lost or wrong:
                 with suppress(
                     OSError
                 ):  # where nobody can write, the report says which record it misses
                     (root / marker).unlink(missing_ok=True)
+        for marker in self._initial_markers.values():
+            told += damages(root / marker)
+        return told
 
     def on(self, problem: str) -> list[Cell]:
         """All cells on `problem[@reading]`: they share instance and initial design.
@@ -371,6 +416,12 @@ class Paper:
                 f"papers/{self.name}.yaml: unknown study {name!r}{or_nearest(name, self.studies)}"
             )
         return self.studies[name]
+
+
+def _seeds_of(marker: Path) -> tuple[int, int]:
+    """The first and the last seed in the name of a list of records."""
+    low, _, high = marker.stem.removeprefix("seeds-").partition("-")
+    return int(low), int(high or low)
 
 
 def problem_name(problem: str, reading: str) -> str:

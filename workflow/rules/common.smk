@@ -10,18 +10,20 @@ from workflow.data.places import (
 )
 from workflow.plan.exhibits import REGISTRY, lines_of
 from workflow.data.simulators import binary
+from workflow.trace import listing
 
 if not INSIDE_A_JOB:
     for plan in PLAN.values():
-        plan.forget_lost()
+        for sentence in plan.forget_lost(damages=listing.damages):
+            print(f"damaged: {sentence}", file=sys.stderr)
 
 
 def asked(wildcards, problem, curve):
     # The marker of a job lies with the first run that it makes. Asked several times for each of thousands of jobs.
     paper, seeds = wildcards.paper, wildcards.seeds
-    return PLAN[paper].jobs[
+    return PLAN[paper].job(
         f"results/{SCALE}/{paper}/{problem}/{curve}/seeds-{seeds}.json"
-    ]
+    )
 
 
 def curves(wildcards):

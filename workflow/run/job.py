@@ -28,6 +28,7 @@ from workflow.run.lease import Lease, Refused
 from workflow.run.pulse import Pulse
 from workflow.run.supervisor import Failed, Supervisor
 from workflow.run.target import Limits, Made, Target
+from workflow.trace import listing
 from workflow.trace.atomic import atomic
 
 
@@ -182,6 +183,7 @@ def _mark(marker: Path, seeds: str, made: Mapping[Target, Made]) -> None:
     text = {
         "seeds": seeds,
         "trace_sha256": traces,
+        "files": listing.files(marker, traces),
         "timeouts": sum(one.status == "timeout" for one in made.values()),
         "cpu_seconds": sum(_used(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)),
         "work_seconds": sum(one.seconds for one in made.values()),

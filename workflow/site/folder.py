@@ -184,6 +184,12 @@ class Report:
         return sorted({part for status in said for part in status.split("; ") if part})
 
     @property
+    def mixed(self) -> list[str]:
+        """Sentences on code paths and versions that are mixed in the records; [] in older files."""
+        said = self.runs or self.verdicts
+        return list(said.get("mixed", []))
+
+    @property
     def problems(self) -> list[str]:
         """The names of the run-sets: all runs on one problem, under one reading of it."""
         return list(dict.fromkeys(run["problem"] for run in self.runs.get("runs", [])))

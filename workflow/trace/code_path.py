@@ -5,7 +5,8 @@ code, data and versions give other last digits on another machine. A record says
 took; two paths are compared by what both of them name, since a run loads only what it needs.
 
 Not named, because nothing tells: the kernels of MKL inside PyTorch and those that XLA compiles for
-JAX. Both follow the processor, whose features NumPy names, and the variables in ASKED.
+JAX. What they are chosen by is: the features of the processor, which NumPy names, its maker, and
+the variables in ASKED.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 ASKED = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")  # PyTorch's MKL and oneDNN
+MAKER = "maker of the processor"  # MKL has kernels for those of its own maker
+UNSET = "unset"
 SITE = ("site-packages", "dist-packages")
 CodePath = Mapping[str, Any]
 
@@ -30,8 +34,8 @@ def now() -> dict[str, object]:
     - `blas`: for every BLAS in the process, in the order of names: `library` that brought it
       (numpy and scipy have one each), `name`, `version`, `architecture` of its kernels, `threads`
     - `numpy`: `baseline` that it was compiled for, features `found` here that it has kernels for
-    - `torch`: `capability` of its kernels, `threads`, version of `mkl` in it, `asked` of it by the
-      environment; only where it is loaded
+    - `torch`: `capability` of its kernels, `threads`, version of `mkl` in it, `maker` of the
+      processor, `asked` of it by the environment; only where it is loaded
     """
     found: dict[str, object] = {"blas": _blas()}
     if "numpy" in sys.modules:
@@ -59,7 +63,9 @@ def parts(path: CodePath) -> dict[str, str]:
     if "torch" in path:
         found["PyTorch"] = path["torch"]["capability"]
         found["version of MKL in PyTorch"] = path["torch"]["mkl"]
-        found |= {f"PyTorch's {name}": value for name, value in path["torch"]["asked"].items()}
+        found[MAKER] = path["torch"]["maker"]
+        asked = path["torch"]["asked"]
+        found |= {f"{name} of PyTorch": asked.get(name, UNSET) for name in ASKED}
     if "numpy" in path:
         found["NumPy"] = " ".join(path["numpy"]["found"] or path["numpy"]["baseline"])
     return found
@@ -73,6 +79,37 @@ def differences(one: CodePath, other: CodePath) -> list[tuple[str, str, str]]:
         for name, value in first.items()
         if second.get(name, value) != value
     ]
+
+
+def remedy(wanted: CodePath, here: CodePath) -> str:
+    """How to take a path on the machine of another one, as `under VARIABLE=value ...` or `on a
+    processor with ...`; "" where they agree. The versions of what a library has brought are those
+    of the library.
+    """
+    differing = {name for name, _, _ in differences(wanted, here)}
+    under = [
+        f"OPENBLAS_CORETYPE={one['architecture']}"
+        for one in wanted.get("blas", [])
+        if f"{one['name']} of {one['library']}" in differing and one["name"] == "openblas"
+    ]
+    if "PyTorch" in differing:
+        under.append(f"ATEN_CPU_CAPABILITY={wanted['torch']['capability'].lower()}")
+    without: list[str] = []
+    for name in ASKED:
+        if f"{name} of PyTorch" in differing:
+            value = wanted["torch"]["asked"].get(name)
+            (without.append(name) if value is None else under.append(f"{name}={value}"))
+    lacking: list[str] = []
+    if "NumPy" in differing:
+        has, had = here["numpy"]["found"], wanted["numpy"]["found"]
+        lacking = [name for name in had if name not in has]
+        if more := [name for name in has if name not in had]:
+            under.append(f"NPY_DISABLE_CPU_FEATURES={','.join(more)}")
+    found = [f"on a processor of {wanted['torch']['maker']}"] if MAKER in differing else []
+    found += [f"on a processor with {', '.join(lacking)}"] if lacking else []
+    found += [f"under {' '.join(dict.fromkeys(under))}"] if under else []
+    found += [f"without {', '.join(without)}"] if without else []
+    return " ".join(found)
 
 
 def words(path: CodePath) -> str:
@@ -118,8 +155,19 @@ def _torch(torch: Any) -> dict[str, object]:
         "capability": torch.backends.cpu.get_cpu_capability(),
         "threads": torch.get_num_threads(),
         "mkl": _mkl(torch),
+        "maker": _maker(),
         "asked": {name: os.environ[name] for name in ASKED if name in os.environ},
     }
+
+
+@lru_cache(maxsize=1)
+def _maker() -> str:
+    """Who has made the processor, as Linux has it; `unknown` elsewhere."""
+    with suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("vendor_id"):
+                return line.partition(":")[2].strip()
+    return "unknown"
 
 
 @lru_cache(maxsize=1)

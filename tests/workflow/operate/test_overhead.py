@@ -16,6 +16,7 @@ from tests.workflow import checkout
 from workflow.operate import overhead
 from workflow.operate.overhead import Overhead
 from workflow.run import spent
+from workflow.trace import listing
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -32,7 +33,7 @@ def test_what_is_no_work_is_overhead_jobs_and_snakemake_together(tmp_path):
     ]
     log = tmp_path / "log"
     log.write_text('{"cpu_seconds": 1.5}\n{"cpu_seconds": 3.5}\n{"cpu_sec')  # the last one was cut
-    found = overhead.measured(markers, [log, tmp_path / "another"])
+    found = overhead.measured(map(listing.text, markers), [log, tmp_path / "another"])
     assert found == Overhead(2, 15.0, 12.0, 5.0)
     assert found.share == pytest.approx(8 / 20)
     assert str(found).startswith("overhead 40.0 % of 20 CPU seconds: 3 s in 2 jobs")
@@ -41,7 +42,7 @@ def test_what_is_no_work_is_overhead_jobs_and_snakemake_together(tmp_path):
 def test_lists_that_are_not_there_or_do_not_say_are_left_out(tmp_path):
     (tmp_path / "cut").write_text('{"cpu_seconds": 1')
     markers = [tmp_path / "none", tmp_path / "cut", write(tmp_path / "old", seeds="0-1")]
-    found = overhead.measured(markers, [])
+    found = overhead.measured(map(listing.text, markers), [])
     assert (found.jobs, found.share) == (0, 0.0)
 
 

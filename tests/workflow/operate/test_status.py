@@ -16,7 +16,7 @@ from workflow.operate import status
 from workflow.plan import expand
 from workflow.plan.costs import Cost
 from workflow.run import lease
-from workflow.trace import record
+from workflow.trace import listing, record
 
 
 @pytest.fixture
@@ -114,10 +114,77 @@ def test_records_of_other_data_are_stale_and_without_data_the_code_alone_decides
     assert states(toy)[0] == "stale"
 
 
-def test_a_foreign_file_is_stale_and_a_file_that_is_not_there_missing(toy, cell):
+def test_a_foreign_file_is_damaged_and_a_file_that_is_not_there_missing(toy, cell):
     (toy.root / cell.record(0)).write_text("somebody's notes")
     unmade(toy, cell, 3)
-    assert states(toy) == ["stale", "done", "done", "missing"]
+    assert states(toy) == ["damaged", "done", "done", "missing"]
+    assert total(toy).spent == 20 + 30
+
+
+def listed(toy, cell):
+    """The list of finished records that a job leaves, of every record that is there."""
+    for marker, job in toy.paper.jobs.items():
+        traces = {
+            part.curve: {
+                str(seed): record.read(toy.root / part.record(seed)).header["trace_sha256"]
+                for seed in job.seeds
+            }
+            for part in job.parts
+        }
+        said = {"trace_sha256": traces, "files": listing.files(toy.root / marker, traces)}
+        (toy.root / marker).write_text(json.dumps(said))
+
+
+def flip(toy, cell, seed):
+    """Change one bit of the rows of a record: its header stays as it was."""
+    path = toy.root / cell.record(seed)
+    content = bytearray(path.read_bytes())
+    content[20] ^= 1
+    path.write_bytes(content)
+    assert record.read_header(path)["seed"] == seed
+    return path
+
+
+def test_a_flipped_bit_is_told_as_a_report_tells_it(toy, cell, monkeypatch):
+    listed(toy, cell)
+    with monkeypatch.context() as patch:
+        patch.setattr(record, "read", lambda path: pytest.fail(f"{path} is as it was listed"))
+        assert states(toy) == ["done"] * 4
+    path = flip(toy, cell, 1)
+    results = status.Results([toy.paper], toy.root)
+    runs = results.runs()
+    assert [run.state for run in runs] == ["done", "damaged", "done", "done"]
+    with pytest.raises(BadRecords) as refused:
+        toy.store().check([cell])
+    (empty, head, sentence) = status.damages(runs, everything=False)
+    assert (empty, head) == ("", "damaged:")
+    assert sentence.strip() in str(refused.value)
+    assert sentence.startswith(f"  {path}: expected") and sentence.endswith("run again")
+    monkeypatch.setattr(record, "read", lambda path: pytest.fail(f"{path} was read before"))
+    assert [run.state for run in results.runs()] == ["done", "damaged", "done", "done"]
+
+
+def test_a_damaged_record_that_somebody_makes_is_under_way_and_one_that_failed_is_damaged(
+    toy, cell
+):
+    listed(toy, cell)
+    fail(flip(toy, cell, 1))
+    assert states(toy)[1] == "damaged"
+    hold(toy.root / cell.record(1), lease.this_process())
+    assert states(toy)[1] == "running"
+
+
+def test_damaged_initial_designs_are_told_and_are_no_runs(toy, cell):
+    path = toy.root / cell.initial_folder / "2.parquet"
+    path.parent.mkdir()
+    path.write_text("somebody's notes")
+    marker = toy.root / toy.paper.initial_marker("p")
+    marker.write_text(json.dumps({"trace_sha256": {"initial": {"2": "0" * 64}}}))
+    os.utime(marker, (0, 0))
+    results = status.Results([toy.paper], toy.root)
+    assert [run.state for run in results.runs()] == ["done"] * 4
+    (run,) = results.initial_damages()
+    assert run.name == "toy/p/initial seed 2" and run.damage.startswith(f"{path}: expected")
 
 
 def test_a_run_that_was_cut_is_no_done_one_and_costs_the_rest(toy, cell):
@@ -267,6 +334,12 @@ def test_programs_read_the_same(toy, cell, command, capsys):
     assert (row["paper"], row["problem"], row["runs"], row["running"]) == ("toy", "p", 4, 1)
     assert found["running"][0]["pid"] == os.getpid()
     assert found["failures"][0]["command"] == "python -m workflow.run toy p A 3 --scale paper"
+    (toy.root / cell.record(0)).write_text("somebody's notes")
+    assert command("--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["total"]["damaged"] == 1
+    (damaged,) = found["damaged"]
+    assert damaged["run"] == "toy/p/A seed 0" and "move it away" in damaged["error"]
 
 
 def test_to_watch_is_a_line_for_every_change_until_all_is_done_or_failed(
@@ -368,15 +441,15 @@ def test_runs_as_a_user_makes_them(tmp_path):
         "6",
         "2",
         "-",
+        "-",
+        "-",
+        "-",
         "1",
-        "-",
-        "-",
-        "3",
     ]
     assert (
-        "mini/abalone/BKB seed 0: BadRecord: results/smoke/mini/abalone/BKB/0.parquet: expected a"
-        " record" in found.stdout
+        "\ndamaged:\n  results/smoke/mini/abalone/BKB/0.parquet: expected a record" in found.stdout
     )
+    assert "results/smoke/mini/abalone/BKB/0.parquet: expected a record" in refused.stderr
     one = checkout.run(
         copy, "workflow.status", "--scale", "smoke", "--seeds", "1", "--papers", "mini", "--json"
     )

@@ -2,6 +2,7 @@
 dear; nothing is written.
 """
 
+import platform
 import shutil
 import sys
 from dataclasses import replace
@@ -349,9 +350,94 @@ def test_a_difference_is_told_where_it_begins_where_it_is_largest_and_between_wh
         "begins in column query, row 1: 0.4 became 0.5, 0.1 apart (relative 0.2)",
         "largest difference of query: row 2, 0.6 became 0.9, 0.3 apart (relative 0.333)",
         "largest difference of y: row 2, 0.0 became 4.0, 4 apart (relative 1)",
-        "recorded: Linux, another CPU; python 3.11.7, numpy 2.4.6; commit abc",
-        "now:      this CPU; python 3.11.7, numpy 2.4.6; commit abc",
+        "recorded: Linux, another CPU; unnamed code path; python 3.11.7, numpy 2.4.6; commit abc",
+        "now:      this CPU; unnamed code path; python 3.11.7, numpy 2.4.6; commit abc",
+        "the record does not name the code path of its CPU: whether another one explains the"
+        " difference cannot be told; make it again on the machine that it names to compare bits",
     ]
+
+
+def path(architecture, capability, version="0.3"):
+    blas = {
+        "library": "numpy",
+        "name": "openblas",
+        "version": version,
+        "architecture": architecture,
+        "threads": 1,
+    }
+    torch = {"capability": capability, "threads": 1, "mkl": "2024.2", "maker": "Intel", "asked": {}}
+    return {"blas": [blas], "torch": torch}
+
+
+def with_path(code_path, **libraries):
+    return {**MADE, "libraries": {**MADE["libraries"], **libraries}, "code_path": code_path}
+
+
+def test_another_code_path_explains_a_difference_and_says_how_to_take_it():
+    made = with_path(path("Haswell", "AVX2"), pyarrow="1")
+    here = with_path(path("SkylakeX", "AVX512"), pyarrow="2")
+    assert verify.explained(made, here) == (
+        "made under Haswell + AVX2 with numpy 2.4.6; here SkylakeX + AVX512 with numpy 2.4.6"
+        " (openblas of numpy Haswell, here SkylakeX; PyTorch AVX2, here AVX512): that explains last"
+        " digits; make it again under OPENBLAS_CORETYPE=Haswell ATEN_CPU_CAPABILITY=avx2 to compare"
+        " bits"
+    )
+
+
+def test_other_versions_explain_a_difference():
+    here = with_path(path("Haswell", "AVX2", version="0.4"), numpy="2.5.0", torch="2")
+    found = verify.explained(with_path(path("Haswell", "AVX2"), torch="1"), here)
+    assert "made under Haswell + AVX2 with numpy 2.4.6, torch 1; here Haswell + AVX2" in found
+    assert "version of openblas of numpy 0.3, here 0.4" in found
+    assert "numpy 2.4.6, here 2.5.0" in found and "torch 1, here 2" in found
+    assert found.endswith("make it again with numpy==2.4.6 torch==1 to compare bits")
+
+
+def test_where_nothing_explains_it_the_run_does_not_reproduce():
+    made = with_path(path("Haswell", "AVX2"), pyarrow="1")
+    found = verify.explained(made, with_path(path("Haswell", "AVX2"), pyarrow="2"))
+    assert "are the same: this run does not reproduce" in found
+
+
+def test_a_record_of_another_code_path_is_verified_by_taking_it(copy, monkeypatch):
+    """A real one: the oldest kernels of OpenBLAS have other last digits than those of this CPU."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("kernels of x86")
+    place = Path("results", "quick", "mini", "abalone", "GP-UCB", "0.parquet")
+    shutil.rmtree(copy / "results")
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("OPENBLAS_CORETYPE", "Prescott")
+        made = checkout.run(
+            copy, "workflow.run", "mini", "abalone", "GP-UCB", "0", "--scale", "quick"
+        )
+        assert made.returncode == 0, made.stderr
+    named = record.read(copy / place).header["provenance"]["code_path"]["blas"][0]["architecture"]
+    here = verify.record.provenance()["code_path"]["blas"][0]["architecture"]
+    assert named != here
+    found = checkout.run(copy, "workflow.verify", "--records", "9")
+    assert found.returncode == 1
+    assert f"differs  {place}" in found.stdout
+    assert f"made under {named}" in found.stdout and f"; here {here} with" in found.stdout
+    remedy = f"make it again under OPENBLAS_CORETYPE={named} to compare bits"
+    assert remedy in found.stdout
+    monkeypatch.setenv("OPENBLAS_CORETYPE", named)
+    found = checkout.run(copy, "workflow.verify", "--records", "9")
+    assert found.returncode == 0, found.stdout
+    assert f"agrees   {place}" in found.stdout
+
+
+def test_a_flipped_bit_is_found_whichever_records_are_drawn(toy, monkeypatch, capsys):
+    """All are read in full, also those that are not made again."""
+    damaged = toy.cells["p", "A"].record(2)
+    content = bytearray(damaged.read_bytes())
+    content[20] ^= 1
+    damaged.write_bytes(content)
+    assert record.read_header(damaged)["seed"] == 2
+    for seed in range(3):
+        status, said = verified(monkeypatch, capsys, "--records", "1", "--seed", str(seed))
+        assert status == 1 and f"damaged  {damaged}" in said
+        assert said.endswith("1 of 1 records agree bit for bit; 1 damaged\n")
 
 
 @pytest.mark.parametrize(

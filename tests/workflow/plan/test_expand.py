@@ -634,6 +634,56 @@ def test_every_seed_of_every_cell_and_study_has_one_job_and_short_ones_share_it(
         assert len(studies) < len(found.studies)
 
 
+def test_a_list_that_no_job_writes_is_told_with_the_job_that_makes_these_seeds():
+    """Several curves in one list, several lists of one curve, other seeds, another name."""
+    plan = expand.load("bkb", "quick")
+    marker, job = next((name, one) for name, one in plan.jobs.items() if len(one.parts) > 1)
+    assert plan.job(marker) is job
+    second = f"{job.parts[1].folder}/{marker.rpartition('/')[2]}"
+    with pytest.raises(PlanError) as told:
+        plan.job(second)
+    assert str(told.value) == (
+        f"{second}: expected the list of a job of the plan of bkb at scale quick, got one that no"
+        f" job writes: ask for {marker}"
+    )
+    whole = expand.load("lcbo", "paper")
+    by_folder: dict = {}
+    for name, one in whole.jobs.items():
+        by_folder.setdefault(one.parts[0].folder, []).append(name)
+    folder, names = next((place, names) for place, names in by_folder.items() if len(names) > 1)
+    seeds = whole.jobs[names[1]].seeds
+    with pytest.raises(PlanError, match=f"ask for {re.escape(names[0])} {re.escape(names[1])}"):
+        whole.job(f"{folder}/seeds-0-{seeds[0]}.json")
+    with pytest.raises(PlanError, match=r"seeds 0-\d+ are planned there"):
+        whole.job(f"{folder}/seeds-97-99.json")
+    with pytest.raises(PlanError, match="no run has that folder; did you mean 'abalone/BKB'"):
+        plan.job("results/quick/bkb/abalone/BKBB/seeds-0-2.json")
+
+
+def test_lists_of_lost_and_of_damaged_records_are_removed_and_no_others(tmp_path):
+    plan = expand.load("bkb", "smoke")
+    for name, job in plan.jobs.items():
+        for part in job.parts:
+            for seed in job.seeds:
+                (tmp_path / part.record(seed)).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / part.record(seed)).touch()
+        (tmp_path / name).touch()
+    initial = plan.initial_marker("abalone")
+    (tmp_path / initial).parent.mkdir(parents=True)
+    (tmp_path / initial).touch()
+    assert plan.forget_lost(tmp_path) == []
+    lost, damaged, *others = plan.jobs
+    (tmp_path / plan.jobs[lost].parts[-1].record(plan.jobs[lost].seeds[0])).unlink()
+
+    def damages(marker):
+        place = marker.relative_to(tmp_path).as_posix()
+        return [f"{place}: bad"] if place in (damaged, initial) else []
+
+    assert plan.forget_lost(tmp_path, damages=damages) == [f"{damaged}: bad", f"{initial}: bad"]
+    assert not (tmp_path / lost).exists() and not (tmp_path / damaged).exists()
+    assert others and all((tmp_path / name).exists() for name in [*others, initial])
+
+
 def test_a_figure_of_one_paper_is_no_picture_because_another_paper_has_one_of_that_name(mini):
     one, other = (
         mini(shown),

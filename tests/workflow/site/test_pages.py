@@ -3,6 +3,7 @@ refuses.
 """
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -138,6 +139,22 @@ def test_the_overview_counts_verdicts_and_cost(site):
 def test_curves_become_a_script_that_a_page_may_load_from_a_file(site):
     script = (site / "bkb" / "regret.js").read_text()
     assert script == 'noregret.receive("bkb/regret",{"title": "t", "panels": []});\n'
+
+
+def test_mixed_code_paths_are_named_on_the_page_of_their_paper(source, site, tmp_path):
+    """And in a report of before nothing is."""
+    assert "mixed here" not in (site / "bkb/index.html").read_text()
+    copy = shutil.copytree(source, tmp_path / "copy")
+    path = copy / "bkb" / "runs.json"
+    runs = json.loads(path.read_text())
+    runs["mixed"] = ["Records of 2 code paths of the CPU are <mixed> here."]
+    runs["runs"][0]["code_paths"] = ["Haswell + AVX2", "SkylakeX + AVX512"]
+    path.write_text(json.dumps(runs))
+    build.build(copy, tmp_path / "site")
+    page = (tmp_path / "site/bkb/index.html").read_text()
+    assert page.count("Records of 2 code paths of the CPU are &lt;mixed&gt; here.") == 1
+    page = (tmp_path / "site/bkb/runs-abalone.html").read_text()
+    assert "Haswell + AVX2; SkylakeX + AVX512" in page
 
 
 def test_runs_have_their_provenance(site):

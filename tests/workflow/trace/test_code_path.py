@@ -25,7 +25,7 @@ BLAS = {
     "architecture": "Zen",
     "threads": 1,
 }
-TORCH = {"capability": "AVX2", "threads": 3, "mkl": "2024.2-Product", "asked": {}}
+TORCH = {"capability": "AVX2", "threads": 3, "mkl": "2024.2", "maker": "Intel", "asked": {}}
 NUMPY = {"baseline": ["X86_V2"], "found": ["X86_V3"]}
 
 
@@ -50,6 +50,8 @@ def test_every_library_is_named_that_is_loaded_and_no_other():
     assert set(numpy) == {"blas", "numpy"}
     everything = elsewhere("import numpy", "import scipy.linalg", "import torch")
     assert [one["library"] for one in everything["blas"]] == ["numpy", "scipy"]
+    named = {"capability", "threads", "mkl", "maker", "asked"}
+    assert set(everything["torch"]) == named and "" not in everything["torch"].values()
     assert everything["torch"]["capability"] in ("DEFAULT", "AVX2", "AVX512", "NO AVX")
     assert elsewhere("import scipy.linalg", "import torch") == everything
 
@@ -91,7 +93,10 @@ def test_paths_are_compared_by_what_both_name():
     assert code_path.differences(arms, box) == code_path.differences(box, arms) == []
     assert code_path.differences({}, box) == []
     other = {**box, "torch": {**TORCH, "capability": "AVX512", "asked": {"MKL_CBWR": "AVX2"}}}
-    assert code_path.differences(box, other) == [("PyTorch", "AVX2", "AVX512")]
+    assert code_path.differences(box, other) == [
+        ("PyTorch", "AVX2", "AVX512"),
+        ("MKL_CBWR of PyTorch", "unset", "AVX2"),
+    ]
     newer = {"blas": [{**BLAS, "version": "0.4", "threads": 8}]}
     named = ("version of openblas of numpy", "0.3", "0.4")
     assert code_path.differences(arms, newer) == [named]
@@ -99,6 +104,26 @@ def test_paths_are_compared_by_what_both_name():
     assert code_path.differences(arms, wider) == [("NumPy", "X86_V3", "X86_V3 X86_V4")]
     assert code_path.words(arms) == "Zen"
     assert code_path.words({}) == "unnamed code path"
+
+
+def test_the_remedy_takes_the_path_of_a_record():
+    """Where the environment can; what this processor lacks it cannot be told to have."""
+    blas = [BLAS, {**BLAS, "library": "scipy"}]
+    here = {"blas": blas, "numpy": NUMPY, "torch": TORCH}
+    assert code_path.remedy(here, here) == ""
+    other = {**here, "blas": [{**one, "architecture": "Haswell"} for one in blas]}
+    assert code_path.remedy(other, here) == "under OPENBLAS_CORETYPE=Haswell"
+    other = {**other, "torch": {**TORCH, "capability": "DEFAULT", "asked": {"MKL_CBWR": "AVX"}}}
+    assert code_path.remedy(other, here) == (
+        "under OPENBLAS_CORETYPE=Haswell ATEN_CPU_CAPABILITY=default MKL_CBWR=AVX"
+    )
+    asked = {**here, "torch": {**TORCH, "asked": {"MKL_CBWR": "AVX"}}}
+    assert code_path.remedy(here, asked) == "without MKL_CBWR"
+    wider = {**here, "numpy": {**NUMPY, "found": ["X86_V3", "X86_V4", "AVX512_ICL"]}}
+    assert code_path.remedy(here, wider) == "under NPY_DISABLE_CPU_FEATURES=X86_V4,AVX512_ICL"
+    assert code_path.remedy(wider, here) == "on a processor with X86_V4, AVX512_ICL"
+    other = {**here, "torch": {**TORCH, "maker": "AMD"}}
+    assert code_path.remedy(other, here) == "on a processor of AMD"
 
 
 def test_threads_are_counted():
