@@ -111,5 +111,6 @@ help:                          ## list the targets and what they take from the e
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
 	@echo
 	@echo "NOREGRET_DATA=DIR|URL           a mirror of the data, asked before the canonical URLs (data/README.md)"
+	@echo "NOREGRET_DOWNLOAD_HOURS=H       how long one file may take (default: by its size, ten minutes and more)"
 	@echo "NOREGRET_SUBSTITUTES=allowed    labelled substitutes at paper scale, too, where data cannot be had"
 	@echo "NOREGRET_SUBSTITUTES=preferred  no downloads: labelled substitutes for all data that are not on this machine"
