@@ -314,23 +314,23 @@ def _put(content: bytes, entry: Entry, target: Path) -> None:
     """Write a record where no file is; one that has come meanwhile is left, as ever."""
     place = target / entry.path
     place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        dir=place.parent, prefix=f".{place.name}.", suffix=".part"
-    ) as temporary:
-        temporary.write(content)
-        temporary.flush()
-        os.fsync(temporary.fileno())
-        Path(temporary.name).chmod(0o644)  # as all records
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
+    temporary = Path(name)
+    try:
+        with open(handle, "wb") as file:  # noqa: PTH123, the file that was made
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+        temporary.chmod(0o644)  # as all records
         try:
-            os.link(temporary.name, place)  # unlike a rename, never over another file
-        except FileExistsError:
-            _is_there(entry, target)
+            os.link(temporary, place)  # unlike a rename, never over another file
         except OSError as error:
-            if error.errno not in LINKLESS:
+            if error.errno not in (errno.EEXIST, *LINKLESS):
                 raise
             if not _is_there(entry, target):
-                with record.atomic(place) as written:
-                    written.write_bytes(content)
+                temporary.replace(place)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _sha256(content: bytes) -> str:

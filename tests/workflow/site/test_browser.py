@@ -436,6 +436,20 @@ def test_from_a_web_server_pages_and_curves_are_the_same(browser, served):
     assert {url for url in browser.requests if not url.startswith((served, "data:"))} == set()
 
 
+@pytest.mark.parametrize("name", ["index.html", "dumbo/index.html", "lcbo/index.html"])
+def test_real_pages_load_all_that_they_name(browser, reference_site, name):
+    browser.open(f"{reference_site.as_uri()}/{name}", *DESK)
+    browser.evaluate(
+        "[...document.querySelectorAll('button.explore')].forEach((each) => each.click())"
+    )
+    figures = browser.evaluate("document.querySelectorAll('button.explore').length")
+    assert (figures > 0) is (name != "index.html")
+    browser.wait(
+        "[...document.querySelectorAll('.plots')].every((each) => each.querySelector('canvas'))"
+    )
+    assert browser.evaluate(FACTS)["broken"] == [] and browser.complaints == []
+
+
 EVIL = {  # what would run, were it markup
     "a script": "<script>window.ran = 1</script>",
     "a handler": "<img src='absent.png' onerror='window.ran = 1'>",
