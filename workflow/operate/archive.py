@@ -73,7 +73,8 @@ def record_paths(root: Path, *, scale: str = "", papers: Collection[str] = ()) -
     not one.
     """
     found = [path.relative_to(root) for path in root.glob("results/*/*/*/*/*.parquet")]
-    records = [path for path in found if RECORD.fullmatch(path.as_posix())]
+    names = [(path, path.as_posix()) for path in found]
+    records = [path for path, name in names if RECORD.fullmatch(name) and is_plain(name)]
     chosen = [
         path
         for path in records
@@ -312,6 +313,11 @@ def _is_there(entry: Entry, target: Path) -> bool:
 
 def _put(content: bytes, entry: Entry, target: Path) -> None:
     """Write a record where no file is; one that has come meanwhile is left, as ever."""
+    if _sha256(content) != entry.sha256:
+        raise BadArchive(
+            f"{entry.path}: expected what was checked, got another: the archive was changed"
+            " meanwhile; unpack it again"
+        )
     place = target / entry.path
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")

@@ -145,6 +145,23 @@ def test_a_server_that_says_nothing_behind_a_connection_is_no_encrypted_one(tmp_
     assert time.monotonic() - start < SOON
 
 
+@pytest.mark.parametrize(
+    "manner", ["says nothing", "its status line trickles", "its header lines trickle"]
+)
+@pytest.mark.parametrize("encrypted", [False, True], ids=["http", "https"])
+def test_a_proxy_without_an_end_is_given_up_too(rude, tmp_path, monkeypatch, manner, encrypted):
+    """Which for an encrypted page answers before there is any encryption."""
+    scheme = "https" if encrypted else "http"
+    running = rude(manner)
+    monkeypatch.delenv("no_proxy")
+    monkeypatch.setenv(f"{scheme}_proxy", running.url)
+    start = time.monotonic()
+    with pytest.raises(Rejected) as refused:
+        download(f"{scheme}://example.invalid/file", tmp_path / "x", ACCEPTED, SHORT)
+    assert time.monotonic() - start < SOON and running.asked >= 1
+    assert "silent: " in str(refused.value) or "expected an answer w" in str(refused.value)
+
+
 def test_a_byte_for_each_connection_is_not_progress_enough(server, tmp_path):
     """Each attempt brings something new, and so none of them is counted."""
     url = server.serve("/file", Answer(BODY, ranges=True, sends=1))
@@ -215,10 +232,11 @@ def test_the_environment_says_how_long_a_file_may_take(monkeypatch, said, second
 
 
 @pytest.mark.parametrize("said", ["soon", "0", "-1", "nan", "inf", "1h"])
-def test_hours_that_are_none_are_told(monkeypatch, said):
+def test_hours_that_are_none_are_told(server, tmp_path, monkeypatch, said):
     monkeypatch.setenv(patience.HOURS, said)
     with pytest.raises(DataUnavailable) as refused:
-        chosen_limits()
+        download(server.serve("/file", BODY), tmp_path / "x", ACCEPTED)
+    assert server.hits["/file"] == 0
     assert f"NOREGRET_DOWNLOAD_HOURS: expected a positive number of hours, got {said!r}" in str(
         refused.value
     )

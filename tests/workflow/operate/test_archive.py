@@ -424,6 +424,29 @@ def test_a_record_that_comes_while_others_are_unpacked_is_left(made, tmp_path, m
     assert list(out.rglob("*.part")) == []
 
 
+def test_an_archive_that_changes_while_it_is_unpacked_gives_nothing_unchecked(
+    made, tmp_path, monkeypatch
+):
+    """What was checked is what is written."""
+    read, seen = zipfile.ZipFile.read, []
+
+    def changing(self, name, *args):
+        seen.append(name)
+        content = read(self, name, *args)
+        return content if seen.count(name) == 1 else content + b"x"
+
+    monkeypatch.setattr(zipfile.ZipFile, "read", changing)
+    with pytest.raises(BadArchive, match="the archive was changed meanwhile; unpack it again"):
+        archive.unpack(made, tmp_path / "out")
+    assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
+
+
+def test_a_folder_with_a_hidden_name_is_not_archived(root, tmp_path):
+    """It could not be unpacked again."""
+    (root / "results/paper/toy/p/A\u202e").symlink_to(root / "results/paper/toy/p/A")
+    assert len(archive.record_paths(root)) == 10  # and the one that is cut off
+
+
 def test_where_there_are_no_links_records_are_renamed(root, made, tmp_path, monkeypatch):
     def refuse(*_):
         raise PermissionError(errno.EPERM, "Operation not permitted")
