@@ -19,6 +19,7 @@ from tests.workflow.webserver import Server
 from workflow.data import fetch
 from workflow.data.download import Address
 from workflow.data.partial import Rejected
+from workflow.data.patience import Clock, Limits
 from workflow.data.places import without_credentials
 from workflow.plan.nearest import nearest_name
 
@@ -349,7 +350,8 @@ def test_a_password_goes_to_its_own_server_alone(guarded):
     leads = Leads()
     try:
         url = Address.of(f"{address(leads, WRITTEN)}/file")
-        assert url.opener().open(url.url, timeout=10).read() == BYTES
+        asking = url.opener(Clock(Limits(), len(BYTES)))
+        assert asking.open(url.url, timeout=10).read() == BYTES
         assert [headers.get("Authorization") for headers in other.asked] == [None]
     finally:
         leads.close()
