@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site readings status verify archive test check reference help
+TARGETS := env figures report site readings status verify archive unpack test check reference help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -16,6 +16,7 @@ takes-readings := $(takes-figures)
 takes-status := $(takes-figures) WATCH
 takes-verify := SCALE PAPERS N SEED MOST ARCHIVE
 takes-archive := SCALE PAPERS
+takes-unpack := ARCHIVE
 takes-test := CORES
 takes-reference := PAPERS CORES
 
@@ -42,6 +43,9 @@ endif
 without = $(if $1,$(call without,$(wordlist 2,$(words $1),$1),$(subst $(firstword $1),,$2)),$2)
 ifneq ($(or $(call without,0 1 2 3 4 5 6 7 8 9,$(CORES)),$(if $(subst 0,,$(CORES)),,none)),)
   $(error CORES: expected a positive whole number, got "$(CORES)")
+endif
+ifneq ($(and $(filter unpack,$(GOALS)),$(if $(strip $(ARCHIVE)),,none)),)
+  $(error make unpack: expected ARCHIVE=FILE, a zip that make archive wrote, got none)
 endif
 # names of papers with commas, blanks or both between them
 override PAPERS := $(subst $(blank),$(comma),$(strip $(subst $(comma),$(blank),$(PAPERS))))
@@ -96,6 +100,9 @@ verify: env                    ## run a sample of the records again, compare bit
 archive: env                   ## a zip of all finished records: SCALE PAPERS (default: everything)
 	$(BIN)/python -m workflow.archive $(CHOSEN)
 
+unpack: env                    ## put the records of an archive into results/, each checked, none over another: ARCHIVE=FILE
+	$(BIN)/python -m workflow.archive --unpack "$(ARCHIVE)"
+
 reference: env                 ## draw the largest scale that was run, commit it to figures/reference, write README.md: PAPERS CORES
 	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)
 
@@ -103,6 +110,7 @@ help:                          ## list the targets and what they take from the e
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
 	@echo
 	@echo "NOREGRET_DATA=DIR|URL           a mirror of the data, asked before the canonical URLs (data/README.md)"
+	@echo "NOREGRET_DOWNLOAD_HOURS=H       how long one file may take (default: by its size, ten minutes and more)"
 	@echo "NOREGRET_SUBSTITUTES=allowed    labelled substitutes at paper scale, too, where data cannot be had"
 	@echo "NOREGRET_SUBSTITUTES=preferred  no downloads: labelled substitutes for all data that are not on this machine"
 	@echo "NOREGRET_TORCH_INDEX=URL        where make env looks for PyTorch's CPU build, if pip's own index has none (envs/README.md)"

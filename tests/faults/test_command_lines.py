@@ -19,6 +19,7 @@ from tests.workflow.webserver import Server
 from workflow.data import fetch
 from workflow.data.download import Address
 from workflow.data.partial import Rejected
+from workflow.data.patience import Clock, Limits
 from workflow.data.places import without_credentials
 from workflow.plan.nearest import nearest_name
 
@@ -50,6 +51,8 @@ def make(*arguments, dry=True, **variables):
         (["figures", "scale=smoke"], "make figures reads no scale; did you mean SCALE?"),
         (["report", "SCAL=smoke"], "make report reads no SCAL; did you mean SCALE?"),
         (["archive", "N=3"], "make archive reads no N."),
+        (["unpack"], "make unpack: expected ARCHIVE=FILE, a zip that make archive wrote, got none"),
+        (["unpack", "archive=x"], "make unpack reads no archive; did you mean ARCHIVE?"),
         (["figures", "CORES=0"], 'CORES: expected a positive whole number, got "0"'),
         (["test", "CORES=x"], 'CORES: expected a positive whole number, got "x"'),
         (["status", "CORES="], 'CORES: expected a positive whole number, got ""'),
@@ -75,6 +78,7 @@ def test_make_refuses_what_it_does_not_know_and_names_the_nearest(arguments, sen
         (["verify", "SEED=3", "N=5"], "--records 5 --seed 3"),
         (["verify", "figures", "SEED=3", "SEEDS=1"], "seeds=1"),
         (["archive"], "-m workflow.archive"),
+        (["unpack", "ARCHIVE=a b.zip"], '-m workflow.archive --unpack "a b.zip"'),
     ],
     ids=" ".join,
 )
@@ -346,7 +350,8 @@ def test_a_password_goes_to_its_own_server_alone(guarded):
     leads = Leads()
     try:
         url = Address.of(f"{address(leads, WRITTEN)}/file")
-        assert url.opener().open(url.url, timeout=10).read() == BYTES
+        asking = url.opener(Clock(Limits(), len(BYTES)))
+        assert asking.open(url.url, timeout=10).read() == BYTES
         assert [headers.get("Authorization") for headers in other.asked] == [None]
     finally:
         leads.close()

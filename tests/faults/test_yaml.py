@@ -386,6 +386,16 @@ def test_a_name_that_would_be_no_folder_is_refused(root, name):
         assert wrong or "is no valid YAML" in message
 
 
+@pytest.mark.parametrize("name", ["../evil", "/evil", "build/../../evil", "..", "a b"])
+def test_a_simulator_is_named_never_a_path(root, name):
+    """Although its source is there: what is named would be compiled and run."""
+    (root / "simulators" / "build").mkdir(parents=True)
+    for place in (root / "evil.cc", root / "simulators" / "evil.cc"):
+        place.write_text("int main() {}\n", encoding="utf-8")
+    message = refusal(root, changed("  abalone: {is", f"  abalone: {{simulator: {name}, is"))
+    assert "problem abalone, simulator: expected an id of at most 64 letters" in message
+
+
 @pytest.mark.parametrize("seeds", ["5-9", "2"])
 def test_seeds_that_nobody_planned_are_no_first_seed(root, seeds):
     assert f"expected some of the seeds 0-1 of scale smoke, got {seeds}" in refusal(

@@ -1,12 +1,16 @@
 """A local web server with the manners, good and bad, of real ones: for tests of downloads."""
 
+import contextlib
 import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,76 @@ class Server:
     def close(self) -> None:
         self.http.shutdown()
         self.http.server_close()
+
+
+class Rude:
+    """Sends `first` over every connection, whatever it is asked, and `then`, if it is not None,
+    again and again, each `pause` seconds; after `lasting` seconds it hangs up, so that no test
+    waits for ever.
+    """
+
+    def __init__(
+        self,
+        first: bytes,
+        then: bytes | None,
+        pause: float = 0.01,
+        certificate: Path | None = None,
+        lasting: float = 8.0,
+    ) -> None:
+        self._first, self._then = first, then
+        self._pause, self._lasting = pause, lasting
+        self._context = None
+        if certificate:
+            self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self._context.load_cert_chain(certificate)
+        self.asked = 0
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        port = self._listening.getsockname()[1]
+        self.url = f"http{'s' if certificate else ''}://127.0.0.1:{port}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):  # closed
+            while True:
+                connection, _ = self._listening.accept()
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        end = time.monotonic() + self._lasting
+        with contextlib.suppress(OSError), contextlib.ExitStack() as open_:
+            connection = open_.enter_context(connection)
+            connection.settimeout(self._lasting)
+            if self._context:
+                connection = open_.enter_context(
+                    self._context.wrap_socket(connection, server_side=True)
+                )
+            if not connection.recv(1 << 16):
+                return  # somebody who only knocked
+            self.asked += 1
+            connection.sendall(self._first)
+            while self._then is not None and time.monotonic() < end:
+                time.sleep(self._pause)
+                connection.sendall(self._then)
+
+    def close(self) -> None:
+        self._listening.close()
+
+
+def certificate(folder: Path) -> Path:
+    """A new key with a certificate for 127.0.0.1, signed by itself: one file for both sides."""
+    key, made = folder / "key.pem", folder / "certificate.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-nodes", "-newkey", "ec"),
+            *("-pkeyopt", "ec_paramgen_curve:prime256v1", "-days", "2"),
+            *("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"),
+            *("-keyout", str(key), "-out", str(made)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    made.write_bytes(made.read_bytes() + key.read_bytes())
+    return made
 
 
 def closed_port() -> int:

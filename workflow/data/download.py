@@ -1,10 +1,11 @@
 """Downloads: a http(s) URL is streamed to a file, resumed where it broke off, verified, and only
-then moved into place.
+then moved into place. Whatever a server does, each ends within the limits of `patience`.
 """
 
 from __future__ import annotations
 
 import http.client
+import io
 import queue
 import re
 import socket
@@ -16,19 +17,18 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from workflow.data.partial import Part, Rejected, bound, part_of, say, verify
+from workflow.data.patience import Clock, Limits, chosen_limits
 from workflow.data.places import without_credentials
 
 WAITS = (0.3, 0.6)  # seconds before the second and third attempt in a row that brought nothing new
 CONNECT = (
     2.5  # seconds for name look-up and connection: without a network the substitute must come soon
 )
-TIMEOUT = 20.0  # seconds of silence
-# fewer bytes per second than this, over so many seconds, and a transfer is given up
-RATE, WINDOW = 1000.0, 30.0
 # progress: not within 5 s of the last line; then after 5 % or a minute
 PAUSE, STEP, LONGEST = 5.0, 0.05, 60.0
 CHUNK = 1 << 16
@@ -72,29 +72,107 @@ class Address:
         secrets = (urllib.parse.unquote(part or "") for part in (found.username, found.password))
         return cls(plain, *secrets)
 
-    def opener(self) -> urllib.request.OpenerDirector:
-        """What asks for it. The credentials go to this host alone, wherever it sends us on to."""
+    def opener(self, clock: Clock) -> urllib.request.OpenerDirector:
+        """What asks for it and reads under a clock. The credentials go to this host alone, wherever
+        it sends us on to.
+        """
         known = urllib.request.HTTPPasswordMgrWithPriorAuth()
         if self.user:
             known.add_password(
                 None, urllib.parse.urljoin(self.url, "/"), self.user, self.password, True
             )
-        return urllib.request.build_opener(urllib.request.HTTPBasicAuthHandler(known))
+        return urllib.request.build_opener(
+            urllib.request.HTTPBasicAuthHandler(known), _Plain(clock), _Secure(clock), _Redirect()
+        )
 
 
-def download(text: str, target: Path, accepted: Mapping[str, int]) -> None:
+class _Reader(io.RawIOBase):
+    """What a socket receives, every piece of it under a clock: http.client reads a line, and the
+    headers of all answers before the last one, for as long as bytes come.
+    """
+
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket, clock: Clock) -> None:
+        self._raw, self._sock, self._clock = raw, sock, clock
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(self._clock.left())
+        try:
+            count = self._raw.readinto(buffer)
+        except TimeoutError:
+            self._clock.left()  # raises Rejected unless it was mere silence
+            raise
+        self._clock.received(count or 0)
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    """An answer, of the server or of a proxy, that is read under a clock; encrypted or not."""
+
+    def __init__(self, clock: Clock, sock: socket.socket, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp = io.BufferedReader(_Reader(self.fp.detach(), sock, clock))
+
+
+def _connection(clock: Clock, kind: Any, host: str, **options: Any) -> http.client.HTTPConnection:
+    made: http.client.HTTPConnection = kind(host, **options)
+    made.response_class = partial(_Response, clock)  # type: ignore[assignment]
+    return made
+
+
+class _Plain(urllib.request.HTTPHandler):
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def do_open(self, http_class: Any, req: Any, **options: Any) -> Any:
+        return super().do_open(partial(_connection, self._clock, http_class), req, **options)
+
+
+class _Secure(urllib.request.HTTPSHandler):
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def do_open(self, http_class: Any, req: Any, **options: Any) -> Any:
+        return super().do_open(partial(_connection, self._clock, http_class), req, **options)
+
+
+class _Redirect(urllib.request.HTTPRedirectHandler):
+    """Follows to http and https alone: what urllib reads by FTP knows no clock."""
+
+    def redirect_request(
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        if urllib.parse.urlsplit(newurl).scheme not in ("http", "https"):
+            fp.close()
+            raise Rejected(f"expected to be sent on to http or https, got {newurl[:200]}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def download(
+    text: str, target: Path, accepted: Mapping[str, int], limits: Limits | None = None
+) -> None:
     """Bring the file behind a http(s) URL to `target`; raises Rejected, or DataUnavailable where it
     cannot be written.
 
     `accepted` maps the sha256 of each version that will do to its size (0: not known). A URL may
-    hold a name and a password.
+    hold a name and a password. `limits` are those of the environment unless given; a download that
+    exceeds them ends, and what has come is kept for the next one.
     """
+    limits = limits or chosen_limits()
     url = Address.of(text)
     if reason := _closed(url.url):
         raise Rejected(reason)
     with part_of(target) as part:
         if not _brought(target, accepted):
-            _complete(url, part, accepted)
+            _complete(url, part, accepted, Clock(limits, max(accepted.values())))
             part.move(target)
 
 
@@ -109,11 +187,11 @@ def _brought(target: Path, accepted: Mapping[str, int]) -> bool:
     return True
 
 
-def _complete(url: Address, part: Part, accepted: Mapping[str, int]) -> None:
+def _complete(url: Address, part: Part, accepted: Mapping[str, int], clock: Clock) -> None:
     """Fill the part until it is the file; one that was put together and is wrong is asked for once
     more, from zero.
     """
-    _receive(url, part, accepted)
+    _receive(url, part, accepted, clock)
     mixed = part.mixed
     try:
         return part.verify(accepted)
@@ -121,18 +199,18 @@ def _complete(url: Address, part: Part, accepted: Mapping[str, int]) -> None:
         if not mixed:
             raise
         say(f"{url}: {reason}; starting over")
-    _receive(url, part, accepted)
+    _receive(url, part, accepted, clock)
     return part.verify(accepted)
 
 
-def _receive(url: Address, part: Part, accepted: Mapping[str, int]) -> None:
+def _receive(url: Address, part: Part, accepted: Mapping[str, int], clock: Clock) -> None:
     """Ask for what is missing until all has arrived; only attempts in a row that bring nothing new
-    are counted.
+    are counted, and the clock of the whole file goes on.
     """
     best, idle = part.held(url.url), 0
     while not 0 < max(accepted.values()) <= part.size:
         try:
-            return _append(url, part, accepted)
+            return _append(url, part, accepted, clock)
         except Rejected as rejected:
             if isinstance(rejected, Discontinued):
                 part.restart()
@@ -145,7 +223,7 @@ def _receive(url: Address, part: Part, accepted: Mapping[str, int]) -> None:
     return None
 
 
-def _append(url: Address, part: Part, accepted: Mapping[str, int]) -> None:
+def _append(url: Address, part: Part, accepted: Mapping[str, int], clock: Clock) -> None:
     """Ask once for what is missing and append what comes.
 
     Raises Rejected if that is not all of it.
@@ -155,11 +233,12 @@ def _append(url: Address, part: Part, accepted: Mapping[str, int]) -> None:
         f"downloading {_size(max(accepted.values()))} from {url}"
         + (f", from byte {held} on" if held else "")
     )
-    with _answer(url, held, str(part.note.get("validator", ""))) as response:
+    with _answer(url, held, str(part.note.get("validator", "")), clock) as response:
         announced = _agree(response, url, part, held)
         progress = _Progress(part.size, announced or max(accepted.values()))
-        for chunk in _chunks(response):
+        while chunk := response.read1(CHUNK):
             part.append(chunk)
+            clock.brought(len(chunk))
             if part.size > bound(accepted):
                 part.restart()
                 raise Rejected(
@@ -174,24 +253,32 @@ def _append(url: Address, part: Part, accepted: Mapping[str, int]) -> None:
 
 
 @contextmanager
-def _answer(url: Address, held: int, validator: str) -> Iterator[http.client.HTTPResponse]:
+def _answer(
+    url: Address, held: int, validator: str, clock: Clock
+) -> Iterator[http.client.HTTPResponse]:
     """The answer to a request for the bytes from `held` on; every failure of the network becomes
     Rejected.
     """
     headers = {"User-Agent": "noregret (replication of published experiments)"}
     if held:
         headers |= {"Range": f"bytes={held}-"} | ({"If-Range": validator} if validator else {})
+    clock.asked()
     try:
-        with url.opener().open(
-            urllib.request.Request(url.url, headers=headers), timeout=TIMEOUT
-        ) as response:
+        request = urllib.request.Request(url.url, headers=headers)
+        with url.opener(clock).open(request, timeout=clock.left()) as response:
+            clock.answered()
             yield response
     except urllib.error.HTTPError as error:
+        error.close()
         if error.code == 416 and held:
             raise Discontinued(f"HTTP 416 {error.reason}") from None
         transient = error.code >= 500 or error.code == 429
-        raise Rejected(f"HTTP {error.code} {error.reason}", transient=transient) from None
+        said = " ".join(str(error.reason).split())  # urllib's own words take several lines
+        raise Rejected(f"HTTP {error.code} {said}", transient=transient) from None
     except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        if isinstance(reason, TimeoutError):
+            raise Rejected(clock.silent, transient=True) from None
         raise Rejected(f"{type(error).__name__}: {error}", transient=True) from None
 
 
@@ -232,21 +319,6 @@ def _validator(response: http.client.HTTPResponse) -> str:
     """What If-Range may name: a strong ETag or else the date of the last change."""
     tag = response.headers.get("ETag", "")
     return str(tag if tag.startswith('"') else response.headers.get("Last-Modified", ""))
-
-
-def _chunks(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    """What a server sends, piece by piece. Raises Rejected if it only trickles."""
-    since, arrived = time.monotonic(), 0
-    while chunk := response.read1(CHUNK):
-        yield chunk
-        arrived, seconds = arrived + len(chunk), time.monotonic() - since
-        if seconds >= WINDOW:
-            if arrived < RATE * seconds:
-                raise Rejected(
-                    f"too slow: expected at least {RATE:g} bytes a second, got {arrived} in"
-                    f" {seconds:.1f} s"
-                )
-            since, arrived = time.monotonic(), 0
 
 
 def _size(count: int) -> str:

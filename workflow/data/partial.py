@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from workflow.data.foreign import escaped
 from workflow.data.places import DataUnavailable
 
 SLACK = 1 << 20  # bytes
@@ -25,11 +26,11 @@ LARGEST = 1 << 32  # bytes of a file whose size nobody states
 
 class Rejected(Exception):
     """What one source gave instead of the file; `transient` if asking again may help, `usual` if it
-    is no news.
+    is no news. The reason may quote the source: it is shown escaped.
     """
 
     def __init__(self, reason: str, *, transient: bool = False, usual: bool = False) -> None:
-        super().__init__(reason)
+        super().__init__(escaped(reason))
         self.transient, self.usual = transient, usual
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from workflow.draw import published
 from workflow.judge import render
+from workflow.judge.quoting import quoted
 from workflow.measure import report
 from workflow.measure.metrics import batch_sizes
 from workflow.measure.statistics import interval
@@ -99,24 +100,24 @@ def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
 def as_markdown(paper: Paper, name: str, table: pd.DataFrame) -> str:
     entry = entry_of(paper, name)
     rows = [
-        [render.number(cell) if isinstance(cell, float) else str(cell) for cell in row]
+        [render.number(cell) if isinstance(cell, float) else quoted(cell) for cell in row]
         for row in table.itertuples(index=False)
     ]
     where = f" ({entry['where']})" if "where" in entry else ""
     parts = [
-        f"# {entry.get('title', name)}{where}",
-        f"{paper.name}, scale {paper.scale}",
-        render.table(list(table.columns), rows),
+        f"# {quoted(entry.get('title', name) + where)}",
+        quoted(f"{paper.name}, scale {paper.scale}"),
+        render.table([quoted(column) for column in table.columns], rows),
     ]
     if entry.get("note"):
-        parts.append(entry["note"])
+        parts.append(quoted(entry["note"]))
     if found := [
         erratum
         for erratum in paper.entry.get("errata", [])
         if erratum["id"] in entry.get("errata", [])
     ]:
         lines = [
-            f"* {erratum['where']}: {erratum['says']}. Instead: {erratum['instead']}"
+            "* " + quoted("{where}: {says}. Instead: {instead}".format_map(erratum))
             for erratum in found
         ]
         parts.append("\n".join(["What the paper itself gets wrong or contradicts:", "", *lines]))

@@ -1,4 +1,7 @@
-"""verdicts.md: the ledger of a paper for people, and Markdown tables."""
+"""verdicts.md: the ledger of a paper for people, and Markdown tables.
+
+What it takes from a paper's YAML, and from names and reasons made of it, is quoted.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 from workflow.judge.checks import OF_ROWS, Comparison
 from workflow.judge.claims import Verdict
+from workflow.judge.quoting import quoted
 from workflow.plan.cells import Paper
 
 RULES = """\
@@ -47,8 +51,8 @@ def as_markdown(paper: Paper, verdicts: Sequence[Verdict], mixed: Sequence[str] 
     ]
     counts = Counter(verdict.verdict for verdict in verdicts)
     parts = [
-        f"# Verdicts on {head['key']}, scale {paper.scale}",
-        f"{head.get('title', '')} ({head.get('venue', '')})",
+        f"# Verdicts on {quoted(head['key'])}, scale {quoted(paper.scale)}",
+        quoted(f"{head.get('title', '')} ({head.get('venue', '')})"),
         ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())) or "no claims",
         *mixed,
         RULES,
@@ -80,7 +84,7 @@ def in_full(verdict: Verdict) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; pipes in cells are escaped."""
+    """A Markdown table of cells that are quoted, or markup of ours; their pipes are escaped."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(
         "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in line) + " |"
@@ -107,12 +111,12 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         weakest, p, p_flip = _weakest(verdict)
         link, many = f"[{verdict.id}](#{verdict.id.lower()})", str(len(verdict.comparisons))
-        judged = f"**{in_full(verdict)}**"
+        judged = f"**{quoted(in_full(verdict))}**"
         rows.append(
             [
                 link,
-                verdict.where,
-                verdict.says,
+                quoted(verdict.where),
+                quoted(verdict.says),
                 judged,
                 weakest,
                 p,
@@ -136,9 +140,10 @@ def _other_readings(verdict: Verdict) -> str:
         other = f"**{outcome.observed}**{' (undecided)' if outcome.reasons else ''}"
         what = "same" if outcome.observed == verdict.observed else other
         seeds = f" ({outcome.seeds} seeds)" if outcome.seeds != verdict.seeds else ""
-        groups.setdefault(f"{what} under", []).append(name + seeds)
+        groups.setdefault(f"{what} under", []).append(quoted(name) + seeds)
     if missing:
-        groups["not run"] = missing if len(missing) <= FEW else [f"{len(missing)} readings"]
+        few = [quoted(name) for name in missing]
+        groups["not run"] = few if len(missing) <= FEW else [f"{len(missing)} readings"]
     return "; ".join(f"{what}: {', '.join(names)}" for what, names in groups.items()) or "-"
 
 
@@ -151,7 +156,7 @@ def _weakest(verdict: Verdict) -> tuple[str, str, str]:
         pairs,
         key=lambda pair: (not pair[0].holds, pair[1] if math.isfinite(pair[1]) else 2, pair[0].p),
     )
-    return f"{comparison.what}: {_effect(comparison)}", number(p), number(comparison.p_flip)
+    return quoted(f"{comparison.what}: {_effect(comparison)}"), number(p), number(comparison.p_flip)
 
 
 def _effect(comparison: Comparison) -> str:
@@ -174,8 +179,8 @@ def effect(kind: str, mean: float, low: float, high: float) -> str:
 def _details(paper: Paper, verdict: Verdict) -> str:
     rows = [
         [
-            comparison.what,
-            _effect(comparison),
+            quoted(comparison.what),
+            quoted(_effect(comparison)),
             "yes" if comparison.holds else "no",
             number(p),
             number(comparison.p_flip),
@@ -188,9 +193,9 @@ def _details(paper: Paper, verdict: Verdict) -> str:
     )
     parts = [
         f"## {verdict.id}",
-        f"{verdict.where}: {verdict.says}\n\n**{in_full(verdict)}**"
-        + (f" · data: {verdict.data}" if verdict.data else ""),
-        verdict.note,
+        f"{quoted(f'{verdict.where}: {verdict.says}')}\n\n**{quoted(in_full(verdict))}**"
+        + (f" · data: {quoted(verdict.data)}" if verdict.data else ""),
+        quoted(verdict.note),
         (
             table(
                 [
@@ -213,6 +218,7 @@ def _details(paper: Paper, verdict: Verdict) -> str:
 
 def _registered(title: str, entries: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
     rows = [[entry["id"], *(_words(entry.get(key, "-")) for key in keys)] for entry in entries]
+    rows = [[quoted(cell) for cell in row] for row in rows]
     return f"## {title}\n\n{table(['id', *keys], rows)}" if rows else ""
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from workflow.judge import render
 from workflow.judge.claims import DIRECTION, NOT, NOT_RUN, REPRODUCED, Outcome
+from workflow.judge.quoting import quoted
 from workflow.plan.resolve import PlanError
 from workflow.trace.atomic import atomic
 
@@ -168,19 +169,24 @@ def as_markdown(found: Matrix) -> str:
             f"[{row.id}](verdicts.md#{row.id.lower()})",
             _default(row),
             *(_symbol(row, name) for name in columns),
-            row.conclusion,
+            quoted(row.conclusion),
         ]
         for row in found.rows
     ]
     said = [
-        [str(number), name, found.says[name], *map(str, found.counts(name).values())]
+        [
+            str(number),
+            quoted(name),
+            quoted(found.says[name]),
+            *map(str, found.counts(name).values()),
+        ]
         for number, name in enumerate(columns, start=1)
     ]
     idle = [name for name in found.says if name not in columns]
     parts = [
-        f"# What the verdicts on {found.paper} depend on, scale {found.scale}",
+        f"# What the verdicts on {quoted(found.paper)} depend on, scale {quoted(found.scale)}",
         "A partial report, from the records that existed." if found.partial else "",
-        summary(found),
+        quoted(summary(found)),
         render.table(head, rows) if rows else "",
         LEGEND if rows else "",
         "## Readings" if total else "",
@@ -201,7 +207,8 @@ def as_markdown(found: Matrix) -> str:
             else ""
         ),
         (
-            f"Readings that change no run of a claim, or have no planned runs: {', '.join(idle)}."
+            "Readings that change no run of a claim, or have no planned runs:"
+            f" {', '.join(map(quoted, idle))}."
             if idle
             else ""
         ),

@@ -1,25 +1,31 @@
 """Keep the records: `python -m workflow.archive [-o FILE] [--scale S] [--papers a,b]`, called by
-`make archive`.
+`make archive`, and `python -m workflow.archive --unpack FILE`, called by `make unpack`.
 
 Writes a zip of all finished records and a manifest with the sha256 of each; equal records give
-equal bytes. Unzipped in a checkout, they lie where the workflow looks for them. `unpack` does the
-same and trusts no archive.
+equal bytes. Unpacked in a checkout, they lie where the workflow looks for them. `unpack` trusts no
+archive: all of it is checked before one file is written, and no file that is there is changed.
 """
 
 from __future__ import annotations
 
 import argparse
+import errno
 import hashlib
 import json
+import os
 import re
 import stat
 import sys
+import tempfile
 import zipfile
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from workflow.data.foreign import escaped, is_plain, shown
 from workflow.data.partial import writing
 from workflow.data.places import DataUnavailable
 from workflow.plan.expand import chosen_papers
@@ -33,6 +39,17 @@ NAME = r"[^\W_][^/\\:\s\x00-\x1f]*"  # of a folder; none begins with a dot
 RECORD = re.compile(rf"results/{NAME}/{NAME}/{NAME}/{NAME}/[0-9]+\.parquet")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip knows
 SHOWN = 12  # refused records that a message names
+# what reading a parquet file can raise that is none, or whose header says nonsense
+NO_RECORD = (
+    RuntimeError,  # BadRecord among them
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    pa.ArrowException,
+)
+LINKLESS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)  # of a file system
 
 
 class BadArchive(RuntimeError):
@@ -57,7 +74,8 @@ def record_paths(root: Path, *, scale: str = "", papers: Collection[str] = ()) -
     not one.
     """
     found = [path.relative_to(root) for path in root.glob("results/*/*/*/*/*.parquet")]
-    records = [path for path in found if RECORD.fullmatch(path.as_posix())]
+    names = [(path, path.as_posix()) for path in found]
+    records = [path for path, name in names if RECORD.fullmatch(name) and is_plain(name)]
     chosen = [
         path
         for path in records
@@ -100,32 +118,29 @@ def write(
 
 def unpack(source: Path, target: Path) -> list[Entry]:
     """Extract the records of an archive below `target`: all are checked before one is written, and
-    no file is changed.
+    no file is changed. Returns the entries of those that were not there before.
 
-    Raises BadArchive for a name or a link that could lead elsewhere, for sizes beyond the archive's
-    own, for what the manifest does not list or lists otherwise, and where another file is in the
-    place of a record.
+    Raises BadArchive for a name or a link that could lead elsewhere, a name that hides what it is,
+    sizes beyond the archive's own, what the manifest does not list or lists otherwise, what is no
+    whole record, and where another file is in the place of a record.
     """
     try:
         with zipfile.ZipFile(source) as archive:
             entries = _trusted(archive, source)
-            for entry in entries:
-                _check_place(entry, target)
-            for entry in entries:
-                if not (target / entry.path).exists():
-                    with atomic(target / entry.path) as temporary:
-                        temporary.write_bytes(archive.read(entry.path))
+            missing = [entry for entry in entries if not _is_there(entry, target)]
+            for entry in missing:
+                _put(archive.read(entry.path), entry, target)
     except OSError as error:
         raise BadArchive(
             f"{source}: expected an archive that can be unpacked to {target}, got {error}: name"
-            " another"
+            " another, or a folder with room that we may write to"
         ) from None
     except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeError) as error:
         raise BadArchive(
-            f"{source}: expected an archive of records, got no whole zip ({error}): get the archive"
-            " again"
+            f"{source}: expected an archive of records, got no whole zip"
+            f" ({escaped(str(error))}): get the archive again"
         ) from None
-    return entries
+    return missing
 
 
 def _described(root: Path, paths: Iterable[Path]) -> tuple[list[Entry], dict[str, list[str]]]:
@@ -192,9 +207,9 @@ def _trusted(archive: zipfile.ZipFile, source: Path) -> list[Entry]:
     try:
         members = _members(archive, source.stat().st_size)  # before anything is read
         entries = _listed(archive.read(MANIFEST), members)
-        for entry in entries:
-            if (found := _sha256(archive.read(entry.path))) != entry.sha256:
-                raise BadArchive(f"{entry.path}: expected sha256 {entry.sha256}, got {found}")
+        with tempfile.TemporaryDirectory(prefix="noregret-unpack-") as folder:
+            for entry in entries:
+                _check_content(archive.read(entry.path), entry, Path(folder, "read.parquet"))
     except BadArchive as error:
         raise BadArchive(
             f"{source}: refused: {error}: get the archive again from where it was made"
@@ -212,7 +227,12 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
         if name != MANIFEST and not RECORD.fullmatch(name):
             raise BadArchive(
                 "expected results/SCALE/PAPER/PROBLEM/CURVE/SEED.parquet, got the name"
-                f" {name[:200]!r}"
+                f" {shown(name)}"
+            )
+        if not is_plain(name):
+            raise BadArchive(
+                "expected names in which every character can be seen and none turns the direction"
+                f" of writing, got the name {shown(name)}"
             )
         if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
             raise BadArchive(f"{name}: expected a plain file, got a link or something else")
@@ -241,20 +261,40 @@ def _listed(text: bytes, members: Mapping[str, zipfile.ZipInfo]) -> list[Entry]:
         sizes = {entry.path: entry.bytes for entry in entries}
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise BadArchive(
-            f"{MANIFEST}: expected JSON with an entry for each record, got {error!r:.200}"
+            f"{MANIFEST}: expected JSON with an entry for each record, got {shown(error)}"
         ) from None
     there = {name: info.file_size for name, info in members.items() if name != MANIFEST}
     if wrong := sorted(str(name) for name, _ in sizes.items() ^ there.items()):
         raise BadArchive(
             f"{MANIFEST}: expected exactly the records of the archive with their sizes, got another"
-            f" {wrong[0][:200]}"
+            f" {shown(wrong[0])}"
         )
     return entries
 
 
-def _check_place(entry: Entry, target: Path) -> None:
-    """Raise BadArchive unless the place of a record lies below `target` and is free, or holds the
-    same file already.
+def _check_content(content: bytes, entry: Entry, place: Path) -> None:
+    """Raise BadArchive unless a member is what the manifest says and a record that can be read;
+    `place` is where it may lie while it is.
+    """
+    if (found := _sha256(content)) != entry.sha256:
+        said = str(entry.sha256)[: len(found)]
+        raise BadArchive(f"{entry.path}: expected sha256 {escaped(said)}, got {found}")
+    place.write_bytes(content)
+    try:
+        header = record.read(place).header
+    except NO_RECORD:
+        raise BadArchive(f"{entry.path}: expected a whole record, got another file") from None
+    if header["trace_sha256"] != entry.trace_sha256:
+        raise BadArchive(
+            f"{entry.path}: expected a record with trace {shown(entry.trace_sha256)}, got one with"
+            f" {shown(header['trace_sha256'])}"
+        )
+
+
+def _is_there(entry: Entry, target: Path) -> bool:
+    """Whether a record lies below `target` already, the same file.
+
+    Raises BadArchive where its place is elsewhere or holds another file.
     """
     place = target / entry.path
     if not place.resolve().is_relative_to(target.resolve()):
@@ -262,11 +302,42 @@ def _check_place(entry: Entry, target: Path) -> None:
             f"{place}: expected a place within {target}, got a link that leads out of it: unpack"
             " elsewhere"
         )
-    if place.exists() and _sha256(place.read_bytes()) != entry.sha256:
+    if not os.path.lexists(place):
+        return False
+    if not place.is_file() or _sha256(place.read_bytes()) != entry.sha256:
         raise BadArchive(
             f"{place}: expected no other file in its place, got one: move it away or unpack"
             " elsewhere"
         )
+    return True
+
+
+def _put(content: bytes, entry: Entry, target: Path) -> None:
+    """Write a record where no file is; one that has come meanwhile is left, as ever."""
+    if _sha256(content) != entry.sha256:
+        raise BadArchive(
+            f"{entry.path}: expected what was checked, got another: the archive was changed"
+            " meanwhile; unpack it again"
+        )
+    place = target / entry.path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
+    temporary = Path(name)
+    try:
+        with open(handle, "wb") as file:  # noqa: PTH123, the file that was made
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+        temporary.chmod(0o644)  # as all records
+        try:
+            os.link(temporary, place)  # unlike a rename, never over another file
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, *LINKLESS):
+                raise
+            if not _is_there(entry, target):
+                temporary.replace(place)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _sha256(content: bytes) -> str:
@@ -275,7 +346,8 @@ def _sha256(content: bytes) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m workflow.archive", description="Archive all finished records."
+        prog="python -m workflow.archive",
+        description="Archive all finished records, or unpack an archive of them here.",
     )
     parser.add_argument(
         "-o",
@@ -286,16 +358,33 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--scale", default="", help="default: all scales")
     parser.add_argument("--papers", default="", help="some papers, with commas; default: all")
+    parser.add_argument(
+        "--unpack",
+        type=Path,
+        metavar="FILE",
+        help=(
+            "check an archive and put its records into results/ of this folder, never over others"
+        ),
+    )
     options = parser.parse_args(arguments)
-    target = options.output or Path(f"noregret-{options.scale or 'all'}.zip")
+    if options.unpack and (options.output or options.scale or options.papers):
+        parser.error("--unpack takes the whole archive: leave out -o, --scale and --papers")
     try:
-        papers = chosen_papers(options.papers) if options.papers else []
-        entries = write(target, root=Path(), scale=options.scale, papers=papers)
+        said = _unpacked(options.unpack) if options.unpack else _written(options)
     except (PlanError, BadArchive, DataUnavailable) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(
-        f"wrote {target}: {len(entries)} records, {target.stat().st_size / 1e6:.1f} MB",
-        file=sys.stderr,
-    )
+    print(said, file=sys.stderr)
     return 0
+
+
+def _written(options: argparse.Namespace) -> str:
+    target = options.output or Path(f"noregret-{options.scale or 'all'}.zip")
+    papers = chosen_papers(options.papers) if options.papers else []
+    entries = write(target, root=Path(), scale=options.scale, papers=papers)
+    return f"wrote {target}: {len(entries)} records, {target.stat().st_size / 1e6:.1f} MB"
+
+
+def _unpacked(source: Path) -> str:
+    entries = unpack(source, Path())
+    return f"unpacked {source} to results/: {len(entries)} new records"

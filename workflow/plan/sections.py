@@ -140,7 +140,7 @@ class ProblemEntry(OpenSection):
         ["mujoco"],
         default="none",
     )
-    simulator: Words = said(
+    simulator: Id = said(
         "a program of simulators/*.cc that the problem runs: its source is part of the run",
         "ns3_wlan",
         default="it runs none",

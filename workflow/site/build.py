@@ -16,12 +16,27 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from workflow.judge import sensitivity
 from workflow.judge.sensitivity import Matrix
 from workflow.plan.costs import duration
-from workflow.plan.resolve import ROOT
+from workflow.plan.resolve import ROOT, PlanError
 from workflow.site import findings, text
 from workflow.site.folder import Report, reports
 from workflow.site.methods import Algorithm, algorithms, in_a_line, styles
 from workflow.trace import record
 
+# What a page may load: scripts, styles and pictures that lie beside it, and its empty icon. A
+# script or a style that stands in the page itself, a handler and a link `javascript:` are refused,
+# so that a text that became markup could still do nothing. `file:` is for pages that are opened as
+# files, where browsers differ in whether one file is of the same origin ('self') as another; the
+# page of a web server can load none in any case.
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self' file:",
+        "style-src 'self' file:",
+        "img-src 'self' file: data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+)
 STATIC = Path(__file__).parent / "static"
 LIBRARIES = (
     "numpy",
@@ -111,7 +126,7 @@ def _paper(site: Site, report: Report) -> None:
             shutil.copyfile(path, folder / path.name)
     for figure in report.shown:
         if figure.interactive:
-            data = (report.folder / figure.interactive).read_text(encoding="utf-8").strip()
+            data = _curves(report.folder / figure.interactive)
             script = f"noregret.receive({json.dumps(f'{report.name}/{figure.id}')},{data});\n"
             (folder / f"{figure.id}.js").write_text(script, encoding="utf-8")
     matrix = _matrix(report)
@@ -135,6 +150,18 @@ def _paper(site: Site, report: Report) -> None:
             problem="",
             runs=report.runs["studies"],
         )
+
+
+def _curves(path: Path) -> str:
+    """The curves of a figure as JSON, whatever else the file may hold: it becomes a script.
+
+    Raises PlanError.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise PlanError(f"{path}: expected curves as JSON, got {error}: draw it again") from None
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def _matrix(report: Report) -> Matrix | None:
@@ -172,7 +199,7 @@ def _environment() -> Environment:
         "short": short,
         "in_a_line": in_a_line,
     }
-    found.globals |= {"symbol": SYMBOL}
+    found.globals |= {"symbol": SYMBOL, "policy": POLICY}
     return found
 
 

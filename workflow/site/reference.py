@@ -19,6 +19,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from html import escape
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -156,11 +157,8 @@ def _is_empty(path: Path) -> bool:
 
 
 def _thumbnail(line: Mapping[str, Any], picture: Path) -> str:
-    said = (
-        mathematics(f"{line.get('title', line['id'])} ({line.get('where', '')})")
-        .replace('"', "'")
-        .replace("|", " ")
-    )
+    title = mathematics(f"{line.get('title', line['id'])} ({line.get('where', '')})")
+    said = escape(" ".join(title.replace('"', "'").replace("|", " ").split()), quote=False)
     return f'<a href="{picture}"><img src="{picture}" alt="{said}" width="200"></a>'
 
 

@@ -11,8 +11,11 @@ from functools import cached_property
 
 from markupsafe import Markup, escape
 
+from workflow.judge.quoting import unquoted
+
 SYMBOLS = {r"\lambda": "λ", r"\bar q": "q̄", r"\beta": "β", r"\mu": "µ"}
 RAISED = str.maketrans("-0123456789tx", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹ᵗˣ")
+CELL = re.compile(r"((?:\\.|[^|\\])*)\|")  # up to a pipe that no backslash escapes
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-?∞|-")
 
 
@@ -36,18 +39,18 @@ class Sheet:
 
 
 def sheet(markdown: str) -> Sheet:
-    """Read back a table that `render.table` wrote."""
+    """Read back a table that `render.table` wrote, with its texts as they were quoted."""
     lines = [line for line in markdown.splitlines() if line.strip()]
     table = [_cells(line) for line in lines if line.startswith("|")]
     others = [line for line in lines if not line.startswith("|")]
-    title = next((line.lstrip("# ") for line in others if line.startswith("#")), "")
-    notes = [line.removeprefix("* ") for line in others if not line.startswith("#")]
+    title = next((unquoted(line.lstrip("# ")) for line in others if line.startswith("#")), "")
+    notes = [unquoted(line.removeprefix("* ")) for line in others if not line.startswith("#")]
     return Sheet(title, table[0] if table else [], table[2:], notes)
 
 
 def _cells(line: str) -> list[str]:
-    parts = re.split(r"(?<!\\)\|", line.strip().strip("|"))
-    return [part.strip().replace("\\|", "|") for part in parts]
+    parts = CELL.findall(line.strip().removeprefix("|"))
+    return [unquoted(part.strip()) for part in parts]
 
 
 def mathematics(text: str) -> str:

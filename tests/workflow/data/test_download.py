@@ -19,6 +19,7 @@ from tests.workflow import webserver
 from workflow.data import download as module
 from workflow.data.download import download
 from workflow.data.partial import Rejected
+from workflow.data.patience import Limits
 from workflow.data.places import DataUnavailable
 
 Answer = webserver.Answer
@@ -170,8 +171,7 @@ def test_attempts_that_bring_nothing_new_end(server, target):
 
 
 def test_a_transfer_that_trickles_ends_and_is_kept(server, target, monkeypatch):
-    monkeypatch.setattr(module, "WINDOW", 0.1)
-    monkeypatch.setattr(module, "RATE", 1e6)
+    monkeypatch.setattr(module, "chosen_limits", lambda: Limits(window=0.1, rate=1e6))
     url = server.serve("/file", Answer(BODY, ranges=True, pause=0.01))
     start = time.monotonic()
     with pytest.raises(Rejected, match=r"too slow: expected at least 1e\+06 bytes a second"):
@@ -183,11 +183,10 @@ def test_a_transfer_that_trickles_ends_and_is_kept(server, target, monkeypatch):
     assert target.read_bytes() == BODY and server.asked[-1]["Range"] == f"bytes={held}-"
 
 
-def test_a_slow_transfer_above_the_least_rate_goes_on(server, target, monkeypatch):
-    monkeypatch.setattr(module, "WINDOW", 0.05)
-    monkeypatch.setattr(module, "RATE", 50.0)
+def test_a_slow_transfer_above_the_least_rate_goes_on(server, target):
     body = BODY[:2000]  # forty pieces of 50 bytes, at most 5000 bytes a second
-    download(server.serve("/file", Answer(body, pause=0.01)), target, accept(body))
+    url = server.serve("/file", Answer(body, pause=0.01))
+    download(url, target, accept(body), Limits(window=0.05, rate=50.0))
     assert target.read_bytes() == body
 
 

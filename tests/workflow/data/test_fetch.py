@@ -27,6 +27,7 @@ from numpy.testing import assert_array_equal
 from tests.workflow import webserver
 from workflow.data import delimited, download, fetch
 from workflow.data.fetch import DataUnavailable
+from workflow.data.patience import Limits
 from workflow.data.places import Prepared, substitutes_allowed, superseded
 
 Answer, closed_port = webserver.Answer, webserver.closed_port
@@ -278,8 +279,7 @@ def test_a_download_that_gave_up_is_continued_and_the_refusal_says_so(root, serv
 
 
 def test_a_transfer_that_trickles_ends(root, server, monkeypatch):
-    monkeypatch.setattr(download, "WINDOW", 0.0)
-    monkeypatch.setattr(download, "RATE", 1e12)
+    monkeypatch.setattr(download, "chosen_limits", lambda: Limits(window=0.0, rate=1e12))
     write_manifest(root, source(server.serve("/toy.data", RAW)))
     assert "too slow: expected at least" in refusal(root)
 

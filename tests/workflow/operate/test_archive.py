@@ -2,14 +2,20 @@
 and is trusted in nothing.
 """
 
+import errno
 import hashlib
 import json
 import os
 import platform
+import re
 import stat
+import tempfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.workflow import synthetic
@@ -18,6 +24,10 @@ from workflow.operate.archive import BadArchive
 from workflow.trace import record
 
 PLACE = "results/paper/toy/p/A/0.parquet"
+with tempfile.TemporaryDirectory() as _folder:
+    TRACE = record.write(Path(_folder, "a"), {"seed": 0, "digest": "d"}, {"y": np.zeros(2)})
+    WHOLE = Path(_folder, "a").read_bytes()
+VALUE = WHOLE.index(bytes(8)) + 2  # within the zeros of the column, at its beginning
 MADE = {"python": "3.11.7", "libraries": {"numpy": "2.4.6"}, "machine": "Linux", "commit": "abc"}
 
 
@@ -81,7 +91,7 @@ def forged(path, members, listed=None, changes=None):
             "path": name,
             "sha256": hashlib.sha256(content).hexdigest(),
             "bytes": len(content),
-            "trace_sha256": "",
+            "trace_sha256": TRACE if content == WHOLE else "",
             "digest": "",
         }
         for name, content in plain
@@ -263,7 +273,7 @@ def deflated(name):
 def test_what_could_lead_elsewhere_or_is_not_what_the_manifest_says_is_refused(
     tmp_path, members, options, message
 ):
-    good = ("results/paper/toy/p/A/9.parquet", b"good")
+    good = ("results/paper/toy/p/A/9.parquet", WHOLE)
     source = forged(tmp_path / "forged.zip", [good, *members], **options)
     with pytest.raises(BadArchive) as refused:
         archive.unpack(source, tmp_path / "deep" / "target")
@@ -315,7 +325,7 @@ def test_a_changed_byte_a_missing_end_and_a_foreign_file_are_refused(root, made,
 
 
 def test_a_file_that_is_there_is_kept_and_another_one_never_replaced(root, made, tmp_path):
-    assert archive.unpack(made, root)  # the same records
+    assert archive.unpack(made, root) == []  # the same records
     (tmp_path / "out").mkdir()
     other = tmp_path / "out" / PLACE
     other.parent.mkdir(parents=True)
@@ -327,6 +337,150 @@ def test_a_file_that_is_there_is_kept_and_another_one_never_replaced(root, made,
         archive.unpack(made, tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").rglob("*.*")] == ["0.parquet"]
     assert other.read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"#!/bin/sh\n",
+        b"",
+        WHOLE[:-1],
+        WHOLE[:VALUE] + b"\x01" + WHOLE[VALUE + 1 :],
+        WHOLE + b"PK",
+    ],
+    ids=["script", "nothing", "cut", "changed", "appended"],
+)
+def test_what_is_no_whole_record_is_refused_although_the_manifest_fits(tmp_path, content):
+    """Whoever makes an archive makes its manifest, too."""
+    source = forged(tmp_path / "forged.zip", [(PLACE.replace("0.", "1."), WHOLE), (PLACE, content)])
+    with pytest.raises(
+        BadArchive, match=f"{PLACE}: expected a whole record, got another file: get th"
+    ):
+        archive.unpack(source, tmp_path / "target")
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_a_parquet_file_without_a_header_and_a_trace_that_is_another_are_refused(tmp_path):
+    pq.write_table(pa.table({"y": [0.0]}), tmp_path / "foreign")
+    foreign = (tmp_path / "foreign").read_bytes()
+    with pytest.raises(BadArchive, match="expected a whole record"):
+        archive.unpack(forged(tmp_path / "forged.zip", [(PLACE, foreign)]), tmp_path / "target")
+    for header in ({"trace_sha256": 3, "rows": 1}, {"trace_sha256": [], "rows": {}}):
+        told = pa.table({"y": [0.0]}).replace_schema_metadata({record.KEY: json.dumps(header)})
+        pq.write_table(told, tmp_path / "foreign")
+        foreign = (tmp_path / "foreign").read_bytes()
+        with pytest.raises(BadArchive, match="expected a whole record"):
+            archive.unpack(forged(tmp_path / "forged.zip", [(PLACE, foreign)]), tmp_path / "target")
+    source = forged(tmp_path / "forged.zip", [(PLACE, WHOLE)], changes={"trace_sha256": "\x1b[2J"})
+    with pytest.raises(BadArchive) as refused:
+        archive.unpack(source, tmp_path / "target")
+    assert f"expected a record with trace '\\x1b[2J', got one with '{TRACE}'" in str(refused.value)
+    assert not (tmp_path / "target").exists()
+
+
+HIDING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c"
+UNSEEN = "\u200b\u200d\ufeff\u00ad\u2060\u180e\u034f\u3164\ufe0f\U000e0041\U000e0100\ue000"
+CONTROLS = "\x01\x07\x1b\x7f\x85\x9b\u2028\u00a0"
+
+
+@pytest.mark.parametrize("character", HIDING + UNSEEN + CONTROLS, ids=ascii)
+def test_a_name_that_hides_what_it_is_is_refused_and_shown_escaped(tmp_path, character):
+    source = tmp_path / "forged.zip"
+    name = PLACE.replace("A", f"A{character}B")
+    members = [(name, WHOLE), (PLACE, WHOLE)]
+    with pytest.raises(BadArchive, match="got the name ") as refused:
+        archive.unpack(forged(source, members), tmp_path / "target")
+    said = str(refused.value)
+    assert character not in said and said.isprintable()
+    assert re.search(r"A\\(x|u|U000)[0-9a-f]{2,5}B/0\.parquet", said)
+    listed = json.dumps({"records": [{"path": name, "sha256": "", "bytes": 0}]})
+    with pytest.raises(BadArchive, match=r"manifest\.json: ") as refused:
+        archive.unpack(forged(source, members[1:], listed), tmp_path / "target")
+    assert character not in str(refused.value)
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_names_in_other_scripts_are_no_hiding_ones(tmp_path):
+    for name in ("Größe", "δ-BKB", "方法", "GP-UCB@per_arm+b-1"):
+        place = PLACE.replace("/A/", f"/{name}/")
+        source = forged(tmp_path / "made.zip", [(place, WHOLE)])
+        assert [entry.path for entry in archive.unpack(source, tmp_path)] == [place]
+        assert (tmp_path / place).read_bytes() == WHOLE
+
+
+def test_a_record_that_comes_while_others_are_unpacked_is_left(made, tmp_path, monkeypatch):
+    """Between the checks and the write a run may finish."""
+    out, link = tmp_path / "out", os.link
+
+    def late(source, place):
+        if Path(place) == out / PLACE:
+            Path(place).write_bytes(b"mine")
+        link(source, place)
+
+    monkeypatch.setattr(archive.os, "link", late)
+    with pytest.raises(BadArchive, match="expected no other file in its place, got one: move it"):
+        archive.unpack(made, out)
+    assert (out / PLACE).read_bytes() == b"mine"
+    assert list(out.rglob("*.part")) == []
+
+
+def test_an_archive_that_changes_while_it_is_unpacked_gives_nothing_unchecked(
+    made, tmp_path, monkeypatch
+):
+    """What was checked is what is written."""
+    read, seen = zipfile.ZipFile.read, []
+
+    def changing(self, name, *args):
+        seen.append(name)
+        content = read(self, name, *args)
+        return content if seen.count(name) == 1 else content + b"x"
+
+    monkeypatch.setattr(zipfile.ZipFile, "read", changing)
+    with pytest.raises(BadArchive, match="the archive was changed meanwhile; unpack it again"):
+        archive.unpack(made, tmp_path / "out")
+    assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
+
+
+def test_a_folder_with_a_hidden_name_is_not_archived(root, tmp_path):
+    """It could not be unpacked again."""
+    (root / "results/paper/toy/p/A\u202e").symlink_to(root / "results/paper/toy/p/A")
+    assert len(archive.record_paths(root)) == 10  # and the one that is cut off
+
+
+def test_where_there_are_no_links_records_are_renamed(root, made, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(archive.os, "link", refuse)
+    assert len(archive.unpack(made, tmp_path / "out")) == 9
+    assert (tmp_path / "out" / PLACE).read_bytes() == (root / PLACE).read_bytes()
+    assert list((tmp_path / "out").rglob("*.part")) == []
+
+
+def test_a_link_in_the_place_of_a_record_is_not_written_through(made, tmp_path):
+    place = tmp_path / "out" / PLACE
+    place.parent.mkdir(parents=True)
+    place.symlink_to("elsewhere")
+    with pytest.raises(BadArchive, match="expected no other file in its place"):
+        archive.unpack(made, tmp_path / "out")
+    assert sorted(path.name for path in place.parent.iterdir()) == ["0.parquet"]
+
+
+def test_the_command_unpacks_here_and_says_what_was_new(root, made, tmp_path, monkeypatch, capsys):
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    for count in (9, 0):
+        assert archive.main(["--unpack", str(made)]) == 0
+        assert f"made.zip to results/: {count} new records" in capsys.readouterr().err
+    assert Path(PLACE).read_bytes() == (root / PLACE).read_bytes()
+    assert Path(PLACE).stat().st_mode & 0o777 == 0o644
+    Path(PLACE).write_bytes(b"mine")
+    assert archive.main(["--unpack", str(made)]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("error: results/paper/toy/p/A/0.parquet: expected no other file")
+    assert "move it away or unpack elsewhere" in told and Path(PLACE).read_bytes() == b"mine"
+    with pytest.raises(SystemExit):
+        archive.main(["--unpack", str(made), "--scale", "smoke"])
 
 
 def test_a_link_within_the_target_does_not_lead_out_of_it(made, tmp_path):

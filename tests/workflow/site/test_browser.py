@@ -5,9 +5,13 @@ reader without a mouse can do.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
+import threading
 from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,8 @@ import pytest
 
 from tests.workflow.site import chromium
 from tests.workflow.site.chromium import Chromium, ChromiumError
-from tests.workflow.site.made_up import MORE
+from tests.workflow.site.made_up import MORE, report
+from workflow.site.build import build
 
 pytestmark = pytest.mark.skipif(
     not chromium.find(), reason="no Chromium in PATH: the pages are not opened"
@@ -396,6 +401,102 @@ def test_the_report_prints_with_its_figures(page):
     assert printed.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) > 1
     assert len(re.findall(rb"/Subtype\s*/Image\b", printed)) >= 3 + len(MORE)
+
+
+# What a page may load.
+
+
+@pytest.fixture(scope="module")
+def served(made_up_site):
+    """The same site from a web server."""
+    handler = partial(Quiet, directory=str(made_up_site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_from_a_web_server_pages_and_curves_are_the_same(browser, served):
+    browser.open(f"{served}/dumbo/index.html", *DESK)
+    browser.click("#fig4 button.explore")
+    browser.wait("document.querySelector('#fig4 canvas')")
+    browser.click("#table2 th:nth-child(2) button")
+    assert orders(browser) == [None, "ascending", None]
+    browser.click("#fig1c a.enlarge")
+    browser.click("#large button")
+    assert browser.evaluate("document.getElementById('large').open") is False
+    assert browser.evaluate("getComputedStyle(document.querySelector('nav')).display") == "flex"
+    assert browser.evaluate(FACTS)["broken"] == []
+    assert browser.complaints == []
+    assert {url for url in browser.requests if not url.startswith((served, "data:"))} == set()
+
+
+@pytest.mark.parametrize("name", ["index.html", "dumbo/index.html", "lcbo/index.html"])
+def test_real_pages_load_all_that_they_name(browser, reference_site, name):
+    browser.open(f"{reference_site.as_uri()}/{name}", *DESK)
+    browser.evaluate(
+        "[...document.querySelectorAll('button.explore')].forEach((each) => each.click())"
+    )
+    figures = browser.evaluate("document.querySelectorAll('button.explore').length")
+    assert (figures > 0) is (name != "index.html")
+    browser.wait(
+        "[...document.querySelectorAll('.plots')].every((each) => each.querySelector('canvas'))"
+    )
+    assert browser.evaluate(FACTS)["broken"] == [] and browser.complaints == []
+
+
+EVIL = {  # what would run, were it markup
+    "a script": "<script>window.ran = 1</script>",
+    "a handler": "<img src='absent.png' onerror='window.ran = 1'>",
+    "a picture": "<svg onload='window.ran = 1'></svg>",
+    "a link": "<a id='bait' href='javascript:window.ran = 1'>here</a>",
+    "a frame": "<iframe srcdoc='<script>parent.ran = 1</script>'></iframe>",
+    "a script as data": "<script src='data:text/javascript,window.ran = 1'></script>",
+}
+BAIT = """(async () => {
+  document.querySelector("#bait")?.click();
+  await new Promise((done) => setTimeout(done, 200));
+  return window.ran ?? 0;
+})()"""
+
+
+def test_a_script_in_a_quoted_text_is_text(browser, tmp_path):
+    """The whole way from the verdicts of a report."""
+    source = report(tmp_path / "report")
+    (path,) = source.rglob("verdicts.json")
+    verdicts = json.loads(path.read_text(encoding="utf-8"))
+    evil = " ".join(EVIL.values())
+    verdicts["claims"][0] |= {"says": evil, "where": evil, "note": evil, "reasons": [evil]}
+    path.write_text(json.dumps(verdicts), encoding="utf-8")
+    build(source, tmp_path / "site")
+    browser.open((tmp_path / "site" / "dumbo" / "index.html").as_uri(), *DESK)
+    text = "document.querySelector('#claim-" + verdicts["claims"][0]["id"] + "').textContent"
+    assert browser.evaluate(text).count(evil) >= 3
+    assert (browser.evaluate(BAIT), browser.complaints) == (0, [])
+
+
+@pytest.mark.parametrize("kind", EVIL)
+def test_a_script_that_got_into_a_page_does_not_run(browser, made_up_site, kind):
+    """As if a template had failed to escape it; without the policy it does run."""
+    whole = (made_up_site / "dumbo" / "index.html").read_text(encoding="utf-8")
+    hurt = whole.replace('<main id="content">', f'<main id="content">{EVIL[kind]}')
+    bare = re.sub("<meta http-equiv=[^>]*>", "", hurt)
+    assert len({whole, hurt, bare}) == 3
+    path = made_up_site / "dumbo" / "hurt.html"
+    try:
+        for content, ran in ((bare, 1), (hurt, 0)):
+            path.write_text(content, encoding="utf-8")
+            browser.open(path.as_uri(), *DESK)
+            assert browser.evaluate(BAIT) == ran
+            heard = [said for said in browser.complaints if "Content Security Policy" in said]
+            assert bool(heard) is not bool(ran), browser.complaints
+    finally:
+        path.unlink()
 
 
 # What the tests above rest on: the driver hears what goes wrong, and gives up.

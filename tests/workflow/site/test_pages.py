@@ -138,7 +138,7 @@ def test_the_overview_counts_verdicts_and_cost(site):
 
 def test_curves_become_a_script_that_a_page_may_load_from_a_file(site):
     script = (site / "bkb" / "regret.js").read_text()
-    assert script == 'noregret.receive("bkb/regret",{"title": "t", "panels": []});\n'
+    assert script == 'noregret.receive("bkb/regret",{"title":"t","panels":[]});\n'
 
 
 def test_mixed_code_paths_are_named_on_the_page_of_their_paper(source, site, tmp_path):

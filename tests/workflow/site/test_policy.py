@@ -1,0 +1,107 @@
+"""Every page states what it may load, and holds nothing that its own policy would refuse."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+import pytest
+
+from tests.workflow.site import made_up
+from workflow.plan.resolve import PlanError
+from workflow.site.build import POLICY, build
+
+SOURCES = {"script": "src", "link": "href", "img": "src"}
+
+
+@dataclass
+class Strict(HTMLParser):
+    """The policy of a page, where it stands, and what it would refuse."""
+
+    policies: list[str] = field(default_factory=list)
+    loaded: int = 0  # before the policy
+    refused: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = {name: value or "" for name, value in attrs}
+        if said.get("http-equiv", "").lower() == "content-security-policy":
+            self.policies.append(said["content"])
+        if SOURCES.get(tag, "") in said:
+            self.loaded += not self.policies
+            source = said[SOURCES[tag]]
+            if re.match(r"[a-z]+:|//", source) and not (tag == "link" and source == "data:,"):
+                self.refused.append(f"{tag} from {source}")
+        elif tag == "script":
+            self.refused.append("a script in the page")
+        if tag in ("style", "base", "iframe", "object", "embed", "frame", "video", "audio"):
+            self.refused.append(tag)
+        for name, value in said.items():
+            if name.startswith("on") or name in ("style", "srcdoc", "action", "formaction"):
+                self.refused.append(f"{tag} {name}")
+            if value.strip().lower().startswith("javascript:"):
+                self.refused.append(f"{tag} {name}={value}")
+
+
+def strict(page: str) -> Strict:
+    found = Strict()
+    found.feed(page)
+    return found
+
+
+@pytest.mark.parametrize("site", ["made_up_site", "reference_site"])
+def test_every_page_carries_the_policy_and_nothing_that_it_refuses(site, request):
+    pages = sorted(request.getfixturevalue(site).rglob("*.html"))
+    found = {path.name: strict(path.read_text(encoding="utf-8")) for path in pages}
+    assert len(pages) > 10
+    assert {name for name, page in found.items() if page.policies != [POLICY]} == set()
+    assert {name: page.refused for name, page in found.items() if page.refused} == {}
+    assert [name for name, page in found.items() if page.loaded] == []
+
+
+def test_the_policy_begins_with_nothing_and_lets_no_text_be_a_script():
+    rules = {rule.split()[0]: rule.split()[1:] for rule in POLICY.split("; ")}
+    assert (
+        rules.pop("default-src") == rules.pop("base-uri") == rules.pop("form-action") == ["'none'"]
+    )
+    assert rules.keys() == {"script-src", "style-src", "img-src"}
+    assert {word for words in rules.values() for word in words} == {"'self'", "file:", "data:"}
+    assert "data:" in rules["img-src"] and "data:" not in rules["script-src"] + rules["style-src"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<script>1</script>",
+        "<img src='a.png' onerror='1'>",
+        "<p style='color: red'>",
+        "<a href=' JavaScript:1'>",
+        "<style>p {}</style>",
+        "<script src='https://x.y/z.js'></script>",
+        "<img src='//x.y/z.png'>",
+        "<form action='x'>",
+        "<iframe src='x'></iframe>",
+    ],
+)
+def test_what_the_policy_refuses_would_be_found(page):
+    assert strict(page).refused
+
+
+def test_curves_that_are_no_json_become_no_script(tmp_path):
+    source = made_up.report(tmp_path / "report")
+    curves = next(path for path in source.rglob("fig4.json"))
+    whole = json.loads(curves.read_text(encoding="utf-8"))
+    curves.write_text("{});alert(1);({}", encoding="utf-8")
+    with pytest.raises(
+        PlanError, match=r"fig4\.json: expected curves as JSON, got .*draw it again"
+    ):
+        build(source, tmp_path / "site")
+    curves.write_text(json.dumps(whole, indent=3), encoding="utf-8")
+    build(source, tmp_path / "site")
+    script = next((tmp_path / "site").rglob("fig4.js")).read_text(encoding="utf-8")
+    head = 'noregret.receive("dumbo/fig4",'
+    assert script.startswith(head) and json.loads(script[len(head) : -3]) == whole
