@@ -88,7 +88,7 @@ def resume(made: Path, digest: str) -> loop.Progress | None:
     if not os.path.lexists(path):
         return None
     try:
-        progress: loop.Progress = pickle.loads(_content(made, digest))
+        progress = _progress(_content(made, digest))
     except (NotOurs, key.NoKey) as error:
         log.warning(
             "%s does not fit and is kept as %s.stale; the run starts again from its beginning: %s",
@@ -114,6 +114,21 @@ def clear(made: Path) -> None:
         left.unlink(missing_ok=True)
     if not any(path.parent.iterdir()):
         path.parent.rmdir()
+
+
+def _progress(content: bytes) -> loop.Progress:
+    """What a run has pickled. Raises NotOurs where that cannot be read again."""
+    try:
+        found = pickle.loads(content)
+    except MemoryError:
+        raise
+    except Exception as error:  # of whatever objects an optimizer keeps
+        raise NotOurs(
+            f"expected a run that can be read again, got {type(error).__name__}: {error}"
+        ) from None
+    if not isinstance(found, loop.Progress):
+        raise NotOurs(f"expected a run under way, got {type(found).__name__}")
+    return found
 
 
 def _content(made: Path, digest: str) -> bytes:
