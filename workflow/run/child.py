@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import json
 import logging
+import os
 import signal
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
@@ -26,6 +27,7 @@ from workflow.run.target import Limits, Target
 from workflow.trace.record import BadRecord
 
 log = logging.getLogger("noregret.run")
+LENGTH = 2000  # characters of what an error says
 # errors whose sentence says all; after any other nobody knows what the process is like
 PLAIN = (PlanError, Refused, BadRecord, BadAnswer, DataUnavailable)
 
@@ -34,16 +36,21 @@ def serve(line: Connection, pulse: Pulse, targets: Sequence[Target], limits: Lim
     """Answer orders until the parent ends the line."""
     for number in HEEDED:  # what becomes of them, the parent decides
         signal.signal(number, unheeded)
-    surroundings = Surroundings()
+    logging.raiseExceptions = False  # where a simulator has closed standard error nobody reads it
+    surroundings, mine = Surroundings(), os.getpid()
     while True:
         try:
             order = json.loads(line.recv_bytes())
         except EOFError:
             return
         pulse.forget()
+        surroundings.begin()
         target = targets[order["target"]]
         guard = Guard(target.seed, pulse=pulse, surroundings=surroundings, stop=order["stop"])
-        line.send_bytes(json.dumps(_answer(target, limits, guard)).encode())
+        answer = _answer(target, limits, guard)
+        if os.getpid() != mine:  # a copy that an optimizer has forked; one answer is enough
+            os._exit(0)
+        line.send_bytes(json.dumps(answer).encode())
 
 
 def _answer(target: Target, limits: Limits, guard: Guard) -> dict[str, Any]:
@@ -63,7 +70,7 @@ def _answer(target: Target, limits: Limits, guard: Guard) -> dict[str, Any]:
 
 def sentence(error: BaseException, who: str) -> str:
     """What happened to which run, and what to do."""
-    said = str(error) or type(error).__name__
+    said = _said(error)
     if isinstance(error, PLAIN):
         return said if isinstance(error, DataUnavailable) or _names(said, who) else f"{who}: {said}"
     if isinstance(error, MemoryError):
@@ -87,6 +94,16 @@ def sentence(error: BaseException, who: str) -> str:
         f"{who}: {type(error).__name__}: {said}: correct its parameters, code or simulator, then"
         " run again"
     )
+
+
+def _said(error: BaseException) -> str:
+    """What an error says, or its type where it says nothing; at most LENGTH characters."""
+    try:
+        said = str(error)
+    except Exception:  # of somebody's own kind
+        said = ""
+    said = said or type(error).__name__
+    return said if len(said) <= LENGTH else f"{said[:LENGTH]} ..."
 
 
 def _names(said: str, who: str) -> bool:
