@@ -28,6 +28,18 @@ from workflow.trace.atomic import atomic, sweep
 
 log = logging.getLogger("noregret.checkpoint")
 RESULTS = Path("results")  # of the working directory
+# what whoever reads an object again may raise, after it was written well
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    ImportError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    pickle.UnpicklingError,
+)
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -120,9 +132,7 @@ def _progress(content: bytes) -> loop.Progress:
     """What a run has pickled. Raises NotOurs where that cannot be read again."""
     try:
         found = pickle.loads(content)
-    except MemoryError:
-        raise
-    except Exception as error:  # of whatever objects an optimizer keeps
+    except UNREADABLE as error:
         raise NotOurs(
             f"expected a run that can be read again, got {type(error).__name__}: {error}"
         ) from None

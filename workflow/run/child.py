@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -98,10 +99,9 @@ def sentence(error: BaseException, who: str) -> str:
 
 def _said(error: BaseException) -> str:
     """What an error says, or its type where it says nothing; at most LENGTH characters."""
-    try:
+    said = ""
+    with suppress(Exception):  # an error of somebody's own kind may fail at that
         said = str(error)
-    except Exception:  # of somebody's own kind
-        said = ""
     said = said or type(error).__name__
     return said if len(said) <= LENGTH else f"{said[:LENGTH]} ..."
 
