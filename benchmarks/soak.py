@@ -198,12 +198,15 @@ class Workflow:
             shutil.rmtree(self.copy / name, ignore_errors=True)
 
     def traces(self) -> dict[str, str]:
-        """The hash of every record, each of which is verified."""
-        found = sorted((self.copy / "results").rglob("*.parquet"))
-        return {
-            str(path.relative_to(self.copy)): str(record.read(path).header["trace_sha256"])
-            for path in found
-        }
+        """The hash of every record, each of which is verified, or what is wrong with it."""
+        found = {}
+        for path in sorted((self.copy / "results").rglob("*.parquet")):
+            try:
+                trace = str(record.read(path).header["trace_sha256"])
+            except record.BadRecord as error:
+                trace = str(error)
+            found[str(path.relative_to(self.copy))] = trace
+        return found
 
     def notes(self) -> int:
         """How many runs have failed and were not made since."""
@@ -274,13 +277,20 @@ def _parent(pid: int) -> int:
 
 
 def disturb(flow: Workflow, draw: random.Random, kinds: Sequence[str] = TO_RUNS + TO_ALL) -> str:
-    """Do something to a running workflow; says what: "" where it ended before."""
+    """Do something to a running workflow; says what: "" where it ended before.
+
+    Where no run can be disturbed for HUNT seconds, something is done to all.
+    """
     process = flow.process
     if process is None:
         raise RuntimeError("expected a workflow that runs")
     what = draw.choice(kinds)
+    if what in TO_RUNS and _disturb_run(flow, draw, what):
+        return what
+    if process.poll() is not None:
+        return ""
     if what in TO_RUNS:
-        return _disturb_run(flow, draw, what)
+        what = draw.choice(TO_ALL)
     with suppress(ProcessLookupError):
         if what == "snakemake killed":
             process.kill()
@@ -293,12 +303,12 @@ def disturb(flow: Workflow, draw: random.Random, kinds: Sequence[str] = TO_RUNS 
     return what
 
 
-def _disturb_run(flow: Workflow, draw: random.Random, what: str) -> str:
-    """Do something to a run; says what: "" where none ran for HUNT seconds."""
+def _disturb_run(flow: Workflow, draw: random.Random, what: str) -> bool:
+    """Do something to a run; says whether there was one within HUNT seconds."""
     end = time.monotonic() + HUNT
     while not (found := flow.busy(what)):
         if time.monotonic() > end or flow.process is None or flow.process.poll() is not None:
-            return ""
+            return False
         time.sleep(0.05)
     pid = draw.choice(found)
     with suppress(ProcessLookupError):
@@ -312,7 +322,7 @@ def _disturb_run(flow: Workflow, draw: random.Random, what: str) -> str:
             os.kill(pid, signal.SIGTSTP if what == "run Ctrl-Z" else signal.SIGSTOP)
             time.sleep(draw.uniform(0.5, 5))
             os.kill(pid, signal.SIGCONT)
-    return what
+    return True
 
 
 def disturbed_round(
@@ -328,7 +338,7 @@ def disturbed_round(
     found, began = Round(number), time.monotonic()
     process = flow.start()
     found.starts = 1
-    most = 2 * usual / (kills + 1)  # between two disturbances: the first comes before the end
+    most = usual / kills if kills else 0.0  # between two disturbances: all come in time
     following = draw.uniform(0, most)
     while True:
         try:
