@@ -74,14 +74,13 @@ class Surroundings:
 
     def between(self, seed: int, number: int) -> None:
         """An optimizer begins or has ended what it does before the evaluation with this number."""
+        self._look_at_torch()
         self._restore()
         _seed_globals(f"{seed}/{number}/between")
 
     def before(self, seed: int, number: int) -> None:
         """An evaluation begins."""
-        if self._torch is None and "torch" in sys.modules:
-            torch = sys.modules["torch"]
-            self._torch = torch.get_num_threads(), torch.get_default_dtype()
+        self._look_at_torch()
         _seed_globals(f"{seed}/{number}/before")
 
     def after(self, seed: int, number: int) -> None:
@@ -91,6 +90,12 @@ class Surroundings:
         """
         self._restore()
         _seed_globals(f"{seed}/{number}/after")
+
+    def _look_at_torch(self) -> None:
+        """How it is when a problem or an optimizer has just loaded it."""
+        if self._torch is None and "torch" in sys.modules:
+            torch = sys.modules["torch"]
+            self._torch = torch.get_num_threads(), torch.get_default_dtype()
 
     def _restore(self) -> None:
         os.chdir(self._folder)
