@@ -18,7 +18,7 @@ from tests.faults.wicked_deeds import DEEDS, TIMEOUT
 from workflow.trace import record
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
-EXAMPLES = 400 if LONG else 40
+EXAMPLES = 400 if LONG else 50
 # hook: the steps at which it is done in a run that begins, and in one that goes on
 STEPS = {
     "evaluate": (range(8), range(7)),
