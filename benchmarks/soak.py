@@ -1,10 +1,14 @@
-"""Run a workflow again and again, kill at random what runs, resume, compare: `python -m
+"""Run a workflow again and again, disturb at random what runs, resume, compare: `python -m
 benchmarks.soak FOLDER [--times 20]`.
 
-A round starts from nothing, is disturbed at random moments (a run, Snakemake or both are killed,
-interrupted or terminated), is resumed as a user would and ends when the workflow says that it is
-done. Then every record has to be there, bit for bit that of an undisturbed run, and nothing else
-beside it. Rounds are written to FOLDER/soak.jsonl.
+A round starts from nothing and is disturbed at random moments. Snakemake is killed, interrupted or
+terminated, with its jobs or alone. A run is a process that computes and one that supervises it:
+both are killed; the one that computes crashes by a signal, is suspended for a while, or hangs in an
+evaluation while it holds the interpreter's lock. The round is resumed as a user would and ends when
+the workflow says that it is done. An evaluation that hung ended its run, which is a result: such
+records are removed, as the message says, and made again. Then every record has to be there, bit for
+bit that of an undisturbed run, and nothing else beside it; nothing may run any more. Rounds are
+written to FOLDER/soak.jsonl, a table of all of them is printed at the end.
 """
 
 from __future__ import annotations
@@ -18,41 +22,119 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from workflow.trace import record
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("algorithms", "envs", "papers", "problems", "profiles", "simulators", "workflow")
 MADE = ("results", "figures", "logs", ".snakemake")
-ATTEMPTS = 20  # to finish a round
+ATTEMPTS = 30  # to finish a round
 REST = 1.0  # seconds between two looks
+GRACE = 600.0  # seconds for what a killed workflow has started to end by itself
+HUNT = 20.0  # seconds to wait for a run that can be disturbed
+TIMEOUT = 30.0  # seconds that one evaluation may take in the copy
+CRASHES = {
+    "child killed": signal.SIGKILL,
+    "child segfault": signal.SIGSEGV,
+    "child abort": signal.SIGABRT,
+}
+TO_RUNS = (*CRASHES, "child hangs", "child stopped", "run stopped", "run Ctrl-Z", "run killed")
+TO_ALL = ("snakemake killed", "all killed", "Ctrl-C", "SIGTERM")
+# Loaded by every interpreter of the copy, and no part of the project. At the signal the next
+# evaluation of that process sleeps for ever in a call that keeps the interpreter's lock. It begins
+# in `Pulse.begin`, by which the process that supervises learns of it.
+HANG = """
+import ctypes
+import signal
+import sys
+
+
+def hang(*_):
+    pulse = sys.modules.get("workflow.run.pulse")
+    if pulse is not None:
+        begin = pulse.Pulse.begin
+
+        def begin_and_hang(self, number):
+            begin(self, number)
+            ctypes.PyDLL(None).sleep(1 << 20)
+
+        pulse.Pulse.begin = begin_and_hang
+
+
+signal.signal(signal.SIGUSR1, hang)
+"""
 
 
 @dataclass
 class Round:
-    """What was done to one workflow and what came of it."""
+    """What was done to one workflow and what came of it.
+
+    failures: notes of failed runs that were there when it was started again. timeouts: records that
+    an evaluation had ended which hung, removed and made again.
+    """
 
     number: int
     disturbed: dict[str, int] = field(default_factory=dict)
     starts: int = 0
     seconds: float = 0.0
+    failures: int = 0
+    timeouts: int = 0
     differences: list[str] = field(default_factory=list)
+    leftovers: list[str] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        return not (self.differences or self.leftovers)
+
+    @property
+    def how(self) -> str:
+        """The disturbances by kind."""
+        kinds = (f"{count} x {what}" for what, count in sorted(self.disturbed.items()))
+        return ", ".join(kinds) or "undisturbed"
 
     def __str__(self) -> str:
-        how = (
-            ", ".join(f"{count} x {what}" for what, count in sorted(self.disturbed.items()))
-            or "undisturbed"
+        wrong = [*self.differences, *self.leftovers]
+        verdict = f"{len(wrong)} WRONG: {wrong[:3]}" if wrong else "no difference, nothing left"
+        return (
+            f"round {self.number}: {self.how}; {self.starts} starts, {self.failures} failures,"
+            f" {self.timeouts} timeouts, {self.seconds:.0f} s: {verdict}"
         )
-        verdict = (
-            f"{len(self.differences)} DIFFERENCES: {self.differences[:3]}"
-            if self.differences
-            else "no difference"
-        )
-        return f"round {self.number}: {how}; {self.starts} starts, {self.seconds:.0f} s: {verdict}"
+
+
+def table(rounds: Sequence[Round]) -> str:
+    """All rounds as a table in markdown."""
+    names = (
+        "round",
+        "disturbances",
+        "starts",
+        "failures",
+        "timeouts",
+        "seconds",
+        "differences",
+        "leftovers",
+    )
+    rows: list[Sequence[object]] = [names, ["---"] * len(names)]
+    rows += [
+        [
+            one.number,
+            one.how,
+            one.starts,
+            one.failures,
+            one.timeouts,
+            f"{one.seconds:.0f}",
+            len(one.differences),
+            len(one.leftovers),
+        ]
+        for one in rounds
+    ]
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
 
 
 class Workflow:
@@ -84,13 +166,31 @@ class Workflow:
             )
         return self.process
 
-    def runs(self) -> list[int]:
-        """The processes that make records in the copy, whoever started them."""
-        return [
-            pid
+    def runs(self) -> dict[int, list[int]]:
+        """The processes that answer for records in the copy, whoever started them, and those that
+        compute for each.
+
+        Both have one command line: a process that computes has a parent with the same one.
+        """
+        lines = {
+            pid: line
             for pid, line in _processes(self.copy)
-            if "workflow.run" in line and "bash" not in line.split("\0")[0]
-        ]
+            if "workflow.run" in line.split("\0") and "bash" not in line.split("\0")[0]
+        }
+        parents = {pid: _parent(pid) for pid in lines}
+        return {
+            pid: [
+                child for child, parent in parents.items() if parent == pid and lines[child] == line
+            ]
+            for pid, line in lines.items()
+            if lines.get(parents[pid]) != line
+        }
+
+    def busy(self, what: str) -> list[int]:
+        """The processes to which a disturbance of a run can be done now."""
+        runs = self.runs()
+        computing = [child for children in runs.values() for child in children]
+        return computing if what.startswith("child") else [pid for pid in runs if runs[pid]]
 
     def clear(self) -> None:
         """Start from nothing but the prepared data."""
@@ -98,23 +198,55 @@ class Workflow:
             shutil.rmtree(self.copy / name, ignore_errors=True)
 
     def traces(self) -> dict[str, str]:
-        """The hash of every record, each of which is verified."""
-        found = sorted((self.copy / "results").rglob("*.parquet"))
-        return {
-            str(path.relative_to(self.copy)): str(record.read(path).header["trace_sha256"])
-            for path in found
-        }
+        """The hash of every record, each of which is verified, or what is wrong with it."""
+        found = {}
+        for path in sorted((self.copy / "results").rglob("*.parquet")):
+            try:
+                trace = str(record.read(path).header["trace_sha256"])
+            except record.BadRecord as error:
+                trace = str(error)
+            found[str(path.relative_to(self.copy))] = trace
+        return found
+
+    def notes(self) -> int:
+        """How many runs have failed and were not made since."""
+        return len(list((self.copy / "results").rglob("*.failed")))
+
+    def remove_timeouts(self) -> int:
+        """Remove the records that an evaluation has ended which took too long, as the message says;
+        returns how many.
+        """
+        found = [
+            path
+            for path in (self.copy / "results").rglob("*.parquet")
+            if record.read_header(path).get("status") == record.TIMEOUT
+        ]
+        for path in found:
+            path.unlink()
+        return len(found)
 
     def litter(self) -> list[str]:
-        """What should not be there at the end: leases, notes of failures, halves, what was set
-        aside.
+        """What should not be there at the end: leases, notes of failures, halves, checkpoints and
+        their folders, what was set aside, processes.
         """
-        files = [path for path in (self.copy / "results").rglob("*") if path.is_file()]
-        return [
-            str(path.relative_to(self.copy))
-            for path in files
-            if path.suffix not in (".parquet", ".json")
+        results = [
+            path
+            for path in (self.copy / "results").rglob("*")
+            if path.name.startswith(".")
+            or (path.is_file() and path.suffix not in (".parquet", ".json"))
         ]
+        halves = [
+            path
+            for name in ("figures", "logs", "data")
+            for path in (self.copy / name).rglob("*.part")
+        ]
+        processes = [
+            f"process {pid}: {line.replace(chr(0), ' ').strip()}"
+            for pid, line in _processes(self.copy)
+        ]
+        return [
+            str(path.relative_to(self.copy)) for path in sorted([*results, *halves])
+        ] + processes
 
     def _environment(self) -> dict[str, str]:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -124,7 +256,7 @@ class Workflow:
             **os.environ,
             **alone,
             "PATH": path,
-            "PYTHONPATH": str(self.copy),
+            "PYTHONPATH": f"{self.copy / 'hang'}{os.pathsep}{self.copy}",
         }
 
 
@@ -136,19 +268,31 @@ def _processes(folder: Path) -> Iterator[tuple[int, str]]:
                 yield int(place.name), (place / "cmdline").read_text(encoding="utf-8")
 
 
-def disturb(flow: Workflow, draw: random.Random) -> str:
-    """Do something to a running workflow; says what."""
+def _parent(pid: int) -> int:
+    """The id of a process's parent; 0 where it has ended."""
+    with suppress(OSError):
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        return int(text.rpartition(")")[2].split()[1])
+    return 0
+
+
+def disturb(flow: Workflow, draw: random.Random, kinds: Sequence[str] = TO_RUNS + TO_ALL) -> str:
+    """Do something to a running workflow; says what: "" where it ended before.
+
+    Where no run can be disturbed for HUNT seconds, something is done to all.
+    """
     process = flow.process
     if process is None:
         raise RuntimeError("expected a workflow that runs")
-    runs = flow.runs()
-    what = draw.choice(
-        ["run killed"] * bool(runs) + ["snakemake killed", "all killed", "Ctrl-C", "SIGTERM"]
-    )
+    what = draw.choice(kinds)
+    if what in TO_RUNS and _disturb_run(flow, draw, what):
+        return what
+    if process.poll() is not None:
+        return ""
+    if what in TO_RUNS:
+        what = draw.choice(TO_ALL)
     with suppress(ProcessLookupError):
-        if what == "run killed":
-            os.kill(draw.choice(runs), signal.SIGKILL)
-        elif what == "snakemake killed":
+        if what == "snakemake killed":
             process.kill()
         elif what == "all killed":
             os.killpg(process.pid, signal.SIGKILL)
@@ -157,6 +301,28 @@ def disturb(flow: Workflow, draw: random.Random) -> str:
         else:
             process.terminate()
     return what
+
+
+def _disturb_run(flow: Workflow, draw: random.Random, what: str) -> bool:
+    """Do something to a run; says whether there was one within HUNT seconds."""
+    end = time.monotonic() + HUNT
+    while not (found := flow.busy(what)):
+        if time.monotonic() > end or flow.process is None or flow.process.poll() is not None:
+            return False
+        time.sleep(0.05)
+    pid = draw.choice(found)
+    with suppress(ProcessLookupError):
+        if what in CRASHES:
+            os.kill(pid, CRASHES[what])
+        elif what == "child hangs":
+            os.kill(pid, signal.SIGUSR1)
+        elif what == "run killed":
+            os.kill(pid, signal.SIGKILL)
+        else:
+            os.kill(pid, signal.SIGTSTP if what == "run Ctrl-Z" else signal.SIGSTOP)
+            time.sleep(draw.uniform(0.5, 5))
+            os.kill(pid, signal.SIGCONT)
+    return True
 
 
 def disturbed_round(
@@ -172,7 +338,7 @@ def disturbed_round(
     found, began = Round(number), time.monotonic()
     process = flow.start()
     found.starts = 1
-    most = 2 * usual / (kills + 1)  # between two disturbances: the first comes before the end
+    most = usual / kills if kills else 0.0  # between two disturbances: all come in time
     following = draw.uniform(0, most)
     while True:
         try:
@@ -180,12 +346,15 @@ def disturbed_round(
                 timeout=following if sum(found.disturbed.values()) < kills else None
             )
         except subprocess.TimeoutExpired:
-            what = disturb(flow, draw)
-            found.disturbed[what] = found.disturbed.get(what, 0) + 1
+            if what := disturb(flow, draw):
+                found.disturbed[what] = found.disturbed.get(what, 0) + 1
             following = draw.uniform(0, most)
             continue
-        if ended == 0:
+        removed = flow.remove_timeouts() if ended == 0 else 0
+        if ended == 0 and not removed:
             break
+        found.timeouts += removed
+        found.failures += flow.notes()
         if found.starts == ATTEMPTS:
             found.differences.append(
                 f"not done after {ATTEMPTS} starts: see {flow.copy / 'soak.log'}"
@@ -194,23 +363,44 @@ def disturbed_round(
         time.sleep(draw.random() * 2)  # or at once: what Snakemake had started may go on
         process = flow.start()
         found.starts += 1
-    while flow.runs():  # of a workflow that was killed, after a later one had made everything
+    patience = time.monotonic() + GRACE
+    # of a workflow that was killed, after a later one had made everything
+    while flow.runs() and time.monotonic() < patience:
         time.sleep(REST)
+    time.sleep(REST)
     made = flow.traces()
     found.differences += [
         f"{path}: {made.get(path)} instead of {trace}"
         for path, trace in expected.items()
         if made.get(path) != trace
     ]
-    found.differences += [
-        f"{path}: not expected" for path in [*(set(made) - set(expected)), *flow.litter()]
-    ]
+    found.differences += [f"{path}: not expected" for path in set(made) - set(expected)]
+    found.leftovers = flow.litter()
     found.seconds = time.monotonic() - began
     return found
 
 
+def hurry(text: str) -> str:
+    """A paper's YAML in which no evaluation may take longer than TIMEOUT seconds; any other YAML
+    beside it as it is.
+    """
+    paper: dict[str, Any] = yaml.safe_load(text)
+    if "problems" not in paper:
+        return text
+    for problem in paper["problems"].values():
+        problem["timeout"] = min(TIMEOUT, problem.get("timeout", TIMEOUT))
+    return yaml.dump(paper, Dumper=_Plain, sort_keys=False, allow_unicode=True)
+
+
+class _Plain(yaml.SafeDumper):
+    """Writes what several lines share to each of them."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 def prepared(folder: Path, command: list[str]) -> Workflow:
-    """A copy of the project's code as it is now."""
+    """A copy of the project's code as it is now, where evaluations can hang, but not for long."""
     copy = (folder / "copy").resolve()
     if not copy.exists():
         copy.mkdir(parents=True)
@@ -221,6 +411,10 @@ def prepared(folder: Path, command: list[str]) -> Workflow:
         (copy / "data").mkdir()
         for name in ("Snakefile", "data/manifest.yaml"):
             shutil.copy(ROOT / name, copy / name)
+        for path in (copy / "papers").glob("*.yaml"):
+            path.write_text(hurry(path.read_text(encoding="utf-8")), encoding="utf-8")
+        (copy / "hang").mkdir()
+        (copy / "hang" / "sitecustomize.py").write_text(HANG, encoding="utf-8")
     return Workflow(copy, command)
 
 
@@ -240,6 +434,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument(
         "--seed", type=int, default=0, help="of the disturbances; round k draws from SEED and k"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="begin no round after that long"
     )
     parser.add_argument(
         "--records", action="store_true", help="make the records alone, no figures and verdicts"
@@ -268,15 +465,21 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     usual, expected = time.monotonic() - began, flow.traces()
     print(f"undisturbed: {len(expected)} records in {usual:.0f} s", flush=True)
-    failed = 0
+    rounds = []
     for number in range(len(done), len(done) + options.times):
+        if time.monotonic() - began > 60 * options.minutes:
+            break
         draw = random.Random(f"{options.seed} {number}")
         found = disturbed_round(flow, number, expected, usual, options.kills, draw)
-        failed += bool(found.differences)
+        rounds.append(found)
         with log.open("a", encoding="utf-8") as file:
             file.write(json.dumps({**asdict(found), "records": len(expected)}) + "\n")
         print(found, flush=True)
-    print(f"{options.times} rounds of {len(expected)} records: {failed} with differences")
+    failed = sum(not one.is_clean for one in rounds)
+    print(f"\n{table(rounds)}\n")
+    print(
+        f"{len(rounds)} rounds of {len(expected)} records: {failed} with differences or leftovers"
+    )
     return 1 if failed else 0
 
 

@@ -36,12 +36,8 @@ def frozen_if_array(value: Value) -> Value | NDArray:
 
 
 def domain(domain: Domain) -> Domain:
-    """The same domain, whose points nobody can change."""
-    if isinstance(domain, Box) or not domain.points.flags.writeable:
-        return domain
-    points = domain.points.view()
-    points.setflags(write=False)
-    return replace(domain, points=points)
+    """The same domain with points of its own: those of the problem are out of reach."""
+    return domain if isinstance(domain, Box) else replace(domain, points=frozen(domain.points))
 
 
 def told(seen: Observation) -> Observation:
@@ -59,6 +55,7 @@ def query(domain: Domain, answer: object, room: int, who: str) -> NDArray:
         raise BadAnswer(
             f"{who}: expected an array of queries, got {type(answer).__name__}: correct it"
         )
+    answer = np.array(answer)  # plain and our own before it is looked at: it cannot change, or lie
     if answer.ndim == 0 or not 1 <= len(answer) <= room:
         raise BadAnswer(
             f"{who}: expected 1 to {room} queries, got an array of shape {answer.shape}: correct it"
@@ -89,11 +86,12 @@ def query(domain: Domain, answer: object, room: int, who: str) -> NDArray:
         raise BadAnswer(
             f"{who}: expected queries inside the domain, {expected}, got {got}: correct it"
         )
-    return frozen(answer.astype(np.int64 if isinstance(domain, Arms) else np.float64, copy=False))
+    return frozen(answer.astype(np.int64 if isinstance(domain, Arms) else np.float64))
 
 
 def evaluation(shown: Evaluation, number: int) -> Evaluation:
-    """What one query has shown, checked: y (1,), g (1, m), factor_values (1, n) and seconds (1,).
+    """What one query has shown, checked: y (1,), g (1, m), factor_values (1, n) and seconds (1,),
+    float64 arrays of our own.
 
     Raises BadAnswer for other shapes or types, naming the evaluation.
     """
@@ -101,36 +99,35 @@ def evaluation(shown: Evaluation, number: int) -> Evaluation:
         raise BadAnswer(
             f"evaluation {number}: expected an Evaluation, got {type(shown).__name__}: {REMEDY}"
         )
-    for side, part in (("seen", shown.seen), ("true", shown.true)):
-        for name, dimensions in (("y", 1), ("g", 2), ("factor_values", 2)):
-            _expect(getattr(part, name), dimensions, f"evaluation {number}: {side}.{name}")
-    _expect(shown.seconds, 1, f"evaluation {number}: seconds")
-    if shown.seen.g.shape != shown.true.g.shape:
+    seen, true = (
+        Observation(
+            *(
+                _row(getattr(part, name), dimensions, f"evaluation {number}: {side}.{name}")
+                for name, dimensions in (("y", 1), ("g", 2), ("factor_values", 2))
+            )
+        )
+        for side, part in (("seen", shown.seen), ("true", shown.true))
+    )
+    seconds = _row(shown.seconds, 1, f"evaluation {number}: seconds")
+    if seen.g.shape != true.g.shape:
         raise BadAnswer(
             f"evaluation {number}: expected as many constraints in seen.g as in true.g, got"
-            f" {shown.seen.g.shape[1]} and {shown.true.g.shape[1]}: {REMEDY}"
+            f" {seen.g.shape[1]} and {true.g.shape[1]}: {REMEDY}"
         )
-    return shown
+    return Evaluation(seen, true, seconds)
 
 
 REMEDY = "correct the problem's `evaluate`"
 
 
-def _expect(values: object, dimensions: int, what: str) -> None:
-    """One row of numbers."""
-    fits = (
-        isinstance(values, np.ndarray)
-        and values.ndim == dimensions
-        and len(values) == 1
-        and values.dtype.kind in "fiu"
-    )
-    if not fits:
-        got = (
-            f"{values.dtype} of shape {values.shape}"
-            if isinstance(values, np.ndarray)
-            else f"{type(values).__name__} {values!r:.60}"
-        )
-        shape = "(1,)" if dimensions == 1 else "(1, n)"
-        raise BadAnswer(
-            f"{what}: expected an array of numbers of shape {shape}, got {got}: {REMEDY}"
-        )
+def _row(values: object, dimensions: int, what: str) -> NDArray:
+    """One row of numbers, as a plain float64 array of our own. Raises BadAnswer."""
+    if isinstance(values, np.ndarray):
+        row = np.array(values)
+        if row.ndim == dimensions and len(row) == 1 and row.dtype.kind in "fiu":
+            return row.astype(np.float64)
+        got = f"{row.dtype} of shape {row.shape}"
+    else:
+        got = f"{type(values).__name__} {values!r:.60}"
+    shape = "(1,)" if dimensions == 1 else "(1, n)"
+    raise BadAnswer(f"{what}: expected an array of numbers of shape {shape}, got {got}: {REMEDY}")

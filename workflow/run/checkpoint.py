@@ -30,6 +30,18 @@ from workflow.trace.atomic import atomic, sweep
 
 log = logging.getLogger("noregret.checkpoint")
 RESULTS = Path("results")  # of the working directory
+# what whoever reads an object again may raise, after it was written well
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    ImportError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    pickle.UnpicklingError,
+)
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -91,7 +103,7 @@ def resume(made: Path, digest: str) -> loop.Progress | None:
         return None
     try:
         header, content = _content(made, digest)
-        progress: loop.Progress = pickle.loads(content)
+        progress = _progress(content)
         # once more, since reading it may have loaded libraries
         _check_identity(header, _identity(digest))
     except (NotOurs, key.NoKey) as error:
@@ -141,6 +153,19 @@ def _is_ours(made: Path) -> bool:
     except NotOurs:
         return False
     return is_kept(made)
+
+
+def _progress(content: bytes) -> loop.Progress:
+    """What a run has pickled. Raises NotOurs where that cannot be read again."""
+    try:
+        found = pickle.loads(content)
+    except UNREADABLE as error:
+        raise NotOurs(
+            f"expected a run that can be read again, got {type(error).__name__}: {error}"
+        ) from None
+    if not isinstance(found, loop.Progress):
+        raise NotOurs(f"expected a run under way, got {type(found).__name__}")
+    return found
 
 
 def _content(made: Path, digest: str) -> tuple[dict[str, Any], bytes]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 import errno
 import json
 import logging
+import os
 import signal
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -24,6 +26,7 @@ from workflow.run.target import Limits, Target
 from workflow.trace.record import BadRecord
 
 log = logging.getLogger("noregret.run")
+LENGTH = 2000  # characters of what an error says
 # errors whose sentence says all; after any other nobody knows what the process is like
 PLAIN = (PlanError, Refused, BadRecord, BadAnswer, DataUnavailable)
 
@@ -34,16 +37,21 @@ def serve(line: Connection, pulse: Pulse, targets: Sequence[Target], limits: Lim
     """Answer orders until the parent ends the line."""
     for number in HEEDED:  # what becomes of them, the parent decides
         signal.signal(number, unheeded)
-    surroundings = Surroundings()
+    logging.raiseExceptions = False  # where a simulator has closed standard error nobody reads it
+    surroundings, mine = Surroundings(), os.getpid()
     while True:
         try:
             order = json.loads(line.recv_bytes())
         except EOFError:
             return
         pulse.forget()
+        surroundings.begin()
         target = targets[order["target"]]
         guard = Guard(target.seed, pulse=pulse, surroundings=surroundings, stop=order["stop"])
-        line.send_bytes(json.dumps(_answer(target, limits, guard)).encode())
+        answer = _answer(target, limits, guard)
+        if os.getpid() != mine:  # a copy that an optimizer has forked; one answer is enough
+            os._exit(0)
+        line.send_bytes(json.dumps(answer).encode())
 
 
 def _answer(target: Target, limits: Limits, guard: Guard) -> dict[str, Any]:
@@ -56,7 +64,7 @@ def _answer(target: Target, limits: Limits, guard: Guard) -> dict[str, Any]:
         if said is None:
             log.exception(target.who)
             said = (
-                f"{type(error).__name__}: {str(error) or type(error).__name__}: correct its"
+                f"{type(error).__name__}: {_said(error)}: correct its"
                 " parameters, code or simulator, then run again"
             )
         everywhere = isinstance(error, DataUnavailable)
@@ -70,7 +78,7 @@ def _answer(target: Target, limits: Limits, guard: Guard) -> dict[str, Any]:
 
 def _known(error: BaseException) -> str | None:
     """What happened and what to do; None where nobody expected it."""
-    said = str(error) or type(error).__name__
+    said = _said(error)
     # raised by this project, with what to do in the sentence
     if isinstance(error, PLAIN) or any(
         isinstance(error, kind) and remedy in said for kind, remedy in REMEDIES
@@ -92,6 +100,15 @@ def _known(error: BaseException) -> str | None:
             " in another folder"
         )
     return None
+
+
+def _said(error: BaseException) -> str:
+    """What an error says, or its type where it says nothing; at most LENGTH characters."""
+    said = ""
+    with suppress(Exception):  # an error of somebody's own kind may fail at that
+        said = str(error)
+    said = said or type(error).__name__
+    return said if len(said) <= LENGTH else f"{said[:LENGTH]} ..."
 
 
 def _names(said: str, target: Target) -> bool:

@@ -1,10 +1,15 @@
-"""What stands around a problem while a run is made: every evaluation is announced, numbered and
-leaves its surroundings as they were.
+"""What stands around a problem and an optimizer while a run is made: every evaluation is announced
+and numbered, and each of them leaves its surroundings as they were.
+
+Both may fork. Whoever comes out of a simulator or an optimizer in another process than it went in
+is nobody's run, and ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
@@ -46,6 +51,7 @@ class Guard:
         self.pulse = Pulse() if pulse is None else pulse
         self.number = 0  # of the next evaluation
         self._surroundings = Surroundings() if surroundings is None else surroundings
+        self._process = os.getpid()
 
     def built(self, build: Callable[[], Built]) -> Built:
         """What a problem's constructor gives, its surroundings put back."""
@@ -53,7 +59,22 @@ class Guard:
         try:
             return build()
         finally:
+            self._end_copies()
             self._surroundings.after(self.seed, BUILDING)
+
+    @contextmanager
+    def around(self) -> Iterator[None]:
+        """An optimizer does something before the next evaluation, or around it."""
+        self._surroundings.between(self.seed, self.number)
+        try:
+            yield
+        finally:
+            self._end_copies()
+            self._surroundings.between(self.seed, self.number)
+
+    def _end_copies(self) -> None:
+        if os.getpid() != self._process:
+            os._exit(0)
 
     def guarded(self, problem: Problem) -> Problem:
         """The same problem. Its evaluations raise TooLong as said above."""
@@ -63,11 +84,13 @@ class Guard:
             self.number += 1
             if self.stop is not None and number >= self.stop:
                 raise TooLong(query)
+            self._end_copies()
             self._surroundings.before(self.seed, number)
             self.pulse.begin(number)
             try:
                 return problem.evaluate(query, rng)
             finally:
+                self._end_copies()
                 self.pulse.end()
                 self._surroundings.after(self.seed, number)
 

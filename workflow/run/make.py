@@ -101,6 +101,7 @@ class _Run:
         self.progress = checkpoint.resume(self.path, self.digest)
         if self.progress is None:
             design = initial_design(self.cell, self.seed, self.problem)
+            self.guard.number = len(design[0])  # also where its record was there
             with self._working():
                 self.progress = _started(self.cell, optimizer, *design)
             self.progress.work = self.work
@@ -213,7 +214,8 @@ class _Run:
         """What happens within is what the run is about."""
         began = used()
         try:
-            yield
+            with self.guard.around():
+                yield
         finally:
             spent = used() - began
             self.work += spent
@@ -287,7 +289,8 @@ def _make_study(study: Study, target: Target, guard: Guard) -> Made:
     }
     began = used()
     try:
-        columns = run(target.seed, problem, **algorithms.grouped(run, study.parameters))
+        with guard.around():
+            columns = run(target.seed, problem, **algorithms.grouped(run, study.parameters))
     except TooLong as error:
         columns = NOTHING
         header |= _timeout(target, error, columns)

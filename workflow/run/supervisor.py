@@ -221,11 +221,11 @@ class _Patience:
 
 
 def _begin(serve: Serve, line: Connection, parents: Connection, pulse: Pulse, parent: int) -> None:
-    """What a child does first: it is in a group of its own, dies with its parent, and writes to
+    """What a child does first: it is in a session of its own, dies with its parent, and writes to
     standard error alone.
     """
     parents.close()
-    os.setpgid(0, 0)  # Ctrl-C is for the parent
+    os.setsid()  # Ctrl-C is for the parent, and no terminal stops a child that would ask at it
     _prctl(DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:  # it died before we asked to hear of it
         os._exit(1)

@@ -1,12 +1,12 @@
 """What a simulator may change around it, and nobody else may notice: it is put back after each
-evaluation.
+evaluation, and whatever an optimizer may change after each of its steps.
 
 An evaluation runs in the process of its optimizer. Its working directory, umask, signals, alarms,
 standard streams, NumPy's handling of errors, PyTorch's threads and types, and the global random
 generators are those of the whole process. Nothing here draws from a global generator. Each is set
-before an evaluation and again after it, by seed and number of the evaluation: a simulator, or a
-library, that draws from one all the same gets the same numbers in whatever order runs are made, and
-after a run was resumed.
+before an evaluation and again after it, and before and after whatever an optimizer does, by seed
+and number of the evaluation: a simulator, an optimizer, or a library, that draws from one all the
+same gets the same numbers in whatever order runs are made, and after a run was resumed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ import os
 import random
 import signal
 import sys
+import warnings
+import weakref
 import zlib
+from collections.abc import Mapping
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -23,6 +27,7 @@ import numpy as np
 
 # what may end a process from outside; the process that supervises decides what becomes of them
 HEEDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+ALARMS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 
 
 def unheeded(number: int, frame: FrameType | None) -> None:
@@ -39,16 +44,43 @@ class Surroundings:
         self._folder = os.getcwd()  # noqa: PTH109, compared and set in a microsecond
         self._umask = os.umask(0)
         os.umask(self._umask)
-        self._handlers = {number: signal.getsignal(number) for number in HEEDED}
-        self._streams = sys.stdout, sys.stderr
+        self._handlers = {
+            number: handler
+            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+            if (handler := signal.getsignal(number)) is not None
+        }
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        self._environment = dict(os.environ)
+        self._warnings = list(warnings.filters)
+        self._recursion = sys.getrecursionlimit()
+        self._streams = sys.stdin, sys.stdout, sys.stderr
+        self._handles = _duplicates()
+        weakref.finalize(self, _close, self._handles)
         self._errors: Any = np.geterr()
         self._torch: tuple[Any, Any] | None = None
 
+    def begin(self) -> None:
+        """Another run begins: also what a simulator may change for all of its own run is as it was.
+
+        Its environment, what becomes of warnings, and all signals.
+        """
+        if dict(os.environ) != self._environment:
+            os.environ.clear()
+            os.environ.update(self._environment)
+        if warnings.filters != self._warnings:
+            warnings.resetwarnings()
+            warnings.filters[:] = self._warnings  # type: ignore[index]
+        self._set_handlers(self._handlers)
+
+    def between(self, seed: int, number: int) -> None:
+        """An optimizer begins or has ended what it does before the evaluation with this number."""
+        self._look_at_torch()
+        self._restore()
+        _seed_globals(f"{seed}/{number}/between")
+
     def before(self, seed: int, number: int) -> None:
         """An evaluation begins."""
-        if self._torch is None and "torch" in sys.modules:
-            torch = sys.modules["torch"]
-            self._torch = torch.get_num_threads(), torch.get_default_dtype()
+        self._look_at_torch()
         _seed_globals(f"{seed}/{number}/before")
 
     def after(self, seed: int, number: int) -> None:
@@ -56,13 +88,27 @@ class Surroundings:
 
         Raises OSError where the working directory is gone.
         """
+        self._restore()
+        _seed_globals(f"{seed}/{number}/after")
+
+    def _look_at_torch(self) -> None:
+        """How it is when a problem or an optimizer has just loaded it."""
+        if self._torch is None and "torch" in sys.modules:
+            torch = sys.modules["torch"]
+            self._torch = torch.get_num_threads(), torch.get_default_dtype()
+
+    def _restore(self) -> None:
         os.chdir(self._folder)
         os.umask(self._umask)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for code, handler in self._handlers.items():
-            if signal.getsignal(code) is not handler:
-                signal.signal(code, handler)
-        sys.stdout, sys.stderr = self._streams
+        for alarm in ALARMS:
+            signal.setitimer(alarm, 0)
+        self._set_handlers({number: self._handlers[number] for number in HEEDED})
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+        sys.setrecursionlimit(self._recursion)
+        sys.stdin, sys.stdout, sys.stderr = self._streams
+        for handle, (copy, same) in self._handles.items():
+            if _file(handle) != same:  # the next file to be opened must not become an output
+                os.dup2(copy, handle)
         np.seterr(**self._errors)
         if self._torch is not None:
             torch, (threads, kind) = sys.modules["torch"], self._torch
@@ -70,7 +116,35 @@ class Surroundings:
                 torch.set_num_threads(threads)
             if torch.get_default_dtype() != kind:
                 torch.set_default_dtype(kind)
-        _seed_globals(f"{seed}/{number}/after")
+
+    def _set_handlers(self, handlers: Mapping[signal.Signals, Any]) -> None:
+        for number, handler in handlers.items():
+            if signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+
+
+def _duplicates() -> dict[int, tuple[int, tuple[int, int] | None]]:
+    """Of standard input, output and errors: another handle of the same file, and which that is."""
+    found = {}
+    for handle in (0, 1, 2):
+        with suppress(OSError):  # it is closed, and stays so
+            found[handle] = os.dup(handle), _file(handle)
+    return found
+
+
+def _file(handle: int) -> tuple[int, int] | None:
+    """Which file an open handle leads to; None where it is closed."""
+    try:
+        found = os.fstat(handle)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _close(handles: Mapping[int, tuple[int, tuple[int, int] | None]]) -> None:
+    for copy, _ in handles.values():
+        with suppress(OSError):
+            os.close(copy)
 
 
 def _seed_globals(name: str) -> None:

@@ -1,0 +1,224 @@
+"""A checkout whose optimizer and simulator misbehave as they are told, a process that makes its
+records again and again, and what may have come of it.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import select
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.faults import repeater
+from tests.faults.wicked_deeds import DEEDS
+from tests.workflow import checkout
+from workflow.run import lease
+from workflow.trace import record
+
+HERE = Path(__file__).parent
+SEEDS, BUDGET, START = 3, 8, 2
+TIMEOUT = 0.4  # seconds for one evaluation of a problem whose name ends so
+PATIENCE = 90.0  # seconds for one command
+DOMAINS = {"box": "box", "arms": "arms", "workers": "box"}
+KINDS = [f"{name}{end}" for end in ("", "-hurried") for name in DOMAINS]
+
+
+def line(kind: str) -> str:
+    """A problem as in the paper's YAML."""
+    name, _, hurried = kind.partition("-")
+    more = ", execution: async" if name == "workers" else ""
+    more += f", timeout: {TIMEOUT}" if hurried else ""
+    return (
+        f"  {kind}: {{is: wicked_problem.hill, domain: {DOMAINS[name]}, seed: seed, room: 2,"
+        f" budget: {BUDGET}, init: {{design: uniform, n: {START}}}{more}}}"
+    )
+
+
+PAPER = f"""
+paper: {{key: wicked, title: Those who misbehave, venue: nowhere}}
+scales: {{smoke: {{}}, quick: {{}}, paper: {{}}}}
+seeds: {SEEDS}
+problems:
+{chr(10).join(line(kind) for kind in KINDS)}
+algorithms:
+  search: {{is: wicked_search.Search, repetition: {{given: repetition}}}}
+runs: [{{}}]
+figures:
+  - {{id: best, title: Best, metric: simple_regret, curves: [search], panels: [{{problem: box,
+       title: A}}]}}
+"""
+# what says to a person what to do now
+REMEDIES = (
+    "correct ",
+    "look at ",
+    "give it more",
+    "make room",
+    "then run again",
+    "change its mode",
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a command has come to."""
+
+    status: int
+    out: str
+    err: str
+    left: list[str]
+    changed: list[str]
+    handles: int
+
+
+class Wicked:
+    """The checkout and its process. Context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self.copy = checkout.make(folder)
+        (self.copy / "papers" / "mini.yaml").unlink()
+        (self.copy / "papers" / "wicked.yaml").write_text(PAPER)
+        for name, place in (("problem", "problems"), ("search", "algorithms"), ("deeds", ".")):
+            shutil.copy(HERE / f"wicked_{name}.py", self.copy / place)
+        shutil.copy(HERE / "repeater.py", self.copy)
+        (self.copy / "elsewhere").mkdir()
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Wicked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def run(self, kind: str, *more: str) -> Told:
+        """All seeds of a problem, by the command line of `workflow.run`."""
+        process = self._start()
+        order = ["wicked", kind, "search", f"0-{SEEDS - 1}", "--scale", "smoke", *more]
+        print(json.dumps(order), file=process.stdin, flush=True)
+        assert process.stdout is not None
+        ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
+        answer = process.stdout.readline() if ready else ""
+        if not answer:
+            said = (self.copy / "err").read_text(errors="replace")
+            self._stop()
+            raise AssertionError(f"the command {'died' if ready else 'hangs'}: {said}")
+        return Told(**json.loads(answer))
+
+    def folder(self, kind: str) -> Path:
+        """Where the records lie."""
+        return self.copy / "results" / "smoke" / "wicked" / kind / "search"
+
+    def path(self, kind: str, seed: int) -> Path:
+        """Where a record lies."""
+        return self.folder(kind) / f"{seed}.parquet"
+
+    def clear(self) -> None:
+        """Start from nothing."""
+        shutil.rmtree(self.copy / "results", ignore_errors=True)
+
+    def ask(self, deeds: list[tuple[str, str, int, int]]) -> None:
+        """What is to be done: name, where, step and seed of each."""
+        place = self.copy / "deeds.json"
+        place.unlink(missing_ok=True)
+        if deeds:
+            place.write_text(json.dumps(deeds), encoding="utf-8")
+
+    def beside(self, kind: str) -> set[str]:
+        """The names of all that lies beside records, hidden files among them."""
+        found = self.folder(kind).iterdir() if self.folder(kind).is_dir() else ()
+        return {path.name for path in found if path.suffix != ".parquet"}
+
+    def _start(self) -> subprocess.Popen[str]:
+        if self._process is None:
+            environment = {**checkout.offline(self.copy), "OMP_NUM_THREADS": "1"}
+            environment[repeater.TOKEN] = secrets.token_hex(8)
+            environment["XDG_STATE_HOME"] = str(self.copy / "state")
+            self._process = subprocess.Popen(
+                [sys.executable, "repeater.py"],
+                cwd=self.copy,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            print(json.dumps(["wicked", KINDS[0], "search"]), file=self._process.stdin, flush=True)
+        return self._process
+
+    def _stop(self) -> None:
+        """What it has started dies with it."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def outcomes(deeds: list[tuple[str, str, int, int]], seed: int) -> set[str]:
+    """What may come of one seed; not "same" where one deed alone keeps the record from being made
+    as it would be.
+    """
+    done = [DEEDS[name].outcomes for name, _, _, whose in deeds if whose == seed]
+    allowed = {"same"}.union(*done)
+    return allowed if all("same" in one for one in done) else allowed - {"same"}
+
+
+def outcome(wicked: Wicked, kind: str, seed: int, expected: record.Record) -> str:
+    """What has come of one seed, verified: same, timeout, note or nothing."""
+    path = wicked.path(kind, seed)
+    note = lease.failure(lease.failed(path))
+    found = record.read(path) if path.exists() else None
+    status = None if found is None else found.header["status"]
+    if found is not None and status != "complete":
+        is_prefix(found, expected)
+    if status == "complete":
+        assert found is not None
+        same(found, expected)
+        return "same"
+    if status == "timeout":
+        assert found is not None and note is None
+        cut = found.header["timeout"]
+        assert (cut["seconds"], cut["after"]) == (TIMEOUT, found.rows)
+        return "timeout"
+    if note is None:
+        return "nothing"
+    assert f"wicked/{kind}/search" in note.error and f"seed {seed}" in note.error, note.error
+    assert any(remedy in note.error for remedy in REMEDIES), note.error
+    assert len(note.error) < 3000
+    return "note"
+
+
+def same(found: record.Record, expected: record.Record) -> None:
+    """All that both records hold is the same, bit for bit; an optimizer may report whatever it
+    likes.
+    """
+    is_prefix(found, expected)
+    assert found.rows == expected.rows
+    assert found.header["recommendation"] == expected.header["recommendation"]
+    own = [name for name in found.columns if name.startswith("report.")]
+    if own == ["report.known"]:
+        assert found.header["trace_sha256"] == expected.header["trace_sha256"]
+
+
+def is_prefix(found: record.Record, expected: record.Record) -> None:
+    """Its rows are the first ones of the other record."""
+    assert found.rows <= expected.rows
+    for name in set(found.columns) | set(expected.columns):
+        if found.rows and not name.startswith(("timing.", "report.")):
+            one, other = found.columns[name], expected.columns[name]
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other[: found.rows], err_msg=name)
+
+
+def state(told: Told) -> dict[str, Any]:
+    """What a command may leave behind in the process that gave it: nothing."""
+    return {"out": told.out, "left": told.left, "changed": told.changed, "more": told.handles > 0}
+
+
+CLEAN: dict[str, Any] = {"out": "", "left": [], "changed": [], "more": False}

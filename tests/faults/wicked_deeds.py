@@ -1,0 +1,513 @@
+"""What optimizers and simulators may do that they should not, each with what may come of it.
+
+The files of a checkout in which they do it import this one, and so does the test.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SAME, NOTE, TIMEOUT = frozenset({"same"}), frozenset({"note"}), frozenset({"timeout"})
+EITHER = SAME | NOTE
+ASKED = Path("deeds.json").resolve()  # whatever becomes of the working directory
+ELSEWHERE = Path("elsewhere").resolve()
+LONG = 600  # seconds: longer than any test waits
+KEPT: list[np.ndarray] = []  # what was handed over and is changed whenever there is an opportunity
+
+
+@dataclass(frozen=True)
+class Deed:
+    """hook: when it is done; `any` means in every function of an optimizer or a simulator.
+
+    outcomes: the record is that of a run without it, or there is a note, or a timeout. domains: on
+    which it makes sense.
+    """
+
+    name: str
+    hook: str
+    outcomes: frozenset[str]
+    do: Callable[..., Any]
+    domains: tuple[str, ...]
+
+
+DEEDS: dict[str, Deed] = {}
+
+
+def deed(hook: str, outcomes: frozenset[str], domains: str = "box arms") -> Callable[[Any], Any]:
+    """Registers a function under its name."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        name = f"{hook}: {function.__name__.replace('_', ' ').strip()}"
+        DEEDS[name] = Deed(name, hook, outcomes, function, tuple(domains.split()))
+        return function
+
+    return register
+
+
+def each(hook: str, outcomes: frozenset[str], domains: str = "box arms", **values: Any) -> None:
+    """Registers one deed a value: what is answered instead, or a function that makes it."""
+    for name, value in values.items():
+        do = value if callable(value) else lambda *_, value=value: value
+        called = f"{hook}: {name.replace('_', ' ')}"
+        DEEDS[called] = Deed(called, hook, outcomes, do, tuple(domains.split()))
+
+
+def asked(hook: str, seed: int, step: int) -> Iterator[Deed]:
+    """What is to be done now; what was kept before is changed first."""
+    for array in KEPT:
+        overwrite(array)
+    if not ASKED.exists():
+        return
+    for name, where, when, whose in json.loads(ASKED.read_text(encoding="utf-8")):
+        found = DEEDS[name]
+        if (when, whose) == (step, seed) and where == hook:
+            yield found
+
+
+def overwrite(array: np.ndarray) -> None:
+    """By whatever means there are."""
+    for one in (array, array.base):
+        if isinstance(one, np.ndarray):
+            try:
+                one.setflags(write=True)
+                one[...] = 0
+            except (ValueError, TypeError):
+                pass
+
+
+# anyone ------------------------------------------------------------------------------------------
+
+
+@deed("any", SAME)
+def changes_the_working_directory() -> None:
+    os.chdir(ELSEWHERE)
+
+
+@deed("any", SAME)
+def changes_the_umask() -> None:
+    os.umask(0o777)
+
+
+@deed("any", SAME)
+def ignores_signals() -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+
+
+@deed("any", SAME)
+def blocks_signals() -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+
+
+@deed("any", SAME)
+def sets_an_alarm() -> None:
+    signal.alarm(1)
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+
+
+@deed("any", SAME)
+def sets_alarms_of_cpu_time() -> None:
+    signal.setitimer(signal.ITIMER_PROF, 0.01)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)
+
+
+@deed("any", SAME)
+def ends_itself_with_signals_that_are_heeded() -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        os.kill(os.getpid(), number)
+
+
+@deed("any", SAME)
+def makes_errors_of_rounding() -> None:
+    np.seterr(all="raise")
+
+
+@deed("any", SAME)
+def makes_errors_of_warnings() -> None:
+    warnings.simplefilter("error")
+
+
+@deed("any", SAME)
+def allows_hardly_any_recursion() -> None:
+    sys.setrecursionlimit(len_of_stack() + 30)
+
+
+@deed("any", SAME)
+def changes_the_environment() -> None:
+    os.environ.clear()
+    os.environ.update({"HOME": "/nowhere", "PATH": "/nowhere", "OMP_NUM_THREADS": "7"})
+
+
+@deed("any", SAME)
+def takes_the_standard_streams_away() -> None:
+    sys.stdout = sys.stderr = sys.stdin = None  # type: ignore[assignment]
+
+
+@deed("any", EITHER)
+def closes_the_standard_streams() -> None:
+    sys.stderr.close()
+
+
+@deed("any", SAME)
+def prints() -> None:
+    print("hello", flush=True)
+    print("hello", file=sys.stderr)
+    os.write(1, b"\xff\x00")
+
+
+@deed("any", SAME)
+def asks_torch_for_threads_and_another_type() -> None:
+    torch = sys.modules["torch"]
+    torch.set_num_threads(3)
+    torch.set_default_dtype(torch.float16)
+
+
+@deed("any", SAME)
+def starts_a_thread() -> None:
+    threading.Thread(target=time.sleep, args=(LONG,), daemon=True).start()
+
+
+@deed("any", SAME)
+def starts_a_thread_that_is_waited_for() -> None:
+    threading.Thread(target=time.sleep, args=(LONG,)).start()
+
+
+@deed("any", SAME)
+def starts_a_program() -> None:
+    subprocess.Popen(["/bin/sleep", str(LONG)])
+
+
+@deed("any", SAME)
+def starts_a_program_far_from_us() -> None:
+    subprocess.run(
+        ["/bin/sh", "-c", f"/bin/sleep {LONG} >/dev/null 2>&1 &"],
+        start_new_session=True,
+        check=True,
+    )
+
+
+@deed("any", EITHER)
+def closes_what_is_open() -> None:
+    os.closerange(3, 200)
+
+
+@deed("any", SAME)
+def closes_standard_input_output_and_errors() -> None:
+    os.closerange(0, 3)
+
+
+@deed("any", SAME)
+def opens_something_else_as_output_and_errors() -> None:
+    handle = os.open(ELSEWHERE, os.O_RDONLY)
+    os.dup2(handle, 1)
+    os.dup2(handle, 2)
+
+
+@deed("any", SAME)
+def forks_and_both_go_on() -> None:
+    os.fork()
+
+
+@deed("any", SAME)
+def forks_and_one_of_them_fails() -> None:
+    if os.fork() == 0:
+        raise OSError("no such program")
+
+
+@deed("any", NOTE)
+def raises_an_error_that_cannot_be_told() -> None:
+    class Silent(Exception):
+        def __str__(self) -> str:
+            raise ValueError("not even that")
+
+    raise Silent
+
+
+def raising(error: BaseException) -> Callable[..., None]:
+    def do(*_: object) -> None:
+        raise error
+
+    return do
+
+
+class Ended(BaseException):
+    """What nobody expects."""
+
+
+each(
+    "any",
+    NOTE,
+    raises_an_error=raising(RuntimeError("the licence is gone")),
+    raises_what_is_no_exception=raising(Ended("bye")),
+    raises_an_interrupt=raising(KeyboardInterrupt()),
+    raises_the_end_of_a_generator=raising(GeneratorExit()),
+    raises_the_end_of_an_iteration=raising(StopIteration(3)),
+    raises_a_warning=raising(UserWarning("look out")),
+    raises_a_sentence_of_many_lines=raising(ValueError("a\nb\0\udcff\x1b[2J" * 20000)),
+    raises_many_errors=raising(BaseExceptionGroup("two", [Ended("one"), ValueError("other")])),
+    raises_the_end_of_input=raising(EOFError("of mine")),
+    raises_a_full_disk=raising(OSError(28, "No space left on device")),
+    raises_a_broken_pipe=raising(BrokenPipeError("of mine")),
+    raises_a_lack_of_memory=raising(MemoryError()),
+    leaves=raising(SystemExit(0)),
+    leaves_with_a_sentence=raising(SystemExit("bye")),
+    ends_its_process=lambda *_: os._exit(0),
+    ends_its_process_with_1=lambda *_: os._exit(1),
+    ends_its_process_with_3=lambda *_: os._exit(3),
+    aborts=lambda *_: os.abort(),
+    reads_where_nothing_is=lambda *_: ctypes.string_at(0),
+    kills_itself=lambda *_: os.kill(os.getpid(), signal.SIGKILL),
+    kills_its_group=lambda *_: os.killpg(0, signal.SIGKILL),
+)
+
+
+def seed_the_global_generators(*_: object) -> None:
+    """And draw from them."""
+    random.seed(3)
+    np.random.seed(3)  # noqa: NPY002
+    sys.modules["torch"].manual_seed(3)
+    random.random(), np.random.random()  # noqa: NPY002
+
+
+# what an optimizer draws before it answers may change its answer
+each("evaluate", SAME, seeds_the_global_generators=seed_the_global_generators)
+each("tell", SAME, seeds_the_global_generators=seed_the_global_generators)
+each("recommend", SAME, seeds_the_global_generators=seed_the_global_generators)
+
+
+# simulators --------------------------------------------------------------------------------------
+
+
+def hang(*_: object) -> None:
+    while True:
+        try:
+            time.sleep(LONG)
+        except BaseException:
+            continue
+
+
+def hang_deaf(*_: object) -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    time.sleep(LONG)
+
+
+each(
+    "evaluate",
+    TIMEOUT,
+    hangs=hang,
+    hangs_deaf=hang_deaf,
+    hangs_with_the_lock=lambda *_: ctypes.PyDLL(None).sleep(LONG),
+    hangs_in_a_regular_expression=lambda *_: re.match(r"(a+)+$", "a" * 60 + "b"),
+    hangs_in_a_program=lambda *_: subprocess.run(["/bin/sleep", str(LONG)], check=False),
+)
+each(
+    "evaluate",
+    NOTE,
+    answers_nothing=lambda *_: (None,),
+    answers_a_number=lambda *_: (3.0,),
+    answers_a_pair=lambda shown, *_: ((shown.seen, shown.true),),
+    shows_nan=lambda shown, *_: (seen(shown, y=shown.seen.y * np.nan),),
+    shows_infinity=lambda shown, *_: (seen(shown, y=shown.seen.y + np.inf),),
+    shows_nan_behind_a_mask=lambda shown, *_: (
+        seen(shown, y=np.ma.array(shown.seen.y * np.nan, mask=[True])),
+    ),
+    shows_a_constraint_that_is_nan=lambda shown, *_: (seen(shown, g=shown.seen.g * np.nan),),
+    hides_nan=lambda shown, *_: (
+        replace(shown, true=replace(shown.true, y=shown.true.y * np.nan)),
+    ),
+    shows_two_values=lambda shown, *_: (seen(shown, y=np.zeros(2)),),
+    shows_no_value=lambda shown, *_: (seen(shown, y=np.zeros(0)),),
+    shows_a_column=lambda shown, *_: (seen(shown, y=shown.seen.y[:, None]),),
+    shows_a_scalar=lambda shown, *_: (seen(shown, y=shown.seen.y[0]),),
+    shows_a_list=lambda shown, *_: (seen(shown, y=[1.0]),),
+    shows_text=lambda shown, *_: (seen(shown, y=np.array(["1"])),),
+    shows_objects=lambda shown, *_: (seen(shown, y=shown.seen.y.astype(object)),),
+    shows_complex_numbers=lambda shown, *_: (seen(shown, y=shown.seen.y + 0j),),
+    shows_another_number_of_constraints=lambda shown, *_: (seen(shown, g=np.zeros((1, 3))),),
+    takes_another_number_of_seconds=lambda shown, *_: (replace(shown, seconds=np.zeros(2)),),
+    writes_into_its_query=lambda shown, query, rng: query.fill(0),
+)
+each(
+    "evaluate",
+    SAME,
+    overwrites_its_query=lambda shown, query, rng: overwrite(query),
+    keeps_its_query=lambda shown, query, rng: KEPT.append(query),
+    keeps_what_it_shows=lambda shown, *_: KEPT.extend(
+        [shown.seen.y, shown.true.y, shown.seen.g, shown.true.g, shown.seconds]
+    ),
+    shows_one_array_as_seen_and_true=lambda shown, *_: (seen(shown, g=shown.true.g),),
+    shows_another_order_of_bytes=lambda shown, *_: (seen(shown, y=shown.seen.y.astype(">f8")),),
+    shows_longer_numbers=lambda shown, *_: (seen(shown, y=shown.seen.y.astype(np.longdouble)),),
+    shows_an_array_of_its_own_kind=lambda shown, *_: (
+        seen(shown, y=shown.seen.y.view(Liar), g=shown.seen.g.view(Liar)),
+    ),
+    draws_more_of_its_stream=lambda shown, query, rng: rng.random(100).sum() * 0,
+)
+
+
+def seen(shown: Any, **changed: Any) -> Any:
+    """What was shown, but for one part of what the optimizer may see."""
+    return replace(shown, seen=replace(shown.seen, **changed))
+
+
+class Liar(np.ndarray):
+    """An array that says that all is well with it."""
+
+    def min(self, *_: Any, **__: Any) -> Any:
+        return 0
+
+    def max(self, *_: Any, **__: Any) -> Any:
+        return 0
+
+
+# optimizers --------------------------------------------------------------------------------------
+
+each(
+    "tell",
+    NOTE,
+    writes_into_y=lambda optimizer, query, shown: shown.y.fill(0),
+    writes_into_g=lambda optimizer, query, shown: np.negative(shown.g, out=shown.g),
+    writes_into_x=lambda optimizer, query, shown: np.copyto(query, 0),
+    writes_through_a_view=lambda optimizer, query, shown: shown.y[:].view().fill(0),
+)
+each(
+    "tell",
+    SAME,
+    overwrites_all=lambda optimizer, query, shown: [
+        overwrite(one) for one in (query, shown.y, shown.g, shown.factor_values)
+    ],
+    keeps_all=lambda optimizer, query, shown: KEPT.extend([query, shown.y, shown.g]),
+)
+each(
+    "tell",
+    EITHER,
+    cannot_be_pickled=lambda optimizer, *_: setattr(optimizer, "key", lambda: 0),
+    holds_a_generator=lambda optimizer, *_: setattr(optimizer, "key", (i for i in [])),
+    holds_a_lock=lambda optimizer, *_: setattr(optimizer, "key", threading.Lock()),
+    cannot_be_read_again=lambda optimizer, *_: setattr(optimizer, "key", Unreadable()),
+    is_endless_when_pickled=lambda optimizer, *_: setattr(optimizer, "key", nested(10**5)),
+    raises_when_pickled=lambda optimizer, *_: setattr(optimizer, "key", Unwritable()),
+)
+each("tell", EITHER, "arms", writes_into_the_arms=lambda o, *_: o.domain.points.fill(0))
+each("tell", SAME, "arms", overwrites_the_arms=lambda o, *_: overwrite(o.domain.points))
+
+
+class Unreadable:
+    """What is written and cannot be read."""
+
+    def __reduce__(self) -> Any:
+        return (int, ("no number",))
+
+
+class Unwritable:
+    """What ends whoever writes it."""
+
+    def __reduce__(self) -> Any:
+        raise Ended("not me")
+
+
+def nested(depth: int) -> list[Any]:
+    """A list in a list in a list."""
+    whole: list[Any] = []
+    for _ in range(depth):
+        whole = [whole]
+    return whole
+
+
+def len_of_stack() -> int:
+    """How deep the caller is."""
+    frame, depth = sys._getframe(1), 0
+    while frame.f_back is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
+ANSWERS = ("ask", "recommend")
+for where in ANSWERS:
+    each(
+        where,
+        NOTE,
+        answers_nothing=lambda answer, room: (None,),
+        answers_a_list=lambda answer, room: (answer.tolist(),),
+        answers_a_scalar=lambda answer, room: (np.array(0),),
+        answers_none_of_its_queries=lambda answer, room: (answer[:0],),
+        answers_too_many=lambda answer, room: (np.concatenate([answer[:1]] * (room + 1)),),
+        answers_objects=lambda answer, room: (answer.astype(object),),
+        answers_text=lambda answer, room: (answer.astype(str),),
+        answers_three_dimensions=lambda answer, room: (answer[None, None],),
+        raises_instead=raising(RuntimeError("I do not know")),
+    )
+    each(
+        where,
+        NOTE,
+        "box",
+        answers_nan=lambda answer, room: (answer * np.nan,),
+        answers_infinity=lambda answer, room: (answer + np.inf,),
+        answers_more_than_1=lambda answer, room: (answer + 1.0001,),
+        answers_less_than_0=lambda answer, room: (-answer - 1e-300,),
+        answers_nan_behind_a_mask=lambda answer, room: (
+            np.ma.array(
+                np.where(answer == answer[0, 0], np.nan, answer), mask=answer == answer[0, 0]
+            ),
+        ),
+        answers_nan_and_says_that_it_is_0=lambda answer, room: ((answer * np.nan).view(Liar),),
+        answers_too_few_coordinates=lambda answer, room: (answer[:, :1],),
+        answers_complex_numbers=lambda answer, room: (answer + 0j,),
+    )
+    each(
+        where,
+        NOTE,
+        "arms",
+        answers_no_arm=lambda answer, room: (answer * 0 - 1,),
+        answers_beyond_the_last_arm=lambda answer, room: (answer * 0 + 40,),
+        answers_beyond_it_and_denies_it=lambda answer, room: ((answer * 0 + 40).view(Liar),),
+        answers_numbers_with_a_point=lambda answer, room: (answer * 1.0,),
+        answers_yes_or_no=lambda answer, room: (answer > 3,),
+        answers_points=lambda answer, room: (np.zeros((1, 2)),),
+    )
+    each(
+        where,
+        SAME,
+        keeps_its_answer=lambda answer, room: KEPT.append(answer),
+        answers_every_other_row=lambda answer, room: (np.repeat(answer, 2, axis=0)[::2],),
+        answers_an_array_of_its_own_kind=lambda answer, room: (answer.view(Liar),),
+        answers_another_order_of_bytes=lambda answer, room: (
+            answer.astype(answer.dtype.newbyteorder(">")),
+        ),
+    )
+    each(where, SAME, "arms", answers_small=lambda answer, room: (answer.astype(np.uint8),))
+each("ask", EITHER, writes_into_what_is_pending=lambda answer, room, pending: pending.fill(0))
+each("ask", SAME, overwrites_what_is_pending=lambda answer, room, pending: overwrite(pending))
+each(
+    "report",
+    NOTE,
+    reports_text={"gap": "large"},
+    reports_nothing=lambda *_: (None,),
+    reports_a_list=lambda *_: ([1.0],),
+    reports_numbers_beyond_all={"gap": 10**400},
+    reports_two_numbers={"gap": np.zeros(2)},
+)
+each(
+    "report",
+    SAME,
+    reports_nan={"gap": float("nan")},
+    reports_infinity={"gap": float("-inf")},
+    reports_a_thousand_numbers={f"gap {i}": float(i) for i in range(1000)},
+    reports_under_odd_names={"": 1.0, "a/b\n": 2.0, "timing.ask": 3.0, None: 4.0, "ä\0": 5.0},
+)
