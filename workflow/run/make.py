@@ -285,7 +285,6 @@ def _make_study(study: Study, target: Target, guard: Guard) -> Made:
         "status": "complete",
         "data": problem.data,
         "data_sha256": problem.data_sha256,
-        "provenance": record.provenance(),
     }
     began = used()
     try:
@@ -295,7 +294,8 @@ def _make_study(study: Study, target: Target, guard: Guard) -> Made:
         columns = NOTHING
         header |= _timeout(target, error, columns)
     spent = used() - began
-    header |= {"cpu_seconds": spent, "peak_mib": peak_mib()}
+    # what the study has loaded is known when it has ended
+    header |= {"provenance": record.provenance(), "cpu_seconds": spent, "peak_mib": peak_mib()}
     found = record.write(target.path, header, columns)
     log.info("%s: %s", target.who, header["status"])
     return Made(found, str(header["status"]), spent)

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ OPTIONAL = {  # and their modules; named if a run loads them
     "gymnasium": "gymnasium",
     "mujoco": "mujoco",
     "camb": "camb",
+    "jax": "jax",
+    "numpyro": "numpyro",
 }
 TIMEOUT = "timeout"  # the status of a run that an evaluation ended which took too long
 FINAL = ("complete", TIMEOUT)  # of runs that are not continued
@@ -176,6 +179,7 @@ def _loaded() -> list[str]:
     return [name for name, module in OPTIONAL.items() if module in sys.modules]
 
 
+@cache
 def _cpu() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
@@ -183,6 +187,7 @@ def _cpu() -> str:
     return names[0] if names else platform.processor()
 
 
+@cache  # of the code that this process has loaded, whatever is committed while it runs
 def _commit() -> str:
     try:
         command = [

@@ -71,6 +71,56 @@ def test_a_workflow_writes_down_what_it_cost_and_status_prints_the_share(tmp_pat
     )
 
 
+BUSY = '''
+"""A problem whose evaluations wait, or keep a program busy, for a while."""
+import subprocess, sys, time
+import numpy as np
+from algorithms.api import Box, Observation
+from problems.api import Evaluation, Problem
+
+BURN = "import time\\nwhile time.process_time() < 0.3: pass"
+
+
+def busy(instance, *, how):
+    def evaluate(query, rng):
+        if how == "waits":
+            time.sleep(0.3)
+        else:
+            subprocess.run([sys.executable, "-c", BURN], check=True)
+        shown = Observation.of(query.sum(axis=1))
+        return Evaluation(shown, shown, np.zeros(len(query)))
+
+    return Problem(Box(2), evaluate, best=2.0)
+'''
+PAPER = """
+paper: {key: busy, title: A busy paper, venue: nowhere}
+scales: {smoke: {}, quick: {}, paper: {}}
+seeds: 1
+problems:
+  p: {is: busy.busy, how: HOW, budget: 6, room: 1, init: {design: uniform, n: 1}}
+algorithms:
+  uniform: {is: random_search.RandomSearch}
+runs: [{}]
+"""
+
+
+@pytest.mark.parametrize("how", ["waits", "computes"])
+def test_work_is_cpu_time_of_the_process_and_of_its_programs(tmp_path, how):
+    """Wall time of an evaluation that waits is none; overhead was negative where it counted."""
+    copy = checkout.make(tmp_path)
+    (copy / "problems" / "busy.py").write_text(BUSY)
+    (copy / "papers" / "busy.yaml").write_text(PAPER.replace("HOW", how))
+    run = ("busy", "p", "uniform", "0", "--scale", "smoke", "--marker", "made.json")
+    made = checkout.run(copy, "workflow.run", *run)
+    assert made.returncode == 0, made.stderr
+    found = overhead.measured([listing.text(copy / "made.json")], [])
+    assert 0 < found.work < found.processes and 0 < found.share < 1
+    if how == "waits":
+        assert found.work < 0.3  # of 1.8 s that passed
+    else:
+        assert found.work > 6 * 0.3  # in programs that it started
+
+
 def test_the_snakemakes_of_a_job_on_a_node_are_known_by_what_they_were_told_to_make(tmp_path):
     """One is our parent, another one is not, and a third makes something else; they work a little
     and wait.
