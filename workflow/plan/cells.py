@@ -316,11 +316,22 @@ class Paper:
         return found
 
     def forget_lost(self, root: Path = Path()) -> None:
-        """Remove the markers of jobs of which a record is not there any more: Snakemake would take
-        them for done.
+        """Remove the markers of jobs, and of initial designs, of which a record is not there any
+        more: Snakemake would take them for done.
         """
-        for marker, job in self.jobs.items():
-            records = (root / part.record(seed) for part in job.parts for seed in job.seeds)
+        lists = {
+            marker: [part.record(seed) for part in job.parts for seed in job.seeds]
+            for marker, job in self.jobs.items()
+        }
+        lists |= {
+            self._initial_markers[problem]: [
+                cells[0].initial_folder / f"{seed}.parquet"
+                for seed in {seed for cell in cells for seed in cell.seeds}
+            ]
+            for problem, cells in self._by_problem.items()
+        }
+        for marker, made in lists.items():
+            records = (root / path for path in made)
             if (root / marker).exists() and not all(path.exists() for path in records):
                 with suppress(
                     OSError
