@@ -13,6 +13,7 @@ import pytest
 
 from tests.faults import steep
 from workflow.run import lease
+from workflow.trace import record
 
 FIGURE = ("workflow.plots", "steep", "best", "--scale", "smoke")
 DRAWN = "figures/smoke/steep/best.csv"
@@ -146,6 +147,32 @@ def test_a_record_that_was_lost_is_made_again_although_the_list_says_that_it_is_
         assert again.returncode == 0, again.stderr
         assert steep.traces(finished) == expected
         assert {name: steep.inodes(finished)[name] for name in kept} == kept
+
+
+@pytest.fixture
+def drawn(finished):
+    """A checkout in which all is drawn from the records, too."""
+    made = steep.snakemake(finished, target="all")
+    assert made.returncode == 0, made.stderr
+    return finished
+
+
+@pytest.mark.parametrize("lost", ["1.parquet", "../initial/1.parquet"])
+def test_a_record_that_is_removed_from_a_finished_workflow_is_made_again(drawn, expected, lost):
+    """Although all that is drawn from it is there: as who removes the record of a timeout does."""
+    path = drawn / steep.FOLDER / lost
+    trace = record.read(path).header["trace_sha256"]
+    path.unlink()
+    if lost != "1.parquet":  # its run had ended with it, and is removed as well
+        (drawn / steep.FOLDER / "1.parquet").unlink()
+    kept = steep.inodes(drawn)
+    again = steep.snakemake(drawn, target="all")
+    assert again.returncode == 0, again.stderr
+    assert record.read(path).header["trace_sha256"] == trace
+    assert steep.traces(drawn) == expected
+    assert {name: steep.inodes(drawn)[name] for name in kept} == kept
+    once_more = steep.snakemake(drawn, target="all")
+    assert "Nothing to be done" in once_more.stdout + once_more.stderr
 
 
 def test_half_written_files_without_the_memory_of_the_workflow_are_not_taken_for_whole_ones(

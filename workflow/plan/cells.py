@@ -349,27 +349,35 @@ class Paper:
     def forget_lost(
         self, root: Path = Path(), *, damages: Callable[[Path], Sequence[str]] = lambda marker: ()
     ) -> list[str]:
-        """Remove the markers of jobs of which a record is not there any more, or is damaged:
-        Snakemake would take them for done.
+        """Remove the markers of jobs, and of initial designs, of which a record is not there any
+        more, and those of jobs of which one is damaged: Snakemake would take them for done.
 
         `damages` says in sentences what is wrong with the records that a marker lists; all of them
         are returned. Initial designs that are damaged are told, too, and their markers stay: no
         report reads them, and all runs on the problem would wait for new ones.
         """
+        lists = {
+            marker: [part.record(seed) for part in job.parts for seed in job.seeds]
+            for marker, job in self.jobs.items()
+        }
+        designs = {
+            self._initial_markers[problem]: [
+                cells[0].initial_folder / f"{seed}.parquet"
+                for seed in {seed for cell in cells for seed in cell.seeds}
+            ]
+            for problem, cells in self._by_problem.items()
+        }
         told: list[str] = []
-        for marker, job in self.jobs.items():
+        for marker, made in {**lists, **designs}.items():
             if not (root / marker).exists():
                 continue
-            records = (root / part.record(seed) for part in job.parts for seed in job.seeds)
-            is_lost = not all(path.exists() for path in records)
+            is_lost = not all((root / path).exists() for path in made)
             told += (wrong := damages(root / marker))
-            if is_lost or wrong:
+            if is_lost or (wrong and marker in lists):
                 with suppress(
                     OSError
                 ):  # where nobody can write, the report says which record it misses
                     (root / marker).unlink(missing_ok=True)
-        for marker in self._initial_markers.values():
-            told += damages(root / marker)
         return told
 
     def on(self, problem: str) -> list[Cell]:

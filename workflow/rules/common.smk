@@ -84,10 +84,12 @@ def all_markers(wildcards):
 
 
 def report_files(plan):
+    # The lists of records, too: what is drawn from them may be there and a list lost, of which Snakemake alone would think
+    # that nobody needs it any more.
     folder = f"figures/{SCALE}/{plan.name}"
     shown = [path for kind, line in lines_of(plan.entry) for path in kind.files(line)]
     ledger = ["verdicts.md", "verdicts.json", "sensitivity.md", "runs.json"]
-    return [f"{folder}/{path}" for path in shown + ledger]
+    return [*plan.jobs, *(f"{folder}/{path}" for path in shown + ledger)]
 
 
 def code_of(module, entry):

@@ -30,6 +30,7 @@ rule sensitivity:
 
 rule readings:
     input:
+        [marker for plan in PLAN.values() for marker in plan.jobs],
         expand(
             "figures/{scale}/{paper}/sensitivity.{kind}",
             scale=SCALE,
