@@ -22,8 +22,8 @@ from workflow.data.places import DataUnavailable
 
 BODY = random.Random(0).randbytes(200_000)
 ACCEPTED = {hashlib.sha256(BODY).hexdigest(): len(BODY)}
-SHORT = Limits(silence=0.3, head=0.5, head_bytes=20_000, rate=5000.0, window=0.45, whole=4.0)
-SOON = 4.0  # seconds in which every test of a limit has to end; a Rude server lasts twice as long
+SHORT = Limits(silence=0.3, head=0.5, head_bytes=20_000, rate=5000.0, window=0.45, whole=2.5)
+SOON = 8.0  # seconds in which every test of a limit has to end; a Rude server lasts twice as long
 
 OK = b"HTTP/1.1 200 OK\r\n"
 SIZED = OK + b"Content-Length: %d\r\n\r\n" % len(BODY)
@@ -67,7 +67,7 @@ MANNERS = {  # what it sends at first, then for ever, with what pauses, and what
         SIZED,
         b"x" * 300,
         0.01,
-        "too slow: expected all of it within 4 s",
+        "too slow: expected all of it within 2.5 s",
     ),
 }
 
