@@ -143,6 +143,7 @@ FOUND = [
     ("recommend: answers nan and says that it is 0", "recommend", 0, "box", ""),
     ("evaluate: shows longer numbers", "evaluate", 3, "box", ""),
     ("tell: overwrites the arms", "tell", 1, "arms", ""),
+    ("tell: holds a lock", "tell", 1, "box", ""),  # which is known at the first step
     ("tell: cannot be read again", "tell", 1, "box", "saving fails"),
     ("tell: seeds the global generators", "tell", 1, "box", ""),
 ]
