@@ -77,7 +77,9 @@ class Round:
     """What was done to one workflow and what came of it.
 
     failures: notes of failed runs that were there when it was started again. timeouts: records that
-    an evaluation had ended which hung, removed and made again.
+    an evaluation had ended which hung, removed and made again. halves: of figures, tables and logs
+    whose writer was killed; whoever writes the same one an hour later removes it, so that these are
+    counted and are no fault.
     """
 
     number: int
@@ -88,6 +90,7 @@ class Round:
     timeouts: int = 0
     differences: list[str] = field(default_factory=list)
     leftovers: list[str] = field(default_factory=list)
+    halves: int = 0
 
     @property
     def is_clean(self) -> bool:
@@ -119,6 +122,7 @@ def table(rounds: Sequence[Round]) -> str:
         "seconds",
         "differences",
         "leftovers",
+        "halves",
     )
     rows: list[Sequence[object]] = [names, ["---"] * len(names)]
     rows += [
@@ -131,6 +135,7 @@ def table(rounds: Sequence[Round]) -> str:
             f"{one.seconds:.0f}",
             len(one.differences),
             len(one.leftovers),
+            one.halves,
         ]
         for one in rounds
     ]
@@ -235,18 +240,15 @@ class Workflow:
             if path.name.startswith(".")
             or (path.is_file() and path.suffix not in (".parquet", ".json"))
         ]
-        halves = [
-            path
-            for name in ("figures", "logs", "data")
-            for path in (self.copy / name).rglob("*.part")
-        ]
         processes = [
             f"process {pid}: {line.replace(chr(0), ' ').strip()}"
             for pid, line in _processes(self.copy)
         ]
-        return [
-            str(path.relative_to(self.copy)) for path in sorted([*results, *halves])
-        ] + processes
+        return [str(path.relative_to(self.copy)) for path in sorted(results)] + processes
+
+    def halves(self) -> int:
+        """Files beside the records that a killed process has not finished."""
+        return sum(1 for name in ("figures", "logs") for _ in (self.copy / name).rglob("*.part"))
 
     def _environment(self) -> dict[str, str]:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -375,7 +377,7 @@ def disturbed_round(
         if made.get(path) != trace
     ]
     found.differences += [f"{path}: not expected" for path in set(made) - set(expected)]
-    found.leftovers = flow.litter()
+    found.leftovers, found.halves = flow.litter(), flow.halves()
     found.seconds = time.monotonic() - began
     return found
 

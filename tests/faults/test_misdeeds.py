@@ -143,6 +143,9 @@ FOUND = [
     ("recommend: answers nan and says that it is 0", "recommend", 0, "box", ""),
     ("evaluate: shows longer numbers", "evaluate", 3, "box", ""),
     ("tell: overwrites the arms", "tell", 1, "arms", ""),
+    ("any: prints", "optimizer: tell", 1, "data", "begun"),
+    ("evaluate: hangs", "evaluate", 2, "data-hurried", ""),
+    ("tell: holds a lock", "tell", 1, "box", ""),  # which is known at the first step
     ("tell: cannot be read again", "tell", 1, "box", "saving fails"),
     ("tell: seeds the global generators", "tell", 1, "box", ""),
 ]

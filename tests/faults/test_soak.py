@@ -62,6 +62,7 @@ def test_who_answers_for_a_run_is_told_apart_from_who_computes(flow):
     until_the_second_seed(flow)
     ((parent, children),) = flow.runs().items()
     assert parent == flow.process.pid and len(children) == 1
+    assert os.getsid(children[0]) == children[0]  # there is no terminal that could stop it
     assert flow.busy("child stopped") == children and flow.busy("run stopped") == [parent]
     assert lease.owner((flow.copy / SECOND).with_suffix(".running"))[0].pid == parent
 
@@ -105,6 +106,9 @@ def test_what_is_left_is_found(tmp_path):
     (folder / ".checkpoints-0").mkdir(parents=True)
     for name in ("0.parquet", "seeds-0-2.json", "0.running", "1.failed", ".2.parquet.x.part"):
         (folder / name).touch()
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / ".a.png.x.part").touch()
+    assert flow.halves() == 1
     sleeping = subprocess.Popen(["sleep", "60"], cwd=tmp_path)
     try:
         steep.until(lambda: "sleep" in flow.litter()[-1])
@@ -139,6 +143,6 @@ def test_rounds_are_told_in_a_table_of_markdown():
     ]
     lines = soak.table(rounds).splitlines()
     assert len(lines) == 4 and len({line.count("|") for line in lines}) == 1
-    assert lines[2] == "| 0 | 1 x Ctrl-C, 2 x run killed | 4 | 1 | 2 | 61 | 0 | 0 |"
-    assert lines[3] == "| 1 | undisturbed | 0 | 0 | 0 | 0 | 1 | 2 |"
+    assert lines[2] == "| 0 | 1 x Ctrl-C, 2 x run killed | 4 | 1 | 2 | 61 | 0 | 0 | 0 |"
+    assert lines[3] == "| 1 | undisturbed | 0 | 0 | 0 | 0 | 1 | 2 | 0 |"
     assert [one.is_clean for one in rounds] == [True, False]

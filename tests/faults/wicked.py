@@ -27,7 +27,8 @@ HERE = Path(__file__).parent
 SEEDS, BUDGET, START = 3, 8, 2
 TIMEOUT = 0.4  # seconds for one evaluation of a problem whose name ends so
 PATIENCE = 90.0  # seconds for one command
-DOMAINS = {"box": "box", "arms": "arms", "workers": "box"}
+# of problems: with workers that never wait for one another, with data that existed before
+DOMAINS = {"box": "box", "arms": "arms", "workers": "box", "data": "box"}
 KINDS = [f"{name}{end}" for end in ("", "-hurried") for name in DOMAINS]
 
 
@@ -35,10 +36,11 @@ def line(kind: str) -> str:
     """A problem as in the paper's YAML."""
     name, _, hurried = kind.partition("-")
     more = ", execution: async" if name == "workers" else ""
+    counted = ", counted: false" if name == "data" else ""
     more += f", timeout: {TIMEOUT}" if hurried else ""
     return (
         f"  {kind}: {{is: wicked_problem.hill, domain: {DOMAINS[name]}, seed: seed, room: 2,"
-        f" budget: {BUDGET}, init: {{design: uniform, n: {START}}}{more}}}"
+        f" budget: {BUDGET}, init: {{design: uniform, n: {START}{counted}}}{more}}}"
     )
 
 

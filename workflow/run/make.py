@@ -158,7 +158,8 @@ class _Run:
         """The rows so far, within the budget: an initial design may be longer than a very small
         one.
         """
-        if self.progress is None:
+        # data that existed before are no rows
+        if self.progress is None or not self.progress.rows:
             return NOTHING
         return {
             name: values[: self.cell.budget] for name, values in self.progress.columns().items()
