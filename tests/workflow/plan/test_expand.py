@@ -671,6 +671,9 @@ def test_lists_of_lost_and_of_damaged_records_are_removed_and_no_others(tmp_path
     initial = plan.initial_marker("abalone")
     (tmp_path / initial).parent.mkdir(parents=True)
     (tmp_path / initial).touch()
+    for cell in plan.on("abalone"):
+        for seed in cell.seeds:
+            (tmp_path / cell.initial_folder / f"{seed}.parquet").touch()
     assert plan.forget_lost(tmp_path) == []
     lost, damaged, *others = plan.jobs
     (tmp_path / plan.jobs[lost].parts[-1].record(plan.jobs[lost].seeds[0])).unlink()
@@ -682,6 +685,9 @@ def test_lists_of_lost_and_of_damaged_records_are_removed_and_no_others(tmp_path
     assert plan.forget_lost(tmp_path, damages=damages) == [f"{damaged}: bad", f"{initial}: bad"]
     assert not (tmp_path / lost).exists() and not (tmp_path / damaged).exists()
     assert others and all((tmp_path / name).exists() for name in [*others, initial])
+    (tmp_path / plan.first_cell("abalone").initial_folder / "0.parquet").unlink()
+    plan.forget_lost(tmp_path)
+    assert not (tmp_path / initial).exists()
 
 
 def test_a_figure_of_one_paper_is_no_picture_because_another_paper_has_one_of_that_name(mini):

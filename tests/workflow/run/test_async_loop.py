@@ -266,7 +266,9 @@ def test_an_answer_for_more_than_the_free_workers_is_refused(toy):
     optimizer = Script(toy.domain, rng(0))
     progress = finished(toy, async_loop.Progress(optimizer), 5, workers=3)
     optimizer.ask = lambda room, pending: np.arange(2)
-    with pytest.raises(ValueError, match=r"Script\.ask: expected 1 to 1 queries, got an array of shape"):
+    with pytest.raises(
+        ValueError, match=r"Script\.ask: expected 1 to 1 queries, got an array of shape"
+    ):
         async_loop.step(toy, progress, room=3, noise=noise)
     optimizer.ask = lambda room, pending: np.array([A])
     with pytest.raises(ValueError, match=r"Script\.ask: expected queries inside the domain"):
