@@ -94,6 +94,7 @@ DISTURBS = {
     "stdout": lambda: (print("noise"), sys.stdout.close(), os.close(1), os.close(0)),
     "signals": lambda: [signal.signal(n, signal.SIG_IGN) for n in (signal.SIGTERM, signal.SIGINT)],
     "alarm": lambda: signal.setitimer(signal.ITIMER_REAL, 0.2),
+    "environment": lambda: os.environ.update(XDG_STATE_HOME=str(Path("elsewhere").absolute())),
     "group": lambda: os.killpg(0, signal.SIGTERM),
     "globals": lambda: (random.seed(1), np.random.seed(1), np.seterr(all="raise")),
 }

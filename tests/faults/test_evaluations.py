@@ -148,17 +148,19 @@ def test_a_run_without_enough_memory_says_what_to_do(empty, expected):
         "alarm",
         "group",
         "globals",
+        "environment",
     ],
 )
 def test_what_a_simulator_does_to_its_process_changes_no_record(empty, expected, fault):
     (empty / "fault").write_text(fault)
     before = set(Path("/").iterdir())
     began = time.monotonic()
-    made = steep.run(empty, "--marker", str(steep.MARKER))
+    made = steep.run(empty, "--marker", str(steep.MARKER), "--checkpoint-every", "0")
     assert made.returncode == 0, made.stderr
     assert time.monotonic() - began < 60  # also with a thread that never ends
     assert steep.traces(empty) == expected and steep.beside(empty) == set()
     assert set(Path("/").iterdir()) == before  # a record among them
+    assert not (empty / "elsewhere").exists()  # a key of checkpoints
     modes = {path.stat().st_mode & 0o777 for path in (empty / steep.FOLDER).glob("*.parquet")}
     assert modes == {0o644}
     assert (

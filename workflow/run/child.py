@@ -16,7 +16,7 @@ from typing import Any
 
 from workflow.data.places import DataUnavailable
 from workflow.plan.resolve import PlanError
-from workflow.run import lease, make
+from workflow.run import key, lease, make
 from workflow.run.boundary import BadAnswer
 from workflow.run.guard import Guard
 from workflow.run.lease import Refused
@@ -38,6 +38,7 @@ def serve(line: Connection, pulse: Pulse, targets: Sequence[Target], limits: Lim
     for number in HEEDED:  # what becomes of them, the parent decides
         signal.signal(number, unheeded)
     logging.raiseExceptions = False  # where a simulator has closed standard error nobody reads it
+    key.settle()
     surroundings, mine = Surroundings(), os.getpid()
     while True:
         try:

@@ -15,8 +15,21 @@ class NoKey(RuntimeError):
     """There is no key that this user alone has; says what to do."""
 
 
+# where it lies for this process, whatever becomes of its environment; None before `settle`
+_settled: Path | None = None
+
+
+def settle() -> None:
+    """Keep to the place of now: a simulator may change the environment that names it."""
+    global _settled
+    with suppress(RuntimeError):  # a user without a home, which `mine` tells who needs the key
+        _settled = place()
+
+
 def place() -> Path:
     """Where it lies: below XDG_STATE_HOME, or in the user's home."""
+    if _settled is not None:
+        return _settled
     state = os.environ.get("XDG_STATE_HOME", "")
     return (
         (Path(state) if Path(state).is_absolute() else Path("~/.local/state").expanduser())

@@ -350,7 +350,7 @@ def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirror, server,
     [
         ("ftp://127.0.0.1/x", "expected a directory or a http, https or file URL, got ftp:"),
         ("http://127.0.0.1:x/", "expected a URL such as https://user:password@host:443/folder"),
-        ("/nowhere", "no such directory"),
+        ("/proc/nowhere", "no such directory"),
     ],
 )
 def test_a_mirror_that_is_none_is_named(root, monkeypatch, address, reason):
