@@ -34,13 +34,6 @@ def accept(*bodies: bytes) -> dict[str, int]:
 
 
 @pytest.fixture
-def server():
-    running = webserver.Server()
-    yield running
-    running.close()
-
-
-@pytest.fixture
 def target(tmp_path):
     return tmp_path / "raw" / "file.bin"
 

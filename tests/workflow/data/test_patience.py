@@ -86,13 +86,6 @@ def certificate(tmp_path_factory):
 
 
 @pytest.fixture
-def server():
-    running = webserver.Server()
-    yield running
-    running.close()
-
-
-@pytest.fixture
 def rude(request, monkeypatch):
     """Start a server with one of MANNERS, encrypted or not."""
     started = []

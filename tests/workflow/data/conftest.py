@@ -1,0 +1,14 @@
+"""A server on this machine, for tests of what comes from one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.workflow import webserver
+
+
+@pytest.fixture
+def server():
+    running = webserver.Server()
+    yield running
+    running.close()
