@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site readings status verify archive unpack test check reference help
+TARGETS := env figures report site readings status verify archive unpack test parity check reference help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -18,6 +18,7 @@ takes-verify := SCALE PAPERS N SEED MOST ARCHIVE
 takes-archive := SCALE PAPERS
 takes-unpack := ARCHIVE
 takes-test := CORES
+takes-parity := CORES
 takes-reference := PAPERS CORES
 
 comma := ,
@@ -69,6 +70,9 @@ figures: env                   ## run the workflow and draw: SCALE=smoke|quick|p
 
 test: env                      ## run the test suite, a file at a time on each of CORES (8 at most)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(CORES) --maxprocesses 8 --dist loadfile
+
+parity: env                    ## compare step by step with the authors' public codes, on real tables where NOREGRET_DATA has them: CORES
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/parity --numprocesses $(CORES) --maxprocesses 8 --dist loadfile
 
 check: env                     ## formatter, linter, type checker, snakefmt, snakemake --lint, whether README.md is up to date
 	$(BIN)/ruff format --check .

@@ -1,0 +1,64 @@
+"""Where two runs part: the first evaluation whose query is another one.
+
+A test that only says "not equal" after 10,000 evaluations helps nobody. These functions name the
+evaluation, both queries and their distance.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The first evaluation (0-based) at which two runs differ, with the query of each; None where a
+    run has ended before."""
+
+    evaluation: int
+    expected: NDArray[Any] | None
+    got: NDArray[Any] | None
+
+    def __str__(self) -> str:
+        return (
+            f"the runs part at evaluation {self.evaluation}: expected {_show(self.expected)}, "
+            f"got {_show(self.got)}"
+        )
+
+
+def first_divergence(
+    expected: ArrayLike, got: ArrayLike, tolerance: float = 0.0
+) -> Divergence | None:
+    """Compare the queries of two runs, evaluation by evaluation.
+
+    expected, got: (n,) rows of a table or (n, d) points; n may differ, and a run that ends early
+        diverges where it ends.
+    tolerance: largest difference of a coordinate that still counts as equal.
+    Returns None if the runs agree throughout. A NaN agrees with nothing.
+    """
+    one, other = np.asarray(expected), np.asarray(got)
+    if one.ndim != other.ndim or one.shape[1:] != other.shape[1:]:
+        raise ValueError(
+            f"expected queries of shape (n, ...) alike, got {one.shape} and {other.shape}"
+        )
+    n = min(len(one), len(other))
+    near = np.abs(one[:n].astype(float) - other[:n].astype(float)) <= tolerance
+    parts = np.flatnonzero(~near.reshape(n, -1).all(axis=1))
+    if parts.size:
+        return Divergence(int(parts[0]), one[parts[0]], other[parts[0]])
+    if len(one) != len(other):
+        return Divergence(n, one[n] if n < len(one) else None, other[n] if n < len(other) else None)
+    return None
+
+
+def assert_same_run(expected: ArrayLike, got: ArrayLike, tolerance: float = 0.0) -> None:
+    """Fail with the first evaluation at which the runs part, if they do."""
+    divergence = first_divergence(expected, got, tolerance)
+    assert divergence is None, str(divergence)
+
+
+def _show(query: NDArray[Any] | None) -> str:
+    if query is None:
+        return "no further evaluation"
+    return np.array2string(np.asarray(query), precision=6)

@@ -1,0 +1,44 @@
+"""What `divergence` says of runs that are equal, part, or end early."""
+
+import numpy as np
+import pytest
+
+from tests.parity.divergence import assert_same_run, first_divergence
+
+
+def test_equal_runs_do_not_part() -> None:
+    assert first_divergence([3, 1, 2], [3, 1, 2]) is None
+    assert_same_run(np.ones((4, 2)), np.ones((4, 2)))
+
+
+def test_the_first_other_query_is_named() -> None:
+    parting = first_divergence([3, 1, 2, 5], [3, 1, 4, 6])
+    assert parting is not None
+    assert (parting.evaluation, parting.expected, parting.got) == (2, 2, 4)
+    with pytest.raises(AssertionError, match="part at evaluation 2: expected 2, got 4"):
+        assert_same_run([3, 1, 2, 5], [3, 1, 4, 6])
+
+
+def test_one_coordinate_is_enough_and_the_tolerance_is_held() -> None:
+    points = np.zeros((3, 2))
+    other = points.copy()
+    other[1, 1] = 1e-7
+    assert first_divergence(points, other, tolerance=1e-6) is None
+    parting = first_divergence(points, other, tolerance=1e-8)
+    assert parting is not None and parting.evaluation == 1
+
+
+def test_a_run_that_ends_early_parts_where_it_ends() -> None:
+    parting = first_divergence([3, 1, 2], [3, 1])
+    assert parting is not None and parting.evaluation == 2 and parting.got is None
+    assert "no further evaluation" in str(parting)
+
+
+def test_nan_agrees_with_nothing() -> None:
+    parting = first_divergence([0.0, np.nan], [0.0, np.nan])
+    assert parting is not None and parting.evaluation == 1
+
+
+def test_other_shapes_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"\(3,\) and \(3, 2\)"):
+        first_divergence([1, 2, 3], np.ones((3, 2)))
