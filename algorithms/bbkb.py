@@ -85,7 +85,9 @@ class BBKB(Optimizer):
     def alpha(self) -> float:
         if self.confidence.beta == THEOREM:  # Thm. 2: alpha~ = C beta~
             return self.C * self.confidence.theorem(self.information, factor=1 + sqrt(2))
-        return self.confidence.reference_code(self.C * self.information)
+        # REFERENCE CODE: C enters with the first batch; before it, the width is BKB's.
+        drift = self.C if self.resparsifications > 1 else 1.0
+        return self.confidence.reference_code(drift * self.information)
 
     def ask(self, room: int, pending: Indices) -> Indices:
         """Uncertainty sampling first where a minimum parallelism is wanted, then optimistic batches
