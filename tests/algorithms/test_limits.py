@@ -458,7 +458,7 @@ def test_without_bless_the_information_of_a_block_is_that_of_a_batch_on_the_prio
 
 def test_the_width_of_the_authors_code_knows_no_start(smooth):
     """Of the same dictionary: the sum of the variances at the pulls times ln t, then sums of ln(1 +
-    variance).
+    variance). C enters with the first batch.
     """
     options = {**BATCH, **FULL, "beta": "reference-code", "inclusion": "per-arm"}
     plain, blessed = (
@@ -468,12 +468,14 @@ def test_the_width_of_the_authors_code_knows_no_start(smooth):
         total = optimizer.posterior.variance[optimizer.x].sum() * math.log(120)
         assert optimizer.information == pytest.approx(total, rel=1e-9)
         assert optimizer.alpha == pytest.approx(
-            0.1 * math.sqrt(2 * total + math.log(100)) + 0.1, rel=1e-9
+            0.1 * math.sqrt(total + math.log(100)) + 0.1, rel=1e-9
         )
         before = optimizer.posterior.variance
         tell(optimizer, np.array([3, 3, 50]), f)
-        assert optimizer.information == pytest.approx(
-            total + np.log1p(before[[3, 3, 50]]).sum(), rel=1e-9
+        total += np.log1p(before[[3, 3, 50]]).sum()
+        assert optimizer.information == pytest.approx(total, rel=1e-9)
+        assert optimizer.alpha == pytest.approx(
+            0.1 * math.sqrt(2 * total + math.log(100)) + 0.1, rel=1e-9
         )
     assert plain[0].alpha == pytest.approx(blessed[0].alpha, rel=1e-12)
 

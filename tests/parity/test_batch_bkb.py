@@ -10,8 +10,8 @@ import math
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ import pytest
 from algorithms.api import Arms, Array, Indices, Observation
 from algorithms.bbkb import BBKB
 from algorithms.bkb import BKB
-from algorithms.parts.arms import GaussianTable, bless, include
+from algorithms.parts.arms import GaussianTable, bless
 from algorithms.parts.arms.bless import leverage
 from problems import tables
 from tests.parity.divergence import assert_same_run, first_divergence
@@ -103,7 +103,9 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NOREGRET_SUBSTITUTES", "preferred")  # no server is asked
         if mirror := os.environ.get("NOREGRET_DATA", ""):
-            patch.setenv("NOREGRET_DATA", mirror if "://" in mirror else os.path.abspath(mirror))
+            patch.setenv(
+                "NOREGRET_DATA", mirror if "://" in mirror else str(Path(mirror).resolve())
+            )
         (root / "data").mkdir()
         shutil.copy(ROOT / "data" / "manifest.yaml", root / "data")
         yield build
@@ -138,9 +140,7 @@ def oracle(key: str) -> Trace:
     (row,) = [row for row in rows if row["key"] == key]
     batches = arrays[f"{key}-batches"].tolist()
     assert len(batches) == row["batches"]
-    return Trace(
-        arrays[f"{key}-arms"].astype(np.int64), batches, row["regret"], row["dictionary"]
-    )
+    return Trace(arrays[f"{key}-arms"].astype(np.int64), batches, row["regret"], row["dictionary"])
 
 
 def run(
@@ -254,15 +254,14 @@ class BatchesWithoutTheBreachingArm(BBKB):
         return arms[: max(len(arms) - 1, 1)], draft
 
 
-class MoreForgetful(BBKB):
-    """The dictionary is drawn with the variances after the batch."""
-
+class MeanWithoutLambda(BBKB):
     def tell(self, query: Indices, obs: Observation) -> None:
-        if self.resparsifications:
-            after = self.posterior.variance / (1.0 + self.posterior.variance)
-            changed = dict(vars(self.posterior), variance=after)
-            self.posterior = type(self.posterior)(**changed)
         super().tell(query, obs)
+        sketch, pulls = self.posterior, self.pulls
+        moment = sketch.features(pulls.arms).T @ pulls.sums
+        weights = np.divide(moment, sketch.g, out=np.zeros_like(moment), where=sketch.g > 1e-12)
+        mean = sketch.features(np.arange(len(self.kernel))) @ weights
+        self.posterior = replace(sketch, mean=mean)
 
 
 class DoubledWidthOfBKB(BKB):
@@ -278,19 +277,21 @@ GLOBAL, LOCAL, SINGLE, BLOCK = (
     "synthetic-Global-1100-0",
 )
 MUTANTS = [  # what is wrong, and the first evaluation (0-based) that shows it
-    pytest.param(GLOBAL, DoubledWidth, {}, 0, id="beta-doubled"),
-    pytest.param(GLOBAL, NegativeWidth, {}, 0, id="sign-of-the-width"),
-    pytest.param(GLOBAL, CBeforeTheRoot, {}, 0, id="C-before-the-root"),
-    pytest.param(GLOBAL, BatchesWithoutC, {}, 0, id="no-C-in-the-batch-rule"),
-    pytest.param(GLOBAL, BatchesWithoutTheBreachingArm, {}, 0, id="breaching-arm-left-out"),
-    pytest.param(GLOBAL, MoreForgetful, {}, 0, id="variances-after-the-batch"),
-    pytest.param(GLOBAL, BBKB, {"norm": 0.0}, 0, id="lambda-dropped-from-the-width"),
-    pytest.param(GLOBAL, BBKB, {"inclusion": "per-pull"}, 0, id="a-draw-for-each-pull"),
-    pytest.param(LOCAL, BBKB, {"rule": "global"}, 0, id="no-local-rule"),
-    pytest.param(LOCAL, BBKB, {"rule": "global-local-appendix"}, 0, id="no-residual-in-the-rule"),
-    pytest.param(SINGLE, DoubledWidthOfBKB, {}, 0, id="beta-of-BKB-doubled"),
-    pytest.param(BLOCK, CInTheFirstWidth, {}, 0, id="C-in-the-first-width"),
-    pytest.param(BLOCK, DoubledWidth, {}, 0, id="beta-doubled-after-a-block"),
+    pytest.param(GLOBAL, DoubledWidth, {}, 8, id="beta-doubled"),
+    pytest.param(GLOBAL, NegativeWidth, {}, 2, id="sign-of-the-width"),
+    pytest.param(GLOBAL, CBeforeTheRoot, {}, 8, id="C-before-the-root"),
+    pytest.param(GLOBAL, BatchesWithoutC, {}, 28, id="no-C-in-the-batch-rule"),
+    pytest.param(GLOBAL, BatchesWithoutTheBreachingArm, {}, 28, id="breaching-arm-left-out"),
+    pytest.param(GLOBAL, MeanWithoutLambda, {}, 10, id="lambda-dropped-from-the-mean"),
+    pytest.param(GLOBAL, BBKB, {"norm": 0.0}, 10, id="lambda-dropped-from-the-width"),
+    pytest.param(GLOBAL, BBKB, {"qbar": 1.0}, 14, id="qbar-halved"),
+    pytest.param(LOCAL, BBKB, {"rule": "global"}, 3, id="no-local-rule"),
+    pytest.param(LOCAL, BBKB, {"rule": "global-local-appendix"}, 28, id="no-residual-in-the-rule"),
+    pytest.param(LOCAL, BBKB, {"inclusion": "per-pull"}, 45, id="a-draw-for-each-pull"),
+    pytest.param(SINGLE, DoubledWidthOfBKB, {}, 5, id="beta-of-BKB-doubled"),
+    pytest.param(SINGLE, BKB, {"inclusion": "per-pull"}, 70, id="a-draw-of-BKB-for-each-pull"),
+    pytest.param(BLOCK, CInTheFirstWidth, {}, 100, id="C-in-the-first-width"),
+    pytest.param(BLOCK, DoubledWidth, {}, 100, id="beta-doubled-after-a-block"),
 ]
 
 
@@ -307,3 +308,94 @@ def test_a_mistake_is_noticed(
     parting = first_divergence(expected[: len(got)], got)
     assert parting is not None, "the mutant pulls what the public code pulls"
     assert parting.evaluation == evaluation, str(parting)
+
+
+def table_of_bless(name: str, instance: Callable[[str], Instance]) -> tuple[GaussianTable, Indices]:
+    """The kernel and the pulls of an oracle: all arms, some of them again and again, or the first
+    2000 rows of a real table.
+    """
+    points = instance("abalone" if name == "abalone" else "synthetic").points
+    pulls = {
+        "synthetic": np.arange(500),
+        "repeats": np.random.default_rng(8).integers(500, size=800),
+        "abalone": np.arange(2000),
+    }
+    return GaussianTable(points, BANDWIDTHS["abalone" if name == "abalone" else "synthetic"]), (
+        pulls[name]
+    )
+
+
+BLESS = np.load(ORACLES / "bless.npz")
+BLESS_RUNS = [name.removesuffix("-dictionary") for name in BLESS if name.endswith("-dictionary")]
+
+
+def blessed(key: str, kernel: GaussianTable, pulls: Indices) -> Indices:
+    """Places of the pulls that BLESS takes, with the uniforms of the public code."""
+    _, lam, seed = key.split("-")
+    taken = bless(kernel, pulls, float(lam), 2.0, Uniforms(int(seed)))  # type: ignore[arg-type]
+    return np.flatnonzero(taken)
+
+
+@pytest.mark.parametrize("name", ["synthetic", "repeats", "abalone"])
+def test_bless_takes_the_pulls_that_its_public_code_takes(
+    name: str, instance: Callable[[str], Instance]
+) -> None:
+    kernel, pulls = table_of_bless(name, instance)
+    keys = [key for key in BLESS_RUNS if key.startswith(f"{name}-")]
+    assert len(keys) >= 8
+    for key in keys:
+        assert_same_run(BLESS[f"{key}-dictionary"], blessed(key, kernel, pulls))
+
+
+def test_bless_runs_as_many_rounds_as_its_public_code(
+    instance: Callable[[str], Instance], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, pulls = table_of_bless("synthetic", instance)
+    sizes: list[int] = []
+
+    def spy(kernel: Any, dictionary: Indices, *others: Any) -> Array:
+        sizes.append(len(dictionary))
+        return leverage(kernel, dictionary, *others)
+
+    monkeypatch.setitem(bless.__globals__, "leverage", spy)  # the function hides its module
+    last = len(blessed("synthetic-0.01-0", kernel, pulls))
+    assert [*sizes[1:], last] == BLESS["synthetic-0.01-0-sizes"].tolist()
+
+
+class WholeWeights:
+    """Members weigh with their whole probability of inclusion, the preselection's among it."""
+
+    def __init__(self) -> None:
+        self.preselected = 1.0
+
+    def __call__(
+        self, kernel: Any, dictionary: Indices, p: Array, arms: Indices, ridge: float
+    ) -> Array:
+        scores = leverage(kernel, dictionary, p * self.preselected, arms, ridge)
+        self.preselected = min(2.0 / (1.0 + ridge), 1.0)
+        return scores
+
+
+BLESS_MUTANTS: dict[str, Callable[[], dict[str, Any]]] = {
+    "one more round": lambda: {"log": lambda n: math.log(n) + 1},
+    "one round less": lambda: {"log": lambda n: math.log(n) - 1},
+    "whole weights": lambda: {"leverage": WholeWeights()},
+    "scores halved": lambda: {"leverage": lambda *given: leverage(*given) / 2},
+}
+
+
+@pytest.mark.parametrize("mistake", BLESS_MUTANTS)
+def test_a_mistake_in_bless_is_noticed(
+    mistake: str,
+    instance: Callable[[str], Instance],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The place in the dictionary at which it parts, in each of nine runs."""
+    kernel, pulls = table_of_bless("synthetic", instance)
+    for key in (key for key in BLESS_RUNS if key.startswith("synthetic-")):
+        with monkeypatch.context() as patch:
+            for name, mutant in BLESS_MUTANTS[mistake]().items():
+                patch.setitem(bless.__globals__, name, mutant)
+            got = blessed(key, kernel, pulls)
+        parting = first_divergence(BLESS[f"{key}-dictionary"], got)
+        assert parting is not None, f"{mistake}: {key} has the dictionary of the public code"

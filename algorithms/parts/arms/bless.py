@@ -58,8 +58,8 @@ def leverage(
 ) -> Array:
     """Approximate ridge leverage scores of some arms, (len(arms),): eq. (3), at most 1.
 
-    `p` (m,) are the weights of the dictionary's members. Were they the whole probabilities with which
-    these entered, the sum over members, each over its weight, would be right on average.
+    `p` (m,) are the weights of the dictionary's members. With the whole probability with which each
+    entered, sums over members, each divided by its weight, would be right on average.
     """
     k = kernel.among(dictionary, arms)  # (m, arms)
     L = safe_cholesky(kernel.among(dictionary, dictionary) + ridge * np.diag(p))
