@@ -7,7 +7,6 @@ method and answers as many uniforms as it asks for, those of the arms that it as
 
 import json
 import math
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -102,10 +101,6 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NOREGRET_SUBSTITUTES", "preferred")  # no server is asked
-        if mirror := os.environ.get("NOREGRET_DATA", ""):
-            patch.setenv(
-                "NOREGRET_DATA", mirror if "://" in mirror else str(Path(mirror).resolve())
-            )
         (root / "data").mkdir()
         shutil.copy(ROOT / "data" / "manifest.yaml", root / "data")
         yield build
