@@ -339,7 +339,7 @@ def test_nothing_is_said_of_descent_and_regularity_at_a_feasible_standstill():
 
 
 def test_the_curvature_of_a_run_is_a_share_of_rho_L():
-    """Q'' is 1 + 4 rho of the rho L = 5 rho that is allowed: most of it at first, where rho is 1."""
+    """Q'' is 1 + 4 rho of the rho L = 5 rho that is allowed: most at first, where rho is 1."""
     problem = quadratic([0.4], [2.0], -0.8)
     found = follow(problem, K=50)
     assert found["curvature"][0] == pytest.approx(1, rel=1e-4)
