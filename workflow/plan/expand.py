@@ -288,11 +288,12 @@ def _study(
     if "T" in chosen and "budget" in cut:
         chosen["T"] = min(chosen["T"], cut["budget"])
     seeds = min(source["seeds"] for source in (entry, line, cut) if "seeds" in source)
+    first = line.get("first_seed", 0)
     return Study(
         paper=name,
         scale=scale,
         id=line["id"],
-        seeds=_cut(tuple(range(seeds)), wanted),
+        seeds=_cut(tuple(range(first, first + seeds)), wanted),
         problem=line["problem"],
         function=line["is"],
         problem_entry=entry["problems"][line["problem"]],

@@ -244,7 +244,15 @@ class StudyEntry(Section):
     )
     problem: Problem = said("the problem on which it computes", "abalone")
     seeds: Seeds = said(
-        "repetitions at most", 5, default="as many as everything else", unit="seeds, from 0 on"
+        "repetitions at most",
+        5,
+        default="as many as everything else",
+        unit="seeds, from `first_seed` on",
+    )
+    first_seed: Seeds = said(
+        "the first of its seeds, for seeds that no choice of its constants has seen",
+        10,
+        default="0",
     )
     parameters: Parameters = said("what its function is given", {"T": 1000}, default="nothing")
     cuts: dict[Annotated[Words, Named("scale")], Parameters] = said(

@@ -8,6 +8,17 @@ their offset included.
 Paper -> here:  L_m -> L,  lambda_{k+1} = rho_k c(x_{k+1}) as App. A.3 sets it,
 r_s, r_f (Def. 3.2) -> squared distances,
 c -> max(c, 0) for inequalities, whose slack variables are minimised out.
+
+Hypotheses of the theorem, and where each is met or measured:
+- Assumption 5.1 (f and c drawn from Gaussian processes with smooth kernels) serves the errors of
+  the posterior, which are 0 here, and the bounds of f, c and their derivatives. Those hold for the
+  instances, random features of such processes; c has the problem's offset as its mean.
+- Assumption 5.2: [0,1]^d is compact and convex.
+- Assumption 5.3: gamma is the smallest `regularity` along the run.
+- eq. (17): the powers of eta and rho are parameters of the study.
+- Remark A.7 (Q_k is rho_k L-smooth): `curvature` is at most 1. Lemma A.15: `descent` is at least 1.
+- K > K~ (Lemma A.16): `reach` is above 1. The bounds begin beyond K~ and are NaN up to there, so
+  that a run that does not reach it says nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +39,6 @@ from workflow.trace.seeds import rng
 
 Violation = Callable[[Array], Array]  # what counts of c (m,)
 
-BURN_IN = 100  # the iteration whose running mean fixes the constant of C/sqrt(k)
 POINTS, ROUNDS = 64, 15  # where, and with how many power iterations, curvatures are looked for
 ASCENTS, ASCENT_STEPS = 4, 100  # local searches for a supremum and the steps of each
 DIFFERENCE = 1e-3  # in central differences of gradients, which leave six digits
@@ -47,13 +57,14 @@ def run(
     every: int,
 ) -> Columns:
     """One row for every `every`-th iteration k and the last: residuals at x_{k+1}, their means so
-    far, C/sqrt(k) beside them.
+    far, C/sqrt(k) beside them, where C is fixed by the first mean beyond K~.
 
     `constraints` is equality (c = 0) or inequality (c <= 0), `smoothness` says what L is: see
-    SMOOTHNESS. x_1 is uniform. `regularity` and `descent` tell whether the proof's ground holds
-    along the path, each the smallest value so far: the gamma of Assumption 5.3, and 4 eta_k
-    (Q_k(x_k) - Q_k(x_{k+1})) / |x_{k+1} - x_k|^2, which is at least 1 where Lemma A.15 holds.
-    `threshold` is the K~_m of Lemma A.16 for that gamma, beyond which the theorem speaks.
+    SMOOTHNESS. x_1 is uniform. `threshold` is the K~_m of Lemma A.16 for the gamma of the whole
+    run, beyond which the theorem speaks; `reach` is K / K~_m. `regularity`, `curvature` and
+    `descent` tell whether the proof's ground holds along the path, each the worst value so far: the
+    gamma of Assumption 5.3; the change of grad Q_k over a step, over rho_k L times its length; and
+    4 eta_k (Q_k(x_k) - Q_k(x_{k+1})) / |x_{k+1} - x_k|^2.
     """
     instance = revealed(problem)
     violation = chosen(VIOLATIONS, constraints, "constraints")
@@ -61,13 +72,15 @@ def run(
     k: Array = np.arange(1, K + 1, dtype=np.float64)
     x = rng(seed, "study", "init").random(instance.d)
     path = follow(instance, x, k**power_step / (2 * L), k**power_penalty, violation)
-    regularity = np.fmin.accumulate(path.regularity)
+    K_tilde = threshold(path.regularity, L)
     columns = {
         "k": k.astype(np.int64),
-        **means_and_bounds(path.r_s, path.r_f, burn_in=BURN_IN),
+        **means_and_bounds(path.r_s, path.r_f, beyond=K_tilde),
         "smoothness": np.full(K, L),
-        "regularity": regularity,
-        "threshold": threshold(regularity, L),
+        "regularity": np.fmin.accumulate(path.regularity),
+        "threshold": np.full(K, K_tilde),
+        "reach": np.full(K, reach(K, K_tilde)),
+        "curvature": np.fmax.accumulate(path.curvature) / L,
         "descent": np.fmin.accumulate(path.descent),
     }
     rows = np.array(sorted({*range(every, K + 1, every), K})) - 1
@@ -77,15 +90,14 @@ def run(
 @dataclass(frozen=True, eq=False)
 class Path:
     """The residuals where K steps end, and the quotients of both sides of what the proof asks of
-    each: all (K,).
+    each: all (K,). What is lost in rounding is NaN.
     """
 
     r_s: Array
     r_f: Array
     regularity: Array  # d(sum_i c_i grad c_i, -N) / |c|; NaN where c = 0
-    descent: (
-        Array  # 4 eta (Q(x_k) - Q(x_{k+1})) / |x_{k+1} - x_k|^2; NaN where that is lost in rounding
-    )
+    curvature: Array  # |grad Q(x_{k+1}) - grad Q(x_k)| / (rho |x_{k+1} - x_k|)
+    descent: Array  # 4 eta (Q(x_k) - Q(x_{k+1})) / |x_{k+1} - x_k|^2
 
 
 def follow(instance: Instance, x: Array, eta: Array, rho: Array, violation: Violation) -> Path:
@@ -93,29 +105,42 @@ def follow(instance: Instance, x: Array, eta: Array, rho: Array, violation: Viol
     and one value a step.
     """
     values, slopes = instance.values(x), instance.slopes(x)
-    rows = np.empty((len(eta), 4))
+    rows = np.empty((len(eta), 5))
     for row, step, penalty in zip(rows, eta, rho, strict=True):
         c, before = violation(values[1:]), x
-        Q = values[0] + penalty / 2 * c @ c
-        x = np.clip(x - step * (slopes[0] + penalty * c @ slopes[1:]), 0.0, 1.0)  # Alg. 1 l. 11
+        Q, slope = values[0] + penalty / 2 * c @ c, slopes[0] + penalty * c @ slopes[1:]
+        x = np.clip(x - step * slope, 0.0, 1.0)  # Alg. 1 l. 11
         values, slopes = instance.values(x), instance.slopes(x)
         c = violation(values[1:])
         row[:2] = residuals(x, values, slopes, penalty, violation)
-        pull, size = np.linalg.norm(beyond_cone(x, c @ slopes[1:])), np.linalg.norm(c)
-        fall, least = Q - values[0] - penalty / 2 * c @ c, np.sum((x - before) ** 2) / (4 * step)
-        row[2:] = (
-            pull / size if size else np.nan,
-            fall / least if least > ROUNDING * (1 + abs(Q)) else np.nan,
-        )
+        row[2] = regularity(x, c, slopes)
+        turn = np.linalg.norm(slopes[0] + penalty * c @ slopes[1:] - slope)
+        length = np.linalg.norm(x - before)
+        fall, least = Q - values[0] - penalty / 2 * c @ c, length**2 / (4 * step)
+        told = least > ROUNDING * (1 + abs(Q))
+        row[3:] = (turn / (penalty * length), fall / least) if told else np.nan
     return Path(*rows.T)
 
 
-def threshold(gamma: Array, L: float) -> Array:
-    """K~_m = 70 gamma^(-8/3) L_m^(4/3), infinite where Assumption 5.3 fails (jing2026lcbo, Lemma
-    A.16).
+def regularity(x: Array, c: Array, slopes: Array) -> float:
+    """d(sum_i c_i grad c_i, -N(x)) / |c| of Assumption 5.3 at x (d,), from c (m,) and the
+    derivatives of f, c (1 + m, d); NaN where c = 0, which asks for nothing.
     """
-    with np.errstate(divide="ignore"):
-        return np.asarray(70 * gamma ** (-8 / 3) * L ** (4 / 3), dtype=np.float64)
+    pull, size = np.linalg.norm(beyond_cone(x, c @ slopes[1:])), np.linalg.norm(c)
+    return float(pull / size) if size else np.nan
+
+
+def threshold(regularities: Array, L: float) -> float:
+    """K~_m = 70 gamma^(-8/3) L_m^(4/3) for the smallest of the regularities along a run
+    (jing2026lcbo, Lemma A.16): infinite where Assumption 5.3 fails, 0 where it asks for nothing.
+    """
+    gamma = np.fmin.reduce(regularities, initial=np.inf)
+    return float(70 * gamma ** (-8 / 3) * L ** (4 / 3)) if gamma > 0 else np.inf
+
+
+def reach(K: int, K_tilde: float) -> float:
+    """K / K~_m: the theorem speaks of a run of K iterations where it is above 1."""
+    return K / K_tilde if K_tilde > 0 else np.inf
 
 
 class Differentiable(Protocol):
@@ -178,16 +203,18 @@ def beyond_cone(x: Array, v: Array) -> Array:
     return np.where(x == 0, np.minimum(v, 0.0), np.where(x == 1, np.maximum(v, 0.0), v))
 
 
-def means_and_bounds(r_s: Array, r_f: Array, *, burn_in: int) -> Columns:
+def means_and_bounds(r_s: Array, r_f: Array, *, beyond: float) -> Columns:
     """Columns of both residuals (K,), of their means up to k, and of C/sqrt(k), which is the mean
-    at k = burn_in, NaN before.
+    at the first k > beyond; NaN up to there, and everywhere where no k is.
     """
     k = np.arange(1, len(r_s) + 1)
+    spoken = k > beyond
     columns: Columns = {"r_s": r_s, "r_f": r_f}
     for name, residual in (("stationarity", r_s), ("feasibility", r_f)):
         mean = np.cumsum(residual) / k
+        C = (mean * np.sqrt(k))[spoken][:1]
         bound = np.full(len(k), np.nan)
-        bound[burn_in - 1 :] = mean[burn_in - 1 : burn_in] * np.sqrt(burn_in / k[burn_in - 1 :])
+        bound[spoken] = C / np.sqrt(k[spoken])
         columns |= {name: mean, f"{name}_bound": bound}
     return columns
 

@@ -20,21 +20,25 @@ from workflow.studies.exact_oracle import (
     VIOLATIONS,
     follow,
     means_and_bounds,
+    reach,
+    regularity,
     residuals,
     revealed,
     smoothness_of,
+    threshold,
 )
 from workflow.studies.paired import Columns, noise, tidy
 from workflow.trace.seeds import rng
-
-BURN_IN = 3  # the iteration whose running mean fixes the constant of C/sqrt(k)
 
 
 def run(
     seed: int, problem: Problem, *, K: int, smoothness: str, optimizer: Mapping[str, Any]
 ) -> Columns:
     """One row an iteration k: evaluations n so far, true residuals at x_{k+1}, their means so far,
-    C/sqrt(k) beside them.
+    C/sqrt(k) beside them beyond the K~ of the run, as in exact_oracle.
+
+    The corollary has the conditions of Theorem 5.5, K > K~ among them: `threshold` is K~, `reach`
+    is K / K~, and where that is not above 1 the run lies outside of what is stated.
 
     x_1 is uniform and evaluated once before, which n counts. The kernels are those that the problem
     reveals and the step is 1/(2 L) with L as in exact_oracle: both replace what `optimizer` says.
@@ -75,14 +79,18 @@ def run(
                 problem, progress, budget=progress.rows + b1 + b2, room=b1 + b2, noise=noise(seed)
             )
         x = method.iterate
-        r_s, r_f = residuals(x, instance.values(x), instance.slopes(x), rho, violation)
-        rows.append({**row, "n": progress.rows, "r_s": r_s, "r_f": r_f})
+        values, slopes = instance.values(x), instance.slopes(x)
+        r_s, r_f = residuals(x, values, slopes, rho, violation)
+        found = {"r_s": r_s, "r_f": r_f, "regularity": regularity(x, violation(values[1:]), slopes)}
+        rows.append({**row, "n": progress.rows, **found})
     columns = tidy(rows)
-    columns |= means_and_bounds(columns["r_s"], columns["r_f"], burn_in=BURN_IN)
+    K_tilde = threshold(columns["regularity"], L)
+    columns |= means_and_bounds(columns["r_s"], columns["r_f"], beyond=K_tilde)
+    columns |= {"threshold": np.full(K, K_tilde), "reach": np.full(K, reach(K, K_tilde))}
     exact = follow(
         instance, first[0], columns["k"] ** step["power"] / (2 * L), columns["rho"], violation
     )
-    oracle = means_and_bounds(exact.r_s, exact.r_f, burn_in=BURN_IN)
+    oracle = means_and_bounds(exact.r_s, exact.r_f, beyond=np.inf)
     return columns | {f"exact_{name}": oracle[name] for name in ("stationarity", "feasibility")}
 
 

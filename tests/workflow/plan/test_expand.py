@@ -287,6 +287,28 @@ def test_a_cut_of_a_study_reaches_one_field_and_keeps_the_others(mini):
     assert found == {"xi": 1, "norm": 5, "delta": 0.1, "beta": "theorem"}
 
 
+def test_a_study_may_begin_at_another_seed(mini, root):
+    def begins(first, **changes):
+        line = {"id": "s", "is": "search_space.run", "problem": "plain"}
+        line |= {"parameters": {"bandwidths": [1]}, **changes}
+        line |= {} if first is None else {"first_seed": first}
+        return lambda entry: entry.update(studies=[line])
+
+    usual = mini(begins(None)).studies["s"]
+    assert usual.seeds[0] == 0
+    found = mini(begins(10)).studies["s"]
+    assert found.seeds == tuple(seed + 10 for seed in usual.seeds)
+    assert found.digest == usual.digest  # the same computation on other seeds
+    assert mini(begins(10, seeds=1)).studies["s"].seeds == (10,)
+    by_hand = [load("mini", "paper", seeds=seeds, root=root) for seeds in ("10", "0-1")]
+    assert [plan.studies["s"].seeds for plan in by_hand] == [(10,), (10,)]  # never none
+    plan = mini(begins(10))
+    markers = [place for place, job in plan.jobs.items() if job.parts == (plan.studies["s"],)]
+    assert [Path(place).name for place in markers] == [f"seeds-10-{found.seeds[-1]}.json"]
+    with pytest.raises(PlanError, match="first_seed: expected a whole number from 1"):
+        mini(begins(-1))
+
+
 def test_a_study_belongs_to_the_code_of_the_optimizers_that_it_builds_by_name():
     nested = {
         "T": 3,

@@ -13,6 +13,9 @@ from algorithms.api import Arms, Box
 from problems import load
 from problems.api import Problem
 from tests.algorithms.grouped import changed
+from tests.workflow.synthetic import Toy
+from workflow.judge import claims
+from workflow.plan.expand import load as load_paper
 from workflow.studies import best_known, error_functions, exact_oracle, noisy_schedule
 from workflow.trace.seeds import rng
 
@@ -147,7 +150,7 @@ def test_residuals_by_hand():
 )
 def test_means_under_a_constant_over_the_root_of_k(power, holds):
     k = np.arange(1, 2001)
-    found = exact_oracle.means_and_bounds(k**power, 3 * k**power, burn_in=100)
+    found = exact_oracle.means_and_bounds(k**power, 3 * k**power, beyond=99.9)
     assert_allclose(found["stationarity"][[0, 1]], [1, (1 + 2**power) / 2])
     assert_allclose(found["feasibility_bound"], 3 * found["stationarity_bound"])
     assert np.isnan(found["stationarity_bound"][:99]).all()
@@ -155,6 +158,25 @@ def test_means_under_a_constant_over_the_root_of_k(power, holds):
         found["stationarity_bound"][[99, 399]], found["stationarity"][99] * np.array([1, 0.5])
     )
     assert (found["stationarity"][99:] <= 1.1 * found["stationarity_bound"][99:]).all() == holds
+
+
+@pytest.mark.parametrize(("beyond", "anchor"), [(0.0, 1), (6.5, 7), (7.0, 8), (9.0, 10)])
+def test_the_constant_is_fixed_by_the_first_k_beyond_the_threshold(beyond, anchor):
+    residual = np.linspace(5.0, 1.0, 10)
+    found = exact_oracle.means_and_bounds(residual, residual, beyond=beyond)
+    bound = found["stationarity_bound"]
+    assert (np.isnan(bound) == (np.arange(1, 11) < anchor)).all()
+    assert bound[anchor - 1] == pytest.approx(residual[:anchor].mean())
+    assert_allclose(bound[anchor - 1 :] * np.sqrt(np.arange(anchor, 11)), C := bound[-1] * 10**0.5)
+    assert C > 0
+
+
+@pytest.mark.parametrize("beyond", [10.0, 1e9, inf])
+def test_up_to_the_threshold_there_is_no_bound(beyond):
+    found = exact_oracle.means_and_bounds(np.ones(10), np.ones(10), beyond=beyond)
+    assert np.isnan(found["stationarity_bound"]).all()
+    assert np.isnan(found["feasibility_bound"]).all()
+    assert_array_equal(found["stationarity"], np.ones(10))
 
 
 # the path with exact gradients
@@ -196,12 +218,92 @@ def test_the_threshold_is_that_of_the_lemma():
     larger than it must by 2 %.
     """
     gamma, L = 2.0, 30.0
-    least = float(exact_oracle.threshold(np.array([gamma]), L)[0])
+    least = exact_oracle.threshold(np.array([gamma]), L)
     k = np.array([least, 1e6])
     assert ((k + 1) ** 0.25 - k**0.25 < gamma**2 * k**0.5 * k**-0.5 / (96 * L)).all()
     k = least / 1.03
     assert (k + 1) ** 0.25 - k**0.25 > gamma**2 / (96 * L)
-    assert exact_oracle.threshold(np.zeros(1), L) == inf
+    # the smallest along a run, whatever has no number; a constraint that never binds asks nothing
+    assert exact_oracle.threshold(np.array([3.0, np.nan, gamma, 5.0]), L) == least
+    assert exact_oracle.threshold(np.array([1.0, 0.0]), L) == inf
+    assert exact_oracle.threshold(np.array([np.nan, np.nan]), L) == 0
+    assert [exact_oracle.reach(300, edge) for edge in (100.0, 600.0, inf, 0.0)] == [3, 0.5, 0, inf]
+
+
+def test_bounds_begin_beyond_the_threshold_of_the_whole_run():
+    """Gamma is |w| = sqrt(1.5) along any path, L is 1 + |w|^2: K~ = 138."""
+    problem = quadratic([0.3, 0.6, 0.2], [1.0, 0.5, 0.5], -1.0)
+    long, short = follow(problem, K=600), follow(problem, K=130)
+    K_tilde = 70 * 1.5 ** (-4 / 3) * 2.5 ** (4 / 3)
+    for found, K in ((long, 600), (short, 130)):
+        assert_allclose(found["threshold"], np.full(K, K_tilde), rtol=1e-4)
+        assert_allclose(found["reach"], np.full(K, K / K_tilde), rtol=1e-4)
+    beyond = long["k"] > K_tilde
+    assert (np.isnan(long["stationarity_bound"]) == ~beyond).all()
+    assert long["stationarity_bound"][beyond][0] == long["stationarity"][beyond][0]
+    assert np.isnan(short["stationarity_bound"]).all()  # outside the theorem
+    assert_array_equal(short["stationarity"], long["stationarity"][:130])
+
+
+def judged(tmp_path, *problems, **changes):
+    """The verdicts of the paper's claims about oracle-25 on made records, one problem a seed."""
+    toy = Toy(tmp_path)
+    found = [follow(problem, **{"K": 1500, "every": 10, **changes}) for problem in problems]
+    toy.study("oracle-25", found.__getitem__, seeds=len(found))
+    return [
+        claims.judge(toy.paper, toy.store(), claim)
+        for claim in load_paper("lcbo", "paper").entry["claims"]
+        if claim["check"].get("study") == "oracle-25"
+    ]
+
+
+STEEP = [quadratic([a, 0.6, 0.2], [1.0, 0.5, 0.5], -1.0) for a in (0.1, 0.2, 0.3, 0.4, 0.5)]
+
+
+def test_claims_about_the_rate_are_decided_beyond_the_threshold(tmp_path, monkeypatch):
+    verdicts = judged(tmp_path / "as it is", *STEEP)
+    assert [verdict.id for verdict in verdicts] == ["stationarity-rate-25", "feasibility-rate-25"]
+    assert [verdict.verdict for verdict in verdicts] == [claims.REPRODUCED] * 2
+    # a penalty that does not grow leaves the constraint violated; a larger L than needed is allowed
+    monkeypatch.setitem(exact_oracle.SMOOTHNESS, "double", lambda instance, draw: 5.0)
+    options = {"power_penalty": 0.0, "smoothness": "double", "K": 3000}
+    verdicts = judged(tmp_path / "weak", *STEEP, **options)
+    assert [verdict.verdict for verdict in verdicts] == [claims.REPRODUCED, claims.NOT]
+
+
+def test_one_seed_outside_the_theorem_leaves_its_claims_undecided(tmp_path):
+    """A flat constraint has a K~ of some 70,000."""
+    flat = quadratic([0.3, 0.6], [0.1, 0.05], 0.0)
+    for verdict in judged(tmp_path, *STEEP[:4], flat):
+        assert verdict.verdict == claims.UNDECIDED
+        assert verdict.reasons[0].startswith("hypotheses not met: reach of oracle-25 is 0.0")
+        assert "K beyond K~" in verdict.reasons[0]
+
+
+def test_too_short_a_run_beyond_the_threshold_decides_nothing(tmp_path):
+    """Twice C/sqrt(K) is kept by a mean that never falls, up to 4 K~."""
+    for verdict in judged(tmp_path, *STEEP, K=400):
+        assert verdict.verdict == claims.UNDECIDED
+        assert "reach of oracle-25 is 2.89177, 2.89177, has to be at least 4" in verdict.reasons[0]
+
+
+def test_steps_that_are_too_long_for_the_theorem_leave_its_claims_undecided(tmp_path, monkeypatch):
+    """With a tenth of L the penalty is not rho L-smooth, which the run shows."""
+    monkeypatch.setitem(exact_oracle.SMOOTHNESS, "tenth", lambda instance, draw: 0.25)
+    for verdict in judged(tmp_path, *STEEP, smoothness="tenth"):
+        assert verdict.verdict == claims.UNDECIDED
+        assert any("curvature of oracle-25" in reason for reason in verdict.reasons)
+
+
+def test_the_paper_is_judged_on_seeds_that_chose_nothing():
+    """0 to 9 and those from 100 on were looked at when factor and K were chosen."""
+    paper = load_paper("lcbo", "paper")
+    for name in ("oracle-25", "oracle-100"):
+        study = paper.study(name)
+        assert study.seeds == tuple(range(10, 20))
+        assert study.parameters["power_step"] == -0.5  # eq. (17)
+        assert study.parameters["power_penalty"] == 0.25
+        assert study.parameters["constraints"] == "equality"
 
 
 def test_a_step_costs_one_gradient():
@@ -222,6 +324,7 @@ def test_descent_tells_steps_that_are_too_long():
             instance, np.array([0.5, 0.5]), np.array([eta]), np.ones(1), lambda c: c
         )
         assert path.descent[0] == pytest.approx(ratio)
+        assert path.curvature[0] == pytest.approx(5.0)
     assert path.regularity[0] == pytest.approx(2.0)
 
 
@@ -232,6 +335,21 @@ def test_nothing_is_said_of_descent_and_regularity_at_a_feasible_standstill():
     )
     assert (path.r_s[0], path.r_f[0]) == pytest.approx((0, 0), abs=1e-30)
     assert np.isnan(path.descent[0])
+    assert np.isnan(path.curvature[0])
+
+
+def test_the_curvature_of_a_run_is_a_share_of_rho_L():
+    """Q'' is 1 + 4 rho of the rho L = 5 rho that is allowed: most at first, where rho is 1."""
+    problem = quadratic([0.4], [2.0], -0.8)
+    found = follow(problem, K=50)
+    assert found["curvature"][0] == pytest.approx(1, rel=1e-4)
+    assert_allclose(found["curvature"], found["curvature"][0])
+    steps, rho = np.full(3, 0.05), np.array([1.0, 2.0, 4.0])
+    path = exact_oracle.follow(
+        exact_oracle.revealed(problem), np.ones(1), steps, rho, exact_oracle.VIOLATIONS["equality"]
+    )
+    assert_allclose(path.curvature, 4 + 1 / rho)
+    assert (found["descent"] >= 1).all()
 
 
 def test_both_constants_of_a_quadratic():
@@ -281,6 +399,7 @@ def test_a_drawn_instance_descends_and_repeats_itself():
     assert (found["descent"] > 1).all()
     assert found["stationarity"][-1] < found["stationarity"][0]
     assert (np.diff(found["regularity"]) <= 0).all()
+    assert (np.diff(found["curvature"]) >= 0).all() and 0 < found["curvature"][-1] < 1
     again, other = (
         follow(drawn(0, d=5), K=300, every=50),
         follow(drawn(0, d=5), seed=1, K=300, every=50),
@@ -405,7 +524,25 @@ def test_the_schedule_repeats_itself_and_meets_other_numbers_with_another_seed()
     assert all(np.array_equal(again[name], found[name], equal_nan=True) for name in found)
     assert (other["r_s"] != found["r_s"]).all()
     assert_array_equal(found["stationarity"], np.cumsum(found["r_s"]) / [1, 2, 3])
-    assert np.isnan(found["feasibility_bound"]).tolist() == [True, True, False]
+
+
+def test_a_short_schedule_is_outside_of_the_corollary():
+    """Regularities by hand: with one constraint the length of its slope beyond the cone. Three
+    iterations are far from K~.
+    """
+    problem = drawn(constraints=1)
+    found = schedule(problem)
+    assert (found["regularity"] > 0).all()
+    K_tilde = 70 * found["regularity"].min() ** (-8 / 3) * found["smoothness"][0] ** (4 / 3)
+    assert_allclose(found["threshold"], np.full(3, K_tilde))
+    assert_allclose(found["reach"], np.full(3, 3 / K_tilde))
+    assert found["reach"][0] < 0.1
+    assert (
+        np.isnan(found["stationarity_bound"]).all() and np.isnan(found["feasibility_bound"]).all()
+    )
+    exact = follow(problem, K=3)  # from the same start
+    near = schedule(drawn(constraints=1, noise=0.0), noise=1e-6, exploration_per_dim=6)
+    assert_allclose(near["regularity"].min(), exact["regularity"][-1], rtol=0.05)
 
 
 def test_without_noise_the_schedule_follows_the_exact_gradients():
