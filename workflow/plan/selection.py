@@ -339,13 +339,5 @@ def _ranked(paper: Paper, entry: Line) -> dict[str, dict[str, Cell]]:
 
 
 def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:
-    """Whether a reading changes a parameter that this algorithm or problem has."""
-    changes = paper.entry["readings"][reading].get(kind, {})
-    return bool(changes.get(key)) or _meet(changes.get("*", {}), paper.entry[kind].get(key, {}))
-
-
-def _meet(changes: object, entry: object) -> bool:
-    """Whether some value of `changes`, however deep, has a place in `entry`."""
-    if not isinstance(changes, Mapping) or not isinstance(entry, Mapping):
-        return True
-    return any(_meet(changes[name], entry[name]) for name in changes.keys() & entry.keys())
+    """Whether a reading sets a parameter that this algorithm or problem has."""
+    return (reading, kind, key) in paper.reached
