@@ -16,10 +16,16 @@ GRID = 400  # points of a drawn curve
 OPTIMAL = 1e-12  # a value this close to the optimum is the optimum
 
 
+# What a metric reads of a record beside its evaluations
+REPORTS, RECOMMENDATION, TIME = "report", "recommendation", "timing"
+
+
 @dataclass(frozen=True)
 class Metric:
     """One number per evaluation of a record;
     a single number where only the end of a run has one.
+
+    `reads` is what of the record it needs beside the evaluations and the optimum: "" for nothing.
     """
 
     label: str
@@ -27,6 +33,7 @@ class Metric:
     of: Callable[[Record], Array]
     over: str = "evaluations"
     index: str = "t"
+    reads: str = ""
 
     @property
     def axis(self) -> str:
@@ -222,16 +229,21 @@ METRICS: Mapping[str, Metric] = {
     "mean_regret": Metric("mean regret after the initial design", "unit of y", mean_regret),
     "final_regret": Metric("mean regret of the last tenth", "unit of y", final_regret),
     "recommendation_regret": Metric(
-        "regret of the recommended arm", "unit of y", recommendation_regret
+        "regret of the recommended arm", "unit of y", recommendation_regret, reads=RECOMMENDATION
     ),
     "best_feasible": Metric("best feasible objective", "unit of f", best_feasible),
     "mean_objective": Metric("mean objective so far", "unit of f", mean_objective),
     "last_objective": Metric("objective of the evaluation", "unit of f", last_objective),
     "best_feasible_iterate": Metric(
-        "best feasible objective at iterates", "unit of f", best_feasible_iterate
+        "best feasible objective at iterates", "unit of f", best_feasible_iterate, reads=REPORTS
     ),
     "best_feasible_by_iteration": Metric(
-        "best feasible objective", "unit of f", best_feasible_by_iteration, "iterations", "k"
+        "best feasible objective",
+        "unit of f",
+        best_feasible_by_iteration,
+        "iterations",
+        "k",
+        reads=REPORTS,
     ),
     "infeasible": Metric("nothing feasible found", "share of seeds", infeasible),
     "feasible_evaluations": Metric(
@@ -244,12 +256,12 @@ METRICS: Mapping[str, Metric] = {
     "late_descent": Metric(
         "descent over the last 30 % of the evaluations", "unit of f", late_descent
     ),
-    "stuck": Metric("recommendation not optimal", "share of seeds", stuck),
-    "seconds": Metric("time of the algorithm", "s", seconds),
-    "step_seconds": Metric("time of the algorithm per evaluation", "s", step_seconds),
+    "stuck": Metric("recommendation not optimal", "share of seeds", stuck, reads=RECOMMENDATION),
+    "seconds": Metric("time of the algorithm", "s", seconds, reads=TIME),
+    "step_seconds": Metric("time of the algorithm per evaluation", "s", step_seconds, reads=TIME),
     "experiment_seconds": Metric("time of the experiments", "simulated s", experiment_seconds),
-    "total_seconds": Metric("time of algorithm and experiments", "s", total_seconds),
-    "given_seconds": Metric("time to learn from existing data", "s", given_seconds),
+    "total_seconds": Metric("time of algorithm and experiments", "s", total_seconds, reads=TIME),
+    "given_seconds": Metric("time to learn from existing data", "s", given_seconds, reads=TIME),
     "batch_size": Metric("batch size", "evaluations", batch_size),
     "batches": Metric("batches so far", "", batches),
 }
@@ -269,7 +281,8 @@ def metric(name: str) -> Metric:
     """
     if name.startswith("report."):
         short = name.removeprefix("report.")
-        return Metric(*REPORTED.get(short, (short.replace("_", " "), "")), reported(short))
+        words = REPORTED.get(short, (short.replace("_", " "), ""))
+        return Metric(*words, reported(short), reads=REPORTS)
     if name not in METRICS:
         raise PlanError(f"unknown metric {name!r}; known: {', '.join(METRICS)}, report.NAME")
     return METRICS[name]

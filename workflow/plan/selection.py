@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from workflow.plan.cells import DEFAULT, Cell, Paper, Study
+from workflow.plan.cells import DEFAULT, Cell, Paper, Study, curve_name
 from workflow.plan.resolve import PlanError
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
@@ -42,6 +42,16 @@ def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -
     if reading and _reached(paper, reading, "problems", problem):
         problem = f"{problem}@{reading}"
     return problem, f"{name}+{variant}" if variant and "+" not in name else name
+
+
+def planned(paper: Paper, problem: str, curve: str, variant: str = DEFAULT) -> Cell | None:
+    """The cell of a curve under the default reading; None where none is planned."""
+    return paper.aliases.get(_named(paper, problem, curve, DEFAULT, variant))
+
+
+def default_of(paper: Paper, cell: Cell) -> Cell | None:
+    """The default run of what a cell runs under a reading; None where none is planned."""
+    return planned(paper, cell.problem, curve_name(cell.algorithm, DEFAULT, cell.variant))
 
 
 def algorithm_of(curve: str) -> str:
