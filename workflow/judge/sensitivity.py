@@ -306,11 +306,12 @@ def _has_side(outcome: Outcome) -> bool:
 
 
 def _row(claim: Mapping[str, Any]) -> Row:
-    readings = {name: _outcome(judged) for name, judged in claim["readings"].items()}
-    return Row(claim["id"], claim["where"], claim["says"], _outcome(claim), readings)
+    readings = {name: outcome(judged) for name, judged in claim["readings"].items()}
+    return Row(claim["id"], claim["where"], claim["says"], outcome(claim), readings)
 
 
-def _outcome(judged: Mapping[str, Any]) -> Outcome:
+def outcome(judged: Mapping[str, Any]) -> Outcome:
+    """An outcome as verdicts.json has it, of a claim by default or of one of its readings."""
     # verdicts of before runs were compared count none
     runs, same = (int(judged.get(key, 0)) for key in ("runs", "same_runs"))
     return Outcome(

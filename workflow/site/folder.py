@@ -11,7 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from workflow.judge import render
+from workflow.judge import render, sensitivity
+from workflow.judge.claims import SAME_RUN
 from workflow.plan import reader
 from workflow.plan.exhibits import IMAGE, INTERACTIVE, MOVING, SHEET, Exhibit, lines_of
 from workflow.plan.resolve import PlanError
@@ -54,7 +55,13 @@ class Claim:
     def under(self, reading: str) -> str:
         """What is observed under a reading; empty where that was not judged."""
         judged = self.entry["readings"].get(reading, {})
-        return str(judged["observed"]) if isinstance(judged, Mapping) and judged else ""
+        if not isinstance(judged, Mapping) or not judged:
+            return ""
+        outcome = sensitivity.outcome(judged)
+        if outcome.is_same_run:
+            return f"{SAME_RUN}, which the reading does not change"
+        in_part = f" ({SAME_RUN} in {outcome.in_part})" if outcome.in_part else ""
+        return outcome.observed + in_part
 
     @cached_property
     def effects(self) -> list[Effect]:

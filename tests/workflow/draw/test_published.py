@@ -420,3 +420,40 @@ def test_the_files_are_stable(toy, tmp_path, monkeypatch):
         " | 3 | 0.5 | real |" in text
     )
     assert "| uniform | default | 6 | 0.129 | 4 | - | - |  | - | - | 0.5 | real |" in text
+
+
+def test_a_reading_that_changes_nothing_is_the_same_run_and_no_second_verdict(tmp_path):
+    toy = Toy(tmp_path, seeds=5)
+    block = {**BLOCK, "published": {"A": 2, "B": 4}}
+    table = {**TABLE, "curves": ["A", "B"], "blocks": [block], "readings": ["default", "code"]}
+    toy.entry["tables"] = [table]
+    for name, last in (("A", 1), ("B", 4)):
+        for reading, add in (("", 0), ("code", 1e-9 if name == "B" else 0)):
+            toy.add(
+                name,
+                lambda seed, end=last + add: {"true": 1 - end - 0.1 * (seed - 2)},
+                reading=reading,
+            )
+    table = built(toy)
+    rows = table[["algorithm", "reading", "verdict"]].to_numpy().tolist()
+    assert rows == [
+        ["A", "default", "ours is lower"],
+        ["B", "default", "reproduced"],
+        ["A", "code (same run)", "same run"],
+        ["B", "code", "reproduced"],
+    ]
+    text = tabulate.as_markdown(toy.paper, "t", table)
+    assert "Same run: the reading changes nothing in these runs" in text
+    toy.entry["tables"][0]["readings"] = ["code"]  # there is no default run beside it
+    assert built(toy)["reading"].tolist() == ["code", "code"]
+    assert "Same run:" not in tabulate.as_markdown(toy.paper, "t", built(toy))
+    toy.entry["tables"] = [
+        {
+            "id": "t",
+            "kind": "feasible",
+            "problems": ["p"],
+            "curves": ["A", "B"],
+            "readings": ["default", "code"],
+        }
+    ]
+    assert built(toy)["reading"].tolist() == ["default", "code (same run)", "default", "code"]
