@@ -70,6 +70,16 @@ def reading_of(paper: Paper, store: Store, cell: Cell, name: str, shown: Collect
     return (", ".join(readings) or "default") + (SAME if is_same else "")
 
 
+def basins(store: Store, cell: Cell, end: Array) -> Row:
+    """The median of a number over the seeds, and the share of them in the basin of a global optimum
+    at the end of the run, among those whose records say.
+    """
+    reached = store.values(cell, "basin")[:, -1]
+    said = reached[~np.isnan(reached)]
+    share = float(said.mean()) if len(said) else np.nan
+    return {"median": float(np.median(end)), "share in the basin": share}
+
+
 def growth(paper: Paper, store: Store, entry: Mapping[str, Any]) -> list[Row]:
     """What a paper says of complexities, and beside it the exponents of t that a study's seconds
     have, from `from` data on.
@@ -147,6 +157,7 @@ def _beside(
         "algorithm": cell.algorithm + (f"+{cell.variant}" if cell.variant else ""),
         "reading": reading,
         "mean": mean,
+        **(basins(store, cell, end) if block.get("basins") else {}),
         "standard error": float(standard_error(end)),
         "seeds": len(end),
         "published": number,

@@ -247,6 +247,7 @@ def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cel
         "regret ratio" if "relative_to" in entry else "regret": float(regret.mean()),
         "low": float(low),
         "high": float(high),
+        **(published.basins(store, cell, regret) if entry.get("basins") else {}),
         **(
             _of_arms(store, cell, size)
             if store.record(cell, seeds[0]).columns["query"].ndim == 1

@@ -14,10 +14,11 @@ from workflow.trace.record import Record
 Array = NDArray[np.float64]
 GRID = 400  # points of a drawn curve
 OPTIMAL = 1e-12  # a value this close to the optimum is the optimum
+REACHED = 1e-3  # of the optimum, at least of 1: how close a local search ends that reaches it
 
 
 # What a metric reads of a record beside its evaluations
-REPORTS, RECOMMENDATION, TIME = "report", "recommendation", "timing"
+REPORTS, RECOMMENDATION, DESCENT, TIME = "report", "recommendation", "descent", "timing"
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,18 @@ def recommendation_regret(found: Record) -> Array:
 def stuck(found: Record) -> Array:
     """1 where the recommendation at the end is not optimal; its mean over the seeds is a share."""
     return (recommendation_regret(found) > OPTIMAL).astype(np.float64)
+
+
+def basin(found: Record) -> Array:
+    """1 where a local search from the best evaluated point ends at a global optimum, else 0; its
+    mean over the seeds is a share. NaN where the record does not say where such a search ends:
+    the problem is no closed form.
+    """
+    if DESCENT not in found.header:
+        return np.array([np.nan])
+    best = found.header["best"]
+    gap = best - found.header[DESCENT]["true"]
+    return np.array([float(gap <= REACHED * max(1.0, abs(best)))])
 
 
 def feasible(found: Record) -> NDArray[np.bool_]:
@@ -257,6 +270,7 @@ METRICS: Mapping[str, Metric] = {
         "descent over the last 30 % of the evaluations", "unit of f", late_descent
     ),
     "stuck": Metric("recommendation not optimal", "share of seeds", stuck, reads=RECOMMENDATION),
+    "basin": Metric("in the basin of a global optimum", "share of seeds", basin, reads=DESCENT),
     "seconds": Metric("time of the algorithm", "s", seconds, reads=TIME),
     "step_seconds": Metric("time of the algorithm per evaluation", "s", step_seconds, reads=TIME),
     "experiment_seconds": Metric("time of the experiments", "simulated s", experiment_seconds),

@@ -19,7 +19,15 @@ import numpy as np
 from workflow.data import fetch
 from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
 from workflow.data.simulators import built, version_sha256
-from workflow.measure.metrics import RECOMMENDATION, REPORTS, TIME, Array, feasible, metric
+from workflow.measure.metrics import (
+    DESCENT,
+    RECOMMENDATION,
+    REPORTS,
+    TIME,
+    Array,
+    feasible,
+    metric,
+)
 from workflow.measure.mixture import Mixture
 from workflow.plan.cells import Cell, Paper, Study
 from workflow.plan.digest import with_data
@@ -194,9 +202,10 @@ class Store:
         at least one, they ended alike and evaluated the same points with the same values, measured
         from the same optimum.
 
-        What `reads` names beside that has to be the same too: reports of the optimizer, or its
-        recommendation. Diagnostics that a metric does not read may differ. Times are measured anew
-        by every run, so that for `reads` of times two cells are never the same.
+        What `reads` names beside that has to be the same too: reports of the optimizer, its
+        recommendation, or where a local search from its best point ends. Diagnostics that a metric
+        does not read may differ. Times are measured anew by every run, so that for `reads` of times
+        two cells are never the same.
         """
         if one.name == other.name:
             return True
@@ -216,7 +225,7 @@ class Store:
             found = self.record(cell, seed)
             said = {
                 name: json.dumps(found.header.get(name), sort_keys=True)
-                for name in ("status", "best", RECOMMENDATION)
+                for name in ("status", "best", RECOMMENDATION, DESCENT)
             }
             reports = {n: v for n, v in found.columns.items() if n.startswith(f"{REPORTS}.")}
             others = {n: v for n, v in found.columns.items() if n not in reports}
@@ -224,6 +233,7 @@ class Store:
                 "": record.trace_hash(others) + said["status"] + said["best"],
                 REPORTS: record.trace_hash(reports),
                 RECOMMENDATION: said[RECOMMENDATION],
+                DESCENT: said[DESCENT],
             }
         return self._traces[key][""], self._traces[key][reads]
 

@@ -25,7 +25,7 @@ from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
 from workflow.plan.cells import Cell, Study
 from workflow.plan.digest import with_data
-from workflow.run import async_loop, boundary, checkpoint, lease, loop
+from workflow.run import async_loop, boundary, checkpoint, descent, lease, loop
 from workflow.run.guard import Guard, TooLong
 from workflow.run.instance import NoDesign, build_problem, initial_design, parameters_of
 from workflow.run.target import Limits, Made, Target
@@ -138,6 +138,7 @@ class _Run:
             checkpoint.save(self.path, self.digest, progress)
         setup = self.setup + progress.given_seconds
         header = {**self.described(), "status": status, **self._recommended()}
+        header |= descent.described(self.problem, self.cell.problem_entry, columns)
         header |= {"algorithm_parameters": {**self.cell.algorithm_entry, **self.parameters}}
         header |= {
             "setup_seconds": setup,
