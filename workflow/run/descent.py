@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from algorithms.api import Array, Box
 from problems.api import Problem
@@ -20,7 +20,7 @@ REACH = 0.01  # of the range of each variable: farther no round goes, so that no
 ROUNDS = 1000
 STEP = 1e-6  # of the difference quotients, with sides of length 1
 OUTSIDE = ("data", "simulator", "libraries", "timeout")  # keys of problems that may take long
-PRECISE = {"ftol": 1e-15, "gtol": 1e-9}
+FLAT = 1e-9  # a gradient this small ends a round
 
 
 def described(
@@ -39,21 +39,39 @@ def described(
 def ascended(problem: Problem, start: Array) -> float:
     """The true value at the local maximum to which `start` (d,) in [0,1]^d belongs.
 
-    L-BFGS-B climbs the function without noise in rounds. Each stays within 1 % of every range
-    around the point where it begins: free to step, the first one would be as long as the box is
-    wide, and might end behind a valley.
+    L-BFGS-B climbs the function without noise in rounds. Each stays within 1 % of the ranges around
+    the point where it begins: free to step, the first one would be as long as the box is wide, and
+    might end behind a valley. As long as rounds end at the corner that the gradient points to, the
+    ranges are in proportion to it, so that the search follows the gradient; then they are equal.
     """
     climb = _slopes(problem)
-    x, value = np.asarray(start, dtype=np.float64), np.inf
+    x, value, follows = np.asarray(start, dtype=np.float64), np.inf, True
     for _ in range(ROUNDS):
-        bounds = np.stack([np.maximum(x - REACH, 0.0), np.minimum(x + REACH, 1.0)], axis=1)
-        found = minimize(climb, x, jac=True, method="L-BFGS-B", bounds=bounds, options=PRECISE)
-        moved, gained = np.abs(found.x - x).max(), value - found.fun
+        reach = _along(climb(x)[1]) if follows else np.full(len(x), REACH)
+        bounds = Bounds(np.maximum(x - reach, 0.0), np.minimum(x + reach, 1.0))
+        found = minimize(
+            climb,
+            x,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"ftol": 1e-15, "gtol": FLAT},
+        )
+        is_inside = np.abs(found.x - x) < reach * (1 - 1e-9)
+        gained = value - found.fun
         if gained > 0:
             x, value = found.x, float(found.fun)
-        if moved < REACH * (1 - 1e-9) or not gained > 0:
+        if follows:
+            follows = gained > 0 and not is_inside.any()
+        elif is_inside.all() or not gained > 0:
             break
     return -value
+
+
+def _along(slope: Array) -> Array:
+    """Ranges (d,) in proportion to a gradient, the largest one REACH."""
+    size = np.abs(slope)
+    return np.maximum(REACH * size / size.max(), 1e-12) if size.max() > 0 else np.zeros(len(size))
 
 
 def _slopes(problem: Problem) -> Callable[[Array], tuple[float, Array]]:

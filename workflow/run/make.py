@@ -60,7 +60,8 @@ class _Run:
     def __init__(self, cell: Cell, target: Target, guard: Guard) -> None:
         self.cell, self.target, self.guard = cell, target, guard
         self.seed, self.path = target.seed, target.path
-        self.problem = _problem(cell, target.seed, guard)
+        self.bare = guard.built(lambda: build_problem(cell, target.seed))
+        self.problem = guard.guarded(self.bare)
         self.digest = with_data(cell.digest, self.problem.data_sha256)
         self.progress: loop.Progress | None = None
         self.setup = 0.0  # CPU seconds of the constructor
@@ -138,7 +139,8 @@ class _Run:
             checkpoint.save(self.path, self.digest, progress)
         setup = self.setup + progress.given_seconds
         header = {**self.described(), "status": status, **self._recommended()}
-        header |= descent.described(self.problem, self.cell.problem_entry, columns)
+        with self.guard.around():  # these evaluations are none of the run
+            header |= descent.described(self.bare, self.cell.problem_entry, columns)
         header |= {"algorithm_parameters": {**self.cell.algorithm_entry, **self.parameters}}
         header |= {
             "setup_seconds": setup,
