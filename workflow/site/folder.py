@@ -204,6 +204,22 @@ class Report:
     def on(self, problem: str) -> list[Entry]:
         return [run for run in self.runs["runs"] if run["problem"] == problem]
 
+    def is_same_run(self, run: Entry) -> bool:
+        """Whether a run under a reading has the traces of the default run, diagnostics included, in
+        all seeds that both have.
+        """
+        head, plus, variant = str(run["curve"]).partition("+")
+        usual = str(run["problem"]).split("@")[0], head.split("@")[0] + plus + variant
+        if usual == (run["problem"], run["curve"]):
+            return False
+        mine = set(run["trace_sha256"].items())
+        for other in self.runs["runs"]:
+            if (other["problem"], other["curve"]) == usual:
+                common = run["trace_sha256"].keys() & other["trace_sha256"].keys()
+                both = mine & set(other["trace_sha256"].items())
+                return bool(common) and len(both) == len(common)
+        return False
+
     @property
     def _all_runs(self) -> list[Entry]:
         return [*self.runs.get("runs", []), *self.runs.get("studies", [])]

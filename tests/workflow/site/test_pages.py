@@ -12,7 +12,7 @@ from workflow.judge import sensitivity
 from workflow.plan.resolve import PlanError
 from workflow.site import build
 from workflow.site.__main__ import main
-from workflow.site.folder import Claim, reports
+from workflow.site.folder import Claim, Report, reports
 from workflow.site.methods import algorithms
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (900).to_bytes(4, "big") + (700).to_bytes(4, "big")
@@ -237,3 +237,29 @@ def test_a_reading_that_changes_nothing_is_shown_as_the_same_run():
     assert 'title="other: reproduced, 5 seeds">✓<' in text
     assert "same under all readings run (3 of 3)" in text
     assert "=: same run, the reading changes nothing on these problems" in text
+
+
+@pytest.mark.parametrize(
+    ("problem", "curve", "traces", "same"),
+    [
+        ("p", "A", {"0": "a", "1": "b"}, False),  # the default run itself
+        ("p", "A@code", {"0": "a", "1": "b"}, True),
+        ("p", "A@code", {"1": "b", "2": "c"}, True),  # the seed that both have
+        ("p", "A@code", {"0": "a", "1": "c"}, False),
+        ("p", "A@code", {"2": "a"}, False),
+        ("p@raw", "A", {"0": "a"}, True),
+        ("p", "A@code+wide", {"0": "w"}, True),
+        ("p", "B@code", {"0": "a"}, False),  # without a default run
+        ("q@raw", "A", {"0": "a"}, False),
+    ],
+)
+def test_runs_of_a_reading_are_the_same_if_all_common_seeds_have_the_same_trace(
+    tmp_path, problem, curve, traces, same
+):
+    usual = [
+        {"problem": "p", "curve": "A", "trace_sha256": {"0": "a", "1": "b"}},
+        {"problem": "p", "curve": "A+wide", "trace_sha256": {"0": "w"}},
+    ]
+    run = {"problem": problem, "curve": curve, "trace_sha256": traces}
+    report = Report("toy", tmp_path, {}, {}, {"runs": [*usual, run]})
+    assert report.is_same_run(run) is same
