@@ -125,7 +125,7 @@ def test_a_line_for_all_that_reaches_nobody_is_refused(toy, setting, unknown):
 
 def test_a_named_line_wins_over_the_line_for_all(toy):
     said = {
-        "says": "two",
+        "says": "another value for one",
         "algorithms": {"*": STANDARD, "sample": {"surrogate": {"standard": "raw"}}},
     }
     plan = toy(changes(readings={"one": said}))
