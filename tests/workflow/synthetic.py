@@ -5,7 +5,7 @@ report.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from workflow.data import fetch
 from workflow.measure.store import Store
-from workflow.plan.cells import Cell, Paper, Study
+from workflow.plan.cells import Cell, Paper, Reach, Study
 from workflow.plan.digest import with_data
 from workflow.trace import record
 
@@ -192,7 +192,17 @@ class Toy:
             self.cells,
             self.studies,
             frozenset(self.elsewhere),
+            frozenset(self._reached()),
         )
+
+    def _reached(self) -> Iterator[Reach]:
+        """Whom a reading reaches: here whoever has the parameter in the YAML."""
+        for reading, line in self.entry["readings"].items():
+            for kind in ("problems", "algorithms"):
+                changes = line.get(kind, {})
+                for key, entry in self.entry[kind].items():
+                    if changes.get(key) or changes.get("*", {}).keys() & entry.keys():
+                        yield reading, kind, key
 
     def store(self, **options: Any) -> Store:
         return Store(self.paper, self.root, **options)

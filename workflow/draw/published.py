@@ -4,14 +4,15 @@ of measured seconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
+from workflow.judge.claims import SAME_RUN
 from workflow.judge.evidence import Evidence, curves
-from workflow.measure.metrics import Array
+from workflow.measure.metrics import Array, metric
 from workflow.measure.statistics import (
     ENOUGH,
     interval,
@@ -21,10 +22,11 @@ from workflow.measure.statistics import (
 )
 from workflow.measure.store import NotRun, Store
 from workflow.plan.cells import Cell, Paper
-from workflow.plan.selection import block_cells
+from workflow.plan.selection import block_cells, default_of
 
 Row = dict[str, Any]
 
+SAME = f" ({SAME_RUN})"  # behind the name of a reading
 CLOSE = 0.5  # of a published mean: what ours may differ by in a reproduced cell
 
 
@@ -35,22 +37,47 @@ def rows(
     reading that have both.
     """
     found: dict[str, Row] = {}
-    for cells in block_cells(paper, entry, block):
+    shown = block_cells(paper, entry, block)
+    names = {cell.name for cells in shown for cell in cells.values()}
+    for cells in shown:
         ends = {curve: end for curve, cell in cells.items() if len(end := _end(store, cell, block))}
         ranks = _ranks(
             {curve: float(end.mean()) for curve, end in ends.items()}, block["published"]
         )
         for curve, end in ends.items():
             cell, number = cells[curve], float(block["published"].get(curve, np.nan))
+            reading = reading_of(paper, store, cell, block["metric"], names)
             verdict = _verdict(end, number, paper.scale, store.data(cell))
             row = {
-                **_beside(store, cell, block, end, number),
-                "verdict": verdict,
+                **_beside(store, cell, block, end, number, reading),
+                # a second verdict on the numbers of the default run would be none
+                "verdict": SAME_RUN if reading.endswith(SAME) and verdict else verdict,
                 **ranks[curve],
                 "data": store.data(cell),
             }
             found.setdefault(cell.name, row)
     return list(found.values())
+
+
+def reading_of(paper: Paper, store: Store, cell: Cell, name: str, shown: Collection[str]) -> str:
+    """The readings of a cell in words, and whether its metric `name` is that of the default run
+    again, trace by trace, if that run is among those that are `shown`.
+    """
+    readings = dict.fromkeys(filter(None, (cell.algorithm_reading, cell.problem_reading)))
+    usual = default_of(paper, cell)
+    is_shown = bool(readings) and usual is not None and usual.name in shown
+    is_same = is_shown and usual and store.is_same(usual, cell, metric(name).reads)
+    return (", ".join(readings) or "default") + (SAME if is_same else "")
+
+
+def basins(store: Store, cell: Cell, end: Array) -> Row:
+    """The median of a number over the seeds, and the share of them in the basin of a global optimum
+    at the end of the run, among those whose records say.
+    """
+    reached = store.values(cell, "basin")[:, -1]
+    said = reached[~np.isnan(reached)]
+    share = float(said.mean()) if len(said) else np.nan
+    return {"median": float(np.median(end)), "share in the basin": share}
 
 
 def growth(paper: Paper, store: Store, entry: Mapping[str, Any]) -> list[Row]:
@@ -118,17 +145,19 @@ def _read_at(values: Array, block: Mapping[str, Any]) -> int:
     return last if at == "end" else min(at, last)
 
 
-def _beside(store: Store, cell: Cell, block: Mapping[str, Any], end: Array, number: float) -> Row:
+def _beside(
+    store: Store, cell: Cell, block: Mapping[str, Any], end: Array, number: float, reading: str
+) -> Row:
     """One method's mean and standard error, and the published number."""
     values, mean = store.values(cell, block["metric"]), float(end.mean())
-    readings = dict.fromkeys(filter(None, (cell.algorithm_reading, cell.problem_reading)))
     return {
         "problem": block.get("label", block["problem"]),
         "evaluations": _read_at(values, block) if values.shape[1] > 1 else cell.budget,
         "metric": block["metric"],
         "algorithm": cell.algorithm + (f"+{cell.variant}" if cell.variant else ""),
-        "reading": ", ".join(readings) or "default",
+        "reading": reading,
         "mean": mean,
+        **(basins(store, cell, end) if block.get("basins") else {}),
         "standard error": float(standard_error(end)),
         "seeds": len(end),
         "published": number,

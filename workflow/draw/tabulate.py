@@ -27,6 +27,10 @@ from workflow.plan.selection import block_cells, blocks, companions, table_cells
 from workflow.trace.atomic import atomic
 
 Row = dict[str, Any]
+LEGEND = (
+    "Same run: the reading changes nothing in these runs, it is no independent evidence beside the"
+    " default."
+)
 
 
 def write(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
@@ -51,7 +55,7 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
     if entry["kind"] == "study":
         return _study(paper, store, entry)
     if entry["kind"] == "feasible":
-        ends = [_feasible(store, cell) for cell in table_cells(paper, entry)]
+        ends = [_feasible(paper, store, entry, cell) for cell in table_cells(paper, entry)]
         return pd.DataFrame([row for row in ends if row])
     if entry["kind"] == "growth":
         return pd.DataFrame(published.growth(paper, store, entry))
@@ -109,6 +113,8 @@ def as_markdown(paper: Paper, name: str, table: pd.DataFrame) -> str:
         quoted(f"{paper.name}, scale {paper.scale}"),
         render.table([quoted(column) for column in table.columns], rows),
     ]
+    if "reading" in table and table["reading"].str.endswith(published.SAME).any():
+        parts.append(LEGEND)
     if entry.get("note"):
         parts.append(quoted(entry["note"]))
     if found := [
@@ -179,7 +185,7 @@ def _settings(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
-def _feasible(store: Store, cell: Cell) -> Row:
+def _feasible(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell) -> Row:
     """The best feasible value at the end of one cell's runs, and how they came by it; empty where
     there is no record.
     """
@@ -193,7 +199,7 @@ def _feasible(store: Store, cell: Cell) -> Row:
     return {
         "problem": cell.problem_name,
         "algorithm": cell.algorithm,
-        "reading": cell.algorithm_reading or "default",
+        "reading": published.reading_of(paper, store, cell, "best_feasible", _names(paper, entry)),
         "seeds": len(best),
         "evaluations": cell.budget,
         "seeds with a feasible point": int(np.isfinite(best).sum()),
@@ -233,12 +239,15 @@ def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cel
     return {
         "problem": cell.problem_name,
         "algorithm": cell.algorithm,
-        "reading": cell.algorithm_reading or "default",
+        "reading": published.reading_of(
+            paper, store, cell, "cumulative_regret", _names(paper, entry)
+        ),
         "seeds": len(seeds),
         "evaluations": cell.budget,
         "regret ratio" if "relative_to" in entry else "regret": float(regret.mean()),
         "low": float(low),
         "high": float(high),
+        **(published.basins(store, cell, regret) if entry.get("basins") else {}),
         **(
             _of_arms(store, cell, size)
             if store.record(cell, seeds[0]).columns["query"].ndim == 1
@@ -251,6 +260,11 @@ def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cel
         "seconds per 1000 evaluations": float(seconds[:, -1].mean()) * 1000 / seconds.shape[1],
         "data": store.data(cell),
     }
+
+
+def _names(paper: Paper, entry: Mapping[str, Any]) -> set[str]:
+    """Of the runs that a table of ends shows."""
+    return {cell.name for cell in table_cells(paper, entry)}
 
 
 def _of_arms(store: Store, cell: Cell, size: np.ndarray) -> Row:

@@ -4,7 +4,8 @@ Paired over seeds; paired t with Holm's correction over a claim's comparisons de
 five seeds on, the exact sign-flip p stands beside it. A verdict is `reproduced`, `direction only`,
 `not reproduced`, or `undecided` with the reasons: substituted data, a scale other than `paper`, too
 few seeds, or hypotheses that the runs do not meet. A claim is judged under every reading, too, that
-changes one of its runs and for which the plan has all of them.
+changes one of its runs and for which the plan has all of them. Where the runs under a reading have
+the traces of the default ones, the outcome is the `same run`, no second one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from workflow.judge.checks import Comparison, compare
-from workflow.judge.evidence import Check, Evidence, runs_of
+from workflow.judge.evidence import Check, Evidence, beside_default, runs_of
+from workflow.measure.metrics import metric
 from workflow.measure.statistics import ENOUGH, LEVEL, holm
 from workflow.measure.store import NotRun, Run, Store
 from workflow.plan.cells import DEFAULT, Cell, Paper
@@ -31,21 +33,40 @@ REPRODUCED, DIRECTION, NOT, UNDECIDED = (
     "undecided",
 )
 NOT_RUN = "not run"
+SAME_RUN = "same run"
 Claim = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a claim comes to under another reading; all that is `not run` has no numbers."""
+    """What a claim comes to under another reading; all that is `not run` has no numbers.
+
+    Of the `runs` of the claim to which the reading gives other parameters, `same_runs` have the
+    very traces of the default ones.
+    """
 
     verdict: str
     observed: str
     reasons: tuple[str, ...]
     seeds: int
+    runs: int = 0
+    same_runs: int = 0
 
     @property
     def was_run(self) -> bool:
         return self.observed != NOT_RUN
+
+    @property
+    def is_same_run(self) -> bool:
+        """Whether the reading changes nothing on the problems of the claim: what is observed under
+        it is no independent evidence.
+        """
+        return 0 < self.runs == self.same_runs
+
+    @property
+    def in_part(self) -> str:
+        """Of how many runs a part is the same; "" where all are, or none."""
+        return f"{self.same_runs} of {self.runs}" if 0 < self.same_runs < self.runs else ""
 
 
 @dataclass(frozen=True)
@@ -167,7 +188,10 @@ def _outcome(
     except PlanError as error:  # a hypothesis about a curve that the check does not read
         return Outcome(NOT_RUN, NOT_RUN, (str(error),), 0)
     judged = NOT_RUN if verdict.observed == NOT_RUN else verdict.verdict
-    return Outcome(judged, verdict.observed, verdict.reasons, verdict.seeds)
+    pairs, check = beside_default(paper, claim["check"], reading), claim["check"]
+    reads = metric(check["metric"]).reads if "metric" in check else ""
+    same = [usual is not None and store.is_same(usual, other, reads) for usual, other in pairs]
+    return Outcome(judged, verdict.observed, verdict.reasons, verdict.seeds, len(pairs), sum(same))
 
 
 def _observed(claim: Claim, comparisons: Sequence[Comparison], corrected: np.ndarray) -> str:

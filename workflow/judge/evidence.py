@@ -103,6 +103,34 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
     if "study" in check:
         return [paper.study(check["study"])]
     runs: list[Run] = []
+    for place, curve, variant in _read(paper, check, reading):
+        cell = selection.place(paper, place, curve, reading=reading, variant=variant)
+        runs += [*selection.companions(paper, cell), *base_of(paper, check, cell)]
+    return runs
+
+
+def beside_default(paper: Paper, check: Check, reading: str) -> list[tuple[Cell | None, Cell]]:
+    """The default run and the run under a reading of everything that a check reads, where they are
+    not one; None where this scale has no default run.
+
+    Runs that only decide an optimum are left out.
+    """
+    found: dict[str, tuple[Cell | None, Cell]] = {}
+    for place, curve, variant in [] if "study" in check else _read(paper, check, reading):
+        cell = selection.place(paper, place, curve, reading=reading, variant=variant)
+        pairs = [(selection.planned(paper, place, curve, variant), cell)]
+        for base in base_of(paper, check, cell):
+            pairs.append((selection.planned(paper, place, check["relative_to"]), base))
+        found |= {
+            other.name: (usual, other)
+            for usual, other in pairs
+            if usual is None or usual.name != other.name
+        }
+    return list(found.values())
+
+
+def _read(paper: Paper, check: Check, reading: str) -> Iterator[tuple[str, str, str]]:
+    """(problem, curve, variant) of each run that a check names."""
     for problem in problems_of(paper, check):
         where, rivals = opposite(check, problem), rivals_of(paper, check, problem, reading)
         read = [(problem, curve) for curve in named(paper, check, "left", problem, reading)]
@@ -111,9 +139,7 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
         read += [*product([problem], rivals), *product([where], rivals)]
         for place, curve in read:
             for variant in variants_of(paper, check, place, curve, reading):
-                cell = selection.place(paper, place, curve, reading=reading, variant=variant)
-                runs += [*selection.companions(paper, cell), *base_of(paper, check, cell)]
-    return runs
+                yield place, curve, variant
 
 
 def base_of(paper: Paper, check: Check, cell: Cell) -> list[Cell]:

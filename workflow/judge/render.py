@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workflow.judge.checks import OF_ROWS, Comparison
-from workflow.judge.claims import Verdict
+from workflow.judge.claims import SAME_RUN, Outcome, Verdict
 from workflow.judge.quoting import quoted
 from workflow.plan.cells import Paper
 
@@ -22,8 +22,9 @@ comparisons of a claim, from five seeds on. The p of the exact sign-flip test st
 *not reproduced*: some mean is on the other side. *undecided*: the reasons are stated, and
 `observed` is what the numbers would say if they could decide. Brackets are 95 % t intervals of the
 effect. *By rank*: a run that has found nothing feasible has an infinite value; then the exact
-signed-rank test decides, and the numbers are the median and quartiles of the differences."""
-
+signed-rank test decides, and the numbers are the median and quartiles of the differences.
+*Same run*: the reading changes nothing on these problems, it is no independent evidence. Where that
+is so of some runs alone, their number is stated."""
 
 DEVIATION = ("paper", "code", "default", "reading", "why")
 SUMMARY = (
@@ -130,17 +131,24 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
 
 
 def _other_readings(verdict: Verdict) -> str:
-    """The readings by what is observed under them: first what differs from the default, then the
-    same, last those not run.
+    """The readings by what is observed under them: first what differs from the default, then what
+    agrees, then those that are the same run, last those not run.
     """
     groups: dict[str, list[str]] = {}
     missing = [name for name, outcome in verdict.readings.items() if not outcome.was_run]
     judged = [(name, outcome) for name, outcome in verdict.readings.items() if outcome.was_run]
-    for name, outcome in sorted(judged, key=lambda pair: pair[1].observed == verdict.observed):
+
+    def rank(pair: tuple[str, Outcome]) -> tuple[bool, bool]:
+        return pair[1].is_same_run, pair[1].observed == verdict.observed
+
+    for name, outcome in sorted(judged, key=rank):
         other = f"**{outcome.observed}**{' (undecided)' if outcome.reasons else ''}"
         what = "same" if outcome.observed == verdict.observed else other
-        seeds = f" ({outcome.seeds} seeds)" if outcome.seeds != verdict.seeds else ""
-        groups.setdefault(f"{what} under", []).append(quoted(name) + seeds)
+        what = SAME_RUN if outcome.is_same_run else what
+        notes = [f"{outcome.seeds} seeds"] * (outcome.seeds != verdict.seeds)
+        notes += [f"same run in {outcome.in_part}"] * bool(outcome.in_part)
+        said = f" ({', '.join(notes)})" if notes else ""
+        groups.setdefault(f"{what} under", []).append(quoted(name) + said)
     if missing:
         few = [quoted(name) for name in missing]
         groups["not run"] = few if len(missing) <= FEW else [f"{len(missing)} readings"]

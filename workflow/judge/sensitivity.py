@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from workflow.judge import render
-from workflow.judge.claims import DIRECTION, NOT, NOT_RUN, REPRODUCED, Outcome
+from workflow.judge.claims import DIRECTION, NOT, NOT_RUN, REPRODUCED, SAME_RUN, Outcome
 from workflow.judge.quoting import quoted
 from workflow.plan.resolve import PlanError
 from workflow.trace.atomic import atomic
 
 SYMBOLS = {REPRODUCED: "✓", DIRECTION: "≈", NOT: "✗", NOT_RUN: "·"}
 NO_NUMBER = "-"
+SAME = "="
 # what becomes of a claim
 KEPT, TURNED, SIGNIFICANCE, OPEN = "kept", "other side", "significance alone", "open"
 MOST = 5  # readings that the summary names
@@ -32,7 +33,10 @@ LEGEND = """\
 and may not decide (too few seeds, substituted data, ...; verdicts.json has the reasons). **Bold**:
 another outcome than the default one; this is no test that the reading changes the effect. A number:
 how many seeds are paired, where not as many as by default; fewer seeds alone may turn ✓ into ≈.
-Blank: the reading changes no run of the claim, or the plan lacks some of its runs."""
+= same run: the reading changes nothing on these problems, it is no independent evidence and counts
+for nothing; `= 1 of 3` beside an outcome: that is so of 1 of the 3 runs to which the reading gives
+other parameters. Blank: the reading changes no run of the claim, or the plan lacks some of its
+runs."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +54,23 @@ class Row:
     @property
     def compared(self) -> list[str]:
         """The readings whose outcome can be set beside the default one: both say on which side the
-        numbers lie.
+        numbers lie, and they are not the same run.
         """
         return [
             name
-            for name, outcome in self.readings.items()
-            if _has_side(self.default) and _has_side(outcome)
+            for name in self.others
+            if _has_side(self.default) and _has_side(self.readings[name])
         ]
+
+    @property
+    def same(self) -> list[str]:
+        """The readings under which all runs of the claim are the default ones again."""
+        return [name for name, outcome in self.readings.items() if outcome.is_same_run]
+
+    @property
+    def others(self) -> list[str]:
+        """The readings that may say something else."""
+        return [name for name in self.readings if name not in self.same]
 
     @property
     def changed(self) -> list[str]:
@@ -88,11 +102,13 @@ class Row:
         """The same in words, with the names of the readings."""
         if not _has_side(self.default):
             return f"by default {self.default.observed}"
+        if not self.others:
+            return f"{SAME_RUN} under all readings"
         if not self.compared:
-            was_run = any(outcome.was_run for outcome in self.readings.values())
+            was_run = any(self.readings[name].was_run for name in self.others)
             return "no other reading has a number" if was_run else "no other reading run"
         if not self.changed:
-            return f"same under all readings run ({len(self.compared)} of {len(self.readings)})"
+            return f"same under all readings run ({len(self.compared)} of {len(self.others)})"
         weaker = [name for name in self.changed if name not in self.turned]
         parts = [f"on: {', '.join(self.turned)}"] if self.turned else []
         parts += [f"only in significance, on: {', '.join(weaker)}"] if weaker else []
@@ -122,12 +138,13 @@ class Matrix:
         return {fate: seen[fate] for fate in (KEPT, TURNED, SIGNIFICANCE, OPEN)}
 
     def counts(self, reading: str) -> dict[str, int]:
-        """How many claims a reading affects, on how many it can be compared, and how many of those
-        change.
+        """How many claims a reading affects, on how many it is the same run, on how many others it
+        can be compared, and how many of those change.
         """
         affected = [row for row in self.rows if reading in row.readings]
         return {
             "affected": len(affected),
+            "same run": sum(reading in row.same for row in affected),
             "compared": sum(reading in row.compared for row in affected),
             "changed": sum(reading in row.changed for row in affected),
             "turned": sum(reading in row.turned for row in affected),
@@ -197,6 +214,7 @@ def as_markdown(found: Matrix) -> str:
                     "reading",
                     "says",
                     "claims affected",
+                    "same run",
                     "compared",
                     "changed",
                     "to the other side",
@@ -235,6 +253,11 @@ def summary(found: Matrix) -> str:
         + (f" (only in significance for {fates[SIGNIFICANCE]})." if changes else "."),
         f"For {fates[OPEN]} there is nothing to compare.",
     ]
+    if again := sum(len(row.same) for row in found.rows):
+        sentences.append(
+            f"{again} outcome{'s are' if again > 1 else ' is'} of the same run: the reading changes"
+            " nothing on the problems of the claim, and that is not counted as agreement."
+        )
     changed = {name: counts for name in found.columns if (counts := found.counts(name))["changed"]}
     first = sorted(changed, key=lambda name: -changed[name]["changed"])[:MOST]
     if first:
@@ -253,6 +276,7 @@ def as_json(found: Matrix) -> str:
             **asdict(row),
             "changed": row.changed,
             "turned": row.turned,
+            "same": row.same,
             "fate": row.fate,
             "conclusion": row.conclusion,
         }
@@ -282,12 +306,22 @@ def _has_side(outcome: Outcome) -> bool:
 
 
 def _row(claim: Mapping[str, Any]) -> Row:
-    readings = {name: _outcome(judged) for name, judged in claim["readings"].items()}
-    return Row(claim["id"], claim["where"], claim["says"], _outcome(claim), readings)
+    readings = {name: outcome(judged) for name, judged in claim["readings"].items()}
+    return Row(claim["id"], claim["where"], claim["says"], outcome(claim), readings)
 
 
-def _outcome(judged: Mapping[str, Any]) -> Outcome:
-    return Outcome(judged["verdict"], judged["observed"], tuple(judged["reasons"]), judged["seeds"])
+def outcome(judged: Mapping[str, Any]) -> Outcome:
+    """An outcome as verdicts.json has it, of a claim by default or of one of its readings."""
+    # verdicts of before runs were compared count none
+    runs, same = (int(judged.get(key, 0)) for key in ("runs", "same_runs"))
+    return Outcome(
+        judged["verdict"],
+        judged["observed"],
+        tuple(judged["reasons"]),
+        judged["seeds"],
+        runs,
+        same,
+    )
 
 
 def _default(row: Row) -> str:
@@ -299,10 +333,12 @@ def _symbol(row: Row, reading: str) -> str:
     if reading not in row.readings:
         return ""
     outcome = row.readings[reading]
+    if outcome.is_same_run:
+        return SAME
     mark = f"**{_mark(outcome)}**" if reading in row.changed else _mark(outcome)
-    return mark + (
-        f" {outcome.seeds}" if outcome.was_run and outcome.seeds != row.default.seeds else ""
-    )
+    if outcome.was_run and outcome.seeds != row.default.seeds:
+        mark += f" {outcome.seeds}"
+    return mark + (f" {SAME} {outcome.in_part}" if outcome.in_part else "")
 
 
 def _mark(outcome: Outcome) -> str:

@@ -14,12 +14,19 @@ from workflow.trace.record import Record
 Array = NDArray[np.float64]
 GRID = 400  # points of a drawn curve
 OPTIMAL = 1e-12  # a value this close to the optimum is the optimum
+REACHED = 1e-3  # of the optimum, at least of 1: how close a local search ends that reaches it
+
+
+# What a metric reads of a record beside its evaluations
+REPORTS, RECOMMENDATION, DESCENT, TIME = "report", "recommendation", "descent", "timing"
 
 
 @dataclass(frozen=True)
 class Metric:
     """One number per evaluation of a record;
     a single number where only the end of a run has one.
+
+    `reads` is what of the record it needs beside the evaluations and the optimum: "" for nothing.
     """
 
     label: str
@@ -27,6 +34,7 @@ class Metric:
     of: Callable[[Record], Array]
     over: str = "evaluations"
     index: str = "t"
+    reads: str = ""
 
     @property
     def axis(self) -> str:
@@ -68,6 +76,18 @@ def recommendation_regret(found: Record) -> Array:
 def stuck(found: Record) -> Array:
     """1 where the recommendation at the end is not optimal; its mean over the seeds is a share."""
     return (recommendation_regret(found) > OPTIMAL).astype(np.float64)
+
+
+def basin(found: Record) -> Array:
+    """1 where a local search from the best evaluated point ends at a global optimum, else 0; its
+    mean over the seeds is a share. NaN where the record does not say where such a search ends:
+    the problem is no closed form.
+    """
+    if DESCENT not in found.header:
+        return np.array([np.nan])
+    best = found.header["best"]
+    gap = best - found.header[DESCENT]["true"]
+    return np.array([float(gap <= REACHED * max(1.0, abs(best)))])
 
 
 def feasible(found: Record) -> NDArray[np.bool_]:
@@ -222,16 +242,21 @@ METRICS: Mapping[str, Metric] = {
     "mean_regret": Metric("mean regret after the initial design", "unit of y", mean_regret),
     "final_regret": Metric("mean regret of the last tenth", "unit of y", final_regret),
     "recommendation_regret": Metric(
-        "regret of the recommended arm", "unit of y", recommendation_regret
+        "regret of the recommended arm", "unit of y", recommendation_regret, reads=RECOMMENDATION
     ),
     "best_feasible": Metric("best feasible objective", "unit of f", best_feasible),
     "mean_objective": Metric("mean objective so far", "unit of f", mean_objective),
     "last_objective": Metric("objective of the evaluation", "unit of f", last_objective),
     "best_feasible_iterate": Metric(
-        "best feasible objective at iterates", "unit of f", best_feasible_iterate
+        "best feasible objective at iterates", "unit of f", best_feasible_iterate, reads=REPORTS
     ),
     "best_feasible_by_iteration": Metric(
-        "best feasible objective", "unit of f", best_feasible_by_iteration, "iterations", "k"
+        "best feasible objective",
+        "unit of f",
+        best_feasible_by_iteration,
+        "iterations",
+        "k",
+        reads=REPORTS,
     ),
     "infeasible": Metric("nothing feasible found", "share of seeds", infeasible),
     "feasible_evaluations": Metric(
@@ -244,12 +269,13 @@ METRICS: Mapping[str, Metric] = {
     "late_descent": Metric(
         "descent over the last 30 % of the evaluations", "unit of f", late_descent
     ),
-    "stuck": Metric("recommendation not optimal", "share of seeds", stuck),
-    "seconds": Metric("time of the algorithm", "s", seconds),
-    "step_seconds": Metric("time of the algorithm per evaluation", "s", step_seconds),
+    "stuck": Metric("recommendation not optimal", "share of seeds", stuck, reads=RECOMMENDATION),
+    "basin": Metric("in the basin of a global optimum", "share of seeds", basin, reads=DESCENT),
+    "seconds": Metric("time of the algorithm", "s", seconds, reads=TIME),
+    "step_seconds": Metric("time of the algorithm per evaluation", "s", step_seconds, reads=TIME),
     "experiment_seconds": Metric("time of the experiments", "simulated s", experiment_seconds),
-    "total_seconds": Metric("time of algorithm and experiments", "s", total_seconds),
-    "given_seconds": Metric("time to learn from existing data", "s", given_seconds),
+    "total_seconds": Metric("time of algorithm and experiments", "s", total_seconds, reads=TIME),
+    "given_seconds": Metric("time to learn from existing data", "s", given_seconds, reads=TIME),
     "batch_size": Metric("batch size", "evaluations", batch_size),
     "batches": Metric("batches so far", "", batches),
 }
@@ -269,7 +295,8 @@ def metric(name: str) -> Metric:
     """
     if name.startswith("report."):
         short = name.removeprefix("report.")
-        return Metric(*REPORTED.get(short, (short.replace("_", " "), "")), reported(short))
+        words = REPORTED.get(short, (short.replace("_", " "), ""))
+        return Metric(*words, reported(short), reads=REPORTS)
     if name not in METRICS:
         raise PlanError(f"unknown metric {name!r}; known: {', '.join(METRICS)}, report.NAME")
     return METRICS[name]

@@ -8,6 +8,7 @@ Snakemake's memory is lost.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,15 @@ import numpy as np
 from workflow.data import fetch
 from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
 from workflow.data.simulators import built, version_sha256
-from workflow.measure.metrics import Array, feasible, metric
+from workflow.measure.metrics import (
+    DESCENT,
+    RECOMMENDATION,
+    REPORTS,
+    TIME,
+    Array,
+    feasible,
+    metric,
+)
 from workflow.measure.mixture import Mixture
 from workflow.plan.cells import Cell, Paper, Study
 from workflow.plan.digest import with_data
@@ -85,6 +94,7 @@ class Store:
         self._data: dict[str, str] = {}
         self._late: dict[str, tuple[int, ...]] = {}
         self._best: dict[str, float] = {}
+        self._traces: dict[tuple[str, int], dict[str, str]] = {}
         self._mixture = Mixture()
 
     def check(self, runs: Iterable[Run]) -> None:
@@ -186,6 +196,46 @@ class Store:
                 self._read(self.root / run.record(self.seeds(run)[0])).header.get("data", "none")
             )
         return self._data[run.name]
+
+    def is_same(self, one: Cell, other: Cell, reads: str = "") -> bool:
+        """Whether two cells have the same traces: in every seed that both have, of which there is
+        at least one, they ended alike and evaluated the same points with the same values, measured
+        from the same optimum.
+
+        What `reads` names beside that has to be the same too: reports of the optimizer, its
+        recommendation, or where a local search from its best point ends. Diagnostics that a metric
+        does not read may differ. Times are measured anew by every run, so that for `reads` of times
+        two cells are never the same.
+        """
+        if one.name == other.name:
+            return True
+        self.check([one, other])
+        there = [{*self._seeds[cell.name], *self.timeouts(cell)} for cell in (one, other)]
+        common = there[0] & there[1]
+        return (
+            reads != TIME
+            and bool(common)
+            and all(self._trace(one, s, reads) == self._trace(other, s, reads) for s in common)
+        )
+
+    def _trace(self, cell: Cell, seed: int, reads: str) -> tuple[str, ...]:
+        """What has to be the same of a record; a few hashes stay of each."""
+        key = (cell.name, seed)
+        if key not in self._traces:
+            found = self.record(cell, seed)
+            said = {
+                name: json.dumps(found.header.get(name), sort_keys=True)
+                for name in ("status", "best", RECOMMENDATION, DESCENT)
+            }
+            reports = {n: v for n, v in found.columns.items() if n.startswith(f"{REPORTS}.")}
+            others = {n: v for n, v in found.columns.items() if n not in reports}
+            self._traces[key] = {
+                "": record.trace_hash(others) + said["status"] + said["best"],
+                REPORTS: record.trace_hash(reports),
+                RECOMMENDATION: said[RECOMMENDATION],
+                DESCENT: said[DESCENT],
+            }
+        return self._traces[key][""], self._traces[key][reads]
 
     def versions(self, cell: Cell) -> list[str]:
         """The libraries that a problem's values belong to, with the versions that its records were

@@ -25,6 +25,9 @@ DEFAULT = ""  # the reading and the variant of a cell that has none
 RUNNER = ("workflow.run.loop", "workflow.trace.seeds", "workflow.run.designs")
 UNLIMITED = 1 << 30  # of parallel evaluations
 Place = tuple[str, str]  # `problem[@reading]` and `algorithm[@reading][+variant]`
+Reach = tuple[
+    str, str, str
+]  # a reading, `problems` or `algorithms`, and one whose parameter it sets
 
 
 class Seeded(ABC):
@@ -251,6 +254,7 @@ class Paper:
     aliases: Mapping[Place, Cell] = field(hash=False)
     studies: Mapping[str, Study] = field(hash=False)
     elsewhere: frozenset[Place] = frozenset()  # what only other scales run
+    reached: frozenset[Reach] = frozenset()
 
     def cell(self, problem: str, curve: str) -> Cell:
         """The cell behind `algorithm[@reading][+variant]` on a problem.

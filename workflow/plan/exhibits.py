@@ -389,6 +389,12 @@ class DiagnosticsTable(TableLine):
     reports: Names = said(
         "what the optimizers report at their end", ["dictionary"], default="nothing"
     )
+    basins: Yes = said(
+        "true: the median beside the mean, and the share of seeds whose best point lies, at the end"
+        " of the run, in the basin of a global optimum; for closed forms with several optima",
+        True,
+        default="false",
+    )
 
 
 class FeasibleTable(TableLine):
@@ -449,6 +455,12 @@ class Block(Section):
     label: Words = said("what the problem is called", "Powell (24-4)", default="its name")
     published: Annotated[dict[str, Number], MinLen(1)] = said(
         "curve: its number in the paper, lower is better", {"BKB": 0.5}, unit="that of the metric"
+    )
+    basins: Yes = said(
+        "true: the median beside the mean, and the share of seeds whose best point lies, at the end"
+        " of the run, in the basin of a global optimum; for closed forms with several optima",
+        True,
+        default="false",
     )
 
 

@@ -13,9 +13,19 @@ from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from workflow.plan import exhibits, names, parameters, reader, resolve, selection
-from workflow.plan.cells import DEFAULT, Cell, Paper, Place, Study, curve_name, problem_name
+from workflow.plan.cells import (
+    DEFAULT,
+    Cell,
+    Paper,
+    Place,
+    Reach,
+    Study,
+    curve_name,
+    problem_name,
+)
 from workflow.plan.nearest import or_nearest
 from workflow.plan.reader import Document
 from workflow.plan.resolve import PlanError, papers, parse_seeds, seed_range
@@ -71,12 +81,13 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
         selection.blocks(line, document.where("tables", number))
     entry = exhibits.at_scale(document.entry, scale)
     wanted = parse_seeds(seeds) if seeds else None
+    reached = _reached(name, entry, root)
     cells: dict[tuple[str, ...], Cell] = {}
     known: dict[Place, tuple[str, ...]] = {}
     for line in entry["runs"]:
         if scale not in line.get("scales", [scale]):
             continue
-        for cell in _select(document, scale, entry, line, root):
+        for cell in _select(document, scale, entry, line, reached, root):
             # A variant that equals the default is the same computation: it is run once and known by
             # both names.
             key = (cell.problem, cell.algorithm, cell.digest)
@@ -86,6 +97,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
             cells[key] = first if first.seeds == left else replace(first, seeds=left)
             known[cell.problem_name, cell.curve] = key
     aliases = {place: cells[key] for place, key in known.items()}
+    aliases = {**_unchanged(name, entry, aliases, reached, root), **aliases}
     studies = {
         line["id"]: _study(document, scale, number, wanted, root)
         for number, line in enumerate(entry.get("studies", []))
@@ -97,7 +109,8 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
         tuple(cells.values()),
         aliases,
         studies,
-        _elsewhere(name, scale, entry, root) - set(known),
+        _elsewhere(name, scale, entry, reached) - set(aliases),
+        reached,
     )
     if wanted and not any(set(part.seeds) & set(wanted) for part in paper.parts):
         most = min(
@@ -111,17 +124,30 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
 
 
 def _select(
-    document: Document, scale: str, entry: Mapping, line: Mapping, root: Path
+    document: Document,
+    scale: str,
+    entry: Mapping,
+    line: Mapping,
+    reached: frozenset[Reach],
+    root: Path,
 ) -> Iterable[Cell]:
-    """All cells of one `runs:` line."""
-    for problem, algorithm, reading, variant in _combinations(document.name, scale, entry, line):
+    """All cells of one `runs:` line: without `algorithms` those alone that its readings change."""
+    for problem, algorithm, reading, variant in _combinations(
+        document.name, scale, entry, line, reached
+    ):
+        if reading and "algorithms" not in line:
+            usual = _cell(document, scale, entry, line, problem, algorithm, DEFAULT, variant, root)
+            if _is_unchanged(document.name, entry, usual, reading, root):
+                continue
         yield _cell(document, scale, entry, line, problem, algorithm, reading, variant, root)
 
 
 def _combinations(
-    name: str, scale: str, entry: Mapping, line: Mapping
+    name: str, scale: str, entry: Mapping, line: Mapping, reached: frozenset[Reach]
 ) -> Iterable[tuple[str, str, str, str]]:
-    """(problem, algorithm, reading, variant) of each cell of one `runs:` line at a scale."""
+    """(problem, algorithm, reading, variant) of each cell of one `runs:` line at a scale. A line
+    that names no algorithms means, under a reading, those whose runs it can change.
+    """
     cut = entry["scales"][scale]
     problems = resolve.chosen(
         "problem", line.get("problems", list(entry["problems"])), entry["problems"], name
@@ -138,10 +164,20 @@ def _combinations(
         v for v in variants if v == DEFAULT or "variants" not in cut or v in cut["variants"]
     ]
     resolve.chosen("variant", [v for v in variants if v], entry.get("variants", {}), name)
-    return product(problems, algorithms, readings, variants)
+    return (
+        (problem, algorithm, reading, variant)
+        for problem, algorithm, reading, variant in product(
+            problems, algorithms, readings, variants
+        )
+        if not reading
+        or "algorithms" in line
+        or reached & {(reading, "problems", problem), (reading, "algorithms", algorithm)}
+    )
 
 
-def _elsewhere(name: str, scale: str, entry: Mapping, root: Path) -> frozenset[Place]:
+def _elsewhere(
+    name: str, scale: str, entry: Mapping, reached: frozenset[Reach]
+) -> frozenset[Place]:
     """The names of all cells of the other scales, of which nothing is resolved."""
     lines = [
         (other, line)
@@ -150,34 +186,91 @@ def _elsewhere(name: str, scale: str, entry: Mapping, root: Path) -> frozenset[P
         if other in line.get("scales", [other])
     ]
     return frozenset(
-        _place(name, entry, *combination, root)
+        _place(reached, *combination)
         for other, line in lines
         if other != scale
-        for combination in _combinations(name, other, entry, line)
+        for combination in _combinations(name, other, entry, line, reached)
     )
 
 
 def _place(
-    name: str, entry: Mapping, problem: str, algorithm: str, reading: str, variant: str, root: Path
+    reached: frozenset[Reach], problem: str, algorithm: str, reading: str, variant: str
 ) -> Place:
-    """What a cell is called: a reading names only what it changes."""
-    keys = {"problems": problem, "algorithms": algorithm}
+    """What a cell is called: a reading names only that whose parameters it sets."""
     on, by = (
-        reading if reading and _changes(name, entry, reading, kind, key, root) else DEFAULT
-        for kind, key in keys.items()
+        reading if (reading, kind, key) in reached else DEFAULT
+        for kind, key in (("problems", problem), ("algorithms", algorithm))
     )
     return problem_name(problem, on), curve_name(algorithm, by, variant)
 
 
-def _changes(name: str, entry: Mapping, reading: str, kind: str, key: str, root: Path) -> bool:
-    """Whether a reading changes a parameter of a problem or an algorithm."""
-    changes = entry["readings"][reading].get(kind, {})
-    known = (
-        _parameters(entry[kind][key]["is"], kind, f"papers/{name}.yaml, {key}", root)
-        if "*" in changes
-        else set()
+def _reached(name: str, entry: Mapping, root: Path) -> frozenset[Reach]:
+    """Each reading with the problems and the algorithms of which it sets a parameter."""
+    return frozenset(
+        (reading, kind, key)
+        for reading in entry.get("readings", {})
+        for kind in ("problems", "algorithms")
+        for key in entry[kind]
+        if _overrides(name, entry, reading, kind, key, root)
     )
-    return bool(resolve.overrides(changes, key, known))
+
+
+def _overrides(
+    name: str, entry: Mapping, reading: str, kind: str, key: str, root: Path
+) -> dict[str, Any]:
+    """What a reading sets for a problem or an algorithm, by flat names."""
+    changes = entry["readings"][reading].get(kind, {})
+    if "*" not in changes and key not in changes:
+        return {}
+    known = _parameters(entry[kind][key]["is"], kind, f"papers/{name}.yaml, {key}", root)
+    return resolve.overrides(changes, key, known, entry["problems"])
+
+
+def _unchanged(
+    name: str,
+    entry: Mapping,
+    aliases: Mapping[Place, Cell],
+    reached: frozenset[Reach],
+    root: Path,
+) -> dict[Place, Cell]:
+    """The names under a reading of default runs that it leaves as they are, though it sets some of
+    their parameters: to the values that they have.
+    """
+    found: dict[Place, Cell] = {}
+    for (problem, curve), cell in aliases.items():
+        algorithm, _, variant = curve.partition("+")
+        if "@" in problem + curve:
+            continue
+        usual = replace(cell, variant=variant)
+        for reading in entry.get("readings", {}):
+            place = _place(reached, problem, algorithm, reading, variant)
+            if place != (problem, curve) and _is_unchanged(name, entry, usual, reading, root):
+                found[place] = cell
+    return found
+
+
+def _is_unchanged(name: str, entry: Mapping, usual: Cell, reading: str, root: Path) -> bool:
+    """Whether every parameter that a reading sets for a default run has that value in it, be it
+    its own or that of its variant.
+    """
+    pairs = (
+        ("problems", usual.problem, usual.problem_entry),
+        ("algorithms", usual.algorithm, usual.algorithm_entry),
+    )
+    published = entry["problems"][usual.problem]["budget"]
+    for kind, key, parts in pairs:
+        wanted = _overrides(name, entry, reading, kind, key, root)
+        has = parameters.flat(parts, wanted)
+        swept = parameters.dotted(entry.get("variants", {}).get(usual.variant, {}))
+        for parameter, value in wanted.items():
+            if kind == "algorithms" and parameter not in swept:
+                by_problem = isinstance(value, Mapping) and set(value) & set(entry["problems"])
+                if by_problem and usual.problem not in value:
+                    return False  # whoever runs it there is told that a value is missing
+                value = resolve.value_for(value, usual.problem, entry["problems"], published, key)
+            if parameter not in has or (has[parameter] != value and parameter not in swept):
+                return False
+    return True
 
 
 @cache
@@ -207,7 +300,7 @@ def _cell(
     base = entry["problems"][problem]
     accepted = resolve.accepted(base["is"], "problems", where_problem, root)
     known = parameters.names(accepted)[1]
-    overrides = resolve.overrides(changes.get("problems", {}), problem, known)
+    overrides = resolve.overrides(changes.get("problems", {}), problem, known, entry["problems"])
     problem_entry = {**parameters.flat(base, known), **overrides}
     resolve.check(problem_entry, accepted, {"data"}, where_problem)
     problem_entry = parameters.nested(problem_entry)
@@ -216,9 +309,11 @@ def _cell(
     own = entry["algorithms"][algorithm]
     accepted = resolve.accepted(own["is"], "algorithms", where, root)
     known = parameters.names(accepted)[1]
-    reading_overrides = resolve.overrides(changes.get("algorithms", {}), algorithm, known)
+    reading_overrides = resolve.overrides(
+        changes.get("algorithms", {}), algorithm, known, entry["problems"]
+    )
     variant_overrides = resolve.overrides(
-        {"*": entry.get("variants", {}).get(variant, {})}, "", known
+        {"*": entry.get("variants", {}).get(variant, {})}, "", known, entry["problems"]
     )
     raw = {**parameters.flat(own, known), **reading_overrides, **variant_overrides}
     raw = resolve.with_given(raw, problem_entry.get("given", {}), problem, entry["problems"], known)

@@ -17,7 +17,7 @@ from workflow.plan import resolve
 from workflow.plan.exhibits import LEDGER, REGISTRY
 from workflow.plan.model import Paper, mentions
 from workflow.plan.nearest import nearest
-from workflow.plan.parameters import flat, parameters_of
+from workflow.plan.parameters import dotted, flat, parameters_of
 from workflow.plan.reader import Document
 from workflow.plan.resolve import RESERVED, PlanError
 
@@ -112,18 +112,21 @@ def _check_overrides(document: Document, root: Path) -> None:
         where = document.where("readings", name)
         for kind, has_of in has.items():
             for key, changes in reading.get(kind, {}).items():
-                if key != "*":
+                if key == "*":
+                    anyone = set().union(*has_of.values())
+                    named = set(dotted(changes, entry["problems"]))
+                else:
                     _check_name(key, kind[:-1], _known(entry), where)
-                anyone = set().union(*has_of.values()) if key == "*" else has_of[key]
-                _check_parameters(changes, anyone, f"{where}, {key}")
+                    anyone, named = has_of[key], set(flat(changes, has_of[key])) - RESERVED
+                _check_parameters(named, anyone, f"{where}, {key}")
     for name, changes in entry.get("variants", {}).items():
-        _check_parameters(
-            changes, set().union(*has["algorithms"].values()), document.where("variants", name)
-        )
+        anyone = set().union(*has["algorithms"].values())
+        named = set(dotted(changes, entry["problems"]))
+        _check_parameters(named, anyone, document.where("variants", name))
 
 
-def _check_parameters(changes: Entry, known: set[str], where: str) -> None:
-    if unknown := sorted(set(flat(changes, known)) - known - RESERVED):
+def _check_parameters(named: set[str], known: set[str], where: str) -> None:
+    if unknown := sorted(named - known):
         raise PlanError(
             f"{where}: unknown parameter {', '.join(unknown)}; known:"
             f" {', '.join(sorted(known)) or 'none'}{nearest(unknown[0], sorted(known))}"

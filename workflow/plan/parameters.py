@@ -98,15 +98,16 @@ def flat(values: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def dotted(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of one cell with every mapping taken apart, whatever the constructor is.
+def dotted(values: Mapping[str, Any], problems: Iterable[str] = ()) -> dict[str, Any]:
+    """The values with every mapping taken apart, whatever the constructor is.
 
-    In a cell values by problem are looked up: what is still a mapping is a group.
+    A mapping over some of `problems` holds values by problem and stays whole. In a cell these are
+    looked up, so that what is still a mapping there is a group.
     """
-    found: dict[str, Any] = {}
+    found, by_problem = dict[str, Any](), set(problems)
     for name, value in values.items():
-        if isinstance(value, Mapping) and set(value) != GIVEN:
-            found |= {f"{name}.{key}": part for key, part in dotted(value).items()}
+        if isinstance(value, Mapping) and set(value) != GIVEN and not by_problem & set(value):
+            found |= {f"{name}.{key}": part for key, part in dotted(value, by_problem).items()}
         else:
             found[name] = value
     return found

@@ -16,7 +16,7 @@ from typing import Any
 
 from workflow import ROOT
 from workflow.plan import digest as code
-from workflow.plan.parameters import Signature, flat, signature, types, wrong_type
+from workflow.plan.parameters import Signature, dotted, flat, signature, types, wrong_type
 from workflow.plan.parameters import names as names_of
 from workflow.plan.sections import RESERVED
 
@@ -108,11 +108,16 @@ def installed(library: str) -> str:
         return MISSING
 
 
-def overrides(changes: Mapping[str, Mapping], key: str, known: set[str]) -> dict[str, Any]:
-    """What a reading changes for one entry: "*" reaches whoever has the parameter, a name must have
+def overrides(
+    changes: Mapping[str, Mapping], key: str, known: set[str], problems: Iterable[str]
+) -> dict[str, Any]:
+    """What a reading sets for one entry: "*" reaches whoever has the parameter, a name must have
     it. Fields of groups have their flat names.
+
+    Under "*" a mapping is a group, unless it is one over `problems`: a parameter that has the name
+    of another one's group is not meant.
     """
-    everyone = flat(changes.get("*", {}), known)
+    everyone = dotted(changes.get("*", {}), problems)
     own = flat(changes.get(key, {}), known)
     return {**{name: value for name, value in everyone.items() if name in known}, **own}
 

@@ -197,7 +197,11 @@ class AlgorithmEntry(OpenSection):
 
 class ReadingEntry(Section):
     """A reading: one answer to a question that the paper leaves open. It overrides parameters of
-    problems and algorithms; `*` reaches whoever has the parameter.
+    problems and algorithms; `*` reaches whoever has the parameter, fields of groups among them, and
+    has to reach somebody. So one line sets for all algorithms what they share:
+    `algorithms: {"*": {surrogate: {noise_units: standardised}}}`. Who lacks the parameter, or has
+    that value anyway, has no other run under the reading: figures, ranks and claims take its
+    default run.
     """
 
     says: Sentence = said("what is read differently", "a kernel with bandwidth 9 on all problems")
@@ -206,7 +210,7 @@ class ReadingEntry(Section):
     )
     algorithms: dict[str, Parameters] = said(
         "algorithm: its parameters under this reading",
-        {"BKB": {"bandwidth": 9}},
+        {"BKB": {"bandwidth": 9}, "*": {"surrogate": {"noise_units": "standardised"}}},
         default="no change",
     )
 
@@ -215,7 +219,11 @@ class RunLine(Section):
     """Cells: each of the problems with each of the algorithms under each reading and variant."""
 
     problems: Problems = said("on which problems", ["abalone"], default="all of them")
-    algorithms: Algorithms = said("which algorithms", ["BKB", "uniform"], default="all of them")
+    algorithms: Algorithms = said(
+        "which algorithms",
+        ["BKB", "uniform"],
+        default="all of them; beside `readings` those alone whose runs the reading changes",
+    )
     readings: Readings = said("under which readings", ["wide"], default="the default one")
     variants: Annotated[
         Literal["all"] | Variants, Expected("all, or a list of variants, each once")

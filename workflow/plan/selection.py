@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from workflow.plan.cells import DEFAULT, Cell, Paper, Study
+from workflow.plan.cells import DEFAULT, Cell, Paper, Study, curve_name
 from workflow.plan.resolve import PlanError
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
@@ -42,6 +42,16 @@ def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -
     if reading and _reached(paper, reading, "problems", problem):
         problem = f"{problem}@{reading}"
     return problem, f"{name}+{variant}" if variant and "+" not in name else name
+
+
+def planned(paper: Paper, problem: str, curve: str, variant: str = DEFAULT) -> Cell | None:
+    """The cell of a curve under the default reading; None where none is planned."""
+    return paper.aliases.get(_named(paper, problem, curve, DEFAULT, variant))
+
+
+def default_of(paper: Paper, cell: Cell) -> Cell | None:
+    """The default run of what a cell runs under a reading; None where none is planned."""
+    return planned(paper, cell.problem, curve_name(cell.algorithm, DEFAULT, cell.variant))
 
 
 def algorithm_of(curve: str) -> str:
@@ -339,13 +349,5 @@ def _ranked(paper: Paper, entry: Line) -> dict[str, dict[str, Cell]]:
 
 
 def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:
-    """Whether a reading changes a parameter that this algorithm or problem has."""
-    changes = paper.entry["readings"][reading].get(kind, {})
-    return bool(changes.get(key)) or _meet(changes.get("*", {}), paper.entry[kind].get(key, {}))
-
-
-def _meet(changes: object, entry: object) -> bool:
-    """Whether some value of `changes`, however deep, has a place in `entry`."""
-    if not isinstance(changes, Mapping) or not isinstance(entry, Mapping):
-        return True
-    return any(_meet(changes[name], entry[name]) for name in changes.keys() & entry.keys())
+    """Whether a reading sets a parameter that this algorithm or problem has."""
+    return (reading, kind, key) in paper.reached

@@ -41,6 +41,7 @@ METRICS = (
     "centre_distance",
     "late_descent",
     "stuck",
+    "basin",
     "seconds",
     "step_seconds",
     "experiment_seconds",

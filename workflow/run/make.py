@@ -25,7 +25,7 @@ from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
 from workflow.plan.cells import Cell, Study
 from workflow.plan.digest import with_data
-from workflow.run import async_loop, boundary, checkpoint, lease, loop
+from workflow.run import async_loop, boundary, checkpoint, descent, lease, loop
 from workflow.run.guard import Guard, TooLong
 from workflow.run.instance import NoDesign, build_problem, initial_design, parameters_of
 from workflow.run.target import Limits, Made, Target
@@ -60,7 +60,8 @@ class _Run:
     def __init__(self, cell: Cell, target: Target, guard: Guard) -> None:
         self.cell, self.target, self.guard = cell, target, guard
         self.seed, self.path = target.seed, target.path
-        self.problem = _problem(cell, target.seed, guard)
+        self.bare = guard.built(lambda: build_problem(cell, target.seed))
+        self.problem = guard.guarded(self.bare)
         self.digest = with_data(cell.digest, self.problem.data_sha256)
         self.progress: loop.Progress | None = None
         self.setup = 0.0  # CPU seconds of the constructor
@@ -138,6 +139,8 @@ class _Run:
             checkpoint.save(self.path, self.digest, progress)
         setup = self.setup + progress.given_seconds
         header = {**self.described(), "status": status, **self._recommended()}
+        with self.guard.around():  # these evaluations are none of the run
+            header |= descent.described(self.bare, self.cell.problem_entry, columns)
         header |= {"algorithm_parameters": {**self.cell.algorithm_entry, **self.parameters}}
         header |= {
             "setup_seconds": setup,

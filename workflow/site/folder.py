@@ -11,7 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from workflow.judge import render
+from workflow.judge import render, sensitivity
+from workflow.judge.claims import SAME_RUN
 from workflow.plan import reader
 from workflow.plan.exhibits import IMAGE, INTERACTIVE, MOVING, SHEET, Exhibit, lines_of
 from workflow.plan.resolve import PlanError
@@ -54,7 +55,13 @@ class Claim:
     def under(self, reading: str) -> str:
         """What is observed under a reading; empty where that was not judged."""
         judged = self.entry["readings"].get(reading, {})
-        return str(judged["observed"]) if isinstance(judged, Mapping) and judged else ""
+        if not isinstance(judged, Mapping) or not judged:
+            return ""
+        outcome = sensitivity.outcome(judged)
+        if outcome.is_same_run:
+            return f"{SAME_RUN}, which the reading does not change"
+        in_part = f" ({SAME_RUN} in {outcome.in_part})" if outcome.in_part else ""
+        return outcome.observed + in_part
 
     @cached_property
     def effects(self) -> list[Effect]:
@@ -196,6 +203,22 @@ class Report:
 
     def on(self, problem: str) -> list[Entry]:
         return [run for run in self.runs["runs"] if run["problem"] == problem]
+
+    def is_same_run(self, run: Entry) -> bool:
+        """Whether a run under a reading has the traces of the default run, diagnostics included, in
+        all seeds that both have.
+        """
+        head, plus, variant = str(run["curve"]).partition("+")
+        usual = str(run["problem"]).split("@")[0], head.split("@")[0] + plus + variant
+        if usual == (run["problem"], run["curve"]):
+            return False
+        mine = set(run["trace_sha256"].items())
+        for other in self.runs["runs"]:
+            if (other["problem"], other["curve"]) == usual:
+                common = run["trace_sha256"].keys() & other["trace_sha256"].keys()
+                both = mine & set(other["trace_sha256"].items())
+                return bool(common) and len(both) == len(common)
+        return False
 
     @property
     def _all_runs(self) -> list[Entry]:

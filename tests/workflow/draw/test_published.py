@@ -420,3 +420,64 @@ def test_the_files_are_stable(toy, tmp_path, monkeypatch):
         " | 3 | 0.5 | real |" in text
     )
     assert "| uniform | default | 6 | 0.129 | 4 | - | - |  | - | - | 0.5 | real |" in text
+
+
+def test_a_reading_that_changes_nothing_is_the_same_run_and_no_second_verdict(tmp_path):
+    toy = Toy(tmp_path, seeds=5)
+    block = {**BLOCK, "published": {"A": 2, "B": 4}}
+    table = {**TABLE, "curves": ["A", "B"], "blocks": [block], "readings": ["default", "code"]}
+    toy.entry["tables"] = [table]
+    for name, last in (("A", 1), ("B", 4)):
+        for reading, add in (("", 0), ("code", 1e-9 if name == "B" else 0)):
+            toy.add(
+                name,
+                lambda seed, end=last + add: {"true": 1 - end - 0.1 * (seed - 2)},
+                reading=reading,
+            )
+    table = built(toy)
+    rows = table[["algorithm", "reading", "verdict"]].to_numpy().tolist()
+    assert rows == [
+        ["A", "default", "ours is lower"],
+        ["B", "default", "reproduced"],
+        ["A", "code (same run)", "same run"],
+        ["B", "code", "reproduced"],
+    ]
+    text = tabulate.as_markdown(toy.paper, "t", table)
+    assert "Same run: the reading changes nothing in these runs" in text
+    toy.entry["tables"][0]["readings"] = ["code"]  # there is no default run beside it
+    assert built(toy)["reading"].tolist() == ["code", "code"]
+    assert "Same run:" not in tabulate.as_markdown(toy.paper, "t", built(toy))
+    toy.entry["tables"] = [
+        {
+            "id": "t",
+            "kind": "feasible",
+            "problems": ["p"],
+            "curves": ["A", "B"],
+            "readings": ["default", "code"],
+        }
+    ]
+    assert built(toy)["reading"].tolist() == ["default", "code (same run)", "default", "code"]
+
+
+def test_the_median_and_the_share_in_the_basin_stand_beside_the_mean_where_asked(toy):
+    def ends(seed):
+        return {"true": 1 - np.array([0.0, 0.1, 0.2, 3.7])[seed]}
+
+    made = toy.add("A", ends)
+    for seed, reached in enumerate((1, 1, 0)):  # the last record does not say
+        end = 1.0 if reached else 0.2
+        toy.write(made, seed, dict(ends(seed)), descent={"evaluation": 0, "true": end})
+    assert "median" not in built(toy)
+    change(toy, basins=True)
+    row = built(toy).iloc[0]
+    assert (row["mean"], row["median"]) == (pytest.approx(1.0), pytest.approx(0.15))
+    assert row["share in the basin"] == pytest.approx(2 / 3)
+    columns = list(built(toy).columns)
+    assert columns[5:9] == ["mean", "median", "share in the basin", "standard error"]
+    other = built(toy).iloc[1]  # none of its records says
+    assert np.isnan(other["share in the basin"]) and other["median"] == pytest.approx(4)
+    toy.entry["tables"] = [
+        {"id": "t", "kind": "diagnostics", "problems": ["p"], "curves": ["A"], "basins": True}
+    ]
+    row = built(toy).iloc[0]
+    assert (row["share in the basin"], row["median"]) == (pytest.approx(2 / 3), pytest.approx(9.0))

@@ -545,9 +545,9 @@ def test_a_claim_is_judged_under_every_planned_reading_that_changes_one_of_its_r
     found = judged(toy)
     assert found.verdict == REPRODUCED
     assert found.readings == {
-        "code": claims.Outcome(NOT, NOT, (), 10),
+        "code": claims.Outcome(NOT, NOT, (), 10, runs=2),
         "first": claims.Outcome(
-            UNDECIDED, REPRODUCED, ("4 seeds, 5 are needed",), 4
+            UNDECIDED, REPRODUCED, ("4 seeds, 5 are needed",), 4, runs=1
         ),  # B keeps its default run
     }
     toy.entry["claims"] = [claim()]
@@ -644,6 +644,8 @@ def test_the_ledger_spells_out_the_readings_that_change_something_and_counts_tho
         "observed": REPRODUCED,
         "reasons": ["4 seeds, 5 are needed"],
         "seeds": 4,
+        "runs": 1,
+        "same_runs": 0,
     }
 
 
@@ -1104,3 +1106,122 @@ def test_a_share_counts_runs_without_a_feasible_evaluation(tmp_path):
 )
 def test_an_effect_is_said_in_words(kind, words):
     assert render.effect(kind, 1.0, 0.00013, 1.0) == words
+
+
+def again(root, **levels):
+    """`code` gives A and B other parameters; the level of each under it, as by default 0.9, 0.5."""
+    toy = pair(root, 0.9, 0.5)
+    for key, name in enumerate("AB", start=1):
+        usual = {"A": 0.9, "B": 0.5}[name]
+        toy.add(name, noisy(levels.get(name, usual), 0.01, key), reading="code")
+    return toy
+
+
+def under_code(toy, check=LESS, **options):
+    return claims.judge(toy.paper, toy.store(**options), claim(check)).readings["code"]
+
+
+def last_cell(toy):
+    lines = render.as_markdown(toy.paper, [judged(toy)]).splitlines()
+    return next(line for line in lines if line.startswith("| [c](#c)")).split(" | ")[-1]
+
+
+def test_other_parameters_with_the_same_traces_are_the_same_run(tmp_path):
+    toy = again(tmp_path)
+    found = under_code(toy)
+    assert (found.runs, found.same_runs, found.is_same_run, found.in_part) == (2, 2, True, "")
+    assert last_cell(toy) == "same run under: code |"
+    data = json.loads(ledger.as_json(toy.paper, [judged(toy)]))["claims"][0]["readings"]["code"]
+    assert (data["runs"], data["same_runs"]) == (2, 2)
+
+
+def test_one_other_value_in_one_seed_makes_another_run(tmp_path):
+    toy = again(tmp_path)
+    toy.write(toy.cells["p", "A@code"], 7, {"true": [0.9] * 59 + [0.9 + 1e-12]})
+    found = under_code(toy)
+    assert (found.same_runs, found.is_same_run, found.in_part) == (1, False, "1 of 2")
+    assert last_cell(toy) == "same under: code (same run in 1 of 2) |"
+
+
+def test_seeds_that_both_have_decide(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    toy.add("A", noisy(0.9, 0.01, 1), reading="code", seeds=3)
+    toy.add("B", noisy(0.5, 0.01, 2), reading="code")
+    found = under_code(toy)
+    assert (found.seeds, found.is_same_run) == (3, True)
+    toy.write(toy.cells["p", "A@code"], 2, {"true": 0.9})
+    assert not under_code(toy).is_same_run
+
+
+def test_without_a_common_seed_nothing_is_said_to_be_the_same(tmp_path):
+    toy = again(tmp_path)
+    for seed in range(10):
+        odd = "A" if seed % 2 else "A@code"
+        (tmp_path / toy.cells["p", odd].record(seed)).unlink()
+    store = toy.store(partial=True)
+    assert not store.is_same(toy.cells["p", "A"], toy.cells["p", "A@code"])
+    assert store.is_same(toy.cells["p", "B"], toy.cells["p", "B@code"])
+
+
+def reporting(root, code, **columns):
+    """A and B report `width`; under `code` A has other columns."""
+    toy = pair(root, 0.9, 0.5)
+    width = {"report.width": np.ones(60)}
+    for key, name in enumerate("AB", start=1):
+        true = noisy({"A": 0.9, "B": 0.5}[name], 0.01, key)
+        for reading, more in (("", {}), ("code", columns if name == "A" else {})):
+            toy.add(name, lambda seed, t=true, m=more: {**t(seed), **width, **m}, reading=reading)
+    for seed in range(10) if code else ():
+        columns = dict(noisy(0.9, 0.01, 1)(seed)) | width
+        toy.write(toy.cells["p", "A@code"], seed, columns, **code)
+    return toy
+
+
+WIDTH = {"test": "less", "metric": "report.width", "problems": ["p"], "left": ["A"], "right": ["B"]}
+
+
+def test_diagnostics_count_where_the_metric_reads_them_and_times_are_always_others(tmp_path):
+    toy = reporting(tmp_path, {}, **{"report.width": np.full(60, 2.0)})
+    assert under_code(toy).is_same_run
+    assert under_code(toy, WIDTH).in_part == "1 of 2"
+    assert under_code(toy, {**LESS, "metric": "step_seconds"}).same_runs == 0
+
+
+def test_times_of_a_run_are_no_part_of_its_trace(tmp_path):
+    toy = reporting(tmp_path, {}, **{"timing.ask": np.full(60, 9.0)})
+    assert under_code(toy).is_same_run
+
+
+@pytest.mark.parametrize(
+    ("header", "metric", "same"),
+    [
+        ({"best": 2.0}, "cumulative_regret", 1),
+        ({"recommendation": {"query": 3, "true": 0.1}}, "recommendation_regret", 1),
+        ({"recommendation": {"query": 3, "true": 0.1}}, "cumulative_regret", 2),
+    ],
+)
+def test_optimum_and_recommendation_count_where_they_are_read(tmp_path, header, metric, same):
+    toy = reporting(tmp_path, header)
+    assert under_code(toy, {**LESS, "metric": metric}).same_runs == same
+
+
+def test_a_run_that_timed_out_under_one_of_them_is_another_one(tmp_path):
+    toy = again(tmp_path)
+    toy.write(toy.cells["p", "A@code"], 4, dict(noisy(0.9, 0.01, 1)(4)), status="timeout")
+    assert not toy.store().is_same(toy.cells["p", "A"], toy.cells["p", "A@code"])
+
+
+def test_a_reading_of_the_problem_and_the_run_that_is_divided_by_are_compared_too(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    toy.add("uniform", noisy(0.2))
+    toy.entry["readings"]["noise"] = {"says": "less noise", "problems": {"p": {"noise": 0}}}
+    for name, level, key in (("A", 0.9, 1), ("B", 0.5, 2), ("uniform", 0.3, 0)):
+        made = replace(toy.cells["p", name], problem_reading="noise")
+        toy.cells["p@noise", name] = made
+        for seed in made.seeds:
+            toy.write(made, seed, dict(noisy(level, 0.01, key)(seed)))
+    found = judged(toy).readings["noise"]
+    assert (found.runs, found.same_runs) == (2, 2)
+    check = {**LESS, "relative_to": "uniform"}
+    found = judged(toy, check).readings["noise"]
+    assert (found.runs, found.same_runs) == (3, 2)

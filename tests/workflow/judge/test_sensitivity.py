@@ -12,9 +12,11 @@ from workflow.plan.resolve import PlanError
 NO_NUMBER = "no number"
 
 
-def outcome(observed, seeds=10, reasons=()):
+def outcome(observed, seeds=10, reasons=(), runs=2, same=0):
     verdict = UNDECIDED if reasons else observed
     return {
+        "runs": runs,
+        "same_runs": same,
         "verdict": verdict,
         "observed": observed,
         "reasons": list(reasons),
@@ -116,8 +118,14 @@ def test_claims_that_no_reading_affects_are_counted_and_have_no_row():
     assert [row.id for row in FOUND.rows] == ["turns", "Stays", "waits"]
     assert FOUND.columns == ["code", "zeros"]
     assert FOUND.fates == {"kept": 1, "other side": 1, "significance alone": 0, "open": 1}
-    assert FOUND.counts("code") == {"affected": 2, "compared": 1, "changed": 1, "turned": 1}
-    assert FOUND.counts("zeros") == {"affected": 2, "compared": 2, "changed": 1, "turned": 0}
+    assert FOUND.counts("code") == {
+        "affected": 2,
+        "same run": 0,
+        "compared": 1,
+        "changed": 1,
+        "turned": 1,
+    }
+    assert list(FOUND.counts("zeros").values()) == [2, 0, 2, 1, 0]
 
 
 def test_the_table_shows_outcomes_changes_and_seeds():
@@ -132,7 +140,7 @@ def test_the_table_shows_outcomes_changes_and_seeds():
         in lines
     )
     assert "| [waits](verdicts.md#waits) | ≈ 10 | · |  | no other reading run |" in lines
-    assert "| 2 | zeros | starts \\| at zero | 2 | 2 | 1 | 0 |" in lines
+    assert "| 2 | zeros | starts \\| at zero | 2 | 0 | 2 | 1 | 0 |" in lines
     assert "Readings that change no run of a claim, or have no planned runs: idle." in lines
     assert "A partial report, from the records that existed." in lines
 
@@ -236,3 +244,43 @@ def test_a_partial_report_is_taken_where_it_is_asked_for(tmp_path):
 def test_older_verdicts_make_no_matrix():
     with pytest.raises(PlanError, match="expected claims judged under all readings"):
         sensitivity.matrix({"paper": "toy", "scale": "paper", "claims": []})
+
+
+AGAIN = outcome(REPRODUCED, same=2)
+
+
+@pytest.mark.parametrize(
+    ("readings", "fate", "conclusion"),
+    [
+        ({"code": AGAIN}, "open", "same run under all readings"),
+        ({"code": AGAIN, "zeros": REPRODUCED}, "kept", "same under all readings run (1 of 1)"),
+        ({"code": AGAIN, "zeros": NOT_RUN}, "open", "no other reading run"),
+        # fewer seeds alone have turned it
+        ({"code": outcome(DIRECTION, 3, same=2)}, "open", "same run under all readings"),
+        ({"code": outcome(NOT, same=1)}, "other side", "depends on: code"),
+    ],
+)
+def test_the_same_run_is_no_evidence(readings, fate, conclusion):
+    found = row(REPRODUCED, **readings)
+    assert (found.fate, found.conclusion) == (fate, conclusion)
+
+
+def test_the_table_shows_the_same_run_and_says_for_how_many_runs():
+    found = sensitivity.matrix(
+        report(
+            claimed("again", REPRODUCED, code=AGAIN, zeros=outcome(NOT, same=1)),
+            claimed("part", REPRODUCED, code=outcome(REPRODUCED, 4, runs=3, same=1)),
+        )
+    )
+    text = sensitivity.as_markdown(found)
+    assert "| [again](verdicts.md#again) | ✓ 10 | = | **✗** = 1 of 2 | depends on: zeros |" in text
+    assert "| [part](verdicts.md#part) | ✓ 10 | ✓ 4 = 1 of 3 |  | same under" in text
+    assert "| 1 | code | as the code | 2 | 1 | 1 | 0 | 0 |" in text
+    assert "= same run: the reading changes nothing on these problems" in text
+    assert "1 outcome is of the same run: the reading changes nothing" in sensitivity.summary(found)
+    assert json.loads(sensitivity.as_json(found))["rows"][0]["same"] == ["code"]
+
+
+def test_verdicts_of_before_runs_were_compared_make_a_matrix():
+    older = {"verdict": NOT, "observed": NOT, "reasons": [], "seeds": 10}
+    assert row(NOT, code=older).conclusion == "same under all readings run (1 of 1)"

@@ -277,3 +277,22 @@ def test_an_objective_is_labelled_as_one():
         "mean objective so far (unit of f)",
         "objective of the evaluation (unit of f)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("best", "end", "reached"),
+    [
+        (1.0316, 1.0316, 1),
+        (1.0316, 1.0306, 1),  # within 1e-3
+        (1.0316, 0.2154, 0),
+        (0.0, -0.0009, 1),
+        (0.0, -0.995, 0),
+        (783.3, 782.6, 1),  # within 1e-3 of the optimum
+        (783.3, 769.2, 0),
+    ],
+)
+def test_the_basin_is_where_a_local_search_ends_near_the_optimum(toy, best, end, reached):
+    cell = toy.add("A", lambda seed: RUN)
+    toy.write(cell, 0, dict(RUN), best=best, descent={"evaluation": 2, "true": end})
+    toy.write(cell, 1, dict(RUN), best=best)  # no closed form, or a record of before
+    assert_allclose(toy.store().values(cell, "basin"), [[reached], [np.nan]])

@@ -110,8 +110,13 @@ def test_a_study_takes_few_parameters_and_describes_every_field_of_a_group(study
 def test_a_reading_reaches_one_field_and_keeps_the_others():
     everyone, own = {"surrogate": {"noise": 5}, "other": 1}, {"surrogate": {"fit": {"rate": 2}}}
     changes = {"*": everyone, "One": own}
-    assert resolve.overrides(changes, "One", ALL) == {"surrogate.noise": 5, "surrogate.fit.rate": 2}
-    assert resolve.overrides(changes, "Two", {"beta"}) == {}
+    one = resolve.overrides(changes, "One", ALL, ["p"])
+    assert one == {"surrogate.noise": 5, "surrogate.fit.rate": 2}
+    assert resolve.overrides(changes, "Two", {"beta"}, ["p"]) == {}
+    # a parameter that has the name of the group, and one with values by problem
+    assert resolve.overrides(changes, "Two", {"surrogate"}, ["p"]) == {}
+    by_problem = {"*": {"surrogate": {"p": 5}}}
+    assert resolve.overrides(by_problem, "Two", {"surrogate"}, ["p"]) == {"surrogate": {"p": 5}}
 
 
 @pytest.mark.parametrize(

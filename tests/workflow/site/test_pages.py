@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from workflow.judge import sensitivity
 from workflow.plan.resolve import PlanError
 from workflow.site import build
 from workflow.site.__main__ import main
-from workflow.site.folder import reports
+from workflow.site.folder import Claim, Report, reports
 from workflow.site.methods import algorithms
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (900).to_bytes(4, "big") + (700).to_bytes(4, "big")
@@ -207,3 +208,58 @@ def test_a_folder_without_reports_is_told(tmp_path, source):
         reports(tmp_path)
     with pytest.raises(PlanError, match="of lcbo, found none"):
         reports(source, ["bkb", "lcbo"])
+
+
+def test_a_reading_that_changes_nothing_is_shown_as_the_same_run():
+    told = {"verdict": "reproduced", "observed": "reproduced", "reasons": [], "seeds": 5}
+    readings = {
+        "code": {**told, "runs": 2, "same_runs": 2},
+        "part": {**told, "runs": 2, "same_runs": 1},
+        "other": {**told, "runs": 2, "same_runs": 0},
+        "older": told,
+    }
+    entry = claim("c", "reproduced", readings=readings)
+    found = [Claim(entry).under(name) for name in (*readings, "unknown")]
+    assert found == [
+        "same run, which the reading does not change",
+        "reproduced (same run in 1 of 2)",
+        "reproduced",
+        "reproduced",
+        "",
+    ]
+    head = {"paper": "toy", "scale": "paper", "partial": False}
+    says = dict.fromkeys(readings, "it says something")
+    matrix = sensitivity.matrix({**head, "claims": [entry], "readings": says})
+    page = build._environment().get_template("sensitivity.html")
+    text = page.render(matrix=matrix, summary=sensitivity.summary(matrix))
+    assert text.count('<td title="code: same run">') == 1
+    assert 'title="part: reproduced, 5 seeds; same run in 1 of 2">✓ =<' in text
+    assert 'title="other: reproduced, 5 seeds">✓<' in text
+    assert "same under all readings run (3 of 3)" in text
+    assert "=: same run, the reading changes nothing on these problems" in text
+
+
+@pytest.mark.parametrize(
+    ("problem", "curve", "traces", "same"),
+    [
+        ("p", "A", {"0": "a", "1": "b"}, False),  # the default run itself
+        ("p", "A@code", {"0": "a", "1": "b"}, True),
+        ("p", "A@code", {"1": "b", "2": "c"}, True),  # the seed that both have
+        ("p", "A@code", {"0": "a", "1": "c"}, False),
+        ("p", "A@code", {"2": "a"}, False),
+        ("p@raw", "A", {"0": "a"}, True),
+        ("p", "A@code+wide", {"0": "w"}, True),
+        ("p", "B@code", {"0": "a"}, False),  # without a default run
+        ("q@raw", "A", {"0": "a"}, False),
+    ],
+)
+def test_runs_of_a_reading_are_the_same_if_all_common_seeds_have_the_same_trace(
+    tmp_path, problem, curve, traces, same
+):
+    usual = [
+        {"problem": "p", "curve": "A", "trace_sha256": {"0": "a", "1": "b"}},
+        {"problem": "p", "curve": "A+wide", "trace_sha256": {"0": "w"}},
+    ]
+    run = {"problem": problem, "curve": curve, "trace_sha256": traces}
+    report = Report("toy", tmp_path, {}, {}, {"runs": [*usual, run]})
+    assert report.is_same_run(run) is same

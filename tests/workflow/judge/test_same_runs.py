@@ -1,0 +1,149 @@
+"""From a paper's YAML over real runs to its report: a reading that changes parameters and no trace,
+one that changes traces, and the basins of a closed form.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import GAMMA
+from tests.workflow import supervised
+from workflow.draw import tabulate
+from workflow.judge import ledger, sensitivity
+from workflow.measure.store import Store
+from workflow.plan.expand import load
+from workflow.run import make
+from workflow.trace import record
+
+ROOT = Path(__file__).resolve().parents[3]
+LESS = {"test": "less", "metric": "simple_regret", "problems": ["camel"]}
+PAPER = {
+    "paper": {"key": "toy2026"},
+    "scales": {
+        "smoke": {"seeds": 1, "budget": 5},
+        "quick": {"seeds": 2, "budget": 5},
+        "paper": {},
+    },
+    "seeds": 5,
+    "problems": {
+        "camel": {
+            "is": "additive.six_hump_camel",
+            "noise": 0,
+            "budget": 6,
+            "room": 1,
+            "init": {"design": "uniform", "n": 3},
+        }
+    },
+    "algorithms": {
+        "GP": {"is": "gp_acquisition.GPAcquisition", "acquisition": "ei", **GAMMA},
+        "average": {"is": "average_of_k.AverageOfK", "k": 2},
+        "random": {"is": "random_search.RandomSearch"},
+    },
+    "readings": {
+        # no query is repeated in so few evaluations
+        "replace": {
+            "says": "repeated queries are replaced",
+            "algorithms": {"*": {"repetitions": "replace"}},
+        },
+        "triples": {"says": "three points are averaged", "algorithms": {"*": {"k": 3}}},
+    },
+    "runs": [{}, {"readings": ["replace", "triples"]}],
+    "tables": [
+        {
+            "id": "ends",
+            "kind": "published",
+            "curves": ["GP", "average", "random"],
+            "readings": ["default", "replace", "triples"],
+            "blocks": [
+                {
+                    "problem": "camel",
+                    "metric": "simple_regret",
+                    "published": {"GP": 0.1},
+                    "basins": True,
+                }
+            ],
+        }
+    ],
+    "claims": [
+        {
+            "id": "better",
+            "where": "Sec. 1",
+            "says": "the model is better than random search",
+            "check": {**LESS, "left": ["GP"], "right": ["random"]},
+        },
+        {
+            "id": "best",
+            "where": "Sec. 1",
+            "says": "the model is better than the average",
+            "check": {**LESS, "left": ["GP"], "right": ["average"]},
+        },
+        {
+            "id": "basin",
+            "where": "Sec. 1",
+            "says": "some runs end beside the optimum",
+            "check": {
+                "test": "share",
+                "metric": "basin",
+                "problems": ["camel"],
+                "curves": ["random"],
+                "event": {"at_least": 1},
+                "at_least": 0.01,
+            },
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize(("scale", "seeds"), [("smoke", 1), ("quick", 2), ("paper", 5)])
+def test_a_report_of_real_runs_shows_the_same_run_and_the_basins(
+    tmp_path, monkeypatch, scale, seeds
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("algorithms", "problems", "workflow"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "toy.yaml").write_text(yaml.safe_dump(PAPER), encoding="utf-8")
+    paper = load("toy", scale, root=tmp_path)
+    assert {cell.curve for cell in paper.cells} == {
+        "GP",
+        "GP@replace",
+        "average",
+        "average@triples",
+        "random",
+    }
+    for cell in paper.cells:
+        for seed in cell.seeds:
+            make.make(supervised.run(cell, seed))
+    ledger.write(paper, Store(paper), "", tmp_path)
+    report = json.loads((tmp_path / "verdicts.json").read_text(encoding="utf-8"))
+    found = {
+        claim["id"]: {
+            name: (judged["same_runs"], judged["runs"])
+            for name, judged in claim["readings"].items()
+        }
+        for claim in report["claims"]
+    }
+    assert found == {
+        "better": {"replace": (1, 1)},
+        "best": {"replace": (1, 1), "triples": (0, 1)},
+        "basin": {},
+    }
+    assert [row.same for row in sensitivity.matrix(report).rows] == [["replace"]] * 2
+
+    tabulate.write(paper, Store(paper), "ends", tmp_path)
+    table = tabulate.build(paper, Store(paper), "ends").set_index(["algorithm", "reading"])
+    assert list(table.index) == [
+        ("GP", "default"),
+        ("average", "default"),
+        ("random", "default"),
+        ("GP", "replace (same run)"),
+        ("average", "triples"),
+    ]
+    assert "Same run: " in (tmp_path / "ends.md").read_text(encoding="utf-8")
+    for curve in ("GP", "random"):
+        cell = paper.cell("camel", curve)
+        headers = [record.read_header(cell.record(seed)) for seed in range(seeds)]
+        reached = [header["best"] - header["descent"]["true"] < 1e-3 for header in headers]
+        assert table.loc[curve, "default"]["share in the basin"] == sum(reached) / seeds

@@ -1,0 +1,231 @@
+"""A reading of a setting that several methods share reaches all of them by one line, and none
+else.
+"""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import GAMMA, TURBO
+from workflow.judge.claims import readings_of
+from workflow.plan.expand import load
+from workflow.plan.resolve import PlanError
+from workflow.plan.selection import figure_runs, place, table_cells
+
+ROOT = Path(__file__).resolve().parents[3]
+BOX = {
+    "is": "synthetic.rastrigin",
+    "d": 2,
+    "low": -5,
+    "high": 5,
+    "noise": 0.1,
+    "budget": 20,
+    "room": 4,
+    "init": {"design": "uniform", "n": 3},
+}
+STANDARD = {"surrogate": {"standard": "population"}}
+REGION = {"is": "turbo.TuRBO", **TURBO}
+TOY = {
+    "paper": {"key": "toy2026"},
+    "scales": {"smoke": {"seeds": 1}, "quick": {"seeds": 2}, "paper": {}},
+    "seeds": 3,
+    "problems": {"plain": BOX, "other": BOX},
+    "algorithms": {
+        "sample": {**REGION, "surrogate": {**TURBO["surrogate"], "standard": "sample"}},
+        "population": {**REGION, "surrogate": {**TURBO["surrogate"], "standard": "population"}},
+        # here `surrogate` is a plain parameter, not a group
+        "process": {"is": "gp_acquisition.GPAcquisition", "acquisition": "ei", **GAMMA},
+        "uniform": {"is": "random_search.RandomSearch"},
+    },
+    "readings": {"one": {"says": "one for everybody", "algorithms": {"*": STANDARD}}},
+    "runs": [{"problems": ["plain"]}, {"problems": ["plain"], "readings": ["one"]}],
+}
+EVERYBODY = list(TOY["algorithms"])
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """toy(change, scale) -> the plan of the toy paper that somebody changed."""
+    for name in ("algorithms", "problems", "workflow"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "papers").mkdir()
+
+    def planned(change=lambda entry: None, scale="paper"):
+        entry = copy.deepcopy(TOY)
+        change(entry)
+        (tmp_path / "papers" / "toy.yaml").write_text(
+            yaml.safe_dump(entry, sort_keys=False), encoding="utf-8"
+        )
+        return load("toy", scale, root=tmp_path)
+
+    return planned
+
+
+def changes(**more):
+    return lambda entry: entry.update(copy.deepcopy(more))
+
+
+def test_a_line_for_all_sets_the_field_of_a_group_wherever_it_is(toy):
+    under = toy().cell("plain", "sample@one").algorithm_entry
+    assert under == {
+        **toy().cell("plain", "sample").algorithm_entry,
+        "surrogate": {**TURBO["surrogate"], "standard": "population"},
+    }
+
+
+def test_nobody_else_is_reached_not_even_who_has_a_parameter_of_the_groups_name(toy):
+    plan = toy()
+    assert {cell.curve for cell in plan.cells} == {*EVERYBODY, "sample@one"}
+    assert plan.cell("plain", "process").algorithm_entry["surrogate"] == "gamma-priors"
+    assert place(plan, "plain", "process", reading="one") is plan.cell("plain", "process")
+    assert place(plan, "plain", "uniform", reading="one") is plan.cell("plain", "uniform")
+    with pytest.raises(PlanError, match="no run makes the curve 'process@one'"):
+        plan.cell("plain", "process@one")
+
+
+def test_values_by_problem_are_no_group(toy):
+    values = {"plain": "population", "other": "raw"}
+    plan = toy(
+        changes(
+            readings={
+                "one": {
+                    "says": "by problem",
+                    "algorithms": {"*": {"surrogate": {"standard": values}}},
+                },
+                "two": {
+                    "says": "the plain parameter",
+                    "algorithms": {"*": {"surrogate": {"plain": "log-normal", "other": "x"}}},
+                },
+            },
+            runs=[{}, {"readings": ["one"]}, {"readings": ["two"], "problems": ["plain"]}],
+        )
+    )
+    assert plan.cell("other", "population@one").algorithm_entry["surrogate"]["standard"] == "raw"
+    assert plan.cell("plain", "population@one") is plan.cell("plain", "population")
+    assert plan.cell("plain", "process@two").algorithm_entry["surrogate"] == "log-normal"
+    assert ("plain", "sample@two") not in plan.aliases
+
+
+@pytest.mark.parametrize(
+    ("setting", "unknown"),
+    [
+        ({"surrogate": {"standardd": "raw"}}, r"surrogate\.standardd"),
+        ({"surogate": {"standard": "raw"}}, r"surogate\.standard"),
+        ({"surrogate": {"standard": "raw", "units": "raw"}}, r"surrogate\.units"),
+        ({"room": 3}, "room"),  # no parameter of a constructor
+    ],
+)
+def test_a_line_for_all_that_reaches_nobody_is_refused(toy, setting, unknown):
+    said = {"says": "a setting that nobody has", "algorithms": {"*": setting}}
+    with pytest.raises(PlanError, match=rf"reading one, \*: unknown parameter {unknown}; known: "):
+        toy(changes(readings={"one": said}))
+
+
+def test_a_named_line_wins_over_the_line_for_all(toy):
+    said = {
+        "says": "another value for one",
+        "algorithms": {"*": STANDARD, "sample": {"surrogate": {"standard": "raw"}}},
+    }
+    plan = toy(changes(readings={"one": said}))
+    assert plan.cell("plain", "sample@one").algorithm_entry["surrogate"]["standard"] == "raw"
+
+
+def test_who_has_the_value_anyway_is_not_planned_again_and_keeps_its_default_run(toy):
+    plan = toy()
+    usual = plan.cell("plain", "population")
+    assert place(plan, "plain", "population", reading="one") is usual
+    assert plan.cell("plain", "population@one") is usual
+    assert usual.algorithm_reading == ""
+    # without its default run it is not planned under the reading either
+    alone = toy(changes(runs=[{"problems": ["plain"], "readings": ["one"]}]))
+    assert [cell.curve for cell in alone.cells] == ["sample@one"]
+
+
+def test_a_line_of_runs_without_algorithms_changes_no_default_run(toy):
+    line = {"problems": ["plain"], "readings": ["one"], "seeds": 2, "budget": 10}
+    plan = toy(changes(runs=[{"problems": ["plain"]}, line]))
+    sizes = {cell.curve: (len(cell.seeds), cell.budget) for cell in plan.cells}
+    assert sizes == {**dict.fromkeys(EVERYBODY, (3, 20)), "sample@one": (2, 10)}
+
+
+def test_a_reading_of_the_problem_is_another_problem_for_everybody(toy):
+    said = {
+        "says": "more noise",
+        "problems": {"plain": {"noise": 0.2}, "other": {"noise": 0.1}},
+        "algorithms": {"*": STANDARD},
+    }
+    plan = toy(changes(readings={"one": said}, runs=[{}, {"readings": ["one"]}]))
+    assert {cell.name for cell in plan.cells if "@" in cell.name} == {
+        "toy/plain@one/sample@one",
+        "toy/plain@one/population@one",
+        "toy/plain@one/process",
+        "toy/plain@one/uniform",
+        "toy/other@one/sample@one",
+    }
+    # a problem that keeps its values is the default one for whom nothing changes
+    assert plan.cell("other@one", "uniform") is plan.cell("other", "uniform")
+    assert place(plan, "other", "population", reading="one") is plan.cell("other", "population")
+
+
+def test_a_variant_wins_over_a_reading_and_is_run_once(toy):
+    plan = toy(
+        changes(
+            variants={"raw": {"surrogate": {"standard": "raw"}}},
+            runs=[{"problems": ["plain"], "variants": ["raw"]}],
+        )
+    )
+    assert place(plan, "plain", "sample+raw", reading="one") is plan.cell("plain", "sample+raw")
+
+
+def test_figures_tables_and_claims_under_the_reading_take_the_default_runs_of_the_others(toy):
+    check = {
+        "test": "less",
+        "metric": "simple_regret",
+        "problems": ["plain"],
+        "left": ["process"],
+        "right": ["population", "uniform"],
+    }
+    curves = ["sample", "population", "process"]
+    plan = toy(
+        changes(
+            figures=[
+                {
+                    "id": "fig",
+                    "metric": "simple_regret",
+                    "reading": "one",
+                    "curves": curves,
+                    "panels": [{"problem": "plain"}],
+                }
+            ],
+            tables=[
+                {
+                    "id": "table",
+                    "kind": "diagnostics",
+                    "problems": ["plain"],
+                    "curves": curves,
+                    "readings": ["default", "one"],
+                }
+            ],
+            claims=[{"id": "a", "where": "here", "says": "a claim of some words", "check": check}],
+        )
+    )
+    assert [cell.curve for cell in figure_runs(plan, "fig")] == [
+        "sample@one",
+        "population",
+        "process",
+    ]
+    cells = table_cells(plan, plan.entry["tables"][0])
+    assert [cell.curve for cell in cells] == ["sample", "sample@one", "population", "process"]
+    claim = plan.entry["claims"][0]
+    assert readings_of(plan, claim) == {}  # the reading changes none of its runs
+    claim["check"]["right"].append("sample")
+    runs = readings_of(plan, claim)["one"]
+    assert {run.curve for run in runs} == {"process", "population", "uniform", "sample@one"}
+
+
+def test_what_only_another_scale_runs_under_a_reading_is_left_out_and_nothing_else(toy):
+    line = {"problems": ["plain"], "readings": ["one"], "scales": ["paper"]}
+    plan = toy(changes(runs=[{"problems": ["plain"]}, line]), scale="quick")
+    assert plan.elsewhere == {("plain", "sample@one")}
