@@ -19,12 +19,20 @@ TABLE_1 = {
     "surrogate": {
         "kernels": "fit",
         "noise": 0.01,
+        "noise_units": "observed",
         "standard": "raw",
         "lengthscale": [3.0, 3.0, 1.0],
         "outputscale": [2.0, 1.0, 0.693],
     },
-    "noise_units": "models",
-    "fit": {"every": 5, "between_fits": "keep", "steps": 50, "rate": 0.1},
+    "fit": {
+        "every": 5,
+        "learn": "iterations",
+        "between_fits": "keep",
+        "mean": "zero",
+        "scale": "logarithm",
+        "steps": 50,
+        "rate": 0.1,
+    },
     "memory_per_dim": 2,
     "repeated": "separate",
     "batch": {"schedule": "fixed", "repeats": 2, "exploration": 5, "exploration_per_dim": 0},
@@ -47,9 +55,11 @@ CODE = {
     "starts": 5,
     "climb_rate": 0.05,
     "standard": "sample",
+    "noise_units": "models",
     "measure": "less-prior-trace",
 }
 FORGETS = {"between_fits": "forget"}
+MODELS = {"noise_units": "models"}
 QUICK = {"starts": 2, "climb_steps": 3}
 KERNELS = [
     {"lengthscale": [0.8], "outputscale": 1.0, "mean": 0.0},
@@ -574,7 +584,8 @@ def test_standardised_units():
     mean, std = values.mean(0), values.std(0, ddof=1)
     total = np.zeros(3)
     for i, kernel in enumerate(KERNELS):
-        m, slope = posterior({**kernel, "mean": 0.0}, X, (values[:, i] - mean[i]) / std[i], x)
+        u = (values[:, i] - mean[i]) / std[i]
+        m, slope = posterior({**kernel, "mean": 0.0}, X, u, x, 0.01 / std[i] ** 2)
         total += -slope if i == 0 else 10.0 * max(0.0, m + mean[i] / std[i]) * slope
     assert_allclose(optimizer.report()["slope"], np.linalg.norm(total), rtol=1e-8)
 
@@ -625,7 +636,7 @@ def test_hyperparameters_are_fitted_in_every_fifth_iteration_after_the_first(bet
                 model = isotropic(
                     lengthscale=length,
                     outputscale=scale,
-                    noise=0.01,
+                    noise=0.01 / column.var(ddof=1),
                     gamma=TABLE_1["surrogate"]["lengthscale"][:2],
                     normal=[2.0, 1.0],
                 )
@@ -763,7 +774,7 @@ def test_a_noise_that_is_larger_than_the_models_think_shortens_their_lengthscale
         fitted = {"sd": 0.1, "kernels": "fit", "standard": "sample", "noise": 0.01}
         ends = [
             climbed(seed, **fitted, **changes)[0][-20:].mean(0)
-            for changes in ({}, {"noise_units": "observed"}, FORGETS)
+            for changes in (MODELS, {}, {**MODELS, **FORGETS})
         ]
         stuck, *free = [np.abs(end - 0.6).max() for end in ends]
         assert max(free) < min(0.15, stuck)
