@@ -116,6 +116,10 @@ def mutant(seed: int, evaluations: int, changes: Mapping[str, Any]) -> Array:
     return method.x[:evaluations]
 
 
+def test_the_same_draws_are_the_same_run() -> None:
+    assert_same_run(mutant(100, DESIGN + BATCH, {}), mutant(100, DESIGN + BATCH, {}))
+
+
 # (what is wrong, the first evaluation, 0-based, that differs from the run without the mistake)
 MUTANTS = {
     "noise dropped": ({"noise": 1e-9}, DESIGN + 2),
