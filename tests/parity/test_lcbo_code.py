@@ -116,6 +116,18 @@ def mutant(seed: int, evaluations: int, changes: Mapping[str, Any]) -> Array:
     return method.x[:evaluations]
 
 
+def test_readings_of_the_paper_reach_whom_they_concern() -> None:
+    """Greedy is no reading where Z_2 is one point; the units of the noise are all five methods'."""
+    paper = load("lcbo", "paper")
+    for problem, one in (("truss", False), ("beam", True), ("halfcheetah", True)):
+        same = paper.cell(problem, "LCBO@greedy") is paper.cell(problem, "LCBO")
+        assert same == one
+    for method in ("LCBO", "CEI", "EPBO", "SCBO", "HDsafeBO"):
+        for curve, units in ((method, "observed"), (f"{method}@standardised-noise", "models")):
+            entry = paper.cell("truss", curve).algorithm_entry
+            assert entry["surrogate"]["noise_units"] == units
+
+
 def test_the_same_draws_are_the_same_run() -> None:
     assert_same_run(mutant(100, DESIGN + BATCH, {}), mutant(100, DESIGN + BATCH, {}))
 
@@ -148,6 +160,7 @@ def test_a_mistake_is_seen_at_once(name: str) -> None:
 
 @pytest.mark.slow
 def test_runs_end_where_the_authors_ends() -> None:
+    """Measured: -3.840 in the median, from -4.158 to -3.352."""
     ends = [best_iterate(seed) for seed in range(100, 110)]
     assert min(ends) - 0.1 <= THEIRS <= max(ends) + 0.1
     assert abs(np.median(ends) - THEIRS) < 0.15
