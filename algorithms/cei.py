@@ -70,9 +70,10 @@ class CEI(Optimizer):
         return self.x[best(self.y, self.g)][None]
 
     def report(self) -> dict[str, float]:
-        """Log evidence of all models together, in their units."""
-        return (
-            {"log_evidence": sum(fitted.posterior.log_evidence for fitted in self.outputs.models)}
-            if self.outputs.models
-            else {}
-        )
+        """Log evidence of all models together, in their units, then length-scales, noise and
+        feasible share.
+        """
+        if not self.outputs.models:
+            return {}
+        evidence = sum(fitted.posterior.log_evidence for fitted in self.outputs.models)
+        return {"log_evidence": evidence, **self.outputs.report(self.g)}

@@ -79,8 +79,8 @@ class EPBO(Optimizer):
         return self.x[best(self.y, self.g)][None]
 
     def report(self) -> dict[str, float]:
-        """rho_k."""
-        return {"penalty": self._rho}
+        """rho_k, then length-scales, noise and feasible share."""
+        return {"penalty": self._rho, **self.outputs.report(self.g)}
 
     @property
     def _rho(self) -> float:

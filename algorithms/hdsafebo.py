@@ -2,8 +2,9 @@
 baseline of jing2026lcbo (Table 1).
 
 Without the isometric embedding, as jing2026lcbo runs it (App. D). Of several constraints each must
-allow a candidate. How the region changes is the authors' public code; where it lies while nothing
-safe is known is said in jing2026lcbo, Sec. 6.1.
+allow a candidate. How the region changes is the authors' public code, where a spent region gets its
+first length again and keeps its centre and all data; where it lies while nothing safe is known is
+said in jing2026lcbo, Sec. 6.1.
 
 Paper -> here:  q -> batch,  optimistic safe set -> where mean - width sigma <= 0 for every g
 """
@@ -95,8 +96,8 @@ class HDsafeBO(Optimizer):
         return self.x[best(self.y, self.g)][None]
 
     def report(self) -> dict[str, float]:
-        """Side length and restarts so far."""
-        return self.region.report()
+        """Side length and restarts so far, then length-scales, noise and feasible share."""
+        return {**self.region.report(), **self.outputs.report(self.g)}
 
     def _changed(self, obs: Observation) -> RestartingRegion:
         """The region after a batch: a success is safe throughout and improves, a failure is unsafe

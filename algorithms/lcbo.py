@@ -4,7 +4,8 @@ The paper minimises f = -y under c = 0. Of an inequality g <= 0 only max(g, 0) c
 slack variable minimised out, min_{s >= 0} (g + s)^2 = max(g, 0)^2. Where an iteration evaluates
 does not depend on what it will see, so that `tell` plans all of it, Z = [Z_1, Z_2], as soon as the
 one before is over. `ask` hands out what is left of Z_1, then what is left of Z_2, never both at
-once: `report` says which comes next.
+once: `report` says which comes next. In the authors' public code every observation changes the
+models: where `fit.learn` says so, `tell` plans Z_1, then one point of Z_2 after another.
 
 Paper -> here:  x_k -> iterate,  Z -> plan,  b^(1) -> repeats, b^(2) -> exploration,
 eta_k -> step.length k^step.power,  rho_k -> penalty.factor k^penalty.power, N_m -> memory,
@@ -25,7 +26,7 @@ from algorithms.parts import fitting
 from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import best
 from algorithms.parts.gradient_information import Design, GradientInformation, Kernels
-from algorithms.parts.outputs import OutputSettings
+from algorithms.parts.outputs import OutputSettings, diagnostics
 from algorithms.parts.rbf import isotropic
 from algorithms.parts.steps import Adam
 
@@ -117,13 +118,22 @@ class UpdateSettings:
     """When and how the kernels are fitted by Adam, if they are: the group `fit`.
 
     every: iterations from one fit to the next (jing2026lcbo, App. D: five).
+    learn: from what the models of an iteration learn: iterations, those before it, or observations,
+        its own too, as in the authors' public code; where a fit is due it is then made after every
+        one (repeats that are averaged are one).
     between_fits: keep the fitted values, or forget them, as the authors' public code does.
+    mean: the prior mean of fitted models: zero, or constant, fitted with the kernel.
+    scale: what Adam steps in: logarithm of the parameters, or softplus, numbers whose softplus they
+        are.
     steps: Adam's steps of a fit (jing2026lcbo, the authors' public code).
-    rate: the length of Adam's first step, in logarithms of the parameters (the same).
+    rate: the length of Adam's first step, in units of `scale` (the same).
     """
 
     every: int
+    learn: str
     between_fits: str
+    mean: str
+    scale: str
     steps: int
     rate: float
 
@@ -132,10 +142,9 @@ class LCBO(Optimizer):
     """Learns the gradients at its iterate from evaluations around it, then steps down the penalised
     posterior mean (Alg. 1).
 
-    `noise_units` says whether the noise of the surrogate is in the units of the models or of the
-    observations. The prior means of known kernels count in raw units only. `memory_per_dim` is
-    N_m/d (Table 1). `repeated` says whether repeated evaluations are data like any other or are
-    averaged into one. `constraints` are inequalities g <= 0 or equalities g = 0.
+    The prior means of known kernels count in raw units only. `memory_per_dim` is N_m/d (Table 1).
+    `repeated` says whether repeated evaluations are data like any other or are averaged into one.
+    `constraints` are inequalities g <= 0 or equalities g = 0.
     """
 
     domains = (Box,)
@@ -148,7 +157,6 @@ class LCBO(Optimizer):
         rng: np.random.Generator,
         *,
         surrogate: OutputSettings,
-        noise_units: str,
         fit: UpdateSettings,
         memory_per_dim: float,
         repeated: str,
@@ -168,7 +176,6 @@ class LCBO(Optimizer):
             if not value > 0:
                 raise ValueError(f"{what}: expected a positive number, got {value}")
         self.surrogate = surrogate
-        self.noise_is_observed = chosen(NOISE_UNITS, noise_units, "noise_units")
         self.memory = memory_per_dim * domain.d
         self.averaged = chosen(REPEATED, repeated, "repeated")
         self.schedule, self.sizes = chosen(SCHEDULES, batch.schedule, "schedule"), sizes
@@ -180,15 +187,27 @@ class LCBO(Optimizer):
         self.violation = chosen(CONSTRAINTS, constraints, "constraints")
         self.direction = chosen(DIRECTIONS, step.direction, "direction")
         self.step, self.penalty = step, penalty
-        self.fit_every, self.method = fit.every, fitting.Adam(fit.rate, fit.steps)
+        scale = chosen(SCALES, fit.scale, "scale")
+        self.fit_every, self.method = fit.every, fitting.Adam(fit.rate, fit.steps, scale)
         self.forgets = chosen(BETWEEN_FITS, fit.between_fits, "between_fits")
+        self.fits_mean = chosen(MEANS, fit.mean, "mean")
+        self.follows = chosen(LEARNS, fit.learn, "learn")
+        if self.follows and (self.joint or not self.counts_repeats or not batch.repeats):
+            raise ValueError(
+                "learn: expected iterations where the points of an iteration are planned together,"
+                " got observations: set selection to greedy, condition to data-and-repeats and"
+                " repeats to 1 or more"
+            )
         self.k = 0
         self.iterate: Array = np.empty(domain.d)
         self.plan: Array = np.empty((0, domain.d))
         self.repeats = 0  # the first rows of the plan
+        self.planned = 0  # how many rows it has once it is whole
         self.began = 0  # evaluations before this plan
         self.records: Indices = np.empty(0, dtype=np.int64)  # the first evaluation of each datum
         self.kernels = Kernels(np.empty((0, domain.d)), np.empty(0), np.empty(0))
+        self.means: Array = np.empty(0)  # prior means in the units of the models
+        self.noises: Array = np.empty(0)  # of the likelihoods, in squared units of observations
         self.trace = self.slope = 0.0
 
     def ask(self, room: int, pending: Array) -> Array:
@@ -200,7 +219,7 @@ class LCBO(Optimizer):
         return self.plan[done : min(end, done + room)].copy()
 
     def tell(self, query: Array, obs: Observation) -> None:
-        """Once the plan is evaluated, step, refit where it is time, and plan anew.
+        """Once the plan is evaluated, go on with it or step, refit where it is time, and plan anew.
 
         The best of what is told first is x_1.
         """
@@ -212,15 +231,19 @@ class LCBO(Optimizer):
         if len(self.y) < self.began + len(self.plan):
             return
         if self.k == 0:
-            self.kernels = self._first_kernels()
+            self.kernels, self.means = self._first_kernels(), self._first_means()
         seen = self._seen()
         self.kernels = replace(self.kernels, noise=seen.noise)
+        if self.follows and self.k:
+            self._learn(seen)
         design = Design.of(self.kernels, seen.X)
+        if len(self.plan) < self.planned:
+            self._explore(design.at(self.iterate))
+            return
         self.iterate = self._step(design, seen) if self.k else self._best()
         self.k += 1
-        kernels = self._next_kernels(seen)
-        if kernels is not self.kernels:
-            self.kernels, design = kernels, Design.of(kernels, seen.X)
+        if not self.follows and self._learn(seen):
+            design = Design.of(self.kernels, seen.X)
         self._plan(design.at(self.iterate))
 
     def recommend(self) -> Array:
@@ -228,33 +251,44 @@ class LCBO(Optimizer):
         return self._best()[None]
 
     def report(self) -> dict[str, float]:
-        """Role and iteration of the next query, rho_k, eq.
-
-        (12) at this plan's Z_2, and the length of the last gradient.
+        """Role and iteration of the next query, rho_k, eq. (12) at what is planned of Z_2, and the
+        length of the last gradient, then length-scales, noise and feasible share.
         """
         role = REPEAT if len(self.y) - self.began < self.repeats else EXPLORATION
+        models = (
+            diagnostics(list(self.kernels.lengthscale), list(self.noises), self.g) if self.k else {}
+        )
         return {
             "role": role if self.k else INITIAL,
             "iteration": self.k,
             "penalty": self._rho,
             "trace": self.trace,
             "slope": self.slope,
+            **models,
         }
 
     def _plan(self, information: GradientInformation) -> None:
         """Lines 5 to 7.
 
-        What is added to the data meanwhile pushes nothing out of the window of N_m.
+        What is added to the data meanwhile pushes nothing out of the window of N_m, unless the
+        models learn from every observation.
         """
         b1, b2 = self.schedule(self.k, *self.sizes)
         blocks = [np.tile(self.iterate, (b1, 1))]
         if self.counts_repeats:  # REFERENCE CODE: eq. (13) conditions on D_{k-1} and Z_2 alone
             information = information.extend(blocks[0][: 1 if self.averaged else b1])
-        for size in [b2] if self.joint else [1] * b2:
+        for size in [] if self.follows else [b2] if self.joint else [1] * b2:
             blocks.append(self._most_informative(information, size))
             information = information.extend(blocks[-1])
         self.plan, self.repeats, self.began = np.vstack(blocks), b1, len(self.y)
+        self.planned = b1 + b2
         self.trace = float(information.trace.max())
+
+    def _explore(self, information: GradientInformation) -> None:
+        """One more point of Z_2, given all that was observed."""
+        z = self._most_informative(information, 1)
+        self.plan = np.vstack([self.plan, z])
+        self.trace = float(information.extend(z).trace.max())
 
     def _most_informative(self, information: GradientInformation, b: int) -> Array:
         """The b points (b, d) near the iterate that minimise eq. (12), its maximum smoothed: Adam
@@ -278,8 +312,8 @@ class LCBO(Optimizer):
 
     def _step(self, design: Design, seen: Seen) -> Array:
         """x_{k+1}, lines 10 and 11."""
-        means, slopes = design.at(self.iterate).means(seen.values)
-        violation = self.violation(means - seen.zeros)[1:]
+        means, slopes = design.at(self.iterate).means(seen.values - self.means)
+        violation = self.violation(means - (seen.zeros - self.means))[1:]
         gradient = self._rho * violation @ slopes[1:] - slopes[0]  # eq. (14)
         self.slope = float(np.linalg.norm(gradient))
         eta = self.step.length * self.k**self.step.power
@@ -305,15 +339,9 @@ class LCBO(Optimizer):
             np.array([unit.centre for unit in units]),
             np.array([unit.spread for unit in units]),
         )
-        means = np.zeros(len(units))
-        if self.surrogate.known and self.surrogate.has_means:
-            means = np.array([kernel["mean"] for kernel in self.surrogate.known], dtype=np.float64)
-        noise = np.full(len(units), float(self.surrogate.noise))
-        if self.noise_is_observed:
-            noise /= spreads**2
-        return Seen(
-            self.x[rows], (values - centres) / spreads - means, -centres / spreads - means, noise
-        )
+        noise = np.array([self.surrogate.noise_in(unit) for unit in units])
+        self.noises = noise * spreads**2
+        return Seen(self.x[rows], (values - centres) / spreads, -centres / spreads, noise)
 
     def _first_kernels(self) -> Kernels:
         """The known kernels, or those before any fit, but for their noise."""
@@ -332,28 +360,43 @@ class LCBO(Optimizer):
         outputscales = np.array([kernel["outputscale"] for kernel in known], dtype=np.float64)
         return Kernels(np.array(lengthscales), outputscales, np.empty(M))
 
-    def _next_kernels(self, seen: Seen) -> Kernels:
-        """The kernels of iteration k, fitted in the first one after every `fit_every`."""
+    def _first_means(self) -> Array:
+        """Prior means before any fit, (M,)."""
+        if self.surrogate.known and self.surrogate.has_means:
+            return np.array([kernel["mean"] for kernel in self.surrogate.known], dtype=np.float64)
+        return np.zeros(1 + self.g.shape[1])
+
+    def _learn(self, seen: Seen) -> bool:
+        """The kernels of iteration k, fitted in the first one after every `fit_every`, and whether
+        they may have changed.
+        """
         if self.surrogate.known:
-            return self.kernels
-        last = replace(self._first_kernels(), noise=seen.noise) if self.forgets else self.kernels
+            return False
+        if self.forgets:
+            self.kernels = replace(self._first_kernels(), noise=seen.noise)
+            self.means = self._first_means()
         if self.k == 1 or (self.k - 1) % self.fit_every:
-            return last
-        scales = []
+            return self.forgets
+        X, scales = torch.from_numpy(seen.X), []
         for i, values in enumerate(seen.values.T):
-            model = isotropic(
-                lengthscale=last.lengthscale[i, 0],
-                outputscale=last.outputscale[i],
+            start = isotropic(
+                lengthscale=self.kernels.lengthscale[i, 0],
+                outputscale=self.kernels.outputscale[i],
                 noise=seen.noise[i],
                 gamma=self.surrogate.lengthscale[:2],
                 normal=self.surrogate.outputscale[:2],
+                mean=self.means[i] if self.fits_mean else None,
             )
-            kernel = fitting.fit(
-                model, torch.from_numpy(seen.X), torch.from_numpy(values), self.method, self.rng
-            ).kernel
-            scales.append((kernel.base_kernel.lengthscale.item(), kernel.outputscale.item()))
-        lengthscales, outputscales = np.array(scales).T
-        return Kernels(np.tile(lengthscales[:, None], (1, self.domain.d)), outputscales, seen.noise)
+            model = fitting.fit(start, X, torch.from_numpy(values), self.method, self.rng)
+            kernel, mean = model.kernel, model.mean(X[:1])
+            scales.append(
+                (kernel.base_kernel.lengthscale.item(), kernel.outputscale.item(), mean.item())
+            )
+        lengthscales, outputscales, self.means = np.array(scales).T
+        self.kernels = Kernels(
+            np.tile(lengthscales[:, None], (1, self.domain.d)), outputscales, seen.noise
+        )
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,7 +404,7 @@ class Seen:
     """What the models learn from, each in its own units: n data of M functions."""
 
     X: Array  # (n, d)
-    values: Array  # (n, M), less the prior means
+    values: Array  # (n, M)
     zeros: Array  # (M,), where zero lies among them
     noise: Array  # (M,), variances
 
@@ -425,7 +468,6 @@ def normalised(gradient: Array) -> Array:
     return gradient / norm if norm > FLAT else np.zeros_like(gradient)
 
 
-NOISE_UNITS = {"models": False, "observed": True}  # of the variance `noise`
 SCHEDULES = {"fixed": fixed, "growing": growing, "theory": theory}
 CONSTRAINTS = {"inequality": positive, "equality": itself}
 DIRECTIONS = {"normalised": normalised, "plain": itself}
@@ -435,3 +477,6 @@ SELECTIONS = {"joint": True, "greedy": False}
 REPEATED = {"separate": False, "averaged": True}
 CONDITIONS = {"data": False, "data-and-repeats": True}
 BETWEEN_FITS = {"keep": False, "forget": True}
+LEARNS = {"iterations": False, "observations": True}  # whether an iteration's own change its models
+MEANS = {"zero": False, "constant": True}  # whether the prior mean is fitted
+SCALES = {"logarithm": fitting.LOGARITHM, "softplus": fitting.SOFTPLUS}

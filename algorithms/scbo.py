@@ -2,14 +2,16 @@
 jing2026lcbo (Table 1, App. D).
 
 Each point of a batch is the best candidate of a joint draw of y and all g: the largest y where all
-g <= 0, and where no candidate is feasible, the least violation. With no g this is TuRBO. A spent
-region starts again at its first length, around the same centre and with all data.
+g <= 0, and where no candidate is feasible, the least violation. With no g this is TuRBO. After a
+spent region another one begins afresh: a new design, of which the best point is the centre, and
+models that see nothing older.
 
 Paper -> here:  q -> batch,  tau_s, tau_f -> success_tolerance, failure_tolerance
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
@@ -23,6 +25,23 @@ from algorithms.parts.feasibility import best, distinct_best, violation
 from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings
 from algorithms.parts.pathwise import DRAWN
 from algorithms.parts.trust_region import RegionSettings, RestartingRegion, perturbed, scattered
+
+
+@dataclass(frozen=True)
+class CentreSettings:
+    """Where a region lies, and where the next one begins once it is spent: the group `centre`.
+
+    by: observations, or means, the posterior ones at what was evaluated: by which of them the best
+        point is told.
+    after: design, points of its own (eriksson2021scbo), or centre: the same centre and all data,
+        at the first length again.
+    design_per_dim: a new design has ceil(design_per_dim d) uniform points (jing2026lcbo, Sec. 6.1:
+        d points at first).
+    """
+
+    by: str
+    after: str
+    design_per_dim: float
 
 
 class SCBO(Optimizer):
@@ -39,6 +58,7 @@ class SCBO(Optimizer):
         *,
         batch_per_dim: float,
         region: RegionSettings,
+        centre: CentreSettings,
         candidates: int,
         perturbed_dims: float,
         sides: str,
@@ -60,12 +80,26 @@ class SCBO(Optimizer):
         self.outputs = Outputs(surrogate, fit)
         self.improves = region.improves
         self.region = RestartingRegion.of(region, d, self.batch)
+        self.by_means = chosen(CENTRES, centre.by, "by")
+        self.afresh = chosen(AFTER, centre.after, "after")
+        self.restart = ceil(centre.design_per_dim * d)
+        if self.afresh and not self.restart > 0:
+            raise ValueError(
+                f"design_per_dim: expected a positive number, got {centre.design_per_dim}"
+            )
+        self.untold = self.outputs
+        self.since = 0  # the first evaluation of this region
+        self.design: Array = np.empty((0, d))  # what is left of a restart's design
 
     def ask(self, room: int, pending: Array) -> Array:
-        """The best candidates of independent joint draws, no candidate twice."""
+        """The best candidates of independent joint draws, no candidate twice, or what a restart's
+        design still lacks.
+        """
+        if len(self.design):
+            return self.design[: min(room, self.batch)].copy()
         if not self.outputs.models:
             return self.rng.random((1, self.domain.d))
-        centre = self.x[self._centre()]
+        centre = self._centre()
         corners = self.region.now.bounds(centre, self._proportions())
         others = scattered(self.rng, corners, self.candidates)
         points = perturbed(self.rng, centre, others, self.probability)
@@ -75,13 +109,20 @@ class SCBO(Optimizer):
     def tell(self, query: Array, obs: Observation) -> None:
         """Grow, shrink or restart the region, then grow or refit the models.
 
-        What is told first is no success and no failure.
+        Designs are no success and no failure.
         """
-        if len(self.y):
-            self.region = self.region.after(self._is_better(obs))
+        first, before = len(self.y) == 0, self.region
+        if not first and not len(self.design):
+            self.region = before.after(self._is_better(obs))
         super().tell(query, obs)
-        values = np.column_stack([self.warp_y(self.y), self.warp_g(self.g)])
-        self.outputs = self.outputs.learn(self.x, values, self.rng)
+        self.design = self.design[len(query) :]
+        if self.afresh and self.region.restarts > before.restarts:
+            self.since, self.outputs = len(self.y), self.untold
+            self.design = self.rng.random((self.restart, self.domain.d))
+        if not len(self.design):
+            y, g = self.y[self.since :], self.g[self.since :]
+            values = np.column_stack([self.warp_y(y), self.warp_g(g)])
+            self.outputs = self.outputs.learn(self.x[self.since :], values, self.rng)
 
     def draws(self, X: Tensor, *, count: int) -> list[Array]:
         """Joint draws (count, q) of y and every g at X (q, d), in the units in which they were
@@ -97,24 +138,37 @@ class SCBO(Optimizer):
 
     def recommend(self) -> Array:
         """The best observed feasible query; where none is, the one with the least violation."""
-        return self.x[self._centre()][None]
+        return self.x[best(self.y, self.warp_g(self.g))][None]
 
     def report(self) -> dict[str, float]:
-        """Side length and restarts so far."""
-        return self.region.report()
+        """Side length and restarts so far, then length-scales and noise in the units in which
+        values were warped, and feasible share.
+        """
+        return {**self.region.report(), **self.outputs.report(self.g)}
 
-    def _centre(self) -> int:
-        return best(self.y, self.warp_g(self.g))
+    def _centre(self) -> Array:
+        """Where the region lies, (d,): at its best point by what was observed or by the means."""
+        x, y, g = self.x[self.since :], self.y[self.since :], self.warp_g(self.g[self.since :])
+        if not self.by_means:
+            return x[best(y, g)]
+        X = torch.from_numpy(x)
+        y, *gs = (
+            fitted.units.centre + fitted.units.spread * fitted.posterior.mean(X).numpy()
+            for fitted in self.outputs.models
+        )
+        return x[best(y, np.stack(gs, axis=-1) if gs else g)]
 
     def _is_better(self, obs: Observation) -> bool:
-        """Whether the best of a batch is feasible and better than the centre, or else violates
-        less.
+        """Whether the best of a batch is feasible and better than what the region has observed, or
+        else violates less.
         """
-        old, new = self._centre(), best(obs.y, self.warp_g(obs.g))
-        before, after = violation(self.warp_g(self.g[old])), violation(self.warp_g(obs.g[new]))
+        seen_y, seen_g = self.y[self.since :], self.warp_g(self.g[self.since :])
+        new_g = self.warp_g(obs.g)
+        old, new = best(seen_y, seen_g), best(obs.y, new_g)
+        before, after = violation(seen_g[old]), violation(new_g[new])
         if before > 0 or after > 0:
             return bool(after < before)
-        return self.improves(obs.y[new], self.y[old])
+        return self.improves(obs.y[new], seen_y[old])
 
     def _proportions(self) -> Array:
         """Of the sides of the region."""
@@ -142,6 +196,8 @@ def bilog(g: Array) -> Array:
     return np.sign(g) * np.log1p(np.abs(g))
 
 
+CENTRES = {"observations": False, "means": True}  # what says which point is the best
+AFTER = {"design": True, "centre": False}  # whether a region begins afresh after a spent one
 SIDES = {"equal": False, "lengthscales": True}
 Y_AS = {"observed": as_is, "copula": copula}
 G_AS = {"observed": as_is, "bilog": bilog}

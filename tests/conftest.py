@@ -78,12 +78,20 @@ LCBO = {
     "surrogate": {
         "kernels": "fit",
         "noise": 0.01,
+        "noise_units": "observed",
         "standard": "sample",
         "lengthscale": [3.0, 3.0, 1.0],
         "outputscale": [2.0, 1.0, 0.693],
     },
-    "noise_units": "models",
-    "fit": {"every": 2, "between_fits": "keep", "steps": 3, "rate": 0.1},
+    "fit": {
+        "every": 2,
+        "learn": "iterations",
+        "between_fits": "keep",
+        "mean": "zero",
+        "scale": "logarithm",
+        "steps": 3,
+        "rate": 0.1,
+    },
     "memory_per_dim": 4,
     "repeated": "separate",
     "batch": {"schedule": "fixed", "repeats": 2, "exploration": 3, "exploration_per_dim": 0},
@@ -105,7 +113,11 @@ LCBO_CODE = {
     "condition": "data-and-repeats",
     "measure": "less-prior-trace",
     "climb_rate": 0.05,
+    "noise_units": "models",
+    "learn": "observations",
     "between_fits": "forget",
+    "mean": "constant",
+    "scale": "softplus",
 }
 LCBO_THEORY = {
     "standard": "raw",
@@ -123,6 +135,7 @@ RBF_FITS = {
     "surrogate": {
         "kernels": "fit",
         "noise": 0.01,
+        "noise_units": "observed",
         "standard": "sample",
         "lengthscale": [3.0, 3.0, 1.0],
         "outputscale": [2.0, 1.0, 0.693],
@@ -147,9 +160,17 @@ REGION = {
     "draws": "paths",
     "features": 64,
 }
-SCBO = {**REGION, "perturbed_dims": 20, "sides": "equal", "y_as": "observed", "g_as": "observed"}
+SCBO = {
+    **REGION,
+    "centre": {"by": "observations", "after": "design", "design_per_dim": 1},
+    "perturbed_dims": 20,
+    "sides": "equal",
+    "y_as": "observed",
+    "g_as": "observed",
+}
 SCBO_PAPER = {
     "batch_per_dim": 1.5,
+    "by": "means",
     "sides": "lengthscales",
     "draws": "factor",
     "y_as": "copula",

@@ -1,8 +1,8 @@
 """Hyperparameters that maximise evidence times prior.
 
-The search runs over logarithms of the parameters that must be positive (priors stay densities of
-the parameters themselves) and starts from the values that the model has: hand in an earlier model
-for a warm start, a fresh one for a cold start.
+The search runs over logarithms of the parameters that must be positive, or over numbers whose
+softplus they are (priors stay densities of the parameters themselves), and starts from the values
+that the model has: hand in an earlier model for a warm start, a fresh one for a cold start.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import torch
 from scipy.optimize import Bounds, minimize
+from scipy.special import expit
 from torch import Tensor
 
 from algorithms.api import Array
@@ -30,6 +32,39 @@ MEMORY = 20
 
 
 @dataclass(frozen=True)
+class Chart:
+    """How a positive value is told by a number without bounds: value(number), its inverse, and the
+    derivative of the value over the number as a function of both.
+    """
+
+    value: Callable[[Array], Array]
+    number: Callable[[Array], Array]
+    slope: Callable[[Array, Array], Array]
+
+
+def _itself(number: Array, value: Array) -> Array:
+    return value
+
+
+def _softplus(number: Array) -> Array:
+    return np.logaddexp(0.0, number)
+
+
+def _softplus_number(value: Array) -> Array:
+    """ln(e^v - 1), where e^v may be too large for a float."""
+    return value + np.log(-np.expm1(-value))
+
+
+def _softplus_slope(number: Array, value: Array) -> Array:
+    return expit(number)
+
+
+LOGARITHM = Chart(np.exp, np.log, _itself)
+# v = ln(1 + e^r), as GPyTorch stores what must be positive (gardner2018gpytorch)
+SOFTPLUS = Chart(_softplus, _softplus_number, _softplus_slope)
+
+
+@dataclass(frozen=True)
 class LBFGS:
     """L-BFGS-B from the present values and from `restarts` uniform draws (of logarithms) between
     the bounds.
@@ -37,6 +72,7 @@ class LBFGS:
 
     steps: int = 15_000  # SciPy's own limit
     restarts: int = 0
+    chart: ClassVar[Chart] = LOGARITHM
 
     def climb(self, target: Target, start: Array, rng: np.random.Generator) -> Array:
         """The best end of all climbs."""
@@ -55,11 +91,12 @@ class LBFGS:
 @dataclass(frozen=True)
 class Adam:
     """A fixed number of Adam's steps (kingma2015adam) from the present values, kept between the
-    bounds.
+    bounds, over the numbers of `chart`.
     """
 
     rate: float
     steps: int
+    chart: Chart = LOGARITHM
 
     def climb(self, target: Target, start: Array, rng: np.random.Generator) -> Array:
         """Where the last step ends."""
@@ -90,7 +127,7 @@ def fit(model: Model, X: Tensor, y: Tensor, method: Method, rng: np.random.Gener
             "expected a model with free parameters, got one whose parameters are all known:"
             " condition it as it is"
         )
-    target = Target(copy.deepcopy(model), X, y)
+    target = Target(copy.deepcopy(model), X, y, method.chart)
     target.write(method.climb(target, target.read(), rng))
     target.model.requires_grad_(False)
     return target.model
@@ -100,14 +137,14 @@ class Target:
     """Minus the log posterior density per observation, over one vector theta of all free parameters
     of its own model.
 
-    theta (p,) holds the logarithm of what must be positive and the value of the rest, between low
-    (p,) and high (p,).
+    theta (p,) holds the number of the chart (by default the logarithm) of what must be positive
+    and the value of the rest, between low (p,) and high (p,).
     """
 
-    def __init__(self, model: Model, X: Tensor, y: Tensor) -> None:
-        self.model, self.X, self.y = model, X, y
+    def __init__(self, model: Model, X: Tensor, y: Tensor, chart: Chart = LOGARITHM) -> None:
+        self.model, self.X, self.y, self.chart = model, X, y, chart
         self.parameters = [model.get_parameter(name).requires_grad_() for name in model.free]
-        ranges = [_range(model, name) for name in model.free]
+        ranges = [_range(model, name, chart) for name in model.free]
         self.positive, self.low, self.high = (
             np.concatenate(column) for column in zip(*ranges, strict=True)
         )
@@ -116,14 +153,18 @@ class Target:
         """theta of the model's present values."""
         values = torch.nn.utils.parameters_to_vector(self.parameters).detach().numpy()
         return np.clip(
-            np.where(self.positive, np.log(np.where(self.positive, values, 1.0)), values),
+            np.where(
+                self.positive, self.chart.number(np.where(self.positive, values, 1.0)), values
+            ),
             self.low,
             self.high,
         )
 
     def write(self, theta: Array) -> Array:
         """Give the model the values (p,) that theta stands for."""
-        values = np.where(self.positive, np.exp(np.where(self.positive, theta, 0.0)), theta)
+        values = np.where(
+            self.positive, self.chart.value(np.where(self.positive, theta, 0.0)), theta
+        )
         torch.nn.utils.vector_to_parameters(torch.from_numpy(values), self.parameters)
         return values
 
@@ -144,12 +185,13 @@ class Target:
             )
         slopes = torch.autograd.grad(density, self.parameters)
         slope = torch.nn.utils.parameters_to_vector(slopes).numpy()
-        return -density.item(), -np.where(self.positive, values * slope, slope)
+        steep = self.chart.slope(np.where(self.positive, theta, 0.0), values)
+        return -density.item(), -np.where(self.positive, steep * slope, slope)
 
 
-def _range(model: Model, name: str) -> tuple[Array, Array, Array]:
-    """Whether a parameter must be positive, and the bounds of its logarithm or of itself, one entry
-    for each element.
+def _range(model: Model, name: str, chart: Chart) -> tuple[Array, Array, Array]:
+    """Whether a parameter must be positive, and the bounds of its number in the chart or of itself,
+    one entry for each element.
     """
     constraint, size = model.constraint_for_parameter_name(name), model.get_parameter(name).numel()
     if constraint is None:
@@ -165,8 +207,8 @@ def _range(model: Model, name: str) -> tuple[Array, Array, Array]:
     )
     return (
         np.ones(size, dtype=bool),
-        np.log(np.maximum(low, EDGE)),
-        np.log(np.minimum(high, 1 / EDGE)),
+        chart.number(np.maximum(low, EDGE)),
+        chart.number(np.minimum(high, 1 / EDGE)),
     )
 
 

@@ -2,11 +2,14 @@
 that are known or fitted.
 
 Column 0 of the values is y, column i is g_i. Between two fits the kernels stay and the Cholesky
-factors grow by rows, whatever happens to the units: new values under the same kernel cost O(n^2).
+factors grow by rows, whatever happens to the centre of the units: new values under the same kernel
+cost O(n^2). Noise that is known in the units of the observations is another one in every other
+unit, so that spreads stay, too, until the next fit is due.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,6 +23,7 @@ from torch import Tensor
 
 from algorithms.api import Array
 from algorithms.parts.choice import chosen
+from algorithms.parts.feasibility import violation
 from algorithms.parts.fitting import LBFGS, Fitted, fit
 from algorithms.parts.gp import Posterior
 from algorithms.parts.kernels import Model
@@ -39,7 +43,8 @@ class OutputSettings:
 
     kernels: "fit", or the known ones, one for y and one for each g (jing2026lcbo, App. D: the true
         ones on the synthetic tasks).
-    noise: variance of the noise, in the units of `standard` (jing2026lcbo, App. D).
+    noise: variance of the noise (jing2026lcbo, App. D).
+    noise_units: observed, or models, the units of `standard`: what the noise is a variance in.
     standard: the units that the models see: raw, population, sample or median (jing2026lcbo,
         App. D: z-scores).
     lengthscale: concentration and rate of its Gamma prior, then the first value, in units of the
@@ -50,6 +55,7 @@ class OutputSettings:
 
     kernels: str | Sequence[Kernel]
     noise: float
+    noise_units: str
     standard: str
     lengthscale: Sequence[float]
     outputscale: Sequence[float]
@@ -63,6 +69,7 @@ class OutputSettings:
         if not self.noise > 0:
             raise ValueError(f"noise: expected a positive number, got {self.noise}")
         chosen(UNITS, self.standard, "standard")
+        chosen(NOISE_UNITS, self.noise_units, "noise_units")
 
     @property
     def known(self) -> Sequence[Kernel]:
@@ -73,6 +80,15 @@ class OutputSettings:
     def units(self) -> Callable[[Array], Units]:
         """What finds the units of a column (n,)."""
         return UNITS[self.standard]
+
+    @property
+    def noise_is_observed(self) -> bool:
+        """Whether the noise is in the units of the observations."""
+        return NOISE_UNITS[self.noise_units]
+
+    def noise_in(self, units: Units) -> float:
+        """The variance of the noise in the units that a model sees."""
+        return self.noise / units.spread**2 if self.noise_is_observed else self.noise
 
     @property
     def has_means(self) -> bool:
@@ -118,49 +134,85 @@ class Outputs:
         """After one block more; values (n, 1 + m) at x (n, d) are all that was told.
 
         A fit is due with the first block and with every `fit.every`-th after it; it starts from the
-        last one.
+        last one. Spreads under which the noise is known are found anew where a fit is due.
         """
-        X, columns = torch.from_numpy(x), values.T
-        units = [self.surrogate.units(column) for column in columns]
-        U = [torch.from_numpy(unit(column)) for unit, column in zip(units, columns, strict=True)]
-        if not self.surrogate.known and self.told % self.fit.every == 0:
-            method = LBFGS(self.fit.steps)
-            posteriors = [
-                Posterior.of(fit(model, X, u, method, rng), X, u) for model, u in self._pairs(U)
+        due = self.told % self.fit.every == 0
+        X, units = torch.from_numpy(x), [self.surrogate.units(column) for column in values.T]
+        if self.models and self.surrogate.noise_is_observed and not due:
+            units = [
+                replace(unit, spread=fitted.units.spread)
+                for unit, fitted in zip(units, self.models, strict=True)
             ]
-        elif self.models:
-            posteriors = [
-                _retold(fitted.posterior, X, u) for fitted, u in zip(self.models, U, strict=True)
-            ]
-        else:
-            posteriors = [Posterior.of(model, X, u) for model, u in self._pairs(U)]
-        models = tuple(
-            Fitted(unit, posterior) for unit, posterior in zip(units, posteriors, strict=True)
-        )
-        return replace(self, models=models, told=self.told + 1)
+        models = []
+        for i, unit in enumerate(units):
+            u, noise = torch.from_numpy(unit(values[:, i])), self.surrogate.noise_in(unit)
+            old = self.models[i].posterior if self.models else None
+            model = _under(old.model, noise) if old else self._first(i, len(units), noise)
+            if due and not self.surrogate.known:
+                model = fit(model, X, u, LBFGS(self.fit.steps), rng)
+                posterior = Posterior.of(model, X, u)
+            elif old and old.model is model:
+                posterior = _retold(old, X, u)
+            else:
+                posterior = Posterior.of(model, X, u)
+            models.append(Fitted(unit, posterior))
+        return replace(self, models=tuple(models), told=self.told + 1)
 
-    def _pairs(self, U: list[Tensor]) -> list[tuple[Model, Tensor]]:
-        """Each column with the model to start from."""
-        if self.models:
-            return [(fitted.posterior.model, u) for fitted, u in zip(self.models, U, strict=True)]
+    def report(self, g: Array) -> dict[str, float]:
+        """Length-scales, noise and feasible share, as `diagnostics` has them; nothing before the
+        first block. g (n, m) are all observed constraints.
+        """
+        if not self.models:
+            return {}
+        models = [fitted.posterior.model for fitted in self.models]
+        return diagnostics(
+            [model.kernel.base_kernel.lengthscale.numpy() for model in models],
+            [
+                fitted.posterior.model.noise.item() * fitted.units.spread**2
+                for fitted in self.models
+            ],
+            g,
+        )
+
+    def _first(self, i: int, columns: int, noise: float) -> Model:
+        """The model that column i of so many starts from."""
         surrogate = self.surrogate
         if not surrogate.known:
             (*gamma, lengthscale), (*normal, outputscale) = (
                 surrogate.lengthscale,
                 surrogate.outputscale,
             )
-            first = isotropic(
+            return isotropic(
                 lengthscale=lengthscale,
                 outputscale=outputscale,
-                noise=surrogate.noise,
+                noise=noise,
                 gamma=gamma,
                 normal=normal,
             )
-            return [(first, u) for u in U]
-        given = surrogate.kernels_for(len(U))
-        if not surrogate.has_means:
-            given = [{**kernel, "mean": 0.0} for kernel in given]
-        return [(known(kernel, surrogate.noise), u) for kernel, u in zip(given, U, strict=True)]
+        given = surrogate.kernels_for(columns)[i]
+        return known(given if surrogate.has_means else {**given, "mean": 0.0}, noise)
+
+
+def diagnostics(
+    lengthscales: Sequence[Array], noises: Sequence[float], g: Array
+) -> dict[str, float]:
+    """What the constrained methods report of their models, of y and of g_1, g_2, ... each, and of
+    what they have seen.
+
+    `lengthscale_*`: in units of the cube, the geometric mean where every coordinate has its own.
+    `noise_*`: the variance of the likelihood's noise in squared units of the observations.
+    `feasible`: the share of all evaluations so far that were observed to be feasible, from g (n,
+    m).
+    """
+    names = ["y", *(f"g{i}" for i in range(1, len(noises)))]
+    return {
+        **{
+            f"lengthscale_{name}": float(np.exp(np.log(lengthscale).mean()))
+            for name, lengthscale in zip(names, lengthscales, strict=True)
+        },
+        **{f"noise_{name}": float(noise) for name, noise in zip(names, noises, strict=True)},
+        "feasible": float((violation(g) == 0).mean()),
+    }
 
 
 def known(kernel: Kernel, noise: float) -> Model:
@@ -195,6 +247,16 @@ def raw(y: Array) -> Units:
 
 
 UNITS = {"raw": raw, **STANDARDS}
+NOISE_UNITS = {"models": False, "observed": True}  # what the variance `noise` is in
+
+
+def _under(model: Model, noise: float) -> Model:
+    """A model whose noise has this variance: itself where it has."""
+    if model.noise.item() == noise:
+        return model
+    changed = copy.deepcopy(model)
+    changed.likelihood.noise = _double([noise])
+    return changed
 
 
 def _retold(posterior: Posterior, X: Tensor, u: Tensor) -> Posterior:

@@ -10,7 +10,7 @@ import torch
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
-from gpytorch.means import ZeroMean
+from gpytorch.means import ConstantMean, ZeroMean
 from gpytorch.priors import GammaPrior, NormalPrior
 
 from algorithms.parts.kernels import Model
@@ -23,12 +23,12 @@ def isotropic(
     noise: float,
     gamma: Sequence[float],
     normal: Sequence[float],
+    mean: float | None = None,
 ) -> Model:
-    """a exp(-|x - x'|^2/(2 l^2)) and mean zero, from first values of l and a; `noise` is a variance
-    and stays.
+    """a exp(-|x - x'|^2/(2 l^2)), from first values of l and a; `noise` is a variance and stays.
 
     Prior of l: Gamma of this concentration and rate. Prior of a: normal of this mean and standard
-    deviation.
+    deviation. The mean is zero, or a constant without a prior whose first value is `mean`.
     """
     rbf = RBFKernel(
         lengthscale_prior=GammaPrior(*_double(gamma)), lengthscale_constraint=_positive()
@@ -36,7 +36,9 @@ def isotropic(
     kernel = ScaleKernel(
         rbf, outputscale_prior=NormalPrior(*_double(normal)), outputscale_constraint=_positive()
     )
-    model = Model(ZeroMean(), kernel, _known_noise())
+    model = Model(ZeroMean() if mean is None else ConstantMean(), kernel, _known_noise())
+    if mean is not None:
+        model.mean.constant.copy_(_double(mean))
     rbf.lengthscale, kernel.outputscale, model.likelihood.noise = (
         _double([lengthscale]),
         _double(outputscale),

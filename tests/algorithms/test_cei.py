@@ -17,6 +17,7 @@ FITTED = {
     "surrogate": {
         "kernels": "fit",
         "noise": 0.01,
+        "noise_units": "observed",
         "standard": "sample",
         "lengthscale": [3.0, 3.0, 1.0],
         "outputscale": [2.0, 1.0, 0.693],
@@ -110,6 +111,20 @@ def test_before_anything_feasible_is_seen_feasibility_alone_counts():
     other = told(slack=-2.0)
     other.y[:] = 7.0  # whatever y is
     assert_array_equal(other.promise(Z), optimizer.promise(Z))
+
+
+def test_it_reports_its_models_and_what_it_saw():
+    optimizer = told(**KNOWN)
+    report = optimizer.report()
+    posteriors = [fitted.posterior for fitted in optimizer.outputs.models]
+    assert report.pop("log_evidence") == sum(p.log_evidence for p in posteriors)
+    assert report.pop("feasible") == (optimizer.g <= 0).all(1).mean()
+    assert report == pytest.approx(
+        {"lengthscale_y": 0.3, "lengthscale_g1": 0.5, "lengthscale_g2": 0.6}
+        | {"noise_y": 0.01, "noise_g1": 0.01, "noise_g2": 0.01}
+    )
+    new = algorithms.build("cei.CEI", Box(2), np.random.default_rng(0), SETTINGS)
+    assert new.report() == {}
 
 
 def test_only_feasible_values_are_to_be_improved_on():

@@ -25,6 +25,7 @@ PARAMETERS = {
     "surrogate": {
         "kernels": KERNELS,
         "noise": 0.01,
+        "noise_units": "observed",
         "standard": "raw",
         "lengthscale": [3.0, 3.0, 1.0],
         "outputscale": [2.0, 1.0, 0.693],
@@ -67,7 +68,15 @@ def test_the_value_is_the_papers(rounds, width, sigmas):
     assert 0 < (violated > 0).sum() < 40
     expected = bounds[0] + 10 * np.log(rounds + 1) * violated
     assert_allclose(optimizer.promise(torch.from_numpy(Z)), -expected, atol=1e-7)
-    assert optimizer.report() == {"penalty": pytest.approx(10 * np.log(rounds + 1))}
+    report = optimizer.report()
+    assert report.pop("penalty") == pytest.approx(10 * np.log(rounds + 1))
+    assert report == {
+        "lengthscale_y": pytest.approx(0.3),
+        "lengthscale_g1": pytest.approx(0.5),
+        "noise_y": 0.01,
+        "noise_g1": 0.01,
+        "feasible": (obs.g <= 0).mean(),
+    }
 
 
 def test_standardised_constraints_are_compared_with_where_zero_went():
@@ -116,7 +125,7 @@ def test_it_recommends_the_best_feasible_point():
 
 def test_it_finds_the_constrained_optimum():
     """y falls in both coordinates and g keeps it from the corner: the optimum is (0.3, 0)."""
-    optimizer = new(**FITTED, raw=64, starts=2)
+    optimizer = new(**FITTED, noise=1e-4, raw=64, starts=2)
 
     def evaluate(x):
         return Observation(-x.sum(1), 0.3 - x[:, :1], np.empty((len(x), 0)))

@@ -37,6 +37,7 @@ TABLE = {
     "surrogate": {
         "kernels": "fit",
         "noise": 0.01,
+        "noise_units": "observed",
         "standard": "sample",
         "lengthscale": [3.0, 3.0, 1.0],
         "outputscale": [2.0, 1.0, 0.693],
@@ -193,7 +194,11 @@ def test_a_spent_region_starts_again_with_all_data():
     optimizer = told(new(length=0.02), [1.0, 2.0], [[-1.0], [-1.0]])
     while not optimizer.region.restarts:
         told(optimizer, [3.0], [[1.0]])
-    assert optimizer.report() == {"length": 0.02, "restarts": 1}
+    report = optimizer.report()
+    assert (report["length"], report["restarts"]) == (0.02, 1)
+    assert report["feasible"] == 2 / len(optimizer.y)
+    assert {"lengthscale_y", "lengthscale_g1", "noise_y", "noise_g1"} <= set(report)
+    assert_array_equal(optimizer.recommend(), optimizer.x[[1]])  # the same centre
     assert len(optimizer.outputs.models[0].posterior.X) == 6
 
 

@@ -11,7 +11,7 @@ from scipy.special import logsumexp, softmax
 import algorithms
 from algorithms.api import Box, Observation
 from algorithms.lcbo import EXPLORATION, INITIAL, REPEAT, SCHEDULES, descend, smooth_maximum
-from algorithms.parts.fitting import Adam, fit
+from algorithms.parts.fitting import SOFTPLUS, Adam, fit
 from algorithms.parts.rbf import isotropic
 from tests.algorithms.grouped import changed
 
@@ -19,12 +19,20 @@ TABLE_1 = {
     "surrogate": {
         "kernels": "fit",
         "noise": 0.01,
+        "noise_units": "observed",
         "standard": "raw",
         "lengthscale": [3.0, 3.0, 1.0],
         "outputscale": [2.0, 1.0, 0.693],
     },
-    "noise_units": "models",
-    "fit": {"every": 5, "between_fits": "keep", "steps": 50, "rate": 0.1},
+    "fit": {
+        "every": 5,
+        "learn": "iterations",
+        "between_fits": "keep",
+        "mean": "zero",
+        "scale": "logarithm",
+        "steps": 50,
+        "rate": 0.1,
+    },
     "memory_per_dim": 2,
     "repeated": "separate",
     "batch": {"schedule": "fixed", "repeats": 2, "exploration": 5, "exploration_per_dim": 0},
@@ -47,9 +55,12 @@ CODE = {
     "starts": 5,
     "climb_rate": 0.05,
     "standard": "sample",
+    "noise_units": "models",
     "measure": "less-prior-trace",
 }
 FORGETS = {"between_fits": "forget"}
+MODELS = {"noise_units": "models"}
+OBSERVES = {"selection": "greedy", "condition": "data-and-repeats", "learn": "observations"}
 QUICK = {"starts": 2, "climb_steps": 3}
 KERNELS = [
     {"lengthscale": [0.8], "outputscale": 1.0, "mean": 0.0},
@@ -228,6 +239,7 @@ def test_an_answer_has_one_role_which_the_report_says():
     [
         {},
         CODE,
+        {**CODE, "kernels": "fit", "every": 2, "fit_steps": 5, **OBSERVES, "mean": "constant"},
         {"selection": "greedy"},
         {"schedule": "growing", "repeats": 1},
         {"kernels": "fit", "every": 2, "fit_steps": 5, "standard": "sample"},
@@ -574,7 +586,8 @@ def test_standardised_units():
     mean, std = values.mean(0), values.std(0, ddof=1)
     total = np.zeros(3)
     for i, kernel in enumerate(KERNELS):
-        m, slope = posterior({**kernel, "mean": 0.0}, X, (values[:, i] - mean[i]) / std[i], x)
+        u = (values[:, i] - mean[i]) / std[i]
+        m, slope = posterior({**kernel, "mean": 0.0}, X, u, x, 0.01 / std[i] ** 2)
         total += -slope if i == 0 else 10.0 * max(0.0, m + mean[i] / std[i]) * slope
     assert_allclose(optimizer.report()["slope"], np.linalg.norm(total), rtol=1e-8)
 
@@ -625,7 +638,7 @@ def test_hyperparameters_are_fitted_in_every_fifth_iteration_after_the_first(bet
                 model = isotropic(
                     lengthscale=length,
                     outputscale=scale,
-                    noise=0.01,
+                    noise=0.01 / column.var(ddof=1),
                     gamma=TABLE_1["surrogate"]["lengthscale"][:2],
                     normal=[2.0, 1.0],
                 )
@@ -647,6 +660,107 @@ def test_hyperparameters_are_fitted_in_every_fifth_iteration_after_the_first(bet
         assert (optimizer.kernels.lengthscale == found[:, :1]).all()
         last = found if between == "keep" else np.array([start] * 3)
         iterated(optimizer, k + 1)
+
+
+def fitted(X, values, noise, *, steps=8, scale=SOFTPLUS):
+    """Kernels and means (M,) of a fit from the first values, in units that values (n, M) have
+    here.
+    """
+    found = []
+    for column in values.T:
+        model = isotropic(
+            lengthscale=1.0,
+            outputscale=0.693,
+            noise=noise,
+            gamma=[3.0, 3.0],
+            normal=[2.0, 1.0],
+            mean=0.0,
+        )
+        x, u = torch.from_numpy(X), torch.from_numpy(column)
+        model = fit(model, x, u, Adam(0.1, steps, scale), np.random.default_rng(0))
+        found.append(
+            {
+                "lengthscale": [model.kernel.base_kernel.lengthscale.item()],
+                "outputscale": model.kernel.outputscale.item(),
+                "mean": model.mean(x[:1]).item(),
+            }
+        )
+    return found
+
+
+def averaged(optimizer):
+    """The N_m most recent data where an iteration's two repeats are one of its six data."""
+    X, values = data(optimizer)
+    rows = [[i] for i in range(6)]
+    for start in range(6, len(X), 7):
+        rows += [[start, start + 1], *([i] for i in range(start + 2, min(start + 7, len(X))))]
+    return X[[row[0] for row in rows[-6:]]], np.array([values[row].mean(0) for row in rows[-6:]])
+
+
+def test_every_observation_is_learnt_before_the_next_query():
+    """As in the public code: in a fit's iteration there is a fit after the repeats and after every
+    point of Z_2, each from the first values and the N_m most recent data, and the last one steps.
+    """
+    code = {**CODE, **QUICK, **OBSERVES, "between_fits": "forget", "mean": "constant"}
+    optimizer = started(kernels="fit", scale="softplus", every=2, fit_steps=8, **code)
+    for k in (1, 2, 3, 4):
+        x, began = optimizer.iterate, len(optimizer.y)
+        for b in range(1, 7):
+            assert optimizer.k == k and len(optimizer.plan) == 1 + b
+            query = optimizer.ask(9, optimizer.x[:0])
+            assert len(query) == (2 if b == 1 else 1)
+            told(optimizer, query)
+            X, values = averaged(optimizer)
+            centre, spread = values.mean(0), values.std(0, ddof=1)
+            u = (values - centre) / spread
+            first = {"lengthscale": [1.0], "outputscale": 0.693, "mean": 0.0}
+            kernels = fitted(X, u, 0.01) if k == 3 else [first] * 3
+            if b < 6:
+                assert_array_equal(optimizer.iterate, x)
+                found, expected = optimizer.kernels.lengthscale[:, 0], np.array(kernels)
+                assert_allclose(found, [each["lengthscale"][0] for each in expected], rtol=1e-8)
+                assert_allclose(optimizer.means, [each["mean"] for each in expected], atol=1e-9)
+                left = traces(kernels, np.vstack([X, optimizer.plan[-1:]]), x)
+                assert_allclose(optimizer.report()["trace"], left.max(), rtol=1e-7)
+        assert optimizer.k == k + 1 and len(optimizer.y) == began + 7
+        total = np.zeros(3)
+        for i, kernel in enumerate(kernels):
+            m, slope = posterior(kernel, X, u[:, i], x)
+            share = m + centre[i] / spread[i]
+            total += -slope if i == 0 else 10 * k**0.25 * max(0.0, share) * slope
+        assert_allclose(optimizer.report()["slope"], np.linalg.norm(total), rtol=1e-7)
+        step = 0.25 * total / np.linalg.norm(total)
+        assert_allclose(optimizer.iterate, np.clip(x - step, 0, 1), atol=1e-8)
+
+
+def test_with_known_kernels_and_all_data_nothing_is_learnt_from_an_observation():
+    """Where gradients are learnt best does not depend on what was seen."""
+    settings = {**OBSERVES, "memory_per_dim": inf, "repeated": "averaged", **QUICK}
+    one = play(started(**settings), 27)  # three iterations; then rounding grows
+    other = play(started(**{**settings, "learn": "iterations"}), 27)
+    assert_allclose(one.x[:27], other.x[:27], atol=1e-7)
+    assert_array_equal(one.x[:6], other.x[:6])
+
+
+@pytest.mark.parametrize("changes", [{"selection": "joint"}, {"condition": "data"}, {"repeats": 0}])
+def test_what_is_planned_together_learns_between_iterations(changes):
+    with pytest.raises(ValueError, match="learn: expected iterations where"):
+        new(**{**OBSERVES, **changes})
+
+
+def test_it_reports_its_models_and_what_it_saw():
+    assert set(new().report()) == {"role", "iteration", "penalty", "trace", "slope"}
+    optimizer = iterated(started(standard="sample", **QUICK), 3)
+    report = optimizer.report()
+    assert report["feasible"] == (optimizer.g <= 0).all(1).mean()
+    ells = {"lengthscale_y": 0.8, "lengthscale_g1": (0.6 * 1.1 * 0.9) ** (1 / 3)}
+    for name, value in {**ells, "lengthscale_g2": 1.3}.items():
+        assert_allclose(report[name], value)
+    assert_allclose([report[f"noise_{name}"] for name in ("y", "g1", "g2")], 0.01)
+    loose = iterated(started(standard="sample", **MODELS, **QUICK), 3)
+    spread = data(loose, slice(-6, None))[1].std(0, ddof=1)
+    found = [loose.report()[f"noise_{name}"] for name in ("y", "g1", "g2")]
+    assert_allclose(found, 0.01 * spread**2)
 
 
 def test_known_kernels_stay():
@@ -763,7 +877,7 @@ def test_a_noise_that_is_larger_than_the_models_think_shortens_their_lengthscale
         fitted = {"sd": 0.1, "kernels": "fit", "standard": "sample", "noise": 0.01}
         ends = [
             climbed(seed, **fitted, **changes)[0][-20:].mean(0)
-            for changes in ({}, {"noise_units": "observed"}, FORGETS)
+            for changes in (MODELS, {}, {**MODELS, **FORGETS})
         ]
         stuck, *free = [np.abs(end - 0.6).max() for end in ends]
         assert max(free) < min(0.15, stuck)

@@ -25,6 +25,7 @@ TABLE = {
         "patience": 0,
         "improvement": 1e-3,
     },
+    "centre": {"by": "observations", "after": "design", "design_per_dim": 1},
     "candidates": 200,
     "perturbed_dims": 20,
     "sides": "equal",
@@ -35,6 +36,7 @@ TABLE = {
     "surrogate": {
         "kernels": "fit",
         "noise": 0.01,
+        "noise_units": "observed",
         "standard": "sample",
         "lengthscale": [3.0, 3.0, 1.0],
         "outputscale": [2.0, 1.0, 0.693],
@@ -238,14 +240,81 @@ def test_paths_and_factor_pick_alike():
     assert (shares[0] > 0.05).sum() > 2
 
 
-def test_a_spent_region_starts_again_around_the_same_centre_with_all_data():
-    # the second shrink is below 2^-7
-    optimizer = told(new(length=0.02), [1.0, 2.0], [[-1.0], [-1.0]])
+def spent(**changes):
+    """After a design of two, the second of which is the best, and four batches that fail: the
+    second shrink is below 2^-7.
+    """
+    optimizer = told(new(length=0.02, **changes), [1.0, 2.0], [[-1.0], [-1.0]])
     while not optimizer.region.restarts:
         told(optimizer, [0.0], [[-1.0]])
-    assert optimizer.report() == {"length": 0.02, "restarts": 1}
-    assert len(optimizer.y) == 6 and len(optimizer.outputs.models[0].posterior.X) == 6
+    assert len(optimizer.y) == 6 and optimizer.region.now.length == 0.02
+    return optimizer
+
+
+def test_a_spent_region_may_start_again_around_the_same_centre_with_all_data():
+    optimizer = spent(after="centre")
+    report = optimizer.report()
+    assert (report["length"], report["restarts"], report["feasible"]) == (0.02, 1, 1.0)
+    assert len(optimizer.outputs.models[0].posterior.X) == 6
     assert (np.abs(optimizer.ask(1, optimizer.x[:0]) - optimizer.x[1]) <= 0.01).all()
+
+
+@pytest.mark.parametrize("per_dim", [1, 2.5])
+def test_after_a_spent_region_another_one_begins_afresh(per_dim):
+    optimizer, seen = spent(design_per_dim=per_dim), []
+    size = int(2 * per_dim)
+    while len(optimizer.design):
+        asked = optimizer.ask(9, optimizer.x[:0])
+        assert_array_equal(asked, optimizer.ask(9, optimizer.x[:0]))
+        assert len(asked) == 1  # a batch is ceil(d/2)
+        seen.append(asked[0])
+        # worse than what was found before, and no failure
+        told(optimizer, [-float(len(seen))], [[-1.0]], asked)
+        assert optimizer.region.now == optimizer.region.first
+    assert len(seen) == size == len(np.unique(seen, axis=0))
+    assert np.ptp(seen, axis=0).min() > 0.1  # all over the cube
+    # the best of the new design is the centre, and the models know nothing else
+    assert_array_equal(optimizer.outputs.models[0].posterior.X, seen)
+    assert (np.abs(optimizer.ask(1, optimizer.x[:0]) - seen[0]) <= 0.01).all()
+    # better than the new centre, worse than the old one: a success
+    told(optimizer, [0.5], [[-1.0]])
+    assert optimizer.region.now.successes == 1
+    assert_array_equal(optimizer.recommend(), optimizer.x[[1]])  # the best of all
+
+
+def test_a_restart_fits_from_the_first_values():
+    optimizer = spent()
+    assert optimizer.outputs.models == () and optimizer.outputs.told == 0
+    while len(optimizer.design):
+        query = optimizer.ask(9, optimizer.x[:0])
+        told(optimizer, [bowl(query)[0]], [[-1.0]], query)
+    other = new()
+    other.outputs = other.outputs.learn(
+        optimizer.x[6:], np.column_stack([optimizer.y, optimizer.g])[6:], np.random.default_rng(0)
+    )
+    for ours, theirs in zip(optimizer.outputs.models, other.outputs.models, strict=True):
+        assert_array_equal(
+            ours.posterior.model.kernel.base_kernel.lengthscale,
+            theirs.posterior.model.kernel.base_kernel.lengthscale,
+        )
+
+
+def test_the_centre_may_be_the_best_point_by_the_means():
+    """One lucky observation of g = 10 x_0 - 5 says that an infeasible point is feasible, where its
+    neighbours know better.
+    """
+    x = np.random.default_rng(0).random((30, 2))
+    x[0] = [0.6, 0.5]
+    g = (10 * x[:, 0] - 5)[:, None]
+    g[0] = -0.1
+    y = 10 * x[:, 0]
+    kernels = [{"lengthscale": 0.5, "outputscale": 9.0, "mean": 0.0}] * 2
+    settings = {"kernels": kernels, "standard": "raw", "noise": 0.5, "length": 0.02}
+    inside = np.flatnonzero(x[:, 0] < 0.5)
+    expected = {"observations": x[0], "means": x[inside[np.argmax(x[inside, 0])]]}
+    for by, centre in expected.items():
+        query = told(new(by=by, **settings), y, g, x).ask(1, x[:0])
+        assert (np.abs(query - centre) <= 0.01 + 1e-12).all()
 
 
 def test_the_warps():
@@ -292,6 +361,8 @@ def test_known_kernels_shape_the_region_and_are_used():
     [
         ("sides", "equal or lengthscales"),
         ("draws", "paths or factor"),
+        ("by", "observations or means"),
+        ("after", "design or centre"),
         ("y_as", "observed or copula"),
         ("g_as", "observed or bilog"),
     ],

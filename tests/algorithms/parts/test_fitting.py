@@ -19,7 +19,7 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from numpy.testing import assert_allclose, assert_array_equal
 from skopt.utils import cook_estimator
 
-from algorithms.parts.fitting import LBFGS, SURROGATES, Adam, Target, fit
+from algorithms.parts.fitting import LBFGS, LOGARITHM, SOFTPLUS, SURROGATES, Adam, Target, fit
 from algorithms.parts.gp import log_evidence
 from algorithms.parts.kernels import Model, bounded, gamma_priors, scikit_optimize
 
@@ -95,10 +95,22 @@ def test_a_maximum_is_flat():
     assert np.abs(target.loss(target.read())[1]).max() < 1e-4
 
 
+@pytest.mark.parametrize("chart", [LOGARITHM, SOFTPLUS])
+def test_a_chart_tells_positive_values_by_numbers_without_bounds(chart):
+    values = np.array([1e-8, 0.3, 1.0, 50.0, 800.0])
+    numbers = chart.number(values)
+    assert_allclose(chart.value(numbers), values, rtol=1e-9)
+    step = 1e-6
+    slopes = (chart.value(numbers + step) - chart.value(numbers - step)) / (2 * step)
+    assert_allclose(chart.slope(numbers, values), slopes, rtol=1e-6)
+    assert_allclose(SOFTPLUS.value(np.zeros(1)), np.log(2))
+
+
+@pytest.mark.parametrize("chart", [LOGARITHM, SOFTPLUS])
 @pytest.mark.parametrize("build", [gamma_priors, scikit_optimize])
-def test_the_gradient_is_that_of_central_differences(build):
+def test_the_gradient_is_that_of_central_differences(build, chart):
     X, y = tensors(12, 2)
-    target = Target(build(2), X, y)
+    target = Target(build(2), X, y, chart)
     theta = target.read() + 0.1
     slope = target.loss(theta)[1]
     for i, step in enumerate(1e-6 * np.eye(len(theta))):

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
 from algorithms.parts.fitting import Target
-from algorithms.parts.gp import log_evidence
+from algorithms.parts.gp import Posterior, log_evidence
 from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings, known, zero
 from tests.algorithms.grouped import changed
 
@@ -25,6 +25,7 @@ FITTED = {
         "kernels": "fit",
         "standard": "sample",
         "noise": 0.01,
+        "noise_units": "observed",
         "lengthscale": [3.0, 3.0, 1.0],
         "outputscale": [2.0, 1.0, 0.693],
     },
@@ -80,6 +81,81 @@ def test_known_kernels_are_conditioned_as_they_are():
         assert zero(fitted) == 0.0
 
 
+def spreads(models):
+    return np.array([m.units.spread for m in models])
+
+
+def noises(models):
+    """The variance of each model's noise in squared units of the observations."""
+    return np.array([m.posterior.model.noise.item() for m in models]) * spreads(models) ** 2
+
+
+@pytest.mark.parametrize("settings", [RAW, changed(RAW, standard="sample"), FITTED])
+@pytest.mark.parametrize("blocks", [[5], [5, 6, 9], [5, 6, 7, 8], [5, 6, 7, 8, 12]])
+def test_noise_is_that_of_the_observations_after_every_block(settings, blocks):
+    """Conditioned densely on the raw values: s^2 a k + 0.01 I, whatever s was at the last fit."""
+    (x, values), n = data(), blocks[-1]
+    Z = np.random.default_rng(1).random((7, 3))
+    for column, fitted in zip(values[:n].T, learnt(blocks, settings), strict=True):
+        model, units = fitted.posterior.model, fitted.units
+        scale = units.spread**2 * model.kernel.outputscale.item()
+        k = RBF(model.kernel.base_kernel.lengthscale.numpy()[0])
+        prior = units.centre + units.spread * model.mean(torch.from_numpy(Z[:1])).item()
+        gain = scale * k(Z, x[:n]) @ np.linalg.inv(scale * k(x[:n]) + 0.01 * np.eye(n))
+        mean, variance = fitted.posterior(torch.from_numpy(Z))
+        assert_allclose(
+            units.centre + units.spread * mean.numpy(), prior + gain @ (column - prior), rtol=1e-6
+        )
+        assert_allclose(
+            units.spread**2 * variance.numpy(),
+            scale - (gain * scale * k(Z, x[:n])).sum(1),
+            rtol=1e-5,
+        )
+
+
+def test_spreads_are_found_anew_where_a_fit_is_due():
+    """With noise in the units of the observations; in those of the models at every block."""
+    _, values = data()
+    for settings in (FITTED, changed(RAW, standard="sample")):
+        for told_, at in (([5], 5), ([5, 6, 7], 5), ([5, 6, 7, 8], 8), ([5, 6, 7, 8, 12], 8)):
+            models = learnt(told_, settings)
+            assert_allclose(spreads(models), values[:at].std(0, ddof=1))
+            assert_allclose([m.units.centre for m in models], values[: told_[-1]].mean(0))
+            assert_allclose(noises(models), 0.01)
+        loose = learnt([5, 6, 7], changed(settings, noise_units="models"))
+        assert_allclose(spreads(loose), values[:7].std(0, ddof=1))
+        assert_allclose(noises(loose), 0.01 * values[:7].var(0, ddof=1))
+
+
+def test_between_fits_factors_grow_by_rows(monkeypatch):
+    """No factorisation of all data but where a fit is due: an iteration costs O(n^2)."""
+    made, of = [], Posterior.of
+    monkeypatch.setattr(Posterior, "of", lambda model, X, y: made.append(len(X)) or of(model, X, y))
+    for settings in (FITTED, changed(RAW, standard="sample")):
+        made.clear()
+        learnt([5, 6, 7, 8, 9], settings)
+        assert made == [5] * 3 + [8] * 3
+
+
+def test_what_is_reported_of_models():
+    assert told([], FITTED).report(np.empty((0, 2))) == {}
+    _, values = data()
+    for units, noise in (("observed", np.full(3, 0.01)), ("models", 0.01 * values.var(0, ddof=1))):
+        outputs = told([12], changed(RAW, standard="sample", noise_units=units))
+        report = outputs.report(values[:, 1:])
+        found = [report.pop(f"noise_{name}") for name in ("y", "g1", "g2")]
+        assert_allclose(found, noise)
+        assert report == pytest.approx(
+            {
+                "lengthscale_y": (0.3 * 0.7 * 2.0) ** (1 / 3),
+                "lengthscale_g1": 0.9,
+                "lengthscale_g2": 0.4,
+                "feasible": (values[:, 1:] <= 0).all(1).mean(),
+            }
+        )
+        assert 0 < report["feasible"] < 1
+
+
 @pytest.mark.parametrize(
     "parameters", [RAW, changed(RAW, standard="sample"), changed(FITTED, every=10**9)]
 )
@@ -132,15 +208,16 @@ def test_a_fit_starts_from_the_last_one_and_is_short(monkeypatch):
 
 
 def test_a_fit_raises_the_posterior_density_of_its_parameters():
-    outputs, (x, values) = told([5, 6, 12], FITTED), data()
+    settings = changed(FITTED, noise_units="models")
+    outputs, (x, values) = told([5, 6, 12], settings), data()
     later = outputs.learn(x, values, np.random.default_rng(0))
     for old, new in zip(outputs.models, later.models, strict=True):
         before, after = (
             log_evidence(m, old.posterior.X, old.posterior.y) + m.log_prior()
             for m in (old.posterior.model, new.posterior.model)
         )
-        assert after > before
         assert new.posterior.model.noise.item() == 0.01
+        assert after > before
 
 
 def test_a_known_kernel_is_not_rounded_to_single_precision():
@@ -170,6 +247,7 @@ def test_a_known_kernel_is_not_rounded_to_single_precision():
             {"standard": "none"},
             "standard: expected raw or population or sample or median, got 'none'",
         ),
+        ({"noise_units": "none"}, "noise_units: expected models or observed, got 'none'"),
         ({"noise": 0.0}, "noise: expected a positive number, got 0.0"),
         ({"every": 0}, "every: expected a positive number, got 0"),
     ],

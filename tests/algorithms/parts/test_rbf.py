@@ -1,13 +1,21 @@
 """The RBF kernel with priors: its densities by SciPy, its values, and what a fit finds."""
 
 import numpy as np
+import pytest
 import torch
+from gpytorch.distributions import MultivariateNormal
+from gpytorch.kernels import RBFKernel, ScaleKernel
+from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ConstantMean
+from gpytorch.mlls import ExactMarginalLogLikelihood
+from gpytorch.models import ExactGP
+from gpytorch.priors import GammaPrior, NormalPrior
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.stats import gamma, multivariate_normal, norm
 from sklearn.gaussian_process.kernels import RBF
 
-from algorithms.parts.fitting import LBFGS, Adam, fit
+from algorithms.parts.fitting import LBFGS, LOGARITHM, SOFTPLUS, Adam, fit
 from algorithms.parts.gp import log_evidence
 from algorithms.parts.rbf import isotropic
 
@@ -57,3 +65,56 @@ def test_a_fit_moves_both_scales_to_the_maximum_and_leaves_the_noise():
         assert_allclose(found, np.exp(best.x), rtol=rtol)
         assert model.noise.item() == 0.01
     assert start.kernel.outputscale.item() == 0.693
+
+
+@pytest.mark.parametrize("steps", [1, 50])
+def test_a_fit_in_softplus_units_with_a_mean_is_gpytorchs_own(steps):
+    """Its modules as they come, their marginal likelihood and PyTorch's Adam over their raw
+    parameters: what the public code of jing2026lcbo does.
+    """
+    x, y = torch.from_numpy(X), torch.from_numpy(Y)
+    likelihood = GaussianLikelihood().double()
+    likelihood.noise = 0.01
+    likelihood.requires_grad_(False)
+    theirs = GPyTorch(x, y, likelihood)
+    mll = ExactMarginalLogLikelihood(likelihood, theirs)
+    adam = torch.optim.Adam([each for each in theirs.parameters() if each.requires_grad], lr=0.1)
+    for _ in range(steps):
+        adam.zero_grad()
+        (-mll(theirs(x), y)).backward()
+        adam.step()
+    kernel = theirs.covar_module
+    expected = (
+        kernel.base_kernel.lengthscale.item(),
+        kernel.outputscale.item(),
+        theirs.mean_module.constant.item(),
+    )
+    start = isotropic(lengthscale=1.0, outputscale=np.log(2), noise=0.01, mean=0.0, **PRIORS)
+    found = {}
+    for chart in (SOFTPLUS, LOGARITHM):
+        model = fit(start, x, y, Adam(0.1, steps, chart), np.random.default_rng(0))
+        found[chart] = (
+            model.kernel.base_kernel.lengthscale.item(),
+            model.kernel.outputscale.item(),
+            model.mean(x[:1]).item(),
+        )
+    assert_allclose(found[SOFTPLUS], expected, rtol=1e-8)
+    assert np.abs(np.array(found[LOGARITHM]) - expected)[:2].min() > 1e-3
+    assert abs(expected[2]) > 0.05
+
+
+class GPyTorch(ExactGP):
+    """A constant mean and an RBF kernel with the priors of PRIORS, all else as GPyTorch has it."""
+
+    def __init__(self, x, y, likelihood):
+        super().__init__(x, y, likelihood)
+        self.mean_module = ConstantMean()
+        self.covar_module = ScaleKernel(
+            RBFKernel(lengthscale_prior=GammaPrior(3.0, 3.0)),
+            outputscale_prior=NormalPrior(2.0, 1.0),
+        )
+        self.double()
+        self.covar_module.base_kernel.lengthscale = 1.0
+
+    def forward(self, x):
+        return MultivariateNormal(self.mean_module(x), self.covar_module(x))

@@ -1,0 +1,171 @@
+"""LCBO under `official-code` on an instance of the authors' public code, from its design.
+
+Random numbers differ, so that no path can be compared: the instance and the first iterates are, and
+(marked slow, or `python -m tests.parity.test_lcbo_code SEED ...`) where whole runs end. Mutants
+get the draws of the unmutated run and have to leave it at a known evaluation.
+"""
+
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+import algorithms
+from algorithms.api import Box, Observation
+from algorithms.lcbo import LCBO
+from tests.algorithms.grouped import changed
+from tests.parity.divergence import assert_same_run, first_divergence
+from workflow.plan.expand import load
+
+ORACLE = Path(__file__).parent / "oracles" / "lcbo-synthetic-25.npz"
+OFFSET, NOISE = 0.5, 0.1  # jing2026lcbo, Sec. 6.1 and 6.2
+DESIGN, BATCH = 25, 7  # evaluations at first, and of each iteration
+THEIRS = -3.890  # the best feasible iterate of the authors' run
+
+Array = NDArray[np.float64]
+
+
+@cache
+def oracle() -> dict[str, Array]:
+    """The arrays of the file, as tests/parity/README.md names them."""
+    with np.load(ORACLE) as arrays:
+        return dict(arrays)
+
+
+def true(x: Array) -> Array:
+    """y = -f, g_1 and g_2 at x (n, 25): (n, 3)."""
+    w, b, weights = (oracle()[name] for name in ("w", "b", "weights"))
+    f = [np.sqrt(2 / 2000) * np.cos(x @ w[j].T + b[j]) @ weights[j] for j in range(3)]
+    return np.column_stack([-f[0], f[1] + OFFSET, f[2] + OFFSET])
+
+
+@cache
+def settings() -> dict[str, Any]:
+    """The reading `official-code`, its kernels those that the methods of the authors are given."""
+    cell = load("lcbo", "paper").cell("syn-25", "LCBO@official-code")
+    kernels = [
+        {"lengthscale": float(scale), "outputscale": 1.0, "mean": OFFSET if j else 0.0}
+        for j, scale in enumerate(oracle()["lengthscales"])
+    ]
+    entry = {name: value for name, value in cell.algorithm_entry.items() if name != "is"}
+    return changed(entry, kernels=kernels)
+
+
+def begun(seed: int, **changes: Any) -> LCBO:
+    """The method after the design, which the authors' public code observes without noise."""
+    parameters = changed(settings(), **changes)
+    made = algorithms.build("lcbo.LCBO", Box(25), np.random.default_rng([seed, 2]), parameters)
+    assert isinstance(made, LCBO)
+    design = oracle()["design"]
+    values = true(design)
+    made.tell(design, Observation(values[:, 0], values[:, 1:], np.empty((len(design), 0))))
+    return made
+
+
+def played(method: LCBO, seed: int, evaluations: int) -> Array:
+    """The iterates (k, 25) up to so many evaluations; evaluation i has noise of its own."""
+    noise = np.random.default_rng([seed, 1]).normal(0.0, NOISE, (evaluations + 50, 3))
+    iterates = []
+    while len(method.y) < evaluations:
+        k, query = method.k, method.ask(1000, method.x[:0])
+        values = true(query) + noise[len(method.y) : len(method.y) + len(query)]
+        method.tell(query, Observation(values[:, 0], values[:, 1:], np.empty((len(query), 0))))
+        if method.k > k:
+            iterates.append(method.iterate)
+    return np.array(iterates)
+
+
+def best_iterate(seed: int) -> float:
+    """The least objective of a feasible iterate of a run of 1000 evaluations, by true values."""
+    values = true(played(begun(seed), seed, 1000))
+    return float(-values[(values[:, 1:] <= 0).all(1), 0].max())
+
+
+def test_the_instance_is_the_authors() -> None:
+    arrays = oracle()
+    assert_allclose(-true(arrays["check_x"])[:, 0], arrays["check_f"], atol=1e-12)
+    feasible = arrays["iterates_feasible"].astype(bool)
+    assert arrays["iterates_f"][feasible].min() == pytest.approx(THEIRS, abs=1e-3)
+    assert len(feasible) - 2 == (1000 - DESIGN) // BATCH  # b^(1) = 2, b^(2) = 5; one was cut short
+
+
+def test_it_starts_at_the_best_feasible_point_of_the_design() -> None:
+    values, design = true(oracle()["design"]), oracle()["design"]
+    feasible = np.flatnonzero((values[:, 1:] <= 0).all(1))
+    assert_array_equal(begun(0).iterate, design[feasible[np.argmax(values[feasible, 0])]])
+
+
+def test_the_first_iterates_are_where_the_authors_are() -> None:
+    """The objective at the first three: theirs lies among those of twenty runs."""
+    ends = [-true(played(begun(seed), seed, DESIGN + 3 * BATCH))[:, 0] for seed in range(100, 120)]
+    theirs = oracle()["iterates_f"][:3]
+    assert (np.min(ends, axis=0) <= theirs).all() and (theirs <= np.max(ends, axis=0)).all()
+    assert np.ptp(ends, axis=0)[0] < 0.2  # and no run of ours is far from it
+
+
+def mutant(seed: int, evaluations: int, changes: Mapping[str, Any]) -> Array:
+    """The queries of a run with other parameters on the same draws."""
+    method = begun(seed, **changes)
+    played(method, seed, evaluations)
+    return method.x[:evaluations]
+
+
+def test_readings_of_the_paper_reach_whom_they_concern() -> None:
+    """Greedy is no reading where Z_2 is one point; the units of the noise are all five methods'."""
+    paper = load("lcbo", "paper")
+    for problem, one in (("truss", False), ("beam", True), ("halfcheetah", True)):
+        same = paper.cell(problem, "LCBO@greedy") is paper.cell(problem, "LCBO")
+        assert same == one
+    for method in ("LCBO", "CEI", "EPBO", "SCBO", "HDsafeBO"):
+        for curve, units in ((method, "observed"), (f"{method}@standardised-noise", "models")):
+            entry = paper.cell("truss", curve).algorithm_entry
+            assert entry["surrogate"]["noise_units"] == units
+
+
+def test_the_same_draws_are_the_same_run() -> None:
+    assert_same_run(mutant(100, DESIGN + BATCH, {}), mutant(100, DESIGN + BATCH, {}))
+
+
+# (what is wrong, the first evaluation, 0-based, that differs from the run without the mistake)
+MUTANTS = {
+    "noise dropped": ({"noise": 1e-9}, DESIGN + 2),
+    "noise of the observations": ({"noise_units": "observed"}, DESIGN + 2),
+    "repeats are separate": ({"repeated": "separate"}, DESIGN + 2),
+    "prior trace counted": ({"measure": "posterior-trace"}, DESIGN + 2),
+    "direction not normalised": ({"direction": "plain"}, DESIGN + BATCH),
+    "gradient of the penalty turned round": ({"penalty_factor": -10}, DESIGN + 3 * BATCH),
+    "penalty does not grow": ({"penalty_power": 0}, DESIGN + 3 * BATCH),
+    # after 25 + 4 x 6 data, of which 50 count, the second point of Z_2 meets one fewer
+    "window of N_m waits for the next iteration": (
+        {"learn": "iterations"},
+        DESIGN + 4 * BATCH + 3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mistake_is_seen_at_once(name: str) -> None:
+    changes, evaluation = MUTANTS[name]
+    expected = mutant(100, DESIGN + 5 * BATCH, {})
+    parting = first_divergence(expected, mutant(100, DESIGN + 5 * BATCH, changes), tolerance=1e-9)
+    assert parting is not None
+    assert parting.evaluation == evaluation, str(parting)
+
+
+@pytest.mark.slow
+def test_runs_end_where_the_authors_ends() -> None:
+    """Measured: -3.840 in the median, from -4.158 to -3.352."""
+    ends = [best_iterate(seed) for seed in range(100, 110)]
+    assert min(ends) - 0.1 <= THEIRS <= max(ends) + 0.1
+    assert abs(np.median(ends) - THEIRS) < 0.15
+
+
+if __name__ == "__main__":
+    for seed in map(int, sys.argv[1:]):
+        print(seed, round(best_iterate(seed), 3), "authors", THEIRS)
