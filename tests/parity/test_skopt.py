@@ -1,6 +1,6 @@
 """GP-EI, GP-PI and GP-UCB under the reading `scikit-optimize` beside that library: given the same
-data and parameters the same posterior, the same acquisition values and the same run; fitted, no less
-evidence.
+data and parameters the same posterior, the same acquisition values and the same run; fitted, no
+less evidence.
 
 The numbers in oracles/skopt.json are scikit-optimize's. Where it is installed they are made again.
 """
