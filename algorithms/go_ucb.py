@@ -78,6 +78,9 @@ class AscentSettings:
 class GOUCB(Optimizer):
     """Fits a network to uniform points, then climbs jointly over points and parameters within a
     ball (Alg. 1).
+
+    `space` is W: unbounded, or unit for [0,1]^d_w (Assumption 3.1), from which the parameters are
+    drawn and at whose faces they are cut off.
     """
 
     domains = (Box,)
@@ -128,9 +131,9 @@ class GOUCB(Optimizer):
         self.rest = position(rng)  # of the generator, after the last tell
 
     def ask(self, room: int, pending: Array) -> Array:
-        """The end of one ascent over x and w from each start; the best of them (l.
+        """The best end of the ascents over x and w, one from each start (Phase II, l. 5).
 
-        5 of Phase II). It always draws, so that `tell` knows that it was asked.
+        It always draws, so that `tell` knows that it was asked.
         """
         if len(self.y) == 0:
             return self.rng.random((1, self.domain.d))
