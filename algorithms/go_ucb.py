@@ -3,9 +3,9 @@ App. D.1, Alg. 1).
 
 The model is a network with one hidden layer of sigmoids, f_x(w) = w2' sigmoid(W1 x + b1) + b2,
 whose d_w parameters lie in one vector w = (W1 row by row, b1, w2, b2). It acts on x in the box of
-the paper, [low, high]^d, not on the unit cube. Phase I is what is told first, in one block; rounds
-t = 1..T of Phase II follow. The sums of eqs. (3) and (5) run over these rounds alone (there is no
-x_0), so that Sigma_1 = lambda I and w^_1 = w^_0.
+the paper, [low, high]^d, not on the unit cube. Phase I is whatever it did not ask for, in however
+many tells it comes; what is told after an ask is a round t = 1..T of Phase II. The sums of eqs. (3)
+and (5) run over these rounds alone (there is no x_0), so that Sigma_1 = lambda I and w^_1 = w^_0.
 
 Paper -> here:  grad f_{x_i}(w^_i) -> g,  w^_0 -> w0,  w^_t -> w,  Sigma_t -> Sigma,  F -> norm,
 lambda -> lam,  T -> horizon
@@ -18,12 +18,14 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 from scipy.special import expit
 
 from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.choice import chosen
 from algorithms.parts.linalg import safe_cholesky
+from algorithms.parts.sampling import position
 from algorithms.parts.steps import Adam, Gradient
 
 BEST, UNIFORM, ZEROS, UNIT_CUBE = "best-observed", "uniform", "zeros", "unit-cube"
@@ -32,6 +34,8 @@ ONCE, EVERY_ROUND = "once", "every-round"
 ORACLES = {name: name for name in (ONCE, EVERY_ROUND)}
 PAPER, STANDARDISED = "paper", "standardised"
 UNITS = {name: name for name in (PAPER, STANDARDISED)}
+UNBOUNDED, UNIT = "unbounded", "unit"
+SPACES = {name: name for name in (UNBOUNDED, UNIT)}
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,9 @@ class AscentSettings:
 class GOUCB(Optimizer):
     """Fits a network to uniform points, then climbs jointly over points and parameters within a
     ball (Alg. 1).
+
+    `space` is W: unbounded, or unit for [0,1]^d_w (Assumption 3.1), from which the parameters are
+    drawn and at whose faces they are cut off.
     """
 
     domains = (Box,)
@@ -91,6 +98,7 @@ class GOUCB(Optimizer):
         norm: float,
         units: str,
         method: str,
+        space: str,
         oracle: OracleSettings,
         ascent: AscentSettings,
     ) -> None:
@@ -111,17 +119,21 @@ class GOUCB(Optimizer):
         self.method = chosen(METHODS, method, "method")
         self.oracle, self.ascent = oracle, ascent
         self.units = chosen(UNITS, units, "units")
+        self.space = chosen(SPACES, space, "space")
         self.shift, self.scale = 0.0, 1.0  # of y, where it is standardised
         self.initial = self.network.initial(rng)
+        if self.space == UNIT:
+            self.initial = rng.random(self.network.size)  # Assumption 3.1: W in [0,1]^d_w
         self.w0 = self.w = self.initial
-        self.phase_one = 0  # evaluations in Phase I
+        self.asked: NDArray[np.bool_] = np.zeros(0, dtype=bool)  # which evaluations are rounds
         self.Sigma: Array = self.lam * np.eye(self.network.size)
-        self.moment: Array = np.zeros(self.network.size)  # Sigma w^ of eq. (5)
+        self.moment: Array = np.zeros(self.network.size)  # what rounds add to Sigma w^ of eq. (5)
+        self.rest = position(rng)  # of the generator, after the last tell
 
     def ask(self, room: int, pending: Array) -> Array:
-        """The end of one ascent over x and w from each start; the best of them (l.
+        """The best end of the ascents over x and w, one from each start (Phase II, l. 5).
 
-        5 of Phase II).
+        It always draws, so that `tell` knows that it was asked.
         """
         if len(self.y) == 0:
             return self.rng.random((1, self.domain.d))
@@ -131,7 +143,7 @@ class GOUCB(Optimizer):
         for _ in range(self.ascent.steps):
             along_x, along_w = self.network.gradients(x, w)
             x = np.minimum(np.maximum(x + climb_x.step(along_x), self.low), self.high)
-            w = ball.project(w + climb_w.step(along_w))
+            w = self._within(ball.project(w + climb_w.step(along_w)))
         best = int(np.argmax(self.network(x, w)))
         return np.clip((x[[best]] - self.low) / (self.high - self.low), 0.0, 1.0)
 
@@ -139,32 +151,26 @@ class GOUCB(Optimizer):
         """Phase I: the regression oracle fits w^_0. Phase II: Sigma_t and w^_t move on, one
         evaluation at a time.
         """
+        round_told = len(self.y) > 0 and position(self.rng) != self.rest  # somebody has asked
         super().tell(query, obs)
-        if self.phase_one == 0:
-            self.phase_one = len(query)
-            self.w0 = self.w = self._consult()  # l. 5 of Phase I
-            self.moment = self.lam * self.w0
-            return
-        for x, y in zip(self._to_paper(query), self._standard(obs.y), strict=True):
-            f, g = (
-                self.network(x[None], self.w[None])[0],
-                self.network.gradients(x[None], self.w[None])[1][0],
-            )
-            self.Sigma += np.outer(g, g)  # eq. (3)
-            self.moment += g * (g @ self.w + y - f)
-            if self.oracle.calls == ONCE:
-                self.w = cho_solve((safe_cholesky(self.Sigma), True), self.moment)  # eq. (5)
-        if self.oracle.calls == EVERY_ROUND:
-            self.w = self._consult()
+        self.asked = np.append(self.asked, np.full(len(query), round_told))
+        if round_told:
+            self._learn(self._to_paper(query), self._standard(obs.y))
+        else:
+            self.w0 = self._consult(~self.asked)  # l. 5 of Phase I
+            self._estimate()
+        if self.oracle.calls == EVERY_ROUND and self.asked.any():
+            self.w = self._consult(np.ones(len(self.y), dtype=bool))
+        self.rest = position(self.rng)
 
     def recommend(self) -> Array:
         """A uniform one of the queries of Phase II (output of Alg. 1); before there is one, the
         best observed.
         """
-        if len(self.y) == self.phase_one:
+        if not self.asked.any():
             return super().recommend()
         # the run's own generator stays where it is
-        return deepcopy(self.rng).choice(self.x[self.phase_one :], size=1)
+        return deepcopy(self.rng).choice(self.x[self.asked], size=1)
 
     def report(self) -> dict[str, float]:
         """beta of the next round, how far the oracle and the rounds have moved the parameters, and
@@ -180,21 +186,48 @@ class GOUCB(Optimizer):
     @property
     def beta(self) -> float:
         """d_w^3 F^4 t/T, squared radius of the ball in round t (App. D.1)."""
-        t = len(self.y) - self.phase_one + 1
+        t = int(self.asked.sum()) + 1
         return self.network.size**3 * self.norm**4 * t / self.horizon
 
-    def _consult(self) -> Array:
-        """Regression oracle, eq. (2): full-batch descent on the mean squared error of all data so
-        far.
+    def _learn(self, x: Array, y: Array) -> None:
+        """One round after another, eqs. (3) and (5): points x (q, d) and values y (q,) in the units
+        of the network.
         """
-        if self.units == STANDARDISED:
-            self.shift, self.scale = float(self.y.mean()), float(self.y.std()) or 1.0
-        x, y = self._to_paper(self.x), self._standard(self.y)
+        for point, value in zip(x[:, None], y, strict=True):
+            f = self.network(point, self.w[None])[0]
+            g = self.network.gradients(point, self.w[None])[1][0]
+            self.Sigma += np.outer(g, g)  # eq. (3)
+            self.moment += g * (g @ self.w + value - f)
+            if self.oracle.calls == ONCE:
+                self._estimate()
+
+    def _estimate(self) -> None:
+        """w^_t by eq. (5), which is w^_0 before the first round."""
+        self.w = self.w0
+        if self.asked.any():
+            moment = self.moment + self.lam * self.w0
+            self.w = self._within(cho_solve((safe_cholesky(self.Sigma), True), moment))  # eq. (5)
+
+    def _within(self, w: Array) -> Array:
+        """The nearest parameters (..., d_w) of W."""
+        return w if self.space == UNBOUNDED else np.minimum(np.maximum(w, 0.0), 1.0)
+
+    def _consult(self, rows: NDArray[np.bool_]) -> Array:
+        """Regression oracle, eq. (2): full-batch descent on the mean squared error of some of the
+        evaluations (n,).
+        """
+        x, y = self.x[rows], self.y[rows]
+        # where rounds learn one by one, their units stay those of the fit that they began with
+        begins = self.oracle.calls == EVERY_ROUND or not self.asked.any()
+        if self.units == STANDARDISED and begins:
+            self.shift, self.scale = float(y.mean()), float(y.std()) or 1.0
+        x, y = self._to_paper(x), self._standard(y)
         w, descend = self.initial, self.method(self.oracle.rate)
         for _ in range(self.oracle.steps):
             every = np.broadcast_to(w, (len(x), len(w)))
             error = self.network(x, every) - y
-            w = w - descend.step(2 * (error @ self.network.gradients(x, every)[1]) / len(x))
+            slope = 2 * (error @ self.network.gradients(x, every)[1]) / len(x)
+            w = self._within(w - descend.step(slope))
         if not np.isfinite(w).all():
             raise ArithmeticError(
                 f"the regression oracle diverged at rate {self.oracle.rate:g}: choose a smaller"
@@ -209,15 +242,15 @@ class GOUCB(Optimizer):
         """
         starts, start = self.ascent.starts, self.ascent.start
         shape = (starts, self.domain.d)
-        if start == UNIFORM:
-            return self.rng.uniform(self.low, self.high, shape)
-        if start == ZEROS:
-            return np.zeros(shape)
         if start == UNIT_CUBE:
             return self.rng.random(shape)
+        drawn = self.rng.uniform(self.low, self.high, shape)
+        if start == UNIFORM:
+            return drawn
+        if start == ZEROS:
+            return np.zeros(shape)
         best = np.argsort(-self.y, kind="stable")[:starts]
-        others = self.rng.uniform(self.low, self.high, (starts - len(best), self.domain.d))
-        return np.vstack([self._to_paper(self.x[best]), others])
+        return np.vstack([self._to_paper(self.x[best]), drawn[len(best) :]])
 
     def _standard(self, y: Array) -> Array:
         return (y - self.shift) / self.scale

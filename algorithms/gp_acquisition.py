@@ -4,13 +4,17 @@ Expected improvement (jones1998ego), probability of improvement (kushner1964mult
 confidence bound (srinivas2010gpucb). Papers run them as baselines with a library's defaults: whose
 regression and settings are parameters. Library -> here:  xi, or beta = kappa^2 -> exploration,
 num_restarts -> climb.starts,  raw_samples, n_points -> climb.raw,  maxiter -> climb.steps
+
+Priors on length-scales are statements about units. A library that scales neither inputs nor outputs
+meets the box and the values of the paper that runs it: `inputs` says which box its regression sees.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
@@ -18,9 +22,38 @@ from algorithms.parts.acquisition import log_ei, log_pi, ucb
 from algorithms.parts.choice import chosen
 from algorithms.parts.fitting import SURROGATES, Fitted
 from algorithms.parts.maximise import ClimbSettings, cube, maximise
+from algorithms.parts.outputs import raw
 from algorithms.parts.sampling import REPETITIONS
 
 ACQUISITIONS = {"ei": log_ei, "pi": log_pi, "ucb": ucb}
+# balandat2020botorch: until its version 0.12 a model standardised y only where it was told to
+REGRESSIONS = {
+    **SURROGATES,
+    "gamma-priors-raw": replace(SURROGATES["gamma-priors"], standard=raw),
+}
+
+
+@dataclass(frozen=True)
+class InputSettings:
+    """The box in whose units the regression sees the points: the group `inputs`.
+
+    low: the least value of every coordinate, in the units of the printed domain.
+    high: the greatest value of every coordinate, in the same units.
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not -np.inf < self.low < self.high < np.inf:
+            raise ValueError(f"inputs: expected finite low < high, got [{self.low}, {self.high}]")
+
+    def __call__(self, X: Tensor) -> Tensor:
+        """Points of the unit cube X (q, d) in these units."""
+        return self.low + (self.high - self.low) * X
+
+
+CUBE = InputSettings(0.0, 1.0)  # the units of the domain, where nobody names others
 
 
 class GPAcquisition(Optimizer):
@@ -44,9 +77,11 @@ class GPAcquisition(Optimizer):
         exploration: float,
         climb: ClimbSettings,
         repetitions: str,
+        inputs: InputSettings = CUBE,
     ) -> None:
         super().__init__(domain, rng)
-        self.surrogate = chosen(SURROGATES, surrogate, "surrogate")
+        self.surrogate = chosen(REGRESSIONS, surrogate, "surrogate")
+        self.inputs = inputs
         self.acquisition = chosen(ACQUISITIONS, acquisition, "acquisition")
         self.repetition = chosen(REPETITIONS, repetitions, "repetitions")
         self.exploration = exploration
@@ -62,7 +97,7 @@ class GPAcquisition(Optimizer):
             aim = float(self.fitted.units(self.y.max() + self.exploration))
 
         def promise(X: Tensor) -> Tensor:
-            return self.acquisition(*posterior(X), aim)
+            return self.acquisition(*posterior(self.inputs(X)), aim)
 
         x, _ = maximise(promise, cube(self.domain.d), self.rng, **asdict(self.climb))
         return self.repetition(self.rng, x, self.x)[None]
@@ -70,10 +105,11 @@ class GPAcquisition(Optimizer):
     def tell(self, query: Array, obs: Observation) -> None:
         """Fit anew to everything."""
         super().tell(query, obs)
-        self.fitted = self.surrogate.learn(self.x, self.y, self.rng)
+        X = self.inputs(torch.from_numpy(self.x)).numpy()
+        self.fitted = self.surrogate.learn(X, self.y, self.rng)
 
     def report(self) -> dict[str, float]:
-        """Noise variance and log evidence, both in standardised units."""
+        """Noise variance and log evidence, both in the units in which the regression sees y."""
         if self.fitted is None:
             return {}
         posterior = self.fitted.posterior

@@ -5,25 +5,30 @@ The authors' code and BoTorch's tutorial differ in constants, in the units of y,
 whether a draw carries noise: all of it is parameters. Where a candidate would equal the centre, one
 coordinate is forced to differ; it may be any (the public codes never pick the last).
 
+A success or a failure is an answer to what was asked. Data that were told before the first ask, or
+that lie outside the region that was asked, are history, however they are split up into tells.
+
 Paper -> here:  L -> length of the region,
 tau_succ, tau_fail -> success_tolerance, failure_tolerance,  q -> batch
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, replace
+from math import ceil, inf
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
 from algorithms.parts.choice import chosen
 from algorithms.parts.fitting import BoundedSurrogate, FitSettings, Fitted
-from algorithms.parts.sampling import latin_hypercube
+from algorithms.parts.sampling import latin_hypercube, position
 from algorithms.parts.trust_region import RegionSettings, RestartingRegion, perturbed, scattered
 
 DRAWS = {"latent": 0.0, "observed": 1.0}  # share of the noise variance in a draw
+ROUNDING = 1e-12  # what a query may lie outside its region
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,25 @@ class CandidateSettings:
     fewest: int
     most: int
     perturbed_dims: float
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """The state from which a batch was asked for, and the best answer so far: a batch counts once,
+    even if it is told in parts.
+    """
+
+    region: RestartingRegion
+    low: Array  # (d,), corners of the region
+    high: Array
+    best: float  # value
+    answer: float = -inf
+
+    def told(self, query: Array, y: Array) -> Turn:
+        """After values y (q,) at points (q, d), those outside the region left out."""
+        inside = (self.low - ROUNDING <= query) & (query <= self.high + ROUNDING)
+        answers = y[inside.all(axis=1)]
+        return replace(self, answer=float(np.max(answers, initial=self.answer)))
 
 
 class TuRBO(Optimizer):
@@ -76,6 +100,8 @@ class TuRBO(Optimizer):
         self.since = 0  # the first evaluation of this region
         self.design: Array = np.empty((0, d))  # what is left of a restart's design
         self.fitted: Fitted | None = None
+        self.turn: Turn | None = None  # the last one that was asked for
+        self.rest = position(rng)  # of the generator, after the last tell
 
     def ask(self, room: int, pending: Array) -> Array:
         """The best candidates of independent posterior draws, or what a restart's design still
@@ -86,10 +112,8 @@ class TuRBO(Optimizer):
         if self.fitted is None:
             return self.rng.random((1, self.domain.d))
         posterior = self.fitted.posterior
-        centre = self.x[self.since + int(np.argmax(self.y[self.since :]))]
-        lengthscales = posterior.model.kernel.base_kernel.lengthscale[0].numpy()
-        corners = self.region.now.bounds(centre, lengthscales)
-        others = scattered(self.rng, corners, self.candidates)
+        centre = self._centre()
+        others = scattered(self.rng, self._corners(self.fitted), self.candidates)
         points = perturbed(self.rng, centre, others, self.probability)
         # (q, candidates)
         f = posterior.sample(torch.from_numpy(points), self.rng, count=min(room, self.batch))
@@ -99,24 +123,49 @@ class TuRBO(Optimizer):
     def tell(self, query: Array, obs: Observation) -> None:
         """Grow, shrink or restart the region, then refit to its own evaluations.
 
-        Designs are no success and no failure.
+        Designs and other history are no success and no failure.
         """
-        first, best = len(self.y) == 0, float(np.max(self.y[self.since :], initial=-np.inf))
+        if self.fitted is not None and position(self.rng) != self.rest:  # somebody has asked
+            best = float(self.y[self.since :].max())
+            self.turn = Turn(self.region, *self._corners(self.fitted), best)
         super().tell(query, obs)
         if len(self.design):
-            self.design = self.design[len(query) :]
-        elif not first:
-            before = self.region
-            self.region = before.after(self.improves(obs.y.max(), best))
-            if self.region.restarts > before.restarts:
-                self.since = len(self.y)
-                self.design = latin_hypercube(self.rng, self.restart, self.domain.d)
+            self.design = self.design[~_among(self.design, query)]
+        elif self.turn is not None:
+            self._count(self.turn.told(query, obs.y))
         if len(self.design) == 0:
             self.fitted = self.surrogate.learn(self.x[self.since :], self.y[self.since :], self.rng)
+        self.rest = position(self.rng)
 
     def report(self) -> dict[str, float]:
         """Side length and restarts so far."""
         return self.region.report()
+
+    def _count(self, turn: Turn) -> None:
+        """The region after what is known of a batch: nothing, or one success or failure."""
+        self.turn = turn
+        if turn.answer == -inf:
+            return
+        self.region = turn.region.after(self.improves(turn.answer, turn.best))
+        if self.region.restarts > turn.region.restarts:
+            self.since, self.turn, self.fitted = len(self.y), None, None
+            self.design = latin_hypercube(self.rng, self.restart, self.domain.d)
+
+    def _centre(self) -> Array:
+        """The best point of this region, (d,)."""
+        best: Array = self.x[self.since + int(np.argmax(self.y[self.since :]))]
+        return best
+
+    def _corners(self, fitted: Fitted) -> tuple[Array, Array]:
+        """Of the region around its best point, (d,) each."""
+        lengthscales = fitted.posterior.model.kernel.base_kernel.lengthscale[0].numpy()
+        return self.region.now.bounds(self._centre(), lengthscales)
+
+
+def _among(rows: Array, others: Array) -> NDArray[np.bool_]:
+    """Which of rows (n, d) equal one of the others (q, d), (n,)."""
+    equal: NDArray[np.bool_] = (rows[:, None] == others[None]).all(axis=2).any(axis=1)
+    return equal
 
 
 def distinct_best(draws: Array) -> Indices:

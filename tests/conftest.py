@@ -40,6 +40,7 @@ NETWORK = {
     "norm": 1.0,
     "units": "paper",
     "method": "gradient",
+    "space": "unbounded",
     "oracle": {"calls": "once", "rate": 1e-11, "steps": 10},
     "ascent": {"start": "best-observed", "starts": 1, "rate": 1e-4, "steps": 10},
 }
@@ -52,6 +53,7 @@ TRAINED = {
 }
 GP = {"exploration": 0.01, "climb": {"raw": 32, "starts": 2, "steps": 8}}
 GAMMA = {**GP, "surrogate": "gamma-priors", "repetitions": "repeat"}
+PRINTED = {**GAMMA, "surrogate": "gamma-priors-raw", "inputs": {"low": -5.0, "high": 5.0}}
 TURBO = {
     "batch": 1,
     "region": {
@@ -409,7 +411,9 @@ CASES = [
     Case("go_ucb.GOUCB", "uniform", changed(NETWORK, start="uniform"), box=True),
     Case("go_ucb.GOUCB", "trained", changed(NETWORK, **TRAINED), box=True),
     Case("go_ucb.GOUCB", "retrained", changed(NETWORK, **TRAINED, calls="every-round"), box=True),
+    Case("go_ucb.GOUCB", "unit", changed(NETWORK, space="unit"), box=True),
     Case("gp_acquisition.GPAcquisition", "ei", {**GAMMA, "acquisition": "ei"}, box=True),
+    Case("gp_acquisition.GPAcquisition", "printed", {**PRINTED, "acquisition": "ei"}, box=True),
     Case(
         "gp_acquisition.GPAcquisition",
         "pi",

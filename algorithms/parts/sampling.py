@@ -8,6 +8,14 @@ from scipy.stats import qmc
 from algorithms.api import Array
 
 
+def position(rng: np.random.Generator) -> str:
+    """Where a generator stands: another text after whatever was drawn from it.
+
+    `ask` may change nothing but its generator. Where that has not moved, nobody has asked.
+    """
+    return str(rng.bit_generator.state)
+
+
 def uniform(rng: np.random.Generator, n: int, d: int) -> Array:
     """n independent uniform points (n, d)."""
     return rng.random((n, d))

@@ -2,6 +2,7 @@
 constants do.
 """
 
+from dataclasses import replace
 from math import log, sqrt
 
 import numpy as np
@@ -24,6 +25,7 @@ PRINTED = {
     "norm": 1.0,
     "method": "gradient",
     "units": "paper",
+    "space": "unbounded",
     "oracle": {"calls": "once", "rate": 1e-11, "steps": 2000},
     "ascent": {"start": "best-observed", "starts": 1, "rate": 1e-4, "steps": 2000},
 }
@@ -48,6 +50,15 @@ def bowl(u, scale=30.0):
 def tell(optimizer, query, f=bowl):
     optimizer.tell(query, Observation.of(f(query)))
     return optimizer
+
+
+def answer(optimizer, query, f=bowl):
+    """What was asked for is told: one round or several of Phase II."""
+    ask = optimizer.ascent
+    optimizer.ascent = replace(ask, steps=0)  # what is asked for does not matter here
+    optimizer.ask(1, NOTHING)
+    optimizer.ascent = ask
+    return tell(optimizer, query, f)
 
 
 def started(d=2, n=6, seed=0, f=bowl, **changes):
@@ -197,7 +208,7 @@ def test_the_regularisation_is_the_published_one(T, lam):
 def test_beta_grows_with_the_rounds_of_phase_two():
     optimizer = started(n=6, norm=1.5)  # hidden 3, d = 2: d_w = 13
     assert_allclose(optimizer.beta, 13**3 * 1.5**4 / 10)
-    tell(optimizer, rng(5).random((9, 2)))
+    answer(optimizer, rng(5).random((9, 2)))
     assert_allclose(optimizer.report()["beta"], 13**3 * 1.5**4)
 
 
@@ -212,7 +223,7 @@ def rounds(optimizer, T, d=2):
         def f(w, x=10 * u - 5):
             return optimizer.network(x[None], w[None])[0]
 
-        tell(optimizer, u[None])
+        answer(optimizer, u[None])
         seen.append((w, central(f, w), f(w), optimizer.y[6 + i]))
         sigmas.append(optimizer.Sigma.copy())
     return seen, sigmas
@@ -243,9 +254,9 @@ def test_the_closed_form_minimises_the_printed_objective():
 def test_a_block_of_phase_two_is_learnt_one_by_one():
     together, apart = started(), started()
     query = rng(3).random((5, 2))
-    tell(together, query)
+    answer(together, query)
     for u in query:
-        tell(apart, u[None])
+        answer(apart, u[None])
     assert_array_equal(together.w, apart.w)
     assert_array_equal(together.Sigma, apart.Sigma)
 
@@ -308,7 +319,7 @@ def test_the_ascent_is_pytorchs_over_points_and_parameters(torch, twin, method, 
     optimizer = started(
         d=4, norm=100.0, method=method, start="uniform", starts=3, ascent_rate=rate, ascent_steps=40
     )
-    tell(optimizer, rng(3).random((2, 4)))
+    answer(optimizer, rng(3).random((2, 4)))
     before = optimizer.rng.bit_generator.state
     asked = optimizer.ask(1, NOTHING)
     optimizer.rng.bit_generator.state = before
@@ -329,7 +340,7 @@ def test_the_ascent_is_pytorchs_over_points_and_parameters(torch, twin, method, 
 
 def test_a_ball_without_room_leaves_an_ascent_over_points_alone():
     optimizer = started(norm=1e-6, start="zeros", ascent_rate=0.02, ascent_steps=200)
-    tell(optimizer, rng(3).random((2, 2)))
+    answer(optimizer, rng(3).random((2, 2)))
     x, w = np.zeros((1, 2)), optimizer.w[None]
     for _ in range(200):
         x = np.clip(x + 0.02 * optimizer.network.gradients(x, w)[0], -5, 5)
@@ -487,13 +498,103 @@ def test_constant_values_are_standardised_to_zero():
 
 def test_an_oracle_of_every_round_is_that_of_all_data():
     options = {"units": "standardised", "method": "adam", "oracle_rate": 0.01}
-    later = tell(started(calls="every-round", **options), rng(3).random((4, 2)))
+    later = answer(started(calls="every-round", **options), rng(3).random((4, 2)))
     at_once = tell(new(**options), later.x)
     assert_array_equal(later.w, at_once.w)
     assert (later.shift, later.scale) == (at_once.shift, at_once.scale)
     assert not np.array_equal(later.w, later.w0)
     assert later.Sigma.trace() > 13 * later.lam
     assert_allclose(later.beta, 13**3 * 5 / 10)
+
+
+# what was not asked for
+
+
+def state(optimizer):
+    """All that the next query depends on."""
+    names = ("x", "y", "w0", "w", "Sigma", "moment", "asked", "shift", "scale")
+    return [getattr(optimizer, name) for name in names] + [optimizer.rng.bit_generator.state]
+
+
+def assert_same(one, other):
+    for mine, theirs in zip(state(one), state(other), strict=True):
+        np.testing.assert_equal(mine, theirs)
+    assert_array_equal(one.ask(1, NOTHING), other.ask(1, NOTHING))
+
+
+READINGS = {
+    "printed": {},
+    "trained": {
+        "units": "standardised",
+        "method": "adam",
+        "oracle_rate": 0.01,
+        "ascent_rate": 0.02,
+        "starts": 3,
+    },
+    "retrained": {
+        "units": "standardised",
+        "method": "adam",
+        "oracle_rate": 0.01,
+        "calls": "every-round",
+    },
+    "unit": {"space": "unit"},
+}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("answered", [0, 3])
+def test_history_is_phase_one_however_it_is_split_up(reading, answered):
+    """Told before the first ask, or between an answer and the next ask."""
+    together, apart, history = (
+        started(**READINGS[reading]),
+        started(**READINGS[reading]),
+        rng(9).random((12, 2)),
+    )
+    for u in rng(8).random((answered, 2)):
+        for optimizer in (together, apart):
+            answer(optimizer, u[None])
+    tell(together, history)
+    for u in history:
+        tell(apart, u[None])
+    assert_same(together, apart)
+    assert together.asked.sum() == answered
+    assert_allclose(together.beta, 13**3 * (answered + 1) / 10)
+    assert (np.linalg.matrix_rank(together.Sigma - together.lam * np.eye(13)) > 0) == bool(answered)
+
+
+def test_phase_one_told_point_by_point_is_that_of_one_block():
+    x = rng(100).random((6, 2))
+    together, apart = tell(new(), x), new()
+    for u in x:
+        tell(apart, u[None])
+    assert_same(together, apart)
+    assert_array_equal(apart.Sigma, apart.lam * np.eye(13))
+
+
+# W in [0,1]^d_w
+
+
+def test_parameters_of_the_unit_cube_stay_there():
+    """A large rate would carry them out; on f1, whose parameters are all 1, they are a corner."""
+    optimizer = started(space="unit", oracle_rate=1e-3, oracle_steps=200, ascent_rate=0.1)
+    assert ((optimizer.initial >= 0) & (optimizer.initial <= 1)).all()
+    assert np.isin(optimizer.w0, [0.0, 1.0]).any()
+    free = started(oracle_rate=1e-3, oracle_steps=200)
+    assert (np.abs(free.w0) > 1).any()
+    seen = []
+    for u in rng(8).random((5, 2)):
+        answer(optimizer, u[None])
+        seen.append(optimizer.w)
+    assert ((np.array(seen) >= 0) & (np.array(seen) <= 1)).all()
+    assert new(space="unit").initial.max() > 1 / sqrt(3)  # beyond what the layers draw
+
+
+def test_networks_of_the_unit_cube_rise_in_every_coordinate():
+    """All weights are positive: an ascent never goes down, which is the direction of f1's
+    optimum."""
+    optimizer = started(space="unit", ascent_rate=0.05, ascent_steps=50)
+    best = optimizer.x[np.argmax(optimizer.y)]
+    assert (optimizer.ask(1, NOTHING) >= best).all()
 
 
 # the output
@@ -503,12 +604,12 @@ def test_it_returns_a_uniform_one_of_the_queries_of_phase_two():
     phase_two = rng(8).random((4, 2))
     found = []
     for seed in range(400):
-        optimizer = tell(tell(new(seed=seed, oracle_steps=1), np.full((3, 2), 0.6)), phase_two)
+        optimizer = answer(tell(new(seed=seed, oracle_steps=1), np.full((3, 2), 0.6)), phase_two)
         generator = optimizer.rng.bit_generator.state
-        answer = optimizer.recommend()
-        assert_array_equal(answer, optimizer.recommend())
+        returned = optimizer.recommend()
+        assert_array_equal(returned, optimizer.recommend())
         assert optimizer.rng.bit_generator.state == generator
-        found.append(int(np.flatnonzero((phase_two == answer).all(axis=1))[0]))
+        found.append(int(np.flatnonzero((phase_two == returned).all(axis=1))[0]))
     assert stats.chisquare(np.bincount(found, minlength=4)).pvalue > 1e-3
 
 
@@ -532,6 +633,7 @@ def test_one_seed_gives_identical_queries_at_the_published_size():
     [
         ({"method": "newton"}, "method: expected gradient or adam, got 'newton'"),
         ({"calls": "never"}, "calls: expected once or every-round, got 'never'"),
+        ({"space": "sphere"}, "space: expected unbounded or unit, got 'sphere'"),
         ({"units": "inches"}, "units: expected paper or standardised, got 'inches'"),
         (
             {"start": "best"},

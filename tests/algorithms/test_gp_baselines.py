@@ -23,9 +23,12 @@ from skopt.learning import GaussianProcessRegressor
 from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern
 
 from algorithms.api import Box, Observation
-from algorithms.gp_acquisition import GPAcquisition
+from algorithms.gp_acquisition import GPAcquisition, InputSettings
 from algorithms.parts.acquisition import log_ei, log_pi, ucb
 from algorithms.parts.maximise import ClimbSettings
+from problems import tuning
+from problems.synthetic import styblinski_tang
+from workflow.plan.expand import load
 
 XI, BETA = 0.01, 1.96**2
 EI = partial(GPAcquisition, acquisition="ei")
@@ -219,10 +222,61 @@ def test_before_any_observation_the_query_is_uniform():
 def test_names_without_a_meaning_are_refused():
     good = {"surrogate": "gamma-priors", "exploration": 0.0, "repetitions": "repeat", **SEARCH}
     with pytest.raises(
-        ValueError, match="surrogate: expected gamma-priors or scikit-optimize, got 'skopt'"
+        ValueError,
+        match="expected gamma-priors or scikit-optimize or gamma-priors-raw, got 'skopt'",
     ):
         EI(Box(2), np.random.default_rng(0), **{**good, "surrogate": "skopt"})
     with pytest.raises(ValueError, match="repetitions: expected repeat or replace, got 'never'"):
         EI(Box(2), np.random.default_rng(0), **{**good, "repetitions": "never"})
     with pytest.raises(ValueError, match="acquisition: expected ei or pi or ucb, got 'kg'"):
         EI(Box(2), np.random.default_rng(0), **{**good, "acquisition": "kg"})
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, 1.0), (2.0, -2.0), (-np.inf, 0.0), (0.0, np.nan)])
+def test_inputs_that_are_no_box_are_refused(low, high):
+    with pytest.raises(ValueError, match="inputs: expected finite low < high"):
+        InputSettings(low, high)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_printed_box_and_raw_values_are_what_the_regression_sees(kind):
+    """Standardised values on the unit cube are the scaled method; any other box or unit is not."""
+    x = np.random.default_rng(2).random((15, 3))
+    y = wavy(x)
+    y = (y - y.mean()) / y.std(ddof=1)
+    queries = {}
+    for name, surrogate, inputs, scale in (
+        ("scaled", "gamma-priors", InputSettings(0.0, 1.0), 1.0),
+        ("raw", "gamma-priors-raw", InputSettings(0.0, 1.0), 1.0),
+        ("box", "gamma-priors-raw", InputSettings(-5.0, 5.0), 1.0),
+        ("values", "gamma-priors-raw", InputSettings(0.0, 1.0), 100.0),
+    ):
+        build = partial(KINDS[kind][0], surrogate=surrogate, repetitions="repeat", inputs=inputs)
+        optimizer = build(Box(3), np.random.default_rng(0), **SEARCH)
+        optimizer.tell(x, Observation.of(scale * y))
+        queries[name] = optimizer.ask(1, x[:0])
+        seen = optimizer.fitted.posterior
+        assert_allclose(seen.X, inputs.low + (inputs.high - inputs.low) * x)
+        assert_allclose(seen.y, scale * y, atol=1e-12)
+    assert_allclose(queries["raw"], queries["scaled"], atol=1e-6)
+    assert np.abs(queries["box"] - queries["scaled"]).max() > 0.01
+    assert np.abs(queries["values"] - queries["scaled"]).max() > 0.01
+
+
+def test_the_papers_default_is_the_printed_box_on_all_twelve_problems():
+    boxes, cells = {}, load("go_ucb", "paper").cells
+    for cell in cells:
+        if cell.algorithm not in ("GP-EI", "GP-PI", "GP-UCB"):
+            continue
+        entry = cell.algorithm_entry
+        if not cell.algorithm_reading:
+            assert entry["surrogate"] == "gamma-priors-raw"
+            assert entry["inputs"] == {"low": {"given": "low"}, "high": {"given": "high"}}
+            boxes.setdefault(cell.problem, set()).add(cell.algorithm)
+        else:
+            assert entry["inputs"] == {"low": 0, "high": 1}
+            assert entry["surrogate"] in ("gamma-priors", "scikit-optimize")
+    assert len(boxes) == 12 and all(len(methods) == 3 for methods in boxes.values())
+    f2 = styblinski_tang(np.random.default_rng(0), d=20, low=-5, high=5, noise=0.01)
+    assert f2.reveals == {"low": -5.0, "high": 5.0}
+    assert (tuning.LOW, tuning.HIGH) == (0.0, 10.0)  # App. D.2

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.stats import qmc
 
-from algorithms.parts.sampling import REPETITIONS, latin_hypercube, sobol, uniform
+from algorithms.parts.sampling import REPETITIONS, latin_hypercube, position, sobol, uniform
 
 
 def rng(seed=0):
@@ -46,3 +46,15 @@ def test_a_point_that_was_seen_is_replaced_if_so_wished():
         assert_array_equal(rule(rng(), new, seen), new)
     assert_array_equal(REPETITIONS["repeat"](rng(), again, seen), again)
     assert_array_equal(REPETITIONS["replace"](rng(), again, seen), rng().random(2))
+
+
+@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937, np.random.Philox])
+def test_a_generator_stands_elsewhere_after_any_draw(kind):
+    generator = np.random.Generator(kind(0))
+    seen = [position(generator)]
+    assert position(generator) == seen[0]
+    for _ in range(3):
+        generator.random()
+        seen.append(position(generator))
+    generator.integers(2**31, dtype=np.int32)  # half of a word
+    assert len({*seen, position(generator)}) == 5

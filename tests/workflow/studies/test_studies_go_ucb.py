@@ -25,6 +25,7 @@ SHAPE = {
 BOX = {"low": -5, "high": 5}
 METHOD = {
     "is": "go_ucb.GOUCB",
+    "space": "unbounded",
     "hidden": 3,
     "horizon": 9,
     "norm": 1,
