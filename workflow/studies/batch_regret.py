@@ -70,14 +70,16 @@ def run(
     grid, model = log_grid(T, per_decade), confidence.model(bandwidth=bandwidth, lam=lam)
     gaps = best(problem) - truth(problem)  # (A,)
     stream = rng(seed, "study", "batch_regret", "exact")
-    plain = {"posterior": "distinct-arms", **model}
-    gp_ucb = _pulls(seed, problem, GPUCB(table(problem), stream, **plain), T)[0]
-    gp_bucb = _pulls(seed, problem, GPBUCB(table(problem), stream, C=C, rule="product", **plain), T)
-    rivals = [np.cumsum(gaps[pulls]) for pulls in (gp_ucb, gp_bucb[0])]
+    arms, plain = table(problem), "distinct-arms"
+    gp_ucb = GPUCB(arms, stream, posterior=plain, **model)
+    gp_bucb = GPBUCB(arms, stream, C=C, rule="product", posterior=plain, **model)
+    rivals = [
+        np.cumsum(gaps[_pulls(seed, problem, rival, T)[0]]) for rival in (gp_ucb, gp_bucb)
+    ]
     rows: list[dict[str, float]] = []
     for number in qbar:
         bbkb = BBKB(
-            table(problem),
+            arms,
             rng(seed, "study", "batch_regret", rule, inclusion, str(float(number))),
             qbar=number,
             C=C,

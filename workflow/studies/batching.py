@@ -59,9 +59,10 @@ def run(
     pulls are counted in `uncertainty_pulls`. `hypothesis_met` says lam >= 1 and qbar >= 8
     ln(4T/delta), which Thm. 1 and Lemma 2 ask for; `proof_met` that qbar >= 72 ln(4T/delta), which
     the proof of Lemma 2 asks for. `vacuous` is 1 in all rows of a run whose dictionary holds more
-    than nine tenths of the distinct arms at its last batch. `prior_over_exact` is the largest prior
-    over exact variance: an empty dictionary would be so far off. `exact` is distinct-arms or
-    features (for many distinct arms under a wide kernel).
+    than nine tenths of the distinct arms at its last batch, `size_trivial` where Theorem 1 allows
+    all of them there. `prior_over_exact` is the largest prior over exact variance: an empty
+    dictionary would be so far off. `exact` is distinct-arms or features (for many distinct arms
+    under a wide kernel).
     """
     rows: list[Row] = []
     for lam, qbar in settings:
@@ -98,6 +99,7 @@ def run(
         if found:
             end = found[-1]
             fixed["vacuous"] = is_vacuous(int(end["dictionary"]), int(end["distinct"]))
+            fixed["size_trivial"] = int(end["dictionary_bound"] >= end["distinct"])
         rows += [fixed | row for row in found]
     return tidy(rows)
 

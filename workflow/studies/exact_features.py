@@ -80,7 +80,8 @@ class FeaturePosterior:
     def _L(self) -> Array:
         """The Cholesky factor of Phi_t' Phi_t + lambda I, (r, r)."""
         if self._root is None:
-            self._root = np.linalg.cholesky(self._G + self.lam * np.eye(len(self._G)))
+            root: Array = np.linalg.cholesky(self._G + self.lam * np.eye(len(self._G)))
+            self._root = root
         return self._root
 
 

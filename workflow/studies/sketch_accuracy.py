@@ -65,9 +65,10 @@ def run(
     a norm of at most `norm` and noise of at most `xi`, which Theorem 2 asks for besides;
     `regret_hypothesis_met` is both. `vacuous` is 1 in all rows of a run whose dictionary holds more
     than nine tenths of the distinct arms at its end, `trivial` in those of a run at whose end
-    Theorem 2's bound is no smaller than what the worst policy loses. `prior_over_exact` is the
-    largest prior over exact variance: an empty dictionary would be so far off. `exact` is
-    distinct-arms or features (for many distinct arms under a wide kernel).
+    Theorem 2's bound is no smaller than what the worst policy loses, `size_trivial` where Theorem 1
+    (b) allows all distinct arms. `prior_over_exact` is the largest prior over exact variance: an
+    empty dictionary would be so far off. `exact` is distinct-arms or features (for many distinct
+    arms under a wide kernel).
     """
     models: dict[float, Model] = {
         lam: {
@@ -107,6 +108,7 @@ def run(
             row["regret_bound"] = _theorem_2(row, alpha, models[lam])
             row["dictionary_bound"] = 3 * (1 + 1 / lam) * alpha * qbar * row["effective_dimension"]
             row["gpucb_regret"] = float(reference[lam][int(row["t"]) - 1])
+        fixed["size_trivial"] = int(end["dictionary_bound"] >= end["distinct"])
         fixed["trivial"] = int(not end["regret_bound"] < end["worst_regret"])
         rows += [{**fixed, **row} for row in found]
     return tidy(rows)
