@@ -73,9 +73,7 @@ def run(
     arms, plain = table(problem), "distinct-arms"
     gp_ucb = GPUCB(arms, stream, posterior=plain, **model)
     gp_bucb = GPBUCB(arms, stream, C=C, rule="product", posterior=plain, **model)
-    rivals = [
-        np.cumsum(gaps[_pulls(seed, problem, rival, T)[0]]) for rival in (gp_ucb, gp_bucb)
-    ]
+    rivals = [np.cumsum(gaps[_pulls(seed, problem, rival, T)[0]]) for rival in (gp_ucb, gp_bucb)]
     rows: list[dict[str, float]] = []
     for number in qbar:
         bbkb = BBKB(
