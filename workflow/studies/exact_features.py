@@ -80,8 +80,8 @@ class FeaturePosterior:
     def _L(self) -> Array:
         """The Cholesky factor of Phi_t' Phi_t + lambda I, (r, r)."""
         if self._root is None:
-            root: Array = np.linalg.cholesky(self._G + self.lam * np.eye(len(self._G)))
-            self._root = root
+            ridged = self._G + self.lam * np.eye(len(self._G))
+            self._root = np.asarray(np.linalg.cholesky(ridged), dtype=np.float64)
         return self._root
 
 
