@@ -4,7 +4,8 @@ Lemmas 1, 2, 6, App. A.3-A.5).
 One row a batch. Ratios are of variances: App. B proves the lemmas squared, the main text prints
 standard deviations. Lemma 1 and the product rule of Prop. 2 are compared as App. A.4 does, both on
 exact variances: `sum_size` and `product_size` are the batches that each would allow along the arms
-that BBKB pulls (and would pull next).
+that BBKB pulls (and would pull next). A dictionary of all distinct arms is no sketch, and what it
+keeps is no evidence: `dictionary_share` and `vacuous` say so.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import numpy as np
 
 from algorithms.api import Indices
 from algorithms.bbkb import BBKB, RESPARSIFY, Draft
-from algorithms.parts.arms import ExactPosterior
+from algorithms.parts.choice import chosen
 from problems.api import Problem
 from workflow.run.loop import evaluate, query_none
+from workflow.studies.exact_features import EXACT, Exact, is_vacuous
 from workflow.studies.lemma3 import after
 from workflow.studies.paired import (
     Columns,
@@ -48,13 +50,19 @@ def run(
     rule: str,
     inclusion: str,
     parallelism: int,
+    exact: str,
 ) -> Columns:
     """One row per (lam, qbar) in `settings` and optimistic batch; `t` and states are those at the
     start of the batch.
 
     The batch that the budget T cuts is left out, and so is that of uncertainty sampling, whose
     pulls are counted in `uncertainty_pulls`. `hypothesis_met` says lam >= 1 and qbar >= 8
-    ln(4T/delta), which Thm. 1 and Lemma 2 ask for.
+    ln(4T/delta), which Thm. 1 and Lemma 2 ask for; `proof_met` that qbar >= 72 ln(4T/delta), which
+    the proof of Lemma 2 asks for. `vacuous` is 1 in all rows of a run whose dictionary holds more
+    than nine tenths of the distinct arms at its last batch, `size_trivial` where Theorem 1 allows
+    all of them there. `prior_over_exact` is the largest prior over exact variance: an empty
+    dictionary would be so far off. `exact` is distinct-arms or features (for many distinct arms
+    under a wide kernel).
     """
     rows: list[Row] = []
     for lam, qbar in settings:
@@ -79,17 +87,27 @@ def run(
             start=RESPARSIFY,
             **confidence.model(bandwidth=bandwidth, lam=lam),
         )
-        met = int(lam >= 1 and qbar >= 8 * log(4 * T / confidence.delta))
-        fixed = {"lam": float(lam), "qbar": float(qbar), "hypothesis_met": met}
-        rows += [fixed | row for row in _follow(seed, problem, bbkb, T)]
+        certainty = log(4 * T / confidence.delta)
+        fixed = {
+            "lam": float(lam),
+            "qbar": float(qbar),
+            "hypothesis_met": int(lam >= 1 and qbar >= 8 * certainty),
+            "proof_met": int(lam >= 1 and qbar >= 72 * certainty),
+        }
+        alongside = _Exact(bbkb, chosen(EXACT, exact, "exact")(bbkb.kernel, bbkb.confidence.lam))
+        found = list(_follow(seed, problem, bbkb, alongside, T))
+        if found:
+            end = found[-1]
+            fixed["vacuous"] = is_vacuous(int(end["dictionary"]), int(end["distinct"]))
+            fixed["size_trivial"] = int(end["dictionary_bound"] >= end["distinct"])
+        rows += [fixed | row for row in found]
     return tidy(rows)
 
 
-def _follow(seed: int, problem: Problem, bbkb: BBKB, T: int) -> Iterator[Row]:
+def _follow(seed: int, problem: Problem, bbkb: BBKB, run: _Exact, T: int) -> Iterator[Row]:
     """Run BBKB with the exact posterior of its pulls alongside;
     a row for every optimistic batch.
     """
-    run = _Exact(bbkb)
     query, regret, before, uncertain = first_arm(seed, table(problem)), 0.0, 0, 0
     run.pull(query)
     while (t := len(bbkb.y) + len(query)) < T:
@@ -138,9 +156,9 @@ class _Exact:
     variances do not depend on y.
     """
 
-    def __init__(self, bbkb: BBKB) -> None:
+    def __init__(self, bbkb: BBKB, posterior: Exact) -> None:
         self.bbkb = bbkb
-        self.posterior = ExactPosterior(bbkb.kernel, bbkb.confidence.lam)
+        self.posterior = posterior
         self.spent = 0.0
 
     def pull(self, query: Indices) -> None:
@@ -157,6 +175,11 @@ class _Exact:
         return {
             "ratio_min": low,
             "ratio_max": high,
+            "prior_over_exact": float(
+                bbkb.kernel.variance / bbkb.confidence.lam / exact.variance.min()
+            ),
+            "distinct": exact.distinct,
+            "dictionary_share": len(bbkb.posterior.dictionary) / exact.distinct,
             "effective_dimension": d_eff,
             "log_det": exact.log_det(),
             "dictionary_bound": 9 * C * prior * bbkb.qbar * d_eff,  # Thm. 1, 1) as printed

@@ -76,6 +76,12 @@ def best(problem: Problem) -> float:
     return problem.best
 
 
+def truth(problem: Problem) -> Array:
+    """The noiseless value of every arm, (A,)."""
+    everything = np.arange(len(table(problem)))
+    return problem.evaluate(everything, rng(0, "study", "truth")).true.y
+
+
 def noise(seed: int) -> Noise:
     """The noise of evaluation i, the same for every run of a study."""
     return lambda i: rng(seed, "noise", i)

@@ -5,21 +5,26 @@ Along a run of BKB: the band of sketched over exact variance over all arms (`rat
 at t, `*_so_far` at every step up to t), the same for the subset of regressors on the same
 dictionary, which starves (Sec. 3.1), the size of the dictionary against its bound and the effective
 dimension, and the regret beside that of an exact GP-UCB on the same noise and first arm.
+
+Two things make such a test empty, and both are measured. A dictionary of all distinct arms is no
+sketch: `dictionary_share`, `vacuous`. A bound that exceeds what the worst policy can lose says
+nothing: `regret_bound` against `worst_regret`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import log, sqrt
+from math import log, nan, sqrt
 
 import numpy as np
 
 from algorithms.api import Array
 from algorithms.bkb import BKB
 from algorithms.gp_ucb import GPUCB
-from algorithms.parts.arms import ExactPosterior
+from algorithms.parts.choice import chosen
 from problems.api import Problem
 from workflow.run.loop import evaluate, query_none
+from workflow.studies.exact_features import EXACT, Exact, function_met, is_vacuous
 from workflow.studies.paired import (
     Columns,
     Model,
@@ -30,6 +35,7 @@ from workflow.studies.paired import (
     ratio_range,
     table,
     tidy,
+    truth,
 )
 from workflow.trace.seeds import rng
 
@@ -50,12 +56,19 @@ def run(
     epsilon: float,
     beta: str,
     inclusion: str,
+    exact: str,
 ) -> Columns:
     """One row per (lam, qbar) in `settings` and t of a log grid with `per_decade` points.
 
     `hypothesis_met` says whether qbar >= 6 alpha ln(4T/delta)/epsilon^2 (`qbar_needed`), which
-    Theorems 1 and 2 ask for; Theorem 2 asks besides for a norm of f of at most `norm`, which no
-    study can see.
+    Theorems 1 and 2 ask for. `function_met` says whether the problem reveals that its function has
+    a norm of at most `norm` and noise of at most `xi`, which Theorem 2 asks for besides;
+    `regret_hypothesis_met` is both. `vacuous` is 1 in all rows of a run whose dictionary holds more
+    than nine tenths of the distinct arms at its end, `trivial` in those of a run at whose end
+    Theorem 2's bound is no smaller than what the worst policy loses, `size_trivial` where Theorem 1
+    (b) allows all distinct arms. `prior_over_exact` is the largest prior over exact variance: an
+    empty dictionary would be so far off. `exact` is distinct-arms or features (for many distinct
+    arms under a wide kernel).
     """
     models: dict[float, Model] = {
         lam: {
@@ -71,6 +84,7 @@ def run(
     grid = log_grid(T, per_decade)
     alpha = (1 + epsilon) / (1 - epsilon)
     needed = 6 * alpha * log(4 * T / delta) / epsilon**2  # Thm. 1
+    met = function_met(problem, bandwidth=bandwidth, xi=xi, norm=norm)
     reference = {lam: _gp_ucb_regret(seed, problem, T, model) for lam, model in models.items()}
     rows: list[Row] = []
     for lam, qbar in settings:
@@ -83,29 +97,37 @@ def run(
             "qbar": float(qbar),
             "qbar_needed": needed,
             "hypothesis_met": int(qbar >= needed),
+            "function_met": met,
+            "regret_hypothesis_met": int(qbar >= needed and met),
         }
-        for row in _follow(seed, problem, bkb, T, grid, alpha):
-            t, d_eff = int(row["t"]), row["effective_dimension"]
-            growth = d_eff * max(log(t), 0.0)  # kappa = 1
-            regret_bound = (
-                2
-                * (2 * alpha) ** 1.5
-                * sqrt(t)
-                * (xi * growth + xi * log(1 / delta) + sqrt(lam * growth) * norm)
-            )
-            bounds = {
-                "dictionary_bound": 3 * (1 + 1 / lam) * alpha * qbar * d_eff,
-                "regret_bound": regret_bound,
-            }
-            rows.append({**fixed, **row, **bounds, "gpucb_regret": float(reference[lam][t - 1])})
+        posterior = chosen(EXACT, exact, "exact")(bkb.kernel, lam)
+        found = list(_follow(seed, problem, bkb, posterior, T, grid, alpha))
+        end = found[-1]
+        fixed["vacuous"] = is_vacuous(int(end["dictionary"]), int(end["distinct"]))
+        for row in found:
+            row["regret_bound"] = _theorem_2(row, alpha, models[lam])
+            row["dictionary_bound"] = 3 * (1 + 1 / lam) * alpha * qbar * row["effective_dimension"]
+            row["gpucb_regret"] = float(reference[lam][int(row["t"]) - 1])
+        fixed["size_trivial"] = int(end["dictionary_bound"] >= end["distinct"])
+        fixed["trivial"] = int(not end["regret_bound"] < end["worst_regret"])
+        rows += [{**fixed, **row} for row in found]
     return tidy(rows)
 
 
+def _theorem_2(row: Row, alpha: float, model: Model) -> float:
+    """Thm. 2's bound on the regret after t pulls. NaN at t = 1: ln T = 0 bounds no first pull."""
+    t, lam, xi = int(row["t"]), model["lam"], model["xi"]
+    growth = row["effective_dimension"] * log(t)  # kappa = 1
+    certainty = xi * log(1 / model["delta"])
+    inner = xi * growth + certainty + sqrt(lam * growth) * model["norm"]
+    return 2 * (2 * alpha) ** 1.5 * sqrt(t) * inner if t > 1 else nan
+
+
 def _follow(
-    seed: int, problem: Problem, bkb: BKB, T: int, grid: list[int], alpha: float
+    seed: int, problem: Problem, bkb: BKB, exact: Exact, T: int, grid: list[int], alpha: float
 ) -> Iterator[Row]:
     """Run BKB with the exact posterior of its pulls alongside; a row at each t of the grid."""
-    exact = ExactPosterior(bkb.kernel, bkb.confidence.lam)
+    gaps = best(problem) - truth(problem)  # (A,)
     query, regret, lowest, highest = first_arm(seed, table(problem)), 0.0, np.inf, 0.0
     for t in range(1, T + 1):
         evaluation = evaluate(problem, query, noise(seed), first=t - 1)
@@ -126,11 +148,17 @@ def _follow(
                 "distortion_so_far": max(highest, 1 / lowest),  # Thm. 1 (a): at most alpha
                 "regressors_min": float(starved.min()),
                 "regressors_starved": float((starved < 1 / alpha).mean()),
+                "prior_over_exact": float(
+                    bkb.kernel.variance / bkb.confidence.lam / variance.min()
+                ),
                 "dictionary": len(bkb.posterior.dictionary),
                 "distinct": exact.distinct,
+                "dictionary_share": len(bkb.posterior.dictionary) / exact.distinct,
                 "effective_dimension": exact.effective_dimension(),
                 "log_det": exact.log_det(),
                 "regret": regret,
+                "uniform_regret": t * float(gaps.mean()),
+                "worst_regret": t * float(gaps.max()),
             }
         query = bkb.ask(1, query_none(problem))
 

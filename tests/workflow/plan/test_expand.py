@@ -274,6 +274,7 @@ def test_a_cut_of_a_study_reaches_one_field_and_keeps_the_others(mini):
                     "settings": [[1, 2]],
                     "bandwidth": 1,
                     "confidence": {"xi": 1, "norm": 2, "delta": 0.1, "beta": "theorem"},
+                    "exact": "distinct-arms",
                     "C": 2,
                     "rule": "global",
                     "inclusion": "per-pull",

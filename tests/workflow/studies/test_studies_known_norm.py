@@ -1,0 +1,298 @@
+"""The theorems of BKB and BBKB on functions of known norm: what is measured is right, and the
+papers' own checks can fail.
+
+The checks are read from papers/*.yaml, so that a claim that nothing could break is found here.
+"""
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from numpy.testing import assert_allclose, assert_array_equal
+
+from algorithms.bbkb import BBKB
+from algorithms.parts.arms import ExactPosterior, GaussianTable
+from problems import load
+from workflow.judge import checks
+from workflow.judge.claims import _unmet
+from workflow.studies import batch_regret, batching, exact_features, sketch_accuracy
+from workflow.studies.paired import ConfidenceSettings, truth
+from workflow.trace.seeds import instance
+
+ROOT = Path(__file__).resolve().parents[3]
+CONFIDENCE = ConfidenceSettings(xi=0.01, norm=1.0, delta=0.01, beta="theorem")
+CLAIMS = {
+    paper: {
+        claim["id"]: claim
+        for claim in yaml.safe_load((ROOT / f"papers/{paper}.yaml").read_text(encoding="utf-8"))[
+            "claims"
+        ]
+    }
+    for paper in ("bkb", "bbkb")
+}
+
+
+class Rows:
+    """Evidence whose studies are the columns of one run for each seed."""
+
+    def __init__(self, *runs):
+        self.runs = runs
+
+    def rows(self, check):
+        for seed, found in enumerate(self.runs):
+            chosen = np.ones(len(next(iter(found.values()))), dtype=bool)
+            for key, value in check.get("rows", {}).items():
+                chosen &= np.isclose(found[key], value)
+            yield seed, lambda name, found=found, chosen=chosen: found[name][chosen]
+
+
+def holds(paper, claim, found, **rows):
+    """Whether a claim's own check holds on columns, its `rows` replaced by others."""
+    check = copy.deepcopy(CLAIMS[paper][claim]["check"])
+    check["rows"] = {**check.get("rows", {}), **rows}
+    (comparison,) = checks.compare(Rows(found), check)
+    return comparison.holds
+
+
+def unmet(paper, claim, found, **rows):
+    """The hypotheses of a claim that columns do not meet."""
+    check = copy.deepcopy(CLAIMS[paper][claim]["check"])
+    check["rows"] = {**check.get("rows", {}), **rows}
+    sentences = [
+        _unmet(Rows(found), check, requirement) for requirement in CLAIMS[paper][claim]["requires"]
+    ]
+    return [sentence for sentence in sentences if sentence]
+
+
+def ring(seed=100, **changes):
+    options = {"arms": 300, "d": 2, "bandwidth": 1.0, "centres": 8, "norm": 1.0, "noise": 0.01}
+    return load("rkhs.sphere")(instance(seed, "ring"), **{**options, **changes})
+
+
+def bkb(problem, settings, T=120, **changes):
+    options = {
+        "bandwidth": 1.0,
+        "xi": 0.01,
+        "norm": 1.0,
+        "delta": 0.01,
+        "epsilon": 0.1,
+        "beta": "theorem",
+        "inclusion": "per-pull",
+        "exact": "features",
+    }
+    return sketch_accuracy.run(
+        100, problem, T=T, per_decade=4, settings=settings, **{**options, **changes}
+    )
+
+
+def batches(problem, settings, T, bandwidth=1.0, exact="features"):
+    return batching.run(
+        100,
+        problem,
+        T=T,
+        settings=settings,
+        bandwidth=bandwidth,
+        confidence=CONFIDENCE,
+        C=2,
+        rule="global",
+        inclusion="per-pull",
+        parallelism=0,
+        exact=exact,
+    )
+
+
+def regrets(problem, qbar, T, bandwidth=1.0):
+    return batch_regret.run(
+        100,
+        problem,
+        T=T,
+        per_decade=3,
+        lam=1.0,
+        qbar=qbar,
+        bandwidth=bandwidth,
+        confidence=CONFIDENCE,
+        C=1.1,
+        rule="global",
+        inclusion="per-pull",
+        exact="features",
+    )
+
+
+@pytest.mark.parametrize("lam", [1e-2, 1.0, 100.0])
+def test_features_give_the_exact_posterior(lam):
+    kernel = GaussianTable(ring(arms=80).domain.points, 0.7)
+    exact, found = ExactPosterior(kernel, lam), exact_features.FeaturePosterior(kernel, lam)
+    pulls = np.random.default_rng(0).integers(80, size=60).tolist()
+    for arm in pulls:
+        assert_allclose(found.variance_of(arm), exact.variance_of(arm), rtol=1e-6)
+        exact.add(arm, 0.0)
+        found.add(arm, 0.0)
+    assert_allclose(found.variance, exact.variance, rtol=1e-6)
+    assert_allclose(found.effective_dimension(), exact.effective_dimension(), rtol=1e-6)
+    assert_allclose(found.log_det(), exact.log_det(), rtol=1e-6)
+    assert found.distinct == exact.distinct == len(set(pulls))
+
+
+def test_a_draft_changes_nothing_of_what_it_was_drawn_from():
+    found = exact_features.FeaturePosterior(GaussianTable(ring(arms=40).domain.points, 1.0), 1.0)
+    found.add(3, 0.0)
+    before, draft = found.variance, found.draft()
+    draft.add(7, 0.0)
+    assert_array_equal(found.variance, before)
+    assert (found.distinct, draft.distinct) == (1, 2)
+    assert draft.variance[7] < before[7]
+
+
+@pytest.mark.parametrize(
+    ("changes", "given", "met"),
+    [
+        ({}, {}, 1),
+        ({"norm": 0.5}, {}, 1),
+        ({"norm": 1.5}, {}, 0),
+        ({"noise": 0.02}, {}, 0),
+        ({}, {"bandwidth": 1.1}, 0),
+        ({}, {"norm": 0.9}, 0),
+        ({}, {"xi": 0.02}, 1),
+    ],
+)
+def test_hypotheses_on_the_function_are_those_of_theorem_2(changes, given, met):
+    told = {"bandwidth": 1.0, "xi": 0.01, "norm": 1.0, **given}
+    assert exact_features.function_met(ring(**changes), **told) == met
+
+
+def test_a_dictionary_of_nearly_all_arms_is_no_sketch():
+    assert [exact_features.is_vacuous(m, 10) for m in (8, 9, 10)] == [0, 0, 1]
+
+
+def test_on_a_function_of_norm_1_every_hypothesis_of_theorem_2_is_met_and_its_bound_kept():
+    found = bkb(ring(), [[1, 12000], [1, 10], [1, 2]])
+    top = found["qbar"] == 12000
+    assert found["regret_hypothesis_met"][top].all()
+    assert found["vacuous"][top].all()
+    assert (found["vacuous"][~top] == 0).all()
+    for claim in (
+        "thm2-bound",
+        "thm2-bound-sketch",
+        "thm2-regret-ratio",
+        "thm2-regret-ratio-sketch",
+    ):
+        assert holds("bkb", claim, found), claim
+    # 120 evaluations are too few for the bound to exclude anything, and the verdict says so.
+    (sentence,) = unmet("bkb", "thm2-bound", found)
+    assert sentence.startswith("trivial of known-norm is 1")
+    assert sentence.endswith("(no policy loses as much as the bound allows)")
+    assert unmet("bkb", "thm2-regret-ratio", found) == []
+
+
+def test_an_inflated_function_breaks_the_bound_and_meets_no_hypothesis():
+    found = bkb(ring(norm=200.0), [[1, 12000]])
+    assert not holds("bkb", "thm2-bound", found)
+    assert any(
+        "regret_hypothesis_met" in sentence for sentence in unmet("bkb", "thm2-bound", found)
+    )
+
+
+def test_the_bound_of_theorem_2_falls_below_the_regret_with_lambda():
+    changes = {"xi": 1e-4, "epsilon": 0.5, "exact": "distinct-arms"}
+    found = bkb(ring(noise=1e-4), [[1e-8, 764]], T=100, **changes)
+    assert unmet("bkb", "thm2-bound-small-lambda", found) == []
+    assert not holds("bkb", "thm2-bound-small-lambda", found)
+    # By hand at t = 2 and d_eff = 2: 2 6^1.5 sqrt(2) (xi 2 ln 2 + xi ln 100 + sqrt(lam 2 ln 2)).
+    xi, at = 1e-4, found["t"] == 2
+    by_hand = 2 * 6**1.5 * 2**0.5 * xi * (2 * np.log(2) + np.log(100) + np.sqrt(2 * np.log(2)))
+    assert_allclose(found["effective_dimension"][at], 2, rtol=1e-3)
+    assert_allclose(found["regret_bound"][at], by_hand, rtol=1e-3)
+    assert np.isnan(found["regret_bound"][found["t"] == 1]).all()
+
+
+def test_the_worst_policy_and_the_uniform_one_are_those_of_the_table():
+    problem = ring()
+    found, f = bkb(problem, [[1, 10]], T=20), truth(problem)
+    assert_allclose(found["worst_regret"], found["t"] * (f.max() - f.min()))
+    assert_allclose(found["uniform_regret"], found["t"] * (f.max() - f.mean()))
+    assert (found["regret"] <= found["worst_regret"] + 1e-12).all()
+
+
+def test_the_band_of_theorem_1_breaks_where_the_dictionary_is_tiny():
+    found = bkb(ring(), [[1, 10], [1, 0.3]], T=200)
+    assert holds("bkb", "thm1a-conclusion-qbar-10", found)
+    assert unmet("bkb", "thm1a-conclusion-qbar-10", found) == []
+    assert not holds("bkb", "thm1a-conclusion-qbar-10", found, qbar=0.3)
+
+
+def test_a_full_dictionary_leaves_theorem_1_undecided():
+    found = bkb(ring(arms=30), [[1, 1427]], T=60, epsilon=0.5)
+    assert holds("bkb", "thm1a-qbar-1427", found)
+    (sentence,) = unmet("bkb", "thm1a-qbar-1427", found)
+    assert sentence.startswith("vacuous of sketch-abalone is 1")
+    assert sentence.endswith("(a dictionary of (nearly) all distinct arms is no sketch)")
+
+
+def test_lemma_2_holds_where_arms_drop_out_and_breaks_where_the_dictionary_is_tiny():
+    problem = ring(arms=2000)
+    found = batches(problem, [[1, 117], [1, 0.5]], T=2500)
+    top = found["qbar"] == 117
+    assert found["dictionary_share"][top][-1] < 0.9
+    assert found["prior_over_exact"][top].max() > 3  # an empty dictionary would break the band
+    for claim in ("lemma2-dropped-dense", "lemma2-upper-dropped-dense"):
+        assert holds("bbkb", claim, found)
+        assert unmet("bbkb", claim, found) == []
+    assert not holds("bbkb", "lemma2-upper-dropped-dense", found, qbar=0.5)
+
+
+def test_the_dictionary_of_the_sphere_is_incomplete_and_its_sketch_not_exact():
+    options = {"arms": 1500, "d": 12, "bandwidth": 1.5}
+    found = batches(ring(**options), [[100, 109]], 1500, 1.5, "distinct-arms")
+    assert found["vacuous"].max() == 0
+    distance = max(found["ratio_max"].max() - 1, 1 - found["ratio_min"].min())
+    assert 1e-5 < distance < 0.5
+    assert holds("bbkb", "lemma2-dropped-sphere", found)
+    assert holds("bbkb", "lemma6", found)
+
+
+def test_the_bound_on_the_dictionary_can_be_broken():
+    # So poor a sketch takes known arms for unknown ones, and lets in far too many of them.
+    found = batches(ring(arms=2000), [[1, 0.3]], T=3000)
+    assert found["vacuous"].max() == found["size_trivial"].max() == 0
+    assert not holds("bbkb", "thm1-dictionary-conclusion", found, qbar=0.3)
+
+
+def few_arms():
+    """Three arms that know little of each other: GP-BUCB soon pulls the best one only."""
+    return ring(arms=3, centres=2, bandwidth=0.3)
+
+
+def test_bbkb_keeps_the_chain_of_theorem_2_and_one_that_never_learns_breaks_it(monkeypatch):
+    problem = few_arms()
+    found = regrets(problem, [1200.0], T=6000, bandwidth=0.3)
+    assert found["hypothesis_met"].all()
+    assert (found["qbar_needed"] < 1200).all()
+    assert holds("bbkb", "regret-of-gpbucb", found, qbar=1200)
+    assert unmet("bbkb", "regret-of-gpbucb", found, qbar=1200) == []
+    assert holds("bbkb", "thm2-bound", found, qbar=1200)
+    worst = int(np.argmin(truth(problem)))
+    monkeypatch.setattr(BBKB, "ask", lambda self, room, pending: np.full(room, worst))
+    broken = regrets(problem, [1200.0], T=6000, bandwidth=0.3)
+    assert not holds("bbkb", "regret-of-gpbucb", broken, qbar=1200)
+    assert not holds("bbkb", "no-regret-known-norm", broken, qbar=1200)
+
+
+def test_regrets_are_paired_and_sums_of_variances_those_of_the_exact_posterior():
+    problem = ring(arms=60)
+    found = regrets(problem, [1e9, 2.0], T=60)
+    first = found["t"] == 1
+    assert len({*found["regret"][first], *found["gpucb_regret"][first]}) == 1
+    assert_allclose(found["gpbucb_bound"], 55 * 1.1**2 * found["gpbucb_regret"])
+    assert_allclose(found["gpucb_bound"], 55 * 1.1**3 * found["gpucb_regret"])
+    # After one pull at lambda = 1 the sum of variances is 1, whatever the arm.
+    by_hand = 55 * 1.1**3 * (0.01 * (1 + np.log(100)) + 1)
+    assert_allclose(found["regret_bound"][first], by_hand, rtol=1e-9)
+
+
+def test_a_study_of_regrets_repeats():
+    one, other = (regrets(ring(arms=40), [5.0], T=40) for _ in range(2))
+    for name in one:
+        assert_array_equal(one[name], other[name], err_msg=name)
+    assert {column.dtype.str for column in one.values()} <= {"<f8", "<i8"}
