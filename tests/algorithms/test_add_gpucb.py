@@ -17,7 +17,14 @@ PAPER = {
     "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100},
     "beta_dims": "factor",
     "grid": 101,
-    "surrogate": {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01, "least_noise": 1e-4},
+    "gram": "noisy",
+    "surrogate": {
+        "outputscale": 0.693,
+        "lengthscale": 0.693,
+        "noise": 0.01,
+        "least_noise": 1e-4,
+        "mean": "zero",
+    },
     "fit": {"rate": 0.1, "steps": 5, "new_steps": 30},
 }
 CENTRES = np.array([0.2, 0.9, 0.55, 0.0])

@@ -30,7 +30,14 @@ PAPER = {
     "beta_dims": "factor",
     "grid": 8,
     "rounds": 10,
-    "surrogate": {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01, "least_noise": 1e-4},
+    "gram": "noisy",
+    "surrogate": {
+        "outputscale": 0.693,
+        "lengthscale": 0.693,
+        "noise": 0.01,
+        "least_noise": 1e-4,
+        "mean": "zero",
+    },
     "fit": {"rate": 0.1, "steps": 5, "new_steps": 5},
 }
 

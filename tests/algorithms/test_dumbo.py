@@ -24,10 +24,24 @@ from problems.additive import powell
 from tests.algorithms.grouped import changed
 
 WIDTH = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
-SCALES = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.693, "least_noise": 1e-4}
+SCALES = {
+    "outputscale": 0.693,
+    "lengthscale": 0.693,
+    "noise": 0.693,
+    "least_noise": 1e-4,
+    "mean": "zero",
+}
 FIT = {"rate": 0.1, "steps": 5, "new_steps": 5}
-CLIMB = {"raw": 64, "starts": 4, "fresh": 1, "steps": 30, "rate": 0.03}
-ROUNDS = {"rounds": 10, "tolerance": 0.02, "penalty": 1.0}
+CLIMB = {
+    "raw": 64,
+    "starts": 4,
+    "fresh": 1,
+    "pick": "best",
+    "method": "adam",
+    "steps": 30,
+    "rate": 0.03,
+}
+ROUNDS = {"rounds": 10, "tolerance": 0.02, "penalty": 1.0, "dual_residual": "edges"}
 PAPER = {
     "decomposition": "mcmc",
     "outputs": "sum",
@@ -842,9 +856,15 @@ def test_given_outputs_of_factors_it_beats_uniform_random_search():
         ({"outputs": "all"}, "outputs: expected sum or factors, got 'all'"),
         ({"neighbours": "none"}, "neighbours: expected stacked or per-decomposition, got 'none'"),
         ({"exploration": "full"}, "exploration: expected frozen or complete, got 'full'"),
-        ({"gram": "free"}, "gram: expected noisy or noise-free, got 'free'"),
-        ({**OBSERVED, "gram": "noise-free"}, "gram: expected noisy where outputs are factors"),
-        ({"acceptance": "mean"}, "acceptance: expected total or per-datum, got 'mean'"),
+        ({"gram": "free"}, "gram: expected noisy or noise-free or inverse, got 'free'"),
+        ({"mean": "fit"}, "mean: expected zero or fitted, got 'fit'"),
+        ({"pick": "first"}, "pick: expected best or boltzmann, got 'first'"),
+        ({"method": "newton"}, "method: expected adam or l-bfgs, got 'newton'"),
+        ({"dual_residual": "nodes"}, "dual_residual: expected edges or variables, got 'nodes'"),
+        (
+            {"acceptance": "mean"},
+            "acceptance: expected total or per-datum or predictive, got 'mean'",
+        ),
         ({"rule": "srinivas"}, "rule: expected kandasamy or theorem or constant, got 'srinivas'"),
         ({"fit_start": "warm"}, "fit_start: expected first-values or inherited, got 'warm'"),
         ({"largest_factor": 0}, "largest_factor of at least 1, got 5 and 0"),

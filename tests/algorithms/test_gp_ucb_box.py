@@ -13,7 +13,7 @@ from tests.algorithms.grouped import changed
 
 WIDTH = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
 SEARCH = {"raw": 64, "starts": 3, "steps": 30}
-TABLE = {"surrogate": "gamma-priors", "width": WIDTH, "climb": SEARCH}
+TABLE = {"surrogate": "gamma-priors", "gram": "noisy", "width": WIDTH, "climb": SEARCH}
 
 
 def new(d=2, seed=0, **changes):

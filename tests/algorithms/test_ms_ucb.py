@@ -16,6 +16,7 @@ from tests.algorithms.grouped import changed
 
 BOUND = {
     "surrogate": "gamma-priors",
+    "gram": "noisy",
     "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100},
     "climb": {"raw": 32, "starts": 2, "steps": 20},
 }

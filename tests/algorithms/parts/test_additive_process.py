@@ -60,7 +60,7 @@ def test_the_evidence_is_the_density_of_the_data(data):
 def test_the_gradient_of_the_evidence_agrees_with_differences(data):
     X, y = data
     distances, step = Distances(X), 1e-5
-    _, over_a, over_l, over_noise = log_evidence(distances, FACTORS, KERNEL, y)
+    _, over_a, over_l, over_noise, over_mean = log_evidence(distances, FACTORS, KERNEL, y)
 
     def difference(change):
         return (change(step) - change(-step)) / (2 * step)
