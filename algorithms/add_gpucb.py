@@ -32,8 +32,8 @@ from algorithms.parts.transforms import sample
 class ADDGPUCB(Optimizer):
     """Fits one scale a variable and queries where every mean + beta^(1/2) sigma is largest.
 
-    `beta_dims` says whether beta grows with the size of a factor, 1, or with that of the domain, and
-    `gram` with which noise variables are predicted: see `additive_process.GRAMS`.
+    `beta_dims` says whether beta grows with the size of a factor, 1, or with that of the domain,
+    and `gram` with which noise variables are predicted: see `additive_process.GRAMS`.
     """
 
     domains = (Box,)

@@ -55,13 +55,13 @@ class Ascent:
     fresh: how many in later ones, beside the last candidate.
     pick: which of them: the "best", or "boltzmann", a draw without replacement by exp(z) of their
         values' z-scores, with the best among them (balandat2020botorch, eta = 1).
-    method: "adam" (kingma2015adam), or "l-bfgs" of SciPy, one climb over the sum of all starts as in
-        balandat2020botorch, here of all factors of one size.
+    method: "adam" (kingma2015adam), or "l-bfgs" of SciPy, one climb over the sum of all starts as
+        in balandat2020botorch, here of all factors of one size.
     steps: of every climb: Adam's exactly, each one evaluation of the gradient, or L-BFGS's at most.
     rate: Adam's, in units of the box; read by no other.
 
-    Alg. 1 l. 13 says "by gradient ascent (e.g. with ADAM)" alone. The public code has 512 points, 20
-    starts and 1, boltzmann and l-bfgs.
+    Alg. 1 l. 13 says "by gradient ascent (e.g. with ADAM)" alone. The public code has 512 points,
+    20 starts and 1, boltzmann and l-bfgs.
     """
 
     raw: int

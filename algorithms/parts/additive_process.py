@@ -209,14 +209,15 @@ def noise_free(distances: Distances, factors: Sequence[Factor], solved: Solved, 
 
 def inverse(distances: Distances, factors: Sequence[Factor], solved: Solved, y: Array) -> Solved:
     """Predictions with sigma^2 = 0 from the plain inverse of the Gram matrix, without any jitter,
-    as in the public code of bardou2024dumbo: its variances are rounding errors where data are dense.
+    as in the public code of bardou2024dumbo: its variances are rounding errors where data are
+    dense.
 
     The evidence, which nothing reads here, is the fitted model's. Repeated inputs, which that code
     drops, leave no inverse; they are predicted as by `noise_free`.
     """
     kernel = replace(solved.kernel, noise=0.0, mean=0.0)
     try:
-        precision = np.linalg.inv(_gram(distances, factors, kernel))
+        precision: Array = np.linalg.inv(_gram(distances, factors, kernel))
     except np.linalg.LinAlgError:
         return noise_free(distances, factors, solved, y)
     return Solved(kernel, precision @ y, precision, solved.log_evidence)

@@ -15,8 +15,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import algorithms
-from algorithms.dumbo import Local, _boltzmann
-from algorithms.parts import interactions
+from algorithms import dumbo
+from algorithms.dumbo import Local
 from algorithms.parts.additive_process import (
     GRAMS,
     Distances,
@@ -24,7 +24,6 @@ from algorithms.parts.additive_process import (
     Fit,
     Kernel,
     Scales,
-    noise_free,
     solve,
 )
 from algorithms.parts.factor_graph import FactorGraph
@@ -86,7 +85,7 @@ def test_two_hundred_steps_of_adam_end_at_the_codes_scales(model):
     assert ACCEPTANCES["predictive"](ours) == pytest.approx(model["get_mll"], abs=1e-6)
 
 
-def test_mutants_of_the_models_are_noticed_at_the_first_one():
+def test_mutants_of_the_models_are_noticed_at_the_first_or_the_second_one():
     """Another acceptance, a fit without the mean, one step less."""
     theirs = [model["get_mll"] for model in STEP["models"]]
     mutants = {
@@ -104,21 +103,21 @@ def test_mutants_of_the_models_are_noticed_at_the_first_one():
     assert theirs[1] == pytest.approx(2.690, abs=1e-3)
     noises = [model["noise"] for model in STEP["models"]]
     zero = Scales(log(2), log(2), log(2) + 1e-4, 1e-4, "zero")
-    for scales, steps in ((zero, 200), (FIRST, 199)):
+    for scales, steps, at in ((zero, 200, 0), (FIRST, 199, 1)):
         fits = Fits(scales, Fit(0.1, steps, steps), "first-values")
         found = [
             fits.anew(Distances(X), decomposition(model), Y).kernel.noise
             for model in STEP["models"]
         ]
         parting = first_divergence(noises, found, tolerance=1e-6)
-        assert parting is not None and parting.evaluation == 0
+        assert parting is not None and parting.evaluation == at, str(parting)
 
 
 # one step: the acquisition
 
 
 def acquisitions(gram="inverse", width=1.0, dual=1.0, scaled=1.0, jitter=0.0):
-    """Of each factor at its six points (5, 6): (15) with the shared variance in the place of c_i."""
+    """Of each factor at its six points (5, 6): (15), given the shared variance c_i."""
     models = []
     for model in STEP["models"]:
         own = decomposition(model)
@@ -232,26 +231,63 @@ def test_the_first_query_after_the_design_is_the_codes(monkeypatch):
     ours = [third(name, monkeypatch) for name in CAMEL]
     assert first_divergence(theirs, ours, tolerance=6e-4) is None
     wide = {**of_reading("DuMBO@public-code")["width"], "share": 0.4}
-    noisy = [third(name, monkeypatch, gram="noisy") for name in CAMEL]
-    doubled = [third(name, monkeypatch, width=wide) for name in CAMEL]
-    for mutant in (noisy, doubled):
-        parting = first_divergence(theirs, mutant, tolerance=6e-4)
-        assert parting is not None, mutant
-        print(parting)
+    for mutant in ({"gram": "noisy"}, {"width": wide}):
+        found = [third(name, monkeypatch, **mutant) for name in CAMEL]
+        parting = first_divergence(theirs, found, tolerance=6e-4)
+        assert parting is not None and parting.evaluation <= 1, (mutant, str(parting))
 
 
 # our own run, and where mutants leave it
 
 
-def played(steps, seed=1, curve="DuMBO"):
-    """Queries from one of our designs."""
+def played(steps, **changes):
+    """The queries of the default on the camel, from the design of our seed 1."""
     problem = camel()
+    parameters = {**of_reading("DuMBO"), **changes}
     optimizer = algorithms.build(
-        "dumbo.DuMBO", problem.domain, np.random.default_rng(seed), of_reading(curve)
+        "dumbo.DuMBO", problem.domain, np.random.default_rng(1), parameters
     )
-    query = seeds.design(seed, "six-hump-camel").random((2, 2))
-    for _ in range(steps):
+    query = seeds.design(1, "six-hump-camel").random((2, 2))
+    while True:
         optimizer.tell(query, problem.evaluate(query, np.random.default_rng(0)).seen)
+        if len(optimizer.x) == steps:
+            return optimizer.x
         query = optimizer.ask(1, query[:0])
-    optimizer.tell(query, problem.evaluate(query, np.random.default_rng(0)).seen)
-    return optimizer.x
+
+
+def test_mutants_leave_our_run_at_a_known_evaluation(monkeypatch):
+    """Beta doubled at the first query, the dual's sign as soon as a query takes two rounds."""
+    ours = played(8)
+    wide = {**of_reading("DuMBO")["width"], "share": 0.4}
+    parting = first_divergence(ours, played(8, width=wide))
+    assert parting is not None and parting.evaluation == 2, str(parting)
+
+    def turned(bucket, shares, width, others, counted, dual, *rest):
+        return Local(bucket, shares, width, others, counted, -dual, *rest)
+
+    monkeypatch.setattr(dumbo, "Local", turned)
+    parting = first_divergence(ours, played(8))
+    assert parting is not None and parting.evaluation == 4, str(parting)
+
+
+@pytest.mark.slow
+def test_like_the_code_most_runs_on_the_camel_end_in_the_global_basin():
+    """From the designs of the code's runs, none of which ends in a side basin, whose best value is
+    0.816 below the optimum: under the default, and as the code has it.
+    """
+    problem = camel()
+    for curve in ("DuMBO", "DuMBO@public-code"):
+        regrets = []
+        for name, run in CAMEL.items():
+            if not name.startswith("design"):
+                continue
+            optimizer = algorithms.build(
+                "dumbo.DuMBO", problem.domain, np.random.default_rng(0), of_reading(curve)
+            )
+            query = np.array(run["queries"][:2])
+            for _ in range(60):
+                optimizer.tell(query, problem.evaluate(query, np.random.default_rng(0)).seen)
+                query = optimizer.ask(1, query[:0])
+            regrets.append(problem.best - optimizer.y.max())
+        assert np.sum(np.array(regrets) < 0.8) >= 4, (curve, regrets)
+    assert all(run["best"] < 0.8 for run in CAMEL.values())

@@ -62,6 +62,10 @@ def test_the_gradient_of_the_evidence_agrees_with_differences(data):
     distances, step = Distances(X), 1e-5
     _, over_a, over_l, over_noise, over_mean = log_evidence(distances, FACTORS, KERNEL, y)
 
+    def lifted(h):
+        kernel = Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05, h)
+        return log_evidence(distances, FACTORS, kernel, y)[0]
+
     def difference(change):
         return (change(step) - change(-step)) / (2 * step)
 
@@ -93,6 +97,7 @@ def test_the_gradient_of_the_evidence_agrees_with_differences(data):
         )[0]
 
     assert_allclose(over_noise, difference(noisier), rtol=1e-7)
+    assert_allclose(over_mean, difference(lifted), rtol=1e-7)
 
 
 def test_the_posterior_of_a_factor_is_that_of_dense_conditioning_on_the_sum(data, rng):
