@@ -150,6 +150,17 @@ def test_the_known_regression_is_scikit_learns():
     assert_allclose(variance.sqrt(), deviation, atol=1e-10)
 
 
+@pytest.mark.parametrize("surrogate", ["known", "gamma-priors"])
+def test_without_noise_it_predicts_what_it_has_seen(surrogate):
+    optimizer = told(new(3, gram="noise-free", surrogate=surrogate), n=9)
+    mean, variance = optimizer.posterior(torch.from_numpy(optimizer.x))
+    # one affine map for all of them, whatever units the surrogate has
+    assert np.corrcoef(mean, optimizer.y)[0, 1] > 1 - 1e-10
+    assert variance.max() < 1e-8
+    noisy = told(new(3, surrogate=surrogate), n=9)
+    assert noisy.posterior.variance(torch.from_numpy(noisy.x)).min() > 1e-5
+
+
 @pytest.mark.parametrize(("tolerance", "lengths"), [(0.0, {6}), (0.5, {2, 6}), (1e9, {2})])
 def test_a_line_ends_by_the_rule(tolerance, lengths):
     optimizer, queries, seen = told(new(2, tolerance=tolerance, fewest=1, most=6)), 0, set()

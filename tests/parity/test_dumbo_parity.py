@@ -285,7 +285,7 @@ def test_like_the_code_most_runs_on_the_camel_end_in_the_global_basin():
                 "dumbo.DuMBO", problem.domain, np.random.default_rng(0), of_reading(curve)
             )
             query = np.array(run["queries"][:2])
-            for _ in range(60):
+            for _ in range(40):
                 optimizer.tell(query, problem.evaluate(query, np.random.default_rng(0)).seen)
                 query = optimizer.ask(1, query[:0])
             regrets.append(problem.best - optimizer.y.max())
