@@ -217,7 +217,7 @@ def inverse(distances: Distances, factors: Sequence[Factor], solved: Solved, y: 
     """
     kernel = replace(solved.kernel, noise=0.0, mean=0.0)
     try:
-        precision: Array = np.linalg.inv(_gram(distances, factors, kernel))
+        precision = np.linalg.inv(_gram(distances, factors, kernel)).astype(np.float64)
     except np.linalg.LinAlgError:
         return noise_free(distances, factors, solved, y)
     return Solved(kernel, precision @ y, precision, solved.log_evidence)
