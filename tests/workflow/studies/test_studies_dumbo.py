@@ -695,7 +695,7 @@ def found_normal():
 ONE_STEP = {"fit": {"rate": 0.1, "steps": 1, "new_steps": 1}}
 PLAIN = {**ADDITIVE, **ONE_STEP, "beta_dims": "factor"}
 QUERIES = {
-    "DuMBO": {**METHOD, **ONE_STEP, "admm": {"rounds": 2, "tolerance": 0.0, "penalty": 1.0}},
+    "DuMBO": {**METHOD, **ONE_STEP, "admm": {**METHOD["admm"], "rounds": 2, "tolerance": 0.0}},
     "ADD-DuMBO": {**METHOD, **ONE_STEP, "outputs": "factors"},
     "ADD-GPUCB": {"is": "add_gpucb.ADDGPUCB", "grid": 20, **PLAIN},
     "DEC-HBO": {
