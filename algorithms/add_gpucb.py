@@ -14,6 +14,7 @@ import numpy as np
 
 from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.additive_process import (
+    GRAMS,
     Bucket,
     Distances,
     Factors,
@@ -31,7 +32,8 @@ from algorithms.parts.transforms import sample
 class ADDGPUCB(Optimizer):
     """Fits one scale a variable and queries where every mean + beta^(1/2) sigma is largest.
 
-    `beta_dims` says whether beta grows with the size of a factor, 1, or with that of the domain.
+    `beta_dims` says whether beta grows with the size of a factor, 1, or with that of the domain,
+    and `gram` with which noise variables are predicted: see `additive_process.GRAMS`.
     """
 
     domains = (Box,)
@@ -45,6 +47,7 @@ class ADDGPUCB(Optimizer):
         width: Width,
         beta_dims: str,
         grid: int,
+        gram: str,
         surrogate: Scales,
         fit: Fit,
     ) -> None:
@@ -53,16 +56,17 @@ class ADDGPUCB(Optimizer):
             raise ValueError(f"grid: expected at least 2 points, got {grid}")
         self.width = width
         self.dims = domain.d if chosen(DIMS, beta_dims, "beta_dims") else 1
-        self.grid = grid
+        self.grid, self.gram = grid, chosen(GRAMS, gram, "gram")
         self.fits = Fits(surrogate, fit, FIRST_VALUES)
         self.factors = singletons(domain.d)
-        self.solved: Solved | None = None
+        self.solved: Solved | None = None  # as it was fitted
+        self.predicting: Solved | None = None
 
     def ask(self, room: int, pending: Array) -> Array:
         """The best point of a grid for each variable, and then of a grid between its neighbours."""
-        if self.solved is None:
+        if self.predicting is None:
             return self.rng.random((1, self.domain.d))
-        (bucket,) = Factors.of([(self.factors, self.solved)], self.x).buckets()
+        (bucket,) = Factors.of([(self.factors, self.predicting)], self.x).buckets()
         width = sqrt(self.width.beta(len(self.y), self.dims))
         grid = np.broadcast_to(np.linspace(0.0, 1.0, self.grid), (self.domain.d, self.grid))
         coarse = best(bucket, grid, width)
@@ -80,9 +84,10 @@ class ADDGPUCB(Optimizer):
             self.solved = self.fits.anew(distances, self.factors, y)
         else:
             self.solved = self.fits.again(distances, self.factors, y, self.solved.kernel)
+        self.predicting = self.gram(distances, self.factors, self.solved, y)
 
     def report(self) -> dict[str, float]:
-        """Noise variance and log evidence, both in standardised units."""
+        """Noise variance and log evidence of the fit, both in standardised units."""
         return (
             {}
             if self.solved is None

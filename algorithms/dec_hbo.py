@@ -18,7 +18,7 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
-from algorithms.parts.additive_process import Bucket, Distances, Factors, Fit, Scales
+from algorithms.parts.additive_process import GRAMS, Bucket, Distances, Factors, Fit, Scales
 from algorithms.parts.choice import chosen
 from algorithms.parts.exploration import DIMS, Width
 from algorithms.parts.interactions import Model, Partitions
@@ -30,7 +30,8 @@ class DECHBO(Optimizer):
     """Samples decompositions into factors of few variables and queries where max-sum takes the sum
     of their bounds.
 
-    `beta_dims` says whether beta grows with the size of each factor or with that of the domain.
+    `beta_dims` says whether beta grows with the size of each factor or with that of the domain, and
+    `gram` with which noise factors are predicted: see `additive_process.GRAMS`.
     """
 
     domains = (Box,)
@@ -46,6 +47,7 @@ class DECHBO(Optimizer):
         beta_dims: str,
         grid: int,
         rounds: int,
+        gram: str,
         surrogate: Scales,
         fit: Fit,
     ) -> None:
@@ -57,8 +59,9 @@ class DECHBO(Optimizer):
         self.width = width
         self.whole_domain = chosen(DIMS, beta_dims, "beta_dims")
         self.count, self.grid, self.rounds = partitions.models, grid, rounds
+        self.gram = chosen(GRAMS, gram, "gram")
         self.chain = partitions.chain(domain.d, rng, surrogate, fit)
-        self.models: list[Model] = []
+        self.models: list[Model] = []  # that predict
 
     def ask(self, room: int, pending: Array) -> Array:
         """Where max-sum takes the bounds of all factors on a domain of `grid` values a variable."""
@@ -77,9 +80,9 @@ class DECHBO(Optimizer):
     def tell(self, query: Array, obs: Observation) -> None:
         """Sample decompositions, each with fitted scales."""
         super().tell(query, obs)
-        self.models, self.chain = self.chain.sample(
-            Distances(self.x), sample(self.y)(self.y), self.rng, count=self.count
-        )
+        distances, y = Distances(self.x), sample(self.y)(self.y)
+        fitted, self.chain = self.chain.sample(distances, y, self.rng, count=self.count)
+        self.models = [(own, self.gram(distances, own, solved, y)) for own, solved in fitted]
 
     def report(self) -> dict[str, float]:
         """Mean number of factors in a decomposition."""

@@ -12,22 +12,23 @@ x-bar -> centre, eta -> penalty,  beta_t^(1/2) -> width
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import Bounds, minimize
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
 from algorithms.parts.additive_process import (
+    GRAMS,
     Bucket,
     Distances,
     Factors,
     Fit,
     Scales,
     Solved,
-    solve,
 )
 from algorithms.parts.choice import chosen
 from algorithms.parts.decomposition import Decomposition, check
@@ -42,27 +43,32 @@ MCMC, RANDOM = "mcmc", "random"
 NEIGHBOURS = {"stacked": False, "per-decomposition": True}
 EXPLORATIONS = {"frozen": False, "complete": True}
 OUTPUTS = {"sum": False, "factors": True}
-GRAMS = {"noisy": False, "noise-free": True}
-JITTER = 1e-8  # of the prior variance, in the place of the noise in a noise-free Gram matrix
+RESIDUALS = {"edges": False, "variables": True}
 
 
 @dataclass(frozen=True)
 class Ascent:
-    """How a factor looks for its candidate (15), by Adam (kingma2015adam) from several starts.
+    """How a factor looks for its candidate (15) from several starts.
 
     raw: Sobol points that are scored where a factor starts afresh.
-    starts: how many of them, the best ones, are climbed from in the first round.
+    starts: how many of them are climbed from in the first round.
     fresh: how many in later ones, beside the last candidate.
-    steps: of every climb, each one evaluation of the gradient.
-    rate: Adam's, in units of the box.
+    pick: which of them: the "best", or "boltzmann", a draw without replacement by exp(z) of their
+        values' z-scores, with the best among them (balandat2020botorch, eta = 1).
+    method: "adam" (kingma2015adam), or "l-bfgs" of SciPy, one climb over the sum of all starts as
+        in balandat2020botorch, here of all factors of one size.
+    steps: of every climb: Adam's exactly, each one evaluation of the gradient, or L-BFGS's at most.
+    rate: Adam's, in units of the box; read by no other.
 
-    Alg. 1 l. 13 says "by gradient ascent (e.g. with ADAM)" alone; points and starts are those of
-    the public code.
+    Alg. 1 l. 13 says "by gradient ascent (e.g. with ADAM)" alone. The public code has 512 points,
+    20 starts and 1, boltzmann and l-bfgs.
     """
 
     raw: int
     starts: int
     fresh: int
+    pick: str
+    method: str
     steps: int
     rate: float
 
@@ -72,6 +78,8 @@ class Ascent:
                 "expected raw and starts of at least 1 and fresh >= 0, got"
                 f" {self.raw}, {self.starts} and {self.fresh}"
             )
+        chosen(PICKS, self.pick, "pick")
+        chosen(CLIMBS, self.method, "method")
 
 
 @dataclass(frozen=True)
@@ -82,17 +90,22 @@ class ADMM:
     tolerance: the largest |x^(i) - x-bar| that counts as agreement, in units of the box.
     penalty: the first eta, in standardised units of y; later ones follow the residuals
         (boyd2011admm, Sec. 3.4.1).
+    dual_residual: over what the norm of eta times the last move of x-bar is taken: over the
+        "edges" of the graph, where every copy of a variable counts (boyd2011admm, Sec. 7.1), or
+        over the "variables", as in the public code.
 
-    The paper leaves all three open; the values of the public code are 10, 0.05 and 1.
+    The paper leaves all four open; the values of the public code are 10, 0.05, 1 and variables.
     """
 
     rounds: int
     tolerance: float
     penalty: float
+    dual_residual: str
 
     def __post_init__(self) -> None:
         if self.rounds < 1:
             raise ValueError(f"rounds: expected at least 1, got {self.rounds}")
+        chosen(RESIDUALS, self.dual_residual, "dual_residual")
 
 
 @dataclass(frozen=True)
@@ -123,9 +136,10 @@ class DuMBO(Optimizer):
     `decomposition` is the known one, or `mcmc` or `random` to sample as many as `partitions` says;
     `outputs` says whether factors are learnt from their sum or each from its own observed outputs.
     `neighbours` are counted in the graph of all sampled decompositions (stacked) or within each of
-    them, `gram` says whether factors are predicted with the fitted noise, and `exploration` whether
-    a factor counts its variance in its own root of (8) alone (frozen, Alg. 1 l. 11 and 13) or in
-    all that hold it. `floor` is the least posterior variance, in standardised units.
+    them. `gram` says how factors are predicted: with the fitted noise (noisy), without any
+    (noise-free), or by the plain inverse of the public code (inverse). `exploration` says whether a
+    factor counts its variance in its own root of (8) alone (frozen, Alg. 1 l. 11 and 13) or in all
+    that hold it. `floor` is the least posterior variance, in standardised units.
     """
 
     domains = (Box,)
@@ -167,9 +181,7 @@ class DuMBO(Optimizer):
             )
         self.partitions = partitions
         self.separate = chosen(NEIGHBOURS, neighbours, "neighbours")
-        self.noise_free = chosen(GRAMS, gram, "gram")
-        if self.noise_free and self.observed:
-            raise ValueError("gram: expected noisy where outputs are factors, got noise-free")
+        self.gram = chosen(GRAMS, gram, "gram")
         self.width = width
         complete = chosen(EXPLORATIONS, exploration, "exploration")
         self.search = Search(climb, admm, complete, floor)
@@ -192,9 +204,7 @@ class DuMBO(Optimizer):
         super().tell(query, obs)
         distances, y = Distances(self.x), sample(self.y)(self.y)
         models = self._models(distances, y)
-        factors = Factors.of(
-            [(own, self._gram(own, solved, distances, y)) for own, solved in models], self.x
-        )
+        factors = Factors.of(models, self.x)
         blocks = factors.model if self.separate and self.sampled else np.zeros_like(factors.model)
         graph = FactorGraph.of_blocks(factors.factors, self.domain.d, blocks)
         width = sqrt(self.width.beta(len(self.y), self.domain.d))
@@ -211,6 +221,15 @@ class DuMBO(Optimizer):
         return dict(self.diagnostics)
 
     def _models(self, distances: Distances, y: Array) -> list[Model]:
+        """The decompositions and the models of standardised values y (n,) that predict by them."""
+        if not self.sampled and self.observed:
+            return self._models_of_outputs(distances)
+        return [
+            (own, self.gram(distances, own, solved, y))
+            for own, solved in self._fitted(distances, y)
+        ]
+
+    def _fitted(self, distances: Distances, y: Array) -> list[Model]:
         """The decompositions and their fitted models of standardised values y (n,)."""
         if self.chain is not None:
             found, self.chain = self.chain.sample(
@@ -227,10 +246,8 @@ class DuMBO(Optimizer):
                 largest=self.partitions.largest_factor,
                 count=self.partitions.models,
             )
-        if not self.observed:
-            self.solved = (self._refitted(distances, self.known, y, 0),)
-            return [(self.known, self.solved[0])]
-        return self._models_of_outputs(distances)
+        self.solved = (self._refitted(distances, self.known, y, 0),)
+        return [(self.known, self.solved[0])]
 
     def _models_of_outputs(self, distances: Distances) -> list[Model]:
         """One model for each factor, fitted to its own outputs in units of its own, eqs.
@@ -252,8 +269,10 @@ class DuMBO(Optimizer):
         )
         ratios = [unit.spread / whole.spread for unit in units]
         return [
-            ((factor,), solved.in_units(ratio))
-            for factor, solved, ratio in zip(self.known, self.solved, ratios, strict=True)
+            ((factor,), self.gram(distances, (factor,), solved, y).in_units(ratio))
+            for factor, solved, y, ratio in zip(
+                self.known, self.solved, outputs, ratios, strict=True
+            )
         ]
 
     def _refitted(
@@ -263,17 +282,6 @@ class DuMBO(Optimizer):
         if not self.solved:
             return self.fits.anew(distances, factors, y)
         return self.fits.again(distances, factors, y, self.solved[i].kernel)
-
-    def _gram(
-        self, factors: Sequence[tuple[int, ...]], solved: Solved, distances: Distances, y: Array
-    ) -> Solved:
-        """The model by which factors are predicted: as fitted, or without the noise, as in the
-        authors' public code.
-        """
-        if not self.noise_free:
-            return solved
-        kernel = replace(solved.kernel, noise=JITTER * float(solved.kernel.outputscale.sum()))
-        return solve(distances, factors, kernel, y)
 
     def _diagnosed(
         self, factors: Factors, graph: FactorGraph, agreement: Agreement, models: int
@@ -349,7 +357,9 @@ def agree(
             penalty = search.admm.penalty
         dual += penalty * gap  # l. 10, eq. (17)
         if k:
-            penalty *= _balance(gap, penalty * graph.spread(centre - before))
+            move = centre - before
+            copies = move if RESIDUALS[search.admm.dual_residual] else graph.spread(move)
+            penalty *= _balance(gap, penalty * copies)
     return Agreement(centre, residual, k + 1, penalty)
 
 
@@ -436,13 +446,63 @@ class Local:
         starts = last
         if fresh:
             raw = np.broadcast_to(sobol(rng, climb.raw, m), (G, climb.raw, m))
-            best = np.argsort(-self(raw), axis=1, kind="stable")[:, :fresh]
+            taken = PICKS[climb.pick](self(raw), fresh, rng)
             starts = np.concatenate(
-                [last, np.take_along_axis(raw, best[:, :, None], axis=1)], axis=1
+                [last, np.take_along_axis(raw, taken[:, :, None], axis=1)], axis=1
             )
-        u, adam = starts, Adam(climb.rate)
-        for _ in range(climb.steps):
-            u = np.clip(u + adam.step(self.slopes(u)), 0.0, 1.0)
+        u = CLIMBS[climb.method](self, starts, climb)
         # a fixed rate may overshoot: where it began counts, too
         ends = np.concatenate([starts, u], axis=1)
         return ends[np.arange(G), self(ends).argmax(1)]
+
+
+def _best(values: Array, count: int, rng: np.random.Generator) -> Indices:
+    """The `count` greatest of values (G, s), the greatest first, (G, count)."""
+    return np.argsort(-values, axis=1, kind="stable")[:, :count]
+
+
+def _boltzmann(values: Array, count: int, rng: np.random.Generator) -> Indices:
+    """So many of values (G, s), drawn one after another by exp of their z-scores, (G, count); the
+    last gives way to the greatest of all where that was not drawn.
+    """
+    spread = values.std(axis=1, ddof=1, keepdims=True)
+    z = (values - values.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
+    # the largest of z + Gumbel noise are such a draw without replacement
+    taken = np.argsort(-(z + rng.gumbel(size=z.shape)), axis=1, kind="stable")[:, :count]
+    greatest = values.argmax(axis=1)
+    missed = (taken != greatest[:, None]).all(axis=1)
+    taken[missed, -1] = greatest[missed]
+    return taken
+
+
+def _by_adam(local: Local, starts: Array, climb: Ascent) -> Array:
+    """Where Adam's steps end that begin at starts (G, s, m)."""
+    u, adam = starts, Adam(climb.rate)
+    for _ in range(climb.steps):
+        u = np.clip(u + adam.step(local.slopes(u)), 0.0, 1.0)
+    return u
+
+
+def _by_lbfgs(local: Local, starts: Array, climb: Ascent) -> Array:
+    """Where L-BFGS-B ends over the sum of all climbs that begin at starts (G, s, m)."""
+
+    def loss(flat: Array) -> tuple[float, Array]:
+        u = flat.reshape(starts.shape)
+        return -float(local(u).sum()), -local.slopes(u).ravel()
+
+    bounds = Bounds(np.zeros(starts.size), np.ones(starts.size))
+    end = minimize(
+        loss,
+        starts.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": climb.steps},
+    )
+    return np.clip(end.x, 0.0, 1.0).reshape(starts.shape)
+
+
+Pick = Callable[[Array, int, np.random.Generator], Indices]
+PICKS: Mapping[str, Pick] = {"best": _best, "boltzmann": _boltzmann}
+Climb = Callable[[Local, Array, Ascent], Array]
+CLIMBS: Mapping[str, Climb] = {"adam": _by_adam, "l-bfgs": _by_lbfgs}

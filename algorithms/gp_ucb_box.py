@@ -18,12 +18,15 @@ from algorithms.parts.acquisition import ucb
 from algorithms.parts.choice import chosen
 from algorithms.parts.exploration import Width
 from algorithms.parts.fitting import SURROGATES, Fitted
+from algorithms.parts.gp import GRAMS, Posterior
 from algorithms.parts.maximise import ClimbSettings, cube, maximise
 
 
 class GPUCBBox(Optimizer):
     """Maximises the upper confidence bound over the whole box, one query at a time, under a
     regression refitted to everything.
+
+    `gram` says with which noise it predicts: see `gp.GRAMS`.
     """
 
     domains = (Box,)
@@ -35,13 +38,16 @@ class GPUCBBox(Optimizer):
         rng: np.random.Generator,
         *,
         surrogate: str,
+        gram: str,
         width: Width,
         climb: ClimbSettings,
     ) -> None:
         super().__init__(domain, rng)
         self.surrogate = chosen(SURROGATES, surrogate, "surrogate")
+        self.gram = chosen(GRAMS, gram, "gram")
         self.width, self.climb = width, climb
         self.fitted: Fitted | None = None
+        self.posterior: Posterior | None = None  # that predicts
 
     @property
     def beta(self) -> float:
@@ -50,9 +56,9 @@ class GPUCBBox(Optimizer):
 
     def ask(self, room: int, pending: Array) -> Array:
         """Where the bound is largest."""
-        if self.fitted is None:
+        if self.posterior is None:
             return self.rng.random((1, self.domain.d))
-        posterior, beta = self.fitted.posterior, self.beta
+        posterior, beta = self.posterior, self.beta
 
         def promise(X: Tensor) -> Tensor:
             return ucb(*posterior(X), beta)  # eq. (1)
@@ -63,9 +69,10 @@ class GPUCBBox(Optimizer):
         """Fit anew to everything."""
         super().tell(query, obs)
         self.fitted = self.surrogate.learn(self.x, self.y, self.rng)
+        self.posterior = self.gram(self.fitted.posterior)
 
     def report(self) -> dict[str, float]:
-        """beta_t, and noise variance and log evidence in standardised units."""
+        """beta_t, and noise variance and log evidence of the fit in standardised units."""
         if self.fitted is None:
             return {}
         posterior = self.fitted.posterior

@@ -28,7 +28,7 @@ from gpytorch.means import ZeroMean
 from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.choice import chosen
 from algorithms.parts.fitting import SURROGATES, Fitted, Surrogate
-from algorithms.parts.gp import Posterior
+from algorithms.parts.gp import GRAMS, Posterior
 from algorithms.parts.kernels import Matern52, Model
 from algorithms.parts.maximise import line
 from algorithms.parts.transforms import STANDARDS
@@ -142,7 +142,8 @@ class LineBO(Optimizer):
     """Maximises the upper confidence bound on a grid of one line until that line is over.
 
     `directions` are random, coordinate or ascent, and `beta` multiplies sigma. The `surrogate` is
-    "known" or the name of one that is fitted, for which `known` counts for nothing.
+    "known" or the name of one that is fitted, for which `known` counts for nothing. `gram` says
+    with which noise it predicts: see `gp.GRAMS`.
     """
 
     domains = (Box,)
@@ -159,6 +160,7 @@ class LineBO(Optimizer):
         ball: Ball,
         surrogate: str,
         known: Known,
+        gram: str,
     ) -> None:
         super().__init__(domain, rng)
         self.directions = chosen(DIRECTIONS, directions, "directions")
@@ -174,7 +176,8 @@ class LineBO(Optimizer):
             )
         surrogates: dict[str, Known | Surrogate] = {KNOWN: known, **SURROGATES}
         self.surrogate = chosen(surrogates, surrogate, "surrogate")
-        self.fitted: Fitted | None = None
+        self.gram = chosen(GRAMS, gram, "gram")
+        self.posterior: Posterior | None = None  # that predicts
         self.phase = POINT
         self.searches = self.told = 0  # searches begun, observations in this phase
         self.best, self.origin, self.direction = np.empty(0), np.empty(0), np.empty(0)
@@ -183,9 +186,9 @@ class LineBO(Optimizer):
         """The best point itself, where the bound is largest on the line, or the end of a radius up
         the slope of a draw.
         """
-        if self.fitted is None:
+        if self.posterior is None:
             return self.rng.random((1, self.domain.d))
-        posterior = self.fitted.posterior
+        posterior = self.posterior
         if self.phase == LINE:
             points = self._line()
             return points[[np.argmax(bound(posterior, points, self.beta))]]
@@ -199,10 +202,10 @@ class LineBO(Optimizer):
         The first best point is the best of what is told first; as it was evaluated, a search
         follows at once.
         """
-        first = self.fitted is None
+        first = self.posterior is None
         super().tell(query, obs)
-        self.fitted = self.surrogate.learn(self.x, self.y, self.rng)
-        posterior, self.told = self.fitted.posterior, self.told + len(query)
+        posterior = self.gram(self.surrogate.learn(self.x, self.y, self.rng).posterior)
+        self.posterior, self.told = posterior, self.told + len(query)
         if first:
             self.best = query[np.argmax(obs.y)].copy()
         if self.phase == POINT:

@@ -26,6 +26,7 @@ from algorithms.parts.acquisition import ucb
 from algorithms.parts.choice import chosen
 from algorithms.parts.exploration import Width
 from algorithms.parts.fitting import SURROGATES, Fitted
+from algorithms.parts.gp import GRAMS, Posterior
 from algorithms.parts.maximise import ClimbSettings, coordinates, maximise
 from algorithms.parts.sampling import uniform
 
@@ -34,7 +35,8 @@ class MSUCB(Optimizer):
     """Maximises the bound over a block of coordinates for each of several settings of the others,
     and takes the best.
 
-    Where the block is the whole box there is one subspace: plain GP-UCB.
+    Where the block is the whole box there is one subspace: plain GP-UCB. `gram` says with which
+    noise the regression predicts: see `gp.GRAMS`.
     """
 
     domains = (Box,)
@@ -51,6 +53,7 @@ class MSUCB(Optimizer):
         alpha: float,
         incumbent: str,
         surrogate: str,
+        gram: str,
         width: Width,
         climb: ClimbSettings,
     ) -> None:
@@ -64,8 +67,10 @@ class MSUCB(Optimizer):
         self.subspaces, self.alpha = subspaces, alpha
         self.with_incumbent = chosen(INCUMBENTS, incumbent, "incumbent")
         self.surrogate = chosen(SURROGATES, surrogate, "surrogate")
+        self.gram = chosen(GRAMS, gram, "gram")
         self.width, self.climb = width, climb
         self.fitted: Fitted | None = None
+        self.posterior: Posterior | None = None  # that predicts
 
     @property
     def beta(self) -> float:
@@ -79,9 +84,9 @@ class MSUCB(Optimizer):
 
     def ask(self, room: int, pending: Array) -> Array:
         """Where the bound is largest on any of the subspaces."""
-        if self.fitted is None:
+        if self.posterior is None:
             return self.rng.random((1, self.domain.d))
-        posterior, beta = self.fitted.posterior, self.beta
+        posterior, beta = self.posterior, self.beta
 
         def promise(X: Tensor) -> Tensor:
             return ucb(*posterior(X), beta)
@@ -97,6 +102,7 @@ class MSUCB(Optimizer):
         """Fit anew to everything."""
         super().tell(query, obs)
         self.fitted = self.surrogate.learn(self.x, self.y, self.rng)
+        self.posterior = self.gram(self.fitted.posterior)
 
     def report(self) -> dict[str, float]:
         """beta_t, and how many points of the complement the next step draws."""

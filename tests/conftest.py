@@ -188,6 +188,7 @@ TURBO_CODE = {
 WIDTH = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
 BOUND = {
     "surrogate": "gamma-priors",
+    "gram": "noisy",
     "width": WIDTH,
     "climb": {"raw": 16, "starts": 1, "steps": 5},
 }
@@ -206,6 +207,7 @@ LINES = {
     "ball": {"radius": 0.1, "per_dim": 1, "least_move": 0.02, "least_gain": 0.005},
     "surrogate": "known",
     "known": {"lengthscale": 0.2, "outputscale": 1.0, "noise": 0.04, "standard": "sample"},
+    "gram": "noise-free",
 }
 ADDITIVE = {
     "width": WIDTH,
@@ -214,7 +216,9 @@ ADDITIVE = {
         "lengthscale": 0.69,
         "noise": 0.69,
         "least_noise": 1e-4,
+        "mean": "zero",
     },
+    "gram": "noise-free",
     "fit": {"rate": 0.1, "steps": 3, "new_steps": 3},
 }
 PARTITIONS = {
@@ -230,24 +234,34 @@ DUMBO = {
     "decomposition": "mcmc",
     "outputs": "sum",
     "neighbours": "stacked",
-    "gram": "noisy",
     "floor": 1e-5,
     "exploration": "frozen",
-    "climb": {"raw": 16, "starts": 2, "fresh": 1, "steps": 4, "rate": 0.05},
-    "admm": {"rounds": 3, "tolerance": 0.05, "penalty": 1.0},
+    "climb": {
+        "raw": 16,
+        "starts": 2,
+        "fresh": 1,
+        "pick": "best",
+        "method": "adam",
+        "steps": 4,
+        "rate": 0.05,
+    },
+    "admm": {"rounds": 3, "tolerance": 0.05, "penalty": 1.0, "dual_residual": "edges"},
 }
 DUMBO_READING = {
     "partitions": {
         "models": 2,
         "largest_factor": float("inf"),
         "split": "reference-code",
-        "acceptance": "per-datum",
+        "acceptance": "predictive",
         "fit_start": "inherited",
     },
     "width": {**WIDTH, "rule": "theorem"},
     "neighbours": "per-decomposition",
-    "gram": "noise-free",
+    "gram": "inverse",
     "exploration": "complete",
+    "climb": {**DUMBO["climb"], "pick": "boltzmann", "method": "l-bfgs"},
+    "admm": {**DUMBO["admm"], "dual_residual": "variables"},
+    "surrogate": {**ADDITIVE["surrogate"], "mean": "fitted"},
 }
 SAASBO = {
     "surrogate": {
@@ -365,6 +379,7 @@ CASES = [
     ),
     Case("average_of_k.AverageOfK", "five", {"k": 5}, box=True),
     Case("gp_ucb_box.GPUCBBox", "kandasamy", BOUND, box=True),
+    Case("gp_ucb_box.GPUCBBox", "noise-free", {**BOUND, "gram": "noise-free"}, box=True),
     Case("ms_ucb.MSUCB", "first", SUBSPACES, box=True),
     Case(
         "ms_ucb.MSUCB",

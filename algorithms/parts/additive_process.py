@@ -9,16 +9,19 @@ elementwise. Pairs of data are kept as vectors, P = n(n-1)/2 for the upper trian
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log, pi, sqrt
 
 import numpy as np
+import torch
 from scipy.linalg import cho_solve
-from scipy.linalg.lapack import dpotri
+from scipy.linalg.lapack import dpotri, dtrtri
 
 from algorithms.api import Array, Indices
+from algorithms.parts import cholesky
+from algorithms.parts.choice import chosen
 from algorithms.parts.linalg import safe_cholesky
 from algorithms.parts.steps import Adam
 
@@ -26,17 +29,19 @@ Factor = tuple[int, ...]
 
 ROOT5 = sqrt(5)
 CHUNK = 4_000_000  # covariances that are held at once
+MEANS = {"zero": False, "fitted": True}
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """Variance of the noise, and of each of N factors the output scale a (N,) and the length-scale
-    l (N,).
+    """Variance of the noise, of each of N factors the output scale a (N,) and the length-scale l
+    (N,), and the constant mean of y.
     """
 
     outputscale: Array
     lengthscale: Array
     noise: float
+    mean: float = 0.0
 
     def __post_init__(self) -> None:
         if not (np.all(self.outputscale > 0) and np.all(self.lengthscale > 0) and self.noise >= 0):
@@ -54,15 +59,21 @@ class Scales:
     lengthscale: of its Matern-5/2 kernel, in units of the box.
     noise: the variance of the noise of an observation.
     least_noise: below which no fit goes, a variance as well.
+    mean: "zero" (bardou2024dumbo, Sec. 2.2), or "fitted" with the scales, from 0 at every fit, and
+        left out of predictions, as in the public code of bardou2024dumbo.
 
-    The public code of bardou2024dumbo has what gardner2018gpytorch begins with: ln 2, for the noise
-    1e-4 more, which is the least.
+    That code has what gardner2018gpytorch begins with: ln 2, for the noise 1e-4 more, which is the
+    least.
     """
 
     outputscale: float
     lengthscale: float
     noise: float
     least_noise: float
+    mean: str
+
+    def __post_init__(self) -> None:
+        chosen(MEANS, self.mean, "mean")
 
 
 @dataclass(frozen=True)
@@ -89,6 +100,7 @@ class Distances:
     def __init__(self, X: Array) -> None:
         self.n = len(X)
         self.upper = np.triu_indices(self.n, 1)
+        self.below = self.upper[1] * self.n + self.upper[0]  # the same pairs under the diagonal
         self.squares = 5 * (X.T[:, self.upper[0]] - X.T[:, self.upper[1]]) ** 2  # (d, P)
         self.known: dict[Factor, Array] = {}
 
@@ -109,47 +121,133 @@ class Distances:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """One additive model given y (n,): alpha (n,) = (K + noise I)^-1 y, that inverse (n, n), and ln
-    p(y).
+    """One additive model given y (n,): alpha (n,) = (K + noise I)^-1 (y - mean), that inverse
+    (n, n), and ln p(y).
+
+    `root` (n, n) is lower triangular, with precision = root' root. Where it is there, variances are
+    computed from it: a nearly singular K leaves half of its digits in the root and none in the
+    precision.
     """
 
     kernel: Kernel
     alpha: Array
     precision: Array
     log_evidence: float
+    root: Array | None = None
 
     def in_units(self, ratio: float) -> Solved:
         """The same model of ratio * y, but for the evidence."""
         kernel = self.kernel
-        scaled = Kernel(kernel.outputscale * ratio**2, kernel.lengthscale, kernel.noise * ratio**2)
-        return Solved(scaled, self.alpha / ratio, self.precision / ratio**2, self.log_evidence)
+        scaled = Kernel(
+            kernel.outputscale * ratio**2,
+            kernel.lengthscale,
+            kernel.noise * ratio**2,
+            kernel.mean * ratio,
+        )
+        root = None if self.root is None else self.root / ratio
+        precision = self.precision / ratio**2
+        return Solved(scaled, self.alpha / ratio, precision, self.log_evidence, root)
+
+    def explained(self, k: Array) -> Array:
+        """The variance k' (K + noise I)^-1 k (q,) that data of covariances k (q, n) explain."""
+        if self.root is None:
+            return (k * (k @ self.precision)).sum(1)
+        return ((k @ self.root.T) ** 2).sum(1)
+
+    def weights(self, k: Array) -> Array:
+        """(K + noise I)^-1 k (q, n) for each k of (q, n)."""
+        return k @ self.precision if self.root is None else (k @ self.root.T) @ self.root
+
+    def log_predictive(self) -> float:
+        """ln p(y') at y' = y of a second observation y' of the data, given the first one.
+
+        It is what gardner2018gpytorch's evidence computes of a model in evaluation mode. With P the
+        precision, the residual is noise * alpha, and the covariance of y' noise (2 I - noise P).
+        """
+        noise, n = self.kernel.noise, len(self.alpha)
+        L = safe_cholesky(2 * np.eye(n) - noise * self.precision)
+        fit = noise * float(self.alpha @ cho_solve((L, True), self.alpha, check_finite=False))
+        volume = n * log(2 * pi * noise) + 2 * float(np.log(L.diagonal()).sum())
+        return -0.5 * (fit + volume)
 
 
 def solve(distances: Distances, factors: Sequence[Factor], kernel: Kernel, y: Array) -> Solved:
     """Condition an additive model on y (n,): O(N n^2 + n^3). Raises LinAlgError with directions."""
+    alpha, lower, value = _conditioned(_gram(distances, factors, kernel), y - kernel.mean)
+    return Solved(kernel, alpha, np.tril(lower) + np.tril(lower, -1).T, value)
+
+
+def _gram(distances: Distances, factors: Sequence[Factor], kernel: Kernel) -> Array:
+    """K + noise I (n, n)."""
     covariance = _covariances(distances.of(factors), kernel.lengthscale)[0]  # (N, P)
-    K = distances.full(kernel.outputscale.sum() + kernel.noise, kernel.outputscale @ covariance)
-    return Solved(kernel, *_conditioned(K, y))
+    return distances.full(kernel.outputscale.sum() + kernel.noise, kernel.outputscale @ covariance)
+
+
+def as_fitted(distances: Distances, factors: Sequence[Factor], solved: Solved, y: Array) -> Solved:
+    """Predictions with the noise of the fit and the mean zero: eqs. (4) and (5) where sigma^2 is
+    the fitted one.
+    """
+    if not solved.kernel.mean:
+        return solved
+    return solve(distances, factors, replace(solved.kernel, mean=0.0), y)
+
+
+def noise_free(distances: Distances, factors: Sequence[Factor], solved: Solved, y: Array) -> Solved:
+    """Predictions with sigma^2 = 0 in (4) and (5), for values that have no noise.
+
+    The jitter is the least of parts/cholesky with which the Gram matrix has a factor: none, if it
+    has one as it is.
+    """
+    kernel = replace(solved.kernel, noise=0.0, mean=0.0)
+    L = cholesky.safe_cholesky(torch.from_numpy(_gram(distances, factors, kernel))).numpy()
+    root, _ = dtrtri(L, lower=1)
+    root = np.tril(root)
+    half = root @ y
+    value = -0.5 * half @ half - np.log(L.diagonal()).sum() - 0.5 * len(y) * log(2 * pi)
+    return Solved(kernel, half @ root, root.T @ root, float(value), root)
+
+
+def inverse(distances: Distances, factors: Sequence[Factor], solved: Solved, y: Array) -> Solved:
+    """Predictions with sigma^2 = 0 from the plain inverse of the Gram matrix, without any jitter,
+    as in the public code of bardou2024dumbo: its variances are rounding errors where data are
+    dense.
+
+    The evidence, which nothing reads here, is the fitted model's. Repeated inputs, which that code
+    drops, leave no inverse; they are predicted as by `noise_free`.
+    """
+    kernel = replace(solved.kernel, noise=0.0, mean=0.0)
+    try:
+        precision = np.linalg.inv(_gram(distances, factors, kernel)).astype(np.float64)
+    except np.linalg.LinAlgError:
+        return noise_free(distances, factors, solved, y)
+    return Solved(kernel, precision @ y, precision, solved.log_evidence)
+
+
+# how a fitted model predicts
+Gram = Callable[[Distances, Sequence[Factor], Solved, Array], Solved]
+GRAMS: Mapping[str, Gram] = {"noisy": as_fitted, "noise-free": noise_free, "inverse": inverse}
 
 
 def log_evidence(
     distances: Distances, factors: Sequence[Factor], kernel: Kernel, y: Array
-) -> tuple[float, Array, Array, float]:
-    """ln p(y) of y (n,), and its gradients over ln a (N,), ln l (N,) and ln noise."""
+) -> tuple[float, Array, Array, float, float]:
+    """ln p(y) of y (n,), and its gradients over ln a (N,), ln l (N,), ln noise and the mean."""
     return _log_evidence(distances, distances.of(factors), kernel, y)
 
 
 def _log_evidence(
     distances: Distances, R: Array, kernel: Kernel, y: Array
-) -> tuple[float, Array, Array, float]:
+) -> tuple[float, Array, Array, float, float]:
     covariance, slope = _covariances(R, kernel.lengthscale)  # (N, P) each
     K = distances.full(kernel.outputscale.sum() + kernel.noise, kernel.outputscale @ covariance)
-    alpha, precision, value = _conditioned(K, y)
-    W = np.outer(alpha, alpha) - precision  # dp/dK = W/2, and every pair stands twice in K
-    pairs, trace = W[distances.upper], float(np.trace(W))
+    alpha, lower, value = _conditioned(K, y - kernel.mean)
+    # dp/dK = (alpha alpha' - precision)/2, and every pair stands twice in K
+    pairs = alpha[distances.upper[0]] * alpha[distances.upper[1]]
+    pairs -= lower.ravel().take(distances.below)
+    trace = float((alpha**2 - lower.diagonal()).sum())
     over_a = kernel.outputscale * (covariance @ pairs + trace / 2)
     over_l = kernel.outputscale * (slope @ pairs)
-    return value, over_a, over_l, kernel.noise * trace / 2
+    return value, over_a, over_l, kernel.noise * trace / 2, float(alpha.sum())
 
 
 def _covariances(R: Array, lengthscale: Array) -> tuple[Array, Array]:
@@ -164,14 +262,13 @@ def _covariances(R: Array, lengthscale: Array) -> tuple[Array, Array]:
 
 
 def _conditioned(K: Array, y: Array) -> tuple[Array, Array, float]:
-    """K^-1 y, K^-1 and ln N(y; 0, K)."""
+    """K^-1 y, K^-1 in and below its diagonal, and ln N(y; 0, K)."""
     L = safe_cholesky(K)
     alpha = cho_solve((L, True), y, check_finite=False)
-    inverse, _ = dpotri(L, lower=1)
-    precision = np.tril(inverse) + np.tril(inverse, -1).T
+    lower, _ = dpotri(L, lower=1)
     return (
         alpha,
-        precision,
+        lower,
         float(-0.5 * y @ alpha - np.log(L.diagonal()).sum() - 0.5 * len(y) * log(2 * pi)),
     )
 
@@ -185,9 +282,10 @@ def fit(
     least_noise: float,
     steps: int,
     rate: float,
+    with_mean: bool = False,
 ) -> Solved:
     """The model to which Adam climbs from `start` by the evidence per datum, over rho with theta =
-    softplus(rho).
+    softplus(rho), and over a constant mean from 0 where there is one.
 
     The noise stays above its least value. These are GPyTorch's variables (gardner2018gpytorch), in
     which the authors' public codes fit.
@@ -200,12 +298,18 @@ def fit(
         np.concatenate([kernel.outputscale, kernel.lengthscale, [kernel.noise - least_noise]])
     )
     for _ in range(steps):
-        _, over_a, over_l, over_noise = _log_evidence(distances, R, kernel, y)
+        _, over_a, over_l, over_noise, over_mean = _log_evidence(distances, R, kernel, y)
         theta = np.concatenate([kernel.outputscale, kernel.lengthscale, [kernel.noise]])
-        over_theta = np.concatenate([over_a, over_l, [over_noise]]) / theta
-        rho = rho + adam.step(over_theta / (len(y) * (1 + np.exp(-rho))))
+        over_rho = np.concatenate([over_a, over_l, [over_noise]]) / (theta * (1 + np.exp(-rho)))
+        move = adam.step(np.append(over_rho, over_mean if with_mean else 0.0) / len(y))
+        rho = rho + move[:-1]
         values = np.logaddexp(0.0, rho)
-        kernel = Kernel(values[:N], values[N:-1], least_noise + float(values[-1]))
+        kernel = Kernel(
+            values[:N],
+            values[N:-1],
+            least_noise + float(values[-1]),
+            kernel.mean + float(move[-1]),
+        )
     return solve(distances, factors, kernel, y)
 
 
@@ -226,8 +330,7 @@ class Bucket:
     outputscale: Array  # (G, 1, 1)
     lengthscale: Array  # (G, 1, 1)
     alpha: Array  # (G, n)
-    # runs of factors of one model, with its precision (n, n)
-    models: tuple[tuple[slice, Array], ...]
+    models: tuple[tuple[slice, Solved], ...]  # runs of factors of one model
 
     def __call__(self, u: Array) -> tuple[Array, Array]:
         """Mean and variance, (G, s) each, of every factor at its own points u (G, s, m): eqs.
@@ -240,22 +343,20 @@ class Bucket:
             part = slice(first, first + width)
             k = self._covariance(u[:, part])[0]
             mean[:, part] = (k @ self.alpha[:, :, None])[:, :, 0]
-            variance[:, part] = self.outputscale[:, :, 0] - (k * self._explained(k)).sum(2)
+            variance[:, part] = self.outputscale[:, :, 0] - self._explained(k)
         return mean, variance
 
     def slopes(self, u: Array) -> tuple[Array, Array, Array, Array]:
         """Mean and variance, (G, s) each, and their gradients over u (G, s, m)."""
         k, w = self._covariance(u)  # (G, s, n) each
-        explained = self._explained(k)
-        mean, variance = (
-            (k @ self.alpha[:, :, None])[:, :, 0],
-            self.outputscale[:, :, 0] - (k * explained).sum(2),
-        )
+        weights = np.empty_like(k)
+        for rows, solved in self.models:
+            weights[rows] = solved.weights(k[rows].reshape(-1, k.shape[2])).reshape(k[rows].shape)
         return (
-            mean,
-            variance,
+            (k @ self.alpha[:, :, None])[:, :, 0],
+            self.outputscale[:, :, 0] - (k * weights).sum(2),
             self._slope(w * self.alpha[:, None, :], u),
-            self._slope(-2 * w * explained, u),
+            self._slope(-2 * w * weights, u),
         )
 
     def _slope(self, weights: Array, u: Array) -> Array:
@@ -277,12 +378,10 @@ class Bucket:
         )
 
     def _explained(self, k: Array) -> Array:
-        """(K + noise I)^-1 k, (G, s, n)."""
-        out = np.empty_like(k)
-        for rows, precision in self.models:
-            np.matmul(
-                k[rows].reshape(-1, k.shape[2]), precision, out=out[rows].reshape(-1, k.shape[2])
-            )
+        """k' (K + noise I)^-1 k (G, s)."""
+        out = np.empty(k.shape[:2])
+        for rows, solved in self.models:
+            out[rows] = solved.explained(k[rows].reshape(-1, k.shape[2])).reshape(out[rows].shape)
         return out
 
 
@@ -319,7 +418,7 @@ class Factors:
         scales = np.concatenate(self.scales, axis=1)[:, index, None, None]
         alpha = np.stack([self.solved[j].alpha for j in model])
         ends = [0, *(np.flatnonzero(np.diff(model)) + 1).tolist(), len(model)]
-        runs = tuple((slice(a, b), self.solved[model[a]].precision) for a, b in pairwise(ends))
+        runs = tuple((slice(a, b), self.solved[model[a]]) for a, b in pairwise(ends))
         X = self.X[:, variables].transpose(1, 0, 2).copy()
         return Bucket(
             index, variables, X, (X**2).sum(2)[:, None, :], scales[0], scales[1], alpha, runs
@@ -345,7 +444,7 @@ class Factors:
                 [ROOT5 * np.linalg.norm(self.X[:, list(V)] - x[list(V)], axis=1) for V in own]
             )
             k = solved.kernel.outputscale[:, None] * _covariances(r, solved.kernel.lengthscale)[0]
-            found.append(np.diag(solved.kernel.outputscale) - k @ solved.precision @ k.T)
+            found.append(np.diag(solved.kernel.outputscale) - k @ solved.weights(k).T)
         return found
 
 

@@ -7,6 +7,8 @@ Everything is a float64 tensor; means and variances are those of the latent f, w
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import log, pi
 
@@ -142,6 +144,27 @@ class _Moments(torch.autograd.Function):
         L, alpha, V = tuple(ctx.saved_tensors)
         over_k = torch.linalg.solve_triangular(L.T, V, upper=True).mul_(2 * over_variance)
         return over_k.addr_(alpha, over_mean), None, None
+
+
+def as_fitted(posterior: Posterior) -> Posterior:
+    """The posterior with the noise of its model."""
+    return posterior
+
+
+def noise_free(posterior: Posterior) -> Posterior:
+    """The same model and data where values have no noise: sigma^2 = 0 but for the jitter that
+    parts/cholesky needs.
+    """
+    model = copy.deepcopy(posterior.model)
+    model.get_parameter("likelihood.noise_covar.raw_noise").data.zero_()
+    return Posterior.of(model, posterior.X, posterior.y)
+
+
+# with which noise a model predicts, whatever it was fitted with
+GRAMS: Mapping[str, Callable[[Posterior], Posterior]] = {
+    "noisy": as_fitted,
+    "noise-free": noise_free,
+}
 
 
 def _log_density(r: Tensor, L: Tensor, alpha: Tensor) -> Tensor:

@@ -7,13 +7,14 @@ its fitted model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from algorithms.api import Array
 from algorithms.parts.additive_process import (
+    MEANS,
     Distances,
     Factor,
     Fit,
@@ -35,8 +36,12 @@ from algorithms.parts.decomposition import (
 
 Model = tuple[Decomposition, Solved]
 
-TOTAL, PER_DATUM = "total", "per-datum"
-ACCEPTANCES = {TOTAL: False, PER_DATUM: True}
+# ln p by which a chain accepts, of a model
+ACCEPTANCES: Mapping[str, Callable[[Solved], float]] = {
+    "total": lambda solved: solved.log_evidence,
+    "per-datum": lambda solved: solved.log_evidence / len(solved.alpha),
+    "predictive": lambda solved: solved.log_predictive() / len(solved.alpha),
+}
 FIRST_VALUES, INHERITED = "first-values", "inherited"
 STARTS = {FIRST_VALUES: False, INHERITED: True}
 
@@ -51,8 +56,9 @@ class Partitions:
         (bardou2024dumbo, Sec. 2.2), 3 for DEC-HBO (Sec. 6).
     split: what is counted as the probability of a split: "exact", that of the rule by which it
         is drawn, or "reference-code", what the public code takes in its place.
-    acceptance: the evidence by which the chain moves: "total" (App. B) or "per-datum", as in
-        the public code, which is hotter.
+    acceptance: the evidence by which the chain moves: "total" (App. B); "per-datum", which is
+        hotter by the number of data; or "predictive", what the public code computes: per datum, the
+        density of the same values if they were observed once more.
     fit_start: where the fit of a proposed decomposition starts: "first-values", as in the
         public code, or "inherited", from the scales of the one that it is proposed from.
     """
@@ -109,29 +115,37 @@ class Fits:
         self, distances: Distances, factors: Sequence[Factor], y: Array, kernel: Kernel
     ) -> Solved:
         """A model seen before, given y (n,) now, from the scales that it had."""
-        return fit(
-            distances,
-            factors,
-            y,
-            kernel,
-            least_noise=self.scales.least_noise,
-            steps=self.adam.steps,
-            rate=self.adam.rate,
-        )
+        return self._fit(distances, factors, y, kernel, self.adam.steps)
 
     def anew(
         self, distances: Distances, factors: Sequence[Factor], y: Array, near: Model | None = None
     ) -> Solved:
         """A new model, from the first values or from what it inherits of a near one."""
-        kernel = inherited(factors, near) if near and STARTS[self.start] else self.first(factors)
+        kernel = inherited(factors, near) if near and self.inherit else self.first(factors)
+        return self._fit(distances, factors, y, kernel, self.adam.new_steps)
+
+    @property
+    def inherit(self) -> bool:
+        """Whether a new model depends on the one that it is proposed from."""
+        return STARTS[self.start]
+
+    def _fit(
+        self,
+        distances: Distances,
+        factors: Sequence[Factor],
+        y: Array,
+        kernel: Kernel,
+        steps: int,
+    ) -> Solved:
         return fit(
             distances,
             factors,
             y,
             kernel,
             least_noise=self.scales.least_noise,
-            steps=self.adam.new_steps,
+            steps=steps,
             rate=self.adam.rate,
+            with_mean=MEANS[self.scales.mean],
         )
 
 
@@ -191,16 +205,17 @@ class Chain:
         """
         model = self.decomposition, self.fits.again(distances, self.decomposition, y, self.kernel)
         found: list[Model] = [model]
-        share = 1 / len(y) if ACCEPTANCES[self.acceptance] else 1.0
+        evidence = ACCEPTANCES[self.acceptance]
+        known: dict[Decomposition, Solved] = {}  # fits from first values, the same each time
         while len(found) < count:
             proposal = propose(rng, model[0], largest=self.largest, split=self.split)
             if proposal is not None:
-                new = (
-                    proposal.decomposition,
-                    self.fits.anew(distances, proposal.decomposition, y, model),
-                )
-                gain = share * (new[1].log_evidence - model[1].log_evidence)
-                if accepts(rng, gain, proposal.log_ratio):
+                proposed = proposal.decomposition
+                solved = known.get(proposed) or self.fits.anew(distances, proposed, y, model)
+                if not self.fits.inherit:
+                    known[proposed] = solved
+                new = proposed, solved
+                if accepts(rng, evidence(solved) - evidence(model[1]), proposal.log_ratio):
                     model = new
             found.append(model)
         return found, replace(self, decomposition=model[0], kernel=model[1].kernel)

@@ -17,7 +17,14 @@ PAPER = {
     "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100},
     "beta_dims": "factor",
     "grid": 101,
-    "surrogate": {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01, "least_noise": 1e-4},
+    "gram": "noisy",
+    "surrogate": {
+        "outputscale": 0.693,
+        "lengthscale": 0.693,
+        "noise": 0.01,
+        "least_noise": 1e-4,
+        "mean": "zero",
+    },
     "fit": {"rate": 0.1, "steps": 5, "new_steps": 30},
 }
 CENTRES = np.array([0.2, 0.9, 0.55, 0.0])
@@ -48,7 +55,7 @@ def play(optimizer, steps):
     return optimizer
 
 
-def bounds(optimizer, beta, points):
+def bounds(optimizer, beta, points, noise=None):
     """mu_j + beta^(1/2) sigma_j of every variable (d, s) by dense conditioning on the sum."""
     kernel, X, d = optimizer.solved.kernel, optimizer.x, optimizer.domain.d
     y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
@@ -56,7 +63,8 @@ def bounds(optimizer, beta, points):
     def covariance(j, A, B):
         return kernel.outputscale[j] * Matern(kernel.lengthscale[j], nu=2.5)(A[:, None], B[:, None])
 
-    K = sum(covariance(j, X[:, j], X[:, j]) for j in range(d)) + kernel.noise * np.eye(len(X))
+    K = sum(covariance(j, X[:, j], X[:, j]) for j in range(d))
+    K += (kernel.noise if noise is None else noise) * np.eye(len(X))
     found = []
     for j in range(d):
         k = covariance(j, points[j], X[:, j])  # (s, n)
@@ -77,6 +85,17 @@ def test_the_query_is_the_best_of_a_fine_grid_for_each_variable(seed, dims, beta
     fine = bounds(optimizer, beta, np.tile(grid, (4, 1)))
     assert (bounds(optimizer, beta, query.T)[:, 0] > fine.max(1) - 1e-5).all()
     assert_allclose(query[0], grid[fine.argmax(1)], atol=4e-4)  # steps of 1/5000 in both
+
+
+def test_without_noise_in_the_gram_matrix_the_bounds_are_those_of_no_noise():
+    """Whatever noise was fitted, which the report goes on to show."""
+    optimizer = told(gram="noise-free", least_noise=0.05)
+    query = optimizer.ask(1, optimizer.x[:0])
+    assert optimizer.report()["noise"] > 0.05
+    grid = np.tile(np.linspace(0, 1, 2001), (4, 1))
+    fine = bounds(optimizer, 0.2 * log(24), grid, noise=1e-12)
+    assert (bounds(optimizer, 0.2 * log(24), query.T, noise=1e-12)[:, 0] > fine.max(1) - 1e-4).all()
+    assert np.abs(query - told(least_noise=0.05).ask(1, optimizer.x[:0])).max() > 1e-3
 
 
 def test_with_the_dimensions_of_the_domain_it_looks_farther_from_its_data():

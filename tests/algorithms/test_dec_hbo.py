@@ -30,7 +30,14 @@ PAPER = {
     "beta_dims": "factor",
     "grid": 8,
     "rounds": 10,
-    "surrogate": {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01, "least_noise": 1e-4},
+    "gram": "noisy",
+    "surrogate": {
+        "outputscale": 0.693,
+        "lengthscale": 0.693,
+        "noise": 0.01,
+        "least_noise": 1e-4,
+        "mean": "zero",
+    },
     "fit": {"rate": 0.1, "steps": 5, "new_steps": 5},
 }
 
@@ -261,13 +268,29 @@ def test_it_finds_a_hump_of_the_camel():
     assert np.median(found) > 0.9
 
 
+@pytest.mark.parametrize(("gram", "through"), [("noise-free", True), ("noisy", False)])
+def test_without_noise_in_the_gram_matrix_the_means_go_through_the_data(gram, through):
+    optimizer = new(Box(2), 0, {"gram": gram, "least_noise": 0.05})
+    x = np.random.default_rng(1).random((12, 2))
+    optimizer.tell(x, Observation.of(np.sin(5 * x).sum(1)))
+    y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
+    factors = Factors.of(optimizer.models, optimizer.x)
+    means = np.array([factors.moments(point)[0] for point in x])
+    for j in range(5):
+        off = np.abs(means[:, factors.model == j].sum(1) - y).max()
+        assert (off < 1e-4) == through
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"grid": 1}, "expected a grid of at least 2 values and 1 round, got 1 and 10"),
         ({"rounds": 0}, "expected a grid of at least 2 values and 1 round, got 8 and 0"),
         ({"beta_dims": "all"}, "beta_dims: expected factor or domain, got 'all'"),
-        ({"acceptance": "mean"}, "acceptance: expected total or per-datum, got 'mean'"),
+        (
+            {"acceptance": "mean"},
+            "acceptance: expected total or per-datum or predictive, got 'mean'",
+        ),
         ({"largest_factor": 0}, "largest_factor of at least 1, got 5 and 0"),
         ({"fit_start": "warm"}, "fit_start: expected first-values or inherited, got 'warm'"),
     ],

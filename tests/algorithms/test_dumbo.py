@@ -24,10 +24,24 @@ from problems.additive import powell
 from tests.algorithms.grouped import changed
 
 WIDTH = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
-SCALES = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.693, "least_noise": 1e-4}
+SCALES = {
+    "outputscale": 0.693,
+    "lengthscale": 0.693,
+    "noise": 0.693,
+    "least_noise": 1e-4,
+    "mean": "zero",
+}
 FIT = {"rate": 0.1, "steps": 5, "new_steps": 5}
-CLIMB = {"raw": 64, "starts": 4, "fresh": 1, "steps": 30, "rate": 0.03}
-ROUNDS = {"rounds": 10, "tolerance": 0.02, "penalty": 1.0}
+CLIMB = {
+    "raw": 64,
+    "starts": 4,
+    "fresh": 1,
+    "pick": "best",
+    "method": "adam",
+    "steps": 30,
+    "rate": 0.03,
+}
+ROUNDS = {"rounds": 10, "tolerance": 0.02, "penalty": 1.0, "dual_residual": "edges"}
 PAPER = {
     "decomposition": "mcmc",
     "outputs": "sum",
@@ -164,11 +178,16 @@ FACTORS = ((0, 2), (1,), (2, 3), (3, 1), (0,), (4,))
 
 
 @pytest.mark.parametrize(
-    ("complete", "penalty", "grows", "floor"),
-    [(False, 0.1, 1, 1e-5), (True, 0.1, 1, 0.52), (False, 100.0, -1, 0.52)],
+    ("complete", "penalty", "grows", "floor", "residual"),
+    [
+        (False, 0.1, 1, 1e-5, "edges"),
+        (True, 0.1, 1, 0.52, "variables"),
+        (False, 100.0, -1, 0.52, "edges"),
+        (False, 100.0, -1, 0.52, "variables"),
+    ],
 )
 def test_every_local_problem_is_that_of_algorithm_1_written_out(
-    solved, complete, penalty, grows, floor
+    solved, complete, penalty, grows, floor, residual
 ):
     """(9) with c_i frozen, or (8) as far as factor i is in it; (15), (16), (17); eta by Boyd's
     rule.
@@ -180,7 +199,15 @@ def test_every_local_problem_is_that_of_algorithm_1_written_out(
         FactorGraph.of(FACTORS, 5),
         width,
         np.random.default_rng(0),
-        search(rounds=4, tolerance=0.0, steps=10, complete=complete, penalty=penalty, floor=floor),
+        search(
+            rounds=4,
+            tolerance=0.0,
+            steps=10,
+            complete=complete,
+            penalty=penalty,
+            floor=floor,
+            dual_residual=residual,
+        ),
     )
     posterior = conditioned(FACTORS, kernel, X, y)
 
@@ -222,7 +249,10 @@ def test_every_local_problem_is_that_of_algorithm_1_written_out(
         dual = [old + eta * gap for old, gap in zip(dual, gaps, strict=True)]
         if k:
             r = np.linalg.norm(np.concatenate(gaps))
-            s = eta * np.linalg.norm(np.concatenate([(centre - before)[list(V)] for V in FACTORS]))
+            copies = [(centre - before)[list(V)] for V in FACTORS]
+            if residual == "variables":
+                copies = [centre - before]
+            s = eta * np.linalg.norm(np.concatenate(copies))
             eta *= 2 if r > 10 * s else 0.5 if s > 10 * r else 1
         for j in range(5):  # what makes (16) the maximiser of (13)
             assert sum(
@@ -301,6 +331,68 @@ def test_climbs_begin_at_fresh_points_first_and_later_at_the_last_candidate_too(
     assert climbs == [5, 3, 3, 3]
 
 
+def test_the_dual_residual_over_edges_is_larger_by_the_root_of_the_copies():
+    """Five copies of every variable: between the two norms eta halves by one rule alone."""
+    five, d = tuple((j,) for _ in range(5) for j in range(3)), 3
+    graph, move = FactorGraph.of(five, d), np.full(3, 0.1)
+    gap = np.full(15, np.linalg.norm(move) / sqrt(15) / 5)  # a fifth of the move over variables
+    edges, variables = (dumbo._balance(gap, copies) for copies in (graph.spread(move), move))
+    assert (edges, variables) == (0.5, 1.0)
+
+
+def test_boltzmann_starts_are_drawn_by_the_weights_and_the_best_is_among_them():
+    """Against the shares of single draws, and by draws one after another."""
+    rng = np.random.default_rng(0)
+    values = np.tile(np.array([0.0, 1.0, 2.0, 5.0, 4.0]), (20_000, 1))
+    taken = dumbo._boltzmann(values, 3, rng)
+    assert all(len(set(row)) == 3 for row in taken.tolist()[:200])
+    assert (taken == 3).any(axis=1).all()
+    weights = np.exp((values[0] - values[0].mean()) / values[0].std(ddof=1))
+    shares = np.bincount(taken[:, 0], minlength=5) / len(taken)
+    assert_allclose(shares, weights / weights.sum(), atol=0.02)
+    second = taken[taken[:, 0] == 3, 1]
+    rest = np.delete(weights, 3)
+    shares = np.delete(np.bincount(second, minlength=5), 3) / len(second)
+    assert_allclose(shares, rest / rest.sum(), atol=0.02)
+    flat = dumbo._boltzmann(np.zeros((50, 8)), 2, rng)
+    assert len(set(flat.ravel().tolist())) == 8
+    assert_array_equal(dumbo._boltzmann(values[:5], 1, rng), 3)  # of one, it is the best
+
+
+def test_starts_are_picked_and_climbed_from_as_the_settings_say(monkeypatch):
+    """L-BFGS ends where many small steps of Adam end; boltzmann starts are not all the best."""
+    factors, *_ = drawn(TRIANGLE, 1)
+    graph, ends = FactorGraph.of(TRIANGLE, 3), []
+    for changes in (
+        {"steps": 400, "rate": 0.003},
+        {"steps": 2000, "method": "l-bfgs"},
+        {"steps": 2000, "method": "l-bfgs", "pick": "boltzmann"},
+    ):
+        rule = search(rounds=1, tolerance=0.0, starts=16, **changes)
+        ends.append(agree(factors, graph, 2.0, np.random.default_rng(0), rule).x)
+    assert_allclose(ends[1], ends[0], atol=2e-3)
+    assert_allclose(ends[2], ends[1], atol=2e-3)
+    (bucket,) = factors.buckets()
+    local = Local(
+        bucket,
+        np.ones(3),
+        2.0,
+        np.zeros((3, 1)),
+        np.ones((3, 1), dtype=bool),
+        np.zeros((3, 2)),
+        np.zeros((3, 2)),
+        0.0,
+        1e-5,
+    )
+    climb = search(steps=2000, method="l-bfgs").climb
+    found = local.maximum(np.empty((3, 0, 2)), np.random.default_rng(0), climb)
+    inner = ((found > 0) & (found < 1)).all(axis=1)
+    slopes = local.slopes(found[:, None])[inner, 0]
+    assert inner.any() and np.abs(slopes).max() < 1e-2
+    one_step = search(steps=1, method="l-bfgs").climb
+    assert (local.maximum(np.empty((3, 0, 2)), np.random.default_rng(0), one_step) != found).any()
+
+
 # where ADMM has something simple to find
 
 
@@ -331,7 +423,14 @@ def test_one_factor_is_maximised_directly():
 def test_factors_without_common_variables_are_maximised_each_by_itself():
     """Coordinatewise maxima: DuMBO with factors of one variable is ADD-GPUCB."""
     n = {"floor": 1e-12, "climb_steps": 200, "climb_rate": 0.005, "starts": 8}
-    alone = {"beta_dims": "domain", "grid": 401, "width": WIDTH, "surrogate": SCALES, "fit": FIT}
+    alone = {
+        "beta_dims": "domain",
+        "grid": 401,
+        "gram": "noisy",
+        "width": WIDTH,
+        "surrogate": SCALES,
+        "fit": FIT,
+    }
     for seed in range(4):
         one = told(new(4, decomposition=singletons(4), **n), 10, seed)
         other = told(
@@ -625,8 +724,20 @@ def test_without_noise_the_gram_matrix_is_that_of_the_factors_alone(agreements):
         own = factors.model == j
         through = [factors.moments(x)[0][own].sum() for x in optimizer.x]
         assert_allclose(through, y, atol=1e-4)
-    fitted = told(new(models=3))
-    assert fitted.chain.kernel.noise > 0.1
+    assert optimizer.chain.kernel.noise > 0.1
+
+
+@pytest.mark.parametrize("gram", ["noise-free", "inverse"])
+def test_observed_outputs_without_noise_are_met_by_each_factor(agreements, gram):
+    """In the units of y, whatever noise was fitted to each."""
+    optimizer = play(told(new(**OBSERVED, gram=gram)), 2)
+    factors, *_ = agreements[-1]
+    assert min(solved.kernel.noise for solved in optimizer.solved) > 1e-3
+    outputs = optimizer.factor_values
+    expected = (outputs - outputs.mean(0)) / optimizer.y.std(ddof=1)
+    moments = [factors.moments(x) for x in optimizer.x]
+    assert_allclose([mean for mean, _ in moments], expected, atol=1e-5)
+    assert max(variance.max() for _, variance in moments) < 1e-5
 
 
 def test_own_outputs_never_leave_more_variance_than_the_sum():
@@ -699,6 +810,15 @@ READINGS = {
     "complete": {"exploration": "complete"},
     "noise-free": {"gram": "noise-free"},
     "per-datum": {"acceptance": "per-datum", "split": "reference-code"},
+    "public code": {
+        "gram": "inverse",
+        "acceptance": "predictive",
+        "split": "reference-code",
+        "pick": "boltzmann",
+        "method": "l-bfgs",
+        "dual_residual": "variables",
+        "mean": "fitted",
+    },
     "random": {"decomposition": "random"},
     "theorem": {"rule": "theorem", "share": 1.0},
     "inherited": {"fit_start": "inherited", "fit_steps": 2},
@@ -842,9 +962,15 @@ def test_given_outputs_of_factors_it_beats_uniform_random_search():
         ({"outputs": "all"}, "outputs: expected sum or factors, got 'all'"),
         ({"neighbours": "none"}, "neighbours: expected stacked or per-decomposition, got 'none'"),
         ({"exploration": "full"}, "exploration: expected frozen or complete, got 'full'"),
-        ({"gram": "free"}, "gram: expected noisy or noise-free, got 'free'"),
-        ({**OBSERVED, "gram": "noise-free"}, "gram: expected noisy where outputs are factors"),
-        ({"acceptance": "mean"}, "acceptance: expected total or per-datum, got 'mean'"),
+        ({"gram": "free"}, "gram: expected noisy or noise-free or inverse, got 'free'"),
+        ({"mean": "fit"}, "mean: expected zero or fitted, got 'fit'"),
+        ({"pick": "first"}, "pick: expected best or boltzmann, got 'first'"),
+        ({"method": "newton"}, "method: expected adam or l-bfgs, got 'newton'"),
+        ({"dual_residual": "nodes"}, "dual_residual: expected edges or variables, got 'nodes'"),
+        (
+            {"acceptance": "mean"},
+            "acceptance: expected total or per-datum or predictive, got 'mean'",
+        ),
         ({"rule": "srinivas"}, "rule: expected kandasamy or theorem or constant, got 'srinivas'"),
         ({"fit_start": "warm"}, "fit_start: expected first-values or inherited, got 'warm'"),
         ({"largest_factor": 0}, "largest_factor of at least 1, got 5 and 0"),

@@ -13,7 +13,7 @@ from tests.algorithms.grouped import changed
 
 WIDTH = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
 SEARCH = {"raw": 64, "starts": 3, "steps": 30}
-TABLE = {"surrogate": "gamma-priors", "width": WIDTH, "climb": SEARCH}
+TABLE = {"surrogate": "gamma-priors", "gram": "noisy", "width": WIDTH, "climb": SEARCH}
 
 
 def new(d=2, seed=0, **changes):
@@ -108,3 +108,14 @@ def test_names_without_a_meaning_are_refused():
         ValueError, match="rule: expected kandasamy or theorem or constant, got 'log'"
     ):
         new(rule="log")
+
+
+def test_without_noise_the_predictions_go_through_the_data():
+    optimizer = told(new(gram="noise-free"))
+    X = torch.from_numpy(optimizer.x)
+    seen = optimizer.fitted.units(optimizer.y)
+    assert np.abs(optimizer.posterior.mean(X).numpy() - seen).max() < 1e-6
+    assert optimizer.fitted.posterior.model.noise.item() > 0
+    assert told(new()).posterior is not optimizer.posterior
+    noisy = told(new())
+    assert noisy.posterior is noisy.fitted.posterior

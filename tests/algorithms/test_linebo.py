@@ -26,6 +26,7 @@ TABLE = {
     "ball": {"radius": 0.1, "per_dim": 2, "least_move": 0.02, "least_gain": 0.005},
     "surrogate": "known",
     "known": {"lengthscale": 0.3, "outputscale": 1.5, "noise": 0.04, "standard": "population"},
+    "gram": "noisy",
 }
 
 
@@ -144,9 +145,20 @@ def test_a_query_is_the_largest_bound_on_the_line_and_the_best_point_the_largest
 def test_the_known_regression_is_scikit_learns():
     optimizer, x = told(new(4), n=20), np.random.default_rng(1).random((30, 4))
     mean, deviation = oracle(optimizer, x)
-    ours, variance = optimizer.fitted.posterior(torch.from_numpy(x))
+    ours, variance = optimizer.posterior(torch.from_numpy(x))
     assert_allclose(ours, mean, atol=1e-10)
     assert_allclose(variance.sqrt(), deviation, atol=1e-10)
+
+
+@pytest.mark.parametrize("surrogate", ["known", "gamma-priors"])
+def test_without_noise_it_predicts_what_it_has_seen(surrogate):
+    optimizer = told(new(3, gram="noise-free", surrogate=surrogate), n=9)
+    mean, variance = optimizer.posterior(torch.from_numpy(optimizer.x))
+    # one affine map for all of them, whatever units the surrogate has
+    assert np.corrcoef(mean, optimizer.y)[0, 1] > 1 - 1e-10
+    assert variance.max() < 1e-8
+    noisy = told(new(3, surrogate=surrogate), n=9)
+    assert noisy.posterior.variance(torch.from_numpy(noisy.x)).min() > 1e-5
 
 
 @pytest.mark.parametrize(("tolerance", "lengths"), [(0.0, {6}), (0.5, {2, 6}), (1e9, {2})])
@@ -172,7 +184,7 @@ def test_a_mean_below_0_never_ends_a_line_early(sign, over):
     optimizer = told(new(2, tolerance=1e9))
     optimizer.told = 3  # more than `fewest`
     level = Posterior.of(
-        optimizer.fitted.posterior.model,
+        optimizer.posterior.model,
         torch.from_numpy(optimizer.x),
         torch.full((4,), sign).double(),
     )
@@ -212,7 +224,7 @@ def test_the_line_after_a_ball_climbs_the_slope(seed):
 
 def test_drawn_slopes_are_those_of_the_posterior():
     optimizer = told(new(2, directions="ascent", radius=0.01), n=12)
-    posterior, origin = optimizer.fitted.posterior, optimizer.origin
+    posterior, origin = optimizer.posterior, optimizer.origin
     over_mean, _ = posterior.slopes(torch.from_numpy(origin[None]))
     draws = np.array([optimizer._slope_of_draw(posterior) for _ in range(400)]) / (0.01 * 0.01)
     error = draws.std(axis=0) / 20
@@ -248,7 +260,7 @@ def test_random_directions_have_no_axis():
 def test_a_fitted_surrogate_is_that_of_the_other_baselines(name):
     optimizer = told(new(2, surrogate=name), n=10)
     theirs = SURROGATES[name].learn(optimizer.x, optimizer.y, np.random.default_rng(0))
-    assert_array_equal(optimizer.fitted.posterior.alpha, theirs.posterior.alpha)
+    assert_array_equal(optimizer.posterior.alpha, theirs.posterior.alpha)
     lines = searches(optimizer, 6)
     assert np.linalg.svd(lines[0][1:] - lines[0][0], compute_uv=False)[1:].max() < 1e-12
 

@@ -16,6 +16,7 @@ from tests.algorithms.grouped import changed
 
 BOUND = {
     "surrogate": "gamma-priors",
+    "gram": "noisy",
     "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100},
     "climb": {"raw": 32, "starts": 2, "steps": 20},
 }
@@ -154,3 +155,14 @@ def test_it_is_better_than_random_search_in_most_seeds():
 def test_parameters_without_a_meaning_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         new(**changes)
+
+
+def test_without_noise_the_predictions_go_through_the_data():
+    optimizer = told(new(gram="noise-free"))
+    X = torch.from_numpy(optimizer.x)
+    seen = optimizer.fitted.units(optimizer.y)
+    assert np.abs(optimizer.posterior.mean(X).numpy() - seen).max() < 1e-6
+    assert optimizer.fitted.posterior.model.noise.item() > 0
+    assert told(new()).posterior is not optimizer.posterior
+    noisy = told(new())
+    assert noisy.posterior is noisy.fitted.posterior

@@ -9,6 +9,7 @@ from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import Matern
 
 from algorithms.parts.additive_process import (
+    GRAMS,
     Distances,
     Factors,
     Kernel,
@@ -60,7 +61,11 @@ def test_the_evidence_is_the_density_of_the_data(data):
 def test_the_gradient_of_the_evidence_agrees_with_differences(data):
     X, y = data
     distances, step = Distances(X), 1e-5
-    _, over_a, over_l, over_noise = log_evidence(distances, FACTORS, KERNEL, y)
+    _, over_a, over_l, over_noise, over_mean = log_evidence(distances, FACTORS, KERNEL, y)
+
+    def lifted(h):
+        kernel = Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05, h)
+        return log_evidence(distances, FACTORS, kernel, y)[0]
 
     def difference(change):
         return (change(step) - change(-step)) / (2 * step)
@@ -93,6 +98,7 @@ def test_the_gradient_of_the_evidence_agrees_with_differences(data):
         )[0]
 
     assert_allclose(over_noise, difference(noisier), rtol=1e-7)
+    assert_allclose(over_mean, difference(lifted), rtol=1e-7)
 
 
 def test_the_posterior_of_a_factor_is_that_of_dense_conditioning_on_the_sum(data, rng):
@@ -195,6 +201,89 @@ def test_a_fit_climbs_and_finds_the_scales_of_a_draw(rng):
     assert fitted.log_evidence > solve(distances, factors, truth, y).log_evidence
     assert_allclose(fitted.kernel.noise, 1e-3, rtol=0.5)
     assert fitted.kernel.noise > 1e-4
+
+
+def test_a_fit_with_a_mean_finds_it_and_one_without_has_none(data):
+    X, y = data
+    kept = [
+        fit(
+            Distances(X), FACTORS, y + 3.0, KERNEL, least_noise=1e-4, steps=200, rate=0.1, **kind
+        ).kernel.mean
+        for kind in ({}, {"with_mean": True})
+    ]
+    assert kept[0] == 0.0 and 2.0 < kept[1] < 4.0
+
+
+def test_the_predictive_density_of_the_data_is_that_of_dense_conditioning(data):
+    X, y = data
+    kernel = Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05, 0.3)
+    solved = solve(Distances(X), FACTORS, kernel, y)
+    K = gram(FACTORS, kernel, X, X).sum(0)
+    weights = np.linalg.solve(K + 0.05 * np.eye(len(X)), K).T
+    expected = multivariate_normal.logpdf(
+        y, 0.3 + weights @ (y - 0.3), K - weights @ K + 0.05 * np.eye(len(X))
+    )
+    assert solved.log_predictive() == pytest.approx(expected, rel=1e-9)
+    assert solved.log_predictive() > solved.log_evidence  # it has seen these data
+
+
+# predictions
+
+
+def conditioned(X, y, noise, x):
+    """Mean and variance (N,) of each factor at x (d,), from dense matrices."""
+    K = gram(FACTORS, KERNEL, X, X).sum(0) + noise * np.eye(len(X))
+    k = gram(FACTORS, KERNEL, X, x[None])[:, :, 0]
+    return k @ np.linalg.solve(K, y), KERNEL.outputscale - (k * np.linalg.solve(K, k.T).T).sum(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "noise"), [("noisy", 0.05), ("noise-free", 0.0), ("inverse", 0.0)]
+)
+def test_predictions_have_the_noise_that_their_gram_matrix_says_and_no_mean(data, rng, name, noise):
+    X, y = (np.delete(values, 7, axis=0) for values in data)  # the repetition
+    distances, x = Distances(X), rng.random(5)
+    kernel = Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05, 0.4)
+    fitted = solve(distances, FACTORS, kernel, y)
+    predicting = GRAMS[name](distances, FACTORS, fitted, y)
+    assert predicting.kernel.noise == noise
+    factors = Factors.of([(FACTORS, predicting)], X)
+    mean, variance = conditioned(X, y, noise, x)
+    assert_allclose(factors.moments(x), (mean, variance), rtol=1e-6, atol=1e-8)
+    assert_allclose(factors.covariances(x)[0].diagonal(), variance, rtol=1e-6, atol=1e-8)
+    scaled = Factors.of([(FACTORS, predicting.in_units(3.0))], X)
+    assert_allclose(scaled.moments(x), (3 * mean, 9 * variance), rtol=1e-6, atol=1e-8)
+    for bucket in factors.buckets():
+        u = rng.random((len(bucket.index), 4, bucket.variables.shape[1]))
+        assert_allclose(bucket.slopes(u)[:2], bucket(u), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["noise-free", "inverse"])
+def test_repeated_inputs_have_no_inverse_and_a_prediction_all_the_same(data, name):
+    """Only the least rung of the ladder that helps is added."""
+    X, y = data
+    X, y = np.concatenate([X, X[:1]]), np.append(y, y[0])
+    distances = Distances(X)
+    whole = (tuple(range(5)),)
+    kernel = equal_kernel(1, outputscale=1.0, lengthscale=0.5, noise=0.1)
+    predicting = GRAMS[name](distances, whole, solve(distances, whole, kernel, y), y)
+    mean, variance = Factors.of([(whole, predicting)], X).moments(X[0])
+    assert mean[0] == pytest.approx(y[0], abs=1e-6)
+    assert abs(variance[0]) < 1e-8
+
+
+def test_dense_data_leave_variances_that_are_no_rounding_errors():
+    """Forty points within 1e-3: the precision has entries that a variance computed from it drowns
+    in, the root has not.
+    """
+    X = 0.5 + 1e-3 * np.random.default_rng(0).random((40, 2))
+    whole, distances = ((0, 1),), Distances(X)
+    kernel = equal_kernel(1, outputscale=1.0, lengthscale=0.7, noise=1e-4)
+    y = X.sum(1)
+    predicting = GRAMS["noise-free"](distances, whole, solve(distances, whole, kernel, y), y)
+    (bucket,) = Factors.of([(whole, predicting)], X).buckets()
+    near, far = bucket(np.array([[[0.5005, 0.5005], [0.9, 0.9]]]))[1][0]
+    assert -1e-9 < near < 1e-8 < far < 1.0
 
 
 def test_no_steps_leave_a_kernel_as_it_is(data):

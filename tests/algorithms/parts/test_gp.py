@@ -16,7 +16,7 @@ from scipy import stats
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from algorithms.parts.gp import Posterior, log_evidence
+from algorithms.parts.gp import GRAMS, Posterior, log_evidence
 from algorithms.parts.kernels import bounded, gamma_priors
 
 NOISE, SCALE, MEAN = 0.03, 1.7, 0.4
@@ -211,3 +211,20 @@ def test_rows_that_nearly_repeat_are_survived(n):
     assert_allclose(mean, y[:50], atol=0.3)
     again = posterior.extend(X[:5], y[:5])
     assert torch.isfinite(again.mean(X[:50])).all() and np.isfinite(again.log_evidence)
+
+
+def test_without_noise_the_same_model_goes_through_the_data():
+    model, (X, y) = known(3), data(9, 3)
+    fitted = Posterior.of(model, X, y)
+    assert GRAMS["noisy"](fitted) is fitted
+    exact = GRAMS["noise-free"](fitted)
+    mean, variance = exact(X)
+    assert_allclose(mean, y, atol=1e-8)
+    assert variance.max() < 1e-8
+    assert (fitted(X)[1] > 1e-3).all()
+    assert (model.noise.item(), exact.model.noise.item()) == (NOISE, 0.0)
+    x = torch.from_numpy(np.random.default_rng(5).random((4, 3)))
+    theirs = Posterior.of(known(3, noise=0.0), X, y)
+    assert_allclose(torch.stack(exact(x)), torch.stack(theirs(x)))
+    longer, (more, values) = exact.extend(*data(2, 3, seed=8)), data(2, 3, seed=8)
+    assert_allclose(longer(more)[0], values, atol=1e-8)

@@ -20,9 +20,9 @@ from algorithms.parts.additive_process import (
     solve,
 )
 from algorithms.parts.decomposition import canonical, check, pair_agreement, singletons, whole
-from algorithms.parts.interactions import Chain, Fits, inherited, random_models
+from algorithms.parts.interactions import ACCEPTANCES, Chain, Fits, inherited, random_models
 
-FIRST = Scales(outputscale=0.693, lengthscale=0.693, noise=0.693, least_noise=1e-4)
+FIRST = Scales(outputscale=0.693, lengthscale=0.693, noise=0.693, least_noise=1e-4, mean="zero")
 PAIRS = ((0, 1), (2, 3))
 TRIALS = 800
 
@@ -124,6 +124,44 @@ def test_where_nothing_can_move_the_one_model_is_repeated():
     assert [model[0] for model in found] == [singletons(4)] * 5
     assert len({id(model[1]) for model in found}) == 1
     assert chain.decomposition == singletons(4)
+
+
+def test_a_decomposition_that_is_proposed_again_is_not_fitted_again():
+    """Only where its fit depends on nothing but the data."""
+    X, y = additive(20)
+    for start, fewer in (("first-values", True), ("inherited", False)):
+        fitted = []
+
+        @dataclass(frozen=True)
+        class Counted(Fits):
+            def anew(self, distances, factors, y, near=None, fitted=fitted):
+                fitted.append(factors)
+                return super().anew(distances, factors, y, near)
+
+        fits = Counted(FIRST, Fit(rate=0.1, steps=3, new_steps=3), start)
+        found, _ = begin(2, fits=fits).sample(
+            Distances(X[:, :2]), y, np.random.default_rng(1), count=12
+        )
+        assert (len(fitted) == len(set(fitted))) == fewer
+        for factors, solved in found[1:]:
+            if fewer and factors == singletons(2):
+                again = fits.anew(Distances(X[:, :2]), factors, y)
+                assert_array_equal(solved.alpha, again.alpha)
+
+
+def test_the_predictive_chain_moves_by_the_predictive_density_per_datum():
+    X, y = additive(30)
+    model = fits_of(30, 30).anew(Distances(X), PAIRS, y)
+    assert ACCEPTANCES["predictive"](model) == pytest.approx(model.log_predictive() / 30)
+    assert ACCEPTANCES["per-datum"](model) == pytest.approx(model.log_evidence / 30)
+    assert ACCEPTANCES["total"](model) == model.log_evidence
+    ends = [
+        begin(fits=fits_of(30, 30), acceptance=name)
+        .sample(Distances(X), y, np.random.default_rng(3), count=25)[1]
+        .decomposition
+        for name in ("total", "predictive", "predictive")
+    ]
+    assert ends[1] == ends[2]
 
 
 # when it moves
@@ -257,7 +295,7 @@ def test_new_and_known_models_are_fitted_for_their_own_numbers_of_steps():
     assert_allclose(
         np.abs(np.log(np.expm1(new.outputscale)) - np.log(np.expm1(0.693))), 0.1, rtol=1e-5
     )
-    _, over_a, _, _ = log_evidence(distances, PAIRS, fits.first(PAIRS), y)
+    _, over_a, *_ = log_evidence(distances, PAIRS, fits.first(PAIRS), y)
     assert_array_equal(new.outputscale > 0.693, over_a > 0)
 
 
@@ -291,7 +329,9 @@ def test_factors_without_variables_are_refused(largest):
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match="acceptance: expected total or per-datum, got 'mean'"):
+    with pytest.raises(
+        ValueError, match="acceptance: expected total or per-datum or predictive, got 'mean'"
+    ):
         begin(acceptance="mean")
     with pytest.raises(
         ValueError, match="fit_start: expected first-values or inherited, got 'warm'"

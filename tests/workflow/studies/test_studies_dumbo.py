@@ -35,7 +35,9 @@ ADDITIVE = {
         "lengthscale": 0.693,
         "noise": 0.693,
         "least_noise": 1e-4,
+        "mean": "zero",
     },
+    "gram": "noisy",
     "fit": {"rate": 0.1, "steps": 10, "new_steps": 30},
     "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10},
 }
@@ -52,11 +54,18 @@ METHOD = {
     "outputs": "sum",
     "partitions": PARTITIONS,
     "neighbours": "stacked",
-    "gram": "noisy",
     "floor": 1e-5,
     "exploration": "frozen",
-    "climb": {"raw": 64, "starts": 4, "fresh": 1, "steps": 20, "rate": 0.05},
-    "admm": {"rounds": 4, "tolerance": 0.05, "penalty": 1.0},
+    "climb": {
+        "raw": 64,
+        "starts": 4,
+        "fresh": 1,
+        "pick": "best",
+        "method": "adam",
+        "steps": 20,
+        "rate": 0.05,
+    },
+    "admm": {"rounds": 4, "tolerance": 0.05, "penalty": 1.0, "dual_residual": "edges"},
     **ADDITIVE,
 }
 SCALES = {"lengthscale": [0.1, 1.0], "outputscale": [0.3, 3.0], "noise": [1e-3, 0.1]}
@@ -686,7 +695,7 @@ def found_normal():
 ONE_STEP = {"fit": {"rate": 0.1, "steps": 1, "new_steps": 1}}
 PLAIN = {**ADDITIVE, **ONE_STEP, "beta_dims": "factor"}
 QUERIES = {
-    "DuMBO": {**METHOD, **ONE_STEP, "admm": {"rounds": 2, "tolerance": 0.0, "penalty": 1.0}},
+    "DuMBO": {**METHOD, **ONE_STEP, "admm": {**METHOD["admm"], "rounds": 2, "tolerance": 0.0}},
     "ADD-DuMBO": {**METHOD, **ONE_STEP, "outputs": "factors"},
     "ADD-GPUCB": {"is": "add_gpucb.ADDGPUCB", "grid": 20, **PLAIN},
     "DEC-HBO": {

@@ -1,0 +1,294 @@
+"""DuMBO against its author's public code: fits, evidence, acceptance and acquisition of one step;
+queries and basins of runs on the six-hump camel.
+
+What cannot be exact: the code keeps its scales in single precision, so that two fits part in the
+seventh digit. It draws its Sobol points, Boltzmann starts and decompositions from other generators,
+so that a query is compared where the decompositions are made to be the same ones.
+"""
+
+import json
+from math import log, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import algorithms
+from algorithms import dumbo
+from algorithms.dumbo import Local
+from algorithms.parts.additive_process import (
+    GRAMS,
+    Distances,
+    Factors,
+    Fit,
+    Kernel,
+    Scales,
+    solve,
+)
+from algorithms.parts.factor_graph import FactorGraph
+from algorithms.parts.interactions import ACCEPTANCES, Chain, Fits
+from tests.parity.divergence import first_divergence
+from workflow.plan.expand import load
+from workflow.plan.resolve import own_parameters
+from workflow.run.instance import build_problem
+from workflow.trace import seeds
+
+ORACLES = Path(__file__).parent / "oracles"
+STEP = json.loads((ORACLES / "dumbo-step.json").read_text(encoding="utf-8"))
+CAMEL = json.loads((ORACLES / "dumbo-camel.json").read_text(encoding="utf-8"))
+X, Y = np.array(STEP["X"]), np.array(STEP["y"])
+FIRST = Scales(log(2), log(2), log(2) + 1e-4, 1e-4, "fitted")  # what the library begins with
+TWO_HUNDRED = Fit(rate=0.1, steps=200, new_steps=200)
+WHOLE, SPLIT = ((0, 1),), ((0,), (1,))
+
+
+def decomposition(model):
+    return tuple(map(tuple, model["decomposition"]))
+
+
+def given(model, mean=None):
+    """Our model of the code's scales."""
+    kernel = Kernel(
+        np.array(model["outputscale"]),
+        np.array(model["lengthscale"]),
+        model["noise"],
+        model["mean"] if mean is None else mean,
+    )
+    return solve(Distances(X), decomposition(model), kernel, Y)
+
+
+def refitted(model, scales=FIRST):
+    return Fits(scales, TWO_HUNDRED, "first-values").anew(Distances(X), decomposition(model), Y)
+
+
+# one step: the models
+
+
+@pytest.mark.parametrize("model", STEP["models"], ids=lambda model: str(model["decomposition"]))
+def test_evidence_and_acceptance_of_a_model_are_the_codes(model):
+    ours = given(model)
+    assert ours.log_evidence / 15 == pytest.approx(
+        model["evidence_per_datum_train_mode"], abs=1e-12
+    )
+    assert ACCEPTANCES["predictive"](ours) == pytest.approx(model["get_mll"], abs=1e-12)
+
+
+@pytest.mark.parametrize("model", STEP["models"], ids=lambda model: str(model["decomposition"]))
+def test_two_hundred_steps_of_adam_end_at_the_codes_scales(model):
+    ours = refitted(model)
+    assert_allclose(ours.kernel.outputscale, model["outputscale"], rtol=2e-6)
+    assert_allclose(ours.kernel.lengthscale, model["lengthscale"], rtol=2e-6)
+    assert ours.kernel.noise == pytest.approx(model["noise"], abs=1e-7)
+    assert ours.kernel.mean == pytest.approx(model["mean"], abs=1e-5)
+    assert ours.log_evidence / 15 == pytest.approx(model["evidence_per_datum_train_mode"], abs=1e-6)
+    assert ACCEPTANCES["predictive"](ours) == pytest.approx(model["get_mll"], abs=1e-6)
+
+
+def test_mutants_of_the_models_are_noticed_at_the_first_or_the_second_one():
+    """Another acceptance, a fit without the mean, one step less."""
+    theirs = [model["get_mll"] for model in STEP["models"]]
+    mutants = {
+        "evidence per datum": [ACCEPTANCES["per-datum"](given(model)) for model in STEP["models"]],
+        "the mean left out": [
+            ACCEPTANCES["predictive"](given(model, mean=0.0)) for model in STEP["models"]
+        ],
+        "a total, not a mean": [given(model).log_predictive() for model in STEP["models"]],
+    }
+    for name, values in mutants.items():
+        parting = first_divergence(theirs, values, tolerance=1e-6)
+        assert parting is not None and parting.evaluation == 0, name
+    # for the same model, the two kinds of evidence are far apart
+    assert mutants["evidence per datum"][1] == pytest.approx(-0.135, abs=1e-3)
+    assert theirs[1] == pytest.approx(2.690, abs=1e-3)
+    noises = [model["noise"] for model in STEP["models"]]
+    zero = Scales(log(2), log(2), log(2) + 1e-4, 1e-4, "zero")
+    for scales, steps, at in ((zero, 200, 0), (FIRST, 199, 1)):
+        fits = Fits(scales, Fit(0.1, steps, steps), "first-values")
+        found = [
+            fits.anew(Distances(X), decomposition(model), Y).kernel.noise
+            for model in STEP["models"]
+        ]
+        parting = first_divergence(noises, found, tolerance=1e-6)
+        assert parting is not None and parting.evaluation == at, str(parting)
+
+
+# one step: the acquisition
+
+
+def acquisitions(gram="inverse", width=1.0, dual=1.0, scaled=1.0, jitter=0.0):
+    """Of each factor at its six points (5, 6): (15), given the shared variance c_i."""
+    models = []
+    for model in STEP["models"]:
+        own = decomposition(model)
+        predicting = GRAMS[gram](Distances(X), own, given(model), Y)
+        if jitter:
+            kernel = predicting.kernel
+            noisy = Kernel(
+                kernel.outputscale, kernel.lengthscale, jitter * kernel.outputscale.sum()
+            )
+            predicting = solve(Distances(X), own, noisy, Y)
+        models.append((own, predicting))
+    factors = Factors.of(models, X)
+    graph = FactorGraph.of(factors.factors, 4)
+    found = np.empty((5, 6))
+    for bucket in factors.buckets():
+        told = [STEP["acquisition"][i] for i in bucket.index]
+        local = Local(
+            bucket,
+            scaled / graph.sizes[bucket.index],
+            width * sqrt(0.2 * 4 * log(2 * 15)),
+            np.array([[entry["shared_variance"]] for entry in told]),
+            np.ones((len(told), 1), dtype=bool),
+            dual * np.array([entry["dual"] for entry in told]),
+            np.array([entry["x_bar"] for entry in told]),
+            told[0]["eta"],
+            1e-5,
+        )
+        found[bucket.index] = local(np.array([entry["points"] for entry in told]))
+    return found
+
+
+THEIRS = np.array([entry["values"] for entry in STEP["acquisition"]])
+
+
+def test_the_neighbours_of_a_factor_are_the_codes():
+    factors = tuple(factor for model in STEP["models"] for factor in decomposition(model))
+    graph = FactorGraph.of(factors, 4)
+    for i, entry in enumerate(STEP["acquisition"]):
+        assert graph.neighbours(i).tolist() == entry["neighbours"]
+
+
+@pytest.mark.parametrize("gram", ["inverse", "noise-free"])
+def test_the_acquisition_of_every_factor_is_the_codes(gram):
+    """The default Gram matrix, too: this one needs no jitter."""
+    assert_allclose(acquisitions(gram), THEIRS, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "factor"),
+    [
+        ({"width": sqrt(2)}, 0),  # beta doubled
+        ({"dual": -1.0}, 0),  # the sign of the dual
+        ({"gram": "noisy"}, 0),  # the fitted noise in the Gram matrix
+        ({"jitter": 1e-8}, 0),  # of the prior variance
+        ({"scaled": 5.0}, 0),  # a factor counts its variance undivided
+    ],
+    ids=str,
+)
+def test_mutants_of_the_acquisition_are_noticed(mutant, factor):
+    parting = first_divergence(THEIRS, acquisitions(**mutant), tolerance=1e-10)
+    assert parting is not None and parting.evaluation == factor, str(parting)
+
+
+# the camel
+
+
+def camel():
+    return build_problem(load("dumbo", "paper").cell("six-hump-camel", "DuMBO"), 0)
+
+
+def of_reading(curve):
+    return own_parameters(load("dumbo", "paper").cell("six-hump-camel", curve).algorithm_entry)
+
+
+def test_the_runs_of_the_code_began_at_our_designs_and_saw_our_function():
+    problem = camel()
+    for name, run in CAMEL.items():
+        queries = np.array(run["queries"])
+        if name.startswith("design"):
+            design = seeds.design(int(name[-1]), "six-hump-camel").random((2, 2))
+            assert_allclose(queries[:2], design, atol=1e-6)
+        y = problem.evaluate(queries, np.random.default_rng(0)).true.y
+        assert_allclose(problem.best - y, run["regret"], atol=4e-4)  # of rounded queries
+
+
+def third(name, monkeypatch, **changes):
+    """The first query after the design where three of five sampled decompositions are split."""
+
+    def sampled(self, distances, y, rng, *, count):
+        whole = WHOLE, self.fits.again(distances, WHOLE, y, self.kernel)
+        split = SPLIT, self.fits.anew(distances, SPLIT, y)
+        return [whole] * 2 + [split] * (count - 2), self
+
+    monkeypatch.setattr(Chain, "sample", sampled)
+    problem, parameters = camel(), of_reading("DuMBO@public-code")
+    parameters = {**parameters, **changes}
+    optimizer = algorithms.build(
+        "dumbo.DuMBO", problem.domain, np.random.default_rng(0), parameters
+    )
+    design = np.array(CAMEL[name]["queries"][:2])
+    optimizer.tell(design, problem.evaluate(design, np.random.default_rng(0)).seen)
+    return optimizer.ask(1, design[:0])[0]
+
+
+def test_the_first_query_after_the_design_is_the_codes(monkeypatch):
+    """To 6e-4 of the box: two climbs end a little apart at the kink where variances reach their
+    floor. Three of the code's first five decompositions were split in all of its runs but one, or
+    the query would be a thousandth or more away.
+    """
+    theirs = [run["queries"][2] for run in CAMEL.values()]
+    ours = [third(name, monkeypatch) for name in CAMEL]
+    assert first_divergence(theirs, ours, tolerance=6e-4) is None
+    wide = {**of_reading("DuMBO@public-code")["width"], "share": 0.4}
+    for mutant in ({"gram": "noisy"}, {"width": wide}):
+        found = [third(name, monkeypatch, **mutant) for name in CAMEL]
+        parting = first_divergence(theirs, found, tolerance=6e-4)
+        assert parting is not None and parting.evaluation <= 1, (mutant, str(parting))
+
+
+# our own run, and where mutants leave it
+
+
+def played(steps, **changes):
+    """The queries of the default on the camel, from the design of our seed 1."""
+    problem = camel()
+    parameters = {**of_reading("DuMBO"), **changes}
+    optimizer = algorithms.build(
+        "dumbo.DuMBO", problem.domain, np.random.default_rng(1), parameters
+    )
+    query = seeds.design(1, "six-hump-camel").random((2, 2))
+    while True:
+        optimizer.tell(query, problem.evaluate(query, np.random.default_rng(0)).seen)
+        if len(optimizer.x) == steps:
+            return optimizer.x
+        query = optimizer.ask(1, query[:0])
+
+
+def test_mutants_leave_our_run_at_a_known_evaluation(monkeypatch):
+    """Beta doubled at the first query, the dual's sign as soon as a query takes two rounds."""
+    ours = played(8)
+    wide = {**of_reading("DuMBO")["width"], "share": 0.4}
+    parting = first_divergence(ours, played(8, width=wide))
+    assert parting is not None and parting.evaluation == 2, str(parting)
+
+    def turned(bucket, shares, width, others, counted, dual, *rest):
+        return Local(bucket, shares, width, others, counted, -dual, *rest)
+
+    monkeypatch.setattr(dumbo, "Local", turned)
+    parting = first_divergence(ours, played(8))
+    assert parting is not None and parting.evaluation == 4, str(parting)
+
+
+@pytest.mark.slow
+def test_like_the_code_most_runs_of_the_default_on_the_camel_end_in_the_global_basin():
+    """From the designs of the code's runs, none of which ends in a side basin, whose best value is
+    0.816 below the optimum.
+
+    The reading `public-code` takes longer: of these five runs two are there after 40 evaluations,
+    the code's are after 28 to 60. What makes the difference is not known.
+    """
+    problem, regrets = camel(), []
+    for name, run in CAMEL.items():
+        assert run["best"] < 0.8
+        if not name.startswith("design"):
+            continue
+        optimizer = algorithms.build(
+            "dumbo.DuMBO", problem.domain, np.random.default_rng(0), of_reading("DuMBO")
+        )
+        query = np.array(run["queries"][:2])
+        for _ in range(40):
+            optimizer.tell(query, problem.evaluate(query, np.random.default_rng(0)).seen)
+            query = optimizer.ask(1, query[:0])
+        regrets.append(problem.best - optimizer.y.max())
+    assert np.sum(np.array(regrets) < 0.8) >= 4, regrets
