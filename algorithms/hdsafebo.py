@@ -6,6 +6,10 @@ allow a candidate. How the region changes is the authors' public code, where a s
 first length again and keeps its centre and all data; where it lies while nothing safe is known is
 said in jing2026lcbo, Sec. 6.1.
 
+A success or a failure is an answer to what was asked. Data that were told before the first ask, or
+that lie outside the region that was asked, are history, however they are split up into tells. All
+that is told between two asks is one block to the models.
+
 Paper -> here:  q -> batch,  optimistic safe set -> where mean - width sigma <= 0 for every g
 """
 
@@ -23,7 +27,14 @@ from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import best, distinct_best, violation
 from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings, zero
 from algorithms.parts.pathwise import DRAWN
-from algorithms.parts.trust_region import RegionSettings, RestartingRegion, scattered
+from algorithms.parts.sampling import position
+from algorithms.parts.trust_region import (
+    RegionSettings,
+    RestartingRegion,
+    TrustRegion,
+    Turn,
+    scattered,
+)
 
 
 class HDsafeBO(Optimizer):
@@ -64,6 +75,9 @@ class HDsafeBO(Optimizer):
         self.outputs = Outputs(surrogate, fit)
         self.improves = region.improves
         self.region = RestartingRegion.of(region, d, self.batch)
+        self.turn: Turn | None = None  # the last one that was asked for
+        self.earlier = self.outputs  # the models when somebody last asked
+        self.rest = position(rng)  # of the generator, after the last tell
 
     def ask(self, room: int, pending: Array) -> Array:
         """The best candidates of independent draws of y, no candidate twice."""
@@ -83,13 +97,19 @@ class HDsafeBO(Optimizer):
     def tell(self, query: Array, obs: Observation) -> None:
         """Grow, shrink or restart the region, then grow or refit the models.
 
-        What is told first is no success and no failure.
+        History is no success and no failure.
         """
-        if len(self.y):
-            self.region = self._changed(obs)
+        if position(self.rng) != self.rest:  # somebody has asked
+            self.earlier = self.outputs
+            if self.outputs.models:
+                self.turn = Turn(self.region, *self._corners(self.region.now), len(self.y))
         super().tell(query, obs)
+        if self.turn is not None:
+            self.turn = self.turn.told(query, len(self.y) - len(query))
+            self.region = self._after(self.turn)
         values = np.column_stack([self.y, self.g])
-        self.outputs = self.outputs.learn(self.x, values, self.rng)
+        self.outputs = self.earlier.learn(self.x, values, self.rng)
+        self.rest = position(self.rng)
 
     def recommend(self) -> Array:
         """The best observed feasible query; where none is, the one with the least violation."""
@@ -99,17 +119,19 @@ class HDsafeBO(Optimizer):
         """Side length and restarts so far, then length-scales, noise and feasible share."""
         return {**self.region.report(), **self.outputs.report(self.g)}
 
-    def _changed(self, obs: Observation) -> RestartingRegion:
-        """The region after a batch: a success is safe throughout and improves, a failure is unsafe
-        somewhere.
+    def _after(self, turn: Turn) -> RestartingRegion:
+        """The region after what is known of a batch: a success is safe throughout and improves, a
+        failure is unsafe somewhere.
         """
-        if violation(obs.g).any():
-            return self.region.after(False)
-        safe = violation(self.g) == 0
-        top = self.y[safe].max(initial=-np.inf)
-        if not safe.any() or self.improves(obs.y.max(), top):
-            return self.region.after(True)
-        return self.region.after(False) if self.counts_standstill else self.region
+        if not len(turn.answers):
+            return turn.region
+        if violation(self.g[turn.answers]).any():
+            return turn.region.after(False)
+        safe = violation(self.g[: turn.known]) == 0
+        top = self.y[: turn.known][safe].max(initial=-np.inf)
+        if not safe.any() or self.improves(self.y[turn.answers].max(), top):
+            return turn.region.after(True)
+        return turn.region.after(False) if self.counts_standstill else turn.region
 
     def _allowed(self, count: int) -> Array:
         """Candidates in the region that may be safe (k, d), `count` at least.
@@ -117,16 +139,19 @@ class HDsafeBO(Optimizer):
         While there are fewer the box is halved; once it would be too short, all candidates are
         allowed.
         """
-        centre, box = self.x[best(self.y, self.g)], self.region.now
+        box = self.region.now
         while True:
-            corners = box.bounds(centre, np.ones(self.domain.d))
-            points = scattered(self.rng, corners, self.candidates)
+            points = scattered(self.rng, self._corners(box), self.candidates)
             allowed = self.may_be_safe(points)
             box = replace(box, length=box.length / 2)
             if allowed.sum() >= count:
                 return points[allowed]
             if box.length <= box.shortest:
                 return points
+
+    def _corners(self, box: TrustRegion) -> tuple[Array, Array]:
+        """Of a box around the best point, (d,) each."""
+        return box.bounds(self.x[best(self.y, self.g)], np.ones(self.domain.d))
 
     def may_be_safe(self, points: Array) -> NDArray[np.bool_]:
         """Whether mean - width sigma <= 0 for every g at points (k, d), shape (k,)."""

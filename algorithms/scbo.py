@@ -6,6 +6,10 @@ g <= 0, and where no candidate is feasible, the least violation. With no g this 
 spent region another one begins afresh: a new design, of which the best point is the centre, and
 models that see nothing older.
 
+A success or a failure is an answer to what was asked. Data that were told before the first ask, or
+that lie outside the region that was asked, are history, however they are split up into tells. All
+that is told between two asks is one block to the models.
+
 Paper -> here:  q -> batch,  tau_s, tau_f -> success_tolerance, failure_tolerance
 """
 
@@ -24,7 +28,15 @@ from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import best, distinct_best, violation
 from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings
 from algorithms.parts.pathwise import DRAWN
-from algorithms.parts.trust_region import RegionSettings, RestartingRegion, perturbed, scattered
+from algorithms.parts.sampling import position
+from algorithms.parts.trust_region import (
+    RegionSettings,
+    RestartingRegion,
+    Turn,
+    lacking,
+    perturbed,
+    scattered,
+)
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,9 @@ class SCBO(Optimizer):
         self.untold = self.outputs
         self.since = 0  # the first evaluation of this region
         self.design: Array = np.empty((0, d))  # what is left of a restart's design
+        self.turn: Turn | None = None  # the last one that was asked for
+        self.earlier = self.outputs  # the models when somebody last asked
+        self.rest = position(rng)  # of the generator, after the last tell
 
     def ask(self, room: int, pending: Array) -> Array:
         """The best candidates of independent joint draws, no candidate twice, or what a restart's
@@ -100,8 +115,7 @@ class SCBO(Optimizer):
         if not self.outputs.models:
             return self.rng.random((1, self.domain.d))
         centre = self._centre()
-        corners = self.region.now.bounds(centre, self._proportions())
-        others = scattered(self.rng, corners, self.candidates)
+        others = scattered(self.rng, self._corners(centre), self.candidates)
         points = perturbed(self.rng, centre, others, self.probability)
         y, *g = self.draws(torch.from_numpy(points), count=min(room, self.batch))
         return points[distinct_best(y, violation(np.stack(g, axis=-1)) if g else np.zeros_like(y))]
@@ -109,20 +123,22 @@ class SCBO(Optimizer):
     def tell(self, query: Array, obs: Observation) -> None:
         """Grow, shrink or restart the region, then grow or refit the models.
 
-        Designs are no success and no failure.
+        Designs and other history are no success and no failure.
         """
-        first, before = len(self.y) == 0, self.region
-        if not first and not len(self.design):
-            self.region = before.after(self._is_better(obs))
+        if position(self.rng) != self.rest:  # somebody has asked
+            self.earlier = self.outputs
+            if self.outputs.models:
+                self.turn = Turn(self.region, *self._corners(self._centre()), len(self.y))
         super().tell(query, obs)
-        self.design = self.design[len(query) :]
-        if self.afresh and self.region.restarts > before.restarts:
-            self.since, self.outputs = len(self.y), self.untold
-            self.design = self.rng.random((self.restart, self.domain.d))
+        if len(self.design):
+            self.design = lacking(self.design, query)
+        elif self.turn is not None:
+            self._count(self.turn.told(query, len(self.y) - len(query)))
         if not len(self.design):
             y, g = self.y[self.since :], self.g[self.since :]
             values = np.column_stack([self.warp_y(y), self.warp_g(g)])
-            self.outputs = self.outputs.learn(self.x[self.since :], values, self.rng)
+            self.outputs = self.earlier.learn(self.x[self.since :], values, self.rng)
+        self.rest = position(self.rng)
 
     def draws(self, X: Tensor, *, count: int) -> list[Array]:
         """Joint draws (count, q) of y and every g at X (q, d), in the units in which they were
@@ -158,17 +174,34 @@ class SCBO(Optimizer):
         )
         return x[best(y, np.stack(gs, axis=-1) if gs else g)]
 
-    def _is_better(self, obs: Observation) -> bool:
-        """Whether the best of a batch is feasible and better than what the region has observed, or
-        else violates less.
+    def _count(self, turn: Turn) -> None:
+        """The region after what is known of a batch: nothing, or one success or failure."""
+        self.turn = turn
+        if not len(turn.answers):
+            return
+        self.region = turn.region.after(self._is_better(turn))
+        if self.afresh and self.region.restarts > turn.region.restarts:
+            self.since, self.turn = len(self.y), None
+            self.outputs = self.earlier = self.untold
+            self.design = self.rng.random((self.restart, self.domain.d))
+
+    def _is_better(self, turn: Turn) -> bool:
+        """Whether the best answer is feasible and better than what the region had observed when it
+        was asked, or else violates less.
         """
-        seen_y, seen_g = self.y[self.since :], self.warp_g(self.g[self.since :])
-        new_g = self.warp_g(obs.g)
-        old, new = best(seen_y, seen_g), best(obs.y, new_g)
+        seen_y, new_y = self.y[self.since : turn.known], self.y[turn.answers]
+        seen_g, new_g = (
+            self.warp_g(g) for g in (self.g[self.since : turn.known], self.g[turn.answers])
+        )
+        old, new = best(seen_y, seen_g), best(new_y, new_g)
         before, after = violation(seen_g[old]), violation(new_g[new])
         if before > 0 or after > 0:
             return bool(after < before)
-        return self.improves(obs.y[new], seen_y[old])
+        return self.improves(new_y[new], seen_y[old])
+
+    def _corners(self, centre: Array) -> tuple[Array, Array]:
+        """Of the region around a centre (d,), (d,) each."""
+        return self.region.now.bounds(centre, self._proportions())
 
     def _proportions(self) -> Array:
         """Of the sides of the region."""

@@ -14,21 +14,26 @@ tau_succ, tau_fail -> success_tolerance, failure_tolerance,  q -> batch
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import ceil, inf
+from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
 from algorithms.parts.choice import chosen
 from algorithms.parts.fitting import BoundedSurrogate, FitSettings, Fitted
 from algorithms.parts.sampling import latin_hypercube, position
-from algorithms.parts.trust_region import RegionSettings, RestartingRegion, perturbed, scattered
+from algorithms.parts.trust_region import (
+    RegionSettings,
+    RestartingRegion,
+    Turn,
+    lacking,
+    perturbed,
+    scattered,
+)
 
 DRAWS = {"latent": 0.0, "observed": 1.0}  # share of the noise variance in a draw
-ROUNDING = 1e-12  # what a query may lie outside its region
 
 
 @dataclass(frozen=True)
@@ -45,25 +50,6 @@ class CandidateSettings:
     fewest: int
     most: int
     perturbed_dims: float
-
-
-@dataclass(frozen=True, eq=False)
-class Turn:
-    """The state from which a batch was asked for, and the best answer so far: a batch counts once,
-    even if it is told in parts.
-    """
-
-    region: RestartingRegion
-    low: Array  # (d,), corners of the region
-    high: Array
-    best: float  # value
-    answer: float = -inf
-
-    def told(self, query: Array, y: Array) -> Turn:
-        """After values y (q,) at points (q, d), those outside the region left out."""
-        inside = (self.low - ROUNDING <= query) & (query <= self.high + ROUNDING)
-        answers = y[inside.all(axis=1)]
-        return replace(self, answer=float(np.max(answers, initial=self.answer)))
 
 
 class TuRBO(Optimizer):
@@ -126,13 +112,12 @@ class TuRBO(Optimizer):
         Designs and other history are no success and no failure.
         """
         if self.fitted is not None and position(self.rng) != self.rest:  # somebody has asked
-            best = float(self.y[self.since :].max())
-            self.turn = Turn(self.region, *self._corners(self.fitted), best)
+            self.turn = Turn(self.region, *self._corners(self.fitted), len(self.y))
         super().tell(query, obs)
         if len(self.design):
-            self.design = self.design[~_among(self.design, query)]
+            self.design = lacking(self.design, query)
         elif self.turn is not None:
-            self._count(self.turn.told(query, obs.y))
+            self._count(self.turn.told(query, len(self.y) - len(query)))
         if len(self.design) == 0:
             self.fitted = self.surrogate.learn(self.x[self.since :], self.y[self.since :], self.rng)
         self.rest = position(self.rng)
@@ -144,9 +129,10 @@ class TuRBO(Optimizer):
     def _count(self, turn: Turn) -> None:
         """The region after what is known of a batch: nothing, or one success or failure."""
         self.turn = turn
-        if turn.answer == -inf:
+        if not len(turn.answers):
             return
-        self.region = turn.region.after(self.improves(turn.answer, turn.best))
+        best = self.y[self.since : turn.known].max()
+        self.region = turn.region.after(self.improves(self.y[turn.answers].max(), best))
         if self.region.restarts > turn.region.restarts:
             self.since, self.turn, self.fitted = len(self.y), None, None
             self.design = latin_hypercube(self.rng, self.restart, self.domain.d)
@@ -160,12 +146,6 @@ class TuRBO(Optimizer):
         """Of the region around its best point, (d,) each."""
         lengthscales = fitted.posterior.model.kernel.base_kernel.lengthscale[0].numpy()
         return self.region.now.bounds(self._centre(), lengthscales)
-
-
-def _among(rows: Array, others: Array) -> NDArray[np.bool_]:
-    """Which of rows (n, d) equal one of the others (q, d), (n,)."""
-    equal: NDArray[np.bool_] = (rows[:, None] == others[None]).all(axis=2).any(axis=1)
-    return equal
 
 
 def distinct_best(draws: Array) -> Indices:

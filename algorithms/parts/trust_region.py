@@ -1,18 +1,22 @@
 """A box around the best point: it grows after successes, shrinks after failures and says when it is
 spent (eriksson2019turbo, eriksson2021scbo).
+
+A success or a failure is an answer to what was asked (`Turn`); all else is history.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 import numpy as np
+from numpy.typing import NDArray
 
-from algorithms.api import Array
+from algorithms.api import Array, Indices
 from algorithms.parts.sampling import sobol
 
 GROWTH, SHRINKAGE = 2.0, 0.5  # of the side length (eriksson2019turbo, Sec. 2: doubled, halved)
+ROUNDING = 1e-12  # what a query may lie outside its region
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,37 @@ class RestartingRegion:
     def report(self) -> dict[str, float]:
         """Side length and restarts so far."""
         return {"length": self.now.length, "restarts": self.restarts}
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """The state from which a batch was asked for, and which evaluations have answered so far.
+
+    A batch counts once, even if it is told in parts: with each part its answers are counted again,
+    all together, from `region`.
+    """
+
+    region: RestartingRegion
+    low: Array  # (d,), corners of the region
+    high: Array
+    known: int  # evaluations before it
+    answers: Indices = field(
+        default_factory=lambda: np.empty(0, dtype=np.int64)
+    )  # (k,), their rows
+
+    def told(self, query: Array, first: int) -> Turn:
+        """After points (q, d), the evaluations from row `first` on: those outside the region answer
+        nothing.
+        """
+        inside = (self.low - ROUNDING <= query) & (query <= self.high + ROUNDING)
+        rows = first + np.flatnonzero(inside.all(axis=1))
+        return replace(self, answers=np.concatenate([self.answers, rows]))
+
+
+def lacking(design: Array, query: Array) -> Array:
+    """The rows of a design (n, d) that are not among the points (q, d), in their order."""
+    told: NDArray[np.bool_] = (design[:, None] == query[None]).all(axis=2).any(axis=1)
+    return design[~told]
 
 
 def scattered(rng: np.random.Generator, corners: tuple[Array, Array], count: int) -> Array:

@@ -85,8 +85,93 @@ def told(optimizer, y, g, x=None):
     return optimizer
 
 
+def answered(optimizer, y, g):
+    """What was asked for shows y and g, all of it at the first point of the batch."""
+    query = optimizer.ask(len(y), optimizer.x[:0])
+    return told(optimizer, y, g, np.repeat(query[:1], len(y), axis=0))
+
+
 def bowl(x):
     return -((x - 0.3) ** 2).sum(1)
+
+
+HISTORY = np.random.default_rng(9).random((40, 2))
+
+
+def outcome(x):
+    return bowl(x), x[:, :1] - 0.7
+
+
+def assert_same(one, other):
+    """All that the next query depends on, and the query."""
+    assert one.region == other.region
+    for name in ("x", "y", "g", "design"):
+        assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.outputs.told == other.outputs.told
+    for mine, theirs in zip(one.outputs.models, other.outputs.models, strict=True):
+        assert_array_equal(mine.posterior.alpha, theirs.posterior.alpha)
+    assert one.rng.bit_generator.state == other.rng.bit_generator.state
+    assert_array_equal(one.ask(1, one.x[:0]), other.ask(1, other.x[:0]))
+
+
+def told_both_ways(together, apart, x, y, g):
+    """One block, and point by point."""
+    told(together, y, g, x)
+    for k in range(len(x)):
+        told(apart, y[k : k + 1], g[k : k + 1], x[k : k + 1])
+
+
+def test_history_told_point_by_point_is_that_of_one_block():
+    together, apart = new(), new()
+    told_both_ways(together, apart, HISTORY, *outcome(HISTORY))
+    assert apart.region.now == apart.region.first and apart.region.restarts == 0
+    assert_same(together, apart)
+
+
+@pytest.mark.parametrize("rounds", [1, 4, 5])  # a fit is due with the fifth round
+def test_what_was_not_asked_for_between_two_rounds_is_history(rounds):
+    together, apart = (
+        told(new(length=0.2, patience=9), [1.0, 5.0, 2.0], [[-1.0]] * 3) for _ in range(2)
+    )
+    for optimizer in (together, apart):
+        for _ in range(rounds):
+            answered(optimizer, [0.0], [[0.5]])
+        assert optimizer.region.now.failures == rounds
+        centre = optimizer.x[1]
+    far = HISTORY[np.abs(HISTORY - centre).max(1) > 0.2]
+    assert len(far) > 5
+    told_both_ways(together, apart, far, *outcome(far))
+    assert together.region.now.failures == rounds
+    assert_same(together, apart)
+
+
+def test_what_lies_outside_the_region_is_no_answer():
+    optimizer = told(new(length=0.1), [1.0, 5.0, 2.0], [[-1.0]] * 3)
+    centre = optimizer.x[1]
+    optimizer.ask(1, optimizer.x[:0])
+    for x in HISTORY[np.abs(HISTORY - centre).max(1) > 0.4]:  # an answer is still to come
+        told(optimizer, [9.0], [[0.5]], x[None])
+    assert optimizer.region.now == optimizer.region.first
+
+
+@pytest.mark.parametrize(
+    ("y", "g", "success"),
+    [
+        ([0.0, 9.0, 1.0], [-1.0, -1.0, -1.0], True),
+        ([9.0, 0.0, 1.0], [-1.0, -1.0, -1.0], True),
+        ([9.0, 0.0, 1.0], [0.5, 0.5, 0.2], False),
+        ([0.0, 9.0, 1.0], [-1.0, -1.0, 0.5], True),
+    ],
+)
+def test_a_batch_told_in_parts_counts_once(y, g, success):
+    together, apart = (
+        told(new(batch_per_dim=1.5, patience=9), [1.0, 5.0, 2.0], [[-1.0]] * 3) for _ in range(2)
+    )
+    query = together.ask(3, together.x[:0])
+    assert_array_equal(apart.ask(3, apart.x[:0]), query)
+    told_both_ways(together, apart, query, np.array(y), np.array(g)[:, None])
+    assert (apart.region.now.successes, apart.region.now.failures) == (success, not success)
+    assert_same(together, apart)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +230,7 @@ def test_without_constraints_a_step_is_turbos():
 def test_a_success_is_a_better_feasible_point(y, g, successes, failures):
     optimizer = told(new(), [1.0, 5.0, 8.0], [[-1.0], [-1.0], [1.0]])
     assert optimizer.region.now == optimizer.region.first
-    region = told(optimizer, y, g).region.now
+    region = answered(optimizer, y, g).region.now
     assert (region.successes, region.failures) == (successes, failures)
 
 
@@ -160,7 +245,7 @@ def test_a_success_is_a_better_feasible_point(y, g, successes, failures):
 )
 def test_while_nothing_is_feasible_a_success_is_less_violation(g, successes, failures):
     optimizer = told(new(), [1.0, 5.0], [[0.5, -9.0], [0.3, 0.3]])
-    region = told(optimizer, [-7.0] * len(g), g).region.now
+    region = answered(optimizer, [-7.0] * len(g), g).region.now
     assert (region.successes, region.failures) == (successes, failures)
 
 
@@ -245,8 +330,9 @@ def spent(**changes):
     second shrink is below 2^-7.
     """
     optimizer = told(new(length=0.02, **changes), [1.0, 2.0], [[-1.0], [-1.0]])
-    while not optimizer.region.restarts:
-        told(optimizer, [0.0], [[-1.0]])
+    for _ in range(4):
+        answered(optimizer, [0.0], [[-1.0]])
+    assert optimizer.region.restarts == 1
     assert len(optimizer.y) == 6 and optimizer.region.now.length == 0.02
     return optimizer
 
@@ -277,9 +363,22 @@ def test_after_a_spent_region_another_one_begins_afresh(per_dim):
     assert_array_equal(optimizer.outputs.models[0].posterior.X, seen)
     assert (np.abs(optimizer.ask(1, optimizer.x[:0]) - seen[0]) <= 0.01).all()
     # better than the new centre, worse than the old one: a success
-    told(optimizer, [0.5], [[-1.0]])
+    answered(optimizer, [0.5], [[-1.0]])
     assert optimizer.region.now.successes == 1
     assert_array_equal(optimizer.recommend(), optimizer.x[[1]])  # the best of all
+
+
+def test_a_restart_hands_out_its_design_whatever_else_is_told():
+    optimizer = spent(design_per_dim=2)
+    design = optimizer.design.copy()
+    told(optimizer, *outcome(HISTORY[:3]), HISTORY[:3])
+    assert_array_equal(optimizer.design, design)
+    told(optimizer, *outcome(design[1:2]), design[1:2])
+    assert_array_equal(optimizer.design, np.delete(design, 1, axis=0))
+    rest = optimizer.design.copy()
+    told(optimizer, *outcome(rest[::-1]), rest[::-1])
+    assert len(optimizer.design) == 0 and len(optimizer.outputs.models) == 2
+    assert optimizer.region.now == optimizer.region.first
 
 
 def test_a_restart_fits_from_the_first_values():

@@ -11,6 +11,8 @@ from algorithms.parts.trust_region import (
     RegionSettings,
     RestartingRegion,
     TrustRegion,
+    Turn,
+    lacking,
     perturbed,
     scattered,
 )
@@ -154,3 +156,14 @@ def test_the_forced_coordinate_may_be_any():
     moved = perturbed(np.random.default_rng(0), np.full(5, 2.0), np.zeros((1000, 5)), 0.0) == 0
     assert_array_equal(moved.sum(1), 1)
     assert moved.sum(0).min() > 150
+
+
+def test_only_points_of_the_region_answer_and_a_design_lacks_what_was_not_told():
+    first = TrustRegion(**{**RULES, "length": 0.8, "success_tolerance": 3, "failure_tolerance": 2})
+    region = RestartingRegion(first, first)
+    turn = Turn(region, np.full(2, 0.25), np.full(2, 0.75), 7)
+    query = np.array([[0.5, 0.8], [0.25, 0.75], [0.2, 0.5], [0.5, 0.75 + 1e-13]])
+    assert_array_equal(turn.told(query, 9).answers, [10, 12])
+    assert_array_equal(turn.told(query, 9).told(query[1:2], 20).answers, [10, 12, 20])
+    assert_array_equal(lacking(query, query[[2, 0]]), query[[1, 3]])
+    assert_array_equal(lacking(query, query[:0]), query)
