@@ -4,7 +4,7 @@ One row for each record below `results/paper` that was made by today's code: pap
 measure, seed, the value at the end, whether the run ended in the basin of a global optimum (closed
 forms alone), the trace hash, and `before`, the end of the same seed in `figures/reference`, where
 that has it. The table that is printed has a line for each problem and curve: seeds, mean and median
-of both.
+of both. `benchmarks/ends.csv` has what was run since the committed report.
 """
 
 from __future__ import annotations
