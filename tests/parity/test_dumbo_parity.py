@@ -358,7 +358,7 @@ def test_like_the_code_most_runs_of_the_default_on_the_camel_end_in_the_global_b
     0.816 below the optimum.
 
     So do most of `public-code`: 26 of 30, six from each of these designs, after as many evaluations
-    as the code's run of that design has. An earlier 2 of 5 after 40 was chance (p = 0.17).
+    as the code's run of that design has. An earlier 2 of 5 after 40 fits chance (p = 0.17).
     """
     problem, regrets = camel(), []
     for name, run in CAMEL.items():
