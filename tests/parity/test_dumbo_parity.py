@@ -3,10 +3,13 @@ queries and basins of runs on the six-hump camel.
 
 What cannot be exact: the code keeps its scales in single precision, so that two fits part in the
 seventh digit. It draws its Sobol points, Boltzmann starts and decompositions from other generators,
-so that a query is compared where the decompositions are made to be the same ones.
+so that queries are compared where the decompositions are made to be the same ones. Which ones the
+code had drawn is read off its queries: of the few that a chain can draw, one explains each of them.
 """
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 from math import log, sqrt
 from pathlib import Path
 
@@ -237,6 +240,85 @@ def test_the_first_query_after_the_design_is_the_codes(monkeypatch):
         assert parting is not None and parting.evaluation <= 1, (mutant, str(parting))
 
 
+# of each query after the design, the chain's five decompositions: W one factor, S two
+DRAWN = {
+    "design_0": (
+        "WSSSW WSWSW WWWWW WSWSS SWSWS SWSWS SSSSS SSSWS SSWSS SSSWS "
+        "SSSSW WSWSS SSWSS SWSSS SSSWS SSWSS SSSSS SWSSW WSSSS SSWSW"
+    ),
+    "design_1": (
+        "WSSSS SSWSS SSSSS SWSSS SSSWS SSWSW WSWSS SSWSW WSWSS SSSSS "
+        "SWSSS SWSSS SSSWS SSWSW WSWSS SWSSS SSSSS SSSWS SSSWS SSWSW"
+    ),
+}
+
+
+def followed(name, monkeypatch, drawn=None, **changes):
+    """What `public-code` would query after each of the code's evaluations (n, 2), given the
+    decompositions that the code drew; scales, starts and rounds are its own.
+    """
+    drawn = (drawn or DRAWN[name]).split()
+
+    def sampled(self, distances, y, rng, *, count):
+        model = self.decomposition, self.fits.again(distances, self.decomposition, y, self.kernel)
+        found = []
+        for letter in drawn[distances.n - 2]:
+            wanted = WHOLE if letter == "W" else SPLIT
+            if wanted != model[0]:
+                model = wanted, self.fits.anew(distances, wanted, y, model)
+            found.append(model)
+        return found, replace(self, decomposition=model[0], kernel=model[1].kernel)
+
+    monkeypatch.setattr(Chain, "sample", sampled)
+    problem = camel()
+    optimizer = algorithms.build(
+        "dumbo.DuMBO",
+        problem.domain,
+        np.random.default_rng(1),
+        {**of_reading("DuMBO@public-code"), **changes},
+    )
+    theirs, ours = np.array(CAMEL[name]["queries"]), []
+    for first, last in pairwise([0, *range(2, 2 + len(drawn))]):
+        query = theirs[first:last]
+        optimizer.tell(query, problem.evaluate(query, np.random.default_rng(0)).seen)
+        ours.append(optimizer.ask(1, query[:0])[0])
+    return np.array(ours)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_given_the_decompositions_that_the_code_drew_our_queries_are_its_own(name, monkeypatch):
+    """To a thousandth of the box, most to 2e-5: where variances are at their floor, starts decide a
+    little. Both runs leave their side basin on the way.
+    """
+    ours = followed(name, monkeypatch)
+    theirs = np.array(CAMEL[name]["queries"])[2 : 2 + len(ours)]
+    assert first_divergence(theirs, ours, tolerance=1e-3) is None
+    assert np.median(np.abs(theirs - ours).max(axis=1)) < 2e-5
+    regret = np.array(CAMEL[name]["regret"])[: 2 + len(ours)]
+    assert regret[:10].min() > 0.8 > regret.min()
+
+
+CODE = of_reading("DuMBO@public-code")
+LEAP = 16  # the query of design 0 that leaves the side basin, all five decompositions split
+OTHER = {  # and the query at which each leaves the code's run
+    "a merge at the leap": (LEAP, {"drawn": "SSSSW"}),
+    "the present model not fitted again": (0, {"fit": {**CODE["fit"], "steps": 0}}),
+    "the dual residual over edges": (5, {"admm": {**CODE["admm"], "dual_residual": "edges"}}),
+    "beta doubled": (2, {"width": {**CODE["width"], "share": 0.4}}),
+}
+
+
+@pytest.mark.parametrize("mutant", OTHER)
+def test_mutants_leave_the_run_of_the_code(mutant, monkeypatch):
+    at, changes = OTHER[mutant]
+    drawn = DRAWN["design_0"].split()[: LEAP + 1]
+    drawn[LEAP] = changes.get("drawn", drawn[LEAP])
+    ours = followed("design_0", monkeypatch, **{**changes, "drawn": " ".join(drawn)})
+    theirs = np.array(CAMEL["design_0"]["queries"])[2 : 2 + len(ours)]
+    parting = first_divergence(theirs, ours, tolerance=1e-3)
+    assert parting is not None and parting.evaluation == at, str(parting)
+
+
 # our own run, and where mutants leave it
 
 
@@ -275,8 +357,8 @@ def test_like_the_code_most_runs_of_the_default_on_the_camel_end_in_the_global_b
     """From the designs of the code's runs, none of which ends in a side basin, whose best value is
     0.816 below the optimum.
 
-    The reading `public-code` takes longer: of these five runs two are there after 40 evaluations,
-    the code's are after 28 to 60. What makes the difference is not known.
+    So do most of `public-code`: 26 of 30, six from each of these designs, after as many evaluations
+    as the code's run of that design has. An earlier 2 of 5 after 40 fits chance (p = 0.17).
     """
     problem, regrets = camel(), []
     for name, run in CAMEL.items():
