@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -115,7 +116,7 @@ def test_links_lead_somewhere(site, request):
 def test_the_page_of_studies_says_what_each_computes(reference_site):
     page = (reference_site / "bkb" / "studies.html").read_text()
     for study in reader.read("bkb")["studies"]:
-        assert f"{study['id']} ({study['where']}): " in page
+        assert f"{study['id']} ({escape(study['where'], quote=False)}): " in page
 
 
 def test_every_page_is_reached_from_the_first(made_up_site):
