@@ -8,7 +8,9 @@ from sklearn.gaussian_process.kernels import RBF
 
 import algorithms
 from algorithms.api import Box, Observation
+from tests.algorithms import history
 from tests.algorithms.grouped import changed
+from tests.algorithms.history import answered, bowl, told
 
 KERNELS = [
     {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0},
@@ -51,81 +53,17 @@ def new(d=2, seed=0, **changes):
     return algorithms.build("hdsafebo.HDsafeBO", Box(d), np.random.default_rng(seed), settings)
 
 
-def told(optimizer, y, g, x=None):
-    y, n = np.array(y, dtype=float), len(y)
-    x = np.random.default_rng(len(optimizer.y)).random((n, optimizer.domain.d)) if x is None else x
-    g = np.array(g, dtype=float).reshape(n, -1)
-    optimizer.tell(x, Observation(y, g, np.empty((n, 0))))
-    return optimizer
-
-
-def answered(optimizer, y, g):
-    """What was asked for shows y and g, all of it at the first point of the batch."""
-    query = optimizer.ask(len(y), optimizer.x[:0])
-    return told(optimizer, y, g, np.repeat(query[:1], len(y), axis=0))
-
-
-def bowl(x):
-    return -((x - 0.3) ** 2).sum(1)
-
-
-HISTORY = np.random.default_rng(9).random((40, 2))
-
-
-def outcome(x):
-    return bowl(x), x[:, :1] - 0.7
-
-
-def assert_same(one, other):
-    """All that the next query depends on, and the query."""
-    assert one.region == other.region
-    for name in ("x", "y", "g"):
-        assert_array_equal(getattr(one, name), getattr(other, name))
-    assert one.outputs.told == other.outputs.told
-    for mine, theirs in zip(one.outputs.models, other.outputs.models, strict=True):
-        assert_array_equal(mine.posterior.alpha, theirs.posterior.alpha)
-    assert one.rng.bit_generator.state == other.rng.bit_generator.state
-    assert_array_equal(one.ask(1, one.x[:0]), other.ask(1, other.x[:0]))
-
-
-def told_both_ways(together, apart, x, y, g):
-    """One block, and point by point."""
-    told(together, y, g, x)
-    for k in range(len(x)):
-        told(apart, y[k : k + 1], g[k : k + 1], x[k : k + 1])
-
-
 def test_history_told_point_by_point_is_that_of_one_block():
-    together, apart = new(), new()
-    told_both_ways(together, apart, HISTORY, *outcome(HISTORY))
-    assert apart.region.now == apart.region.first and apart.region.restarts == 0
-    assert_same(together, apart)
+    history.history_is_no_failure(new)
 
 
 @pytest.mark.parametrize("rounds", [1, 4, 5])  # a fit is due with the fifth round
 def test_what_was_not_asked_for_between_two_rounds_is_history(rounds):
-    together, apart = (
-        told(new(length=0.2, patience=9), [1.0, 5.0, 2.0], [[-1.0]] * 3) for _ in range(2)
-    )
-    for optimizer in (together, apart):
-        for _ in range(rounds):
-            answered(optimizer, [0.0], [[0.5]])
-        assert optimizer.region.now.failures == rounds
-        centre = optimizer.x[1]
-    far = HISTORY[np.abs(HISTORY - centre).max(1) > 0.2]
-    assert len(far) > 5
-    told_both_ways(together, apart, far, *outcome(far))
-    assert together.region.now.failures == rounds
-    assert_same(together, apart)
+    history.history_comes_between_rounds(new, rounds)
 
 
 def test_what_lies_outside_the_region_is_no_answer():
-    optimizer = told(new(length=0.1), [1.0, 5.0, 2.0], [[-1.0]] * 3)
-    centre = optimizer.x[1]
-    optimizer.ask(1, optimizer.x[:0])
-    for x in HISTORY[np.abs(HISTORY - centre).max(1) > 0.4]:  # an answer is still to come
-        told(optimizer, [9.0], [[0.5]], x[None])
-    assert optimizer.region.now == optimizer.region.first
+    history.outside_is_no_answer(new)
 
 
 @pytest.mark.parametrize(
@@ -138,14 +76,7 @@ def test_what_lies_outside_the_region_is_no_answer():
     ],
 )
 def test_a_batch_told_in_parts_counts_once(y, g, success):
-    together, apart = (
-        told(new(batch_per_dim=1.5, patience=9), [1.0, 5.0, 2.0], [[-1.0]] * 3) for _ in range(2)
-    )
-    query = together.ask(3, together.x[:0])
-    assert_array_equal(apart.ask(3, apart.x[:0]), query)
-    told_both_ways(together, apart, query, np.array(y), np.array(g)[:, None])
-    assert (apart.region.now.successes, apart.region.now.failures) == (success, not success)
-    assert_same(together, apart)
+    history.batch_counts_once(new, y, g, success)
 
 
 @pytest.mark.parametrize(

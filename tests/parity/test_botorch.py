@@ -17,7 +17,7 @@ from algorithms.parts.acquisition import log_ei
 from algorithms.parts.gp import log_evidence
 from algorithms.parts.kernels import gamma_priors
 from tests.parity import gp_cases
-from tests.parity.divergence import assert_same_run, first_divergence
+from tests.parity.divergence import assert_parts_at, assert_same_run
 from tests.parity.gp_cases import CASES, RUN
 
 BETA, LEAST_NOISE = 0.1, 1e-4
@@ -138,9 +138,7 @@ MUTANTS = {
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_mutant_leaves_botorchs_run(mutant, monkeypatch):
     name, run, evaluation = MUTANTS[mutant]
-    parting = first_divergence(STORED["runs"][name], run(monkeypatch))
-    assert parting is not None
-    assert parting.evaluation == evaluation, str(parting)
+    assert_parts_at(evaluation, STORED["runs"][name], run(monkeypatch))
 
 
 def test_the_stored_numbers_are_those_of_the_installed_botorch():

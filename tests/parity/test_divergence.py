@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.parity.divergence import assert_same_run, first_divergence
+from tests.parity.divergence import assert_parts_at, assert_same_run, first_divergence
 
 
 def test_equal_runs_do_not_part() -> None:
@@ -42,3 +42,11 @@ def test_nan_agrees_with_nothing() -> None:
 def test_other_shapes_are_refused() -> None:
     with pytest.raises(ValueError, match=r"\(3,\) and \(3, 2\)"):
         first_divergence([1, 2, 3], np.ones((3, 2)))
+
+
+def test_a_mistake_that_goes_unnoticed_or_shows_elsewhere_fails() -> None:
+    assert_parts_at(1, [3, 1], [3, 2])
+    with pytest.raises(AssertionError, match="goes unnoticed"):
+        assert_parts_at(1, [3, 1], [3, 1])
+    with pytest.raises(AssertionError, match="part at evaluation 1: expected 1, got 2"):
+        assert_parts_at(0, [3, 1], [3, 2])

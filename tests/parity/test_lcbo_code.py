@@ -33,9 +33,10 @@ Array = NDArray[np.float64]
 
 @cache
 def oracle() -> dict[str, Array]:
-    """The arrays of the file, as tests/parity/README.md names them."""
+    """The arrays of the file, as tests/parity/README.md names them; w (3, 2000, 25) as numbers."""
     with np.load(ORACLE) as arrays:
-        return dict(arrays)
+        found = {name: arrays[name].astype(float) for name in arrays}
+    return {**found, "w": found["w"] * found["w_step"][:, None, None]}
 
 
 def true(x: Array) -> Array:
@@ -89,7 +90,8 @@ def best_iterate(seed: int) -> float:
 
 def test_the_instance_is_the_authors() -> None:
     arrays = oracle()
-    assert_allclose(-true(arrays["check_x"])[:, 0], arrays["check_f"], atol=1e-12)
+    # the file is rounded, and the noise of an evaluation 0.1
+    assert_allclose(-true(arrays["check_x"])[:, 0], arrays["check_f"], atol=3e-4)
     feasible = arrays["iterates_feasible"].astype(bool)
     assert arrays["iterates_f"][feasible].min() == pytest.approx(THEIRS, abs=1e-3)
     assert len(feasible) - 2 == (1000 - DESIGN) // BATCH  # b^(1) = 2, b^(2) = 5; one was cut short

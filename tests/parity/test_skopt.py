@@ -17,7 +17,7 @@ from algorithms.api import Observation
 from algorithms.parts.acquisition import log_ei
 from algorithms.parts.kernels import scikit_optimize
 from tests.parity import gp_cases
-from tests.parity.divergence import assert_same_run, first_divergence
+from tests.parity.divergence import assert_parts_at, assert_same_run
 from tests.parity.gp_cases import CASES, RUN
 
 XI, KAPPA, LEAST_NOISE = 0.01, 1.96, 1e-5
@@ -123,9 +123,7 @@ MUTANTS = {
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_mutant_leaves_scikit_optimizes_run(mutant, monkeypatch):
     name, run, evaluation = MUTANTS[mutant]
-    parting = first_divergence(STORED["runs"][name], run(monkeypatch))
-    assert parting is not None
-    assert parting.evaluation == evaluation, str(parting)
+    assert_parts_at(evaluation, STORED["runs"][name], run(monkeypatch))
 
 
 def test_the_stored_numbers_are_those_of_the_installed_scikit_optimize():
