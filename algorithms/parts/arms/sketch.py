@@ -75,10 +75,11 @@ class SketchedPosterior:
         g = np.maximum(g, 0.0)
         weights = (E.T @ (Z.T @ pulls.sums)) / (g + lam)  # (r,)
         own = dictionary, W @ E
-        carried = (pulls.arms, _spread(included, own[1])) if share >= VECTOR else own
+        support, T = (pulls.arms, _spread(included, own[1])) if share >= VECTOR else own
         gathered = len(included) >= MANY and share < MATRIX
-        moments = _moments(kernel, lam, *(own if gathered else carried), g, weights)
-        return cls(kernel, lam, dictionary, *carried, g, *moments)
+        arms, features = own if gathered else (support, T)
+        moments = _moments(kernel, lam, arms, features, g, weights)
+        return cls(kernel, lam, dictionary, support, T, g, *moments)
 
     def features(self, arms: Indices) -> Array:
         """phi(x) of some arms, shape (len(arms), r)."""
