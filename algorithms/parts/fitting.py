@@ -118,6 +118,13 @@ def fit(model: Model, X: Tensor, y: Tensor, method: Method, rng: np.random.Gener
 
     Raises ArithmeticError on what is not finite.
     """
+    return fit_in_place(copy.deepcopy(model), X, y, method, rng)
+
+
+def fit_in_place(
+    model: Model, X: Tensor, y: Tensor, method: Method, rng: np.random.Generator
+) -> Model:
+    """The same of a model that nobody else has, which it changes and returns."""
     if not (torch.isfinite(X).all() and torch.isfinite(y).all()):
         raise ArithmeticError(
             "expected finite data, got inf or nan: look at what the problem returned"
@@ -127,7 +134,7 @@ def fit(model: Model, X: Tensor, y: Tensor, method: Method, rng: np.random.Gener
             "expected a model with free parameters, got one whose parameters are all known:"
             " condition it as it is"
         )
-    target = Target(copy.deepcopy(model), X, y, method.chart)
+    target = Target(model, X, y, method.chart)
     target.write(method.climb(target, target.read(), rng))
     target.model.requires_grad_(False)
     return target.model
@@ -234,9 +241,8 @@ class Surrogate:
         """What y (n,) at x (n, d) teaches, from a cold start as the libraries have it."""
         units = self.standard(y)
         X, u = torch.from_numpy(x), torch.from_numpy(units(y))
-        return Fitted(
-            units, Posterior.of(fit(self.prior(x.shape[1]), X, u, self.method, rng), X, u)
-        )
+        model = fit_in_place(self.prior(x.shape[1]), X, u, self.method, rng)
+        return Fitted(units, Posterior.of(model, X, u))
 
 
 @dataclass(frozen=True)
