@@ -10,7 +10,6 @@ two triangular solves, was measured to save a tenth of their time, and loses dig
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import log, pi
 
 import torch
@@ -24,19 +23,6 @@ from algorithms.parts.kernels import Model
 
 # means and variances (columns, q) -> slopes over either
 Over = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-
-
-@dataclass(frozen=True, eq=False)
-class _Moments:
-    """Of c columns at Z (c, q, d): k (c, q, n) with the data, k L^-T (c, q, n), then means and
-    variances (c, q).
-    """
-
-    Z: Tensor
-    k: Tensor
-    V: Tensor
-    means: Tensor
-    variances: Tensor
 
 
 class JointRBF:
@@ -64,39 +50,41 @@ class JointRBF:
 
     def __call__(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Means and variances at X (q, d), each (c, q); a variance is never below rounding."""
-        at = self._at(X)
-        return at.means, at.variances
+        _, k = self._cross(X)
+        return self._moments(
+            k, [_whitened(L, each) for L, each in zip(self.factors, k, strict=True)]
+        )
 
     def slopes(self, X: Tensor, over: Over) -> Tensor:
         """The slopes (q, d) over X (q, d) of what has these slopes over the moments there."""
-        at = self._at(X)
-        over_means, over_variances = over(at.means, at.variances)
-        over_V = torch.where(at.variances > self.floor, -2 * over_variances, 0.0)
-        gains = torch.stack(  # k (L L')^-1
-            [
-                torch.linalg.solve_triangular(L.T, V.T, upper=True).T
-                for L, V in zip(self.factors, at.V, strict=True)
-            ]
-        )
-        W = gains.mul_(over_V[:, :, None]).addcmul_(over_means[:, :, None], self.alpha).mul_(at.k)
-        slopes = W @ self.A - W.sum(2, keepdim=True) * at.Z  # dk/dZ = k (A - Z)
+        Z, k = self._cross(X)
+        whitened, gains = [], []
+        for L, each in zip(self.factors, k, strict=True):  # both solves while L is in the cache
+            whitened.append(_whitened(L, each))
+            gains.append(torch.linalg.solve_triangular(L.T, whitened[-1].T, upper=True).T)
+        means, variances = self._moments(k, whitened)
+        over_means, over_variances = over(means, variances)
+        over_explained = torch.where(variances > self.floor, -over_variances, 0.0)
+        W = torch.stack(gains).mul_(2 * over_explained[:, :, None])
+        W.addcmul_(over_means[:, :, None], self.alpha).mul_(k)
+        slopes = W @ self.A - W.sum(2, keepdim=True) * Z  # dk/dZ = k (A - Z)
         return (slopes / self.lengthscales).sum(0)
 
-    def _at(self, X: Tensor) -> _Moments:
+    def _cross(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """X (q, d) in length-scales, (c, q, d), and its covariance with the data, (c, q, n)."""
         Z = (X - self.centre) / self.lengthscales
-        k = (
-            torch.baddbmm(self.bias, Z, self.A.mT)
-            .sub_(0.5 * Z.square().sum(2, keepdim=True))
-            .exp_()
-        )
-        V = torch.stack(
-            [
-                torch.linalg.solve_triangular(L, each.T, upper=False).T
-                for L, each in zip(self.factors, k, strict=True)
-            ]
-        )
-        means = self.constants + (k * self.alpha).sum(2)
-        return _Moments(Z, k, V, means, torch.maximum(self.s - V.square().sum(2), self.floor))
+        k = torch.baddbmm(self.bias, Z, self.A.mT)
+        return Z, k.sub_(0.5 * Z.square().sum(2, keepdim=True)).exp_()
+
+    def _moments(self, k: Tensor, whitened: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        explained = torch.stack([V.square().sum(1) for V in whitened])
+        means = self.constants + (k @ self.alpha.mT)[:, :, 0]
+        return means, torch.maximum(self.s - explained, self.floor)
+
+
+def _whitened(L: Tensor, k: Tensor) -> Tensor:
+    """k L^-T of k (q, n)."""
+    return torch.linalg.solve_triangular(L, k.T, upper=False).T
 
 
 class ScaleTarget(Target):
