@@ -10,13 +10,20 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.acquisition import log_ei, log_feasibility
+from algorithms.parts.acquisition import (
+    log_ei,
+    log_ei_slopes,
+    log_feasibility,
+    log_feasibility_slopes,
+)
 from algorithms.parts.adam import AdamClimbSettings, maximise_by_adam
+from algorithms.parts.closed_rbf import JointRBF, ScaleTarget
 from algorithms.parts.feasibility import best, violation
-from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings, zero
+from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings
 
 
 class CEI(Optimizer):
@@ -25,6 +32,7 @@ class CEI(Optimizer):
     domains = (Box,)
     domain: Box
     constrained = True
+    joint: JointRBF  # the models of y and of every g, once anything was told
 
     def __init__(
         self,
@@ -37,33 +45,50 @@ class CEI(Optimizer):
     ) -> None:
         super().__init__(domain, rng)
         self.climb = climb
-        self.outputs = Outputs(surrogate, fit)
+        self.outputs = Outputs(surrogate, fit, ScaleTarget)
 
     def ask(self, room: int, pending: Array) -> Array:
         """Where the acquisition function is largest."""
         if not self.outputs.models:
             return self.rng.random((1, self.domain.d))
-        x, _ = maximise_by_adam(self.promise, self.domain.d, self.rng, **asdict(self.climb))
+        x, _ = maximise_by_adam(
+            self.promise, self.slopes, self.domain.d, self.rng, **asdict(self.climb)
+        )
         return x[None]
 
     def promise(self, X: Tensor) -> Tensor:
         """ln EI + sum_i ln P(g_i <= 0) at X (q, d), shape (q,); improvement in the units of the
         model.
         """
-        total = X.new_zeros(len(X))
-        for fitted in self.outputs.models[1:]:
-            mean, variance = fitted.posterior(X)
-            total = total + log_feasibility(mean - zero(fitted), variance)
-        feasible = violation(self.g) == 0
-        if feasible.any():
-            y = self.outputs.models[0]
-            total = total + log_ei(*y.posterior(X), float(y.units(self.y[feasible]).max()))
+        means, variances = self.joint(X)
+        total = log_feasibility(means[1:] - self.outputs.zeros, variances[1:]).sum(0)
+        if (bar := self.best_feasible) is not None:
+            total = total + log_ei(means[0], variances[0], bar)
         return total
+
+    def slopes(self, X: Tensor) -> Tensor:
+        """Of the promise over X (q, d), shape (q, d)."""
+        return self.joint.slopes(X, self._over_moments)
+
+    def _over_moments(self, means: Tensor, variances: Tensor) -> tuple[Tensor, Tensor]:
+        """Slopes of the promise over means and variances (1 + m, q)."""
+        ei = torch.zeros_like(means[:1]), torch.zeros_like(means[:1])
+        if (bar := self.best_feasible) is not None:
+            ei = log_ei_slopes(means[:1], variances[:1], bar)
+        feasibility = log_feasibility_slopes(means[1:] - self.outputs.zeros, variances[1:])
+        return torch.cat([ei[0], feasibility[0]]), torch.cat([ei[1], feasibility[1]])
+
+    @property
+    def best_feasible(self) -> float | None:
+        """The largest observation that was feasible, in the units of its model."""
+        feasible, y = violation(self.g) == 0, self.outputs.models[0]
+        return float(y.units(self.y[feasible]).max()) if feasible.any() else None
 
     def tell(self, query: Array, obs: Observation) -> None:
         """Grow the models, and refit them where it is time."""
         super().tell(query, obs)
         self.outputs = self.outputs.learn(self.x, np.column_stack([self.y, self.g]), self.rng)
+        self.joint = JointRBF([fitted.posterior for fitted in self.outputs.models])
 
     def recommend(self) -> Array:
         """The best observed feasible query; where none is, the one with the least violation."""

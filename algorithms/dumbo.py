@@ -421,12 +421,19 @@ class Local:
 
     def slopes(self, u: Array) -> Array:
         """Gradients (G, s, m)."""
-        _, variance, over_mean, over_variance = self.bucket.slopes(u)
-        # (G, s)
-        steep = np.where(self.counted[:, None, :], 0.5 / self._roots(variance), 0.0).sum(2)
+        return self.values_and_slopes(u)[1]
+
+    def values_and_slopes(self, u: Array) -> tuple[Array, Array]:
+        """Values (G, s), and gradients (G, s, m)."""
+        mean, variance, over_mean, over_variance = self.bucket.slopes(u)
+        roots = self._roots(variance)
+        counted = self.counted[:, None, :]
+        values = mean + self.width * np.where(counted, roots, 0.0).sum(2) - self._disagreement(u)
+        steep = np.where(counted, 0.5 / roots, 0.0).sum(2)  # (G, s)
         steep *= self.width * (self.shares**2)[:, None] * (variance > self.floor)
         slope = over_mean + steep[:, :, None] * over_variance
-        return slope - self.dual[:, None, :] - self.penalty * (u - self.centre[:, None, :])
+        slope = slope - self.dual[:, None, :] - self.penalty * (u - self.centre[:, None, :])
+        return values, slope
 
     def _roots(self, variance: Array) -> Array:
         """The roots of (8) that a factor counts (G, s, M), given its own variance (G, s)."""
@@ -487,8 +494,8 @@ def _by_lbfgs(local: Local, starts: Array, climb: Ascent) -> Array:
     """Where L-BFGS-B ends over the sum of all climbs that begin at starts (G, s, m)."""
 
     def loss(flat: Array) -> tuple[float, Array]:
-        u = flat.reshape(starts.shape)
-        return -float(local(u).sum()), -local.slopes(u).ravel()
+        values, slopes = local.values_and_slopes(flat.reshape(starts.shape))
+        return -float(values.sum()), -slopes.ravel()
 
     bounds = Bounds(np.zeros(starts.size), np.ones(starts.size))
     end = minimize(

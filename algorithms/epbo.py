@@ -14,13 +14,15 @@ from dataclasses import asdict
 from math import log, sqrt
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.adam import AdamClimbSettings, maximise_by_adam
 from algorithms.parts.choice import chosen
+from algorithms.parts.closed_rbf import JointRBF, ScaleTarget
 from algorithms.parts.feasibility import best
-from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings, zero
+from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings
 
 # what beta says about the number of standard deviations
 WIDTHS = {"multiplier": float, "root": sqrt}
@@ -32,6 +34,7 @@ class EPBO(Optimizer):
     domains = (Box,)
     domain: Box
     constrained = True
+    joint: JointRBF  # the models of y and of every g, once anything was told
 
     def __init__(
         self,
@@ -49,29 +52,44 @@ class EPBO(Optimizer):
         self.width = chosen(WIDTHS, width, "width")(beta)
         self.penalty = penalty
         self.climb = climb
-        self.outputs = Outputs(surrogate, fit)
+        self.outputs = Outputs(surrogate, fit, ScaleTarget)
         self.k = 0
 
     def ask(self, room: int, pending: Array) -> Array:
         """Where the acquisition function is largest."""
         if not self.outputs.models:
             return self.rng.random((1, self.domain.d))
-        x, _ = maximise_by_adam(self.promise, self.domain.d, self.rng, **asdict(self.climb))
+        x, _ = maximise_by_adam(
+            self.promise, self.slopes, self.domain.d, self.rng, **asdict(self.climb)
+        )
         return x[None]
 
     def promise(self, X: Tensor) -> Tensor:
         """UCB_y - rho_k sum_i max(0, LCB_i) at X (q, d), shape (q,)."""
-        mean, variance = self.outputs.models[0].posterior(X)
-        total = mean + self.width * variance.sqrt()
-        for fitted in self.outputs.models[1:]:
-            mean, variance = fitted.posterior(X)
-            total = total - self._rho * (mean - zero(fitted) - self.width * variance.sqrt()).relu()
-        return total
+        means, variances = self.joint(X)
+        upper = means[0] + self.width * variances[0].sqrt()
+        return upper - self._rho * self._lower(means, variances).relu().sum(0)
+
+    def slopes(self, X: Tensor) -> Tensor:
+        """Of the promise over X (q, d), shape (q, d)."""
+        return self.joint.slopes(X, self._over_moments)
+
+    def _lower(self, means: Tensor, variances: Tensor) -> Tensor:
+        """LCB_i from means and variances (1 + m, q), above where 0 lies in the models: (m, q)."""
+        return means[1:] - self.outputs.zeros - self.width * variances[1:].sqrt()
+
+    def _over_moments(self, means: Tensor, variances: Tensor) -> tuple[Tensor, Tensor]:
+        """Slopes of the promise over means and variances (1 + m, q)."""
+        violated = self._lower(means, variances) > 0
+        over_bounds = torch.cat([torch.ones_like(means[:1]), -self._rho * violated])
+        over_sides = torch.cat([over_bounds[:1], -over_bounds[1:]])
+        return over_bounds, over_sides * self.width / (2 * variances.sqrt())
 
     def tell(self, query: Array, obs: Observation) -> None:
         """Grow the models, and refit them where it is time."""
         super().tell(query, obs)
         self.outputs = self.outputs.learn(self.x, np.column_stack([self.y, self.g]), self.rng)
+        self.joint = JointRBF([fitted.posterior for fitted in self.outputs.models])
         self.k += 1
 
     def recommend(self) -> Array:

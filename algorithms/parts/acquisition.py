@@ -25,32 +25,51 @@ def ucb(mean: Tensor, variance: Tensor, beta: float) -> Tensor:
 def log_ei(mean: Tensor, variance: Tensor, best: float) -> Tensor:
     """ln E max(f - best, 0) (jones1998ego; why the logarithm: ament2023logei)."""
     sigma = variance.sqrt()
-    return sigma.log() + _log_gain((mean - best) / sigma)
+    z = (mean - best) / sigma
+    return sigma.log() + _Known.apply(z, *_log_gain(z))
+
+
+def log_ei_slopes(mean: Tensor, variance: Tensor, best: float) -> tuple[Tensor, Tensor]:
+    """Of `log_ei` over mean and variance, each (q,)."""
+    sigma = variance.sqrt()
+    z = (mean - best) / sigma
+    _, slope = _log_gain(z)
+    return slope / sigma, (1 - slope * z) / (2 * variance)
 
 
 def log_pi(mean: Tensor, variance: Tensor, best: float) -> Tensor:
     """ln P(f > best)."""
-    return _log_tail((mean - best) / variance.sqrt())
+    z = (mean - best) / variance.sqrt()
+    return _Known.apply(z, *_log_tail(z))
 
 
 def log_feasibility(mean: Tensor, variance: Tensor) -> Tensor:
     """ln P(g <= 0)."""
-    return _log_tail(-mean / variance.sqrt())
+    z = -mean / variance.sqrt()
+    return _Known.apply(z, *_log_tail(z))
 
 
-def _log_tail(z: Tensor) -> Tensor:
-    """ln Phi(z), with slope phi/Phi."""
+def log_feasibility_slopes(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+    """Of `log_feasibility` over mean and variance, each (q,)."""
+    sigma = variance.sqrt()
+    z = -mean / sigma
+    _, slope = _log_tail(z)
+    return -slope / sigma, -slope * z / (2 * variance)
+
+
+def _log_tail(z: Tensor) -> tuple[Tensor, Tensor]:
+    """ln Phi(z), and its slope phi/Phi."""
     with torch.no_grad():
         high, low = z.clamp(min=NEAR), z.clamp(max=NEAR)
         near, ratio = torch.special.log_ndtr(high), _ratio(low)
         value = torch.where(z > NEAR, near, _log_density(low) + ratio.log())
         slope = torch.where(z > NEAR, (_log_density(high) - near).exp(), 1 / ratio)
-    return _Known.apply(z, value, slope)
+    return value, slope
 
 
-def _log_gain(z: Tensor) -> Tensor:
-    """ln (phi(z) + z Phi(z)), the expected improvement in standard deviations, with slope Phi/(phi
-    + z Phi).
+def _log_gain(z: Tensor) -> tuple[Tensor, Tensor]:
+    """ln (phi(z) + z Phi(z)), the expected improvement in standard deviations, and its slope
+    Phi/(phi + z Phi).
     """
     with torch.no_grad():
         high, low, far = z.clamp(min=NEAR), z.clamp(FAR, NEAR), z.clamp(max=FAR)
@@ -64,7 +83,7 @@ def _log_gain(z: Tensor) -> Tensor:
         slope = torch.where(
             z > NEAR, Phi / near, torch.where(z > FAR, ratio / middle, -far - (2 - 6 * w) / far)
         )
-    return _Known.apply(z, value, slope)
+    return value, slope
 
 
 def _ratio(z: Tensor) -> Tensor:

@@ -35,10 +35,18 @@ class AdamClimbSettings:
 
 
 def maximise_by_adam(
-    f: Function, d: int, rng: np.random.Generator, *, raw: int, starts: int, steps: int, rate: float
+    f: Function,
+    slopes: Function,
+    d: int,
+    rng: np.random.Generator,
+    *,
+    raw: int,
+    starts: int,
+    steps: int,
+    rate: float,
 ) -> tuple[Array, float]:
-    """The best end (d,) of all climbs and its value, from the best `starts` of `raw` Sobol
-    candidates.
+    """The best end (d,) of all climbs on f and its value, from the best `starts` of `raw` Sobol
+    candidates; slopes (q, d) of f at points (q, d).
     """
     candidates = sobol(rng, raw, d)
     values = _values(f, candidates)
@@ -48,7 +56,7 @@ def maximise_by_adam(
             f"the function is finite at none of {raw} candidates: look at the model behind it"
         )
     ends = ascend(
-        f,
+        slopes,
         candidates[finite[np.argsort(-values[finite], kind="stable")[:starts]]],
         steps=steps,
         rate=rate,
@@ -57,21 +65,15 @@ def maximise_by_adam(
     return ends[np.nanargmax(values)], float(np.nanmax(values))
 
 
-def ascend(f: Function, x: Array, *, steps: int, rate: float) -> Array:
-    """Where so many steps end that begin at x (s, d) and stay in the unit cube, (s, d)."""
+def ascend(slopes: Function, x: Array, *, steps: int, rate: float) -> Array:
+    """Where so many steps along these slopes end that begin at x (s, d) and stay in the unit cube,
+    (s, d).
+    """
     adam = Adam(rate)
     for _ in range(steps):
-        x = np.clip(x + adam.step(_slopes(f, x)), 0.0, 1.0)
+        x = np.clip(x + adam.step(slopes(torch.from_numpy(x)).numpy()), 0.0, 1.0)
     return x
 
 
-def _slopes(f: Function, x: Array) -> Array:
-    X = torch.from_numpy(x).requires_grad_()
-    values = f(X)
-    (slopes,) = torch.autograd.grad(values, X, torch.ones_like(values))
-    return slopes.numpy()
-
-
 def _values(f: Function, x: Array) -> Array:
-    with torch.no_grad():
-        return f(torch.from_numpy(x)).numpy()
+    return f(torch.from_numpy(x)).numpy()

@@ -17,12 +17,12 @@ from math import log, pi, sqrt
 import numpy as np
 import torch
 from scipy.linalg import cho_solve
-from scipy.linalg.lapack import dpotri, dtrtri
+from scipy.linalg.lapack import dpotri, dpotrs, dtrtri
 
 from algorithms.api import Array, Indices
 from algorithms.parts import cholesky
 from algorithms.parts.choice import chosen
-from algorithms.parts.linalg import safe_cholesky
+from algorithms.parts.linalg import cholesky_in_place, safe_cholesky
 from algorithms.parts.steps import Adam
 
 Factor = tuple[int, ...]
@@ -100,7 +100,8 @@ class Distances:
     def __init__(self, X: Array) -> None:
         self.n = len(X)
         self.upper = np.triu_indices(self.n, 1)
-        self.below = self.upper[1] * self.n + self.upper[0]  # the same pairs under the diagonal
+        # the same pairs under the diagonal of a matrix in Fortran's order
+        self.below = self.upper[0] * self.n + self.upper[1]
         self.squares = 5 * (X.T[:, self.upper[0]] - X.T[:, self.upper[1]]) ** 2  # (d, P)
         self.known: dict[Factor, Array] = {}
 
@@ -110,6 +111,15 @@ class Distances:
             if factor not in self.known:
                 self.known[factor] = np.sqrt(self.squares[list(factor)].sum(0))
         return np.stack([self.known[factor] for factor in factors])
+
+    def lower(self, diagonal: float, pairs: Array) -> Array:
+        """The lower triangle of a symmetric matrix (n, n) in Fortran's order, from a diagonal and
+        its pairs (P,); what stands above it means nothing.
+        """
+        K = np.empty(self.n**2)
+        K[self.below] = pairs
+        K[:: self.n + 1] = diagonal
+        return K.reshape(self.n, self.n).T
 
     def full(self, diagonal: float, pairs: Array) -> Array:
         """The symmetric matrix (n, n) of a diagonal and what stands above it (P,)."""
@@ -173,14 +183,23 @@ class Solved:
 
 def solve(distances: Distances, factors: Sequence[Factor], kernel: Kernel, y: Array) -> Solved:
     """Condition an additive model on y (n,): O(N n^2 + n^3). Raises LinAlgError with directions."""
-    alpha, lower, value = _conditioned(_gram(distances, factors, kernel), y - kernel.mean)
+    alpha, lower, value = _conditioned(
+        distances.lower(*_entries(distances, factors, kernel)), y - kernel.mean
+    )
     return Solved(kernel, alpha, np.tril(lower) + np.tril(lower, -1).T, value)
+
+
+def _entries(
+    distances: Distances, factors: Sequence[Factor], kernel: Kernel
+) -> tuple[float, Array]:
+    """Diagonal and pairs (P,) of K + noise I."""
+    covariance = _covariances(distances.of(factors), kernel.lengthscale)[0]  # (N, P)
+    return kernel.outputscale.sum() + kernel.noise, kernel.outputscale @ covariance
 
 
 def _gram(distances: Distances, factors: Sequence[Factor], kernel: Kernel) -> Array:
     """K + noise I (n, n)."""
-    covariance = _covariances(distances.of(factors), kernel.lengthscale)[0]  # (N, P)
-    return distances.full(kernel.outputscale.sum() + kernel.noise, kernel.outputscale @ covariance)
+    return distances.full(*_entries(distances, factors, kernel))
 
 
 def as_fitted(distances: Distances, factors: Sequence[Factor], solved: Solved, y: Array) -> Solved:
@@ -236,41 +255,48 @@ def log_evidence(
 
 
 def _log_evidence(
-    distances: Distances, R: Array, kernel: Kernel, y: Array
+    distances: Distances, R: Array, kernel: Kernel, y: Array, room: Array | None = None
 ) -> tuple[float, Array, Array, float, float]:
-    covariance, slope = _covariances(R, kernel.lengthscale)  # (N, P) each
-    K = distances.full(kernel.outputscale.sum() + kernel.noise, kernel.outputscale @ covariance)
+    covariance, slope = _covariances(R, kernel.lengthscale, room)  # (N, P) each
+    K = distances.lower(kernel.outputscale.sum() + kernel.noise, kernel.outputscale @ covariance)
     alpha, lower, value = _conditioned(K, y - kernel.mean)
     # dp/dK = (alpha alpha' - precision)/2, and every pair stands twice in K
     pairs = alpha[distances.upper[0]] * alpha[distances.upper[1]]
-    pairs -= lower.ravel().take(distances.below)
+    pairs -= lower.T.ravel().take(distances.below)
     trace = float((alpha**2 - lower.diagonal()).sum())
     over_a = kernel.outputscale * (covariance @ pairs + trace / 2)
     over_l = kernel.outputscale * (slope @ pairs)
     return value, over_a, over_l, kernel.noise * trace / 2, float(alpha.sum())
 
 
-def _covariances(R: Array, lengthscale: Array) -> tuple[Array, Array]:
+def _covariances(R: Array, lengthscale: Array, room: Array | None = None) -> tuple[Array, Array]:
     """Matern-5/2 correlations at distances R (N, P), in units of 1/sqrt(5), and their derivative
-    over ln l.
+    over ln l. They lie in `room` (4, N, P), if it is given, and are lost where it is used again.
     """
-    r = R / lengthscale[:, None]
-    decay = np.exp(-r)
-    linear = (1 + r) * decay
-    r *= r / 3
-    return linear + r * decay, r * linear
+    r, correlation, slope, third = np.empty((4, *R.shape)) if room is None else room
+    np.divide(R, lengthscale[:, None], out=r)
+    np.negative(r, out=correlation)
+    decay = np.exp(correlation, out=correlation)
+    np.add(1, r, out=slope)
+    slope *= decay
+    np.divide(r, 3, out=third)
+    r *= third
+    correlation *= r  # of the decay
+    correlation += slope
+    slope *= r
+    return correlation, slope
 
 
 def _conditioned(K: Array, y: Array) -> tuple[Array, Array, float]:
-    """K^-1 y, K^-1 in and below its diagonal, and ln N(y; 0, K)."""
-    L = safe_cholesky(K)
-    alpha = cho_solve((L, True), y, check_finite=False)
-    lower, _ = dpotri(L, lower=1)
-    return (
-        alpha,
-        lower,
-        float(-0.5 * y @ alpha - np.log(L.diagonal()).sum() - 0.5 * len(y) * log(2 * pi)),
-    )
+    """K^-1 y, K^-1 in and below its diagonal, and ln N(y; 0, K); K is read, and lost, in and below
+    its own. Raises LinAlgError with directions.
+    """
+    L = cholesky_in_place(K)
+    half_volume = np.log(L.diagonal()).sum()
+    alpha, _ = dpotrs(L, y, lower=1)
+    lower, _ = dpotri(L, lower=1, overwrite_c=1)
+    value = -0.5 * y @ alpha - half_volume - 0.5 * len(y) * log(2 * pi)
+    return alpha, lower, float(value)
 
 
 def fit(
@@ -291,6 +317,7 @@ def fit(
     which the authors' public codes fit.
     """
     R, N, adam = distances.of(factors), len(factors), Adam(rate)
+    room = np.empty((4, *R.shape))  # new memory for every step takes as long as the arithmetic
     kernel = Kernel(
         start.outputscale, start.lengthscale, max(start.noise, least_noise * (1 + 1e-9))
     )
@@ -298,7 +325,7 @@ def fit(
         np.concatenate([kernel.outputscale, kernel.lengthscale, [kernel.noise - least_noise]])
     )
     for _ in range(steps):
-        _, over_a, over_l, over_noise, over_mean = _log_evidence(distances, R, kernel, y)
+        _, over_a, over_l, over_noise, over_mean = _log_evidence(distances, R, kernel, y, room)
         theta = np.concatenate([kernel.outputscale, kernel.lengthscale, [kernel.noise]])
         over_rho = np.concatenate([over_a, over_l, [over_noise]]) / (theta * (1 + np.exp(-rho)))
         move = adam.step(np.append(over_rho, over_mean if with_mean else 0.0) / len(y))
@@ -349,15 +376,16 @@ class Bucket:
     def slopes(self, u: Array) -> tuple[Array, Array, Array, Array]:
         """Mean and variance, (G, s) each, and their gradients over u (G, s, m)."""
         k, w = self._covariance(u)  # (G, s, n) each
+        w *= -5 / 3 * self.outputscale / self.lengthscale**2  # dk/du = w (u - X)
         weights = np.empty_like(k)
         for rows, solved in self.models:
             weights[rows] = solved.weights(k[rows].reshape(-1, k.shape[2])).reshape(k[rows].shape)
-        return (
-            (k @ self.alpha[:, :, None])[:, :, 0],
-            self.outputscale[:, :, 0] - (k * weights).sum(2),
-            self._slope(w * self.alpha[:, None, :], u),
-            self._slope(-2 * w * weights, u),
-        )
+        mean = (k @ self.alpha[:, :, None])[:, :, 0]
+        variance = self.outputscale[:, :, 0] - np.multiply(k, weights, out=k).sum(2)
+        weights *= w
+        weights *= -2
+        w *= self.alpha[:, None, :]
+        return mean, variance, self._slope(w, u), self._slope(weights, u)
 
     def _slope(self, weights: Array, u: Array) -> Array:
         """sum_j weights_j (u - X_j): the derivative of sum_j c_j k(u, X_j) with weights c
@@ -366,16 +394,20 @@ class Bucket:
         return weights.sum(2, keepdims=True) * u - weights @ self.X
 
     def _covariance(self, u: Array) -> tuple[Array, Array]:
-        """k (G, s, n) between u and the data, and w with dk/du = w (u - X)."""
-        square = (u**2).sum(2)[:, :, None] + self.squares - 2 * u @ self.X.transpose(0, 2, 1)
-        r = np.sqrt(np.maximum(square, 0.0), out=square)
+        """k (G, s, n) between u and the data, and (1 + r) exp(-r), of which dk/du is a multiple."""
+        k = u @ self.X.transpose(0, 2, 1)
+        k *= -2
+        k += (u**2).sum(2)[:, :, None] + self.squares
+        r = np.sqrt(np.maximum(k, 0.0, out=k), out=k)
         r *= ROOT5 / self.lengthscale
-        decay = np.exp(-r)
-        linear = (1 + r) * decay
-        return (
-            self.outputscale * (linear + r**2 / 3 * decay),
-            (-5 / 3 * self.outputscale / self.lengthscale**2) * linear,
-        )
+        linear, decay = 1 + r, np.negative(r)
+        linear *= np.exp(decay, out=decay)
+        r *= r
+        r /= 3
+        r *= decay
+        r += linear
+        r *= self.outputscale
+        return r, linear
 
     def _explained(self, k: Array) -> Array:
         """k' (K + noise I)^-1 k (G, s)."""

@@ -7,16 +7,32 @@ to look.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from scipy.linalg import LinAlgError
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf
 from torch import Tensor
 
 LADDER = (0.0, 1e-10, 1e-8, 1e-6)
 
 
 def safe_cholesky(K: Tensor) -> Tensor:
-    """Lower Cholesky factor of a symmetric positive semidefinite K (n, n)."""
-    return _climb(K, K.diagonal().mean())
+    """Lower Cholesky factor of a symmetric positive semidefinite K (n, n), of which it reads what
+    lies at and below the diagonal.
+    """
+
+    def attempt(jitter: Tensor) -> Tensor | None:
+        shifted = K
+        if jitter:
+            shifted = K.clone()
+            shifted.diagonal().add_(jitter)
+        L, info = torch.linalg.cholesky_ex(shifted)
+        return None if info else L
+
+    _require_finite(K)
+    return _climb(len(K), K.diagonal().mean(), attempt)
 
 
 def append(L: Tensor, cross: Tensor, corner: Tensor) -> Tensor:
@@ -28,33 +44,51 @@ def append(L: Tensor, cross: Tensor, corner: Tensor) -> Tensor:
     whole = L.new_zeros((n + q, n + q))
     whole[:n, :n] = L
     whole[n:, :n] = V.T
-    whole[n:, n:] = residual_cholesky(corner, V)
+    whole[n:, n:] = residual_cholesky(corner.clone(), V)
     return whole
 
 
 def residual_cholesky(K: Tensor, V: Tensor) -> Tensor:
     """Lower Cholesky factor of K - V'V (q, q), what is left of a prior covariance K once V (n, q)
-    is explained.
+    is explained. It takes the place of K, which is overwritten where it lies in one piece.
+
+    BLAS and LAPACK work in place at and below the diagonal; they are told the transpose, since they
+    read matrices by columns. What lies above still holds K for the next rung.
     """
-    return _climb(torch.addmm(K, V.T, V, alpha=-1.0), K.diagonal().mean())
+    K, prior = K.contiguous(), K.diagonal().clone()
+    columns = K.numpy().T
+    by_columns = V.T.is_contiguous()
+    v = V.numpy() if by_columns else V.contiguous().numpy().T
+
+    def attempt(jitter: Tensor) -> Tensor | None:
+        if jitter:
+            K.copy_(K.triu(1) + K.triu(1).T)
+            K.diagonal().copy_(prior)
+        dsyrk(-1.0, v, trans=by_columns, beta=1.0, c=columns, lower=0, overwrite_c=1)
+        _require_finite(K)
+        K.diagonal().add_(jitter)
+        info = dpotrf(columns, lower=0, clean=0, overwrite_a=1)[1]
+        return None if info else K.tril_()
+
+    return _climb(len(K), prior.mean(), attempt) if len(K) else K
 
 
-def _climb(K: Tensor, unit: Tensor) -> Tensor:
+def _climb(n: int, unit: Tensor, attempt: Callable[[Tensor], Tensor | None]) -> Tensor:
+    """The factor (n, n) by the first jitter that gives one."""
+    for rung in LADDER:
+        L = attempt(rung * unit)
+        if L is not None:
+            return L
+    raise LinAlgError(
+        f"K ({n}x{n}) is not positive definite with a jitter of {LADDER[-1]:g} of its"
+        " mean prior variance: look for an indefinite kernel, or for duplicate rows with too"
+        " little noise"
+    )
+
+
+def _require_finite(K: Tensor) -> None:
     if not torch.isfinite(K.sum()):
         raise LinAlgError(
             f"K ({len(K)}x{len(K)}) holds a non-finite value: look for a non-finite length-scale or"
             " input"
         )
-    for rung in LADDER:
-        shifted = K
-        if rung:
-            shifted = K.clone()
-            shifted.diagonal().add_(rung * unit)
-        L, info = torch.linalg.cholesky_ex(shifted)
-        if info == 0:
-            return L
-    raise LinAlgError(
-        f"K ({len(K)}x{len(K)}) is not positive definite with a jitter of {LADDER[-1]:g} of its"
-        " mean prior variance: look for an indefinite kernel, or for duplicate rows with too"
-        " little noise"
-    )

@@ -113,11 +113,30 @@ class Adam:
 Method = LBFGS | Adam
 
 
-def fit(model: Model, X: Tensor, y: Tensor, method: Method, rng: np.random.Generator) -> Model:
-    """A copy of the model whose free parameters suit y (n,) at X (n, d).
+def fit(
+    model: Model,
+    X: Tensor,
+    y: Tensor,
+    method: Method,
+    rng: np.random.Generator,
+    target: type[Target] | None = None,
+) -> Model:
+    """A copy of the model whose free parameters suit y (n,) at X (n, d), by this kind of target.
 
     Raises ArithmeticError on what is not finite.
     """
+    return fit_in_place(copy.deepcopy(model), X, y, method, rng, target)
+
+
+def fit_in_place(
+    model: Model,
+    X: Tensor,
+    y: Tensor,
+    method: Method,
+    rng: np.random.Generator,
+    target: type[Target] | None = None,
+) -> Model:
+    """The same of a model that nobody else has, which it changes and returns."""
     if not (torch.isfinite(X).all() and torch.isfinite(y).all()):
         raise ArithmeticError(
             "expected finite data, got inf or nan: look at what the problem returned"
@@ -127,10 +146,10 @@ def fit(model: Model, X: Tensor, y: Tensor, method: Method, rng: np.random.Gener
             "expected a model with free parameters, got one whose parameters are all known:"
             " condition it as it is"
         )
-    target = Target(copy.deepcopy(model), X, y, method.chart)
-    target.write(method.climb(target, target.read(), rng))
-    target.model.requires_grad_(False)
-    return target.model
+    density = (target or Target)(model, X, y, method.chart)
+    density.write(method.climb(density, density.read(), rng))
+    density.model.requires_grad_(False)
+    return density.model
 
 
 class Target:
@@ -174,10 +193,14 @@ class Target:
         low, high = np.where(bounded, self.low, 0.0), np.where(bounded, self.high, 1.0)
         return np.where(bounded, rng.uniform(low, high), self.read())
 
+    def log_evidence(self) -> Tensor:
+        """ln p(y | X), differentiable over the parameters."""
+        return log_evidence(self.model, self.X, self.y)
+
     def loss(self, theta: Array) -> tuple[float, Array]:
         """Value and gradient (p,)."""
         values = self.write(theta)
-        density = (log_evidence(self.model, self.X, self.y) + self.model.log_prior()) / len(self.y)
+        density = (self.log_evidence() + self.model.log_prior()) / len(self.y)
         if not torch.isfinite(density):
             raise ArithmeticError(
                 f"evidence {density.item()} at the parameters {values}: standardise y, or narrow"
@@ -234,9 +257,8 @@ class Surrogate:
         """What y (n,) at x (n, d) teaches, from a cold start as the libraries have it."""
         units = self.standard(y)
         X, u = torch.from_numpy(x), torch.from_numpy(units(y))
-        return Fitted(
-            units, Posterior.of(fit(self.prior(x.shape[1]), X, u, self.method, rng), X, u)
-        )
+        model = fit_in_place(self.prior(x.shape[1]), X, u, self.method, rng)
+        return Fitted(units, Posterior.of(model, X, u))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import log, pi
+from math import log, pi, sqrt
 
 import numpy as np
 import torch
@@ -19,13 +19,17 @@ from torch.autograd.function import BackwardCFunction, FunctionCtx, once_differe
 
 from algorithms.api import Array
 from algorithms.parts.cholesky import append, residual_cholesky, safe_cholesky
-from algorithms.parts.kernels import Model
+from algorithms.parts.kernels import Model, ScaledMatern52, matern52
 
 ROUNDING = 1e-14  # of the prior variance: what is left of it below this is rounding
 
 
 def log_evidence(model: Model, X: Tensor, y: Tensor) -> Tensor:
     """ln p(y | X) of y (n,) at X (n, d), differentiable over the parameters of the model."""
+    kernel = model.kernel
+    if isinstance(kernel, ScaledMatern52) and kernel.active_dims is None:
+        lengthscale, r = kernel.base_kernel.lengthscale, y - model.mean(X)
+        return _MaternLogDensity.apply(r, X, lengthscale, kernel.outputscale, model.noise)
     return _GaussianLogDensity.apply(y - model.mean(X), model.covariance(X, X), model.noise)
 
 
@@ -45,9 +49,51 @@ class _GaussianLogDensity(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: BackwardCFunction, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         L, alpha = tuple(ctx.saved_tensors)
-        # (alpha alpha' - K^-1)/2
-        over_K = torch.cholesky_inverse(L).neg_().addr_(alpha, alpha).mul_(0.5 * gradient)
+        over_K = _over_covariance(L, alpha, gradient)
         return -gradient * alpha, over_K, over_K.trace()[None]
+
+
+class _MaternLogDensity(torch.autograd.Function):
+    """ln N(r; 0, K + noise I) of r (n,) with the Matern-5/2 covariance K of X (n, d), which depends
+    on length-scales (1, d or 1) and outputscale; slopes over all but X.
+
+    Each slope of K is a sum of products of matrices that the value needs anyway
+    (rasmussen2006gaussian, eq. 5.9).
+    """
+
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx, r: Tensor, X: Tensor, lengthscale: Tensor, scale: Tensor, noise: Tensor
+    ) -> Tensor:
+        A = X * (sqrt(5) / lengthscale)
+        linear = A.new_empty((len(A), len(A)))
+        K = matern52(A, None, linear).mul_(scale)
+        K.diagonal().add_(noise)
+        L = safe_cholesky(K)
+        alpha = torch.cholesky_solve(r[:, None], L)[:, 0]
+        ctx.save_for_backward(A, lengthscale, scale, noise, linear, K, L, alpha)
+        return _log_density(r, L, alpha)
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: BackwardCFunction, gradient: Tensor
+    ) -> tuple[Tensor, None, Tensor, Tensor, Tensor]:
+        A, lengthscale, scale, noise, linear, K, L, alpha = tuple(ctx.saved_tensors)
+        over_K = _over_covariance(L, alpha, gradient)
+        over_noise = over_K.trace()
+        # sum_ij over_K_ij dK_ij/ds, where s dK/ds is K without its noise
+        over_scale = (over_K.T.reshape(-1) @ K.view(-1) - noise[0] * over_noise) / scale
+        # l dk/dl = s (1 + r) exp(-r)/3 (A_ik - A_jk)^2, for coordinate k
+        W = over_K.mul_(linear)
+        over_log = 2 / 3 * scale * (W.sum(1) @ (A * A) - (A * (W @ A)).sum(0))
+        shares = (over_log / lengthscale).sum_to_size(lengthscale.shape)
+        return -gradient * alpha, None, shares, over_scale, over_noise[None]
+
+
+def _over_covariance(L: Tensor, alpha: Tensor, gradient: Tensor) -> Tensor:
+    """The slope (n, n) of a log density over its covariance L L': (alpha alpha' - K^-1)/2."""
+    return torch.cholesky_inverse(L).neg_().addr_(alpha, alpha).mul_(0.5 * gradient)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +146,16 @@ class Posterior:
 
     def covariance(self, X: Tensor) -> Tensor:
         """Joint covariance at X (q, d), shape (q, q)."""
-        V = self._explained(X)
+        V = self._whitened(self.model.covariance(self.X, X))
         return torch.addmm(self.model.covariance(X, X), V.T, V, alpha=-1.0)
 
     def sample(self, X: Tensor, rng: np.random.Generator, *, count: int) -> Array:
         """Joint draws (count, q) of f at X (q, d)."""
-        L = residual_cholesky(self.model.covariance(X, X), self._explained(X))
+        k = self.model.covariance(self.X, X)
+        mean, V = self.model.mean(X) + self.alpha @ k, self._whitened(k)
+        L = residual_cholesky(self.model.covariance(X, X), V)
         normal = torch.from_numpy(rng.standard_normal((count, len(X))))
-        return (self.mean(X) + normal @ L.T).numpy()
+        return (mean + normal @ L.T).numpy()
 
     def slopes(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Gradients of mean and variance over X (q, d), each (q, d)."""
@@ -122,9 +170,9 @@ class Posterior:
         """ln p(y | X)."""
         return float(_log_density(self.y - self.model.mean(self.X), self.L, self.alpha))
 
-    def _explained(self, X: Tensor) -> Tensor:
-        """L^-1 k(X_n, X), shape (n, q)."""
-        return torch.linalg.solve_triangular(self.L, self.model.covariance(self.X, X), upper=False)
+    def _whitened(self, k: Tensor) -> Tensor:
+        """L^-1 k (n, q) of covariances k (n, q) with the data."""
+        return torch.linalg.solve_triangular(self.L, k, upper=False)
 
 
 class _Moments(torch.autograd.Function):

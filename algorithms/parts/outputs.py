@@ -24,7 +24,7 @@ from torch import Tensor
 from algorithms.api import Array
 from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import violation
-from algorithms.parts.fitting import LBFGS, Fitted, fit
+from algorithms.parts.fitting import LBFGS, Fitted, Target, fit
 from algorithms.parts.gp import Posterior
 from algorithms.parts.kernels import Model
 from algorithms.parts.rbf import isotropic
@@ -123,10 +123,13 @@ class RefitSettings:
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """The models of all columns after some blocks of data: none before the first block."""
+    """The models of all columns after some blocks of data: none before the first block. Fits go
+    by this kind of target.
+    """
 
     surrogate: OutputSettings
     fit: RefitSettings
+    target: type[Target] = Target
     models: Models = ()
     told: int = 0  # blocks
 
@@ -149,7 +152,7 @@ class Outputs:
             old = self.models[i].posterior if self.models else None
             model = _under(old.model, noise) if old else self._first(i, len(units), noise)
             if due and not self.surrogate.known:
-                model = fit(model, X, u, LBFGS(self.fit.steps), rng)
+                model = fit(model, X, u, LBFGS(self.fit.steps), rng, self.target)
                 posterior = Posterior.of(model, X, u)
             elif old and old.model is model:
                 posterior = _retold(old, X, u)
@@ -157,6 +160,11 @@ class Outputs:
                 posterior = Posterior.of(model, X, u)
             models.append(Fitted(unit, posterior))
         return replace(self, models=tuple(models), told=self.told + 1)
+
+    @property
+    def zeros(self) -> Tensor:
+        """Where 0 lies in the units of the model of every g, (m, 1)."""
+        return _double([zero(fitted) for fitted in self.models[1:]])[:, None]
 
     def report(self, g: Array) -> dict[str, float]:
         """Length-scales, noise and feasible share, as `diagnostics` has them; nothing before the
@@ -262,13 +270,7 @@ def _under(model: Model, noise: float) -> Model:
 def _retold(posterior: Posterior, X: Tensor, u: Tensor) -> Posterior:
     """The same model given u (n,) at all of X (n, d), whose first rows it knows in other units."""
     n = len(posterior.X)
-    grown = posterior.extend(X[n:], u[n:])
-    return replace(
-        grown,
-        X=X,
-        y=u,
-        alpha=torch.cholesky_solve((u - grown.model.mean(X))[:, None], grown.L)[:, 0],
-    )
+    return replace(posterior, y=u[:n]).extend(X[n:], u[n:])
 
 
 def _positive() -> GreaterThan:

@@ -2,10 +2,11 @@
 says wrongly at the data.
 
 f(x) = m(x) + h(x) + k(x, X) (K + noise I)^-1 (y - m(X) - h(X) - e) with h from the prior and e from
-the noise (wilson2020pathwise). Here h is a sum of random features (rahimi2007random) of an RBF
-kernel: given those, the covariance of h is k up to an error of order 1/sqrt(features); on average
-over them all first and second moments of f are exact. q points cost O(q (n + features) (d +
-count)), where a joint Cholesky factor costs O(q^3).
+the noise (wilson2020pathwise). Here h is a sum of random features (rahimi2007random) of an RBF or a
+Matern kernel, whose frequencies have the kernel's spectral density: given those, the covariance of
+h is k up to an error of order 1/sqrt(features); on average over them all first and second moments
+of f are exact. q points cost O(q (n + features) (d + count)), where a joint Cholesky factor costs
+O(q^3).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from gpytorch.kernels import RBFKernel
+from gpytorch.kernels import Kernel, MaternKernel, RBFKernel
 from torch import Tensor
 
 from algorithms.api import Array
@@ -35,18 +36,13 @@ class Paths:
     def of(
         cls, posterior: Posterior, rng: np.random.Generator, *, count: int, features: int
     ) -> Paths:
-        """Draw them; `features` counts sines and cosines, and a kernel that is no RBF kernel is
-        refused.
+        """Draw them; `features` counts sines and cosines. Raises TypeError on a kernel that is
+        neither RBF nor Matern.
         """
         kernel, n = posterior.model.kernel, len(posterior.X)
-        if not isinstance(kernel.base_kernel, RBFKernel):
-            raise TypeError(
-                f"expected an RBF kernel, got {type(kernel.base_kernel).__name__}: draw by the"
-                " factor instead"
-            )
         F = features // 2
-        normal = torch.from_numpy(rng.standard_normal((F, posterior.X.shape[1])))
-        frequencies = normal / kernel.base_kernel.lengthscale
+        unit = _frequencies(kernel.base_kernel, rng, (F, posterior.X.shape[1]))
+        frequencies = unit / kernel.base_kernel.lengthscale
         cosines, sines = (kernel.outputscale / F).sqrt() * torch.from_numpy(
             rng.standard_normal((2, F, count))
         )
@@ -77,6 +73,22 @@ def by_factor(
 
 
 DRAWN = {"paths": by_paths, "factor": by_factor}
+
+
+def _frequencies(kernel: Kernel, rng: np.random.Generator, shape: tuple[int, int]) -> Tensor:
+    """Draws (F, d) from the spectral density of a kernel with length-scales 1: normal, or
+    Student's t with 2 nu degrees of freedom (rasmussen2006gaussian, Sec. 4.2.1).
+    """
+    if not isinstance(kernel, RBFKernel | MaternKernel):
+        raise TypeError(
+            f"expected an RBF or a Matern kernel, got {type(kernel).__name__}: draw by the factor"
+            " instead"
+        )
+    normal = rng.standard_normal(shape)
+    if isinstance(kernel, MaternKernel):
+        freedom = 2 * kernel.nu
+        normal *= np.sqrt(freedom / rng.chisquare(freedom, (shape[0], 1)))
+    return torch.from_numpy(normal)
 
 
 def _prior(frequencies: Tensor, cosines: Tensor, sines: Tensor, X: Tensor) -> Tensor:

@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax.scipy.linalg import cho_solve
+from jax.scipy.linalg import cho_solve, solve_triangular
 from numpyro.infer.hmc import HMCState, hmc
 
 from algorithms.api import Array
@@ -59,6 +59,17 @@ def _matern_slope(at: tuple[jax.Array], along: tuple[jax.Array]) -> tuple[jax.Ar
 def rbf(square: jax.Array) -> jax.Array:
     """The squared exponential of squared distances."""
     return jnp.exp(-0.5 * square)
+
+
+def squared(X: jax.Array, weights: jax.Array) -> jax.Array:
+    """Weighted squared distances (N, N) of the rows of X (N, d), 0 on the diagonal.
+
+    By one product with N N d operations; differences of all pairs would fill more than a cache.
+    Near inputs lose digits, 1e-16 in units of the cube, where the noise is at least 1e-6.
+    """
+    norm = jnp.square(X) @ weights
+    square = norm[:, None] + norm - 2.0 * ((X * weights) @ X.T)
+    return jnp.where(jnp.eye(len(X), dtype=bool), 0.0, jnp.maximum(square, 0.0))
 
 
 KERNELS: dict[str, Callable[[jax.Array], jax.Array]] = {"matern": matern, "rbf": rbf}
@@ -101,7 +112,8 @@ def _factored(K: jax.Array, y: jax.Array) -> tuple[jax.Array, tuple[jax.Array, j
 
 def _slopes(known: tuple[jax.Array, jax.Array], gradient: jax.Array) -> tuple[jax.Array, jax.Array]:
     L, a = known
-    inverse = cho_solve((L, True), jnp.eye(len(a)))
+    root = solve_triangular(L, jnp.eye(len(a)), lower=True)
+    inverse = root.T @ root  # a product is faster than a second solve
     return 0.5 * gradient * (jnp.outer(a, a) - inverse), -gradient * a
 
 
@@ -136,11 +148,11 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class Padded:
-    """Data in N >= n rows: squared differences of inputs (N N, d), y (N,), and 1 in mask (N,) for
-    each row that counts.
+    """Data in N >= n rows: inputs X (N, d) from the middle of their cube, y (N,), and 1 in mask
+    (N,) for each row that counts.
     """
 
-    squares: Array
+    X: Array
     y: Array
     mask: Array
 
@@ -149,10 +161,8 @@ class Padded:
         """y (n,) at x (n, d) in the least multiple of `block` rows."""
         n, d = x.shape
         rows = -(-n // block) * block
-        X = np.concatenate([x, np.zeros((rows - n, d))])
-        squares = np.square(X[:, None] - X).reshape(-1, d)
         return cls(
-            squares,
+            np.concatenate([x - 0.5, np.zeros((rows - n, d))]),
             np.concatenate([y, np.zeros(rows - n)]),
             (np.arange(rows) < n).astype(np.float64),
         )
@@ -194,7 +204,7 @@ class Sampler:
             self,
             warm,
             chain is None,
-            data.squares,
+            data.X,
             data.y,
             data.mask,
             jax.random.key(seed),
@@ -241,11 +251,9 @@ class Sampler:
         spread = centred.T @ centred / s if self.nuts.dense else (centred**2).mean(0)
         return (p * inverse_mass + s * spread) / (p + s)
 
-    def log_density(
-        self, z: jax.Array, squares: jax.Array, y: jax.Array, mask: jax.Array
-    ) -> jax.Array:
+    def log_density(self, z: jax.Array, X: jax.Array, y: jax.Array, mask: jax.Array) -> jax.Array:
         """ln p(y, z) of padded data at z (p,), but for a constant."""
-        d, prior = squares.shape[1], PRIORS[self.priors]
+        d, prior = X.shape[1], PRIORS[self.priors]
         rho = z[2 : 2 + d]
         density = (
             _of_logarithm(prior.variance, z[0])
@@ -254,8 +262,7 @@ class Sampler:
             + (_of_logarithm(prior.noise, z[-1]) if self.learned else 0.0)
         )
         noise = self.noise + (jnp.exp(z[-1]) if self.learned else 0.0)
-        square = (squares @ jnp.exp(z[1] + rho)).reshape(len(y), len(y))
-        K = jnp.exp(z[0]) * KERNELS[self.kernel](square) + prior.mean
+        K = jnp.exp(z[0]) * KERNELS[self.kernel](squared(X, jnp.exp(z[1] + rho))) + prior.mean
         # a row that does not count: 1 on the diagonal alone
         K = K * jnp.outer(mask, mask) + jnp.diag(noise * mask + 1.0 - mask)
         return density + log_gaussian(K, y)
@@ -271,7 +278,7 @@ def _run(
     sampler: Sampler,
     warm: int,
     cold: bool,
-    squares: jax.Array,
+    X: jax.Array,
     y: jax.Array,
     mask: jax.Array,
     key: jax.Array,
@@ -287,7 +294,7 @@ def _run(
     """
 
     def potential(z: jax.Array) -> jax.Array:
-        return -sampler.log_density(z, squares, y, mask)
+        return -sampler.log_density(z, X, y, mask)
 
     def transition(state: HMCState, _: None) -> tuple[HMCState, tuple[jax.Array, ...]]:
         state = following(state)

@@ -9,7 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import algorithms
 from algorithms.api import Box, Observation
-from algorithms.parts.acquisition import log_ei
+from algorithms.parts.acquisition import log_ei, log_feasibility
+from algorithms.parts.closed_rbf import ScaleTarget
+from algorithms.parts.gp import Posterior
+from algorithms.parts.kernels import Model
 from algorithms.parts.outputs import zero
 from tests.algorithms.grouped import changed
 
@@ -46,6 +49,70 @@ def told(n=10, slack=0.3, m=2, seed=0, **changes):
     obs = evaluate(x, slack)
     optimizer.tell(x, Observation(obs.y, obs.g[:, :m], obs.factor_values))
     return optimizer
+
+
+def promise_of_posteriors(optimizer, X):
+    """The same promise from the posteriors, one after another, differentiable by PyTorch."""
+    y, *g = optimizer.outputs.models
+    total = X.new_zeros(len(X))
+    for fitted in g:
+        mean, variance = fitted.posterior(X)
+        total = total + log_feasibility(mean - zero(fitted), variance)
+    feasible = (optimizer.g <= 0).all(1)
+    if feasible.any():
+        total = total + log_ei(*y.posterior(X), float(y.units(optimizer.y[feasible]).max()))
+    return total
+
+
+@pytest.mark.parametrize("parameters", [{}, KNOWN, {"m": 1}, {"m": 0}, {"slack": -2.0}])
+def test_promise_and_slopes_are_those_of_the_posteriors(parameters):
+    optimizer = told(**parameters)
+    X = Z.clone().requires_grad_()
+    expected = promise_of_posteriors(optimizer, X)
+    (slopes,) = torch.autograd.grad(expected.sum(), X)
+    assert_allclose(optimizer.promise(Z), expected.detach(), rtol=1e-9)
+    assert_allclose(optimizer.slopes(Z), slopes, rtol=1e-8, atol=1e-9 * slopes.abs().max())
+
+
+def test_what_a_query_costs(monkeypatch):
+    """Two triangular solves for each model and step, one for each model at the candidates and at
+    the ends; no factorisation, and no covariance from GPyTorch.
+    """
+    optimizer, calls = told(30, raw=64, starts=4, climb_steps=7), []
+    solve = torch.linalg.solve_triangular
+    monkeypatch.setattr(
+        torch.linalg,
+        "solve_triangular",
+        lambda L, B, **options: calls.append(B.shape[1]) or solve(L, B, **options),
+    )
+    for place, name in (
+        (Model, "covariance"),
+        (Posterior, "__call__"),
+        (torch.linalg, "cholesky_ex"),
+        (torch, "cholesky_solve"),
+        (torch, "cholesky_inverse"),
+    ):
+        monkeypatch.setattr(place, name, None)  # whoever calls it, fails
+    optimizer.ask(1, optimizer.x[:0])
+    assert calls == [64] * 3 + [4] * 6 * 7 + [4] * 3
+
+
+def test_what_a_told_value_costs(monkeypatch):
+    """Between fits factors grow by a row; a fit factorises once for each evaluation of a density,
+    and once for its posterior.
+    """
+    optimizer, sizes = told(30), []
+    factor = torch.linalg.cholesky_ex
+    monkeypatch.setattr(torch.linalg, "cholesky_ex", lambda K: sizes.append(len(K)) or factor(K))
+    evaluated, loss = [], ScaleTarget.loss
+    monkeypatch.setattr(
+        ScaleTarget, "loss", lambda self, theta: evaluated.append(len(self.y)) or loss(self, theta)
+    )
+    for n, x in enumerate(np.random.default_rng(5).random((5, 1, 2)), start=31):
+        assert sizes == [1] * 3 * (n - 31) and evaluated == []
+        optimizer.tell(x, evaluate(x, 0.3))
+    fit = [35] * (len(evaluated) + 3)
+    assert sizes == [1] * 3 * 4 + fit and 3 < len(evaluated) <= 3 * 10
 
 
 @pytest.mark.parametrize("parameters", [{}, KNOWN])
@@ -94,8 +161,8 @@ def test_the_promise_is_botorchs():
 def test_without_constraints_it_is_expected_improvement():
     optimizer = told(m=0)
     y = optimizer.outputs.models[0]
-    assert_array_equal(
-        optimizer.promise(Z), log_ei(*y.posterior(Z), float(y.units(optimizer.y.max())))
+    assert_allclose(
+        optimizer.promise(Z), log_ei(*y.posterior(Z), float(y.units(optimizer.y.max()))), rtol=1e-10
     )
 
 

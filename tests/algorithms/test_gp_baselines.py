@@ -3,6 +3,7 @@ value, maximum found.
 """
 
 import warnings
+from collections import Counter
 from functools import partial
 
 import numpy as np
@@ -25,6 +26,8 @@ from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern
 from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition, InputSettings
 from algorithms.parts.acquisition import log_ei, log_pi, ucb
+from algorithms.parts.fitting import Target
+from algorithms.parts.gp import Posterior
 from algorithms.parts.maximise import ClimbSettings
 from problems import tuning
 from problems.synthetic import styblinski_tang
@@ -280,3 +283,27 @@ def test_the_papers_default_is_the_printed_box_on_all_twelve_problems():
     f2 = styblinski_tang(np.random.default_rng(0), d=20, low=-5, high=5, noise=0.01)
     assert f2.reveals == {"low": -5.0, "high": 5.0}
     assert (tuning.LOW, tuning.HIGH) == (0.0, 10.0)  # App. D.2
+
+
+def test_a_step_evaluates_a_kernel_once_for_each_fit_step_and_each_round_of_climbs(
+    work, monkeypatch
+):
+    """And factorises once for each fit step, and once for the posterior: climbs factorise
+    nothing.
+    """
+    calls = Counter()
+    for owner, name in ((Target, "loss"), (Posterior, "__call__")):
+        known = getattr(owner, name)
+
+        def count(self, *arguments, known=known, name=name):
+            calls[name] += 1
+            return known(self, *arguments)
+
+        monkeypatch.setattr(owner, name, count)
+    optimizer = told("EI", "gamma-priors", n=40, d=6)
+    assert calls["loss"] > 5 and calls["__call__"] == 0
+    assert work == {"kernel": calls["loss"] + 1, "factor": calls["loss"] + 1}
+    work.clear()
+    optimizer.ask(1, optimizer.x[:0])
+    assert calls["__call__"] > 5
+    assert work == {"kernel": calls["__call__"]}

@@ -101,7 +101,7 @@ def density(sampler, x, y, block):
     """z -> ln p(y, z) and its gradient, of padded data."""
     padded = saas.Padded.of(x, y, block)
     return jax.jit(
-        jax.value_and_grad(lambda z: sampler.log_density(z, padded.squares, padded.y, padded.mask))
+        jax.value_and_grad(lambda z: sampler.log_density(z, padded.X, padded.y, padded.mask))
     )
 
 
@@ -117,6 +117,20 @@ def test_padding_changes_nothing(model):
     for z in positions(sampler, 3):
         for one, other in zip(exact(z), padded(z), strict=True):
             assert_allclose(other, one, rtol=1e-10, atol=1e-10)
+
+
+def test_distances_by_a_product_keep_digits_where_points_cluster():
+    """Against differences: neighbours at 1e-4, a repeated point, weights from 1e-3 to 1e3."""
+    draw = np.random.default_rng(0)
+    x = draw.random((12, 40))
+    x[5:8] = x[4] + 1e-4 * draw.standard_normal((3, 40))
+    x[-1] = x[0]
+    weights = 10.0 ** draw.uniform(-3, 3, 40)
+    exact = ((x[:, None] - x) ** 2) @ weights
+    found = np.array(saas.squared(saas.Padded.of(x, draw.random(12), 12).X, weights))
+    assert_allclose(found, exact, rtol=1e-13, atol=1e-15 * weights.sum())
+    assert_array_equal(np.diag(found), np.zeros(12))
+    assert found.min() >= 0
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)

@@ -288,3 +288,11 @@ def test_it_is_better_than_random_search_in_most_seeds():
             told(optimizer, bowl(query), query)
         wins += optimizer.y.max() > bowl(np.random.default_rng(100 + seed).random((30, 6))).max()
     assert binomtest(wins, 8, alternative="greater").pvalue < 0.05, f"better in {wins} of 8 seeds"
+
+
+def test_a_thompson_step_costs_two_covariances_and_one_factor(work):
+    x = np.random.default_rng(0).random((30, 6))
+    optimizer = told(new(6, batch=20, fewest=1500), bowl(x), x)
+    work.clear()
+    assert len(optimizer.ask(20, x[:0])) == 20
+    assert work == {"kernel": 2, "factor": 1}

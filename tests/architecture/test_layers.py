@@ -70,6 +70,7 @@ PARTS = [  # of algorithms/parts; an import goes to the same floor or down
         "rbf",
         "gp",
         "fitting",
+        "closed_rbf",
         "gradient_information",
         "outputs",
         "pathwise",

@@ -349,7 +349,7 @@ def test_mutants_leave_our_run_at_a_known_evaluation(monkeypatch):
 
     monkeypatch.setattr(dumbo, "Local", turned)
     parting = first_divergence(ours, played(8))
-    assert parting is not None and parting.evaluation == 4, str(parting)
+    assert parting is not None and parting.evaluation == 5, str(parting)
 
 
 @pytest.mark.slow

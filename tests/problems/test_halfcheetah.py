@@ -103,6 +103,30 @@ def test_mujoco_alone_gives_the_same_bits(env, normalisation):
         )
 
 
+@pytest.mark.parametrize("seed", [0, 100, 300, 2**31])
+@pytest.mark.parametrize("spread", [0.1, 0.5, 1.0])
+def test_steps_without_wrappers_have_the_bits_of_gymnasium(env, normalisation, seed, spread):
+    """Observations, velocities and what an episode adds up to, from policies that hardly move to
+    those that do so most; the wrapped environment keeps a state of its own.
+    """
+    x = 0.5 + spread * (rng(seed + int(10 * spread)).random(102) - 0.5)
+    policy = normalisation.policy(halfcheetah.weights(x))
+    whole = halfcheetah.make()
+    robot = env.unwrapped
+    wrapped, direct = whole.reset(seed=seed)[0], robot.reset(seed=seed)[0]
+    step, distance, energy = halfcheetah.stepping(robot), 0.0, 0.0
+    for _ in range(1000):
+        assert_array_equal(direct, wrapped)
+        action = policy(wrapped)
+        wrapped, reward, terminated, _, info = whole.step(action)
+        direct, velocity = step(policy(direct))
+        assert velocity == info["x_velocity"] and not terminated
+        assert reward == velocity - 0.1 * np.sum(np.square(action))
+        distance += float(info["x_velocity"])
+        energy += float(action @ action)
+    assert halfcheetah.episode(env, policy, seed, 1000) == (distance / 1000, energy)
+
+
 def test_random_actions_are_normalised(env, normalisation):
     """Other random actions have about mean 0 and spread 1 in its units; the same ones come out at
     any time.
@@ -204,42 +228,38 @@ def test_the_problem_says_what_it_is(alone):
 # episodes that end early
 
 
-class Short:
-    """An environment of velocity 1 in which something happens in one step."""
+def ends(at, observation=0.0, velocity=1.0):
+    """A step of velocity 1 m/s that gives other numbers when it is taken for the `at`-th time."""
+    taken = 0
 
-    def __init__(self, at, observation=0.0, velocity=1.0, terminated=False):
-        self.at, self.happens = (
-            at,
-            (np.full(17, observation), 0.0, terminated, False, {"x_velocity": velocity}),
-        )
+    def step(action):
+        nonlocal taken
+        taken += 1
+        return (np.full(17, observation), velocity) if taken == at else (np.zeros(17), 1.0)
 
-    def reset(self, seed):
-        self.step_count = 0
-        return np.zeros(17), {}
-
-    def step(self, action):
-        self.step_count += 1
-        return (
-            self.happens
-            if self.step_count == self.at
-            else (np.zeros(17), 0.0, False, False, {"x_velocity": 1.0})
-        )
+    return step
 
 
 @pytest.mark.parametrize(
-    ("short", "velocity", "energy"),
+    ("step", "velocity", "energy"),
     [  # ten steps of energy 6/4; each one that is lacking costs 6
-        (Short(11), 1.0, 15.0),
-        (Short(4, terminated=True), 0.4, 4 * 1.5 + 6 * 6),
-        (Short(10, terminated=True), 1.0, 15.0),
-        (Short(4, observation=np.nan), 0.3, 3 * 1.5 + 7 * 6),
-        (Short(1, velocity=np.inf), 0.0, 60.0),
-        (Short(10, velocity=np.nan), 0.9, 9 * 1.5 + 6),
+        (ends(11, velocity=np.nan), 1.0, 15.0),
+        (ends(4, observation=np.nan), 0.3, 3 * 1.5 + 7 * 6),
+        (ends(1, velocity=np.inf), 0.0, 60.0),
+        (ends(10, velocity=np.nan), 0.9, 9 * 1.5 + 6),
     ],
 )
-def test_steps_that_are_lacking_cost_the_worst(short, velocity, energy):
-    found = halfcheetah.episode(short, lambda observation: np.full(6, 0.5), 0, 10)
+def test_steps_that_are_lacking_cost_the_worst(step, velocity, energy):
+    found = halfcheetah.drive(np.zeros(17), step, lambda observation: np.full(6, 0.5), 10)
     assert_allclose(found, [velocity, energy], rtol=1e-14)
+
+
+def test_one_number_of_an_observation_that_is_not_finite_ends_an_episode():
+    states = iter([np.zeros(17), np.append(np.zeros(16), -np.inf)])
+    found = halfcheetah.drive(
+        np.zeros(17), lambda action: (next(states), 2.0), lambda observation: np.zeros(6), 4
+    )
+    assert found == (0.5, 3 * 6.0)
 
 
 def test_the_worst_is_what_the_actions_can_reach(env):

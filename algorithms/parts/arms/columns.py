@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -52,14 +52,23 @@ class GaussianTable:
         """k(x, x_j) for all arms x and j in `arms`, shape (len(arms), A); a view where it can be
         one.
         """
-        places = self._placed(arms)
-        if (
-            len(places)
-            and places[-1] - places[0] == len(places) - 1
-            and (np.diff(places) == 1).all()
-        ):
-            return self._buffer[places[0] : places[-1] + 1]
-        return self._buffer[places]
+        rows = _together(self._placed(arms))  # before the buffer, which this may replace
+        return self._buffer[rows]
+
+    def blocks(self, arms: Sequence[int] | Indices, size: int) -> Iterator[tuple[slice, Array]]:
+        """The same, `size` of all arms x at a time: which of them, and (len(arms), at most size).
+
+        Where it cannot be a view, a block is gathered when its turn comes and stays in the cache;
+        gathering all columns at once costs a copy in memory.
+        """
+        rows, buffer = _together(self._placed(arms)), self._buffer
+        for start in range(0, len(self), size):
+            block = slice(start, start + size)
+            yield block, buffer[rows, block]
+
+    def remember(self, arms: Sequence[int] | Indices) -> None:
+        """Compute the columns of some arms now, so that they lie side by side in this order."""
+        self._placed(arms)
 
     def among(self, arms: Sequence[int] | Indices, others: Sequence[int] | Indices) -> Array:
         """k(x_i, x_j) for i in `arms` and j in `others`, shape (len(arms), len(others))."""
@@ -99,3 +108,10 @@ class GaussianTable:
     def __setstate__(self, state: tuple[Array, float]) -> None:
         self.points, self.bandwidth = state
         self._forget()
+
+
+def _together(places: Indices) -> slice | Indices:
+    """Rows of a buffer, as a slice where they follow each other."""
+    if len(places) and places[-1] - places[0] == len(places) - 1 and (np.diff(places) == 1).all():
+        return slice(places[0], places[-1] + 1)
+    return places

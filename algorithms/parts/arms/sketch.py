@@ -24,6 +24,12 @@ from algorithms.parts.arms.pulls import Pulls
 
 INCLUSION = ("per-pull", "per-arm")
 BLOCK = 1024  # arms per product: kernel rows and features of a block stay in the cache
+# Features may be carried by all pulled arms, with zeros outside the dictionary, since the kernel
+# columns of the pulled arms lie side by side in memory. It pays where the dictionary has at least
+# this share of them: one row times all columns costs as much as gathering the dictionary's, a
+# product with many rows much more.
+VECTOR, MATRIX = 0.5, 0.85
+MANY = 128  # pulled arms; the product of fewer rows costs no more than gathering
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,15 +65,21 @@ class SketchedPosterior:
         """
         if not included.any():
             return cls.prior(kernel, lam)
-        K = kernel.among(pulls.arms[included], pulls.arms)  # (m, u)
+        dictionary, share = pulls.arms[included], np.count_nonzero(included) / len(included)
+        if share >= VECTOR:
+            kernel.remember(pulls.arms)
+        K = kernel.among(dictionary, pulls.arms)  # (m, u)
         W = inverse_root(K[:, included])  # (m, r)
         Z = K.T @ W  # (u, r)
         g, E = np.linalg.eigh((Z * pulls.n[:, None]).T @ Z)
         g = np.maximum(g, 0.0)
-        support, T = _spread(pulls.arms, included, W @ E)
         weights = (E.T @ (Z.T @ pulls.sums)) / (g + lam)  # (r,)
-        moments = _moments(kernel, lam, support, T, g, weights)
-        return cls(kernel, lam, pulls.arms[included], support, T, g, *moments)
+        own = dictionary, W @ E
+        support, T = (pulls.arms, _spread(included, own[1])) if share >= VECTOR else own
+        gathered = len(included) >= MANY and share < MATRIX
+        arms, features = own if gathered else (support, T)
+        moments = _moments(kernel, lam, arms, features, g, weights)
+        return cls(kernel, lam, dictionary, support, T, g, *moments)
 
     def features(self, arms: Indices) -> Array:
         """phi(x) of some arms, shape (len(arms), r)."""
@@ -131,18 +143,11 @@ def include(probability: Array, n: Array, rule: str, rng: np.random.Generator) -
     )
 
 
-def _spread(pulled: Indices, included: NDArray[np.bool_], T: Array) -> tuple[Indices, Array]:
-    """The same features carried by all pulled arms, zero outside the dictionary, where that is not
-    much larger.
-
-    The kernel columns of the pulled arms lie side by side in memory; gathering the dictionary's
-    from among them would cost as much as the product that uses them.
-    """
-    if 2 * np.count_nonzero(included) < len(pulled):
-        return pulled[included], T
-    spread = np.zeros((len(pulled), T.shape[1]))
+def _spread(included: NDArray[np.bool_], T: Array) -> Array:
+    """T (m, r) as (u, r), with zeros for the arms outside the dictionary."""
+    spread = np.zeros((len(included), T.shape[1]))
     spread[included] = T
-    return pulled, spread
+    return spread
 
 
 def _moments(
@@ -153,10 +158,8 @@ def _moments(
     mean, variance = np.empty(size), np.empty(size)
     sums = np.vstack([np.ones_like(g), 1.0 / (g + lam)])  # (2, r)
     transposed = np.ascontiguousarray(T.T)
-    K = kernel.columns(support)  # (p, A)
-    for start in range(0, size, BLOCK):
-        block = slice(start, start + BLOCK)
-        phi = transposed @ K[:, block]  # (r, block)
+    for block, K in kernel.blocks(support, BLOCK):  # (p, block)
+        phi = transposed @ K  # (r, block)
         mean[block] = weights @ phi
         np.multiply(phi, phi, out=phi)
         captured, explained = sums @ phi

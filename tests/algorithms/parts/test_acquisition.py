@@ -15,7 +15,14 @@ from gpytorch.distributions import MultivariateNormal
 from numpy.testing import assert_allclose
 from skopt.acquisition import gaussian_ei, gaussian_lcb, gaussian_pi
 
-from algorithms.parts.acquisition import log_ei, log_feasibility, log_pi, ucb
+from algorithms.parts.acquisition import (
+    log_ei,
+    log_ei_slopes,
+    log_feasibility,
+    log_feasibility_slopes,
+    log_pi,
+    ucb,
+)
 
 BEST = 0.75  # exact in single precision, which BoTorch keeps it in
 IMPROVEMENTS = [log_ei, log_pi]
@@ -48,6 +55,19 @@ def test_logarithms_are_exact_into_far_tails(sigma):
     assert_allclose(log_ei(mean, variance, 0.0), gain + np.log(sigma), rtol=1e-14, atol=1e-12)
     assert_allclose(log_pi(mean, variance, 0.0), tail, rtol=1e-13)
     assert_allclose(log_feasibility(-mean, variance), tail, rtol=1e-13)
+
+
+@pytest.mark.parametrize("sigma", [1e-6, 1.0, 1e3])
+def test_slopes_in_closed_form_are_those_of_the_graph(sigma):
+    z = torch.tensor(DEPTHS, dtype=torch.float64)
+    mean, variance = (z * sigma).requires_grad_(), torch.full_like(z, sigma**2).requires_grad_()
+    for value, slopes in (
+        (log_ei(mean, variance, 0.3 * sigma), log_ei_slopes(mean, variance, 0.3 * sigma)),
+        (log_feasibility(mean, variance), log_feasibility_slopes(mean, variance)),
+    ):
+        expected = torch.autograd.grad(value.sum(), [mean, variance])
+        for ours, theirs in zip(slopes, expected, strict=True):
+            assert_allclose(ours.detach(), theirs, rtol=1e-10, atol=1e-300)
 
 
 @pytest.mark.parametrize("acquisition", IMPROVEMENTS)

@@ -39,7 +39,31 @@ def test_bordering_gives_the_factor_of_the_whole():
     L = append(safe_cholesky(K[:31, :31]), K[:31, 31:], K[31:, 31:])
     assert_allclose(L, safe_cholesky(K), rtol=1e-10, atol=1e-10)
     V = torch.linalg.solve_triangular(L[:31, :31], K[:31, 31:], upper=False)
-    assert_array_equal(residual_cholesky(K[31:, 31:], V), L[31:, 31:])
+    assert_array_equal(residual_cholesky(K[31:, 31:].clone(), V), L[31:, 31:])
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+@pytest.mark.parametrize("q", [0, 1, 70])
+def test_a_residual_factor_takes_the_place_of_its_matrix(q, by_columns):
+    K, V = gram(q), torch.from_numpy(0.1 * np.random.default_rng(1).random((4, q)))
+    if by_columns:
+        V = V.T.contiguous().T
+    kept, expected = V.clone(), torch.linalg.cholesky(K - V.T @ V)
+    L = residual_cholesky(K, V)
+    assert_allclose(L, expected, rtol=1e-11, atol=1e-12)
+    assert_array_equal(V, kept)
+    assert L.data_ptr() == K.data_ptr()
+
+
+def test_the_rungs_of_a_residual_factor_begin_with_the_same_matrix():
+    """Explained to the last digit, and a little more: only the third rung helps."""
+    K = gram(40)
+    unit = K.diagonal().mean()
+    V = torch.linalg.cholesky(K + 3e-9 * unit * torch.eye(40)).T
+    L = residual_cholesky(K.clone(), V)
+    assert_array_equal(L, L.tril())
+    left = (LADDER[2] - 3e-9) * unit * torch.eye(40)
+    assert_allclose(L @ L.T, left, atol=0.01 * left[0, 0])
 
 
 def test_a_repeated_row_is_appended_with_jitter_in_units_of_the_prior():

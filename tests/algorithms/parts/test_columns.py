@@ -57,6 +57,26 @@ def test_views_and_gathers_and_blocks_are_the_same_numbers(smooth, gram):
     assert_array_equal(kernel.column(asked[-1]), kernel.compute(asked[-1]))
 
 
+@pytest.mark.parametrize("size", [1, 64, 191, 192, 1000])
+def test_blocks_are_the_columns_in_parts(smooth, size):
+    kernel = GaussianTable(smooth(0, A=3 * FIRST_ROWS)[0], 0.5)
+    for arms in ([], [4], [3, 4, 5], [5, 3, 4, 3], np.arange(100)):
+        blocks = list(kernel.blocks(arms, size))
+        seen = np.concatenate([np.arange(len(kernel))[block] for block, _ in blocks])
+        assert_array_equal(seen, np.arange(len(kernel)))
+        assert_array_equal(np.hstack([K for _, K in blocks]), kernel.columns(arms))
+
+
+def test_columns_that_were_remembered_in_order_are_views(smooth):
+    kernel = GaussianTable(smooth(0, A=50)[0], 0.5)
+    kernel.remember([9, 2, 30])
+    kernel.remember([2, 7])
+    for arms, view in (([9, 2, 30, 7], True), ([2, 30], True), ([2, 9], False)):
+        assert np.shares_memory(kernel.columns(arms), kernel.column(2)) == view
+        for _, K in kernel.blocks(arms, 20):
+            assert np.shares_memory(K, kernel.column(2)) == view
+
+
 def test_a_column_given_out_survives_the_growth_of_the_buffer(smooth):
     kernel = GaussianTable(smooth(0, A=3 * FIRST_ROWS)[0], 0.5)
     column = kernel.column(7)

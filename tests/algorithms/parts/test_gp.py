@@ -8,6 +8,7 @@ import gpytorch
 import numpy as np
 import pytest
 import torch
+from gpytorch.kernels import AdditiveKernel
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from algorithms.parts.gp import GRAMS, Posterior, log_evidence
-from algorithms.parts.kernels import bounded, gamma_priors
+from algorithms.parts.kernels import Model, bounded, gamma_priors
 
 NOISE, SCALE, MEAN = 0.03, 1.7, 0.4
 
@@ -92,6 +93,25 @@ def test_the_gradient_of_the_evidence_is_that_of_central_differences():
             assert_allclose(slope.view(-1)[i], (ends[0] - ends[1]) / 2e-6, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_gradient_in_closed_form_is_that_of_the_graph(shared):
+    """A sum of one kernel has no closed form and goes the way of all others."""
+    (X, y), slopes = data(150, 20), []
+    model = known(20).requires_grad_()
+    if shared:
+        model.kernel.base_kernel.raw_lengthscale = torch.nn.Parameter(
+            torch.tensor([[0.8]], dtype=torch.float64)
+        )
+    parameters = [model.get_parameter(name) for name in model.free]
+    for kernel in (model.kernel, AdditiveKernel(model.kernel)):
+        whole = Model(model.mean, kernel, model.likelihood).requires_grad_()
+        value = log_evidence(whole, X, y)
+        slopes.append([value.detach(), *torch.autograd.grad(value, parameters)])
+    for ours, expected in zip(*slopes, strict=True):
+        assert ours.shape == expected.shape
+        assert_allclose(ours, expected, rtol=1e-9, atol=1e-10)
+
+
 def test_the_posterior_is_gpytorchs():
     model, (X, y), Z = known(3), data(40, 3), data(25, 3, seed=1)[0]
     exact = Exact(model, X, y).eval()
@@ -155,6 +175,13 @@ def test_slopes_are_those_of_central_differences():
             assert_allclose(
                 slopes[k][:, i], (of(Z + step) - of(Z - step)) / 2e-6, rtol=1e-5, atol=1e-8
             )
+
+
+def test_a_joint_draw_costs_two_covariances_and_one_factor(work):
+    posterior, Z = Posterior.of(known(2), *data(12, 2)), data(400, 2, seed=1)[0]
+    work.clear()
+    posterior.sample(Z, np.random.default_rng(0), count=3)
+    assert work == {"kernel": 2, "factor": 1}
 
 
 def test_draws_have_the_joint_mean_and_covariance():

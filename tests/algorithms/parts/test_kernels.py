@@ -18,7 +18,16 @@ from scipy import stats
 from sklearn.gaussian_process.kernels import Matern
 from skopt.utils import cook_estimator
 
-from algorithms.parts.kernels import Matern52, bounded, gamma_priors, scikit_optimize
+from algorithms.parts import kernels
+from algorithms.parts.kernels import (
+    NEAR,
+    Matern52,
+    bounded,
+    gamma_priors,
+    matern52,
+    scikit_optimize,
+    square_distances,
+)
 
 RANGES = {
     "lengthscale": (0.005, 2.0, 4.0),
@@ -88,6 +97,98 @@ def test_a_tiny_length_scale_does_not_separate_points_that_share_the_coordinate(
     K = kernel.double()(torch.from_numpy(X), torch.from_numpy(X)).to_dense().detach().numpy()
     expected = Matern([0.5] * 3, nu=2.5)(X[:, 1:]) * (X[:, :1] == X[:, 0])
     assert_allclose(K, expected, atol=1e-12)
+
+
+def uniform(draw):
+    return draw.random((150, 20))
+
+
+def clustered(draw):
+    """Five clusters that are 1e-9 wide, far from the origin; in each some points are repeated."""
+    at = 1e3 + np.repeat(draw.random((5, 20)), 30, axis=0) + 1e-9 * draw.random((150, 20))
+    at[::7] = at[1::7][: len(at[::7])]
+    return at
+
+
+def on_faces(draw):
+    """A tiny length-scale divides a coordinate that is 0 or 1: half of all pairs cancel."""
+    at = draw.random((150, 20))
+    at[:, 0] = 1e8 * (draw.random(150) < 0.5)
+    return at
+
+
+def nested(draw):
+    """Distances from one another and from the mean that go over twelve orders of magnitude."""
+    return 10.0 ** draw.uniform(-8, 4, (150, 1)) * draw.standard_normal((150, 20))
+
+
+@pytest.mark.parametrize("block", [2**17, 2**12])
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("layout", [uniform, clustered, on_faces, nested])
+def test_squared_distances_keep_their_digits(layout, symmetric, block, monkeypatch):
+    """The relative error that `square_distances` states, about 8e-12 here, against differences in
+    extended precision.
+    """
+    monkeypatch.setattr(kernels, "BLOCK", block)
+    draw = np.random.default_rng(0)
+    A = layout(draw)
+    B = A if symmetric else np.concatenate([layout(draw), A[:30]])
+    found = np.full((len(A), len(B)), np.nan)
+    for rows, columns, square in square_distances(
+        torch.from_numpy(A), None if symmetric else torch.from_numpy(B)
+    ):
+        found[rows, columns] = square
+    wide = A.astype(np.longdouble)[:, None] - B
+    expected = (wide * wide).sum(-1).astype(float)
+    inside = np.isfinite(found)
+    assert inside[np.tril_indices(len(A))].all()
+    assert inside.all() == (not symmetric or block == 2**17)
+    bound = 2 * 24 * 2**-53 * (3 / NEAR + 2)
+    error = np.abs(found - expected)[inside]
+    assert (error <= bound * expected[inside]).all()
+    assert (found[inside & (expected == 0)] == 0).all() and (expected == 0).any()
+
+
+def test_products_of_matrices_alone_would_lose_digits(monkeypatch):
+    """What the threshold is for: without it the same layout is wrong by more than it is wide."""
+    monkeypatch.setattr(kernels, "NEAR", -1.0)
+    A = torch.from_numpy(clustered(np.random.default_rng(0)))
+    ((_, _, square),) = square_distances(A)
+    exact = torch.cdist(A, A, compute_mode="donot_use_mm_for_euclid_dist").square()
+    apart = exact > 0
+    assert ((square - exact).abs()[apart] / exact[apart]).max() > 1
+
+
+@pytest.mark.parametrize("layout", [uniform, clustered, on_faces, nested])
+@pytest.mark.parametrize("block", [2**17, 2**12])
+def test_matern_is_the_same_by_products_and_by_differences(layout, block, monkeypatch):
+    """To 1e-11: an error e of r^2 moves it by e (1 + r) exp(-r)/6, a relative one of 8e-12 by less
+    than that.
+    """
+    monkeypatch.setattr(kernels, "BLOCK", block)
+    A = torch.from_numpy(layout(np.random.default_rng(0)))
+    B = torch.from_numpy(layout(np.random.default_rng(1)))
+    linear = [torch.empty(150, 150, dtype=torch.float64) for _ in range(4)]
+    fast, crossed = matern52(A, None, linear[0]), matern52(A, B, linear[1])
+    monkeypatch.setattr(kernels, "FEW_PRODUCTS", 150 * 150 * 20 + 1)
+    slow, crossed_slowly = matern52(A, None, linear[2]), matern52(A, B, linear[3])
+    for ours, expected in ((fast, slow), (crossed, crossed_slowly), linear[::2], linear[1::2]):
+        assert_allclose(ours, expected, rtol=0, atol=1e-11)
+    assert_array_equal(fast, fast.T)
+    assert_array_equal(fast.diagonal(), 1.0)
+    assert (fast == 1).sum() == (slow == 1).sum()
+
+
+def test_the_slopes_of_a_matern_matrix_of_points_with_themselves_are_gpytorchs():
+    ours, theirs = pair(6)
+    weights = torch.from_numpy(np.random.default_rng(2).standard_normal((250, 250)))
+    slopes = []
+    for kernel in (ours, theirs):
+        A = points(250, 6).requires_grad_()
+        total = (weights * kernel(A).to_dense()).sum()
+        slopes.append(torch.autograd.grad(total, [A, kernel.raw_lengthscale]))
+    for our, their in zip(*slopes, strict=True):
+        assert_allclose(our, their, rtol=1e-9, atol=1e-10)
 
 
 def test_matern_works_inside_other_kernels():

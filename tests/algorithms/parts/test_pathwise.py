@@ -1,8 +1,11 @@
 """Draws by Matheron's rule: their moments are the posterior's, and they are functions."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
+from gpytorch.kernels import RQKernel
 from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.parts.gp import Posterior
@@ -16,14 +19,28 @@ Z = torch.tensor(
 )
 
 
-def posterior(noise=0.05, n=6, seed=0):
+def matern(noise):
+    """The same model with Matern-5/2 in place of the RBF kernel."""
+    model = gamma_priors(2)
+    model.kernel.base_kernel.lengthscale = torch.tensor([KERNEL["lengthscale"]])
+    model.kernel.outputscale = torch.tensor(KERNEL["outputscale"], dtype=torch.float64)
+    model.mean.constant = torch.tensor(KERNEL["mean"], dtype=torch.float64)
+    model.likelihood.noise_covar.raw_noise.fill_(noise)
+    return model
+
+
+MODELS = {"rbf": partial(known, KERNEL), "matern": matern}
+
+
+def posterior(noise=0.05, n=6, seed=0, kernel="rbf"):
     rng = np.random.default_rng(seed)
     x = torch.from_numpy(0.7 * rng.random((n, 2)))
-    return Posterior.of(known(KERNEL, noise), x, torch.from_numpy(rng.standard_normal(n)))
+    return Posterior.of(MODELS[kernel](noise), x, torch.from_numpy(rng.standard_normal(n)))
 
 
-def test_on_average_over_features_both_moments_are_exact_however_few_there_are():
-    given, rng, draws = posterior(), np.random.default_rng(1), 2000
+@pytest.mark.parametrize("kernel", MODELS)
+def test_on_average_over_features_both_moments_are_exact_however_few_there_are(kernel):
+    given, rng, draws = posterior(kernel=kernel), np.random.default_rng(1), 2000
     # (draws, 5)
     f = np.concatenate([by_paths(given, Z, rng, count=1, features=8) for _ in range(draws)])
     mean, covariance = given.mean(Z).numpy(), given.covariance(Z).numpy()
@@ -33,11 +50,39 @@ def test_on_average_over_features_both_moments_are_exact_however_few_there_are()
     assert (np.abs(products.mean(0) - covariance) < 4 * error).all()
 
 
-def test_one_set_of_many_features_gives_the_covariance_too():
-    given = posterior()
+@pytest.mark.parametrize("kernel", MODELS)
+def test_the_characteristic_function_of_the_frequencies_is_the_kernel(kernel):
+    """Bochner's theorem: k(a - b) = s E cos(w'(a - b)); five standard errors of 100,000 w."""
+    given = posterior(kernel=kernel)
+    w = Paths.of(given, np.random.default_rng(3), count=1, features=200_000).frequencies
+    a = torch.from_numpy(np.random.default_rng(4).uniform(-1, 1, (12, 2)))
+    waves = 1.7 * (a @ w.T).cos()
+    k = given.model.covariance(a, torch.zeros((1, 2), dtype=torch.float64))[:, 0]
+    assert ((waves.mean(1) - k).abs() < 5 * waves.std(1) / np.sqrt(100_000)).all()
+    other = posterior(kernel="rbf" if kernel == "matern" else "matern").model
+    assert (waves.mean(1) - other.covariance(a, 0 * a[:1])[:, 0]).abs().max() > 0.05
+
+
+@pytest.mark.parametrize("kernel", MODELS)
+def test_one_set_of_many_features_gives_the_covariance_too(kernel):
+    given = posterior(kernel=kernel)
     f = by_paths(given, Z, np.random.default_rng(2), count=2000, features=2000)
     assert_allclose(np.cov(f.T), given.covariance(Z), atol=0.15)
     assert_allclose(f.mean(0), given.mean(Z), atol=0.1)
+
+
+@pytest.mark.parametrize("kernel", MODELS)
+def test_moments_of_paths_with_2000_features_are_near_those_of_the_posterior(kernel):
+    """Root mean squares over 40 points of 4000 draws: 2 % of the prior's deviation in the mean, 1 %
+    of its variance in the covariance. Exact draws have 0.3 to 0.5 % in both.
+    """
+    given = posterior(kernel=kernel, n=10)
+    X = torch.from_numpy(np.random.default_rng(5).random((40, 2)))
+    f = by_paths(given, X, np.random.default_rng(6), count=4000, features=2000)
+    mean = f.mean(0) - given.mean(X).numpy()
+    covariance = np.cov(f.T) - given.covariance(X).numpy()
+    assert np.sqrt((mean**2).mean()) < 0.02 * np.sqrt(KERNEL["outputscale"])
+    assert np.sqrt((covariance**2).mean()) < 0.01 * KERNEL["outputscale"]
 
 
 def test_without_noise_a_draw_passes_through_the_data():
@@ -63,8 +108,10 @@ def test_by_factor_is_the_posteriors_own_way():
 
 def test_a_kernel_with_other_frequencies_is_refused():
     model = gamma_priors(2)
+    model.kernel.base_kernel = RQKernel().double()
     given = Posterior.of(model, Z, torch.zeros(5, dtype=torch.float64))
     with pytest.raises(
-        TypeError, match="expected an RBF kernel, got Matern52: draw by the factor instead"
+        TypeError,
+        match="expected an RBF or a Matern kernel, got RQKernel: draw by the factor instead",
     ):
         Paths.of(given, np.random.default_rng(0), count=1, features=10)

@@ -82,6 +82,45 @@ def test_blocks_of_arms_leave_no_seam(gram, literal, A):
     assert_allclose(found.variance, printed.variance, rtol=1e-10)
 
 
+@pytest.mark.parametrize("u", [5, 60, 150, 240])
+@pytest.mark.parametrize("share", [0.5, 0.69, 0.84, 0.85, 1.0])
+def test_both_ways_of_the_product_have_the_same_bits(monkeypatch, u, share):
+    """Rows of zeros for the arms outside the dictionary change no sum that BLAS takes in one pass
+    and one by one: of up to 256 rows, and for arms that fill its registers, as multiples of 8 do.
+    """
+    draw = np.random.default_rng(u)
+    points, pulls = draw.random((2504, 3)), Pulls()
+    pulls.add(draw.choice(2504, size=u, replace=False), draw.standard_normal(u))
+    included = np.zeros(u, dtype=bool)
+    included[draw.permutation(u)[: round(share * u)]] = True
+    monkeypatch.setattr("algorithms.parts.arms.sketch.MANY", 1)
+    found = []
+    for least in (0.0, 2.0):  # all pulled arms, the dictionary alone
+        monkeypatch.setattr("algorithms.parts.arms.sketch.MATRIX", least)
+        kernel = GaussianTable(points, 0.2)
+        found.append(SketchedPosterior.fit(kernel, 1e-4, pulls, included))
+    for name in ("dictionary", "support", "T", "g", "mean", "variance"):
+        assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+    assert_array_equal(found[0].covariance(3), found[1].covariance(3))
+    assert found[0].variance.std() > 0
+
+
+@pytest.mark.parametrize(("A", "u"), [(2000, 700), (1999, 100)])
+def test_other_sums_differ_by_rounding_alone(monkeypatch, A, u):
+    """More rows than one pass takes, and a last few arms that fill no register."""
+    draw = np.random.default_rng(0)
+    points, pulls = draw.random((A, 3)), Pulls()
+    pulls.add(draw.choice(A, size=u, replace=False), draw.standard_normal(u))
+    included = draw.random(u) < 0.7
+    monkeypatch.setattr("algorithms.parts.arms.sketch.MANY", 1)
+    found = []
+    for least in (0.0, 2.0):
+        monkeypatch.setattr("algorithms.parts.arms.sketch.MATRIX", least)
+        found.append(SketchedPosterior.fit(GaussianTable(points, 0.2), 1e-2, pulls, included))
+    assert_allclose(found[0].mean, found[1].mean, rtol=0, atol=1e-10)
+    assert_allclose(found[0].variance, found[1].variance, rtol=1e-10)
+
+
 @pytest.mark.parametrize(("lam", "rtol"), [(1e-4, 1e-6), (1e-2, 1e-8), (1.0, 1e-9)])
 def test_with_a_full_dictionary_it_is_the_exact_posterior(smooth, gram, dense, lam, rtol):
     points, _ = smooth(2)
