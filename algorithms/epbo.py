@@ -81,7 +81,7 @@ class EPBO(Optimizer):
     def _over_moments(self, means: Tensor, variances: Tensor) -> tuple[Tensor, Tensor]:
         """Slopes of the promise over means and variances (1 + m, q)."""
         violated = self._lower(means, variances) > 0
-        over_bounds = torch.cat([torch.ones_like(means[:1]), -self._rho * violated])
+        over_bounds = torch.cat([torch.ones_like(means[:1]), -self._rho * violated.to(means)])
         over_sides = torch.cat([over_bounds[:1], -over_bounds[1:]])
         return over_bounds, over_sides * self.width / (2 * variances.sqrt())
 

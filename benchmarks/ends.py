@@ -1,4 +1,5 @@
-"""What runs end at, beside the committed report: `python -m benchmarks.ends FILE.csv`.
+"""What runs end at, beside the committed report: `python -m benchmarks.ends FILE.csv`, and the
+table of docs/fair-readings.md: `python -m benchmarks.ends --page`.
 
 One row for each record below `results/paper` that was made by today's code: paper, problem, curve,
 measure, seed, the value at the end, whether the run ended in the basin of a global optimum (closed
@@ -17,9 +18,11 @@ from itertools import groupby
 from pathlib import Path
 
 import numpy as np
+import yaml
 
 from workflow.measure.store import Store
 from workflow.plan.expand import load
+from workflow.plan.resolve import ROOT
 
 REFERENCE = Path("figures/reference")
 MEASURES = {
@@ -29,6 +32,38 @@ MEASURES = {
     "go_ucb": ("simple_regret", "cumulative_regret"),
     "lcbo": ("best_feasible",),
 }
+PAGE, ENDS = Path("docs/fair-readings.md"), Path("benchmarks/ends.csv")
+MARKS = ("<!-- ends -->\n", "<!-- /ends -->")
+# what the page shows: problem, curve, and the reading of it that is the authors' code
+SHOWN = (
+    ("truss", "LCBO", "official-code"),
+    ("truss", "SCBO", ""),
+    ("truss", "HDsafeBO", ""),
+    ("beam", "LCBO", "official-code"),
+    ("beam", "SCBO", ""),
+    ("beam", "HDsafeBO", ""),
+    ("six-hump-camel", "DuMBO", "public-code"),
+    ("six-hump-camel", "ADD-DuMBO", ""),
+    ("six-hump-camel", "DEC-HBO", ""),
+    ("six-hump-camel", "ADD-GPUCB", ""),
+    ("six-hump-camel", "MS-UCB", ""),
+    ("six-hump-camel", "LineBO", ""),
+    ("hartmann", "DuMBO", "public-code"),
+    ("hartmann", "LineBO", ""),
+    ("powell", "DuMBO", "public-code"),
+    ("powell", "LineBO", ""),
+    ("f2", "GO-UCB", ""),
+    ("f2", "GP-EI", ""),
+    ("f2", "GP-EI@scaled", ""),
+    ("f2", "GP-UCB", ""),
+    ("f2", "GP-UCB@scaled", ""),
+    ("f3", "GO-UCB", ""),
+    ("f3", "GP-EI", ""),
+    ("f3", "GP-EI@scaled", ""),
+    ("f3", "GP-UCB", ""),
+    ("f3", "GP-UCB@scaled", ""),
+)
+ON_PAGE = {"lcbo": "best_feasible", "dumbo": "simple_regret", "go_ucb": "simple_regret"}
 FIELDS = ("paper", "problem", "curve", "measure", "seed", "end", "basin", "trace_sha256", "before")
 
 
@@ -75,12 +110,65 @@ def rows(name: str) -> Iterator[dict[str, str | int | float | None]]:
                 }
 
 
+def renewed(page: str) -> str:
+    """The page with the table of what `benchmarks/ends.csv` has between its marks."""
+    before, rest = page.split(MARKS[0])
+    return before + MARKS[0] + shown() + MARKS[1] + rest.split(MARKS[1])[1]
+
+
+def shown() -> str:
+    """The table of the page, in Markdown."""
+    ends: dict[tuple[str, str], list[Mapping[str, str]]] = {}
+    with ENDS.open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["measure"] == ON_PAGE.get(row["paper"]):
+                ends.setdefault((row["problem"], row["curve"]), []).append(row)
+    published = _published()
+    lines = ["| problem | curve | before | now | code | published |", "| --- " * 6 + "|"]
+    for problem, curve, code in SHOWN:
+        cells = ends[problem, curve]
+        coded = ends.get((problem, f"{curve}@{code}"), [])
+        was = _said([cell["before"] for cell in cells if cell["before"]])
+        now, theirs = (_said([cell["end"] for cell in some]) for some in (cells, coded))
+        lines.append(
+            f"| {problem} | {curve} | {was} | {now} | {theirs}"
+            f" | {published.get((problem, curve), '')} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _published() -> dict[tuple[str, str], float]:
+    """The mean regrets of DuMBO's Table 2 by problem and method."""
+    text = (ROOT / "papers" / "dumbo.yaml").read_text(encoding="utf-8")
+    (table,) = (each for each in yaml.safe_load(text)["tables"] if each["id"] == "table2")
+    return {
+        (block["problem"], method): value
+        for block in table["blocks"]
+        for method, value in block["published"].items()
+    }
+
+
+def _said(ends: list[str]) -> str:
+    """Mean, median, and how many seeds where they are not five; runs without an end are counted."""
+    if not ends:
+        return ""
+    values = np.array(ends, dtype=float)
+    none = int(np.isinf(values).sum())
+    few = "" if len(values) == 5 else f", {len(values)} seeds"
+    mean = f"none in {none}" if none else f"{values.mean():.3g}"
+    return f"{mean} ({np.median(values):.3g}{few})"
+
+
 def main() -> None:
     """Write the rows, print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path)
+    parser.add_argument("file", type=Path, nargs="?", default=ENDS)
     parser.add_argument("--papers", default=",".join(MEASURES))
+    parser.add_argument("--page", action="store_true", help="only renew the table of the page")
     arguments = parser.parse_args()
+    if arguments.page:
+        PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        return
     found = [row for name in arguments.papers.split(",") for row in rows(name)]
     with arguments.file.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")

@@ -19,9 +19,7 @@ LADDER = (0.0, 1e-10, 1e-8, 1e-6)
 
 
 def safe_cholesky(K: Tensor) -> Tensor:
-    """Lower Cholesky factor of a symmetric positive semidefinite K (n, n), of which it reads what
-    lies at and below the diagonal.
-    """
+    """Lower Cholesky factor of a symmetric positive semidefinite K (n, n)."""
 
     def attempt(jitter: Tensor) -> Tensor | None:
         shifted = K
@@ -50,7 +48,7 @@ def append(L: Tensor, cross: Tensor, corner: Tensor) -> Tensor:
 
 def residual_cholesky(K: Tensor, V: Tensor) -> Tensor:
     """Lower Cholesky factor of K - V'V (q, q), what is left of a prior covariance K once V (n, q)
-    is explained. It takes the place of K, which is overwritten where it lies in one piece.
+    is explained, both double. It takes the place of a K that lies row by row in one piece.
 
     BLAS and LAPACK work in place at and below the diagonal; they are told the transpose, since they
     read matrices by columns. What lies above still holds K for the next rung.

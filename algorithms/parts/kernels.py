@@ -48,7 +48,7 @@ class Matern52(MaternKernel):
         if diag or x1.dim() > 2:
             return super().forward(x1, x2, diag=diag, **parameters)
         unit = self.lengthscale / sqrt(5)
-        if torch.equal(x1, x2) and x1.requires_grad == x2.requires_grad:
+        if torch.equal(x1, x2) and (x1 is x2 or not (x1.requires_grad or x2.requires_grad)):
             return _Matern52.apply(x1 / unit, None)
         return _Matern52.apply(x1 / unit, x2 / unit)
 
@@ -143,13 +143,13 @@ def square_distances(A: Tensor, B: Tensor | None = None) -> Iterator[tuple[slice
         square = torch.mm(left[rows], right[:, columns], out=room[: prod(shape)].view(shape))
         if B is None:
             corner = square[:, start:]
-            mirror(corner)
             corner.fill_diagonal_(inf)  # no pair to look at
         close = (square.amin(1) < near[rows]).nonzero()[:, 0]
         if len(close):
             i, j = (square[close] < near[rows][close, None]).nonzero().T
             _from_differences(square, close[i], j, A[rows], other)
         if B is None:
+            mirror(corner)
             corner.fill_diagonal_(0.0)
         yield rows, columns, square
 

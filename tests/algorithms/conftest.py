@@ -10,8 +10,8 @@ from algorithms.parts import cholesky, kernels
 
 @pytest.fixture
 def work(monkeypatch):
-    """Counts covariance matrices of Matern-5/2 under "kernel" and Cholesky factors, whoever makes
-    them, under "factor".
+    """Counts covariance matrices of Matern-5/2 under "kernel" and factors of parts/cholesky under
+    "factor".
     """
     done = Counter()
 

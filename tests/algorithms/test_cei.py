@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import algorithms
 from algorithms.api import Box, Observation
+from algorithms.parts import cholesky
 from algorithms.parts.acquisition import log_ei, log_feasibility
 from algorithms.parts.closed_rbf import ScaleTarget
 from algorithms.parts.gp import Posterior
@@ -91,6 +92,7 @@ def test_what_a_query_costs(monkeypatch):
         (torch.linalg, "cholesky_ex"),
         (torch, "cholesky_solve"),
         (torch, "cholesky_inverse"),
+        (cholesky, "dpotrf"),
     ):
         monkeypatch.setattr(place, name, None)  # whoever calls it, fails
     optimizer.ask(1, optimizer.x[:0])
@@ -102,8 +104,13 @@ def test_what_a_told_value_costs(monkeypatch):
     and once for its posterior.
     """
     optimizer, sizes = told(30), []
-    factor = torch.linalg.cholesky_ex
-    monkeypatch.setattr(torch.linalg, "cholesky_ex", lambda K: sizes.append(len(K)) or factor(K))
+    for place, name in ((torch.linalg, "cholesky_ex"), (cholesky, "dpotrf")):
+        factor = getattr(place, name)
+        monkeypatch.setattr(
+            place,
+            name,
+            lambda K, factor=factor, **options: sizes.append(len(K)) or factor(K, **options),
+        )
     evaluated, loss = [], ScaleTarget.loss
     monkeypatch.setattr(
         ScaleTarget, "loss", lambda self, theta: evaluated.append(len(self.y)) or loss(self, theta)
