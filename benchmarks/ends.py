@@ -63,7 +63,7 @@ SHOWN = (
     ("f3", "GP-UCB", ""),
     ("f3", "GP-UCB@scaled", ""),
 )
-ON_PAGE = {"lcbo": "best_feasible", "dumbo": "simple_regret", "go_ucb": "simple_regret"}
+ON_PAGE = {"lcbo": "best_feasible", "dumbo": "simple_regret", "go_ucb": "cumulative_regret"}
 FIELDS = ("paper", "problem", "curve", "measure", "seed", "end", "basin", "trace_sha256", "before")
 
 
@@ -153,10 +153,14 @@ def _said(ends: list[str]) -> str:
     if not ends:
         return ""
     values = np.array(ends, dtype=float)
-    none = int(np.isinf(values).sum())
-    few = "" if len(values) == 5 else f", {len(values)} seeds"
-    mean = f"none in {none}" if none else f"{values.mean():.3g}"
-    return f"{mean} ({np.median(values):.3g}{few})"
+    none, seeds = int(np.isinf(values).sum()), "seed" if len(values) == 1 else "seeds"
+    few = "" if len(values) == 5 else f", {len(values)} {seeds}"
+    mean = f"none in {none}" if none else _digits(values.mean())
+    return f"{mean} ({_digits(float(np.median(values)))}{few})"
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def main() -> None:
