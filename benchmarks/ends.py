@@ -99,14 +99,14 @@ def rows(name: str) -> Iterator[dict[str, str | int | float | None]]:
             for seed, end, basin in zip(store.seeds(cell), ends, basins, strict=True):
                 yield {
                     "paper": name,
-                    "problem": cell.problem,
+                    "problem": cell.problem_name,
                     "curve": cell.curve,
                     "measure": measure,
                     "seed": seed,
                     "end": float(f"{end:.6g}"),
                     "basin": None if np.isnan(basin) else int(basin),
                     "trace_sha256": store.record(cell, seed).header["trace_sha256"],
-                    "before": old.get((cell.problem, cell.curve, seed)),
+                    "before": old.get((cell.problem_name, cell.curve, seed)),
                 }
 
 
