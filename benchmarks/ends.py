@@ -3,9 +3,10 @@ table of docs/fair-readings.md: `python -m benchmarks.ends --page`.
 
 One row for each record below `results/paper` that was made by today's code: paper, problem, curve,
 measure, seed, the value at the end, whether the run ended in the basin of a global optimum (closed
-forms alone), the trace hash, and `before`, the end of the same seed in `figures/reference`, where
-that has it. The table that is printed has a line for each problem and curve: seeds, mean and median
-of both. `benchmarks/ends.csv` has what was run since the committed report.
+forms alone), whether its data were real or a substitute, the trace hash, and `before`, the end of
+the same seed in `figures/reference`, where that has it. The table that is printed has a line for
+each problem and curve: seeds, mean and median of both. `benchmarks/ends.csv` has what was run since
+the committed report.
 """
 
 from __future__ import annotations
@@ -64,7 +65,18 @@ SHOWN = (
     ("f3", "GP-UCB@scaled", ""),
 )
 ON_PAGE = {"lcbo": "best_feasible", "dumbo": "simple_regret", "go_ucb": "cumulative_regret"}
-FIELDS = ("paper", "problem", "curve", "measure", "seed", "end", "basin", "trace_sha256", "before")
+FIELDS = (
+    "paper",
+    "problem",
+    "curve",
+    "measure",
+    "seed",
+    "end",
+    "basin",
+    "data",
+    "trace_sha256",
+    "before",
+)
 
 
 def before(paper: str, measure: str) -> Mapping[tuple[str, str, int], float]:
@@ -97,6 +109,7 @@ def rows(name: str) -> Iterator[dict[str, str | int | float | None]]:
             ends = store.values(cell, measure)[:, -1]
             basins = store.values(cell, "basin")[:, -1]
             for seed, end, basin in zip(store.seeds(cell), ends, basins, strict=True):
+                header = store.record(cell, seed).header
                 yield {
                     "paper": name,
                     "problem": cell.problem_name,
@@ -105,7 +118,8 @@ def rows(name: str) -> Iterator[dict[str, str | int | float | None]]:
                     "seed": seed,
                     "end": float(f"{end:.6g}"),
                     "basin": None if np.isnan(basin) else int(basin),
-                    "trace_sha256": store.record(cell, seed).header["trace_sha256"],
+                    "data": header["data"].partition(":")[0],
+                    "trace_sha256": header["trace_sha256"],
                     "before": old.get((cell.problem_name, cell.curve, seed)),
                 }
 
