@@ -3,6 +3,7 @@ paper's claims do not hold.
 """
 
 import pickle
+from collections import Counter
 from functools import cache
 from math import inf, log, pi, sqrt
 
@@ -17,6 +18,7 @@ import algorithms
 from algorithms import dumbo
 from algorithms.api import Box, Observation
 from algorithms.dumbo import ADMM, Ascent, Local, Search, agree
+from algorithms.parts import additive_process, interactions
 from algorithms.parts.additive_process import Distances, Factors, Kernel, equal_kernel, solve
 from algorithms.parts.decomposition import singletons
 from algorithms.parts.factor_graph import FactorGraph
@@ -994,3 +996,36 @@ def test_outputs_that_are_not_shown_are_asked_for():
         match=r"expected the outputs of 3 factors, got 0: choose outputs: sum, or a problem that",
     ):
         optimizer.tell(np.full((2, 3), 0.5), Observation.of(np.array([1.0, 2.0])))
+
+
+def test_what_a_step_costs(monkeypatch):
+    """One factor for each evaluation of an evidence, one for each fit and one for each predicting
+    model; no proposed decomposition is fitted twice.
+    """
+    optimizer, calls = told(new(gram="noise-free")), Counter()
+    fitted = []
+
+    def counting(owner, name, note=lambda *arguments: None):
+        function = getattr(owner, name)
+
+        def counts(*arguments, **options):
+            calls[name] += 1
+            note(*arguments)
+            return function(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, counts)
+
+    counting(additive_process, "cholesky_in_place")
+    counting(additive_process, "_log_evidence")
+    counting(additive_process.cholesky, "safe_cholesky")
+    counting(interactions, "fit", lambda distances, factors, *rest: fitted.append(factors))
+    query = optimizer.ask(1, optimizer.x[:0])
+    optimizer.tell(query, evaluate(query))
+    proposed = fitted[1:]  # after the present one
+    assert len(proposed) == len(set(proposed)) and 1 <= len(fitted) <= 5
+    assert calls == {
+        "fit": len(fitted),
+        "_log_evidence": FIT["steps"] * len(fitted),
+        "cholesky_in_place": (FIT["steps"] + 1) * len(fitted),
+        "safe_cholesky": 5,
+    }
