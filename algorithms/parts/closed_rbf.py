@@ -10,7 +10,6 @@ two triangular solves, was measured to save a tenth of their time, and loses dig
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import log, pi
 
 import torch
 from torch import Tensor
@@ -18,7 +17,7 @@ from torch.autograd.function import BackwardCFunction, FunctionCtx, once_differe
 
 from algorithms.parts.cholesky import safe_cholesky
 from algorithms.parts.fitting import LOGARITHM, Chart, Target
-from algorithms.parts.gp import ROUNDING, Posterior
+from algorithms.parts.gp import ROUNDING, Posterior, log_density, over_covariance
 from algorithms.parts.kernels import Model
 
 # means and variances (columns, q) -> slopes over either
@@ -126,7 +125,7 @@ class _LogEvidence(torch.autograd.Function):
         K.diagonal().fill_(s)
         alpha = torch.cholesky_solve(r[:, None], L)[:, 0]
         ctx.save_for_backward(ell, s, squares, K, L, alpha)
-        return -0.5 * (r @ alpha) - L.diagonal().log().sum() - 0.5 * len(r) * log(2 * pi)
+        return log_density(r, L, alpha)
 
     @staticmethod
     @once_differentiable
@@ -135,6 +134,6 @@ class _LogEvidence(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor, None, None]:
         ell, s, squares, K, L, alpha = tuple(ctx.saved_tensors)
         # eq. 5.9, where dK/dell = K squares/ell^3 and dK/ds = K/s, each entry by itself
-        W = torch.cholesky_inverse(L).T.neg_().addr_(alpha, alpha).mul_(K)
+        W = over_covariance(L, alpha, gradient).T.mul_(K)
         over_ell, over_s = (W.flatten() @ squares.flatten()) / ell**3, W.sum() / s
-        return 0.5 * gradient * over_ell, 0.5 * gradient * over_s, -gradient * alpha, None, None
+        return over_ell, over_s, -gradient * alpha, None, None

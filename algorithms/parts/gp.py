@@ -43,13 +43,13 @@ class _GaussianLogDensity(torch.autograd.Function):
         L = _factor(K, noise)
         alpha = torch.cholesky_solve(r[:, None], L)[:, 0]
         ctx.save_for_backward(L, alpha)
-        return _log_density(r, L, alpha)
+        return log_density(r, L, alpha)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: BackwardCFunction, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         L, alpha = tuple(ctx.saved_tensors)
-        over_K = _over_covariance(L, alpha, gradient)
+        over_K = over_covariance(L, alpha, gradient)
         return -gradient * alpha, over_K, over_K.trace()[None]
 
 
@@ -72,7 +72,7 @@ class _MaternLogDensity(torch.autograd.Function):
         L = safe_cholesky(K)
         alpha = torch.cholesky_solve(r[:, None], L)[:, 0]
         ctx.save_for_backward(A, lengthscale, scale, noise, linear, K, L, alpha)
-        return _log_density(r, L, alpha)
+        return log_density(r, L, alpha)
 
     @staticmethod
     @once_differentiable
@@ -80,7 +80,7 @@ class _MaternLogDensity(torch.autograd.Function):
         ctx: BackwardCFunction, gradient: Tensor
     ) -> tuple[Tensor, None, Tensor, Tensor, Tensor]:
         A, lengthscale, scale, noise, linear, K, L, alpha = tuple(ctx.saved_tensors)
-        over_K = _over_covariance(L, alpha, gradient)
+        over_K = over_covariance(L, alpha, gradient)
         over_noise = over_K.trace()
         # sum_ij over_K_ij dK_ij/ds, where s dK/ds is K without its noise
         over_scale = (over_K.T.reshape(-1) @ K.view(-1) - noise[0] * over_noise) / scale
@@ -91,7 +91,7 @@ class _MaternLogDensity(torch.autograd.Function):
         return -gradient * alpha, None, shares, over_scale, over_noise[None]
 
 
-def _over_covariance(L: Tensor, alpha: Tensor, gradient: Tensor) -> Tensor:
+def over_covariance(L: Tensor, alpha: Tensor, gradient: Tensor) -> Tensor:
     """The slope (n, n) of a log density over its covariance L L': (alpha alpha' - K^-1)/2."""
     return torch.cholesky_inverse(L).neg_().addr_(alpha, alpha).mul_(0.5 * gradient)
 
@@ -168,7 +168,7 @@ class Posterior:
     @property
     def log_evidence(self) -> float:
         """ln p(y | X)."""
-        return float(_log_density(self.y - self.model.mean(self.X), self.L, self.alpha))
+        return float(log_density(self.y - self.model.mean(self.X), self.L, self.alpha))
 
     def _whitened(self, k: Tensor) -> Tensor:
         """L^-1 k (n, q) of covariances k (n, q) with the data."""
@@ -215,7 +215,8 @@ GRAMS: Mapping[str, Callable[[Posterior], Posterior]] = {
 }
 
 
-def _log_density(r: Tensor, L: Tensor, alpha: Tensor) -> Tensor:
+def log_density(r: Tensor, L: Tensor, alpha: Tensor) -> Tensor:
+    """ln N(r; 0, L L') of r (n,), given alpha (n,) = (L L')^-1 r."""
     return -0.5 * (r @ alpha) - L.diagonal().log().sum() - 0.5 * len(r) * log(2 * pi)
 
 
