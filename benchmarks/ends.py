@@ -4,9 +4,9 @@ table of docs/fair-readings.md: `python -m benchmarks.ends --page`.
 One row for each record below `results/paper` that was made by today's code: paper, problem, curve,
 measure, seed, the value at the end, whether the run ended in the basin of a global optimum (closed
 forms alone), whether its data were real or a substitute, the trace hash, and `before`, the end of
-the same seed in `figures/reference`, where that has it. The table that is printed has a line for
-each problem and curve: seeds, mean and median of both. `benchmarks/ends.csv` has what was run since
-the committed report.
+the same seed in `figures/reference`, where that has it. Rows that the file has of other runs
+stay. The table that is printed has a line for each problem and curve: seeds, mean and median of
+both. `benchmarks/ends.csv` has what was run since the committed report.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -64,6 +64,7 @@ SHOWN = (
     ("f3", "GP-UCB", ""),
     ("f3", "GP-UCB@scaled", ""),
 )
+Row = dict[str, str | int | float | None]
 ON_PAGE = {"lcbo": "best_feasible", "dumbo": "simple_regret", "go_ucb": "cumulative_regret"}
 FIELDS = (
     "paper",
@@ -97,7 +98,7 @@ def before(paper: str, measure: str) -> Mapping[tuple[str, str, int], float]:
     }
 
 
-def rows(name: str) -> Iterator[dict[str, str | int | float | None]]:
+def rows(name: str) -> Iterator[Row]:
     """Rows of one paper, in the order of its plan. Raises BadRecords."""
     paper = load(name, "paper")
     store = Store(paper, partial=True)
@@ -122,6 +123,18 @@ def rows(name: str) -> Iterator[dict[str, str | int | float | None]]:
                     "trace_sha256": header["trace_sha256"],
                     "before": old.get((cell.problem_name, cell.curve, seed)),
                 }
+
+
+def merged(file: Path, found: Iterable[Row]) -> list[Row]:
+    """The rows that a file has, and those found, which replace the ones of the same run and measure
+    there; by paper, problem, curve, measure and seed.
+    """
+    had: list[Row] = []
+    if file.exists():
+        with file.open(encoding="utf-8", newline="") as lines:
+            had = [dict(row) for row in csv.DictReader(lines)]
+    rows = {tuple(str(row[name]) for name in FIELDS[:5]): row for row in (*had, *found)}
+    return [rows[key] for key in sorted(rows, key=lambda key: (*key[:4], int(key[4])))]
 
 
 def renewed(page: str) -> str:
@@ -188,10 +201,11 @@ def main() -> None:
         PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
         return
     found = [row for name in arguments.papers.split(",") for row in rows(name)]
+    everything = merged(arguments.file, found)
     with arguments.file.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(found)
+        writer.writerows(everything)
     print("| problem | curve | measure | before: n, mean, median | now: n, mean, median | basin |")
     print("| --- | --- | --- | --- | --- | ---: |")
     for key, group in groupby(found, key=lambda row: [row[name] for name in FIELDS[:4]]):
@@ -205,7 +219,7 @@ def main() -> None:
         )
 
 
-def _of(ends: list[str | int | float | None]) -> str:
+def _of(ends: Sequence[str | int | float | None]) -> str:
     if not ends:
         return ""
     values = np.array(ends, dtype=float)

@@ -39,8 +39,13 @@ def rows(
     found: dict[str, Row] = {}
     shown = block_cells(paper, entry, block)
     names = {cell.name for cells in shown for cell in cells.values()}
+    least = _least_budget([cell for cells in shown for cell in cells.values()], block)
     for cells in shown:
-        ends = {curve: end for curve, cell in cells.items() if len(end := _end(store, cell, block))}
+        ends = {
+            curve: end
+            for curve, cell in cells.items()
+            if cell.budget >= least and len(end := _end(store, cell, block))
+        }
         ranks = _ranks(
             {curve: float(end.mean()) for curve, end in ends.items()}, block["published"]
         )
@@ -135,6 +140,14 @@ def _end(store: Store, cell: Cell, block: Mapping[str, Any]) -> Array:
     except NotRun:
         return np.empty(0)
     return values[:, _read_at(values, block) - 1]
+
+
+def _least_budget(cells: Sequence[Cell], block: Mapping[str, Any]) -> int:
+    """How long a run must be planned to stand in a block: as long as where the block reads, or as
+    the longest of this scale. A reading that is planned shorter than that has no number there.
+    """
+    at = block.get("at", "end")
+    return 0 if at == "end" else min(at, max((cell.budget for cell in cells), default=0))
 
 
 def _read_at(values: Array, block: Mapping[str, Any]) -> int:

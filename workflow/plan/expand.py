@@ -95,7 +95,9 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
             first, left = cells.get(key, cell), _cut(most.seeds, wanted)
             # one that is kept knows its digest
             cells[key] = first if first.seeds == left else replace(first, seeds=left)
-            known[cell.problem_name, cell.curve] = key
+            place = cell.problem_name, cell.curve
+            if known.setdefault(place, key) != key:
+                raise _planned_twice(name, cell, cells[known[place]])
     aliases = {place: cells[key] for place, key in known.items()}
     aliases = {**_unchanged(name, entry, aliases, reached, root), **aliases}
     studies = {
@@ -121,6 +123,15 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
             f" {seed_range(wanted)}"
         )
     return replace(paper, entry=exhibits.offered(paper))
+
+
+def _planned_twice(name: str, cell: Cell, before: Cell) -> PlanError:
+    lengths = sorted({cell.budget, before.budget})
+    return PlanError(
+        f"papers/{name}.yaml, runs: expected one run {cell.problem_name}/{cell.curve} at scale"
+        f" {cell.scale}, got two, of {' and '.join(map(str, lengths))} evaluations; give their"
+        " lines the same `budget`"
+    )
 
 
 def _select(

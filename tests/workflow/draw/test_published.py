@@ -115,6 +115,14 @@ def test_a_block_is_read_at_an_evaluation_and_at_the_end_where_a_scale_has_less(
     assert (row["evaluations"], row["mean"]) == (read, pytest.approx(mean))
 
 
+def test_a_run_that_is_planned_shorter_than_where_a_block_reads_has_no_row(toy):
+    toy.add("A", lambda seed: {"true": np.zeros(40)}, budget=40)
+    change(toy, at=40)
+    assert built(toy)["algorithm"].tolist() == ["A", "B", "C", "uniform"]
+    change(toy, at=41)
+    assert built(toy)["algorithm"].tolist() == ["B", "C", "uniform"]
+
+
 def test_a_block_is_read_at_the_end_by_default_and_called_by_its_problem(toy):
     toy.entry["tables"][0]["blocks"] = [
         {"problem": "p", "metric": "cumulative_regret", "published": {"A": 220}}

@@ -78,6 +78,12 @@ def spoiled(root, change):
             "run number [0-9]+, problem: unknown key 'problem'; did you mean 'problems'",
         ),
         (
+            lambda entry: entry["runs"].append(
+                {"algorithms": ["BKB"], "problems": ["abalone"], "budget": 30}
+            ),
+            "expected one run abalone/BKB at scale smoke, got two, of 30 and 40 evaluations",
+        ),
+        (
             lambda entry: entry.pop("seeds"),
             "line 1, the whole file: expected a key `seeds`, got none",
         ),
@@ -138,7 +144,9 @@ def test_the_published_horizon_survives_a_cut_budget():
 def test_seeds_by_hand():
     cut = load("bbkb", "paper", seeds="2-4")
     assert cut.cell("abalone", "BKB").seeds == (2, 3, 4)
-    assert cut.cell("abalone", "GP-UCB-textbook").seeds == (0,)
+    few = load("dumbo", "quick", seeds="1")
+    assert few.cell("six-hump-camel", "DuMBO").seeds == (1,)
+    assert few.cell("six-hump-camel", "SAASBO").seeds == (0,)
     assert parse_seeds("7") == (7,)
     for wrong in ("", "a", "3-1", "1,2"):
         with pytest.raises(PlanError, match="expected"):

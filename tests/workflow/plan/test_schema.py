@@ -19,11 +19,13 @@ from workflow.plan.strict_yaml import Source
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = json.loads((ROOT / "workflow" / "schema.json").read_text())
 SCALES = ("smoke", "quick", "paper")
+BBKB = yaml.load((ROOT / "papers" / "bbkb.yaml").read_text(), Loader=yaml.SafeLoader)
+APPENDED = len(BBKB["runs"]) + 1  # the number of a line behind all others
 
 
 @pytest.fixture(scope="module")
 def bbkb():
-    return yaml.load((ROOT / "papers" / "bbkb.yaml").read_text(), Loader=yaml.SafeLoader)
+    return BBKB
 
 
 def complaints(entry):
@@ -86,13 +88,13 @@ CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
         (
             ("runs", None),
             {"algorithm": ["BKB"]},
-            "run number 18, algorithm",
+            f"run number {APPENDED}, algorithm",
             "unknown key 'algorithm'; did you mean 'algorithms'? known: ",
         ),
         (
             ("runs", None),
             {"algorithms": []},
-            "run number 18, algorithms",
+            f"run number {APPENDED}, algorithms",
             "expected at least one entry, got []",
         ),
         (
