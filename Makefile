@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site readings status verify archive unpack test parity check reference help
+TARGETS := env figures report site readings status verify archive unpack publish test parity check reference help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -17,6 +17,7 @@ takes-status := $(takes-figures) WATCH
 takes-verify := SCALE PAPERS N SEED MOST ARCHIVE
 takes-archive := SCALE PAPERS
 takes-unpack := ARCHIVE
+takes-publish := SCALE PAPERS FROM
 takes-test := CORES
 takes-parity := CORES
 takes-reference := PAPERS CORES
@@ -106,6 +107,10 @@ archive: env                   ## a zip of all finished records: SCALE PAPERS (d
 
 unpack: env                    ## put the records of an archive into results/, each checked, none over another: ARCHIVE=FILE
 	$(BIN)/python -m workflow.archive --unpack "$(ARCHIVE)"
+
+publish: env                   ## add finished records to figures/reference/records: PAPERS FROM=results SCALE (default: paper)
+	$(BIN)/python -m workflow.publish $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \
+	  $(if $(FROM),--from "$(FROM)")
 
 reference: env                 ## draw the largest scale that was run, commit it to figures/reference, write README.md: PAPERS CORES
 	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)

@@ -78,6 +78,8 @@ def test_make_refuses_what_it_does_not_know_and_names_the_nearest(arguments, sen
         (["verify", "SEED=3", "N=5"], "--records 5 --seed 3"),
         (["verify", "figures", "SEED=3", "SEEDS=1"], "seeds=1"),
         (["archive"], "-m workflow.archive"),
+        (["publish", "PAPERS=bkb", "FROM=a b"], '--from "a b"'),
+        (["publish", "SCALE=smoke"], "-m workflow.publish  --scale smoke"),
         (["unpack", "ARCHIVE=a b.zip"], '-m workflow.archive --unpack "a b.zip"'),
     ],
     ids=" ".join,

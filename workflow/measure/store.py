@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -313,6 +313,16 @@ class Store:
                 bad.append(str(error))
         self._late[run.name] = tuple(late)
         return tuple(good), bad
+
+    def is_current(self, run: Run, header: Mapping[str, Any]) -> bool:
+        """Whether a record that says this was made by the present code, parameters and data; by
+        the data that it names where those of its problem are not on this machine.
+        """
+        try:
+            data = self.data_sha256(run)
+        except DataUnavailable:
+            data = str(header.get("data_sha256", ""))
+        return header.get("digest") == with_data(run.digest, data)
 
     def data_sha256(self, run: Run) -> str:
         """The hash of the prepared table or of the simulator's version that the run's problem has

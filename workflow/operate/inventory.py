@@ -96,7 +96,7 @@ def _provenance(store: Store, run: Run) -> Entry:
 
 
 def _is_constrained(store: Store, cell: Cell) -> bool:
-    return "true_g" in store.record(cell, store.seeds(cell)[0]).columns
+    return metrics.is_constrained(store.record(cell, store.seeds(cell)[0]))
 
 
 def _versions(made: Iterable[Mapping[str, str]]) -> dict[str, str]:

@@ -24,6 +24,7 @@ from workflow.plan.resolve import PlanError, seed_range
 DEFAULT = ""  # the reading and the variant of a cell that has none
 RUNNER = ("workflow.run.loop", "workflow.trace.seeds", "workflow.run.designs")
 UNLIMITED = 1 << 30  # of parallel evaluations
+PUBLISHED = Path("figures", "reference", "records")  # the published records of all scales
 Place = tuple[str, str]  # `problem[@reading]` and `algorithm[@reading][+variant]`
 Reach = tuple[
     str, str, str
@@ -57,8 +58,19 @@ class Seeded(ABC):
     def digest(self) -> str:
         """Of the code that it reaches and its resolved parameters."""
 
+    @property
+    @abstractmethod
+    def labels(self) -> dict[str, str]:
+        """What tells its rows from others' in a table of published records."""
+
     def record(self, seed: int) -> Path:
         return self.folder / f"{seed}.parquet"
+
+    @property
+    def published(self) -> Path:
+        """The file of all published records."""
+        above = PUBLISHED.joinpath(*self.folder.parent.parts[1:])
+        return above / f"{self.folder.name}.parquet"
 
     @property
     def seconds(self) -> float:
@@ -135,6 +147,17 @@ class Cell(Seeded):
     @property
     def name(self) -> str:
         return f"{self.paper}/{self.problem_name}/{self.curve}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {
+            "paper": self.paper,
+            "problem": self.problem,
+            "problem_reading": self.problem_reading,
+            "algorithm": self.algorithm,
+            "reading": self.algorithm_reading,
+            "variant": self.variant,
+        }
 
     @cached_property
     def cost(self) -> Cost:
@@ -216,6 +239,10 @@ class Study(Seeded):
     @property
     def name(self) -> str:
         return f"{self.paper}/studies/{self.id}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"paper": self.paper, "study": self.id}
 
     @property
     def folder(self) -> Path:
