@@ -10,6 +10,8 @@ Values as they were observed are left out: no report reads them.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -85,10 +87,17 @@ def sampled(rows: int) -> NDArray[np.int64]:
 
 
 def parts_of_trace(found: Record) -> dict[str, str]:
-    """A hash of the optimizer's diagnostics, and one of all the rest of a trace, under ""."""
+    """Hashes of the optimizer's diagnostics, of what it recommends at the end, and of all the rest
+    of a trace, under "".
+    """
     reports = {n: v for n, v in found.columns.items() if n.startswith(f"{REPORTS}.")}
     others = {n: v for n, v in found.columns.items() if n not in reports}
-    return {"": trace_hash(others), REPORTS: trace_hash(reports)}
+    recommended = json.dumps(found.header.get(RECOMMENDATION), sort_keys=True)
+    return {
+        "": trace_hash(others),
+        REPORTS: trace_hash(reports),
+        RECOMMENDATION: hashlib.sha256(recommended.encode()).hexdigest(),
+    }
 
 
 def _kept(found: Record) -> Iterator[tuple[str, NDArray, bool]]:

@@ -157,13 +157,16 @@ def test_a_run_without_rows_stays_one(tmp_path):
     assert found.rows == 0 and found.header["status"] == "timeout"
 
 
-def test_parts_of_a_trace_tell_reports_from_the_rest():
+def test_parts_of_a_trace_tell_reports_and_recommendation_from_the_rest():
     one, other = runs()["arms"], runs()["arms"]
     assert condense.parts_of_trace(one) == condense.parts_of_trace(other)
     other.columns["report.alpha"][-1] = 7.0
     other.columns["timing.ask"][:] = 1.0
     found = [condense.parts_of_trace(each) for each in (one, other)]
     assert found[0][""] == found[1][""] and found[0]["report"] != found[1]["report"]
+    assert found[0]["recommendation"] == found[1]["recommendation"]
+    other.header["recommendation"]["query"] = 4
+    assert found[1]["recommendation"] != condense.parts_of_trace(other)["recommendation"]
     other.columns["y"][0] += 1
     assert found[1][""] != condense.parts_of_trace(other)[""]
 
