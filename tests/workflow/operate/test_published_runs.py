@@ -25,7 +25,7 @@ RUNS = [  # by what is special about each
     ("lcbo", "truss", "LCBO"),  # iterations and roles
     ("dumbo", "six-hump-camel", "LineBO"),  # a box
     ("go_ucb", "f1", "GO-UCB"),
-    ("go_ucb", "studies", "noise-levels"),
+    ("go_ucb", "studies", "growth-condition"),
 ]
 MEASURED = {"seconds", "total_seconds", "step_seconds"}  # in single precision
 ROUNDED = {*MEASURED, "centre_distance"}
@@ -33,13 +33,13 @@ ROUNDED = {*MEASURED, "centre_distance"}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Where some seeds of each run were made at scale smoke."""
+    """Where a seed of each run was made at scale smoke."""
     made = tmp_path_factory.mktemp("runs")
     (made / "data").mkdir()
     shutil.copy(checkout.ROOT / "data" / "manifest.yaml", made / "data")
     (made / "papers").symlink_to(checkout.ROOT / "papers")
     commands = [["fetch", name, "--substitutes", "allowed"] for name in ("abalone", "nasbench101")]
-    commands += [["run", *names, "0-1", "--scale", "smoke"] for names in RUNS]
+    commands += [["run", *names, "0", "--scale", "smoke"] for names in RUNS]
     for command in commands:
         done = process(
             [sys.executable, "-m", f"workflow.{command[0]}", *command[1:]],
@@ -52,12 +52,12 @@ def folder(tmp_path_factory):
         assert done.returncode == 0, done.stderr
     for paper in papers():
         outcome = publish.publish(paper, made / "results", made)
-        assert outcome.errors == [] and outcome.counts[publish.ADDED] >= 2
+        assert outcome.errors == [] and outcome.counts[publish.ADDED] >= 1
     return made
 
 
 def papers() -> list:
-    return [load(name, "smoke", seeds="0-1") for name in dict.fromkeys(each[0] for each in RUNS)]
+    return [load(name, "smoke", seeds="0") for name in dict.fromkeys(each[0] for each in RUNS)]
 
 
 def runs() -> Iterator:
@@ -78,9 +78,9 @@ def bare(folder, tmp_path_factory):
 
 @pytest.mark.parametrize("number", range(len(RUNS)), ids=[" ".join(names) for names in RUNS])
 def test_every_metric_of_a_published_run_is_that_of_the_full_records(folder, bare, number):
-    paper, run = list(runs())[number] if number < len(RUNS) else (None, None)
+    paper, run = list(runs())[number]
     full, short = Store(paper, folder, fresh=True), Store(paper, bare)
-    assert short.seeds(run) == full.seeds(run) == (0, 1)
+    assert short.seeds(run) == full.seeds(run) == (0,)
     assert short.data(run) == full.data(run)
     one = full.record(run, 0)
     if "study" in one.header:
