@@ -32,7 +32,7 @@ from workflow.measure.metrics import (
 from workflow.measure.mixture import Mixture
 from workflow.measure.recent import Recent
 from workflow.measure.shelf import HEADER, Shelf
-from workflow.plan.cells import Cell, Paper, Study
+from workflow.plan.cells import PUBLISHED, Cell, Paper, Study
 from workflow.plan.digest import with_data
 from workflow.plan.resolve import PlanError
 from workflow.plan.selection import companions
@@ -43,7 +43,7 @@ Run = Cell | Study
 SHOWN = 12  # refused records that a message names
 AGAIN = "move it away and run the workflow again"
 ANEW = "run the workflow, which makes it anew"
-PUBLISHED = f"publish it anew (`python -m workflow.publish --replace`), or {ANEW}"
+REPUBLISH = f"publish it anew (`python -m workflow.publish --replace`), or {ANEW}"
 
 
 class BadRecords(record.BadRecord):
@@ -333,7 +333,7 @@ class Store:
                 return found
         if is_published:
             found = self._shelf.record(run, seed)
-            _admit(found, self._shelf.place(run), run, seed, str(header["digest"]), PUBLISHED)
+            _admit(found, self._shelf.place(run), run, seed, str(header["digest"]), REPUBLISH)
             self._lent.add((run.name, seed))
             return found
         if header:
@@ -399,6 +399,22 @@ class Store:
                 )
             raise DataUnavailable(f"{path}: expected the prepared table, found none: {remedy}")
         return str(fetch.provenance(path)["content_sha256"])
+
+
+def without_published(paper: Paper, root: Path = Path()) -> Paper:
+    """The same plan, whose jobs leave out the seeds that are published, made by the present code,
+    parameters and data.
+    """
+    if not (root / PUBLISHED / paper.scale / paper.name).is_dir():
+        return paper
+    store, shelf = Store(paper, root), Shelf(root)
+    lent = {
+        (run.name, seed)
+        for run in paper.parts
+        for seed, header in shelf.headers(run).items()
+        if store.is_current(run, header)
+    }
+    return replace(paper, lent=frozenset(lent))
 
 
 def _admit(found: Record, path: Path, run: Run, seed: int, expected: str, again: str) -> None:
