@@ -6,17 +6,18 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site readings status verify archive unpack test parity check reference help
+TARGETS := env figures report site readings status verify archive unpack publish test parity check reference help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
-takes-figures := SCALE PAPERS SEEDS CORES
+takes-figures := SCALE PAPERS SEEDS CORES FRESH
 takes-report := $(takes-figures)
 takes-readings := $(takes-figures)
 takes-status := $(takes-figures) WATCH
 takes-verify := SCALE PAPERS N SEED MOST ARCHIVE
 takes-archive := SCALE PAPERS
 takes-unpack := ARCHIVE
+takes-publish := SCALE PAPERS FROM
 takes-test := CORES
 takes-parity := CORES
 takes-reference := PAPERS CORES
@@ -53,7 +54,7 @@ override PAPERS := $(subst $(blank),$(comma),$(strip $(subst $(comma),$(blank),$
 
 # what was said on the command line; all, if nothing was
 CHOSEN := $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) $(if $(PAPERS),--papers $(PAPERS))
-CONFIG := scale=$(SCALE) $(if $(PAPERS),papers=$(PAPERS)) $(if $(SEEDS),seeds=$(SEEDS))
+CONFIG := scale=$(SCALE) $(if $(PAPERS),papers=$(PAPERS)) $(if $(SEEDS),seeds=$(SEEDS)) $(if $(FRESH),fresh=$(FRESH))
 
 env: .venv/.made               ## make the virtual environment .venv from the locks in envs
 
@@ -65,7 +66,7 @@ env: .venv/.made               ## make the virtual environment .venv from the lo
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-figures: env                   ## run the workflow and draw: SCALE=smoke|quick|paper PAPERS=bbkb,bkb SEEDS=0-4 CORES=N
+figures: env                   ## run the workflow and draw: SCALE=smoke|quick|paper PAPERS=bbkb,bkb SEEDS=0-4 CORES=N FRESH=1
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --config $(CONFIG)
 
 test: env                      ## run the test suite, a file at a time on each of CORES (8 at most)
@@ -95,7 +96,7 @@ readings: env                  ## run what claims read under all readings, set c
 
 status: env                    ## runs done, running, failed and missing, what they cost and will cost: SCALE PAPERS SEEDS WATCH=seconds
 	$(BIN)/python -m workflow.status --scale $(SCALE) --cores $(CORES) $(if $(PAPERS),--papers $(PAPERS)) \
-	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(WATCH),--watch $(WATCH))
+	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(WATCH),--watch $(WATCH)) $(if $(filter 1,$(FRESH)),--fresh)
 
 verify: env                    ## run a sample of the records again, compare bit for bit: N=20 SEED=1 MOST=seconds ARCHIVE=FILE
 	$(BIN)/python -m workflow.verify $(CHOSEN) $(if $(N),--records $(N)) $(if $(SEED),--seed $(SEED)) \
@@ -107,12 +108,17 @@ archive: env                   ## a zip of all finished records: SCALE PAPERS (d
 unpack: env                    ## put the records of an archive into results/, each checked, none over another: ARCHIVE=FILE
 	$(BIN)/python -m workflow.archive --unpack "$(ARCHIVE)"
 
+publish: env                   ## add finished records to figures/reference/records: PAPERS FROM=results SCALE (default: paper)
+	$(BIN)/python -m workflow.publish $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \
+	  $(if $(FROM),--from "$(FROM)")
+
 reference: env                 ## draw the largest scale that was run, commit it to figures/reference, write README.md: PAPERS CORES
 	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)
 
 help:                          ## list the targets and what they take from the environment
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
 	@echo
+	@echo "FRESH=1                         make what is published anew: records in figures/reference/records are ignored"
 	@echo "NOREGRET_DATA=DIR|URL           a mirror of the data, asked before the canonical URLs (data/README.md)"
 	@echo "NOREGRET_DOWNLOAD_HOURS=H       how long one file may take (default: by its size, ten minutes and more)"
 	@echo "NOREGRET_SUBSTITUTES=allowed    labelled substitutes at paper scale, too, where data cannot be had"

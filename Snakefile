@@ -1,5 +1,5 @@
 # Five Bayesian-optimization papers: fetch the data, run every cell of the plan, draw and judge.
-# snakemake --cores N [--config scale=smoke|quick|paper papers=bbkb,bkb seeds=0-4]
+# snakemake --cores N [--config scale=smoke|quick|paper papers=bbkb,bkb seeds=0-4 fresh=1]
 # Environment: NOREGRET_DATA=DIR|URL, a mirror; NOREGRET_SUBSTITUTES=allowed|preferred, labelled substitutes (data/README.md).
 import sys
 
@@ -8,6 +8,7 @@ from snakemake.utils import min_version
 
 from workflow.operate import unfinished
 from workflow.plan import exhibits
+from workflow.plan.cells import PUBLISHED
 from workflow.plan.expand import (
     chosen_papers,
     load,
@@ -15,7 +16,7 @@ from workflow.plan.expand import (
     papers_of_job,
     papers_with,
 )
-from workflow.plan.wishes import check_config, check_cores, check_folders
+from workflow.plan.wishes import check_config, check_cores, check_folders, is_fresh
 from workflow.run import spent
 
 min_version("9.27")  # the bounds are those of pyproject.toml: 9.27 is what is tested
@@ -34,7 +35,14 @@ PAPERS = chosen_papers(str(config.get("papers", "")))
 if INSIDE_A_JOB:  # a second less for each paper that it need not look up
     PAPERS = papers_of_job(sys.argv, PAPERS)
 SEEDS = f"--seeds {config['seeds']}" if "seeds" in config else ""
+FRESH = is_fresh(config)  # whether published records are ignored
+ONLY = f"{SEEDS} {'--fresh' if FRESH else ''}".strip()  # what a report reads
 PLAN = {name: load(name, SCALE, seeds=str(config.get("seeds", ""))) for name in PAPERS}
+if not FRESH and (PUBLISHED / SCALE).is_dir():
+    # numerical libraries, where there is something to look up
+    from workflow.measure.store import without_published
+
+    PLAN = {name: without_published(plan) for name, plan in PLAN.items()}
 
 
 wildcard_constraints:

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,7 +81,8 @@ def run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def snakemake(
-    copy: Path, *arguments: str, cores: int = 2, scale: str = "smoke"
+    copy: Path, *arguments: str, cores: int = 2, scale: str = "smoke", config: Sequence[str] = ()
 ) -> subprocess.CompletedProcess[str]:
     """`snakemake ARGUMENTS` in the copy."""
-    return run(copy, "snakemake", "--cores", str(cores), *arguments, "--config", f"scale={scale}")
+    chosen = ["--config", f"scale={scale}", *config]
+    return run(copy, "snakemake", "--cores", str(cores), *arguments, *chosen)

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks import scale
 from tests.workflow import synthetic
-from workflow.measure import store as reports
+from workflow.measure import recent
 from workflow.plan import selection
 
 RUNS = 10_000
@@ -79,9 +79,9 @@ def test_planning_snakemake_and_a_rerun_of_ten_thousand_runs_keep_their_limits(t
 
 
 def test_only_so_much_is_kept_and_what_was_asked_for_first_goes_first(monkeypatch):
-    monkeypatch.setattr(reports, "KEPT", 25)
+    monkeypatch.setattr(recent, "KEPT", 25)
     made = []
-    kept = reports.Recent(len)
+    kept = recent.Recent(len)
 
     def get(key):
         return kept.get(key, lambda: made.append(key) or key * 10)
@@ -101,7 +101,7 @@ def reading(tmp_path, monkeypatch):
     cells, which keeps 1 MiB.
     """
     monkeypatch.setattr("os.fsync", lambda handle: None)
-    monkeypatch.setattr(reports, "KEPT", MIB)
+    monkeypatch.setattr(recent, "KEPT", MIB)
 
     def made(cells, problem="p"):
         toy = synthetic.Toy(tmp_path / str(cells), budget=ROWS, seeds=3)

@@ -27,9 +27,9 @@ def copy(finished, tmp_path):
     return shutil.copytree(finished, tmp_path / "checkout", copy_function=shutil.copy2)
 
 
-def planned(copy):
+def planned(copy, *config):
     """The jobs that a dry run would make, as rule names and curves."""
-    found = checkout.snakemake(copy, "-n", "--quiet", "host")
+    found = checkout.snakemake(copy, "-n", "--quiet", "host", config=config)
     assert found.returncode == 0, found.stderr
     text = found.stdout + found.stderr
     return {
@@ -144,6 +144,48 @@ def test_finished_records_survive_an_interrupted_job(copy):
     assert checkout.snakemake(copy).returncode == 0
     assert (folder / "0.parquet").stat().st_mtime_ns == before
     assert (folder / "1.parquet").exists()
+
+
+@pytest.fixture
+def published(copy):
+    """A clone with published records and a finished report: nothing else is left of the runs."""
+    made = checkout.run(copy, "workflow.publish", "--scale", "smoke")
+    assert made.returncode == 0 and "mini: 6 published" in made.stdout, made.stderr
+    report = copy / "figures" / "smoke" / "mini"
+    shutil.copytree(report, copy.parent / "before")
+    for name in ("results", "figures/smoke", ".snakemake", "data/prepared", "logs"):
+        shutil.rmtree(copy / name)
+    return copy
+
+
+def test_what_is_published_is_drawn_and_judged_without_a_run_or_data(published):
+    made = checkout.snakemake(published)
+    assert made.returncode == 0, made.stderr
+    assert not (published / "results").exists() and not (published / "data/prepared").exists()
+    for name in ("regret.csv", "verdicts.json"):
+        drawn = published / "figures" / "smoke" / "mini" / name
+        assert drawn.read_bytes() == (published.parent / "before" / name).read_bytes()
+    assert planned(published) == (set(), True)
+    told = checkout.run(published, "workflow.status", "--scale", "smoke")
+    assert "6 runs: 6 published" in told.stdout, told.stdout + told.stderr
+    assert planned(published, "fresh=1")[0] == {"BKB", "GP-UCB", "uniform"}
+    told = checkout.run(published, "workflow.status", "--scale", "smoke", "--fresh")
+    assert "6 runs: 6 missing" in told.stdout
+
+
+def test_only_what_is_not_published_by_the_present_code_is_run(published):
+    edit(published / "algorithms" / "bkb.py", "len(self.y)", "(len(self.y) + 0)")
+    assert planned(published)[0] == {"BKB"}
+    kept = published / "figures/reference/records/smoke/mini/abalone/uniform.parquet"
+    content = kept.read_bytes()
+    kept.unlink()
+    assert planned(published)[0] == {"BKB", "uniform"}
+    kept.write_bytes(content)
+    made = checkout.snakemake(published)
+    assert made.returncode == 0, made.stderr
+    folder = published / "results" / "smoke" / "mini" / "abalone"
+    assert {path.parent.name for path in folder.rglob("[0-9].parquet")} == {"initial", "BKB"}
+    assert planned(published) == (set(), True)
 
 
 def test_claims_by_readings_wait_for_the_runs_under_them(copy):

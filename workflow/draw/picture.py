@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
@@ -24,13 +23,14 @@ from workflow.draw.drawers import Best, Picture
 from workflow.draw.plots import RC
 from workflow.draw.style import put_small_print, wrapped
 from workflow.measure import report
+from workflow.measure.metrics import best_design
 from workflow.measure.store import NotRun, Store
 from workflow.plan.cells import Cell, Paper
 from workflow.plan.parameters import parameters_of
 from workflow.plan.resolve import PlanError, own_parameters
 from workflow.plan.selection import picture as picture_of
 from workflow.plan.selection import picture_cells
-from workflow.trace.record import Record, atomic
+from workflow.trace.atomic import atomic
 from workflow.trace.seeds import with_seed
 
 WARNING = "#B00000"
@@ -83,44 +83,28 @@ def best_of(store: Store, cells: Sequence[Cell]) -> Best:
             f"expected a record of {', '.join(cell.name for cell in cells)}, found none: run the"
             " workflow first"
         )
-    rows, compared = [], 0
+    designs, compared = [], 0
     for run in runs:
         found = store.record(*run)
-        rows.append(_best_row(found))
+        designs.append(best_design(found))
         compared += found.rows
-    first = min(range(len(runs)), key=lambda i: rows[i][:2])
-    (cell, seed), row = runs[first], rows[first][2]
+    first = min(range(len(runs)), key=lambda i: (designs[i].violation, -designs[i].true))
+    (cell, seed), design = runs[first], designs[first]
     record = store.record(cell, seed)
-    columns, display = record.columns, record.header["display"]
+    display = record.header["display"]
     return Best(
-        query=columns["query"][row],
-        value=float(display["sign"] * columns["true"][row]),
+        query=design.query,
+        value=float(display["sign"] * design.true),
         label=display["label"],
         unit=display["unit"],
-        g=_constraints(record)[row],
+        g=design.g,
         curve=cell.curve,
         seed=seed,
-        evaluation=row + 1,
+        evaluation=design.row + 1,
         evaluations=record.rows,
         compared=compared,
         libraries=record.header["provenance"]["libraries"],
     )
-
-
-def _best_row(record: Record) -> tuple[float, float, int]:
-    """Violation, true value with its sign changed, and number of a record's best row: the smaller
-    the better.
-    """
-    violation = np.maximum(_constraints(record), 0).sum(axis=1)  # (n,)
-    loss = -record.columns["true"]  # (n,)
-    row = int(np.lexsort((loss, violation))[0])
-    return float(violation[row]), float(loss[row]), row
-
-
-def _constraints(record: Record) -> np.ndarray:
-    """True constraints (n, m); m = 0 where the problem has none."""
-    found = record.columns.get("true_g", np.empty((record.rows, 0)))
-    return found.reshape(record.rows, -1)
 
 
 def _put_title(figure: Figure, entry: Mapping[str, Any], best: Best) -> None:

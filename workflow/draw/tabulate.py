@@ -16,7 +16,7 @@ from workflow.draw import published
 from workflow.judge import render
 from workflow.judge.quoting import quoted
 from workflow.measure import report
-from workflow.measure.metrics import batch_sizes
+from workflow.measure.metrics import batch_sizes, farthest_query, is_on_arms
 from workflow.measure.statistics import interval
 from workflow.measure.store import NotRun, Run, Store
 from workflow.plan.cells import Cell, Paper
@@ -250,7 +250,7 @@ def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cel
         **(published.basins(store, cell, regret) if entry.get("basins") else {}),
         **(
             _of_arms(store, cell, size)
-            if store.record(cell, seeds[0]).columns["query"].ndim == 1
+            if is_on_arms(store.record(cell, seeds[0]))
             else _on_a_box(store, cell)
         ),
         **{
@@ -291,19 +291,9 @@ def _on_a_box(store: Store, cell: Cell) -> Row:
     return {
         "recommendation regret": _last(store.values(cell, "recommendation_regret")),
         "farthest new query": max(
-            _farthest(store.record(cell, seed).columns) for seed in store.seeds(cell)
+            farthest_query(store.record(cell, seed)) for seed in store.seeds(cell)
         ),
     }
-
-
-def _farthest(columns: Mapping[str, np.ndarray]) -> float:
-    """The largest distance, by its largest coordinate, of a query to the nearest earlier one; NaN
-    without own queries.
-    """
-    query, own = columns["query"], np.flatnonzero(columns["batch"] > 0)
-    return max(
-        (float(np.abs(query[:i] - query[i]).max(axis=1).min()) for i in own if i), default=np.nan
-    )
 
 
 def _recommended(store: Store, cell: Cell) -> tuple[str, int]:

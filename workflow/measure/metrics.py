@@ -17,6 +17,8 @@ OPTIMAL = 1e-12  # a value this close to the optimum is the optimum
 REACHED = 1e-3  # of the optimum, at least of 1: how close a local search ends that reaches it
 
 
+# What stays of queries and constraints in a published record: columns, and fields of its header
+FEASIBLE, CENTRE, BEST, FARTHEST = "feasible", "centre_distance", "best_design", "farthest_query"
 # What a metric reads of a record beside its evaluations
 REPORTS, RECOMMENDATION, DESCENT, TIME = "report", "recommendation", "descent", "timing"
 
@@ -92,6 +94,8 @@ def basin(found: Record) -> Array:
 
 def feasible(found: Record) -> NDArray[np.bool_]:
     """Whether each evaluation is feasible by its true values; without constraints all are."""
+    if FEASIBLE in found.columns:
+        return found.columns[FEASIBLE]
     return np.all(found.columns.get("true_g", np.empty((found.rows, 0))) <= 0, axis=1)
 
 
@@ -111,6 +115,8 @@ def centre_distance(found: Record) -> Array:
     """How far a variable lies from the centre of its range, the mean over the variables: 1/4 at
     uniform points, at most 1/2.
     """
+    if CENTRE in found.columns:
+        return found.columns[CENTRE].astype(np.float64)
     return np.abs(found.columns["query"] - 0.5).mean(axis=1)
 
 
@@ -234,6 +240,63 @@ def reported(name: str) -> Callable[[Record], Array]:
         return np.full(found.rows, np.nan) if column is None else column.astype(np.float64)
 
     return of
+
+
+@dataclass(frozen=True)
+class Design:
+    """An evaluation of a run: its row, its query (d,) in the unit cube, its true value and its true
+    constraints (m,).
+    """
+
+    row: int
+    query: Array
+    true: float
+    g: Array
+
+    @property
+    def violation(self) -> float:
+        """By how much the constraints are violated, all together."""
+        return float(np.maximum(self.g, 0).sum())
+
+
+def best_design(found: Record) -> Design:
+    """The evaluation with the least violation, among those the greatest true value, among those the
+    first.
+    """
+    true = found.columns["true"]
+    if BEST in found.header:
+        said = found.header[BEST]
+        query, g = (np.asarray(said[name], dtype=np.float64) for name in ("query", "g"))
+        return Design(said["row"], query, float(true[said["row"]]), g)
+    g = found.columns.get("true_g", np.empty((found.rows, 0))).reshape(found.rows, -1)
+    violation = np.maximum(g, 0).sum(axis=1)  # (n,)
+    row = int(np.lexsort((-true, violation))[0])
+    return Design(row, found.columns["query"][row], float(true[row]), g[row])
+
+
+def farthest_query(found: Record) -> float:
+    """The largest distance, by its largest coordinate, of a query after the initial design to the
+    nearest earlier one, side length 1; NaN without such queries.
+    """
+    if FARTHEST in found.header:
+        said = found.header[FARTHEST]
+        return np.nan if said is None else float(said)
+    query, own = found.columns["query"], np.flatnonzero(found.columns["batch"] > 0)
+    return max(
+        (float(np.abs(query[:i] - query[i]).max(axis=1).min()) for i in own if i), default=np.nan
+    )
+
+
+def is_constrained(found: Record) -> bool:
+    """Whether the problem of a record has constraints."""
+    return "true_g" in found.columns or FEASIBLE in found.columns
+
+
+def is_on_arms(found: Record) -> bool:
+    """Whether a record's queries are arms, not points of a box."""
+    if "query" in found.columns:
+        return found.columns["query"].ndim == 1
+    return BEST not in found.header
 
 
 METRICS: Mapping[str, Metric] = {

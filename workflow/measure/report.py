@@ -33,7 +33,12 @@ def main(
         paper = load(options.paper, options.scale, seeds=options.seeds)
         paths = make(
             paper,
-            Store(paper, partial=options.partial),
+            Store(
+                paper,
+                partial=options.partial,
+                fresh=options.fresh,
+                other_code=options.other_code,
+            ),
             getattr(options, what) if what else "",
             folder,
         )
@@ -59,6 +64,16 @@ def _parser(program: str, about: str | None, what: str) -> argparse.ArgumentPars
         "--partial",
         action="store_true",
         help="report on the records that exist, and say which are missing",
+    )
+    options.add_argument(
+        "--fresh",
+        action="store_true",
+        help="report on the records of results/ alone, not on published ones",
+    )
+    options.add_argument(
+        "--other-code",
+        action="store_true",
+        help="admit published records that other code made, where there are no others",
     )
     options.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER"

@@ -3,7 +3,7 @@ them.
 
 A record counts only if it exists, verifies, and was made by the current code, parameters and data:
 its digest is compared with the plan's, so that a stale or foreign file is refused even when
-Snakemake's memory is lost.
+Snakemake's memory is lost. Where results/ has no such record, a published one serves as well.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
 from workflow.data import fetch
 from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
 from workflow.data.simulators import built, version_sha256
+from workflow.measure.condense import COMPARED, parts_of_trace
 from workflow.measure.metrics import (
     DESCENT,
     RECOMMENDATION,
@@ -29,7 +30,9 @@ from workflow.measure.metrics import (
     metric,
 )
 from workflow.measure.mixture import Mixture
-from workflow.plan.cells import Cell, Paper, Study
+from workflow.measure.recent import Recent
+from workflow.measure.shelf import HEADER, Shelf
+from workflow.plan.cells import PUBLISHED, Cell, Paper, Study
 from workflow.plan.digest import with_data
 from workflow.plan.resolve import PlanError
 from workflow.plan.selection import companions
@@ -38,10 +41,9 @@ from workflow.trace.record import Record
 
 Run = Cell | Study
 SHOWN = 12  # refused records that a message names
-KEPT = 1 << 25  # bytes of records, and as many of metrics, that a report has at hand
-HEADER = 1 << 14  # bytes of a record beside its columns, about
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
+AGAIN = "move it away and run the workflow again"
+ANEW = "run the workflow, which makes it anew"
+REPUBLISH = f"publish it anew (`python -m workflow.publish --replace`), or {ANEW}"
 
 
 class BadRecords(record.BadRecord):
@@ -50,27 +52,6 @@ class BadRecords(record.BadRecord):
 
 class NotRun(LookupError):
     """A partial report asked for a run of which no record exists."""
-
-
-class Recent(Generic[K, V]):
-    """What was made last, as much as goes into KEPT bytes: the memory of a report does not grow
-    with the number of runs.
-    """
-
-    def __init__(self, size: Callable[[V], int]) -> None:
-        self._size, self._bytes = size, 0
-        self._kept: dict[K, V] = {}  # the one asked for last is the last
-
-    def get(self, key: K, make: Callable[[], V]) -> V:
-        """The value of a key, made anew if it is no longer kept."""
-        if key in self._kept:
-            self._kept[key] = value = self._kept.pop(key)
-            return value
-        self._kept[key] = value = make()
-        self._bytes += self._size(value)
-        while self._bytes > KEPT and len(self._kept) > 1:
-            self._bytes -= self._size(self._kept.pop(next(iter(self._kept))))
-        return value
 
 
 def _bytes(found: Record) -> int:
@@ -82,11 +63,25 @@ class Store:
 
     Records are read one at a time and forgotten; what stays of a run is a few numbers for each seed
     (`remembered`). `partial` reports on the seeds that have been run; otherwise a missing record is
-    refused like a bad one.
+    refused like a bad one. `fresh` ignores published records; `other_code` admits those that were
+    made by other code, parameters or data (`made_by_other_code`) where there is no current one.
     """
 
-    def __init__(self, paper: Paper, root: Path = Path(), *, partial: bool = False) -> None:
+    def __init__(
+        self,
+        paper: Paper,
+        root: Path = Path(),
+        *,
+        partial: bool = False,
+        fresh: bool = False,
+        other_code: bool = False,
+    ) -> None:
         self.paper, self.root, self.partial = paper, root, partial
+        self.fresh, self.other_code = fresh, other_code
+        self._shelf = Shelf(root)
+        self._lent: set[tuple[str, int]] = set()  # seeds of runs that are read from the shelf
+        self._other: dict[str, tuple[int, ...]] = {}
+        self._hashes: dict[tuple[object, object], str] = {}
         self._seeds: dict[str, tuple[int, ...]] = {}
         self._values: Recent[tuple[str, str], Array] = Recent(lambda values: values.nbytes)
         self._records: Recent[Path, Record] = Recent(_bytes)
@@ -132,6 +127,13 @@ class Store:
         self.check([run])
         return self._late.get(run.name, ())
 
+    def made_by_other_code(self, run: Run) -> tuple[int, ...]:
+        """The seeds of a run whose records other code, parameters or data made than the present
+        ones: whoever admits such records says so.
+        """
+        self.check([run])
+        return self._other.get(run.name, ())
+
     def mixed(self) -> list[str]:
         """Sentences on what the records verified so far were made with, where that is not one code
         path of the CPU and one version of each library.
@@ -156,7 +158,7 @@ class Store:
 
     def record(self, run: Run, seed: int) -> Record:
         """A record; where its problem's optimum is the best value seen, with that as `best`."""
-        found = self._read(self.root / run.record(seed))
+        found = self._found(run, seed)
         if isinstance(run, Cell) and run.problem_entry.get("optimum") == "best-seen":
             return replace(
                 found,
@@ -193,7 +195,7 @@ class Store:
         """`real`, `none` or `substitute: ...`: what the records of a run were made of."""
         if run.name not in self._data:
             self._data[run.name] = str(
-                self._read(self.root / run.record(self.seeds(run)[0])).header.get("data", "none")
+                self._found(run, self.seeds(run)[0]).header.get("data", "none")
             )
         return self._data[run.name]
 
@@ -225,14 +227,13 @@ class Store:
             found = self.record(cell, seed)
             said = {
                 name: json.dumps(found.header.get(name), sort_keys=True)
-                for name in ("status", "best", RECOMMENDATION, DESCENT)
+                for name in ("status", "best", DESCENT)
             }
-            reports = {n: v for n, v in found.columns.items() if n.startswith(f"{REPORTS}.")}
-            others = {n: v for n, v in found.columns.items() if n not in reports}
+            parts = found.header.get(COMPARED) or parts_of_trace(found)
             self._traces[key] = {
-                "": record.trace_hash(others) + said["status"] + said["best"],
-                REPORTS: record.trace_hash(reports),
-                RECOMMENDATION: said[RECOMMENDATION],
+                "": parts[""] + said["status"] + said["best"],
+                REPORTS: parts[REPORTS],
+                RECOMMENDATION: parts[RECOMMENDATION],
                 DESCENT: said[DESCENT],
             }
         return self._traces[key][""], self._traces[key][reads]
@@ -258,9 +259,7 @@ class Store:
             cells = companions(self.paper, cell)
             self.check(cells)
             records = (
-                self._read(self.root / other.record(seed))
-                for other in cells
-                for seed in self._seeds[other.name]
+                self._found(other, seed) for other in cells for seed in self._seeds[other.name]
             )
             self._best[cell.problem_name] = float(
                 max(
@@ -268,6 +267,12 @@ class Store:
                 )
             )
         return self._best[cell.problem_name]
+
+    def _found(self, run: Run, seed: int) -> Record:
+        """The record of a run that was checked, as it is."""
+        if (run.name, seed) in self._lent:
+            return self._shelf.record(run, seed)
+        return self._read(self.root / run.record(seed))
 
     def _read(self, path: Path) -> Record:
         return self._records.get(path, lambda: record.read(path))
@@ -291,32 +296,89 @@ class Store:
         """The good seeds of a run and a sentence for each record that is refused."""
         if len(set(run.seeds)) != len(run.seeds):
             return (), [f"{run.name}: expected distinct seeds, got {run.seeds}"]
-        if self.partial and not any((self.root / run.record(seed)).exists() for seed in run.seeds):
-            return (), []
-        try:
-            expected = with_data(run.digest, self.data_sha256(run))
-        except DataUnavailable as error:
-            return (), [f"{run.name}: {error}"]
         good: list[int] = []
         late: list[int] = []
+        other: list[int] = []
         bad: list[str] = []
         for seed in run.seeds:
-            path = self.root / run.record(seed)
-            if self.partial and not path.exists():
-                continue
             try:
-                found = self._read(path)
-                _admit(found, path, run, seed, expected)
-                (late if found.header.get("status") == record.TIMEOUT else good).append(seed)
-                self._mixture.add(path, found.header)
+                found = self._admitted(run, seed)
+            except DataUnavailable as error:
+                return (), [f"{run.name}: {error}"]
             except record.BadRecord as error:
                 bad.append(str(error))
-        self._late[run.name] = tuple(late)
+                continue
+            if found is None:
+                continue
+            (late if found.header.get("status") == record.TIMEOUT else good).append(seed)
+            if not self.is_current(run, found.header):
+                other.append(seed)
+            self._mixture.add((run.name, seed), found.header)
+        self._late[run.name], self._other[run.name] = tuple(late), tuple(other)
         return tuple(good), bad
+
+    def _admitted(self, run: Run, seed: int) -> Record | None:
+        """The record of a seed: that of results/, or the published one where that is missing, stale
+        or not finished; None where a partial report passes over a seed.
+
+        Raises BadRecord, DataUnavailable.
+        """
+        path = self.root / run.record(seed)
+        header = {} if self.fresh else self._shelf.headers(run).get(seed, {})
+        is_published = bool(header) and (self.other_code or self.is_current(run, header))
+        if path.exists():
+            found = self._read(path)
+            if not is_published or self._is_final(run, found.header):
+                _admit(found, path, run, seed, self._expected(run), AGAIN)
+                return found
+        if is_published:
+            found = self._shelf.record(run, seed)
+            _admit(found, self._shelf.place(run), run, seed, str(header["digest"]), REPUBLISH)
+            self._lent.add((run.name, seed))
+            return found
+        if header:
+            self._refuse(run, seed, header)
+        if self.partial:
+            return None
+        self._expected(run)  # where data are missing, that is what has to be told
+        return self._read(path)  # says that there is none
+
+    def _is_final(self, run: Run, header: Mapping[str, Any]) -> bool:
+        status = header.get("status", "complete")
+        return status in record.FINAL and self.is_current(run, header)
+
+    def _refuse(self, run: Run, seed: int, header: Mapping[str, Any]) -> None:
+        """Raise BadRecord: a published record is all there is of a seed, and of other code."""
+        raise record.BadRecord(
+            f"{self._shelf.place(run)}: expected seed {seed} with digest"
+            f" {self._expected(run)[:12]} of the current code, parameters and data, found"
+            f" {str(header.get('digest'))[:12]}: it was made by others; {ANEW}"
+        )
+
+    def _expected(self, run: Run) -> str:
+        """The digest of the records of a run today. Raises DataUnavailable."""
+        return with_data(run.digest, self._data_now(run))
+
+    def _data_now(self, run: Run) -> str:
+        """As `data_sha256`, looked up once. Raises DataUnavailable."""
+        key = (run.problem_entry.get("simulator"), run.problem_entry.get("data"))
+        if key not in self._hashes:
+            self._hashes[key] = self.data_sha256(run)
+        return self._hashes[key]
+
+    def is_current(self, run: Run, header: Mapping[str, Any]) -> bool:
+        """Whether a record that says this was made by the present code, parameters and data; by
+        the data that it names where those of its problem are not on this machine.
+        """
+        try:
+            data = self._data_now(run)
+        except DataUnavailable:
+            data = str(header.get("data_sha256", ""))
+        return header.get("digest") == with_data(run.digest, data)
 
     def data_sha256(self, run: Run) -> str:
         """The hash of the prepared table or of the simulator's version that the run's problem has
-        now; "" without either.
+        now; "" without either. Raises DataUnavailable.
         """
         if "simulator" in run.problem_entry:
             return version_sha256(built(run.problem_entry["simulator"], root=self.root))
@@ -339,12 +401,27 @@ class Store:
         return str(fetch.provenance(path)["content_sha256"])
 
 
-def _admit(found: Record, path: Path, run: Run, seed: int, expected: str) -> None:
+def without_published(paper: Paper, root: Path = Path()) -> Paper:
+    """The same plan, whose jobs leave out the seeds that are published, made by the present code,
+    parameters and data.
+    """
+    if not (root / PUBLISHED / paper.scale / paper.name).is_dir():
+        return paper
+    store, shelf = Store(paper, root), Shelf(root)
+    lent = {
+        (run.name, seed)
+        for run in paper.parts
+        for seed, header in shelf.headers(run).items()
+        if store.is_current(run, header)
+    }
+    return replace(paper, lent=frozenset(lent))
+
+
+def _admit(found: Record, path: Path, run: Run, seed: int, expected: str, again: str) -> None:
     """Raise BadRecord unless a verified record is the final, current one of exactly this run and
-    seed.
+    seed; `again` says what is to be done.
     """
     header = found.header
-    again = "move it away and run the workflow again"
     if header.get("digest") != expected:
         raise record.BadRecord(
             f"{path}: expected digest {expected[:12]} of the current code, parameters and data, "

@@ -87,6 +87,7 @@ def _provenance(store: Store, run: Run) -> Entry:
         "peak_mib": max(header.get("peak_mib", 0) for header in headers.values()),
         "planned_seeds": len(run.seeds),
         **({"timeouts": list(late)} if (late := store.timeouts(run)) else {}),
+        **({"other_code": list(other)} if (other := store.made_by_other_code(run)) else {}),
         "commits": sorted({each["commit"] for each in made}),
         "machines": sorted({each["machine"] for each in made}),
         "code_paths": sorted({code_path.words(each.get("code_path", {})) for each in made}),
@@ -96,7 +97,7 @@ def _provenance(store: Store, run: Run) -> Entry:
 
 
 def _is_constrained(store: Store, cell: Cell) -> bool:
-    return "true_g" in store.record(cell, store.seeds(cell)[0]).columns
+    return metrics.is_constrained(store.record(cell, store.seeds(cell)[0]))
 
 
 def _versions(made: Iterable[Mapping[str, str]]) -> dict[str, str]:

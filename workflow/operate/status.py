@@ -1,5 +1,5 @@
 """How far a scale is: `python -m workflow.status [--scale quick] [--papers a,b] [--seeds 0-4]
-[--watch SECONDS] [--json]`.
+[--watch SECONDS] [--json] [--fresh]`.
 
 What is counted and how: workflow/tally.py. What starting jobs has cost beside the runs is told as
 overhead.
@@ -23,7 +23,7 @@ from workflow.plan.resolve import PlanError
 from workflow.plan.wishes import check_folders
 from workflow.run.lease import Failure
 
-RARE = ("timeout", "damaged")
+RARE = ("published", "timeout", "damaged")
 SHOWN = 5  # errors, where not all are asked for
 CLEAR = "\033[H\033[2J"
 
@@ -211,6 +211,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--json", action="store_true", help="print JSON; with --watch a line for every change"
     )
+    parser.add_argument(
+        "--fresh", action="store_true", help="count no published records, only those in results/"
+    )
     options = parser.parse_args(arguments)
     if options.cores < 1 or (options.watch is not None and not options.watch > 0):
         parser.error("--cores and --watch: expected a positive number")
@@ -220,7 +223,8 @@ def main(arguments: list[str] | None = None) -> int:
             [
                 load(name, options.scale, seeds=options.seeds)
                 for name in chosen_papers(options.papers)
-            ]
+            ],
+            fresh=options.fresh,
         )
         if options.watch:
             watch(results, options)

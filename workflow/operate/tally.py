@@ -1,5 +1,5 @@
-"""What became of every run of a scale and what it has cost: from the plan and from what lies in
-results/ alone.
+"""What became of every run of a scale and what it has cost: from the plan, from what lies in
+results/ and from the published records.
 
 A run is one seed of a cell or a study. Of a record only the header is read, and all of it where its
 file is not as its job has listed it: rows are verified by the reports. Costs are CPU seconds of one
@@ -20,10 +20,11 @@ from typing import Any
 
 from workflow.data.places import DataUnavailable
 from workflow.measure.mixture import Mixture
-from workflow.measure.store import Store
+from workflow.measure.shelf import Shelf
+from workflow.measure.store import Store, without_published
 from workflow.operate import overhead
 from workflow.operate.overhead import Overhead
-from workflow.plan.cells import Cell, Paper, Study
+from workflow.plan.cells import Cell, Paper, Seed, Study
 from workflow.plan.digest import with_data
 from workflow.run import lease
 from workflow.run.lease import NOBODY, Failure, Owner
@@ -31,8 +32,9 @@ from workflow.run.spent import workflow_log
 from workflow.trace import listing, record
 from workflow.trace.listing import Listed
 
-STATES = ("done", "timeout", "running", "failed", "cut", "stale", "damaged", "missing")
-ENDED = ("done", "timeout", "failed", "damaged")  # until somebody does something
+STATES = ("done", "published", "timeout", "running", "failed", "cut", "stale", "damaged", "missing")
+MADE = ("done", "published", "timeout")
+ENDED = (*MADE, "failed", "damaged")  # until somebody does something
 Header = Mapping[str, Any]
 
 
@@ -106,8 +108,11 @@ class Results:
     a header is read again only where its file has changed.
     """
 
-    def __init__(self, plans: Sequence[Paper], root: Path = Path()) -> None:
+    def __init__(self, plans: Sequence[Paper], root: Path = Path(), *, fresh: bool = False) -> None:
         self.plans, self.root = plans, root
+        left = [] if fresh else [without_published(plan, root) for plan in plans]
+        self._lent = frozenset[Seed]().union(*(plan.lent for plan in left))
+        self._shelf = Shelf(root)
         self.notes: dict[str, None] = {}
         self._stores = {plan.name: Store(plan, root) for plan in plans}
         self._data: dict[tuple[object, object], str] = {}
@@ -198,13 +203,17 @@ class Results:
         spent = float(header.get("cpu_seconds", 0.0)) if current else 0.0
         status = header.get("status", "complete") if current else ""
         if status in record.FINAL and not damage:
-            self._mixture.add(path, header)
+            self._mixture.add((part.name, seed), header)
             return Run(part, seed, "done" if status == "complete" else "timeout", spent)
         holder = lease.owner(lease.running(path)) if f"{seed}.running" in names else None
         if holder is not None and holder[0].is_alive(time.time() - holder[1]):
             return Run(part, seed, "running", spent, holder[0])
         if damage:
             return Run(part, seed, "damaged", damage=damage)
+        if (part.name, seed) in self._lent:
+            header = self._shelf.headers(part)[seed]
+            self._mixture.add((part.name, seed), header)
+            return Run(part, seed, "published", float(header.get("cpu_seconds", 0.0)))
         told = lease.failure(lease.failed(path)) if f"{seed}.failed" in names else None
         if told is not None or holder is not None:
             return Run(
@@ -274,12 +283,12 @@ def tally(runs: Iterable[Run]) -> Tally:
     states = dict.fromkeys(STATES, 0)
     spent, waits = 0.0, [0.0]
     for group in by_part.values():
-        measured = [run.spent for run in group if run.state == "done"]
+        measured = [run.spent for run in group if run.state in ("done", "published")]
         cost = sum(measured) / len(measured) if measured else group[0].part.cost.seconds
         for run in group:
             states[run.state] += 1
             spent += run.spent
-            if run.state not in ("done", "timeout"):
+            if run.state not in MADE:
                 waits.append(max(0.0, cost - max(run.spent, run.owner.elapsed)))
     return Tally(states, spent, sum(waits), max(waits))
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from workflow.plan.resolve import PlanError, seed_range
 DEFAULT = ""  # the reading and the variant of a cell that has none
 RUNNER = ("workflow.run.loop", "workflow.trace.seeds", "workflow.run.designs")
 UNLIMITED = 1 << 30  # of parallel evaluations
+PUBLISHED = Path("figures", "reference", "records")  # the published records of all scales
+Seed = tuple[str, int]  # a run by its name, and one of its seeds
 Place = tuple[str, str]  # `problem[@reading]` and `algorithm[@reading][+variant]`
 Reach = tuple[
     str, str, str
@@ -57,8 +60,19 @@ class Seeded(ABC):
     def digest(self) -> str:
         """Of the code that it reaches and its resolved parameters."""
 
+    @property
+    @abstractmethod
+    def labels(self) -> dict[str, str]:
+        """What tells its rows from others' in a table of published records."""
+
     def record(self, seed: int) -> Path:
         return self.folder / f"{seed}.parquet"
+
+    @property
+    def published(self) -> Path:
+        """The file of all published records."""
+        above = PUBLISHED.joinpath(*self.folder.parent.parts[1:])
+        return above / f"{self.folder.name}.parquet"
 
     @property
     def seconds(self) -> float:
@@ -135,6 +149,17 @@ class Cell(Seeded):
     @property
     def name(self) -> str:
         return f"{self.paper}/{self.problem_name}/{self.curve}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {
+            "paper": self.paper,
+            "problem": self.problem,
+            "problem_reading": self.problem_reading,
+            "algorithm": self.algorithm,
+            "reading": self.algorithm_reading,
+            "variant": self.variant,
+        }
 
     @cached_property
     def cost(self) -> Cost:
@@ -218,6 +243,10 @@ class Study(Seeded):
         return f"{self.paper}/studies/{self.id}"
 
     @property
+    def labels(self) -> dict[str, str]:
+        return {"paper": self.paper, "study": self.id}
+
+    @property
     def folder(self) -> Path:
         return Path("results", self.scale, self.paper, "studies", self.id)
 
@@ -255,6 +284,7 @@ class Paper:
     studies: Mapping[str, Study] = field(hash=False)
     elsewhere: frozenset[Place] = frozenset()  # what only other scales run
     reached: frozenset[Reach] = frozenset()
+    lent: frozenset[Seed] = frozenset()  # published: no job makes them
 
     def cell(self, problem: str, curve: str) -> Cell:
         """The cell behind `algorithm[@reading][+variant]` on a problem.
@@ -285,23 +315,43 @@ class Paper:
     @cached_property
     def jobs(self) -> Mapping[str, Job]:
         """Every job by its marker."""
-        alone: list[Seeded] = [part for part in self.parts if not _is_short(part)]
-        groups: dict[tuple[object, ...], list[Seeded]] = {}
+        alone: list[tuple[Seeded, tuple[int, ...]]] = []
+        groups: dict[tuple[Path, tuple[int, ...]], list[Seeded]] = {}
         for part in self.parts:
-            if _is_short(part):
-                groups.setdefault((part.folder.parent, part.seeds), []).append(part)
-        bundles = [
-            bundle
-            for group in groups.values()
+            for seeds in self._to_make(part):
+                if _is_short(part):
+                    groups.setdefault((part.folder.parent, seeds), []).append(part)
+                else:
+                    alone.append((part, seeds))
+        jobs = [
+            Job(tuple(bundle), seeds)
+            for (_, seeds), group in groups.items()
             for bundle in costs.packed(group, [part.seconds for part in group])
         ]
-        jobs = [Job(tuple(bundle), bundle[0].seeds) for bundle in bundles]
         jobs += [
             Job((part,), seeds)
-            for part in alone
-            for seeds in costs.chunks(part.seeds, part.cost.seconds)
+            for part, stretch in alone
+            for seeds in costs.chunks(stretch, part.cost.seconds)
         ]
         return {job.marker: job for job in jobs}
+
+    def _to_make(self, part: Seeded) -> list[tuple[int, ...]]:
+        """The seeds of a run that jobs make: all, or what is not lent, by consecutive ones."""
+        left = [seed for seed in part.seeds if (part.name, seed) not in self.lent]
+        if len(left) == len(part.seeds):
+            return [part.seeds]
+        ends = [place for place, seed in enumerate(left) if place and seed != left[place - 1] + 1]
+        edges = [0, *ends, len(left)]
+        return [tuple(left[low:high]) for low, high in pairwise(edges) if low < high]
+
+    def sources(self, runs: Iterable[Seeded]) -> list[str]:
+        """What a report on some runs waits for: the markers of their jobs, and their files of
+        published records.
+        """
+        named = {run.name: run for run in runs}
+        lent = {name for name, _ in self.lent}
+        files = [str(run.published) for name, run in named.items() if name in lent]
+        return [*self.markers(named.values()), *files]
 
     def markers(self, runs: Iterable[Seeded]) -> list[str]:
         """The markers of the jobs that make some runs."""

@@ -11,7 +11,7 @@ from typing import Any
 from workflow.plan.nearest import or_nearest
 from workflow.plan.resolve import PlanError
 
-CONFIG = ("scale", "papers", "seeds")  # what `snakemake --config` may be given
+CONFIG = ("scale", "papers", "seeds", "fresh")  # what `snakemake --config` may be given
 FOLDERS = ("results", "figures", "logs", "report", "data/raw", "data/prepared")  # we write here
 
 
@@ -22,6 +22,14 @@ def check_config(config: Mapping[str, Any]) -> None:
             raise PlanError(
                 f"--config {key}={config[key]}: nothing reads {key!r}{or_nearest(key, CONFIG)}"
             )
+
+
+def is_fresh(config: Mapping[str, Any]) -> bool:
+    """Whether published records are to be ignored: `fresh=1`. Raises PlanError."""
+    said = str(config.get("fresh", "0"))
+    if said not in ("0", "1"):
+        raise PlanError(f"--config fresh={said}: expected 1, or 0 as without it")
+    return said == "1"
 
 
 def check_cores(cores: int) -> None:

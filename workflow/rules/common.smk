@@ -59,12 +59,12 @@ def begins_with(wildcards):
 
 
 def drawn_from(section):
-    # What an exhibit waits for: the jobs of the runs that it reads.
-    def markers(wildcards):
+    # What an exhibit waits for: the jobs of the runs that it reads, and what is published of them.
+    def sources(wildcards):
         plan, kind = PLAN[wildcards.paper], REGISTRY[section]
-        return plan.markers(kind.runs(plan, wildcards[kind.one]))
+        return plan.sources(kind.runs(plan, wildcards[kind.one]))
 
-    return markers
+    return sources
 
 
 def drawn_with(section):
@@ -79,8 +79,9 @@ def drawn_with(section):
     return code
 
 
-def all_markers(wildcards):
-    return list(PLAN[wildcards.paper].jobs)
+def all_sources(wildcards):
+    plan = PLAN[wildcards.paper]
+    return plan.sources(plan.parts)
 
 
 def report_files(plan):

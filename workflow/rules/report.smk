@@ -26,10 +26,10 @@ rule figure:
         mem_mb=1500,
         runtime=15,
     params:
-        seeds=SEEDS,
+        only=ONLY,
         code=drawn_with("figures"),
     shell:
-        "python -m workflow.plots {wildcards.paper} {wildcards.figure} --scale {wildcards.scale} {params.seeds} 2> {log}"
+        "python -m workflow.plots {wildcards.paper} {wildcards.figure} --scale {wildcards.scale} {params.only} 2> {log}"
 
 
 rule ranks:
@@ -56,10 +56,10 @@ rule ranks:
         mem_mb=1500,
         runtime=15,
     params:
-        seeds=SEEDS,
+        only=ONLY,
         code=drawn_with("ranks"),
     shell:
-        "python -m workflow.ranks {wildcards.paper} {wildcards.ranks} --scale {wildcards.scale} {params.seeds} 2> {log}"
+        "python -m workflow.ranks {wildcards.paper} {wildcards.ranks} --scale {wildcards.scale} {params.only} 2> {log}"
 
 
 rule picture:
@@ -85,10 +85,10 @@ rule picture:
         mem_mb=1500,
         runtime=15,
     params:
-        seeds=SEEDS,
+        only=ONLY,
         code=drawn_with("pictures"),
     shell:
-        "python -m workflow.picture {wildcards.paper} {wildcards.picture} --scale {wildcards.scale} {params.seeds} 2> {log}"
+        "python -m workflow.picture {wildcards.paper} {wildcards.picture} --scale {wildcards.scale} {params.only} 2> {log}"
 
 
 use rule picture as moving_picture with:
@@ -130,15 +130,15 @@ rule table:
         mem_mb=1500,
         runtime=15,
     params:
-        seeds=SEEDS,
+        only=ONLY,
         code=drawn_with("tables"),
     shell:
-        "python -m workflow.tables {wildcards.paper} {wildcards.table} --scale {wildcards.scale} {params.seeds} 2> {log}"
+        "python -m workflow.tables {wildcards.paper} {wildcards.table} --scale {wildcards.scale} {params.only} 2> {log}"
 
 
 rule verdicts:
     input:
-        all_markers,
+        all_sources,
     output:
         "figures/{scale}/{paper}/verdicts.json",
         report(
@@ -157,7 +157,7 @@ rule verdicts:
         mem_mb=2000,
         runtime=30,
     params:
-        seeds=SEEDS,
+        only=ONLY,
         code=code_of("judge.ledger", lambda plan, _: {"entry": plan.entry}),
     shell:
-        "python -m workflow.claims {wildcards.paper} --scale {wildcards.scale} {params.seeds} 2> {log}"
+        "python -m workflow.claims {wildcards.paper} --scale {wildcards.scale} {params.only} 2> {log}"

@@ -4,7 +4,7 @@
 
 rule inventory:
     input:
-        all_markers,
+        all_sources,
     output:
         "figures/{scale}/{paper}/runs.json",
     log:
@@ -16,10 +16,10 @@ rule inventory:
         mem_mb=1500,
         runtime=15,
     params:
-        seeds=SEEDS,
+        only=ONLY,
         code=code_of("operate.inventory", lambda plan, _: {"entry": plan.entry}),
     shell:
-        "python -m workflow.inventory {wildcards.paper} --scale {wildcards.scale} {params.seeds} 2> {log}"
+        "python -m workflow.inventory {wildcards.paper} --scale {wildcards.scale} {params.only} 2> {log}"
 
 
 rule site:

@@ -1,8 +1,12 @@
 """Which records a report admits, and what it reads from several of them."""
 
+import importlib
+import shutil
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose
 
@@ -10,7 +14,7 @@ from tests.workflow.synthetic import Toy, noisy
 from workflow.measure import store as reports
 from workflow.measure.store import BadRecords, NotRun
 from workflow.plan.selection import figure_runs
-from workflow.trace import record
+from workflow.trace import curve_file, record
 
 
 @pytest.fixture
@@ -171,3 +175,117 @@ def test_a_record_names_the_versions_of_the_libraries_that_its_problem_belongs_t
         "numpy 2.0.1",
         "gymnasium not installed",
     ]
+
+
+PAIRS = {"A": lambda seed: {"true": np.linspace(0.1, 0.8, 6) - 0.1 * seed}, "B": noisy(0.4)}
+
+
+@pytest.fixture
+def published(toy):
+    """A toy paper whose two runs and study are published; their records lie in results/, too."""
+    for name, curve in PAIRS.items():
+        toy.add(name, curve)
+    toy.study("theory", lambda seed: {"t": [1, 2, 3], "ratio": [np.nan, 0.5, seed]})
+    assert publish(toy.paper, toy.root / "results", toy.root).errors == []
+    return toy
+
+
+def publish(paper, source, root):
+    """As `python -m workflow.publish`, which is above the reports."""
+    return importlib.import_module("workflow.operate.publish").publish(paper, source, root)
+
+
+def test_where_there_is_no_record_the_published_one_is_read(published):
+    toy, cell, study = published, published.cells["p", "A"], published.studies["theory"]
+    before = toy.store()
+    names = ["simple_regret", "cumulative_regret", "batch_size", "seconds", "stuck"]
+    expected = {name: before.values(cell, name) for name in names}
+    ratio, traces = before.values(study, "ratio"), before.is_same(cell, toy.cells["p", "B"])
+    (toy.root / cell.record(1)).unlink()
+    mixed = toy.store()
+    mixed.check([cell])
+    assert mixed.record(cell, 0).columns.keys() >= {"query"}  # ours where it is there
+    assert "query" not in mixed.record(cell, 1).columns
+    shutil.rmtree(toy.root / "results")
+    for options in ({}, {"partial": True}):
+        store = toy.store(**options)
+        store.check(toy.paper.parts)
+        for name, values in expected.items():
+            assert_allclose(store.values(cell, name), values, rtol=1e-6 * (name == "seconds"))
+        np.testing.assert_array_equal(store.values(study, "ratio"), ratio)
+        assert store.is_same(cell, toy.cells["p", "B"]) == traces
+        assert (store.seeds(cell), store.data(cell)) == ((0, 1), "real")
+        assert store.made_by_other_code(cell) == ()
+    assert not toy.store(fresh=True, partial=True).has(cell)
+    with pytest.raises(BadRecords, match="found no file"):
+        toy.store(fresh=True).check([cell])
+
+
+def test_a_full_and_a_published_record_of_the_same_run_are_the_same(published):
+    toy = published
+    shutil.copytree(toy.root / "results/paper/toy/p/A", toy.root / "results/paper/toy/p/C")
+    twin = replace(toy.cells["p", "A"], algorithm="C")
+    assert twin.digest == toy.cells["p", "A"].digest
+    shutil.rmtree(toy.root / "results/paper/toy/p/A")
+    store = toy.store()
+    for reads in ("", "report", "recommendation", "descent"):
+        assert store.is_same(toy.cells["p", "A"], twin, reads)
+        assert not store.is_same(toy.cells["p", "B"], twin, reads)
+
+
+def test_a_stale_or_cut_record_gives_way_to_a_published_one_and_a_damaged_one_does_not(published):
+    toy, cell = published, published.cells["p", "A"]
+    expected = toy.store().values(cell, "simple_regret")
+    toy.write(cell, 0, {"true": 0.9}, digest="f" * 64)
+    toy.write(cell, 1, {"true": 0.9}, status="cutoff")
+    assert_allclose(toy.store().values(cell, "simple_regret"), expected)
+    (toy.root / cell.record(1)).write_bytes(b"PAR1")
+    with pytest.raises(BadRecords, match=r"1\.parquet: expected a record"):
+        toy.store().check([cell])
+
+
+def test_a_published_record_of_other_code_is_refused_by_name_unless_it_is_labelled(published):
+    toy, cell = published, published.cells["p", "A"]
+    kept = curve_file.read(toy.root / cell.published)
+    header = {**kept[1].header, "digest": "f" * 64}
+    curve_file.merge(
+        toy.root / cell.published,
+        cell.labels,
+        {1: replace(kept[1], header=header)},
+        replace=True,
+    )
+    assert toy.store().made_by_other_code(cell) == ()  # there is a current one of ours
+    (toy.root / cell.record(1)).unlink()
+    for options in ({}, {"partial": True}):
+        with pytest.raises(BadRecords, match=r"A\.parquet: expected seed 1 .* found ffffffffffff"):
+            toy.store(**options).check([cell])
+    store = toy.store(other_code=True)
+    assert store.seeds(cell) == (0, 1) and store.made_by_other_code(cell) == (1,)
+    assert_allclose(store.values(cell, "simple_regret")[1], 1 - np.linspace(0, 0.7, 6))
+
+
+def test_a_published_file_that_was_changed_is_refused(published):
+    toy, cell = published, published.cells["p", "A"]
+    shutil.rmtree(toy.root / "results")
+    path = toy.root / cell.published
+    table, said = pq.read_table(path), pq.read_metadata(path).metadata
+    values = table["true"].to_numpy() + 0.1
+    with pq.ParquetWriter(path, table.schema) as writer:
+        place = table.column_names.index("true")
+        writer.write_table(table.set_column(place, "true", pa.array(values)))
+        writer.add_key_value_metadata(said)
+    with pytest.raises(BadRecords, match="the file was changed after it was written"):
+        toy.store().check([cell])
+
+
+def test_published_records_are_read_where_their_data_are_not(published):
+    toy, cell = published, published.cells["p", "A"]
+    shutil.rmtree(toy.root / "figures")
+    for seed in cell.seeds:
+        toy.write(cell, seed, dict(PAIRS["A"](seed)), data_sha256="0" * 64)
+    publish(toy.paper, toy.root / "results", toy.root)
+    shutil.rmtree(toy.root / "results")
+    shutil.rmtree(toy.root / "data")
+    assert toy.store().values(cell, "simple_regret").shape == (2, 6)
+    with pytest.raises(BadRecords, match="expected the prepared table, found none"):
+        toy.store(fresh=True).check([cell])

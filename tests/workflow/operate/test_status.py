@@ -12,7 +12,7 @@ import pytest
 from tests.workflow import checkout
 from tests.workflow.synthetic import Toy, noisy
 from workflow.measure.store import BadRecords
-from workflow.operate import status
+from workflow.operate import publish, status
 from workflow.plan import expand
 from workflow.plan.costs import Cost
 from workflow.run import lease
@@ -76,6 +76,21 @@ def test_records_of_this_code_these_parameters_and_these_data_are_done(toy, cell
     toy.study("s", lambda seed: {"gap": [0.1]}, seeds=2)
     assert states(toy) == ["done"] * 6
     toy.store().check([cell])  # a report says the same
+
+
+def test_what_is_published_is_counted_apart_unless_it_is_to_be_made_anew(toy, cell):
+    for seed in cell.seeds:
+        change(toy, cell, seed, cpu_seconds=2.0)
+    assert publish.publish(toy.paper, toy.root / "results", toy.root).errors == []
+    assert states(toy) == ["done"] * 4
+    unmade(toy, cell, 0)
+    change(toy, cell, 1, digest="of other code")
+    found = total(toy)
+    assert states(toy) == ["published", "published", "done", "done"]
+    assert (found.spent, found.remaining) == (8.0, 0.0)
+    assert "4 runs: 2 done, 2 published" in status.line(found, 1)
+    results = status.Results([toy.paper], toy.root, fresh=True)
+    assert [run.state for run in results.runs()] == ["missing", "stale", "done", "done"]
 
 
 @pytest.mark.parametrize("wrong", [{"digest": "of other code"}, {"seed": 7}, {"paper": "another"}])

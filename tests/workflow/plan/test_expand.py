@@ -4,6 +4,7 @@ import copy
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -663,6 +664,25 @@ def test_every_seed_of_every_cell_and_study_has_one_job_and_short_ones_share_it(
     studies = [job for job in found.jobs.values() if isinstance(job.parts[0], Study)]
     if scale == "smoke" and len(found.studies) > 2:
         assert len(studies) < len(found.studies)
+
+
+def test_no_job_makes_what_is_lent_and_the_rest_is_made_once():
+    """Seeds of a dear run, all of another one, one of a study's; reports wait for their files."""
+    whole = expand.load("lcbo", "paper")
+    dear = max(whole.cells, key=lambda cell: cell.cost.seconds * (len(cell.seeds) > 4))
+    gone, study = min(whole.cells, key=lambda cell: cell.cost.seconds), whole.parts[-1]
+    lent = {(dear.name, dear.seeds[2]), (study.name, study.seeds[0])}
+    lent |= {(gone.name, seed) for seed in gone.seeds}
+    plan = replace(whole, lent=frozenset(lent))
+    made = [(part.name, s) for job in plan.jobs.values() for part in job.parts for s in job.seeds]
+    every = [(part.name, seed) for part in whole.parts for seed in part.seeds]
+    assert sorted(made) == sorted(set(every) - lent)
+    for job in plan.jobs.values():
+        assert job.seeds == tuple(range(job.seeds[0], job.seeds[-1] + 1))
+    assert plan.sources([gone]) == [str(gone.published)]
+    other = next(part for part in whole.cells if part not in (dear, gone))
+    assert plan.sources([other]) == plan.markers([other]) == whole.sources([other])
+    assert plan.sources([dear])[-1] == str(dear.published) and len(plan.sources([dear])) > 1
 
 
 def test_a_list_that_no_job_writes_is_told_with_the_job_that_makes_these_seeds():

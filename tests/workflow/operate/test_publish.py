@@ -1,0 +1,112 @@
+"""`python -m workflow.publish` adds finished, current records to the published ones and overwrites
+nothing unasked.
+"""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from tests.workflow.synthetic import Toy
+from workflow.operate import publish
+from workflow.operate.publish import ADDED, DAMAGED, OTHER, REPLACED, THERE, UNFINISHED
+from workflow.trace import curve_file
+
+
+def climbing(seed):
+    return {"true": np.linspace(0.1, 0.9, 60) - 0.01 * seed}
+
+
+@pytest.fixture
+def toy(tmp_path):
+    toy = Toy(tmp_path, seeds=3)
+    toy.add("A", climbing)
+    toy.add("B", climbing, reading="code", variant="b-1")
+    toy.study("theory", lambda seed: {"t": [1, 2], "ratio": [0.5, seed]})
+    return toy
+
+
+def made(toy, **how):
+    return publish.publish(toy.paper, toy.root / "results", toy.root, **how)
+
+
+def test_every_finished_record_is_published_once(toy):
+    first = made(toy)
+    assert (first.counts, first.errors) == ({ADDED: 9}, [])
+    folder = toy.root / "figures" / "reference" / "records" / "paper" / "toy"
+    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*"))
+    assert files == ["p/A.parquet", "p/B@code+b-1.parquet", "studies/theory.parquet"]
+    assert publish.size(toy.root)[0] == 3 and publish.size(toy.root)[1] > 0
+    again = made(toy)
+    assert again.counts == {THERE: 9} and again.files == []
+    kept = curve_file.read(folder / "p" / "A.parquet")
+    assert sorted(kept) == [0, 1, 2]
+    np.testing.assert_array_equal(kept[2].columns["true"], climbing(2)["true"])
+
+
+def test_what_is_unfinished_damaged_or_of_other_code_is_counted_and_left_out(toy):
+    cell = toy.cells["p", "A"]
+    toy.write(cell, 0, climbing(0), status="cutoff")
+    toy.write(cell, 1, climbing(1), digest="f" * 64)
+    (toy.root / cell.record(2)).write_bytes(b"no record")
+    found = made(toy)
+    assert found.counts == {UNFINISHED: 1, OTHER: 1, DAMAGED: 1, ADDED: 6}
+    assert len(found.errors) == 1 and "2.parquet" in found.errors[0]
+    assert not (toy.root / cell.published).exists()
+    assert made(toy, any_code=True).counts[ADDED] == 1
+    assert list(curve_file.read(toy.root / cell.published)) == [1]
+
+
+def test_a_record_that_differs_from_the_published_one_is_an_error_unless_it_is_to_replace(toy):
+    made(toy)
+    cell = toy.cells["p", "A"]
+    content = (toy.root / cell.published).read_bytes()
+    toy.write(cell, 1, {"true": np.full(60, 0.5)})
+    found = made(toy)
+    assert found.counts == {THERE: 8}
+    assert (
+        len(found.errors) == 1 and "expected seeds 1 with the digest and trace" in found.errors[0]
+    )
+    assert (toy.root / cell.published).read_bytes() == content
+    assert made(toy, replace=True).counts == {THERE: 8, REPLACED: 1}
+    assert (curve_file.read(toy.root / cell.published)[1].columns["true"] == 0.5).all()
+
+
+def test_records_are_published_where_their_data_are_not(toy):
+    shutil.rmtree(toy.root / "data")
+    assert made(toy).counts == {OTHER: 9}  # these do not say of which data they are
+    for cell in toy.cells.values():
+        for seed in cell.seeds:
+            toy.write(cell, seed, climbing(seed), data_sha256="0" * 64)
+    assert made(toy).counts == {OTHER: 3, ADDED: 6}
+
+
+def test_the_command_says_what_it_did_and_how_large_it_is(toy, monkeypatch, capsys):
+    monkeypatch.chdir(toy.root)
+    monkeypatch.setattr(publish, "chosen_papers", lambda names: ["toy"])
+    monkeypatch.setattr(publish, "load", lambda name, scale: toy.paper)
+    assert publish.main([]) == 0
+    out = capsys.readouterr().out
+    assert "toy: 9 published\n" in out and "3 files, 0.0" in out
+    toy.write(toy.cells["p", "A"], 1, {"true": np.full(60, 0.5)})
+    elsewhere = toy.root / "elsewhere"
+    shutil.move(toy.root / "results", elsewhere)
+    assert publish.main(["--from", str(elsewhere)]) == 1
+    said = capsys.readouterr()
+    assert "8 published before" in said.out and "say --replace" in said.err
+    assert publish.main(["--from", str(elsewhere), "--replace"]) == 0
+    monkeypatch.setattr(publish, "MOST", 1)
+    assert publish.main(["--from", str(elsewhere)]) == 1
+    assert "expected at most 1 bytes" in capsys.readouterr().err
+
+
+def test_headers_keep_digest_trace_provenance_and_code_path(toy):
+    cell = toy.cells["p", "A"]
+    said = {"python": "3.11.7", "code_path": {"blas": ["x"]}, "commit": "c0ffee"}
+    toy.write(cell, 1, climbing(1), provenance=said)
+    made(toy)
+    header = curve_file.headers(toy.root / cell.published)[1]
+    assert header["provenance"] == said
+    assert {"digest", "trace_sha256", "record_sha256", "status"} <= header.keys()
+    json.dumps(header, allow_nan=False)

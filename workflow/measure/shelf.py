@@ -1,0 +1,54 @@
+"""The published records of a checkout, as reports read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from workflow.measure.condense import restored, restored_study
+from workflow.measure.recent import Recent
+from workflow.plan.cells import Cell, Study
+from workflow.trace import curve_file
+from workflow.trace.curve_file import Header
+from workflow.trace.record import Record
+
+HEADER = 1 << 14  # bytes of a record beside its columns, about
+
+
+class Shelf:
+    """Published records below `root`: a file is read as a whole, and verified, for the first of
+    its seeds.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._headers: dict[Path, Mapping[int, Header]] = {}
+        self._files: Recent[Path, dict[int, Record]] = Recent(_bytes)
+
+    def place(self, run: Cell | Study) -> Path:
+        """The file of a run."""
+        return self.root / run.published
+
+    def headers(self, run: Cell | Study) -> Mapping[int, Header]:
+        """What the records of a run say, by seed; {} where none is published."""
+        path = self.place(run)
+        if path not in self._headers:
+            self._headers[path] = curve_file.headers(path) if path.exists() else {}
+        return self._headers[path]
+
+    def record(self, run: Cell | Study, seed: int) -> Record:
+        """The record of a seed that is published. Raises BadRecord where the file is damaged."""
+        restore = restored if isinstance(run, Cell) else restored_study
+        path = self.place(run)
+
+        def found() -> dict[int, Record]:
+            return {number: restore(kept) for number, kept in curve_file.read(path).items()}
+
+        return self._files.get(path, found)[seed]
+
+
+def _bytes(records: Mapping[int, Record]) -> int:
+    return sum(
+        HEADER + sum(values.nbytes for values in found.columns.values())
+        for found in records.values()
+    )

@@ -1,0 +1,156 @@
+"""Publish what was run: `python -m workflow.publish [--scale paper] [PAPERS] [--from RESULTS]`,
+called by `make publish`.
+
+Every finished record that the present code, parameters and data would make is condensed and added
+to figures/reference/records/, one file for a curve on a problem, or for a study. Records that are
+published stay: one of the same seed with another digest or trace is an error unless `--replace`
+says otherwise. `--any-code` publishes records of other code, too, which no report admits unless it
+is told to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from workflow.measure import condense
+from workflow.measure.store import Run, Store
+from workflow.plan.cells import PUBLISHED, Cell, Paper
+from workflow.plan.expand import chosen_papers, load
+from workflow.plan.resolve import PlanError
+from workflow.trace import curve_file, record
+from workflow.trace.curve_file import Kept, TooLarge
+from workflow.trace.record import BadRecord
+
+MOST = 60_000_000  # bytes of all files
+ADDED, THERE, REPLACED, OTHER = "published", "published before", "replaced", "of other code"
+UNFINISHED, DAMAGED = "not finished", "damaged"
+
+
+@dataclass
+class Outcome:
+    """How many records came to what, and what is wrong, in sentences."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    errors: list[str] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)  # that were written
+
+    def __str__(self) -> str:
+        return ", ".join(f"{count} {what}" for what, count in self.counts.items()) or "no records"
+
+
+def publish(
+    paper: Paper,
+    source: Path,
+    root: Path = Path(),
+    *,
+    replace: bool = False,
+    any_code: bool = False,
+) -> Outcome:
+    """Publish the records of a paper below `source`, a folder such as results/, into the published
+    records of `root`.
+    """
+    store, outcome = Store(paper, root), Outcome()
+    for run in paper.parts:
+        found = _finished(run, source, store, outcome, any_code=any_code)
+        if not found:
+            continue
+        path = root / run.published
+        try:
+            merged = curve_file.merge(path, run.labels, found, replace=replace)
+        except (BadRecord, TooLarge) as error:
+            outcome.errors.append(str(error))
+            continue
+        count = {ADDED: merged.added, THERE: merged.there, REPLACED: merged.other * replace}
+        outcome.counts.update({what: len(seeds) for what, seeds in count.items() if seeds})
+        if merged.added or (replace and merged.other):
+            outcome.files.append(path)
+        if merged.other and not replace:
+            outcome.errors.append(
+                f"{path}: expected seeds {_listed(merged.other)} with the digest and trace that are"
+                " published, found others: nothing was replaced; say --replace to publish these"
+            )
+    return outcome
+
+
+def _finished(
+    run: Run, source: Path, store: Store, outcome: Outcome, *, any_code: bool
+) -> dict[int, Kept]:
+    """The finished records of a run by seed, condensed."""
+    found = {}
+    for seed in run.seeds:
+        path = source.joinpath(*run.record(seed).parts[1:])
+        if not path.exists():
+            continue
+        try:
+            one = record.read(path)
+        except BadRecord as error:
+            outcome.counts[DAMAGED] += 1
+            outcome.errors.append(str(error))
+            continue
+        if one.header.get("status", "complete") not in record.FINAL:
+            outcome.counts[UNFINISHED] += 1
+        elif not (any_code or store.is_current(run, one.header)):
+            outcome.counts[OTHER] += 1
+        else:
+            is_cell = isinstance(run, Cell)
+            found[seed] = (condense.condensed if is_cell else condense.condensed_study)(one)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m workflow.publish",
+        description="Add what was run to the published records in figures/reference/records/.",
+    )
+    parser.add_argument("papers", nargs="?", default="", help="with commas; default: all")
+    parser.add_argument("--scale", default="paper")
+    parser.add_argument(
+        "--from",
+        dest="source",
+        type=Path,
+        default=Path("results"),
+        metavar="RESULTS",
+        help="the folder that holds SCALE/PAPER/...; default: results",
+    )
+    parser.add_argument(
+        "--replace",
+        action="store_true",
+        help="put records in the place of published ones of the same seed with another digest",
+    )
+    parser.add_argument(
+        "--any-code",
+        action="store_true",
+        help="publish records of other code, parameters or data, too; no report admits them",
+    )
+    options = parser.parse_args(arguments)
+    how = {"replace": options.replace, "any_code": options.any_code}
+    errors: list[str] = []
+    try:
+        for name in chosen_papers(options.papers):
+            outcome = publish(load(name, options.scale), options.source, **how)
+            print(f"{name}: {outcome}")
+            errors += outcome.errors
+    except PlanError as error:
+        errors.append(str(error))
+    files, total, largest = size()
+    print(f"{PUBLISHED}: {files} files, {total / 1e6:.2f} MB, the largest {largest / 1e6:.2f} MB")
+    for sentence in errors:
+        print(f"error: {sentence}", file=sys.stderr)
+    if total > MOST:
+        print(f"error: expected at most {MOST} bytes in {PUBLISHED}, got {total}", file=sys.stderr)
+    return int(bool(errors) or total > MOST)
+
+
+def _listed(seeds: Iterable[int]) -> str:
+    return ", ".join(map(str, seeds))
+
+
+def size(root: Path = Path()) -> tuple[int, int, int]:
+    """Files that are published, their bytes, and the bytes of the largest."""
+    sizes = [path.stat().st_size for path in (root / PUBLISHED).rglob("*.parquet")]
+    return len(sizes), sum(sizes), max(sizes, default=0)
