@@ -23,6 +23,7 @@ from workflow.measure.mixture import Mixture
 from workflow.measure.store import Store
 from workflow.operate import overhead
 from workflow.operate.overhead import Overhead
+from workflow.plan import machine
 from workflow.plan.cells import Cell, Paper, Study
 from workflow.plan.digest import with_data
 from workflow.run import lease
@@ -275,7 +276,10 @@ def tally(runs: Iterable[Run]) -> Tally:
     spent, waits = 0.0, [0.0]
     for group in by_part.values():
         measured = [run.spent for run in group if run.state == "done"]
-        cost = sum(measured) / len(measured) if measured else group[0].part.cost.seconds
+        if measured:
+            cost = sum(measured) / len(measured)
+        else:
+            cost = group[0].part.cost.seconds * machine.slowness()
         for run in group:
             states[run.state] += 1
             spent += run.spent
