@@ -36,12 +36,12 @@ from workflow.trace import record
 Name = tuple[str, str, str]  # paper, problem[@reading], curve
 LEFT_OUT = 30  # cells of the validation
 SEED = 20_261_123  # chooses them
-FOLDS = 10  # of the cross-validation that gives the intervals
+FOLDS = 15  # of the cross-validation that gives the intervals
 SHARE = 0.8  # of the cells that lie within an interval
-NOISE = 0.15  # standard deviations of logarithms: of a cost, the machine's moods in it
-CELL = 0.15  # of what is a cell's own
-PROBLEM = 0.4  # of what is a problem's, beyond its features
-SETTING = 0.5  # of what is an algorithm's name, a reading's or a variant's
+NOISE = 0.25  # standard deviations of logarithms: of a cost, the machine's moods in it
+CELL = 0.3  # of what is a cell's own
+PROBLEM = 0.7  # of what is a problem's, beyond its features
+SETTING = 0.3  # of what is an algorithm's name, a reading's or a variant's
 # what is thought of exponents before any record is seen: mean and standard deviation
 EXPONENTS = {
     "d": (0.5, 0.4),
@@ -54,6 +54,11 @@ EXPONENTS = {
 TURNS = (1.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 GROWTH = (1.0, 1.0)  # the same of the power of growth
 SLOPE = 0.3  # of what a problem or a setting adds to it
+# the same of the logarithm of a table's size, whose noise is this
+SIZES = {"bandwidth": (-1.0, 1.0), "lam": (-0.1, 0.3), "arms": (0.3, 0.3)}
+SIZE_NOISE = 0.2
+SOME_MORE = 1.3  # times what was pulled, where nobody knows how far it goes
+ARMS = 100.0  # for which the step of a method is told, where it grows with them
 CELL_SLOPE = 0.2  # of what a cell adds to it
 ITERATIONS = 4
 WORTH = 1.0  # seconds: cells of less are left to the clock's moods
@@ -71,10 +76,13 @@ COMMENTS = {
         prod (feature/typical)^exponent seconds. Problems and settings (the algorithm's name,
         @reading, +variant): [a factor of the step, what is added to the growth]. features:
         [exponent, typical, least and largest seen]; m counts the objective's process, too.""",
+    "sizes": """How many arms a run on a table ends with, pulled or in its dictionary: base prod
+        (feature/typical)^exponent, times the factors of method, problem and settings. Where a
+        method's turn is `size`, its step is step (u/at)^growth, u = t up to that size.""",
     "problems": """CPU seconds of an evaluation beside the method, dimension, constraints, rows of
         the table, and the bandwidth that those of methods are divided by.""",
     "cells": """Measured: [CPU seconds of a seed, the evaluations that they reach to, peak MiB, what
-        the cell adds to the growth].""",
+        the cell adds to the growth, the size].""",
     "studies": """[CPU seconds of a seed at scale paper, peak MiB]; those without a record since are
         of an earlier machine.""",
 }
@@ -94,6 +102,12 @@ class Sample:
     spent: NDArray
     evaluation: float
     shape: Mapping[str, float]
+    pulled: float = 0.0  # arms, or those in the dictionary, at the end; 0 where it means nothing
+
+    @property
+    def size(self) -> float:
+        """What `pulled` ends with; 0 where it still grows."""
+        return self.pulled if self.pulled < 0.7 * costs.steps(self.run) else 0.0
 
     @property
     def name(self) -> Name:
@@ -168,7 +182,16 @@ def sample(found: record.Record, trusted: Sequence[str]) -> Sample | None:
         spent[at - offset - 1],
         max(0.0, total - spent[-1]) / costs.steps(run),
         shape,
+        _pulled(columns) if not is_box and "bandwidth" in run.parameters else 0.0,
     )
+
+
+def _pulled(columns: record.Columns) -> float:
+    """How many arms a run on a table has at its end, in its dictionary where it has one."""
+    dictionary = columns.get("report.dictionary")
+    if dictionary is None:
+        return float(len(np.unique(columns["query"])))
+    return float(np.nanmedian(dictionary[-max(1, len(dictionary) // 10) :]))
 
 
 def _checkpoints(first: int, last: int) -> NDArray:
@@ -242,12 +265,22 @@ def fitted(samples: Sequence[Sample]) -> dict[str, Any]:
             min(one.mib for one in some),
         ]
     model: dict[str, Any] = {"problems": _plain(problems)}
+    model["sizes"] = fitted_sizes(model, samples)
+    model["cells"] = cells
+    for name, some in by_cell.items():
+        longest = _longest(some)
+        own = float(np.mean([one.size for one in longest]))
+        pulled = max(one.pulled for one in longest)
+        if not own and pulled and (costs.size(model, longest[0].run) or 0.0) < SOME_MORE * pulled:
+            own = SOME_MORE * pulled  # it had not ended with growing
+        paper, problem, curve = name
+        cells[paper][problem][curve] += [0.0, round(own, 1)] if own else [0.0]
     methods = {}
     for method, some in sorted(by_method.items()):
         methods[method], slopes = fitted_method(model, some)
         for (paper, problem, curve), slope in slopes.items():
-            cells[paper][problem][curve].append(slope)
-    return {"methods": methods, **model, "cells": _plain(cells)}
+            cells[paper][problem][curve][3] = slope
+    return {"methods": methods, **_plain(model)}
 
 
 def fitted_method(
@@ -264,10 +297,7 @@ def fitted_method(
         lasts += [(one, int(one.at[i]), float(spent[i])) for i in range(begin, len(spent))]
     known = [costs.features(model, one.run) for one in samples]
     names = [name for name in EXPONENTS if any(name in here for here in known)]
-    typical = {
-        name: float(np.exp(np.mean([np.log(here[name]) for here in known if name in here])))
-        for name in names
-    }
+    typical = _typical(names, known)
     of = {id(one): here for one, here in zip(samples, known, strict=True)}
     bases = sorted({one.run.base for one in samples})
     settings = sorted({name for one in samples for name in one.run.settings})
@@ -310,10 +340,13 @@ def fitted_method(
     # checkpoints of one run tell nearly the same: together they weigh as three
     weight = np.array([min(1.0, 3 / len(one.at)) for one, _, _ in lasts]) / NOISE**2
     y = np.log([max(spent, 1e-6) for _, _, spent in lasts])
-    at = float(np.exp(np.mean([np.log(one.run.last / 2) for one in samples])))
-    spans = [(one.run.first, last) for one, last, _ in lasts]
-    least, best = np.inf, (1.0, mean)
-    for turn in TURNS:
+    arms = {id(one): costs.size(model, one.run) for one in samples}
+    spans = [(one.run.first, last, arms[id(one)]) for one, last, _ in lasts]
+    turns = [*TURNS, costs.SIZE] if all(arms.values()) else TURNS
+    usual = float(np.exp(np.mean([np.log(one.run.last / 2) for one in samples])))
+    least, best = np.inf, (turns[0], usual, mean)
+    for turn in turns:
+        at = ARMS if turn == costs.SIZE else usual
         found = mean.copy()
         for _ in range(ITERATIONS):  # of Gauss and Newton: sums of powers are not linear in these
             powers = np.clip(G @ found[X.shape[1] :], -costs.LIMIT, costs.LIMIT)
@@ -326,8 +359,8 @@ def fitted_method(
         left = y - _work(spans, turn, at, powers)[0] - X @ found[: X.shape[1]]
         misfit = float((weight * left) @ left + (((found - mean) / deviation) ** 2).sum())
         if misfit < least:
-            least, best = misfit, (turn, found)
-    turn, found = best
+            least, best = misfit, (turn, at, found)
+    turn, at, found = best
     sizes = [len(part) for part in (names, bases, settings, cells, "1", bases, settings)]
     of_features, of_bases, of_settings, _, growth, base_slopes, slopes, own = np.split(
         found[1:], np.cumsum(sizes)
@@ -347,6 +380,14 @@ def fitted_method(
     return method, {cell: _short(slope) for cell, slope in zip(cells, own, strict=True)}
 
 
+def _typical(names: Iterable[str], known: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The geometric mean of each feature where it is known."""
+    return {
+        name: float(np.exp(np.mean([np.log(here[name]) for here in known if name in here])))
+        for name in names
+    }
+
+
 def _range(name: str, known: Sequence[Mapping[str, float]]) -> list[float]:
     """The least and the largest value of a feature that was seen."""
     values = [here[name] for here in known if name in here]
@@ -354,19 +395,64 @@ def _range(name: str, known: Sequence[Mapping[str, float]]) -> list[float]:
 
 
 def _work(
-    spans: Sequence[tuple[int, int]], turn: float, at: float, powers: NDArray
+    spans: Sequence[tuple[int, int, float | None]],
+    turn: float | str,
+    at: float,
+    powers: NDArray,
 ) -> tuple[NDArray, NDArray]:
     """Logarithms of the growth of costs (k,), and their slopes over the powers (k,)."""
+
+    def grown(first: int, last: int, arms: float | None, power: float) -> float:
+        if isinstance(turn, float):
+            return costs.growth(first, last, turn, at, power)
+        return costs.saturated(first, last, arms or at, at, power)
+
     more, less = (
-        np.log(
-            [
-                costs.growth(first, last, turn, at, power)
-                for (first, last), power in zip(spans, powers + move, strict=True)
-            ]
-        )
+        np.log([grown(*span, power) for span, power in zip(spans, powers + move, strict=True)])
         for move in (1e-4, -1e-4)
     )
     return (more + less) / 2, (more - less) / 2e-4
+
+
+def fitted_sizes(model: Mapping[str, Any], samples: Sequence[Sample]) -> dict[str, Any]:
+    """The regression of the sizes that runs on tables end with, over all methods at once; nothing
+    where no run had one.
+    """
+    known = [(one, costs.features(model, one.run)) for one in samples if one.size]
+    if not known:
+        return {}
+    names = [name for name in SIZES if any(name in here for _, here in known)]
+    typical = _typical(names, [here for _, here in known])
+    effects = sorted(
+        {name for one, _ in known for name in (one.run.method, one.run.base, *one.run.settings)}
+    )
+    X = np.array(
+        [
+            [
+                1.0,
+                *(np.log(here.get(name, typical[name]) / typical[name]) for name in names),
+                *(
+                    float(name in (one.run.method, one.run.base, *one.run.settings))
+                    for name in effects
+                ),
+            ]
+            for one, here in known
+        ]
+    )
+    before = [(0.0, 10.0), *(SIZES[name] for name in names), *((0.0, SETTING) for _ in effects)]
+    mean, deviation = np.array(before).T
+    y = np.log([one.size for one, _ in known])
+    A = X.T @ X / SIZE_NOISE**2 + np.diag(deviation**-2)
+    found = mean + np.linalg.solve(A, X.T @ (y - X @ mean) / SIZE_NOISE**2)
+    exponents, factors = np.split(found[1:], [len(names)])
+    return {
+        "base": _short(np.exp(found[0])),
+        "typical": {name: _short(value) for name, value in typical.items()},
+        "exponents": {name: _short(value) for name, value in zip(names, exponents, strict=True)},
+        "factors": {
+            name: _short(np.exp(value)) for name, value in zip(effects, factors, strict=True)
+        },
+    }
 
 
 def _effects(names: Sequence[str], logarithms: NDArray, slopes: NDArray) -> dict[str, list[float]]:
@@ -454,7 +540,13 @@ def beginning(one: Sample) -> Sample | None:
     run = replace(one.run, last=int(one.at[cut - 1]))
     seconds = float(one.spent[cut - 1]) + one.evaluation * costs.steps(run)
     return replace(
-        one, run=run, seconds=seconds, complete=False, at=one.at[:cut], spent=one.spent[:cut]
+        one,
+        run=run,
+        seconds=seconds,
+        complete=False,
+        at=one.at[:cut],
+        spent=one.spent[:cut],
+        pulled=0.0,  # nobody has counted them there
     )
 
 

@@ -12,7 +12,9 @@ The seconds of a run that makes evaluations `first` to `last` are the sum over t
 where evaluation belongs to the problem and everything else to the method: `step` is what a step
 takes at `at` evaluations, features are dimension, constraints, arms and some of the method's
 parameters; the problem, the algorithm's name, its reading and its variant have factors of their own
-and add something to the growth. Where the very cell was measured, up to some evaluation, the
+and add something to the growth. Of methods whose steps grow with the arms that they have pulled, or
+with their dictionary, the step is (u/at)^growth, where u grows with t up to a size that bandwidth
+and lambda decide, by a regression. Where the very cell was measured, up to some evaluation, the
 measurement is taken and the model says only how it grows from there.
 """
 
@@ -39,6 +41,8 @@ UNKNOWN = (0.06, 1000.0)  # seconds an evaluation and MiB, where nothing is know
 LEVELS = ("measured", "known", "method", "none")  # how well a cell is known, best first
 STUDY_SHARE = 0.1  # of a study's cost at scale paper, at smaller ones
 ROUND = 1.01  # papers/costs.yaml has three digits
+SIZE = "size"  # in the place of a turn: steps grow with the arms that were pulled
+POINTS = 40  # of a numerical integral
 LIMIT = 6.0  # of a power of growth, which extrapolates
 T = TypeVar("T")
 
@@ -128,7 +132,7 @@ def estimate(run: Run, model: Mapping[str, Any] | None = None) -> Cost:
         whole = modelled(model, run)
         seconds = whole if whole is not None else _rate(model, run) * steps(run)
         return Cost(seconds, _mib(model, run), measured=False, within=within)
-    spent, last, mib, more = known
+    spent, last, mib, more, _ = known
     whole, before = (modelled(model, some, more) for some in (run, _until(run, last)))
     if before and whole is not None:
         seconds = whole * spent / before
@@ -170,6 +174,37 @@ def growth(first: float, last: float, turn: float, at: float, power: float) -> f
     return float((turn + at) / (power + 1) * (high ** (power + 1) - low ** (power + 1)))
 
 
+def saturated(first: float, last: float, size: float, at: float, power: float) -> float:
+    """The sum over t from `first` to `last` of (u/at)^power, where u is t as long as that is less
+    than `size`, and `size` from there on.
+    """
+    low, high = math.log(max(first, 1.0)), math.log(max(last, first + 1, 2.0))
+    step = (high - low) / POINTS
+    total = 0.0
+    for i in range(POINTS):  # the middles of equal parts of the logarithm
+        t = math.exp(low + (i + 0.5) * step)
+        total += t * (t * (1 + (t / size) ** 3) ** (-1 / 3) / at) ** power
+    return total * step
+
+
+def size(model: Mapping[str, Any], run: Run) -> float | None:
+    """How many arms a run ends with among those that it has pulled, or in its dictionary: its own
+    number, else that of a regression; None where the problem has no table or the method no kernel.
+    """
+    known = measured(model, run)
+    if known is not None and known[4]:
+        return known[4]
+    found, sizes = features(model, run), model.get("sizes", {})
+    if not sizes or "arms" not in found or "bandwidth" not in found:
+        return None
+    value = float(sizes["base"])
+    for name, exponent in sizes["exponents"].items():
+        value *= (found[name] / sizes["typical"][name]) ** exponent if name in found else 1.0
+    for name in (run.method, run.base, *run.settings):
+        value *= sizes["factors"].get(name, 1.0)
+    return min(max(value, 2.0), found["arms"])
+
+
 def features(model: Mapping[str, Any], run: Run) -> dict[str, float]:
     """What is known of a run among SHAPES and PARAMETERS, all of them positive."""
     shape = _problem(model, run)
@@ -185,16 +220,16 @@ def features(model: Mapping[str, Any], run: Run) -> dict[str, float]:
     return found
 
 
-def measured(model: Mapping[str, Any], run: Run) -> tuple[float, int, float, float] | None:
-    """Seconds, the last evaluation that they reach to, MiB and what is added to the growth, of a
-    seed of this cell or of the same curve on the problem without its reading; None where neither
-    was measured.
+def measured(model: Mapping[str, Any], run: Run) -> tuple[float, int, float, float, float] | None:
+    """Seconds, the last evaluation that they reach to, MiB, what is added to the growth, and the
+    size or 0, of a seed of this cell or of the same curve on the problem without its reading; None
+    where neither was measured.
     """
     cells = model.get("cells", {}).get(run.paper, {})
     for problem in (run.problem, run.base):
         if run.curve in cells.get(problem, {}):
-            seconds, last, mib, *more = cells[problem][run.curve]
-            return float(seconds), int(last), float(mib), float(sum(more))
+            seconds, last, mib, more, arms = [*cells[problem][run.curve], 0, 0][:5]
+            return float(seconds), int(last), float(mib), float(more), float(arms)
     return None
 
 
@@ -240,9 +275,12 @@ def modelled(model: Mapping[str, Any], run: Run, more: float = 0.0) -> float | N
     known = model.get("problems", {}).get(run.paper, {}).values()
     usual = median(problem["evaluation"] for problem in known) if known else 0.0
     evaluation = float(_problem(model, run).get("evaluation", usual))
-    return evaluation * steps(run) + step * growth(
-        run.first, run.last, method["turn"], method["at"], power
-    )
+    if method["turn"] == SIZE:
+        arms = size(model, run) or method["at"]
+        work = saturated(run.first, run.last, arms, method["at"], power)
+    else:
+        work = growth(run.first, run.last, method["turn"], method["at"], power)
+    return evaluation * steps(run) + step * work
 
 
 def _problem(model: Mapping[str, Any], run: Run) -> Mapping[str, Any]:
