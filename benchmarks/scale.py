@@ -224,7 +224,8 @@ def make(folder: Path, runs: int, rows: int = 1000, *, seconds: float = APART) -
     (copy / "papers" / "large.yaml").write_text(
         yaml.safe_dump(entry, sort_keys=False), encoding="utf-8"
     )
-    dear = {"large": {problem: {"uniform": [seconds, 300]} for problem in entry["problems"]}}
+    cost = [seconds, rows, 300]
+    dear = {"cells": {"large": {problem: {"uniform": cost} for problem in entry["problems"]}}}
     (copy / "papers" / "costs.yaml").write_text(yaml.safe_dump(dear), encoding="utf-8")
     return copy
 

@@ -76,7 +76,12 @@ claims:
      right: [uniform]}}
 """
 # so long that each has its job
-COSTS = "mini: {abalone: {GP-UCB: [1, 200], uniform: [1, 200]}, held: {uniform: [1000, 200]}}"
+COSTS = """
+cells:
+  mini:
+    abalone: {GP-UCB: [1, 120, 200], uniform: [1, 120, 200]}
+    held: {uniform: [1000, 120, 200]}
+"""
 SEEDS = (0, 1, 2)
 HELD = "results/smoke/mini/held/uniform"
 TWO = SEEDS[:2]

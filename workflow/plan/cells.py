@@ -164,12 +164,21 @@ class Cell(Seeded):
     @cached_property
     def cost(self) -> Cost:
         """Seconds and MiB of one seed."""
-        return costs.estimate(
+        return costs.estimate(self.planned)
+
+    @property
+    def planned(self) -> costs.Run:
+        """What the cost of a seed depends on."""
+        initial = self.problem_entry["init"]
+        is_counted = initial.get("counted", True)
+        return costs.Run(
             self.paper,
-            self.problem,
+            self.problem_name,
             self.curve,
-            self.algorithm,
-            self.budget / self.problem_entry["budget"],
+            self.algorithm_entry["is"],
+            first=initial["n"],
+            last=self.budget + (0 if is_counted else initial["n"]),
+            parameters=self.algorithm_entry,
         )
 
     @property
@@ -253,9 +262,7 @@ class Study(Seeded):
     @cached_property
     def cost(self) -> Cost:
         """Seconds and MiB of one seed."""
-        return costs.estimate(
-            self.paper, "studies", self.id, self.id, 1.0 if self.scale == "paper" else 0.1
-        )
+        return costs.estimate_study(self.paper, self.id, self.scale)
 
     @cached_property
     def digest(self) -> str:

@@ -1,13 +1,20 @@
-"""What a scale runs and what it costs, as a table: `python -m workflow.plan`."""
+"""What a scale runs and what it costs on this machine, as a table: `python -m workflow.plan`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
+from workflow.plan import costs, machine
 from workflow.plan.cells import Cell, Paper, Study
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.resolve import PlanError
+
+NOTE = (
+    "Core-hours by papers/costs.yaml. In a sum, errors of one method's rows are added, those of"
+    " different\nmethods are taken as independent."
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -30,15 +37,22 @@ def main(arguments: list[str] | None = None) -> int:
     except PlanError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    slowness = machine.slowness()
     for plan in plans:
-        print("\n".join(_table(plan, cells=options.cells)), end="\n\n")
+        print("\n".join(_table(plan, slowness, cells=options.cells)), end="\n\n")
+    if len(plans) > 1:
+        print(_sum("all papers", [part for plan in plans for part in plan.parts], slowness))
+    print(NOTE)
+    if slowness != 1:
+        print(
+            f"This machine takes {slowness:.2f} seconds for each of the reference machine's"
+            " (python -m workflow.probe)."
+        )
     return 0
 
 
-def _table(plan: Paper, *, cells: bool) -> list[str]:
-    """Lines of text: runs, evaluations and core-hours by problem and algorithm (or cell), and their
-    sum.
-    """
+def _table(plan: Paper, slowness: float, *, cells: bool) -> list[str]:
+    """Lines of text: runs and core-hours by problem and algorithm (or cell), and their sum."""
     rows: dict[tuple[str, str], list[Cell | Study]] = {}
     for cell in plan.cells:
         rows.setdefault((cell.problem_name, cell.curve if cells else cell.algorithm), []).append(
@@ -47,19 +61,30 @@ def _table(plan: Paper, *, cells: bool) -> list[str]:
     for study in plan.studies.values():
         rows.setdefault(("studies", study.id), []).append(study)
     wide = max(10, *(len(problem) for problem, _ in rows))
-    heads = f"{'problem':<{wide}} {'what':<38} {'cells':>5} {'runs':>5} {'core-hours':>11}"
+    heads = (
+        f"{'problem':<{wide}} {'what':<38} {'cells':>5} {'runs':>5} {'core-hours':>11}"
+        f" {'four of five within':>21}"
+    )
     lines = [f"{plan.name} at scale {plan.scale}", heads]
     for (problem, name), group in rows.items():
-        hours = sum(len(part.seeds) * part.cost.seconds for part in group) / 3600
         mark = "measured" if all(part.cost.measured for part in group) else "estimated"
-        runs = sum(len(part.seeds) for part in group)
-        lines.append(
-            f"{problem:<{wide}} {name:<38} {len(group):>5} {runs:>5} {hours:>11.3f} {mark}"
-        )
+        lines.append(f"{_sum(f'{problem:<{wide}} {name:<38}', group, slowness)} {mark}")
     everything = [part for group in rows.values() for part in group]
-    total = sum(len(part.seeds) * part.cost.seconds for part in everything) / 3600
-    lines.append(
-        f"{'sum':<{wide + 39}} {len(everything):>5}"
-        f" {sum(len(part.seeds) for part in everything):>5} {total:>11.3f}"
-    )
+    lines.append(_sum(f"{'sum':<{wide + 39}}", everything, slowness))
     return lines
+
+
+def _sum(head: str, parts: Sequence[Cell | Study], slowness: float) -> str:
+    """A line: how many parts and runs, their core-hours, and the interval of these."""
+    low, hours, high = (
+        seconds * slowness / 3600
+        for seconds in costs.together((_method(part), len(part.seeds), part.cost) for part in parts)
+    )
+    runs = sum(len(part.seeds) for part in parts)
+    interval = f"{low:.3f} - {high:.3f}"
+    return f"{head} {len(parts):>5} {runs:>5} {hours:>11.3f} {interval:>21}"
+
+
+def _method(part: Cell | Study) -> str:
+    """What the error of an estimate is shared with: a method, or nothing."""
+    return part.algorithm_entry["is"] if isinstance(part, Cell) else part.name

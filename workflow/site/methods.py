@@ -154,8 +154,8 @@ def in_a_line(value: Any) -> str:
 
 def _speeds(report: Report, names: set[str]) -> Iterable[Speed]:
     """What the table of measured costs says of the default curves of some names."""
-    for problem, curves in costs.table().get(report.name, {}).items():
+    for problem, curves in costs.table().get("cells", {}).get(report.name, {}).items():
         known = report.entry["problems"].get(problem.split("@")[0])
-        for curve, (seconds, _) in curves.items() if known else []:
+        for curve, (seconds, evaluations, *_) in curves.items() if known else []:
             if curve in names:
-                yield Speed(report.name, problem, curve, seconds, known["budget"])
+                yield Speed(report.name, problem, curve, seconds, evaluations)
