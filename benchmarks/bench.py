@@ -58,7 +58,7 @@ def _report(options: argparse.Namespace) -> int:
     from benchmarks import curves, ledger, machine
     from benchmarks.steps import FAMILIES, works
 
-    chosen = [name for name in options.only.replace(",", " ").split()] or list(FAMILIES)
+    chosen = options.only.replace(",", " ").split() or list(FAMILIES)
     if unknown := [name for name in chosen if name not in FAMILIES]:
         print(
             f"--only: expected some of {', '.join(FAMILIES)}, got {', '.join(unknown)}",

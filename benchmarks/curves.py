@@ -1,5 +1,5 @@
-"""One figure a family: seconds against what grows, both logarithmic, ours, the peer's and the limit,
-with fitted and theoretical exponents.
+"""One figure a family: seconds against what grows, both logarithmic, of ours, of the peer and of
+the limit, with fitted and theoretical exponents.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ RC: dict[str, Any] = {
     "savefig.dpi": 130,
 }
 SAYS = (
-    "CPU seconds of one thread: medians, bars from the least to the largest. Dashed grey: what counted flops"
-    " and bytes take at this machine's rates. Thin lines through the last point of ours: the theoretical exponent."
+    "CPU seconds of one thread: medians, bars from the least to the largest. Dashed grey: what"
+    " counted flops and bytes take at this machine's rates. Thin lines through the last point of"
+    " ours: the theoretical exponent."
 )
 
 
@@ -94,7 +95,9 @@ def _panel(ax: Axes, rows: Sequence[Row], work: Work) -> None:
     ax.set(xscale="log", yscale="log", xlabel=work.axis, title=_title(work))
     ax.set_xticks(x, [f"{value:g}" for value in x])
     ax.minorticks_off()
-    ax.legend(fontsize=6.3)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high * (high / low) ** 0.45)  # room for the legend
+    ax.legend(fontsize=6.3, loc="upper left")
 
 
 def _key(work: Work) -> tuple[str, str, str, str]:

@@ -154,9 +154,7 @@ def reduction(outputs: float, s: float, b: float, n: float, d: float) -> Effort:
 
 def design(outputs: float, n: float, d: float) -> Effort:
     """LCBO's H of every output: a factor, and a solve with the unit matrix; then P = H G."""
-    return outputs * (
-        product(n, d, n) + cholesky(n) + 2 * triangular(n, n) + product(n, n, d)
-    )
+    return outputs * (product(n, d, n) + cholesky(n) + 2 * triangular(n, n) + product(n, n, d))
 
 
 def additive_evidence(n: float, factors: float) -> Effort:

@@ -1,4 +1,4 @@
-"""What was measured, as rows: ratios, shares of the limit, exponents; written as CSV and Markdown."""
+"""What was measured, as rows: ratios, shares of the limit, exponents; CSV and Markdown of them."""
 
 from __future__ import annotations
 
@@ -60,9 +60,7 @@ class Curve:
     theory_of_peer: float
 
 
-def row(
-    work: Work, size: Size, task: Task, spreads: Sequence[Spread], machine: Machine
-) -> Row:
+def row(work: Work, size: Size, task: Task, spreads: Sequence[Spread], machine: Machine) -> Row:
     """From the spreads of ours and, if it was there, the peer's."""
     nan = float("nan")
     ours, theirs = spreads[0], spreads[1] if len(spreads) > 1 else Spread(nan, nan, nan, 0)
@@ -105,9 +103,9 @@ def exponent(x: Sequence[float], seconds: Sequence[float]) -> float:
     """The slope of ln seconds over ln x by least squares at the LAST largest x; nan for fewer than
     two points.
     """
-    known = sorted(
-        (at, spent) for at, spent in zip(x, seconds, strict=True) if np.isfinite(spent)
-    )[-LAST:]
+    known = sorted((at, spent) for at, spent in zip(x, seconds, strict=True) if np.isfinite(spent))[
+        -LAST:
+    ]
     if len(known) < 2:
         return float("nan")
     logs = np.log(np.array(known))
@@ -161,8 +159,8 @@ def markdown(
         "",
         *([f"**{note}**", ""] if note else []),
         "Written by `make bench`. Seconds are CPU seconds of one thread, the median of turns in"
-        " which the two sides alternate in one process, with the least and the largest; the ratio is"
-        " theirs over ours, so that more than 1 means that ours is faster. The limit is what counted"
+        " which the two sides alternate in one process, with the least and the largest. The ratio"
+        " is theirs over ours: more than 1 means that ours is faster. The limit is what counted"
         " flops and bytes would take at this machine's rates; the share is the limit over our"
         " median. Formulas and what they leave out: `benchmarks/effort.py`.",
         "",

@@ -49,9 +49,7 @@ def measured(*, side: int = SIDE, length: int = LONG) -> Machine:
     rate = 5 * DOUBLE * length / _least(triad)
     provenance = record.provenance()
     name = f"{provenance['machine']}, Python {platform.python_version()}"
-    return Machine(
-        name, provenance["commit"], provenance["threads"], flops, rate, _versions()
-    )
+    return Machine(name, provenance["commit"], provenance["threads"], flops, rate, _versions())
 
 
 def _versions() -> dict[str, str]:

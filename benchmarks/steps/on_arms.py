@@ -75,7 +75,7 @@ def scikit_learn(size: Size) -> Turn:
 
 SAME = (
     "same kernel, arms and values, one pull of each; mean and deviation of all A arms agree"
-    " (tested). {}"
+    " (tested). {}. Exponents in theory are those for A much larger than u"
 )
 SLOW_COLUMNS = (
     "u columns of A numbers cross from memory for one product with a vector, which NumPy does on"
@@ -128,9 +128,9 @@ WORKS = (
             ours=refit,
             exponents=exponents,
             same=(
-                "NOT the same: ours is the sketch over a dictionary of 0.6 u members, scikit-learn's"
-                " the exact posterior of the same arms and values, as a user of a library would"
-                " refit; kernel columns are remembered from earlier steps"
+                "NOT the same: ours is the sketch over a dictionary of 0.6 u members,"
+                " scikit-learn's the exact posterior of the same arms and values, as a user of a"
+                " library would refit; our kernel columns are remembered from earlier steps"
             ),
             below="eigendecompositions of a few hundred rows run far below a product's rate",
             peer="scikit-learn",

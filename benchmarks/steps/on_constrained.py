@@ -1,5 +1,5 @@
-"""Steps under two constraints: the acquisition of CEI and EPBO under known kernels, a batch of SCBO,
-and whole iterations of LCBO.
+"""Steps under two constraints: the acquisition of CEI and EPBO under known kernels, batches of SCBO
+and HDsafeBO, and whole iterations of LCBO.
 
 The functions are those of jing2026lcbo's synthetic tasks, the settings those of papers/lcbo.yaml.
 """
@@ -15,6 +15,7 @@ import torch
 import algorithms
 from algorithms.api import Optimizer
 from algorithms.cei import CEI
+from algorithms.hdsafebo import HDsafeBO
 from algorithms.lcbo import LCBO
 from algorithms.parts.closed_rbf import JointRBF
 from algorithms.parts.gradient_information import GradientInformation
@@ -25,6 +26,7 @@ from benchmarks.effort import (
     joint_draws,
     joint_moments,
     joint_slopes,
+    path_draws,
     reduction,
 )
 from benchmarks.race import Size, Task, Turn, Work
@@ -179,6 +181,20 @@ def batch_of_scbo(size: Size) -> Task:
     return Task(asks(optimizer, q), OUTPUTS * joint_draws(n, k, d, q))
 
 
+def batch_along_paths(curve: str, drawn: int) -> Callable[[Size], Task]:
+    """A batch as published: `drawn` outputs are drawn along paths, the others are bounded."""
+
+    def task(size: Size) -> Task:
+        n, d = size["n"], size["d"]
+        problem = functions(d)
+        optimizer = cast(SCBO | HDsafeBO, told(problem, built(problem, curve), n))
+        k, q = optimizer.candidates, optimizer.batch
+        effort = drawn * path_draws(n, k, d, q, optimizer.features)
+        return Task(asks(optimizer, q), effort + joint_moments(OUTPUTS - drawn, n, k, d))
+
+    return task
+
+
 def botorch_scbo(size: Size) -> Turn:
     from botorch.generation.sampling import ConstrainedMaxPosteriorSampling
     from botorch.models import ModelListGP
@@ -289,6 +305,20 @@ WORKS = (
         peer="BoTorch",
         module="botorch",
         theirs=botorch_scbo,
+    ),
+    *(
+        Work(
+            family="constrained",
+            name=f"{curve}, a batch as published",
+            axis="n",
+            sizes=[{"n": n, "d": 50} for n in (125, 250, 500)],
+            full=[{"n": 1000, "d": 50}],
+            ours=batch_along_paths(curve, drawn),
+            exponents=(2, None),
+            same="its parts have peers in the family of Thompson sampling",
+            below="sines and cosines cost some ten flops each and are priced as one",
+        )
+        for curve, drawn in (("SCBO", OUTPUTS), ("HDsafeBO", 1))
     ),
     *(
         Work(

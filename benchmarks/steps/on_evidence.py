@@ -54,9 +54,8 @@ def scikit_learn(size: Size) -> Turn:
 
 
 SAME_AS_GPYTORCH = (
-    "same data, kernel, priors' parameters and values; both by one Cholesky factor (GPyTorch is told"
-    " to, which beyond 800 data it would not by itself); GPyTorch adds the log priors, which are d +"
-    " 2 numbers"
+    "same data, kernel, parameters and values; both by one Cholesky factor (beyond 800 data"
+    " GPyTorch would iterate, and is told not to); GPyTorch adds the log priors, d + 2 numbers"
 )
 SAME_AS_SCIKIT_LEARN = (
     "same data, kernel and values; scikit-learn's gradient is over logarithms and has no mean"

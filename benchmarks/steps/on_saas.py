@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import torch
 
+from algorithms.parts import saas
 from algorithms.parts.nuts import NUTS
-from algorithms.parts.saas import Sampler
 from benchmarks.effort import sampled_density
 from benchmarks.race import Size, Task, Turn, Work
 from benchmarks.steps.given import data
@@ -25,23 +25,21 @@ SETTINGS = NUTS(
 )
 
 
-def sampler() -> Sampler:
+def sampler() -> saas.Sampler:
     """Ours with BoTorch's priors."""
-    return Sampler("matern", "botorch", 0.1, 1e-4, True, SETTINGS)
+    return saas.Sampler("matern", "botorch", 0.1, 1e-4, True, SETTINGS)
 
 
 def ours(*, compiled: bool) -> Callable[[Size], Task]:
     """A run of ours, whose program was compiled before or is compiled in the turn."""
 
     def task(size: Size) -> Task:
-        import jax
-
         x, y = data(size["n"], size["d"])
         _, chain = sampler().run(x, y, None, 300)
 
         def turn() -> Callable[[], object]:
             if not compiled:
-                jax.clear_caches()
+                saas._run.clear_cache()
             return lambda: sampler().run(x, y, None, 300)
 
         return Task(turn, chain.leapfrogs * sampled_density(-(-size["n"] // PAD) * PAD, size["d"]))

@@ -81,23 +81,26 @@ SAME = (
     "same data, parameters and candidates, as many draws (q), each takes the best candidate that"
     " no other draw has; other random numbers. "
 )
-EXACT = dict(
-    name="the best under exact draws (TuRBO)",
-    ours=exact,
-    same=SAME + "Both factorise the joint covariance of all candidates",
-    below=(
+EXACT = {
+    "name": "the best under exact draws (TuRBO)",
+    "ours": exact,
+    "same": SAME + "Both factorise the joint covariance of all candidates",
+    "below": (
         "a factor of (k, k) and products beside it run near the rate of products; covariances of"
         " k^2/2 pairs cost more than they are priced"
     ),
-    theirs=botorch_exact,
-)
-PATHS = dict(
-    name="the best along paths (SCBO)",
-    ours=paths,
-    same=SAME + f"Both by {FEATURES} random features and a correction by the data",
-    below="sines and cosines of k features angles cost some ten flops each and are priced as one",
-    theirs=botorch_paths,
-)
+    "theirs": botorch_exact,
+}
+PATHS = {
+    "name": "the best along paths (SCBO)",
+    "ours": paths,
+    "same": SAME + f"Both by {FEATURES} random features and a correction by the data",
+    "below": (
+        f"sines and cosines of {FEATURES} numbers a candidate cost some ten flops each and are"
+        " priced as one"
+    ),
+    "theirs": botorch_paths,
+}
 WORKS = tuple(
     Work(
         family="thompson",
@@ -122,14 +125,14 @@ WORKS = tuple(
             "n",
             [],
             [{"n": n, "d": 20, "k": 5000, "q": 50} for n in (250, 500, 1000)],
-            (1, 1),
+            (2, 2),
         ),
         (
             PATHS,
             "n",
             [{"n": n, "d": 20, "k": 5000, "q": 50} for n in (125, 250, 500, 1000)],
             [],
-            (1, 1),
+            (2, 2),
         ),
         (
             PATHS,
