@@ -114,7 +114,7 @@ reference: env                 ## draw the largest scale that was run, commit it
 peers: env                     ## install what `make bench` compares with and nothing else here needs, from its lock
 	sh envs/install.sh $(BIN)/python requirements-peers.lock
 
-bench: env                     ## time our steps beside other libraries', into benchmarks/report: ONLY=arms,boxes FULL=1
+bench: env                     ## time our steps beside other libraries', into benchmarks/report; some, into build/bench: ONLY=arms,boxes FULL=1
 	$(BIN)/python -m benchmarks.bench $(if $(ONLY),--only "$(ONLY)") $(if $(FULL),--scale full)
 
 help:                          ## list the targets and what they take from the environment

@@ -1,9 +1,11 @@
 """Our steps beside those of other libraries: `make bench`, or `python -m benchmarks.bench [--only
 arms,boxes] [--scale tiny|usual|full] [--into FOLDER]`.
 
-Each family is timed by a process of its own on one thread, the two sides of a work in turns.
-Written are bench.csv, bench.md and a figure for each family. A peer that is not installed leaves
-its column empty, and is named with how to install it. The limits of the machine are measured once.
+Each work is timed by a process of its own on one thread, both sides in turns. Written are
+bench.csv, bench.md and a figure for each family: all of them at their usual or full sizes into
+benchmarks/report, which is committed; some of them, or less, into build/bench. A peer that is not
+installed leaves its column empty, and is named with how to install it. The limits of the machine
+are measured once.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORT = ROOT / "benchmarks" / "report"
+PARTS = ROOT / "build" / "bench"
 THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -35,13 +38,13 @@ INSTALL = "not installed, its column is empty: make peers"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The parent: measures the machine, starts a process a family, writes the report."""
+    """The parent: measures the machine, starts a process a work, writes the report."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench", description=__doc__)
     parser.add_argument("--only", default="", help="families, with commas between them")
     parser.add_argument("--scale", choices=SCALES, default="usual")
-    parser.add_argument("--into", type=Path, default=REPORT, help="the folder of the report")
+    parser.add_argument("--into", type=Path, help="the folder of the report")
     parser.add_argument("--note", default="", help="a sentence above the report")
-    parser.add_argument("--family", help=argparse.SUPPRESS)
+    parser.add_argument("--work", help=argparse.SUPPRESS)  # FAMILY:NUMBER, in the child
     parser.add_argument("--machine", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if any(os.environ.get(name) != "1" for name in THREADS):
@@ -49,8 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.update(dict.fromkeys(THREADS, "1"))
         command = [sys.executable, "-m", "benchmarks.bench", *(arguments or sys.argv[1:])]
         return subprocess.run(command, cwd=ROOT, check=False).returncode
-    if options.family:
-        return _time(options.family, options.scale, options.machine, options.into)
+    if options.work:
+        family, number = options.work.split(":")
+        return _time(family, int(number), options.scale, options.machine, options.into)
     return _report(options)
 
 
@@ -65,33 +69,36 @@ def _report(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 2
+    families = [family for family in FAMILIES if family in chosen]
+    every = [work for family in families for work in works(family)]
+    names = [f"{family}:{i}" for family in families for i in range(len(works(family)))]
     began, failed, rows = time.monotonic(), [], []
     here = machine.measured()
     print(f"machine: {here.name}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         known = Path(folder, "machine.json")
         known.write_text(json.dumps(asdict(here)), encoding="utf-8")
-        for family in [name for name in FAMILIES if name in chosen]:
-            found = Path(folder, f"{family}.csv")
-            command = [sys.executable, "-m", "benchmarks.bench", "--family", family]
+        for name in names:
+            found = Path(folder, f"{name}.csv")
+            command = [sys.executable, "-m", "benchmarks.bench", "--work", name]
             command += ["--scale", options.scale, "--machine", str(known), "--into", str(found)]
             done = subprocess.run(command, cwd=ROOT, check=False)
             if done.returncode != 0:
-                failed.append(family)
+                failed.append(name)
             rows += ledger.read_csv(found) if found.exists() else []
-    every = [work for family in FAMILIES if family in chosen for work in works(family)]
-    options.into.mkdir(parents=True, exist_ok=True)
-    ledger.write_csv(options.into / "bench.csv", rows)
+    into = options.into or (PARTS if options.only or options.scale == "tiny" else REPORT)
+    into.mkdir(parents=True, exist_ok=True)
+    ledger.write_csv(into / "bench.csv", rows)
     page = ledger.markdown(rows, every, here, missing(every), options.note)
-    (options.into / "bench.md").write_text(page, encoding="utf-8")
+    (into / "bench.md").write_text(page, encoding="utf-8")
     for family in dict.fromkeys(row.family for row in rows):
         own = [work for work in every if work.family == family]
-        curves.draw(rows, own, options.into / f"{family}.png")
+        curves.draw(rows, own, into / f"{family}.png")
     for peer, words in missing(every).items():
         print(f"{peer}: {words}")
-    print(f"wrote {options.into} after {time.monotonic() - began:.0f} s")
+    print(f"wrote {into} after {time.monotonic() - began:.0f} s")
     if failed:
-        print(f"these families ended early, see above: {', '.join(failed)}", file=sys.stderr)
+        print(f"these works ended early, see above: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
 
 
@@ -102,8 +109,8 @@ def missing(works: Iterable) -> dict[str, str]:
     }
 
 
-def _time(family: str, scale: str, machine: Path, into: Path) -> int:
-    """The child: rows of one family, written after each of them."""
+def _time(family: str, number: int, scale: str, machine: Path, into: Path) -> int:
+    """The child: rows of one work, written after each of them."""
     warnings.simplefilter("ignore")
     import torch
 
@@ -116,16 +123,15 @@ def _time(family: str, scale: str, machine: Path, into: Path) -> int:
     here = Machine(**json.loads(machine.read_text(encoding="utf-8")))
     seconds, count = SCALES[scale]
     rows: list[ledger.Row] = []
-    for work in works(family):
-        sizes = [*work.sizes, *(work.full if scale == "full" else [])][:count]
-        for size in sizes:
-            task = work.ours(size)
-            turns = [task.turn]
-            if work.theirs is not None and work.peer_is_here:
-                turns.append(work.theirs(size))
-            rows.append(ledger.row(work, size, task, race(turns, seconds=seconds), here))
-            ledger.write_csv(into, rows)
-            print(ledger.told(rows[-1]), flush=True)
+    work = works(family)[number]
+    for size in [*work.sizes, *(work.full if scale == "full" else [])][:count]:
+        task = work.ours(size)
+        turns = [task.turn]
+        if work.theirs is not None and work.peer_is_here:
+            turns.append(work.theirs(size))
+        rows.append(ledger.row(work, size, task, race(turns, seconds=seconds), here))
+        ledger.write_csv(into, rows)
+        print(ledger.told(rows[-1]), flush=True)
     return 0
 
 

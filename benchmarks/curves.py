@@ -95,8 +95,8 @@ def _panel(ax: Axes, rows: Sequence[Row], work: Work) -> None:
     ax.set(xscale="log", yscale="log", xlabel=work.axis, title=_title(work))
     ax.set_xticks(x, [f"{value:g}" for value in x])
     ax.minorticks_off()
-    low, high = ax.get_ylim()
-    ax.set_ylim(low, high * (high / low) ** 0.45)  # room for the legend
+    bottom, top = ax.get_ylim()
+    ax.set_ylim(bottom, top * (top / bottom) ** 0.45)  # room for the legend
     ax.legend(fontsize=6.3, loc="upper left")
 
 

@@ -316,7 +316,10 @@ WORKS = (
             ours=batch_along_paths(curve, drawn),
             exponents=(2, None),
             same="its parts have peers in the family of Thompson sampling",
-            below="sines and cosines cost some ten flops each and are priced as one",
+            below=(
+                "sines and cosines cost some ten flops each and are priced as one, and about half"
+                " of the time goes to page faults of temporary arrays of 40 MB"
+            ),
         )
         for curve, drawn in (("SCBO", OUTPUTS), ("HDsafeBO", 1))
     ),

@@ -127,6 +127,8 @@ def test_where_half_of_the_limit_is_reached_no_excuse_is_made():
     page = ledger.markdown(rows, [WORK], HERE, {}, "")
     assert "At 2 of 2 sizes we reach half of the limit or more." in page
     assert "It is slow" not in page
+    page = ledger.markdown([a_row(10, ours=0.19), a_row(20, ours=0.21)], [WORK], HERE, {}, "")
+    assert "At 1 of 2 sizes we reach half of the limit or more. Where not: It is slow." in page
 
 
 def test_a_peer_that_is_not_installed_is_known_and_another_one_is():
