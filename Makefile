@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site readings status verify archive unpack publish test parity check reference help
+TARGETS := env figures report site readings status verify archive unpack publish test parity check reference bench peers help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -21,6 +21,7 @@ takes-publish := SCALE PAPERS FROM
 takes-test := CORES
 takes-parity := CORES
 takes-reference := PAPERS CORES
+takes-bench := ONLY FULL
 
 comma := ,
 blank := $(subst ,, )
@@ -114,6 +115,12 @@ publish: env                   ## add finished records to figures/reference/reco
 
 reference: env                 ## draw the largest scale that was run, commit it to figures/reference, write README.md: PAPERS CORES
 	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)
+
+peers: env                     ## install what `make bench` compares with and nothing else here needs, from its lock
+	sh envs/install.sh $(BIN)/python requirements-peers.lock
+
+bench: env                     ## time our steps beside other libraries', into benchmarks/report; some, into build/bench: ONLY=arms,boxes FULL=1
+	$(BIN)/python -m benchmarks.bench $(if $(ONLY),--only "$(ONLY)") $(if $(FULL),--scale full)
 
 help:                          ## list the targets and what they take from the environment
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12

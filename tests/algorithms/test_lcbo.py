@@ -1,5 +1,6 @@
 """LCBO's steps, plans and bookkeeping against dense conditioning and values by hand."""
 
+from collections import Counter
 from math import inf
 
 import numpy as np
@@ -9,9 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp, softmax
 
 import algorithms
+from algorithms import lcbo
 from algorithms.api import Box, Observation
 from algorithms.lcbo import EXPLORATION, INITIAL, REPEAT, SCHEDULES, descend, smooth_maximum
+from algorithms.parts import gradient_information
 from algorithms.parts.fitting import SOFTPLUS, Adam, fit
+from algorithms.parts.gradient_information import GradientInformation, Kernels
 from algorithms.parts.rbf import isotropic
 from tests.algorithms.grouped import changed
 
@@ -840,6 +844,75 @@ def climbed(seed, sd=0.02, **changes):
             iterates.append(optimizer.iterate)
         learn(optimizer.ask(10, optimizer.x[:0]))
     return np.array(iterates), *true(optimizer.x), optimizer.report()["penalty"]
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often covariances are computed, matrices factorised, triangular and small systems solved,
+    and rows added to what the data tell, in an iteration of LCBO.
+    """
+    calls = Counter()
+
+    def counting(owner, name, label):
+        function = getattr(owner, name)
+
+        def counts(*arguments, **options):
+            calls[label] += 1
+            return function(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, counts)
+
+    counting(Kernels, "__call__", "kernel")
+    counting(gradient_information, "safe_cholesky", "factor")
+    counting(gradient_information, "cho_solve", "triangular")
+    counting(np.linalg, "solve", "solve")
+    counting(GradientInformation, "extend", "extend")
+    counting(lcbo.fitting, "fit", "fit")
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("changes", "searches", "extensions"),
+    [
+        ({}, 1, 1),  # all five points of Z_2 together
+        ({"selection": "greedy"}, 5, 5),  # one after another
+        ({"selection": "greedy", "condition": "data-and-repeats"}, 5, 6),  # and Z_1 before them
+    ],
+    ids=["joint", "greedy", "after-repeats"],
+)
+def test_what_an_iteration_costs(counted, changes, searches, extensions):
+    """One factor and one inverse of each model, however many points are planned; each of Adam's
+    steps computes three covariances of its batch and solves one small system, and so does the
+    comparison of the ends.
+    """
+    steps, M = 7, len(KERNELS)
+    optimizer = started(climb_steps=steps, **changes)
+    for _ in range(2):  # the window of 6 data is full, and stays so
+        counted.clear()
+        iterated(optimizer, optimizer.k + 1)
+        looked = searches * (steps + 1)
+        assert counted == {
+            # the design, and what it tells at the old and at the new iterate
+            "kernel": 3 + 3 * (looked + extensions),
+            "factor": M,
+            "triangular": M,
+            "solve": looked + 3 * extensions,
+            "extend": extensions,
+        }
+
+
+def test_a_fit_is_due_in_one_iteration_of_five_and_costs_one_design_more(counted):
+    optimizer = started(kernels="fit", fit_steps=3, **QUICK)
+    fits, factors = [], []
+    for _ in range(11):
+        counted.clear()
+        iterated(optimizer, optimizer.k + 1)
+        fits.append(counted["fit"])
+        factors.append(counted["factor"])
+    M = len(KERNELS)
+    # iterations 6 and 11 are those after five; the first of this list makes iteration 2
+    assert fits == [0, 0, 0, 0, M, 0, 0, 0, 0, M, 0]
+    assert factors == [M, M, M, M, 2 * M, M, M, M, M, 2 * M, M]
 
 
 @pytest.mark.slow

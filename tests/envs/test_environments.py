@@ -37,7 +37,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 RUNNING = [
     *PROJECT["project"]["dependencies"],
-    *(line for extra, lines in EXTRAS.items() if extra != "dev" for line in lines),
+    *(line for extra, lines in EXTRAS.items() if extra not in ("dev", "peers") for line in lines),
 ]
 RECIPES = [ROOT / "envs" / "Dockerfile", ROOT / "envs" / "noregret.def"]
 LOCKS = sorted((ROOT / "envs").glob("*.lock"))

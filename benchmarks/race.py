@@ -1,0 +1,108 @@
+"""Two sides of the same work, timed in turns: A B A B, on one thread, in CPU seconds.
+
+A machine that others use slows both sides alike, so that their ratio means more than either time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from math import ceil
+from statistics import median
+
+from benchmarks.effort import Effort
+
+# A turn: called, it prepares what is not timed and returns what is.
+Turn = Callable[[], Callable[[], object]]
+Size = Mapping[str, int]  # n, d, A, u, t: what the work depends on, by its letter
+
+SHORT = 5e-3  # a turn lasts at least so many seconds, by repetition: clocks tick
+FEWEST, MOST = 3, 11  # turns of a side
+
+
+@dataclass(frozen=True)
+class Task:
+    """Our side of a work at one size, and what it computes."""
+
+    turn: Turn
+    effort: Effort
+
+
+@dataclass(frozen=True)
+class Work:
+    """One thing that we and, where there is one, a peer can do.
+
+    axis: the letter that grows along `sizes`; `full` are more sizes, for a longer run.
+    exponents: of the leading term along the axis in theory, ours and the peer's.
+    module: what must be importable for the peer's side.
+    same: what is the same on both sides, and what is not, in words.
+    below: why we stay below half of the limit, where we do.
+    """
+
+    family: str
+    name: str
+    axis: str
+    sizes: Sequence[Size]
+    full: Sequence[Size]
+    ours: Callable[[Size], Task]
+    exponents: tuple[float, float | None]
+    same: str
+    below: str
+    peer: str = ""
+    module: str = ""
+    theirs: Callable[[Size], Turn] | None = None
+
+    @property
+    def peer_is_here(self) -> bool:
+        """Whether there is a peer, and it is installed."""
+        return self.theirs is not None and find_spec(self.module) is not None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """CPU seconds of one side: the median of its turns, the least and the largest."""
+
+    median: float
+    low: float
+    high: float
+    turns: int
+
+    @classmethod
+    def of(cls, seconds: Sequence[float]) -> Spread:
+        """Of some turns."""
+        return cls(median(seconds), min(seconds), max(seconds), len(seconds))
+
+
+def once(side: Callable[[], object]) -> Turn:
+    """A turn that has nothing to prepare."""
+    return lambda: side
+
+
+def race(turns: Sequence[Turn], *, seconds: float) -> list[Spread]:
+    """CPU seconds of each side. The sides take turns until both have spent so many seconds, but at
+    least FEWEST times and at most MOST.
+
+    A first turn of each side is not counted: it loads what is loaded late, and says how often a
+    short side is repeated within a turn.
+    """
+    first = [_spent(turn, 1) for turn in turns]
+    repeats = [max(1, ceil(SHORT / max(spent, 1e-7))) for spent in first]
+    taken: list[list[float]] = [[] for _ in turns]
+    began = time.process_time()
+    while len(taken[0]) < FEWEST or (
+        len(taken[0]) < MOST and time.process_time() - began < seconds
+    ):
+        for turn, often, column in zip(turns, repeats, taken, strict=True):
+            column.append(_spent(turn, often))
+    return [Spread.of(column) for column in taken]
+
+
+def _spent(turn: Turn, often: int) -> float:
+    """CPU seconds of one repetition."""
+    prepared = [turn() for _ in range(often)]
+    began = time.process_time()
+    for run in prepared:
+        run()
+    return (time.process_time() - began) / often

@@ -1,0 +1,128 @@
+"""Data and known parameters that both sides of a work are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from algorithms.api import Array
+from algorithms.parts.fitting import Target
+from algorithms.parts.gp import Posterior
+from algorithms.parts.kernels import Model, gamma_priors
+from benchmarks.effort import NOTHING, Effort, evidence, moments, slopes
+
+if TYPE_CHECKING:
+    from botorch.models import SingleTaskGP
+
+OUTPUTSCALE, NOISE = 1.0, 1e-2
+
+
+def data(n: int, d: int, seed: int = 300) -> tuple[Array, Array]:
+    """n uniform points of the cube (n, d), and Styblinski-Tang's function there with a little
+    noise, negated and standardised, (n,).
+    """
+    rng = np.random.default_rng(seed)
+    x = rng.random((n, d))
+    z = 10 * x - 5
+    y = -0.5 * (z**4 - 16 * z**2 + 5 * z).sum(1) + 0.01 * rng.standard_normal(n)
+    return x, (y - y.mean()) / y.std(ddof=1)
+
+
+def tensors(n: int, d: int) -> tuple[Tensor, Tensor]:
+    """The same as tensors."""
+    x, y = data(n, d)
+    return torch.from_numpy(x), torch.from_numpy(y)
+
+
+def lengthscales(d: int) -> Array:
+    """One for each coordinate, about as long as keeps distances at 1 whatever d is."""
+    return np.linspace(0.8, 1.2, d) * 0.5 * d**0.5
+
+
+def points(q: int, d: int) -> Tensor:
+    """q other points of the cube."""
+    return torch.from_numpy(np.random.default_rng(301).random((q, d)))
+
+
+def known(d: int) -> Model:
+    """Our Matern-5/2 model with the given parameters and mean zero."""
+    return _given(gamma_priors(d), d)
+
+
+def posterior(n: int, d: int) -> Posterior:
+    """Ours of the data."""
+    return Posterior.of(known(d), *tensors(n, d))
+
+
+def botorch_model(n: int, d: int) -> SingleTaskGP:
+    """BoTorch's of the same data under the same parameters, in evaluation mode."""
+    model = botorch_prior(*tensors(n, d))
+    _given(model, d)
+    return model.eval()
+
+
+def botorch_prior(X: Tensor, y: Tensor) -> SingleTaskGP:
+    """BoTorch's model with the Gamma priors that ours has."""
+    from botorch.models import SingleTaskGP
+    from botorch.models.utils.gpytorch_modules import (
+        get_gaussian_likelihood_with_gamma_prior,
+        get_matern_kernel_with_gamma_prior,
+    )
+
+    return SingleTaskGP(
+        X,
+        y[:, None],
+        covar_module=get_matern_kernel_with_gamma_prior(X.shape[1]),
+        likelihood=get_gaussian_likelihood_with_gamma_prior(),
+        outcome_transform=None,
+    )
+
+
+def _given(model: Any, d: int) -> Any:
+    kernel = model.kernel if isinstance(model, Model) else model.covar_module
+    mean = model.mean if isinstance(model, Model) else model.mean_module
+    with torch.no_grad():
+        kernel.base_kernel.lengthscale = torch.from_numpy(lengthscales(d))
+        kernel.outputscale = torch.tensor(OUTPUTSCALE, dtype=torch.float64)
+        model.likelihood.noise = torch.tensor([NOISE], dtype=torch.float64)
+        mean.constant.fill_(0.0)
+    return model
+
+
+@contextmanager
+def noted(owner: type, name: str, note: Callable[..., None]) -> Iterator[None]:
+    """Meanwhile, `note` sees the arguments of every call of a method."""
+    method = getattr(owner, name)
+
+    def noting(self: object, *arguments: Any, **named: Any) -> object:
+        note(self, *arguments, **named)
+        return method(self, *arguments, **named)
+
+    with patch.object(owner, name, noting):
+        yield
+
+
+def counted(step: Callable[[], object]) -> Effort:
+    """The effort of a step on a box, from the evidences and moments that it asks for: how many of
+    them there are depends on the data.
+    """
+    spent = [NOTHING]
+
+    def fits(target: Target, theta: Array) -> None:
+        spent.append(evidence(*target.X.shape))
+
+    def asks(posterior: Posterior, X: Tensor) -> None:
+        n, (q, d) = len(posterior.X), X.shape
+        spent.append(moments(n, q, d))
+        if X.requires_grad:
+            spent.append(slopes(n, q, d))
+
+    with noted(Target, "loss", fits), noted(Posterior, "__call__", asks):
+        step()
+    return sum(spent[1:], NOTHING)

@@ -1,0 +1,199 @@
+"""A step of GP-EI on a box: fit the parameters to all data, maximise the expected improvement."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from algorithms.api import Box, Observation
+from algorithms.gp_acquisition import GPAcquisition
+from algorithms.parts.maximise import ClimbSettings
+from benchmarks.race import Size, Task, Turn, Work
+from benchmarks.steps.given import botorch_prior, counted, data
+
+BOTORCH = {
+    "surrogate": "gamma-priors",
+    "exploration": 0.0,
+    "climb": ClimbSettings(raw=512, starts=5, steps=200),
+    "repetitions": "repeat",
+}
+SCIKIT_OPTIMIZE = {
+    "surrogate": "scikit-optimize",
+    "exploration": 0.01,
+    "climb": ClimbSettings(raw=10_000, starts=5, steps=20),
+    "repetitions": "replace",
+}
+OPTUNA = {**BOTORCH, "climb": ClimbSettings(raw=2048, starts=10, steps=200)}
+
+
+def ours(settings: dict[str, Any]) -> Callable[[Size], Task]:
+    """A step of ours under these settings."""
+
+    def task(size: Size) -> Task:
+        x, y = data(size["n"], size["d"])
+
+        def turn() -> Callable[[], object]:
+            rng = np.random.default_rng(300)
+            optimizer = GPAcquisition(Box(size["d"]), rng, acquisition="ei", **settings)
+
+            def step() -> object:
+                optimizer.tell(x, Observation.of(y))
+                return optimizer.ask(1, x[:0])
+
+            return step
+
+        return Task(turn, counted(turn()))
+
+    return task
+
+
+def botorch(size: Size) -> Turn:
+    from botorch.acquisition import LogExpectedImprovement
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.optim import optimize_acqf
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    x, y = data(size["n"], size["d"])
+    X, u = torch.from_numpy(x), torch.from_numpy(y)
+    bounds = torch.stack([torch.zeros(size["d"]), torch.ones(size["d"])]).double()
+    climb = BOTORCH["climb"]
+
+    def step() -> object:
+        model = botorch_prior(X, u)
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        return optimize_acqf(
+            LogExpectedImprovement(model, u.max()),
+            bounds,
+            q=1,
+            num_restarts=climb.starts,
+            raw_samples=climb.raw,
+            options={"maxiter": climb.steps},
+        )
+
+    def turn() -> Callable[[], object]:
+        torch.manual_seed(300)
+        return step
+
+    return turn
+
+
+def scikit_optimize(size: Size) -> Turn:
+    from skopt import Optimizer
+
+    x, y = data(size["n"], size["d"])
+    climb = SCIKIT_OPTIMIZE["climb"]
+    points, values = x.tolist(), (-y).tolist()
+
+    def turn() -> Callable[[], object]:
+        optimizer = Optimizer(
+            [(0.0, 1.0)] * size["d"],
+            "GP",
+            n_initial_points=0,
+            acq_func="EI",
+            acq_optimizer="lbfgs",
+            acq_func_kwargs={"xi": SCIKIT_OPTIMIZE["exploration"]},
+            acq_optimizer_kwargs={"n_points": climb.raw, "n_restarts_optimizer": climb.starts},
+            random_state=300,
+        )
+
+        def step() -> object:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # parameters at their bounds
+                optimizer.tell(points, values)
+                return optimizer.ask()
+
+        return step
+
+    return turn
+
+
+def optuna(size: Size) -> Turn:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    x, y = data(size["n"], size["d"])
+    space = {f"x{i}": optuna.distributions.FloatDistribution(0, 1) for i in range(size["d"])}
+    trials = [
+        optuna.trial.create_trial(
+            params=dict(zip(space, row, strict=True)), distributions=space, value=value
+        )
+        for row, value in zip(x.tolist(), y.tolist(), strict=True)
+    ]
+
+    def turn() -> Callable[[], object]:
+        study = optuna.create_study(
+            sampler=optuna.samplers.GPSampler(seed=300), direction="maximize"
+        )
+        study.add_trials(trials)
+        return lambda: study.ask(space)
+
+    return turn
+
+
+BELOW = (
+    "a step is hundreds of small calls: a round of climbs asks for the moments at a handful of"
+    " points, where PyTorch's calls and triangular solves of a narrow block cost more than their"
+    " flops; the fit has the limits of the evidence"
+)
+AXES = (
+    ("n", [{"n": n, "d": 10} for n in (50, 100, 200, 400)], [{"n": 800, "d": 10}], (3, 3)),
+    ("d", [{"n": 100, "d": d} for d in (5, 10, 20, 40)], [{"n": 100, "d": 80}], (1, 1)),
+)
+FEWER = (  # a step of scikit-optimize takes 14 s at n = 400
+    ("n", [{"n": n, "d": 10} for n in (50, 100, 200)], [{"n": 400, "d": 10}], (3, 3)),
+    ("d", [{"n": 100, "d": d} for d in (5, 10, 20)], [{"n": 100, "d": 40}], (1, 1)),
+)
+PEERS = (
+    (
+        "BoTorch",
+        "botorch",
+        BOTORCH,
+        botorch,
+        "same data, kernel and priors, ln EI, 512 Sobol candidates, 5 climbs of at most 200 rounds;"
+        " each side fits and climbs by its own quasi-Newton method until that ends, so that rounds"
+        " differ",
+        AXES,
+    ),
+    (
+        "scikit-optimize",
+        "skopt",
+        SCIKIT_OPTIMIZE,
+        scikit_optimize,
+        "same data, kernel and bounds, two restarts of the fit, EI, 10,000 candidates (ours of a"
+        " Sobol sequence, theirs uniform), 5 climbs of at most 20 rounds; scikit-optimize also"
+        " checks and transforms its space",
+        FEWER,
+    ),
+    (
+        "Optuna",
+        "optuna",
+        OPTUNA,
+        optuna,
+        "same data, Matern-5/2 with one length-scale per input, ln EI, 2048 candidates, 10 climbs;"
+        " NOT the same: GPSampler has priors, a tolerance of its fit and a climb of its own, and"
+        " reads its trials from its storage",
+        AXES,
+    ),
+)
+WORKS = tuple(
+    Work(
+        family="boxes",
+        name="GP-EI step",
+        axis=axis,
+        sizes=sizes,
+        full=full,
+        ours=ours(settings),
+        exponents=exponents,
+        same=same,
+        below=BELOW,
+        peer=peer,
+        module=module,
+        theirs=theirs,
+    )
+    for peer, module, settings, theirs, same, axes in PEERS
+    for axis, sizes, full, exponents in axes
+)

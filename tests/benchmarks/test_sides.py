@@ -1,0 +1,118 @@
+"""Both sides of a work do the same work: given the same data and parameters they say the same."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose
+
+from algorithms.parts.arms import ExactPosterior, GaussianTable
+from algorithms.parts.gp import log_evidence
+from benchmarks.steps import FAMILIES, on_arms, on_constrained, works
+from benchmarks.steps.given import botorch_model, data, known, points, posterior, tensors
+from benchmarks.steps.on_evidence import gpytorch, ours, scikit_learn
+
+EVERY = [work for family in FAMILIES for work in works(family)]
+
+
+def test_moments_are_botorchs():
+    X = points(6, 4)
+    mean, variance = posterior(30, 4)(X)
+    theirs = botorch_model(30, 4).posterior(X[:, None])
+    assert_allclose(mean, theirs.mean[:, 0, 0].detach(), rtol=1e-8)
+    assert_allclose(variance, theirs.variance[:, 0, 0].detach(), rtol=1e-6)
+    assert mean.std() > 0.01
+
+
+def test_the_evidence_and_its_slopes_are_gpytorchs_and_scikit_learns():
+    size = {"n": 25, "d": 3}
+    X, y = tensors(25, 3)
+    model = known(3).requires_grad_()
+    names = [name for name, _ in model.named_parameters()]
+    slopes = dict(zip(names, ours(size).turn()(), strict=True))
+    value, theirs = scikit_learn(size)()()
+    assert_allclose(value, log_evidence(model, X, y).item(), rtol=1e-6)
+    lengthscale = model.kernel.base_kernel.lengthscale.detach()[0]
+    over_log = slopes["kernel.base_kernel.raw_lengthscale"][0] * lengthscale
+    assert_allclose(theirs[1:4], over_log, rtol=1e-5, atol=1e-8)
+    botorchs = dict(
+        zip(
+            [name for name, each in botorch_model(25, 3).named_parameters() if each.requires_grad],
+            gpytorch(size)()(),
+            strict=True,
+        )
+    )
+    # per datum, over numbers whose softplus is the parameter, and with the slopes of the priors
+    assert {np.sign(float(value)) for value in (botorchs["mean_module.raw_constant"],)} == {
+        np.sign(float(slopes["mean.raw_constant"]))
+    }
+    assert_allclose(
+        25 * botorchs["mean_module.raw_constant"], slopes["mean.raw_constant"], rtol=1e-5
+    )
+
+
+def test_the_posterior_of_all_arms_is_scikit_learns():
+    size = {"A": 60, "u": 12}
+    arms, y = on_arms.pulled(size)
+    exact = ExactPosterior(GaussianTable(on_arms.table(60), on_arms.BANDWIDTH), on_arms.LAMBDA)
+    exact.extend(arms, y)
+    mean, deviation = on_arms.scikit_learn(size)()()
+    assert_allclose(exact.mean, mean, atol=1e-8)
+    assert_allclose(np.sqrt(exact.variance * on_arms.LAMBDA), deviation, rtol=1e-6)
+    assert np.ptp(mean) > 0.1
+
+
+def test_the_models_of_constrained_steps_are_botorchs():
+    problem = on_constrained.functions(3)
+    ours = on_constrained.told(problem, on_constrained.built(problem, "CEI"), 20)
+    X = points(5, 3)
+    means, variances = ours.joint(X)
+    theirs = on_constrained.botorch_models(ours).posterior(X[:, None])
+    assert_allclose(means.T, theirs.mean[:, 0].detach(), rtol=1e-6, atol=1e-8)
+    assert_allclose(variances.T, theirs.variance[:, 0].detach(), rtol=1e-5)
+
+
+def test_the_same_turn_does_the_same_work():
+    """Whatever a turn draws, it draws again: turns can be compared."""
+    problem = on_constrained.functions(3)
+    turn = on_constrained.asks(
+        on_constrained.told(problem, on_constrained.built(problem, "EPBO"), 8)
+    )
+    first, second = turn()(), turn()()
+    assert np.array_equal(first, second)
+    for work in works("thompson")[:1]:
+        turn = work.ours({"n": 10, "d": 2, "k": 50, "q": 4}).turn
+        assert np.array_equal(turn()(), turn()())
+
+
+def test_data_are_standardised_and_drawn_from_no_seed_that_is_reported():
+    x, y = data(50, 4)
+    assert x.shape == (50, 4) and abs(y.mean()) < 1e-12 and y.std(ddof=1) == pytest.approx(1)
+    assert on_constrained.SEED >= 300
+
+
+def test_every_work_says_what_is_the_same_and_why_it_is_slow():
+    assert len(EVERY) > 25
+    for work in EVERY:
+        assert work.same and work.below and work.family in FAMILIES
+        assert (work.theirs is None) == (not work.peer) == (not work.module)
+        sizes = [*work.sizes, *work.full]
+        assert all(work.axis in size for size in sizes)
+        rising = [size[work.axis] for size in sizes]
+        assert rising == sorted(set(rising)), work.name
+        assert all({**size, work.axis: 0} == {**sizes[0], work.axis: 0} for size in sizes), (
+            work.name
+        )
+
+
+def test_the_peers_that_were_asked_for_are_there():
+    peers = {work.peer for work in EVERY if work.peer}
+    assert peers == {"BoTorch", "GPyTorch", "Optuna", "scikit-learn", "scikit-optimize"}
+
+
+def test_an_unknown_family_is_named_with_the_known_ones():
+    with pytest.raises(KeyError, match="unknown family 'box'; known: arms, evidence"):
+        works("box")
+
+
+def test_float64_everywhere():
+    assert tensors(5, 2)[0].dtype == points(3, 2).dtype == torch.float64
