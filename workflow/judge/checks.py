@@ -122,17 +122,28 @@ class Comparison:
 def compare(evidence: Evidence, check: Check, *, deterministic: bool = False) -> list[Comparison]:
     """All comparisons of a check; an empty list where this scale leaves nothing to compare.
 
-    Where nothing is drawn (`deterministic`) the numbers decide as they are.
+    Where nothing is drawn (`deterministic`) the numbers decide as they are, without a p.
     """
     source, test = TESTS[check["test"]]
     parts = list(source(evidence, check))
     if not deterministic:
         return [_looked_at(evidence, check, part, test, len(parts)) for part in parts]
-    found = [_read(evidence, check, part, test, LEVEL) for part in parts]
-    return [
-        replace(one, side=(FOR if one.holds else AGAINST) if one.has_number else "", first=one.n)
-        for one in found
-    ]
+    return [_decided(_read(evidence, check, part, test, LEVEL)) for part in parts]
+
+
+def _decided(found: Comparison) -> Comparison:
+    """A comparison whose numbers decide as they are, without a p."""
+    side = (FOR if found.holds else AGAINST) if found.has_number else ""
+    found = replace(found, p=NAN, p_flip=NAN, p_against=NAN, p_flip_against=NAN, seen=NAN)
+    return replace(found, side=side, first=found.n)
+
+
+def holds(evidence: Evidence, check: Check) -> bool:
+    """Whether the numbers that are there lie on the claimed side in all comparisons of a check."""
+    source, test = TESTS[check["test"]]
+    return all(
+        test(check, part.what, part.read(evidence), LEVEL).holds for part in source(evidence, check)
+    )
 
 
 def _looked_at(

@@ -18,7 +18,7 @@ from typing import Any
 
 from workflow.judge import render
 from workflow.judge.claims import Outcome
-from workflow.judge.outcomes import SAME_RUN, SIDES, SYMBOLS, translated
+from workflow.judge.outcomes import SAME_RUN, SIDES, SYMBOLS, group, translated
 from workflow.judge.quoting import quoted
 from workflow.plan.resolve import PlanError
 from workflow.trace.atomic import atomic
@@ -51,6 +51,7 @@ class Row:
     says: str
     default: Outcome
     readings: Mapping[str, Outcome]
+    group: str = ""
 
     @property
     def compared(self) -> list[str]:
@@ -184,7 +185,7 @@ def as_markdown(found: Matrix) -> str:
     ]
     rows = [
         [
-            f"[{row.id}](verdicts.md#{row.id.lower()})",
+            f"[{row.id}](verdicts.md#{row.id.lower()})" + (f" ({row.group})" if row.group else ""),
             _default(row),
             *(_symbol(row, name) for name in columns),
             quoted(row.conclusion),
@@ -308,7 +309,8 @@ def _has_side(outcome: Outcome) -> bool:
 
 def _row(claim: Mapping[str, Any]) -> Row:
     readings = {name: outcome(judged) for name, judged in claim["readings"].items()}
-    return Row(claim["id"], claim["where"], claim["says"], outcome(claim), readings)
+    apart = group(claim.get("qualifiers", ()))
+    return Row(claim["id"], claim["where"], claim["says"], outcome(claim), readings, apart)
 
 
 def outcome(judged: Mapping[str, Any]) -> Outcome:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from workflow.judge.checks import compare
+from workflow.judge.checks import holds
 from workflow.judge.evidence import Evidence, problems_of
 from workflow.measure.metrics import Array, metric
 from workflow.measure.store import NotRun, Run
@@ -65,13 +65,9 @@ def _share(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> float:
         flags = [column(line["where"]) for _, column in evidence.rows(check)]
         return float(np.mean([bool(len(flag)) and bool((flag > 0).all()) for flag in flags]))
     if "metric" in line:
-        return float(_holds(evidence, {**check, "metric": line["metric"]}))
+        return float(holds(evidence, {**check, "metric": line["metric"]}))
     side = next(side for side in SIDES if side in check)
-    return float(_holds(evidence, {**check, side: line["column"]}))
-
-
-def _holds(evidence: Evidence, check: Mapping[str, Any]) -> bool:
-    return all(one.holds for one in compare(evidence, check))
+    return float(holds(evidence, {**check, side: line["column"]}))
 
 
 @dataclass
@@ -92,7 +88,7 @@ class _Drawn:
     def passes(self) -> bool:
         """Whether one such draw keeps the check in all its comparisons."""
         store: Any = _Resampled(self)
-        return _holds(replace(self.evidence, store=store), self.claim["check"])
+        return holds(replace(self.evidence, store=store), self.claim["check"])
 
     def values(self, run: Cell, name: str) -> Array:
         """A metric of draws in the place of a run, (n, T)."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow.judge import claims, evidence, ledger, outcomes, render
+from workflow.judge import claims, evidence, ledger, outcomes, render, trivial
 from workflow.judge.outcomes import (
     CONTRADICTED,
     DIRECTION,
@@ -228,6 +228,101 @@ def test_q_is_the_p_of_a_claim_among_all_of_the_ledger(tmp_path):
     assert [one.q for one in found] == [q[0], against[1], q[2]]
     text = render.as_markdown(toy.paper, found)
     assert "Of 3 claims reproduced or contradicted by a test, 2 are so" in text
+
+
+def test_a_statement_about_all_runs_is_refuted_by_one_whenever_it_comes(tmp_path):
+    toy = Toy(tmp_path)
+    toy.study("s", lambda seed: {"ratio": [1.0, 9.0 if seed == 7 else 2.0]})
+    check = {"test": "band", "study": "s", "column": "ratio", "at_most": 3}
+    found = judged(toy, check)
+    one = found.comparisons[0]
+    assert (found.verdict, one.what, one.p_against) == (
+        CONTRADICTED,
+        "ratio of s: 9 of 10 seeds",
+        0,
+    )
+    for seed in (7, 8):
+        (tmp_path / toy.studies["s"].record(seed)).unlink()
+    kept = claims.judge(toy.paper, toy.store(partial=True), claim(check)).comparisons[0]
+    assert (kept.side, kept.p, kept.n) == ("for", 1 / 32, 5)  # that half of all runs break it
+
+
+def test_what_the_paper_does_not_say_is_a_control_and_in_no_tally(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    found = [judged(toy), judged(toy, ours=True)]
+    assert [one.qualifiers for one in found] == [(), (outcomes.OURS,)]
+    text = render.as_markdown(toy.paper, found)
+    assert "\n1 reproduced\n\nCounted apart:\n\n* our control: 1: 1 reproduced\n" in text
+    assert "**reproduced; our control**" in text
+
+
+def test_stand_in_data_and_unmet_hypotheses_are_qualifiers(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5, data="substitute: a synthetic table")
+    assert judged(toy, data="any").qualifiers == (outcomes.STAND_IN,)
+    never = [{"never": True, "because": "nobody knows the norm"}]
+    found = judged(toy, data="any", requires=never)
+    assert found.verdict == UNDECIDED
+    assert found.qualifiers == ("outside the theorem: observed reproduced", outcomes.STAND_IN)
+    assert outcomes.group(found.qualifiers) == outcomes.OUTSIDE
+    always = [{"always": True, "because": "any kernel"}]
+    assert judged(toy, data="any", requires=always).verdict == REPRODUCED
+
+
+HIT = {
+    "test": "share",
+    "metric": "simple_regret",
+    "problems": ["p"],
+    "curves": ["A"],
+    "event": {"at_most": 0.1},
+    "at_least": 0.5,
+}
+
+
+def lucky(root, share):
+    """A finds the optimum at once; a search at random hits it with this share of its points."""
+    toy = Toy(root, budget=20)
+    toy.add("A", lambda seed: {"true": 1.0})
+    toy.add("uniform", lambda seed: {"true": np.where(np.arange(20) < 20 * share, 0.95, 0.0)})
+    return toy
+
+
+@pytest.mark.parametrize(("share", "is_trivial"), [(0.3, True), (0.05, False)])
+def test_what_a_search_at_random_passes_holds_trivially(tmp_path, share, is_trivial):
+    """A run of 20 draws hits with probability 0.999 or 0.64; ten do in five cases of ten."""
+    found = judged(lucky(tmp_path, share), {**HIT, "at": 20}, null_model=[{"curve": "uniform"}])
+    assert found.verdict == REPRODUCED
+    assert any(one.startswith(outcomes.TRIVIAL) for one in found.qualifiers) is is_trivial
+
+
+def test_a_null_model_passes_as_often_as_its_draws_do(tmp_path):
+    """Ten seeds of three draws, each of them 0.3: all hit with probability (1 - 0.7^3)^10."""
+    toy = lucky(tmp_path, 0.3)
+    entry = claim({**HIT, "at": 3, "at_least": 1}, null_model=[{"curve": "uniform"}])
+    seen = evidence.Evidence(toy.paper, toy.store(), first=10)
+    share = trivial._share(seen, entry, entry["null_model"][0])
+    assert share == pytest.approx((1 - 0.7**3) ** 10, abs=4 * np.sqrt(0.015 / trivial.REPEATS))
+    assert {run.name for run in trivial.runs(toy.paper, entry)} == {"toy/p/uniform"}
+
+
+def test_a_metric_or_a_column_may_be_what_passes_by_itself(tmp_path):
+    toy = Toy(tmp_path)
+    both = {"report.size": np.full(60, 2.0), "report.most": np.full(60, 5.0)}
+    toy.add("A", lambda seed: {"true": 0.5, **both})
+    toy.study("s", lambda seed: {"size": [2, 3], "most": [4, 5], "all": [1, seed > 0]})
+    words = "all of them are that few"
+
+    def why(check, **line):
+        found = judged(toy, check, null_model=[{**line, "because": words}])
+        return [one for one in found.qualifiers if one.startswith(outcomes.TRIVIAL)]
+
+    runs = {"test": "less", "metric": "report.size", "problems": ["p"], "left": ["A"]}
+    assert why({**runs, "right": 6.0}, metric="report.most") == [f"holds trivially: {words}"]
+    assert why({**runs, "right": 4.0}, metric="report.most") == []
+    study = {"test": "band", "study": "s", "column": "size"}
+    assert why({**study, "at_most": 6}, column="most") == [f"holds trivially: {words}"]
+    assert why({**study, "at_most": 4}, column="most") == []
+    assert why({**study, "at_most": 4}, where="all") == [f"holds trivially: {words}"]  # 9 of 10
+    assert why({**study, "at_most": 2}, where="all") == []  # it does not hold
 
 
 def test_fewer_than_five_seeds_are_undecided_but_shown(tmp_path):

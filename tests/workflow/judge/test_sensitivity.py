@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow.judge import claims, ledger, sensitivity
+from workflow.judge import claims, ledger, outcomes, sensitivity
 from workflow.judge.outcomes import CONTRADICTED, DIRECTION, NOT_RUN, REPRODUCED, UNDECIDED
 from workflow.plan.resolve import PlanError
 
@@ -158,6 +158,40 @@ def test_the_table_shows_outcomes_changes_and_seeds():
     assert "| 2 | zeros | starts \\| at zero | 2 | 0 | 2 | 1 | 0 |" in lines
     assert "Readings that change no run of a claim, or have no planned runs: idle." in lines
     assert "A partial report, from the records that existed." in lines
+
+
+def test_a_claim_that_is_counted_apart_says_so():
+    apart = {**claimed("c", REPRODUCED, code=REPRODUCED), "qualifiers": ["our control"]}
+    text = sensitivity.as_markdown(sensitivity.matrix(report(apart)))
+    assert "| [c](verdicts.md#c) (our control) | ✓ 10 |" in text
+
+
+def test_reports_of_the_first_edition_are_read_in_the_words_of_this_one():
+    rows = claimed("c", "not reproduced", code=outcome("not reproduced"), zeros=REPRODUCED)
+    rows["readings"]["code"]["verdict"] = "undecided"
+    earlier = sensitivity.matrix(report(rows)).rows[0]
+    assert earlier.default.verdict == outcomes.FIRST_EDITION
+    assert (earlier.readings["code"].verdict, earlier.readings["code"].observed) == (
+        outcomes.UNDECIDED,
+        outcomes.FIRST_EDITION,
+    )
+    assert (earlier.turned, earlier.fate) == (["zeros"], "other side")
+    now = {**report(claimed("c", "not reproduced")), "edition": 2}
+    assert outcomes.translated(now) is now
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "turned"),
+    [
+        (REPRODUCED, outcomes.INCONCLUSIVE, []),
+        (outcomes.INCONCLUSIVE, CONTRADICTED, []),
+        (DIRECTION, CONTRADICTED, ["code"]),
+    ],
+)
+def test_only_what_is_contradicted_is_on_the_other_side(one, other, turned):
+    assert row(one, code=other).turned == turned
+    assert row(other, code=one).turned == turned
+    assert row(one, code=other).changed == ["code"]
 
 
 def test_the_summary_counts_claims_and_names_the_readings_that_change_most():
