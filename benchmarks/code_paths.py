@@ -23,7 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow.judge.claims import NOT_RUN, judge, runs
+from workflow.judge.claims import judge, runs
+from workflow.judge.outcomes import NO_NUMBER, NOT_RUN, NOTHING
 from workflow.measure import metrics
 from workflow.measure.store import Store
 from workflow.plan.cells import Cell
@@ -113,7 +114,7 @@ def observed(folder: Path, scale: str, paper: str, name: str) -> Mapping[str, st
     return {
         f"{paper} {verdict.id}": verdict.observed
         for verdict in found
-        if verdict.observed not in (NOT_RUN, "no number", "nothing to compare")
+        if verdict.observed not in (NOT_RUN, NO_NUMBER, NOTHING)
     }
 
 

@@ -64,7 +64,7 @@ def test_a_problem_is_added_and_drawn(tmp_path):
 def test_a_paper_is_added_and_judged(tmp_path):
     copy = done("add-a-paper", tmp_path)
     ledger = json.loads((copy / "figures" / "paper" / "my_paper" / "verdicts.json").read_text())
-    assert "not reproduced" in json.dumps(ledger)
+    assert "contradicted" in json.dumps(ledger)
     assert len(list((copy / "results" / "paper" / "my_paper").rglob("9.parquet"))) == 8
 
 

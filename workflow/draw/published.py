@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from workflow.judge.claims import SAME_RUN
 from workflow.judge.evidence import Evidence, curves
+from workflow.judge.outcomes import REPRODUCED, SAME_RUN, UNDECIDED
 from workflow.measure.metrics import Array, metric
 from workflow.measure.statistics import (
     ENOUGH,
@@ -113,7 +113,8 @@ def _exponent(
     }
     slopes = np.empty(0)
     if chosen:
-        pairs = [pair for _, seeds in curves(Evidence(paper, store), check) for pair in seeds]
+        evidence = Evidence(paper, store)
+        pairs = [pair for part in curves(evidence, check) for pair in part.read(evidence)]
         slopes = np.array(
             [power_law(x[x >= entry["from"]], y[x >= entry["from"]])[1] for x, y in pairs]
         )
@@ -187,10 +188,10 @@ def _verdict(end: Array, number: float, scale: str, data: str) -> str:
     if np.isnan(number):
         return ""
     if len(end) < ENOUGH or scale != "paper" or data.startswith("substitute"):
-        return "undecided"
+        return UNDECIDED
     low, high = interval(end)
     if low <= number <= high:
-        return "reproduced" if abs(end.mean() - number) <= CLOSE * abs(number) else "undecided"
+        return REPRODUCED if abs(end.mean() - number) <= CLOSE * abs(number) else UNDECIDED
     return "ours is lower" if high < number else "ours is higher"
 
 

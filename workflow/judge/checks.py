@@ -1,49 +1,71 @@
-"""The closed vocabulary of `check:` in papers/*.yaml: each test turns records into comparisons with
-an effect and a p.
+"""The closed vocabulary of `check:` in papers/*.yaml: each test turns the numbers of the seeds into
+a comparison with an effect and p-values, for the claim and against it.
 
 A comparison `holds` if the observed mean lies on the claimed side; its one-sided p is small if that
-is no accident.
+is no accident. What `compare` says of it beside that is which side it has decided for, and at how
+many seeds: it is looked at when five seeds are there and when ten are, never in between, and what
+one look has decided the next one does not undo.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from workflow.judge.evidence import (
     Check,
+    Compared,
     Evidence,
+    Pairs,
     along,
     bound_sides,
     curves,
-    curves_of,
-    scalars,
+    numbers,
     sides,
 )
 from workflow.measure.metrics import Array
 from workflow.measure.statistics import (
+    ENOUGH,
     LEVEL,
+    POWER,
     Test,
     below_zero,
+    detectable,
+    detectable_ratio,
+    either,
     interval,
+    looks,
     power_law,
     ranked_below_zero,
     share,
     within,
 )
+from workflow.measure.store import NotRun
 
 OF_ROWS = "share of rows"  # what the kind of a statement about every row begins with
 BY_RANK = "by rank"  # what a comparison's kind ends with where some values are infinite
 SPREADS = 3.0  # at 10 seeds a ratio of two equal spreads reaches this factor by accident
+FOR, AGAINST = "for", "against"
+NAN = float("nan")
+# tests of statements about all seeds, which one seed can refute, whenever it comes
+OF_ALL = ("share", "band", "bound")
+MOST = 0.5  # share of all runs that a statement about every run is shown to hold in, at least
 
 
 @dataclass(frozen=True)
 class Comparison:
     """One of a claim's comparisons: effect with interval (or extremes), one-sided p-values, paired
     seeds.
+
+    `missing` says why there are no numbers, `undecided` and `few` why they may not decide; `side`
+    is what they say, for the claim or against it, decided `at` so many seeds. The p-values are
+    those of the last look and are held against its `level`; `seen` is the smallest effect, in the
+    unit of the effect, that this many seeds of this spread would have shown in four of five times.
+    `first` is how many of the planned seeds were read.
     """
 
     what: str
@@ -56,6 +78,16 @@ class Comparison:
     p_flip: float
     n: int
     undecided: str = ""
+    p_against: float = NAN
+    p_flip_against: float = NAN
+    seen: float = NAN
+    missing: str = ""
+    few: str = ""
+    side: str = ""
+    at: int = 0
+    level: float = LEVEL
+    looks: int = 1
+    first: int = 0
 
     @property
     def has_number(self) -> bool:
@@ -64,48 +96,175 @@ class Comparison:
             BY_RANK in self.kind and not np.isnan(self.effect)
         )
 
+    @property
+    def decides(self) -> str:
+        """The side that it has decided for; "" where its numbers may not decide."""
+        return "" if self.few else self.side
 
-def compare(evidence: Evidence, check: Check) -> list[Comparison]:
-    """All comparisons of a check; an empty list where this scale leaves nothing to compare."""
-    return list(TESTS[check["test"]](evidence, check))
+    @property
+    def tests_disagree(self) -> bool:
+        """Whether one of the two tests is significant at the level of the look and the other is
+        not.
+        """
+        pairs = ((self.p, self.p_flip), (self.p_against, self.p_flip_against))
+        p, p_flip = pairs[0 if self.holds else 1]
+        return not np.isnan([p, p_flip]).any() and (p <= self.level) != (p_flip <= self.level)
+
+    @property
+    def weakness(self) -> tuple[bool, int, float]:
+        """The order in which comparisons are shown, the weakest first: what refutes the claim, what
+        lies on the wrong side, then by falling p; what is missing comes last.
+        """
+        rank = 0 if self.side == AGAINST else 1 if not self.holds else 2
+        return bool(self.missing), rank, -self.p if np.isfinite(self.p) else -2.0
 
 
-def _ordered(evidence: Evidence, check: Check) -> Iterator[Comparison]:
+def compare(evidence: Evidence, check: Check, *, deterministic: bool = False) -> list[Comparison]:
+    """All comparisons of a check; an empty list where this scale leaves nothing to compare.
+
+    Where nothing is drawn (`deterministic`) the numbers decide as they are, without a p.
+    """
+    source, test = TESTS[check["test"]]
+    parts = list(source(evidence, check))
+    if not deterministic:
+        return [_looked_at(evidence, check, part, test, len(parts)) for part in parts]
+    return [_decided(_read(evidence, check, part, test, LEVEL)) for part in parts]
+
+
+def _decided(found: Comparison) -> Comparison:
+    """A comparison whose numbers decide as they are, without a p."""
+    side = (FOR if found.holds else AGAINST) if found.has_number else ""
+    found = replace(found, p=NAN, p_flip=NAN, p_against=NAN, p_flip_against=NAN, seen=NAN)
+    return replace(found, side=side, first=found.n)
+
+
+def holds(evidence: Evidence, check: Check) -> bool:
+    """Whether the numbers that are there lie on the claimed side in all comparisons of a check."""
+    source, test = TESTS[check["test"]]
+    return all(
+        test(check, part.what, part.read(evidence), LEVEL).holds for part in source(evidence, check)
+    )
+
+
+def _looked_at(
+    evidence: Evidence, check: Check, part: Compared, test: Judge, many: int
+) -> Comparison:
+    """A comparison at the looks that its seeds allow, one of so `many` of its claim."""
+    plan = looks(min(len(evidence.paper.planned(run)) for run in part.runs))
+    there = replace(evidence, first=plan[-1].seeds)
+    if check["test"] in OF_ALL:
+        found = _read(there, check, part, test, plan[-1].level)
+        if found.p_against == 0:
+            few = _too_few(found.n) if found.n < ENOUGH else ""
+            first = _there(there, part)
+            return replace(found, side=AGAINST, at=found.n, few=few, first=first, looks=len(plan))
+    latest, side, at = None, "", 0
+    for look in plan:
+        narrow = replace(evidence, first=look.seeds)
+        if not all(narrow.is_whole(run) for run in part.runs):
+            break
+        latest = replace(_read(narrow, check, part, test, look.level), first=look.seeds)
+        if not side and latest.n >= ENOUGH:
+            side = _side(latest, many)
+            at = look.seeds if side else 0
+    if latest is None or latest.n < ENOUGH:
+        if latest is None:
+            latest = _read(there, check, part, test, plan[0].level)
+            latest = replace(latest, first=0 if latest.missing else _there(there, part))
+        few = f"the first {plan[0].seeds} seeds are not all there" if latest.n >= ENOUGH else ""
+        few = few or ("" if latest.missing else _too_few(latest.n))
+        return replace(latest, side=_side(latest, many), few=few, looks=len(plan))
+    return replace(latest, side=side, at=at, looks=len(plan))
+
+
+def _read(
+    evidence: Evidence, check: Check, part: Compared, test: Judge, level: float
+) -> Comparison:
+    """A comparison of what is there; without numbers where a run has no record."""
+    try:
+        data = part.read(evidence)
+    except NotRun as error:
+        nothing = (NAN, NAN, NAN, False, NAN, NAN, 0)
+        return Comparison(part.what, "", *nothing, missing=str(error), level=level)
+    return replace(test(check, part.what, data, level), level=level)
+
+
+def _there(evidence: Evidence, part: Compared) -> int:
+    """How many planned seeds of the runs of a comparison are there, at most."""
+    return max(len(evidence.seeds(run)) for run in part.runs)
+
+
+def _side(found: Comparison, many: int) -> str:
+    """For the claim, against it, or neither.
+
+    A claim about many comparisons is shown when each of them is, at the level of one
+    (intersection-union; Berger, Technometrics 24, 1982). It is refuted when one of them is, and for
+    that the level is shared among them (Bonferroni).
+    """
+    if found.undecided or not found.has_number:
+        return ""
+    if found.holds:
+        return FOR if found.p <= found.level else ""
+    return AGAINST if found.p_against <= found.level / many else ""
+
+
+def _too_few(n: int) -> str:
+    return f"{n} seed{'' if n == 1 else 's'}, {ENOUGH} are needed"
+
+
+def _of(what: str, kind: str, test: Test, *, holds: bool, seen: float = NAN) -> Comparison:
+    """A comparison from its test."""
+    return Comparison(
+        what,
+        kind,
+        test.mean,
+        test.low,
+        test.high,
+        holds,
+        test.p,
+        test.p_flip,
+        test.n,
+        p_against=test.p_against,
+        p_flip_against=test.p_flip_against,
+        seen=seen,
+    )
+
+
+def _smallest(values: Array, level: float, power: float = POWER) -> float:
+    """The smallest mean that a t test of numbers of this spread sees."""
+    spread = float(values.std(ddof=1)) if len(values) > 1 else NAN
+    return detectable(len(values), level, power) * spread
+
+
+def _ordered(check: Check, what: str, data: tuple[Array, Array], level: float) -> Comparison:
     """`less`, `more`: left < factor * right, or > , paired over seeds; as a difference or as a
     ratio (in logarithms).
 
     By rank where a side is infinite, as the best feasible value of a run is that has found none;
     two of them are equal.
     """
+    left, right = data
     sign, factor = (1.0 if check["test"] == "less" else -1.0), check.get("factor", 1.0)
     mark = "<" if sign > 0 else ">"
-    for what, left, right in sides(evidence, check):
-        words = what.replace(" and ", f" {mark} " + (f"{factor:g} x " if factor != 1 else ""), 1)
-        if check.get("compare") == "ratio":
-            with np.errstate(divide="ignore", invalid="ignore"):
-                distance = np.log(left) - np.log(right)
-            low, high = np.exp(interval(distance))
-            effect, kind, test = (
-                float(np.exp(distance.mean())),
-                "ratio",
-                below_zero(sign * (distance - np.log(factor))),
-            )
-        elif np.isinf(left).any() or np.isinf(right).any():
-            distance = _distance(left, factor * right)
-            test = ranked_below_zero(sign * distance)
-            least, most = sorted([sign * test.low, sign * test.high])
-            kind, effect = f"median difference {BY_RANK}", sign * test.mean
-            yield Comparison(
-                words, kind, effect, least, most, test.mean < 0, test.p, test.p_flip, test.n
-            )
-            continue
-        else:
-            distance = left - factor * right
-            low, high = interval(distance)
-            effect, kind, test = float(distance.mean()), "difference", below_zero(sign * distance)
-        yield Comparison(
-            words, kind, effect, float(low), float(high), test.mean < 0, test.p, test.p_flip, test.n
-        )
+    words = what.replace(" and ", f" {mark} " + (f"{factor:g} x " if factor != 1 else ""), 1)
+    if check.get("compare") == "ratio":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = np.log(left) - np.log(right)
+        low, high = np.exp(interval(distance))
+        test = below_zero(sign * (distance - np.log(factor)))
+        shown = replace(test, mean=float(np.exp(distance.mean())), low=float(low), high=float(high))
+        seen = float(np.exp(_smallest(distance, level)))
+        return _of(words, "ratio", shown, holds=test.mean < 0, seen=seen)
+    if np.isinf(left).any() or np.isinf(right).any():
+        test = ranked_below_zero(sign * _distance(left, factor * right))
+        least, most = sorted([sign * test.low, sign * test.high])
+        shown = replace(test, mean=sign * test.mean, low=least, high=most)
+        return _of(words, f"median difference {BY_RANK}", shown, holds=test.mean < 0)
+    distance = left - factor * right
+    low, high = interval(distance)
+    test = below_zero(sign * distance)
+    shown = replace(test, mean=float(distance.mean()), low=float(low), high=float(high))
+    return _of(words, "difference", shown, holds=test.mean < 0, seen=_smallest(distance, level))
 
 
 def _distance(left: Array, right: Array) -> Array:
@@ -114,28 +273,16 @@ def _distance(left: Array, right: Array) -> Array:
         return np.where(left == right, 0.0, left - right)
 
 
-def _passes(evidence: Evidence, check: Check) -> Iterator[Comparison]:
+def _passes(check: Check, what: str, data: Pairs, level: float) -> Comparison:
     """From which evaluation on the left side is no worse than the right one at its end, against a
     bound; never is infinite.
     """
-    for what, pairs in bound_sides(evidence, check):
-        seen = np.array([_first(left <= right[-1]) for left, right in pairs])
-        test = ranked_below_zero(seen - check["at_most"] - 0.5)  # the bound itself keeps it
-        words = what.replace(" and ", " reaches the end of ", 1)
-        effect, low, high = (
-            edge + check["at_most"] + 0.5 for edge in (test.mean, test.low, test.high)
-        )
-        yield Comparison(
-            words,
-            f"median evaluation {BY_RANK}",
-            effect,
-            low,
-            high,
-            test.mean < 0,
-            test.p,
-            test.p_flip,
-            test.n,
-        )
+    seen = np.array([_first(left <= right[-1]) for left, right in data])
+    test = ranked_below_zero(seen - check["at_most"] - 0.5)  # the bound itself keeps it
+    words = what.replace(" and ", " reaches the end of ", 1)
+    effect, low, high = (edge + check["at_most"] + 0.5 for edge in (test.mean, test.low, test.high))
+    shown = replace(test, mean=effect, low=low, high=high)
+    return _of(words, f"median evaluation {BY_RANK}", shown, holds=test.mean < 0)
 
 
 def _first(true: Array) -> float:
@@ -143,153 +290,119 @@ def _first(true: Array) -> float:
     return float(np.argmax(true) + 1) if true.any() else float("inf")
 
 
-def _equivalent(evidence: Evidence, check: Check) -> Iterator[Comparison]:
+def _equivalent(check: Check, what: str, data: tuple[Array, Array], level: float) -> Comparison:
     """Two one-sided tests that the means differ by less than a share of the right one, or than an
-    absolute tolerance.
+    absolute tolerance. `seen` is the smallest tolerance that they would keep without a difference.
 
     A share is taken of each seed's own value: the right mean is as uncertain as the left one.
     """
-    for what, left, right in sides(evidence, check):
-        tolerance = (
-            np.full(len(right), float(check["absolute"]))
-            if "absolute" in check
-            else check["tolerance"] * np.abs(right)
-        )
-        words = what.replace(" and ", " = ", 1) + f" within {tolerance.mean():.3g}"
-        holds = abs(float((left - right).mean())) < tolerance.mean()
-        yield _comparison(words, "difference", within(left - right, tolerance), holds=holds)
+    left, right = data
+    tolerance = (
+        np.full(len(right), float(check["absolute"]))
+        if "absolute" in check
+        else check["tolerance"] * np.abs(right)
+    )
+    words = what.replace(" and ", " = ", 1) + f" within {tolerance.mean():.3g}"
+    holds = abs(float((left - right).mean())) < tolerance.mean()
+    seen = _smallest(left - right, level, (1 + POWER) / 2)
+    return _of(words, "difference", within(left - right, tolerance), holds=holds, seen=seen)
 
 
-def _published(evidence: Evidence, check: Check) -> Iterator[Comparison]:
+def _published(check: Check, what: str, data: Array, level: float) -> Comparison:
     """Our mean over the published value, equivalent within a relative tolerance."""
     value = check["value"]
-    for problem, curve in curves_of(evidence, check):
-        seen = np.array(list(scalars(evidence, check, problem, curve).values())) / value
-        spread = f", published spread {check['spread']:g}" if "spread" in check else ""
-        words = (
-            f"{curve} on {problem} over the published {value:g} (our spread"
-            f" {seen.std(ddof=1) * value:.3g}{spread})"
-        )
-        test = within(seen - 1, check["tolerance"])
-        yield Comparison(
-            words,
-            "ratio",
-            test.mean + 1,
-            test.low + 1,
-            test.high + 1,
-            abs(test.mean) < check["tolerance"],
-            test.p,
-            test.p_flip,
-            test.n,
-        )
+    seen = data / value
+    spread = f", published spread {check['spread']:g}" if "spread" in check else ""
+    words = (
+        f"{what} over the published {value:g} (our spread {seen.std(ddof=1) * value:.3g}{spread})"
+    )
+    test = within(seen - 1, check["tolerance"])
+    shown = replace(test, mean=test.mean + 1, low=test.low + 1, high=test.high + 1)
+    smallest = _smallest(seen, level, (1 + POWER) / 2)
+    return _of(words, "ratio", shown, holds=abs(test.mean) < check["tolerance"], seen=smallest)
 
 
-def _spread(evidence: Evidence, check: Check) -> Iterator[Comparison]:
+def _spread(check: Check, what: str, data: tuple[Array, Array], level: float) -> Comparison:
     """Ratio of standard deviations over seeds, with the F interval; undecidable below a factor."""
-    factor = check.get("factor", SPREADS)
-    for what, left, right in sides(evidence, check):
-        n, ratio = (
-            len(left),
-            (
-                float(left.std(ddof=1) / right.std(ddof=1))
-                if len(left) > 1 and right.std() > 0
-                else float("nan")
-            ),
-        )
-        free = max(n - 1, 1)
-        low, high = (
-            ratio / float(np.sqrt(stats.f.ppf(q, free, free))) for q in (1 - LEVEL / 2, LEVEL / 2)
-        )
-        p = float(stats.f.cdf(ratio**2, free, free))
-        reason = (
-            f"ratio of spreads within a factor {factor:g}" if 1 / factor < ratio < factor else ""
-        )
-        words = what.replace(" and ", " spreads less than ", 1)
-        yield Comparison(
-            words, "ratio of spreads", ratio, low, high, ratio < 1, p, float("nan"), n, reason
-        )
+    left, right = data
+    factor, n = check.get("factor", SPREADS), len(left)
+    ratio = float(left.std(ddof=1) / right.std(ddof=1)) if n > 1 and right.std() > 0 else NAN
+    free = max(n - 1, 1)
+    low, high = (
+        ratio / float(np.sqrt(stats.f.ppf(q, free, free))) for q in (1 - LEVEL / 2, LEVEL / 2)
+    )
+    p, p_against = (float(one(ratio**2, free, free)) for one in (stats.f.cdf, stats.f.sf))
+    reason = f"ratio of spreads within a factor {factor:g}" if 1 / factor < ratio < factor else ""
+    words = what.replace(" and ", " spreads less than ", 1)
+    test = Test(n, ratio, low, high, p, NAN, p_against, NAN)
+    found = _of(words, "ratio of spreads", test, holds=ratio < 1, seen=detectable_ratio(n, level))
+    return replace(found, undecided=reason)
 
 
-def _exponent(evidence: Evidence, check: Check) -> Iterator[Comparison]:
+def _exponent(check: Check, what: str, data: Pairs, level: float) -> Comparison:
     """Slope of a metric in log-log over a window, one per seed, against its bounds."""
-    for what, seeds in curves(evidence, check):
-        slopes = []
-        for x, y in seeds:
-            chosen = (x >= check["from"]) & (x <= check.get("to", np.inf))
-            slopes.append(power_law(x[chosen], y[chosen])[1])
-        yield _bounded(what, "exponent", np.array(slopes), check)
+    slopes = []
+    for x, y in data:
+        chosen = (x >= check["from"]) & (x <= check.get("to", np.inf))
+        slopes.append(power_law(x[chosen], y[chosen])[1])
+    return _bounded(what, "exponent", np.array(slopes), check, level)
 
 
-def _monotone(evidence: Evidence, check: Check) -> Iterator[Comparison]:
+def _monotone(check: Check, what: str, data: Pairs, level: float) -> Comparison:
     """Kendall's tau between a metric and evaluations, a column or the order of the variants: on
     which side of zero.
     """
     sign = 1 if check["direction"] == "increasing" else -1
-    for what, seeds in along(evidence, check):
-        tau = np.nan_to_num(
-            [stats.kendalltau(x, y).statistic if len(x) > 1 else np.nan for x, y in seeds]
-        )
-        test = below_zero(-sign * tau)
-        low, high = interval(tau)
-        yield Comparison(
-            what,
-            "Kendall's tau",
-            float(tau.mean()),
-            float(low),
-            float(high),
-            test.mean < 0,
-            test.p,
-            test.p_flip,
-            test.n,
-        )
+    tau = np.nan_to_num(
+        [stats.kendalltau(x, y).statistic if len(x) > 1 else np.nan for x, y in data]
+    )
+    test = below_zero(-sign * tau)
+    low, high = interval(tau)
+    shown = replace(test, mean=float(tau.mean()), low=float(low), high=float(high))
+    return _of(what, "Kendall's tau", shown, holds=test.mean < 0, seen=_smallest(tau, level))
 
 
-def _share(evidence: Evidence, check: Check) -> Iterator[Comparison]:
-    """In how many seeds a number lies within the event's bounds, against bounds for that share."""
+def _share(check: Check, what: str, data: Array, level: float) -> Comparison:
+    """In how many seeds a number lies within the event's bounds, against bounds for that share.
+    `seen` is the least share that would be shown to keep a lower bound.
+    """
     event = check["event"]
-    for problem, curve in curves_of(evidence, check):
-        seen = np.array(list(scalars(evidence, check, problem, curve).values()))
-        hits = int(
-            (
-                (seen >= event.get("at_least", -np.inf)) & (seen <= event.get("at_most", np.inf))
-            ).sum()
-        )
-        least, most = check.get("at_least", 0.0), check.get("at_most", 1.0)
-        test = share(hits, len(seen), at_least=least, at_most=most)
-        yield _comparison(
-            f"{curve} on {problem}: {hits} of {len(seen)} seeds",
-            "share of seeds",
-            test,
-            holds=least <= test.mean <= most,
-        )
+    inside = (data >= event.get("at_least", -np.inf)) & (data <= event.get("at_most", np.inf))
+    hits, n = int(inside.sum()), len(data)
+    least, most = check.get("at_least", 0.0), check.get("at_most", 1.0)
+    test = share(hits, n, at_least=least, at_most=most)
+    enough = [k for k in range(n + 1) if share(k, n, at_least=least, at_most=most).p <= level]
+    return _of(
+        f"{what}: {hits} of {n} seeds",
+        "share of seeds",
+        test,
+        holds=least <= test.mean <= most,
+        seen=(enough[0] if least > 0 else enough[-1]) / n if enough else NAN,
+    )
 
 
-def _band(evidence: Evidence, check: Check) -> Iterator[Comparison]:
+def _band(check: Check, what: str, data: Pairs, _level: float) -> Comparison:
     """Whether a column or a metric stays within constants; low and high are the least and the
     greatest value seen.
     """
     least, most = check.get("at_least", -np.inf), check.get("at_most", np.inf)
-    for what, seeds in curves(evidence, check):
-        # an infinite value is a violation, only NaN is no number
-        rows = [y[~np.isnan(y)] for _, y in seeds]
-        yield _kept([(row >= least) & (row <= most) for row in rows], check, what, rows, "value")
+    # an infinite value is a violation, only NaN is no number
+    rows = [y[~np.isnan(y)] for _, y in data]
+    return _kept([(row >= least) & (row <= most) for row in rows], check, what, rows, "value")
 
 
-def _bound(evidence: Evidence, check: Check) -> Iterator[Comparison]:
+def _bound(check: Check, what: str, data: Pairs, _level: float) -> Comparison:
     """Whether left <= factor * right + plus in every row; low and high are the least
     and the greatest ratio of left to that bound.
     """
     factor, plus = check.get("factor", 1.0), check.get("plus", 0.0)
-    for what, pairs in bound_sides(evidence, check):
-        words = what.replace(" and ", " <= " + (f"{factor:g} x " if factor != 1 else ""), 1)
-        bounds = [(left, factor * right + plus) for left, right in pairs]
-        seen = [~(np.isnan(left) | np.isnan(bound)) for left, bound in bounds]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = [
-                (left / bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)
-            ]
-        inside = [(left <= bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
-        yield _kept(inside, check, words, ratios, "ratio")
+    words = what.replace(" and ", " <= " + (f"{factor:g} x " if factor != 1 else ""), 1)
+    bounds = [(left, factor * right + plus) for left, right in data]
+    seen = [~(np.isnan(left) | np.isnan(bound)) for left, bound in bounds]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = [(left / bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
+    inside = [(left <= bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
+    return _kept(inside, check, words, ratios, "ratio")
 
 
 def _kept(
@@ -297,25 +410,22 @@ def _kept(
 ) -> Comparison:
     """A statement about every row. It holds in a seed if all rows keep it, or the share of them
     that the check asks for. `number` says what `rows` are: values, or ratios to a bound.
+
+    One seed that breaks it refutes it. Where all keep it, p is that of at least half of all runs
+    breaking it: 2^-n.
     """
-    wanted = check.get("share", 1.0)
+    wanted, n = check.get("share", 1.0), len(inside)
     hits = sum(bool(len(seen)) and bool(seen.mean() >= wanted) for seen in inside)
     every = np.concatenate([*rows, np.empty(0)])
-    numbers = every[~np.isnan(every)]  # 0 <= 0 is kept and has no ratio
-    extremes = (
-        (float(numbers.min()), float(numbers.max()))
-        if len(numbers)
-        else (float("nan"), float("nan"))
-    )
-    p = 0.0 if hits == len(inside) else 1.0
-    kept = float(np.concatenate(inside).mean()) if len(every) else float("nan")
-    words = f"{what}: {hits} of {len(inside)} seeds"
-    return Comparison(
-        words, f"{OF_ROWS}, {number}", kept, *extremes, p == 0, p, float("nan"), len(inside)
-    )
+    seen = every[~np.isnan(every)]  # 0 <= 0 is kept and has no ratio
+    extremes = (float(seen.min()), float(seen.max())) if len(seen) else (NAN, NAN)
+    kept = float(np.concatenate(inside).mean()) if len(every) else NAN
+    p, against = share(hits, n, at_least=MOST).p, share(hits, n, at_least=1).p_against
+    test = Test(n, kept, *extremes, p, NAN, against, NAN)
+    return _of(f"{what}: {hits} of {n} seeds", f"{OF_ROWS}, {number}", test, holds=hits == n)
 
 
-def _bounded(what: str, kind: str, seen: Array, check: Check) -> Comparison:
+def _bounded(what: str, kind: str, seen: Array, check: Check, level: float) -> Comparison:
     """One number per seed against at_least and at_most."""
     tests: list[Test] = []
     if "at_most" in check:
@@ -323,29 +433,28 @@ def _bounded(what: str, kind: str, seen: Array, check: Check) -> Comparison:
     if "at_least" in check:
         tests.append(below_zero(check["at_least"] - seen))
     low, high = interval(seen)
-    p, p_flip = (max(getattr(test, name) for test in tests) for name in ("p", "p_flip"))
+    shown = replace(
+        tests[0] if len(tests) == 1 else either(*tests),
+        mean=float(seen.mean()),
+        low=float(low),
+        high=float(high),
+    )
     holds = all(test.mean < 0 for test in tests)
-    return Comparison(
-        what, kind, float(seen.mean()), float(low), float(high), holds, p, p_flip, len(seen)
-    )
+    return _of(what, kind, shown, holds=holds, seen=_smallest(seen, level))
 
 
-def _comparison(what: str, kind: str, test: Test, *, holds: bool) -> Comparison:
-    return Comparison(
-        what, kind, test.mean, test.low, test.high, holds, test.p, test.p_flip, test.n
-    )
-
-
-TESTS: Mapping[str, Callable[[Evidence, Check], Iterator[Comparison]]] = {
-    "less": _ordered,
-    "more": _ordered,
-    "passes": _passes,
-    "equivalent": _equivalent,
-    "published": _published,
-    "spread": _spread,
-    "exponent": _exponent,
-    "monotone": _monotone,
-    "share": _share,
-    "band": _band,
-    "bound": _bound,
+Judge = Callable[[Check, str, Any, float], Comparison]
+Source = Callable[[Evidence, Check], Iterator[Compared]]
+TESTS: Mapping[str, tuple[Source, Judge]] = {
+    "less": (sides, _ordered),
+    "more": (sides, _ordered),
+    "passes": (bound_sides, _passes),
+    "equivalent": (sides, _equivalent),
+    "published": (numbers, _published),
+    "spread": (sides, _spread),
+    "exponent": (curves, _exponent),
+    "monotone": (along, _monotone),
+    "share": (numbers, _share),
+    "band": (curves, _band),
+    "bound": (bound_sides, _bound),
 }

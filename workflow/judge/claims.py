@@ -1,11 +1,13 @@
 """Judge the claims of a paper.
 
-Paired over seeds; paired t with Holm's correction over a claim's comparisons decides at 5 %, from
-five seeds on, the exact sign-flip p stands beside it. A verdict is `reproduced`, `direction only`,
-`not reproduced`, or `undecided` with the reasons: substituted data, a scale other than `paper`, too
-few seeds, or hypotheses that the runs do not meet. A claim is judged under every reading, too, that
-changes one of its runs and for which the plan has all of them. Where the runs under a reading have
-the traces of the default ones, the outcome is the `same run`, no second one.
+Paired over seeds; a one-sided paired t test decides, at five seeds and at ten, and the exact
+sign-flip p stands beside it. `outcomes` has the words: reproduced, direction only, inconclusive,
+contradicted, and not decided with the reasons: substituted data, a scale other than `paper`, too
+few seeds, missing runs, or hypotheses that the runs do not meet. A claim about several comparisons
+is contradicted as soon as one of them is, whether or not the others were run. A claim is judged
+under every reading, too, that changes one of its runs and for which the plan has all of them. Where
+the runs under a reading have the traces of the default ones, the outcome is the `same run`, no
+second one.
 """
 
 from __future__ import annotations
@@ -17,23 +19,32 @@ from typing import Any
 
 import numpy as np
 
-from workflow.judge.checks import Comparison, compare
+from workflow.judge import trivial
+from workflow.judge.checks import AGAINST, FOR, Comparison, compare
 from workflow.judge.evidence import Check, Evidence, beside_default, runs_of
+from workflow.judge.outcomes import (
+    CONTRADICTED,
+    DIRECTION,
+    DISAGREE,
+    FADED,
+    INCONCLUSIVE,
+    NO_NUMBER,
+    NOT_RUN,
+    NOTHING,
+    OURS,
+    OUTSIDE,
+    REPRODUCED,
+    STAND_IN,
+    TRIVIAL,
+    UNDECIDED,
+)
 from workflow.measure.metrics import metric
-from workflow.measure.statistics import ENOUGH, LEVEL, holm
-from workflow.measure.store import NotRun, Run, Store
+from workflow.measure.statistics import FULL, false_discovery
+from workflow.measure.store import Run, Store
 from workflow.plan.cells import DEFAULT, Cell, Paper
 from workflow.plan.parameters import flat
 from workflow.plan.resolve import PlanError, seed_range
 
-REPRODUCED, DIRECTION, NOT, UNDECIDED = (
-    "reproduced",
-    "direction only",
-    "not reproduced",
-    "undecided",
-)
-NOT_RUN = "not run"
-SAME_RUN = "same run"
 Claim = Mapping[str, Any]
 
 
@@ -71,16 +82,23 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, judged: what was compared, and why it may not be decided."""
+    """A claim, judged: what was compared, why it may not be decided, and what its outcome is worth.
+
+    `p` and `p_against` are those of the whole claim, for it and against it, valid at both looks; q
+    is the one of the side that it is on, adjusted over all claims of the ledger (`with_q`).
+    """
 
     id: str
     where: str
     says: str
     verdict: str
+    qualifiers: tuple[str, ...]
     reasons: tuple[str, ...]
     observed: str
     comparisons: tuple[Comparison, ...]
-    p_holm: tuple[float, ...]
+    p: float
+    p_against: float
+    q: float
     seeds: int
     data: str
     note: str
@@ -91,11 +109,29 @@ class Verdict:
 def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
     """The verdict on one claim, and what it comes to under the other readings that affect it."""
     verdict = _judge(paper, store, claim, DEFAULT)
+    if "null_model" in claim and verdict.observed in (REPRODUCED, DIRECTION):
+        why = trivial.why(Evidence(paper, store, DEFAULT, FULL), claim)
+        verdict = replace(
+            verdict, qualifiers=(*verdict.qualifiers, *(f"{TRIVIAL}: {why}",) * bool(why))
+        )
     others = {
         name: _outcome(paper, store, claim, name, wanted)
         for name, wanted in readings_of(paper, claim).items()
     }
     return replace(verdict, readings=others)
+
+
+def with_q(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts of a whole ledger, each with its p adjusted over all of them: that for the claim
+    where its numbers are on the claimed side, else that against it.
+    """
+    sides = [
+        false_discovery([getattr(one, name) for one in verdicts]) for name in ("p", "p_against")
+    ]
+    return [
+        replace(one, q=float(sides[one.observed not in (REPRODUCED, DIRECTION)][number]))
+        for number, one in enumerate(verdicts)
+    ]
 
 
 def runs(paper: Paper) -> list[Run]:
@@ -105,7 +141,7 @@ def runs(paper: Paper) -> list[Run]:
     """
     found: list[Run] = []
     for claim in paper.entry.get("claims", []):
-        found += runs_of(paper, claim["check"])
+        found += [*runs_of(paper, claim["check"]), *trivial.runs(paper, claim)]
         found += [run for wanted in readings_of(paper, claim).values() for run in wanted]
     return found
 
@@ -139,41 +175,35 @@ def readings_of(paper: Paper, claim: Claim) -> dict[str, list[Run]]:
 
 
 def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
-    check, wanted = claim["check"], runs_of(paper, claim["check"], reading)
+    wanted = {run.name: run for run in runs_of(paper, claim["check"], reading)}
     evidence = Evidence(paper, store, reading)
-    try:
-        comparisons, missing = compare(evidence, check), ""
-        data = sorted(
-            {
-                store.data(run)
-                for run in {run.name: run for run in wanted}.values()
-                if store.has(run)
-            }
-        )
-        seeds = min((comparison.n for comparison in comparisons), default=0)
-    except NotRun as error:
-        comparisons, missing, data, seeds = [], str(error), [], 0
-    corrected = holm([comparison.p for comparison in comparisons]) if comparisons else np.empty(0)
-    observed = NOT_RUN if missing else _observed(claim, comparisons, corrected)
-    reasons = [missing] if missing else _reasons(evidence, claim, comparisons, data, seeds)
-    reasons += [
-        f"an evaluation took too long in {seeds}"
-        for seeds in store.lacks({run.name: run for run in wanted})
-    ]
+    found = compare(evidence, claim["check"], deterministic=bool(claim.get("deterministic")))
+    there = [one for one in found if not one.missing]
+    data = sorted({store.data(run) for run in wanted.values() if store.has(run)} if there else ())
+    observed = _observed(found)
+    outside = _outside(evidence, claim) if there else ""
+    reasons = [outside] if outside else []
+    reasons += _barred(evidence, claim, data)
+    reasons += [] if any(one.decides == AGAINST for one in found) else _lacking(found)
+    reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks(wanted)]
+    most = max((one.first for one in there), default=0)
     return Verdict(
         id=claim["id"],
         where=claim["where"],
         says=claim["says"],
         verdict=UNDECIDED if reasons else observed,
+        qualifiers=tuple(_qualifiers(claim, found, observed, data, is_outside=bool(outside))),
         reasons=tuple(reasons),
         observed=observed,
-        comparisons=tuple(comparisons),
-        p_holm=tuple(corrected.tolist()),
-        seeds=seeds,
+        comparisons=tuple(found),
+        p=_p(found),
+        p_against=_p_against(found),
+        q=math.nan,
+        seeds=min((one.n for one in there), default=0),
         data="; ".join(data),
         note=claim.get("note", ""),
         readings={},
-        rerun=tuple(dict.fromkeys(command(run) for run in wanted)),
+        rerun=tuple(dict.fromkeys(command(run, most) for run in wanted.values())),
     )
 
 
@@ -194,53 +224,75 @@ def _outcome(
     return Outcome(judged, verdict.observed, verdict.reasons, verdict.seeds, len(pairs), sum(same))
 
 
-def _observed(claim: Claim, comparisons: Sequence[Comparison], corrected: np.ndarray) -> str:
+def _observed(found: Sequence[Comparison]) -> str:
     """What the numbers say, whether or not they may decide."""
-    if not comparisons:
-        return "nothing to compare"
-    if any(not comparison.has_number for comparison in comparisons):
-        return "no number"
-    if all(comparison.holds for comparison in comparisons):
-        significant = claim.get("deterministic") or (
-            np.isfinite(corrected).all() and (corrected <= LEVEL).all()
-        )
-        return (
-            REPRODUCED
-            if significant and not any(comparison.undecided for comparison in comparisons)
-            else DIRECTION
-        )
-    return NOT
+    if not found:
+        return NOTHING
+    if any(one.side == AGAINST for one in found):
+        return CONTRADICTED
+    if any(one.missing for one in found):
+        return NOT_RUN
+    if any(not one.has_number for one in found):
+        return NO_NUMBER
+    if all(one.side == FOR for one in found):
+        return REPRODUCED
+    return DIRECTION if all(one.holds or one.side == FOR for one in found) else INCONCLUSIVE
 
 
-def _reasons(
-    evidence: Evidence,
-    claim: Claim,
-    comparisons: Sequence[Comparison],
-    data: Sequence[str],
-    seeds: int,
-) -> list[str]:
-    """Why these numbers do not decide the claim; empty if they do."""
+def _barred(evidence: Evidence, claim: Claim, data: Sequence[str]) -> list[str]:
+    """Why no numbers of these runs decide the claim."""
     paper, reasons = evidence.paper, []
-    unmet = [
-        sentence
-        for requirement in claim.get("requires", [])
-        if (sentence := _unmet(evidence, claim["check"], requirement))
-    ]
-    if unmet:
-        reasons.append(f"hypotheses not met: {'; '.join(unmet)}")
     if any(status.startswith("substitute") for status in data) and claim.get("data") != "any":
         reasons.append("substituted data")
     if paper.scale != "paper" and claim.get("scale") != "any":
         reasons.append(f"scale {paper.scale}")
-    if not comparisons:
+    return reasons
+
+
+def _lacking(found: Sequence[Comparison]) -> list[str]:
+    """Why these numbers do not decide the claim yet; empty if they do."""
+    reasons = [one.missing for one in found if one.missing] + [one.few for one in found if one.few]
+    if not found:
         reasons.append("nothing to compare at this scale")
-    elif seeds < ENOUGH and not claim.get("deterministic"):
-        reasons.append(f"{seeds} seed{'s' if seeds > 1 else ''}, {ENOUGH} are needed")
-    if any(not comparison.has_number for comparison in comparisons):
+    if any(not one.missing and not one.has_number for one in found):
         reasons.append("a comparison has no number at this budget")
-    return reasons + sorted(
-        {comparison.undecided for comparison in comparisons if comparison.undecided}
-    )
+    return list(dict.fromkeys(reasons)) + sorted({one.undecided for one in found if one.undecided})
+
+
+def _outside(evidence: Evidence, claim: Claim) -> str:
+    """Which hypotheses of the claim's theorem its runs do not meet."""
+    unmet = [_unmet(evidence, claim["check"], one) for one in claim.get("requires", [])]
+    said = "; ".join(sentence for sentence in unmet if sentence)
+    return f"hypotheses not met: {said}" if said else ""
+
+
+def _qualifiers(
+    claim: Claim,
+    found: Sequence[Comparison],
+    observed: str,
+    data: Sequence[str],
+    *,
+    is_outside: bool,
+) -> list[str]:
+    """What the outcome of a claim is worth."""
+    said = [OURS] if claim.get("ours") else []
+    said += [f"{OUTSIDE}: observed {observed}"] if is_outside else []
+    said += [STAND_IN] if any(status.startswith("substitute") for status in data) else []
+    said += [DISAGREE] if any(one.tests_disagree for one in found) else []
+    faded = any(one.decides == FOR and one.at < one.n and not one.p <= one.level for one in found)
+    return said + ([FADED] if faded else [])
+
+
+def _p(found: Sequence[Comparison]) -> float:
+    """p of the whole claim: the largest of its comparisons, times how often they are looked at."""
+    values = [min(1.0, one.p * one.looks) for one in found]
+    return max(values) if values and np.isfinite(values).all() else math.nan
+
+
+def _p_against(found: Sequence[Comparison]) -> float:
+    """p against the whole claim: the smallest of its comparisons, times their number."""
+    values = [one.p_against * one.looks for one in found if np.isfinite(one.p_against)]
+    return min(1.0, len(found) * min(values)) if values else math.nan
 
 
 def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> str:
@@ -248,6 +300,8 @@ def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> 
     because = f" ({requirement['because']})" if "because" in requirement else ""
     if requirement.get("never"):
         return str(requirement["because"])
+    if requirement.get("always"):
+        return ""
     if "column" in requirement:
         found = np.concatenate(
             [column(requirement["column"]) for _, column in evidence.rows(check)]
@@ -299,7 +353,8 @@ def _parameter(cell: Cell, name: str) -> Any:
     return value
 
 
-def command(run: Run) -> str:
-    """What makes the records of a run again."""
+def command(run: Run, first: int = 0) -> str:
+    """What makes the records of a run again, of all its seeds or of the first so many."""
     place = f"{run.problem_name} {run.curve}" if isinstance(run, Cell) else f"studies {run.id}"
-    return f"python -m workflow.run {run.paper} {place} {seed_range(run.seeds)} --scale {run.scale}"
+    seeds = seed_range(run.seeds[: first or None])
+    return f"python -m workflow.run {run.paper} {place} {seeds} --scale {run.scale}"

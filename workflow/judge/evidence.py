@@ -1,11 +1,12 @@
 """The numbers that a check compares: one per seed, paired, from the records of cells and studies
-under one reading.
+under one reading, of all seeds or of the first ones alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -32,24 +33,46 @@ ACROSS: Mapping[str, Reduction] = {"max": np.max, "min": np.min, "mean": np.mean
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a check may read: the records of a paper, under one reading."""
+    """What a check may read: the records of a paper, under one reading, of the first so many
+    planned seeds of each run (`first`; 0: of all).
+    """
 
     paper: Paper
     store: Store
     reading: str = DEFAULT
+    first: int = 0
+
+    def seeds(self, run: Run) -> tuple[int, ...]:
+        """The seeds of a run that are read. Raises NotRun where none is there."""
+        there = self.store.seeds(run)
+        return tuple(seed for seed in there if seed in self._wanted(run))
+
+    def values(self, run: Run, name: str) -> Array:
+        """A metric of a cell or a column of a study, one row for each of `seeds`."""
+        rows, wanted = self.store.values(run, name), self._wanted(run)
+        return rows[[seed in wanted for seed in self.store.seeds(run)]]
+
+    def is_whole(self, run: Run) -> bool:
+        """Whether all of the first planned seeds of a run have ended, so that those that are still
+        to come change nothing here.
+        """
+        wanted = self._wanted(run)
+        if len(wanted) < self.first or not self.store.has(run):
+            return False
+        return wanted <= {*self.store.seeds(run), *self.store.timeouts(run)}
+
+    def _wanted(self, run: Run) -> Set[int]:
+        return frozenset(self.paper.planned(run)[: self.first or None])
 
     def series(
         self, check: Check, problem: str, curve: str, variant: str = DEFAULT
     ) -> tuple[tuple[int, ...], Array]:
         """Seeds and metric over evaluations, (n,) and (n, T)."""
         cell = self.place(check, problem, curve, variant)
-        if "relative_to" in check:
-            values = self.store.relative(
-                cell, check["metric"], self.paper.cell(cell.problem_name, check["relative_to"])
-            )
-        else:
-            values = self.store.values(cell, check["metric"])
-        return self.store.seeds(cell), values
+        values = self.values(cell, check["metric"])
+        for base in base_of(self.paper, check, cell):
+            values = metrics.ratio_to(values, self.values(base, check["metric"]).mean(axis=0))
+        return self.seeds(cell), values
 
     def summary(self, check: Check, problem: str, curve: str, variant: str) -> Seeds:
         """One number per seed: the metric at a point or summarised over the run.
@@ -57,11 +80,15 @@ class Evidence:
         Claims share them.
         """
         cell = self.place(check, problem, curve, variant)
-        key = (cell.name, *(check.get(part) for part in ("metric", "relative_to", "at")))
+        key = (
+            cell.name,
+            self.first,
+            *(check.get(part) for part in ("metric", "relative_to", "at")),
+        )
         numbers = self.store.remembered(
             key, lambda: _summary(self.series(check, problem, curve, variant)[1], check)
         )
-        return dict(zip(self.store.seeds(cell), numbers, strict=True))
+        return dict(zip(self.seeds(cell), numbers, strict=True))
 
     def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
         return selection.place(
@@ -87,15 +114,26 @@ class Evidence:
     def rows(self, check: Check) -> Iterator[tuple[int, Callable[[str], Array]]]:
         """For each seed of a study, how to get a column of the selected rows."""
         study = self.paper.study(check["study"])
-        for position, seed in enumerate(self.store.seeds(study)):
+        for position, seed in enumerate(self.seeds(study)):
 
             def column(name: str, position: int = position) -> Array:
-                chosen = np.ones(self.store.values(study, name).shape[1], dtype=bool)
+                chosen = np.ones(self.values(study, name).shape[1], dtype=bool)
                 for key, value in check.get("rows", {}).items():
-                    chosen &= np.isclose(self.store.values(study, key)[position], value)
-                return self.store.values(study, name)[position][chosen]
+                    chosen &= np.isclose(self.values(study, key)[position], value)
+                return self.values(study, name)[position][chosen]
 
             yield seed, column
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One comparison of a check, before any record is read: what it is of, the runs whose seeds it
+    pairs, and how to read its numbers (NotRun where a run has none).
+    """
+
+    what: str
+    runs: tuple[Run, ...]
+    read: Callable[[Evidence], Any]
 
 
 def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
@@ -257,59 +295,88 @@ def _best(evidence: Evidence, check: Check, problem: str) -> float:
     return float(min(means))
 
 
-def sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Array, Array]]:
-    """(what, left, right) with one paired number per common seed, for each pair of a check's two
-    sides.
+def cells_of(
+    evidence: Evidence, check: Check, places: Iterable[tuple[str, str]]
+) -> tuple[Cell, ...]:
+    """The runs of curves on problems, at all variants that a check reads, and what they are divided
+    by.
     """
+    found: dict[str, Cell] = {}
+    for problem, curve in places:
+        for variant in evidence.variants(check, problem, curve):
+            cell = evidence.place(check, problem, curve, variant)
+            found |= {run.name: run for run in (cell, *base_of(evidence.paper, check, cell))}
+    return tuple(found.values())
+
+
+def sides(evidence: Evidence, check: Check) -> Iterator[Compared]:
+    """(left, right) for each pair of a check's two sides: one paired number per common seed."""
     if "study" in check:
-        pairs = [
-            [_study_term(column, check[side], check) for side in ("left", "right")]
-            for _, column in evidence.rows(check)
-        ]
-        left, right = np.array(pairs).T
-        yield f"{check['left']} and {check['right']} of {check['study']}", left, right
+        yield Compared(
+            f"{check['left']} and {check['right']} of {check['study']}",
+            (evidence.paper.study(check["study"]),),
+            lambda seen: _study_sides(seen, check),
+        )
         return
     for problem in problems_of(evidence.paper, check):
-        where, rivals = (
-            opposite(check, problem),
-            rivals_of(evidence.paper, check, problem, evidence.reading),
-        )
+        where = opposite(check, problem)
+        rivals = rivals_of(evidence.paper, check, problem, evidence.reading)
         lefts = evidence.named(check, "left", problem) if rivals or "minus" not in check else []
-        rights = (
+        rights: list[Any] = (
             evidence.named(check, "right", where)
             if isinstance(check["right"], list)
             else [check["right"]]
         )
-        best = (
-            _best(evidence, check, problem) if check.get("across") == "width" and lefts else np.nan
-        )
-        for left_name, right_name in product(lefts, rights):
-            left = _ahead(
-                evidence, check, problem, rivals, scalars(evidence, check, problem, left_name, best)
-            )
-            if isinstance(right_name, str):
-                right = _ahead(
-                    evidence,
-                    check,
-                    where,
-                    rivals,
-                    scalars(evidence, check, where, right_name, best),
-                )
-            else:
-                right = dict.fromkeys(left, float(right_name))
-            common = sorted(set(left) & set(right))
-            if check.get("where_defined"):
-                common = [seed for seed in common if not np.isnan([left[seed], right[seed]]).all()]
-            what = f"{left_name} and {right_name} on {problem}"
+        for left, right in product(lefts, rights):
+            what = f"{left} and {right} on {problem}"
             if "against" in check:
-                what = f"{left_name} on {problem} and {right_name} on {check['against']}"
+                what = f"{left} on {problem} and {right} on {where}"
             if "minus" in check:
                 what += f", less the best of {', '.join(rivals)}"
-            yield (
+            is_width = check.get("across") == "width"  # which reads the best of all curves
+            places = [(problem, name) for name in (lefts if is_width else [left])]
+            others = rights if is_width else [right]
+            places += [(where, name) for name in others if isinstance(name, str)]
+            places += [(place, rival) for rival in rivals for place in (problem, where)]
+            yield Compared(
                 what,
-                np.array([left[seed] for seed in common]),
-                np.array([right[seed] for seed in common]),
+                cells_of(evidence, check, places),
+                partial(_pair, check=check, problem=problem, left=left, right=right, rivals=rivals),
             )
+
+
+def _study_sides(evidence: Evidence, check: Check) -> tuple[Array, Array]:
+    pairs = [
+        [_study_term(column, check[side], check) for side in ("left", "right")]
+        for _, column in evidence.rows(check)
+    ]
+    left, right = np.array(pairs).T
+    return left, right
+
+
+def _pair(
+    evidence: Evidence,
+    *,
+    check: Check,
+    problem: str,
+    left: str,
+    right: str | float,
+    rivals: Sequence[str],
+) -> tuple[Array, Array]:
+    """Both sides of a comparison of runs, one number for each common seed."""
+    where = opposite(check, problem)
+    best = _best(evidence, check, problem) if check.get("across") == "width" else np.nan
+    mine = scalars(evidence, check, problem, left, best)
+    mine = _ahead(evidence, check, problem, rivals, mine)
+    if isinstance(right, str):
+        other = scalars(evidence, check, where, right, best)
+        other = _ahead(evidence, check, where, rivals, other)
+    else:
+        other = dict.fromkeys(mine, float(right))
+    common = sorted(set(mine) & set(other))
+    if check.get("where_defined"):
+        common = [seed for seed in common if not np.isnan([mine[seed], other[seed]]).all()]
+    return np.array([mine[seed] for seed in common]), np.array([other[seed] for seed in common])
 
 
 def _ahead(
@@ -331,67 +398,103 @@ def _study_term(column: Callable[[str], Array], term: str | float, check: Check)
     return float(_summary(column(term)[None], check)[0])
 
 
-def bound_sides(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
+def bound_sides(evidence: Evidence, check: Check) -> Iterator[Compared]:
+    """[(left, right) per seed], both over all evaluations or rows."""
     if "study" in check:
-        pairs = [
-            (_column(column, check["left"]), _column(column, check["right"]))
-            for _, column in evidence.rows(check)
-        ]
-        yield f"{check['left']} and {check['right']} of {check['study']}", pairs
+        yield Compared(
+            f"{check['left']} and {check['right']} of {check['study']}",
+            (evidence.paper.study(check["study"]),),
+            lambda seen: [
+                (_column(column, check["left"]), _column(column, check["right"]))
+                for _, column in seen.rows(check)
+            ],
+        )
         return
     for problem in problems_of(evidence.paper, check):
-        for left_name, right_name in product(
-            *(evidence.named(check, side, problem) for side in ("left", "right"))
-        ):
-            sides = [
-                dict(zip(*evidence.series(check, problem, name), strict=True))
-                for name in (left_name, right_name)
-            ]
-            length = min(len(row) for side in sides for row in side.values())
-            common = sorted(set(sides[0]) & set(sides[1]))
-            yield (
-                f"{left_name} and {right_name} on {problem}",
-                [(sides[0][s][:length], sides[1][s][:length]) for s in common],
+        for names in product(*(evidence.named(check, side, problem) for side in ("left", "right"))):
+            yield Compared(
+                f"{names[0]} and {names[1]} on {problem}",
+                cells_of(evidence, check, [(problem, name) for name in names]),
+                partial(_pairs_of_series, check=check, problem=problem, names=names),
             )
+
+
+def _pairs_of_series(
+    evidence: Evidence, *, check: Check, problem: str, names: Sequence[str]
+) -> Pairs:
+    left, right = (dict(zip(*evidence.series(check, problem, name), strict=True)) for name in names)
+    length = min(len(row) for side in (left, right) for row in side.values())
+    common = sorted(set(left) & set(right))
+    return [(left[seed][:length], right[seed][:length]) for seed in common]
 
 
 def _column(column: Callable[[str], Array], term: str | float) -> Array:
     return column(term) if isinstance(term, str) else np.array([float(term)])
 
 
-def curves(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
-    """(what, [(x, y) per seed]) for each curve, or for a column of a study."""
+def curves(evidence: Evidence, check: Check) -> Iterator[Compared]:
+    """[(x, y) per seed] of each curve, or of a column of a study."""
     if "study" in check:
         x = check.get("x")
-        pairs = [
-            (column(x) if x else np.empty(0), column(check["column"]))
-            for _, column in evidence.rows(check)
-        ]
-        yield f"{check['column']} of {check['study']}", pairs
+        yield Compared(
+            f"{check['column']} of {check['study']}",
+            (evidence.paper.study(check["study"]),),
+            lambda seen: [
+                (column(x) if x else np.empty(0), column(check["column"]))
+                for _, column in seen.rows(check)
+            ],
+        )
         return
     for problem, curve in curves_of(evidence, check):
-        _, values = evidence.series(check, problem, curve)
-        chosen = metrics.thin(values.shape[1], log=check["test"] == "exponent")
-        chosen = chosen if check["test"] != "band" else np.arange(values.shape[1])
-        x = np.asarray(chosen + 1.0 + check.get("known", 0), dtype=np.float64)
-        yield f"{curve} on {problem}", [(x, row[chosen]) for row in values]
+        yield Compared(
+            f"{curve} on {problem}",
+            cells_of(evidence, check, [(problem, curve)]),
+            partial(_drawn, check=check, problem=problem, curve=curve),
+        )
 
 
-def along(evidence: Evidence, check: Check) -> Iterator[tuple[str, Pairs]]:
+def _drawn(evidence: Evidence, *, check: Check, problem: str, curve: str) -> Pairs:
+    """Each seed's metric over evaluations, thinned as a figure thins it but for `band`."""
+    _, values = evidence.series(check, problem, curve)
+    chosen = metrics.thin(values.shape[1], log=check["test"] == "exponent")
+    chosen = chosen if check["test"] != "band" else np.arange(values.shape[1])
+    x = np.asarray(chosen + 1.0 + check.get("known", 0), dtype=np.float64)
+    return [(x, row[chosen]) for row in values]
+
+
+def along(evidence: Evidence, check: Check) -> Iterator[Compared]:
     """What `monotone` looks at: evaluations, or the variants in their order."""
     if check.get("along") != "variants":
-        for what, seeds in curves(evidence, check):
-            yield what, [(x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in seeds]
+        for part in curves(evidence, check):
+
+            def finite(seen: Evidence, part: Compared = part) -> Pairs:
+                return [(x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in part.read(seen)]
+
+            yield replace(part, read=finite)
         return
     for problem, curve in curves_of(evidence, check):
-        variants = evidence.variants(check, problem, curve)
-        parts = [
-            scalars(evidence, {**check, "variants": [variant]}, problem, curve)
-            for variant in variants
-        ]
-        common = sorted(set.intersection(*map(set, parts)))
-        x = np.arange(len(parts), dtype=np.float64)
-        yield (
+        yield Compared(
             f"{curve} on {problem}",
-            [(x, np.array([part[seed] for part in parts])) for seed in common],
+            cells_of(evidence, check, [(problem, curve)]),
+            partial(_over_variants, check=check, problem=problem, curve=curve),
         )
+
+
+def _over_variants(evidence: Evidence, *, check: Check, problem: str, curve: str) -> Pairs:
+    parts = [
+        scalars(evidence, {**check, "variants": [variant]}, problem, curve)
+        for variant in evidence.variants(check, problem, curve)
+    ]
+    common = sorted(set.intersection(*map(set, parts)))
+    x = np.arange(len(parts), dtype=np.float64)
+    return [(x, np.array([part[seed] for part in parts])) for seed in common]
+
+
+def numbers(evidence: Evidence, check: Check) -> Iterator[Compared]:
+    """One number per seed (n,) of each of the `curves` of a check."""
+    for problem, curve in curves_of(evidence, check):
+
+        def read(seen: Evidence, problem: str = problem, curve: str = curve) -> Array:
+            return np.array(list(scalars(seen, check, problem, curve).values()))
+
+        yield Compared(f"{curve} on {problem}", cells_of(evidence, check, [(problem, curve)]), read)

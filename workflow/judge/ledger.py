@@ -8,18 +8,21 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workflow.judge import render
-from workflow.judge.claims import Verdict, judge, runs
+from workflow.judge.checks import Comparison
+from workflow.judge.claims import Verdict, judge, runs, with_q
 from workflow.measure import report
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
 from workflow.trace.atomic import atomic
+
+EDITION = 2  # of the words in a verdicts.json; the first one has no such key
 
 
 def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
@@ -28,7 +31,7 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     Raises PlanError, BadRecord.
     """
     store.check(runs(paper))
-    verdicts = [judge(paper, store, claim) for claim in paper.entry.get("claims", [])]
+    verdicts = with_q([judge(paper, store, claim) for claim in paper.entry.get("claims", [])])
     paths = [folder / "verdicts.md", folder / "verdicts.json"]
     mixed = store.mixed()
     texts = [
@@ -56,14 +59,14 @@ def as_json(
         row = asdict(verdict)
         row["verdict_in_full"] = render.in_full(verdict)
         row["comparisons"] = [
-            {**asdict(comparison), "p_holm": p}
-            for comparison, p in zip(verdict.comparisons, verdict.p_holm, strict=True)
+            {**asdict(one), "decides": one.decides}
+            for one in sorted(verdict.comparisons, key=lambda one: one.weakness)
         ]
-        del row["p_holm"]
         rows.append(row)
     registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
     says = {name: reading["says"] for name, reading in paper.entry.get("readings", {}).items()}
     whole = {
+        "edition": EDITION,
         "paper": paper.name,
         "scale": paper.scale,
         "partial": partial,
@@ -73,6 +76,13 @@ def as_json(
         **registered,
     }
     return json.dumps(_plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def comparison(entry: Mapping[str, Any]) -> Comparison:
+    """A comparison as a verdicts.json has it, of any edition."""
+    known = {field.name: entry[field.name] for field in fields(Comparison) if field.name in entry}
+    null = {name: math.nan for name, value in known.items() if value is None}  # NaN or infinity
+    return Comparison(**{**known, **null})
 
 
 def _plain(value: Any) -> Any:

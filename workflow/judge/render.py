@@ -6,25 +6,43 @@ What it takes from a paper's YAML, and from names and reasons made of it, is quo
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from workflow.judge import outcomes
 from workflow.judge.checks import OF_ROWS, Comparison
-from workflow.judge.claims import SAME_RUN, Outcome, Verdict
+from workflow.judge.claims import Outcome, Verdict
+from workflow.judge.outcomes import (
+    CONTRADICTED,
+    GROUPS,
+    MEANINGS,
+    REPRODUCED,
+    SAME_RUN,
+    UNDECIDED,
+    counted,
+    listed,
+    tally,
+)
 from workflow.judge.quoting import quoted
+from workflow.measure.statistics import LEVEL
 from workflow.plan.cells import Paper
 
-RULES = """\
-Seeds are compared in pairs. One-sided paired t tests at 5 % decide, with Holm's correction over the
-comparisons of a claim, from five seeds on. The p of the exact sign-flip test stands beside them.
-*reproduced*: every comparison is significant. *direction only*: every mean is on the claimed side.
-*not reproduced*: some mean is on the other side. *undecided*: the reasons are stated, and
-`observed` is what the numbers would say if they could decide. Brackets are 95 % t intervals of the
-effect. *By rank*: a run that has found nothing feasible has an infinite value; then the exact
-signed-rank test decides, and the numbers are the median and quartiles of the differences.
+RULES = f"""\
+Seeds are compared in pairs. A one-sided paired t test decides, at level 0.05 where fewer than ten
+seeds are planned, else at 1/32 when five are there and at 0.026 when ten are; what one look has
+decided the next one does not undo. The p of the exact sign-flip test stands beside it.
+{" ".join(f"*{name}*: {meaning}." for name, meaning in MEANINGS.items())}
+A claim of several comparisons is reproduced if each of them is significant, and contradicted if one
+of them is, at the level over their number; runs that are missing then no longer matter. `observed`
+is what the numbers would say if they could decide. Counted apart:
+{"; ".join(f"*{name}*: {meaning}" for name, meaning in GROUPS.items())}.
+Brackets are 95 % t intervals of the effect; *could see* is the smallest effect that so many seeds
+of this spread show in four of five times. q is p adjusted over all claims of this page (Benjamini
+and Hochberg). *By rank*: a run that has found nothing feasible has an infinite value; then the
+exact signed-rank test decides, and the numbers are the median and quartiles of the differences.
 *Same run*: the reading changes nothing on these problems, it is no independent evidence. Where that
-is so of some runs alone, their number is stated."""
+is so of some runs alone, their number is stated. How often all this is wrong: docs/verdicts.md."""
 
 DEVIATION = ("paper", "code", "default", "reading", "why")
 SUMMARY = (
@@ -33,8 +51,10 @@ SUMMARY = (
     "statement",
     "verdict",
     "weakest comparison: effect [95 %]",
-    "p (Holm)",
+    "could see",
+    "p",
     "p (sign flip)",
+    "q",
     "seeds",
     "comparisons",
     "other readings",
@@ -50,11 +70,10 @@ def as_markdown(paper: Paper, verdicts: Sequence[Verdict], mixed: Sequence[str] 
     readings = [
         {"id": name, **reading} for name, reading in paper.entry.get("readings", {}).items()
     ]
-    counts = Counter(verdict.verdict for verdict in verdicts)
     parts = [
         f"# Verdicts on {quoted(head['key'])}, scale {quoted(paper.scale)}",
         quoted(f"{head.get('title', '')} ({head.get('venue', '')})"),
-        ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())) or "no claims",
+        *_counts(verdicts),
         *mixed,
         RULES,
         _summary(verdicts),
@@ -77,11 +96,29 @@ def as_markdown(paper: Paper, verdicts: Sequence[Verdict], mixed: Sequence[str] 
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def _counts(verdicts: Sequence[Verdict]) -> list[str]:
+    """The claims counted, those with a qualifier apart, and what is left under a false-discovery
+    rate.
+    """
+    if not verdicts:
+        return ["no claims"]
+    plain, *others = tally(asdict(verdict) for verdict in verdicts).items()
+    groups = [f"* {name}: {counted(count)}" for name, count in others if count]
+    apart = ["Counted apart:\n\n" + "\n".join(groups)] if groups else []
+    decided = [one for one in verdicts if one.verdict in (REPRODUCED, CONTRADICTED)]
+    tested = [one for one in decided if not math.isnan(one.q)]
+    kept = sum(one.q <= LEVEL for one in tested)
+    rate = (
+        f"Of {len(tested)} claims reproduced or contradicted by a test, {kept} are so at a"
+        f" false-discovery rate of 5 % over all claims."
+    )
+    return [listed(plain[1]) or "no plain claims", *apart, *([rate] if tested else [])]
+
+
 def in_full(verdict: Verdict) -> str:
-    """The verdict with its reasons and what was observed."""
-    if not verdict.reasons:
-        return verdict.verdict
-    return f"{verdict.verdict}: {'; '.join(verdict.reasons)} (observed: {verdict.observed})"
+    """The verdict with its qualifiers, its reasons and what was observed."""
+    parts = verdict.verdict, verdict.qualifiers, verdict.reasons, verdict.observed
+    return outcomes.in_full(*parts)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -110,7 +147,7 @@ def number(value: float) -> str:
 def _summary(verdicts: Sequence[Verdict]) -> str:
     rows = []
     for verdict in verdicts:
-        weakest, p, p_flip = _weakest(verdict)
+        weakest = _weakest(verdict)
         link, many = f"[{verdict.id}](#{verdict.id.lower()})", str(len(verdict.comparisons))
         judged = f"**{quoted(in_full(verdict))}**"
         rows.append(
@@ -119,9 +156,8 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
                 quoted(verdict.where),
                 quoted(verdict.says),
                 judged,
-                weakest,
-                p,
-                p_flip,
+                *weakest,
+                number(verdict.q),
                 str(verdict.seeds),
                 many,
                 _other_readings(verdict),
@@ -142,7 +178,7 @@ def _other_readings(verdict: Verdict) -> str:
         return pair[1].is_same_run, pair[1].observed == verdict.observed
 
     for name, outcome in sorted(judged, key=rank):
-        other = f"**{outcome.observed}**{' (undecided)' if outcome.reasons else ''}"
+        other = f"**{outcome.observed}**{f' ({UNDECIDED})' if outcome.reasons else ''}"
         what = "same" if outcome.observed == verdict.observed else other
         what = SAME_RUN if outcome.is_same_run else what
         notes = [f"{outcome.seeds} seeds"] * (outcome.seeds != verdict.seeds)
@@ -155,19 +191,27 @@ def _other_readings(verdict: Verdict) -> str:
     return "; ".join(f"{what}: {', '.join(names)}" for what, names in groups.items()) or "-"
 
 
-def _weakest(verdict: Verdict) -> tuple[str, str, str]:
-    """The comparison with the largest p, those on the wrong side first."""
+def _weakest(verdict: Verdict) -> tuple[str, str, str, str]:
+    """The weakest comparison, what it could see, and its p-values."""
     if not verdict.comparisons:
-        return "-", "-", "-"
-    pairs = zip(verdict.comparisons, verdict.p_holm, strict=True)
-    comparison, p = max(
-        pairs,
-        key=lambda pair: (not pair[0].holds, pair[1] if math.isfinite(pair[1]) else 2, pair[0].p),
-    )
-    return quoted(f"{comparison.what}: {_effect(comparison)}"), number(p), number(comparison.p_flip)
+        return "-", "-", "-", "-"
+    one = min(verdict.comparisons, key=lambda each: each.weakness)
+    return quoted(f"{one.what}: {_effect(one)}"), seen(one), number(one.p), number(one.p_flip)
+
+
+def seen(comparison: Comparison) -> str:
+    """The smallest effect that a comparison's seeds could have seen, in words."""
+    if math.isnan(comparison.seen):
+        return "-"
+    least = number(comparison.seen)
+    if comparison.kind == "ratio" and comparison.what.count(" over the published ") == 0:
+        return f"a factor of {least}"
+    return least
 
 
 def _effect(comparison: Comparison) -> str:
+    if comparison.missing:
+        return "not run"
     return effect(comparison.kind, comparison.effect, comparison.low, comparison.high)
 
 
@@ -187,14 +231,16 @@ def effect(kind: str, mean: float, low: float, high: float) -> str:
 def _details(paper: Paper, verdict: Verdict) -> str:
     rows = [
         [
-            quoted(comparison.what),
-            quoted(_effect(comparison)),
-            "yes" if comparison.holds else "no",
-            number(p),
-            number(comparison.p_flip),
-            str(comparison.n),
+            quoted(one.what),
+            quoted(_effect(one)),
+            "-" if one.missing else "yes" if one.holds else "no",
+            seen(one),
+            number(one.p),
+            number(one.p_flip),
+            str(one.n),
+            f"{one.decides} the claim, at {one.at or one.n}" if one.decides else "-",
         ]
-        for comparison, p in zip(verdict.comparisons, verdict.p_holm, strict=True)
+        for one in sorted(verdict.comparisons, key=lambda each: each.weakness)
     ]
     commands = "\n".join(
         [*verdict.rerun, f"python -m workflow.claims {paper.name} --scale {paper.scale}"]
@@ -210,9 +256,11 @@ def _details(paper: Paper, verdict: Verdict) -> str:
                     "comparison",
                     "effect [95 %]",
                     "claimed side",
-                    "p (Holm)",
+                    "could see",
+                    "p",
                     "p (sign flip)",
                     "seeds",
+                    "decided",
                 ],
                 rows,
             )

@@ -17,19 +17,20 @@ from pathlib import Path
 from typing import Any
 
 from workflow.judge import render
-from workflow.judge.claims import DIRECTION, NOT, NOT_RUN, REPRODUCED, SAME_RUN, Outcome
+from workflow.judge.claims import Outcome
+from workflow.judge.outcomes import SAME_RUN, SIDES, SYMBOLS, group, translated
 from workflow.judge.quoting import quoted
 from workflow.plan.resolve import PlanError
 from workflow.trace.atomic import atomic
 
-SYMBOLS = {REPRODUCED: "✓", DIRECTION: "≈", NOT: "✗", NOT_RUN: "·"}
-NO_NUMBER = "-"
+NONE = "-"
 SAME = "="
 # what becomes of a claim
 KEPT, TURNED, SIGNIFICANCE, OPEN = "kept", "other side", "significance alone", "open"
 MOST = 5  # readings that the summary names
 LEGEND = """\
-✓ reproduced, ≈ direction only, ✗ not reproduced, - no number, · not run. `?`: the numbers show this
+✓ reproduced, ≈ direction only, ± inconclusive, ✗ contradicted, - no number, · not run. `?`: the
+numbers show this
 and may not decide (too few seeds, substituted data, ...; verdicts.json has the reasons). **Bold**:
 another outcome than the default one; this is no test that the reading changes the effect. A number:
 how many seeds are paired, where not as many as by default; fewer seeds alone may turn ✓ into ≈.
@@ -50,6 +51,7 @@ class Row:
     says: str
     default: Outcome
     readings: Mapping[str, Outcome]
+    group: str = ""
 
     @property
     def compared(self) -> list[str]:
@@ -81,11 +83,11 @@ class Row:
 
     @property
     def turned(self) -> list[str]:
-        """The readings under which the numbers lie on the other side of the claim."""
+        """The readings that contradict what holds by default, or the other way round."""
         return [
             name
             for name in self.changed
-            if NOT in (self.readings[name].observed, self.default.observed)
+            if SIDES[self.readings[name].observed] * SIDES[self.default.observed] < 0
         ]
 
     @property
@@ -161,7 +163,7 @@ def matrix(report: Mapping[str, Any]) -> Matrix:
             "expected claims judged under all readings, found older verdicts:"
             f" {_again(report['paper'], report['scale'])}"
         )
-    rows = [_row(claim) for claim in report["claims"] if claim["readings"]]
+    rows = [_row(claim) for claim in translated(report)["claims"] if claim["readings"]]
     return Matrix(
         report["paper"],
         report["scale"],
@@ -183,7 +185,7 @@ def as_markdown(found: Matrix) -> str:
     ]
     rows = [
         [
-            f"[{row.id}](verdicts.md#{row.id.lower()})",
+            f"[{row.id}](verdicts.md#{row.id.lower()})" + (f" ({row.group})" if row.group else ""),
             _default(row),
             *(_symbol(row, name) for name in columns),
             quoted(row.conclusion),
@@ -302,12 +304,13 @@ def as_json(found: Matrix) -> str:
 
 
 def _has_side(outcome: Outcome) -> bool:
-    return outcome.observed in (REPRODUCED, DIRECTION, NOT)
+    return outcome.observed in SIDES
 
 
 def _row(claim: Mapping[str, Any]) -> Row:
     readings = {name: outcome(judged) for name, judged in claim["readings"].items()}
-    return Row(claim["id"], claim["where"], claim["says"], outcome(claim), readings)
+    apart = group(claim.get("qualifiers", ()))
+    return Row(claim["id"], claim["where"], claim["says"], outcome(claim), readings, apart)
 
 
 def outcome(judged: Mapping[str, Any]) -> Outcome:
@@ -342,7 +345,7 @@ def _symbol(row: Row, reading: str) -> str:
 
 
 def _mark(outcome: Outcome) -> str:
-    return SYMBOLS.get(outcome.observed, NO_NUMBER) + (
+    return SYMBOLS.get(outcome.observed, NONE) + (
         "?" if outcome.was_run and outcome.reasons else ""
     )
 

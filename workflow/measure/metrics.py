@@ -365,6 +365,17 @@ def metric(name: str) -> Metric:
     return METRICS[name]
 
 
+def ratio_to(above: Array, below: Array) -> Array:
+    """Rows (n, T) over one row (U,) at the same evaluation, as far as both go; NaN where that is
+    zero.
+    """
+    length = min(above.shape[1], len(below))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = above[:, :length] / below[:length]
+    ratio[:, below[:length] == 0] = np.nan
+    return ratio
+
+
 def thin(length: int, *, log: bool = False) -> NDArray[np.int64]:
     """At most GRID of the indices 0 ..
 

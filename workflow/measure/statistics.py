@@ -1,28 +1,58 @@
-"""What a few paired seeds can decide: t intervals, paired t and exact sign-flip tests, Holm,
-equivalence, shares.
+"""What a few paired seeds can decide: t intervals, paired t and exact sign-flip tests, two looks at
+the seeds, equivalence, shares, the smallest effect that could have been seen.
 
-All tests are one-sided: p is small when the mean lies below zero (or a share beyond its bound).
+All tests are one-sided: `p` is small when the mean lies below zero (or a share beyond its bound),
+`p_against` when it lies above. `t_test` and `sign_flip` take (n, ...), one row a seed, and judge
+every column by itself: simulations of their errors are one call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import optimize, stats
 
 LEVEL = 0.05
 ENOUGH = 5  # fewer paired seeds decide nothing: an exact sign-flip p cannot fall below 0.05 before
+FULL = 10  # seeds at which the second look is taken, the last one
+# Levels of the two looks, which keep LEVEL together. The first spends what an exact test of five
+# pairs can reach at all, 1/32, near the 0.0310 of the spending function 0.05 ln(1 + (e - 1)/2) of
+# Lan and DeMets (Biometrika 70, 1983, p. 659); the second is what is left: docs/verdicts.md.
+LOOKS = ((ENOUGH, 1 / 32), (FULL, 0.026))
+POWER = 0.8  # with which the smallest effect is seen that a claim shows
 MOST_FLIPS = 14  # all 2^n sign patterns up to here, then a fixed sample of them
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Look:
+    """One look at the seeds: at how many of them, and at which level it decides."""
+
+    seeds: int
+    level: float
+
+
+def looks(planned: int) -> tuple[Look, ...]:
+    """The looks at a comparison for which so many seeds are planned.
+
+    Ten or more are looked at twice. Where fewer are planned, the plan itself has fixed beforehand
+    that there is one look, when all of them are there, at the full level.
+    """
+    if planned < FULL:
+        return (Look(max(planned, ENOUGH), LEVEL),)
+    return tuple(Look(*look) for look in LOOKS)
+
+
+@dataclass(frozen=True)
 class Test:
-    """A mean with its 95 % t interval and one-sided p-values for "the mean lies below zero"."""
+    """A mean with its 95 % t interval and one-sided p-values for "the mean lies below zero", and
+    against it, for "it lies above"; `p_flip` are those of the exact test.
+    """
 
     n: int
     mean: float
@@ -30,6 +60,8 @@ class Test:
     high: float
     p: float
     p_flip: float
+    p_against: float
+    p_flip_against: float
 
 
 def interval(values: ArrayLike, *, level: float = 1 - LEVEL) -> tuple[Array, Array]:
@@ -83,9 +115,10 @@ def below_zero(values: ArrayLike) -> Test:
     """
     seen = np.asarray(values, dtype=np.float64)
     low, high = interval(seen)
-    return Test(
-        len(seen), float(seen.mean()), float(low), float(high), t_test(seen), sign_flip(seen)
-    )
+    both = (float(test(side)) for side in (seen, -seen) for test in (t_test, sign_flip))
+    p, p_flip, p_against, p_flip_against = both
+    mean = float(seen.mean())
+    return Test(len(seen), mean, float(low), float(high), p, p_flip, p_against, p_flip_against)
 
 
 def ranked_below_zero(values: ArrayLike) -> Test:
@@ -99,79 +132,131 @@ def ranked_below_zero(values: ArrayLike) -> Test:
     low, high = np.quantile(seen, [0.25, 0.75], method="inverted_cdf")
     below, above = (np.quantile(seen, 0.5, method=method) for method in ("inverted_cdf", "higher"))
     middle = 0.0 if below < 0 < above else max(below, above, key=lambda end: -abs(end))
-    p = sign_flip(np.sign(seen) * stats.rankdata(np.abs(seen)))
-    return Test(len(seen), float(middle), float(low), float(high), p, p)
+    ranks = signed_ranks(seen)
+    p, against = float(sign_flip(ranks)), float(sign_flip(-ranks))
+    return Test(len(seen), float(middle), float(low), float(high), p, p, against, against)
 
 
-def t_test(values: Array) -> float:
-    """One-sided p of Student's t for a mean below zero; 1 or 0 where all values agree, NaN for a
-    single one.
-    """
-    if len(values) < 2 or not np.isfinite(values).all():
-        return float("nan")
-    mean, error = values.mean(), values.std(ddof=1) / np.sqrt(len(values))
-    if error <= 1e-12 * abs(mean) or error == 0:
-        return 0.0 if mean < 0 else 1.0
-    return float(stats.t.cdf(mean / error, len(values) - 1))
+def signed_ranks(values: Array) -> Array:
+    """The rank of each size among those of its column (n, ...), with the sign of the value."""
+    return np.asarray(np.sign(values) * stats.rankdata(np.abs(values), axis=0), dtype=np.float64)
 
 
-def sign_flip(values: Array) -> float:
-    """One-sided p of the sign-flip permutation test: the share of sign patterns with a sum at most
-    the observed one.
+def t_test(values: Array) -> Array:
+    """One-sided p of Student's t for a mean below zero, of each column of (n, ...).
+
+    Where all values agree there is no spread to measure by: the exact 2^-n below zero, else 1. NaN
+    for a single value.
     """
     n = len(values)
-    if not np.isfinite(values).all():
-        return float("nan")
-    if n <= MOST_FLIPS:
-        signs = np.array(list(product((1.0, -1.0), repeat=n)))  # (2^n, n)
-    else:
-        signs = np.random.Generator(np.random.Philox(key=n)).choice(
-            (1.0, -1.0), size=(1 << MOST_FLIPS, n)
-        )
-        signs[0] = 1.0  # the observed pattern counts
-    tolerance = 1e-12 * np.abs(values).sum()
-    return float((signs @ values <= values.sum() + tolerance).mean())
+    finite = np.isfinite(values).all(axis=0) & (n > 1)
+    with np.errstate(all="ignore"):
+        mean = values.mean(axis=0)
+        error = values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full_like(mean, np.nan)
+        p = stats.t.cdf(mean / error, max(n - 1, 1))
+        agree = error <= 1e-12 * np.abs(mean)
+    return np.where(finite, np.where(agree, np.where(mean < 0, 0.5**n, 1.0), p), np.nan)
 
 
-def holm(p: ArrayLike) -> Array:
-    """Holm's step-down adjusted p-values in the given order; a NaN stays one and counts as a
-    comparison.
+def sign_flip(values: Array) -> Array:
+    """One-sided p of the sign-flip permutation test of each column of (n, ...): the share of sign
+    patterns with a sum at most the observed one.
     """
-    seen = np.asarray(p, dtype=np.float64)
-    order = np.argsort(seen)  # NaN last
-    adjusted = np.maximum.accumulate(np.minimum(seen[order] * np.arange(len(seen), 0, -1), 1.0))
-    result = np.empty_like(seen)
-    result[order] = adjusted
-    return result
+    n, columns = len(values), values.reshape(len(values), int(np.prod(values.shape[1:])))
+    finite = np.isfinite(columns).all(axis=0)
+    seen = np.where(finite, columns, 0.0)
+    signs, found = _signs(n), np.empty(columns.shape[1])
+    most = seen.sum(axis=0) + 1e-12 * np.abs(seen).sum(axis=0)
+    at_once = max(1, (1 << 22) // len(signs))
+    for first in range(0, len(found), at_once):
+        part = slice(first, first + at_once)
+        found[part] = (signs @ seen[:, part] <= most[part]).mean(axis=0)
+    return np.where(finite, found, np.nan).reshape(values.shape[1:])
+
+
+@cache
+def _signs(n: int) -> Array:
+    """Sign patterns (N, n), the observed one among them: all of them, or a fixed sample."""
+    if n <= MOST_FLIPS:
+        return np.array(list(product((1.0, -1.0), repeat=n)))
+    random = np.random.Generator(np.random.Philox(key=n))
+    signs = random.choice((1.0, -1.0), size=(1 << MOST_FLIPS, n))
+    signs[0] = 1.0
+    return signs
+
+
+def either(one: Test, other: Test) -> Test:
+    """Both statements of two tests of the same values: p is the larger one. Against them, one of
+    the two is enough, and p is twice the smaller one.
+    """
+    p, p_flip = max(one.p, other.p), max(one.p_flip, other.p_flip)
+    p_against, p_flip_against = (
+        min(1.0, 2 * min(getattr(one, name), getattr(other, name)))
+        for name in ("p_against", "p_flip_against")
+    )
+    return Test(one.n, one.mean, one.low, one.high, p, p_flip, p_against, p_flip_against)
 
 
 def within(values: Array, tolerance: float | Array) -> Test:
-    """Equivalence by two one-sided tests: p is the larger one for |mean| < tolerance, which may
-    have a value for each seed.
+    """Equivalence by two one-sided tests: |mean| < tolerance, which may have a value for each
+    seed.
     """
-    upper, lower = below_zero(values - tolerance), below_zero(-values - tolerance)
     low, high = interval(values)
-    p, p_flip = max(upper.p, lower.p), max(upper.p_flip, lower.p_flip)
-    return Test(len(values), float(values.mean()), float(low), float(high), p, p_flip)
+    both = either(below_zero(values - tolerance), below_zero(-values - tolerance))
+    return replace(both, mean=float(values.mean()), low=float(low), high=float(high))
 
 
 def share(hits: int, n: int, *, at_least: float = 0.0, at_most: float = 1.0) -> Test:
     """An observed share with its exact 95 % interval; p that the true share keeps the bounds.
 
-    No test can show a share of exactly 0 or 1: such a bound is kept (p = 0) or broken (p = 1).
+    No number of seeds shows a share of exactly 0 or 1 (p = 1); one seed refutes it (p_against = 0).
     """
     seen = stats.binomtest(hits, n).proportion_ci(1 - LEVEL)
-    if at_least in (0, 1) and at_most in (0, 1):
-        p = 0.0 if at_least <= hits / n <= at_most else 1.0
-    else:
-        above = (
-            stats.binomtest(hits, n, at_least, alternative="greater").pvalue
-            if at_least > 0
-            else 0.0
-        )
-        below = stats.binomtest(hits, n, at_most, alternative="less").pvalue if at_most < 1 else 0.0
-        p = float(max(above, below))
-    return Test(n, hits / n, float(seen.low), float(seen.high), p, p)
+    p, against = [0.0], [1.0]
+    if at_least > 0:
+        p.append(float(stats.binomtest(hits, n, at_least, alternative="greater").pvalue))
+        against.append(float(stats.binomtest(hits, n, at_least, alternative="less").pvalue))
+    if at_most < 1:
+        p.append(float(stats.binomtest(hits, n, at_most, alternative="less").pvalue))
+        against.append(float(stats.binomtest(hits, n, at_most, alternative="greater").pvalue))
+    refuted = min(1.0, (len(against) - 1) * min(against))
+    return Test(n, hits / n, float(seen.low), float(seen.high), max(p), max(p), refuted, refuted)
+
+
+@cache
+def detectable(n: int, level: float, power: float = POWER) -> float:
+    """The smallest mean, in standard deviations of n values, that a one-sided t test at a level
+    sees with this power; NaN for a single value.
+    """
+    if n < 2:
+        return float("nan")
+    critical = stats.t.isf(level, n - 1)
+
+    def lacks(effect: float) -> float:
+        return float(stats.nct.sf(critical, n - 1, effect * np.sqrt(n))) - power
+
+    return float(optimize.brentq(lacks, 0.0, 100.0))
+
+
+def detectable_ratio(n: int, level: float, power: float = POWER) -> float:
+    """The largest ratio below 1 of two standard deviations, each of n values, that an F test at a
+    level sees with this power.
+    """
+    free = max(n - 1, 1)
+    return float(np.sqrt(stats.f.ppf(level, free, free) / stats.f.ppf(power, free, free)))
+
+
+def false_discovery(p: Sequence[float]) -> Array:
+    """Benjamini and Hochberg's adjusted p-values: calling everything significant whose adjusted p
+    is at most q keeps the expected share of false calls among the calls at q. NaN stays NaN and
+    counts for nothing.
+    """
+    seen = np.asarray(p, dtype=np.float64)
+    known = ~np.isnan(seen)
+    adjusted = np.full_like(seen, np.nan)
+    if known.any():
+        adjusted[known] = stats.false_discovery_control(seen[known], method="bh")
+    return adjusted
 
 
 def rank_correlation(x: Sequence[float], y: Sequence[float]) -> float:

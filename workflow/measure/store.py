@@ -28,6 +28,7 @@ from workflow.measure.metrics import (
     Array,
     feasible,
     metric,
+    ratio_to,
 )
 from workflow.measure.mixture import Mixture
 from workflow.measure.recent import Recent
@@ -184,12 +185,7 @@ class Store:
         """A metric over the mean over seeds of another cell's at the same evaluation, (n, T); NaN
         where that is zero.
         """
-        above, below = self.values(cell, name), self.values(base, name).mean(axis=0)
-        length = min(above.shape[1], len(below))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = above[:, :length] / below[:length]
-        ratio[:, below[:length] == 0] = np.nan
-        return ratio
+        return ratio_to(self.values(cell, name), self.values(base, name).mean(axis=0))
 
     def data(self, run: Run) -> str:
         """`real`, `none` or `substitute: ...`: what the records of a run were made of."""

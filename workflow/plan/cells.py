@@ -292,6 +292,11 @@ class Paper:
     elsewhere: frozenset[Place] = frozenset()  # what only other scales run
     reached: frozenset[Reach] = frozenset()
     lent: frozenset[Seed] = frozenset()  # published: no job makes them
+    uncut: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
+
+    def planned(self, run: Cell | Study) -> tuple[int, ...]:
+        """The seeds of a run as the YAML has them, whatever was cut by hand (`uncut`)."""
+        return self.uncut.get(run.name, run.seeds)
 
     def cell(self, problem: str, curve: str) -> Cell:
         """The cell behind `algorithm[@reading][+variant]` on a problem.

@@ -84,6 +84,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
     reached = _reached(name, entry, root)
     cells: dict[tuple[str, ...], Cell] = {}
     known: dict[Place, tuple[str, ...]] = {}
+    uncut: dict[str, tuple[int, ...]] = {}
     for line in entry["runs"]:
         if scale not in line.get("scales", [scale]):
             continue
@@ -92,7 +93,9 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
             # both names.
             key = (cell.problem, cell.algorithm, cell.digest)
             most = max((cell, cells.get(key, cell)), key=lambda candidate: len(candidate.seeds))
-            first, left = cells.get(key, cell), _cut(most.seeds, wanted)
+            first = cells.get(key, cell)
+            uncut[first.name] = max(uncut.get(first.name, ()), most.seeds, key=len)
+            left = _cut(most.seeds, wanted)
             # one that is kept knows its digest
             cells[key] = first if first.seeds == left else replace(first, seeds=left)
             place = cell.problem_name, cell.curve
@@ -100,10 +103,11 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
                 raise _planned_twice(name, cell, cells[known[place]])
     aliases = {place: cells[key] for place, key in known.items()}
     aliases = {**_unchanged(name, entry, aliases, reached, root), **aliases}
-    studies = {
-        line["id"]: _study(document, scale, number, wanted, root)
-        for number, line in enumerate(entry.get("studies", []))
-    }
+    studies = {}
+    for number, line in enumerate(entry.get("studies", [])):
+        study = _study(document, scale, number, root)
+        uncut[study.name] = study.seeds
+        studies[line["id"]] = replace(study, seeds=_cut(study.seeds, wanted))
     paper = Paper(
         name,
         scale,
@@ -113,6 +117,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
         studies,
         _elsewhere(name, scale, entry, reached) - set(aliases),
         reached,
+        uncut if wanted else {},
     )
     if wanted and not any(set(part.seeds) & set(wanted) for part in paper.parts):
         most = min(
@@ -375,9 +380,7 @@ def _cut(seeds: tuple[int, ...], wanted: tuple[int, ...] | None) -> tuple[int, .
     return tuple(seed for seed in seeds if wanted is None or seed in wanted) or seeds[:1]
 
 
-def _study(
-    document: Document, scale: str, number: int, wanted: tuple[int, ...] | None, root: Path
-) -> Study:
+def _study(document: Document, scale: str, number: int, root: Path) -> Study:
     """Resolve one `studies:` line; a scale's budget cuts its number of evaluations T."""
     name, entry = document.name, document.entry
     line, cut = entry["studies"][number], entry["scales"][scale]
@@ -399,7 +402,7 @@ def _study(
         paper=name,
         scale=scale,
         id=line["id"],
-        seeds=_cut(tuple(range(first, first + seeds)), wanted),
+        seeds=tuple(range(first, first + seeds)),
         problem=line["problem"],
         function=line["is"],
         problem_entry=entry["problems"][line["problem"]],

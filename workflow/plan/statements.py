@@ -210,7 +210,7 @@ class Ordered(Sides, Opposite, Summarised):
     where_defined: Annotated[Literal[True], Expected("true, or no such line")] = said(
         "true: seeds in which neither side has a number are left out",
         True,
-        default="a seed without a number leaves the claim undecided",
+        default="a seed without a number leaves the claim not decided",
     )
 
 
@@ -412,7 +412,7 @@ AnyCheck = Annotated[
 
 
 class Requirement(Section):
-    """A hypothesis of the statement: a claim is undecided where what was run does not meet it."""
+    """A hypothesis of the statement: a claim is not decided where what was run does not meet it."""
 
     curve: Curve = said(
         "the curve whose parameter is bounded", "BKB", default="a study's number is bounded"
@@ -435,6 +435,11 @@ class Requirement(Section):
     never: Annotated[Literal[True], Expected("true, or no such line")] = said(
         "true: no run can meet it, and `because` says why", True, default="a run may meet it"
     )
+    always: Annotated[Literal[True], Expected("true, or no such line")] = said(
+        "true: what is run is made to meet it, and `because` states it",
+        True,
+        default="it is checked",
+    )
     because: Words = said(
         "where the hypothesis stands, or why", "Thm. 2", default="nothing is shown"
     )
@@ -445,20 +450,67 @@ class Requirement(Section):
         bounded = [set(kind) <= given for kind in KINDS_OF_REQUIREMENT]
         if sum(bounded) != 1:
             raise refusal(
-                "expected one of: `never` and `because`; `column`; `study` and `parameter`;"
-                f" `curve`, `problem` and `parameter`; got {', '.join(sorted(given))}"
+                "expected one of: `never` and `because`; `always` and `because`; `column`; `study`"
+                " and `parameter`; `curve`, `problem` and `parameter`; got"
+                f" {', '.join(sorted(given))}"
             )
-        if "never" not in given and not given & {"at_least", "at_most", "equals"}:
+        if not given & {"never", "always"} and not given & {"at_least", "at_most", "equals"}:
             raise refusal("expected `at_least`, `at_most` or `equals`, got none of them")
         return self
 
 
 KINDS_OF_REQUIREMENT = (
     ("never", "because"),
+    ("always", "because"),
     ("column",),
     ("study", "parameter"),
     ("curve", "problem", "parameter"),
 )
+
+
+class NullModel(Section):
+    """Something that knows nothing of the claim's method. Where it passes the check, the claim
+    holds trivially; whether it does is computed from records.
+    """
+
+    curve: Curve = said(
+        "a curve that searches at random: draws from its evaluations take the place of the claim's"
+        " own curves",
+        "random-search",
+        default="another kind is given",
+    )
+    column: Column = said(
+        "the column of the study that takes the place of the left side, or of the column",
+        "worst_regret",
+        default="another kind is given",
+    )
+    metric: Metric = said(
+        "the metric that takes the place of the check's",
+        "report.distinct_arms",
+        default="another kind is given",
+    )
+    where: Column = said(
+        "the column of the study that is above 0 where the check cannot fail",
+        "vacuous",
+        default="another kind is given",
+    )
+    because: Words = said(
+        "why it passes, which the verdict then says",
+        "the bound allows all distinct arms",
+        default="the verdict says how often `curve` passes",
+    )
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> Self:
+        kinds = self.model_fields_set & {"curve", "column", "metric", "where"}
+        if len(kinds) != 1:
+            raise refusal(
+                "expected one of `curve`, `column`, `metric` and `where`, got"
+                f" {', '.join(sorted(kinds)) or 'none of them'}"
+            )
+        if ("because" in self.model_fields_set) == ("curve" in kinds):
+            raise refusal("expected `because` beside every kind but `curve`")
+        return self
 
 
 class ClaimEntry(Section):
@@ -487,6 +539,16 @@ class ClaimEntry(Section):
         [{"curve": "BKB", "problem": "abalone", "parameter": "qbar", "at_least": 1427}],
         default="there are none",
     )
+    null_model: Annotated[list[NullModel], MinLen(1)] = said(
+        "what might pass the check by itself, so that the claim would hold trivially",
+        [{"curve": "random-search"}],
+        default="nothing that we know",
+    )
+    ours: Annotated[Literal[True], Expected("true, or no such line")] = said(
+        "true: a control of ours, which the paper does not claim; it is in no tally of its claims",
+        True,
+        default="the paper says it",
+    )
     readings: Readings = said(
         "judged under these readings, too, besides those that change one of its runs",
         ["wide"],
@@ -497,12 +559,25 @@ class ClaimEntry(Section):
     )
 
     @model_validator(mode="after")
-    def _requires_columns_of_its_study(self) -> Self:
-        of_columns = [one for one in self.requires or () if one.model_fields_set >= {"column"}]
-        if of_columns and "study" not in self.check.model_fields_set:
+    def _names_columns_of_its_study(self) -> Self:
+        if "study" in self.check.model_fields_set:
+            for one in self.null_model or ():
+                if given := one.model_fields_set & {"curve", "metric"}:
+                    raise refusal(
+                        f"expected `column` or `where` as the null model of a study, got"
+                        f" {given.pop()}"
+                    )
+            return self
+        named = [one.column for one in self.requires or () if one.model_fields_set >= {"column"}]
+        named += [
+            one.column or one.where
+            for one in self.null_model or ()
+            if one.model_fields_set & {"column", "where"}
+        ]
+        if named:
             raise refusal(
-                f"expected a check of a study beside the required column {of_columns[0].column!r},"
-                " got one of runs"
+                f"expected a check of a study beside the required column {named[0]!r}, got one of"
+                " runs"
             )
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from workflow.judge import sensitivity
+from workflow.judge.outcomes import GROUPS, MEANINGS, SYMBOLS, UNDECIDED
 from workflow.judge.sensitivity import Matrix
 from workflow.plan.costs import duration
 from workflow.plan.resolve import ROOT, PlanError
@@ -49,13 +51,6 @@ LIBRARIES = (
     "pandas",
     "scikit-learn",
 )
-SYMBOL = {
-    "reproduced": "✓",
-    "direction only": "≈",
-    "not reproduced": "✗",
-    "undecided": "?",
-    "not run": "·",
-}
 
 
 @dataclass(frozen=True)
@@ -65,6 +60,11 @@ class Site:
     root: Path
     reports: Sequence[Report]
     algorithms: Sequence[Algorithm]
+
+    @property
+    def outcomes(self) -> list[str]:
+        """The outcomes that any report has a column for."""
+        return list(dict.fromkeys(name for report in self.reports for name in report.counts))
 
     def page(self, path: str, template: str, **shown: Any) -> None:
         """Write one page; `up` leads from it to the top of the site."""
@@ -199,13 +199,14 @@ def _environment() -> Environment:
         "short": short,
         "in_a_line": in_a_line,
     }
-    found.globals |= {"symbol": SYMBOL, "policy": POLICY}
+    found.globals |= {"groups": GROUPS, "meanings": MEANINGS, "undecided": UNDECIDED}
+    found.globals |= {"symbol": {**SYMBOLS, UNDECIDED: "?"}, "policy": POLICY}
     return found
 
 
 def slug(verdict: str) -> str:
     """A verdict as the name of a style."""
-    return verdict.replace(" ", "-")
+    return "-".join(re.findall(r"\w+", verdict))
 
 
 def short(value: float | None) -> str:

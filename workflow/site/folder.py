@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from workflow.judge import render, sensitivity
-from workflow.judge.claims import SAME_RUN
+from workflow.judge import ledger, outcomes, render, sensitivity
+from workflow.judge.outcomes import GROUPS, SAME_RUN
 from workflow.plan import reader
 from workflow.plan.exhibits import IMAGE, INTERACTIVE, MOVING, SHEET, Exhibit, lines_of
 from workflow.plan.resolve import PlanError
 from workflow.site import matching, text
-from workflow.site.reference import ORDER
 from workflow.site.text import Sheet
 
 Entry = Mapping[str, Any]
@@ -26,12 +25,13 @@ WIDE = 1.6
 
 @dataclass(frozen=True)
 class Effect:
-    """One comparison of a claim in words: what was compared, the effect with its interval,
-    p-values, seeds.
+    """One comparison of a claim in words: what was compared, the effect with its interval, the
+    smallest one that could have been seen, p-values, seeds.
     """
 
     what: str
     effect: str
+    seen: str
     holds: bool
     p: str
     p_flip: str
@@ -65,19 +65,33 @@ class Claim:
 
     @cached_property
     def effects(self) -> list[Effect]:
-        """All comparisons, the weakest first: those on the wrong side, then by falling p."""
-        found = sorted(self.entry["comparisons"], key=lambda each: (each["holds"], -_p(each)))
+        """All comparisons, the weakest first."""
+        found = [ledger.comparison(entry) for entry in self.entry["comparisons"]]
         return [
             Effect(
-                each["what"],
-                _effect(each),
-                each["holds"],
-                _number(each["p_holm"]),
-                _number(each["p_flip"]),
-                each["n"],
+                one.what,
+                "not run"
+                if one.missing
+                else render.effect(one.kind, one.effect, one.low, one.high),
+                render.seen(one),
+                one.holds,
+                render.number(one.p),
+                render.number(one.p_flip),
+                one.n,
             )
-            for each in found
+            for one in sorted(found, key=lambda one: one.weakness)
         ]
+
+    @property
+    def q(self) -> str:
+        """p adjusted over all claims of the paper; "" where there is none."""
+        q = self.entry.get("q")
+        return "" if q is None or math.isnan(q) else render.number(q)
+
+    @property
+    def qualifiers(self) -> Sequence[str]:
+        """What its outcome is worth."""
+        return list(self.entry.get("qualifiers", ()))
 
 
 @dataclass(frozen=True)
@@ -140,9 +154,15 @@ class Report:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """How many claims have each verdict, in the order of the ledger."""
-        found = Counter(claim.verdict for claim in self.claims)
-        return {verdict: found[verdict] for verdict in ORDER}
+        """How many claims without a qualifier have each verdict, in the order of the ledger."""
+        tally = outcomes.tally(self.verdicts["claims"])
+        return {verdict: tally[""][verdict] for verdict in outcomes.columns(tally)}
+
+    @cached_property
+    def apart(self) -> dict[str, str]:
+        """The claims that are counted apart, in words, by their qualifier."""
+        tally = outcomes.tally(self.verdicts["claims"])
+        return {name: outcomes.counted(tally[name]) for name in GROUPS}
 
     @cached_property
     def shown(self) -> list[Shown]:
@@ -286,24 +306,8 @@ def reports(root: Path, papers: Sequence[str] = ()) -> list[Report]:
 
 def _report(folder: Path) -> Report:
     runs = folder / "runs.json"
-    verdicts = json.loads((folder / "verdicts.json").read_text(encoding="utf-8"))
+    verdicts = outcomes.translated(
+        json.loads((folder / "verdicts.json").read_text(encoding="utf-8"))
+    )
     inventory = json.loads(runs.read_text(encoding="utf-8")) if runs.exists() else {}
     return Report(folder.name, folder, reader.read(folder.name), verdicts, inventory)
-
-
-def _effect(comparison: Entry) -> str:
-    mean, low, high = (_float(comparison[name]) for name in ("effect", "low", "high"))
-    return render.effect(comparison["kind"], mean, low, high)
-
-
-def _float(value: float | None) -> float:
-    """A number of a JSON file, in which NaN is null."""
-    return float("nan") if value is None else value
-
-
-def _number(value: float | None) -> str:
-    return render.number(_float(value))
-
-
-def _p(comparison: Entry) -> float:
-    return 2.0 if comparison["p_holm"] is None else float(comparison["p_holm"])

@@ -16,7 +16,6 @@ import os
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from html import escape
@@ -24,7 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from workflow.judge import sensitivity
+from workflow.judge import outcomes, sensitivity
 from workflow.plan.cells import Paper
 from workflow.plan.exhibits import IMAGE, REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
@@ -33,7 +32,6 @@ from workflow.plan.resolve import PlanError
 from workflow.site.text import mathematics
 
 LEDGER = ("md", "json")  # of the verdicts and the runs
-ORDER = ("reproduced", "direction only", "not reproduced", "undecided")
 REFERENCE = Path("figures", "reference")
 THUMBNAILS = 3  # of each paper in the gallery
 Task = tuple[str, list[str]]  # a module of workflow/ and the arguments of its main
@@ -109,16 +107,23 @@ def sections() -> dict[str, list[str]]:
 
 
 def counts() -> list[str]:
-    """The verdicts of every committed report, counted."""
-    lines = [f"| paper | scale | {' | '.join(ORDER)} |", f"| --- | --- |{' ---: |' * len(ORDER)}"]
-    for path in sorted(REFERENCE.glob("*/verdicts.json")):
-        report = json.loads(path.read_text(encoding="utf-8"))
-        count = Counter(claim["verdict"] for claim in report["claims"])
+    """The verdicts of every committed report, counted; claims with a qualifier apart."""
+    reports = [
+        (path, outcomes.translated(json.loads(path.read_text(encoding="utf-8"))))
+        for path in sorted(REFERENCE.glob("*/verdicts.json"))
+    ]
+    tallies = [outcomes.tally(report["claims"]) for _, report in reports]
+    shown = outcomes.columns({str(i): tally[""] for i, tally in enumerate(tallies)})
+    head = [*shown, *outcomes.GROUPS]
+    lines = [
+        f"| paper | scale | {' | '.join(head)} |",
+        f"| --- | --- |{' ---: |' * len(shown)}{' --- |' * len(outcomes.GROUPS)}",
+    ]
+    for (path, report), tally in zip(reports, tallies, strict=True):
         name = f"[{report['paper']}]({path.with_suffix('.md')})"
-        lines.append(
-            f"| {name} | {report['scale']} |"
-            f" {' | '.join(str(count[verdict]) for verdict in ORDER)} |"
-        )
+        cells = [str(tally[""][verdict]) for verdict in shown]
+        cells += [outcomes.counted(tally[group]) for group in outcomes.GROUPS]
+        lines.append(f"| {name} | {report['scale']} | {' | '.join(cells)} |")
     return lines
 
 

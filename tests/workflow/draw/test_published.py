@@ -293,11 +293,11 @@ def test_a_cell_is_judged_by_the_interval_of_our_mean(tmp_path, published, verdi
     (row,) = published_rows.rows(
         quick, toy.store(), toy.entry["tables"][0], toy.entry["tables"][0]["blocks"][0]
     )
-    assert row["verdict"] == "undecided"
+    assert row["verdict"] == "not decided"
 
 
 @pytest.mark.parametrize(
-    ("published", "verdict"), [(0.68, "reproduced"), (0.65, "undecided"), (2.1, "undecided")]
+    ("published", "verdict"), [(0.68, "reproduced"), (0.65, "not decided"), (2.1, "not decided")]
 )
 def test_a_wide_interval_reproduces_nothing(tmp_path, published, verdict):
     """Five seeds with mean 1 and a 95 % t interval that reaches from below zero beyond two."""
@@ -312,7 +312,7 @@ def test_a_wide_interval_reproduces_nothing(tmp_path, published, verdict):
 
 
 def test_four_seeds_decide_no_cell_and_nothing_published_is_no_verdict(toy):
-    assert built(toy)["verdict"].tolist() == ["undecided"] * 3 + [""]
+    assert built(toy)["verdict"].tolist() == ["not decided"] * 3 + [""]
 
 
 def test_exponents_stand_beside_printed_complexities(toy):
@@ -424,8 +424,8 @@ def test_the_files_are_stable(toy, tmp_path, monkeypatch):
     text = (first / "t.md").read_text()
     assert "# Minimal regrets (Table 2)" in text
     assert (
-        "| Powell (24-4) | 60 | simple_regret | B | default | 4 | 0.129 | 4 | 4 | 1 | undecided | 3"
-        " | 3 | 0.5 | real |" in text
+        "| Powell (24-4) | 60 | simple_regret | B | default | 4 | 0.129 | 4 | 4 | 1 | not decided"
+        " | 3 | 3 | 0.5 | real |" in text
     )
     assert "| uniform | default | 6 | 0.129 | 4 | - | - |  | - | - | 0.5 | real |" in text
 

@@ -176,7 +176,7 @@ def test_no_text_of_a_reading_becomes_markup_in_what_verdicts_depend_on(tmp_path
     for text in ("WORD", EVIL):
         toy, verdict = judged(tmp_path / text[:1].strip("<"), text)
         report = json.loads(ledger.as_json(toy.paper, [verdict]))
-        judgement = {"verdict": "undecided", "observed": "reproduced", "seeds": 9}
+        judgement = {"verdict": "not decided", "observed": "reproduced", "seeds": 9}
         report["claims"][0]["readings"] = {"code": {**judgement, "reasons": [text]}}
         made.append(sensitivity.as_markdown(sensitivity.matrix(report)))
     assert made[0].count("WORD") == 1 and "[c](verdicts.md#c)" in made[0]

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow.judge import claims, ledger, sensitivity
-from workflow.judge.claims import DIRECTION, NOT, NOT_RUN, REPRODUCED, UNDECIDED
+from workflow.judge import claims, ledger, outcomes, sensitivity
+from workflow.judge.outcomes import CONTRADICTED, DIRECTION, NOT_RUN, REPRODUCED, UNDECIDED
 from workflow.plan.resolve import PlanError
 
 NO_NUMBER = "no number"
@@ -66,9 +66,19 @@ def row(default, **readings):
             "kept",
             "same under all readings run (2 of 2)",
         ),
-        (NOT, {"code": NOT, "zeros": NOT_RUN}, "kept", "same under all readings run (1 of 2)"),
-        (REPRODUCED, {"code": NOT, "zeros": REPRODUCED}, "other side", "depends on: code"),
-        (NOT, {"code": DIRECTION, "zeros": REPRODUCED}, "other side", "depends on: code, zeros"),
+        (
+            CONTRADICTED,
+            {"code": CONTRADICTED, "zeros": NOT_RUN},
+            "kept",
+            "same under all readings run (1 of 2)",
+        ),
+        (REPRODUCED, {"code": CONTRADICTED, "zeros": REPRODUCED}, "other side", "depends on: code"),
+        (
+            CONTRADICTED,
+            {"code": DIRECTION, "zeros": REPRODUCED},
+            "other side",
+            "depends on: code, zeros",
+        ),
         (
             REPRODUCED,
             {"code": DIRECTION},
@@ -77,7 +87,7 @@ def row(default, **readings):
         ),
         (
             DIRECTION,
-            {"code": REPRODUCED, "zeros": NOT},
+            {"code": REPRODUCED, "zeros": CONTRADICTED},
             "other side",
             "depends on: zeros; only in significance, on: code",
         ),
@@ -88,8 +98,8 @@ def row(default, **readings):
             "open",
             "no other reading has a number",
         ),
-        (NOT_RUN, {"code": NOT, "zeros": NOT_RUN}, "open", "by default not run"),
-        (NO_NUMBER, {"code": NOT}, "open", "by default no number"),
+        (NOT_RUN, {"code": CONTRADICTED, "zeros": NOT_RUN}, "open", "by default not run"),
+        (NO_NUMBER, {"code": CONTRADICTED}, "open", "by default no number"),
     ],
 )
 def test_whether_a_conclusion_survives(default, readings, fate, conclusion):
@@ -98,15 +108,20 @@ def test_whether_a_conclusion_survives(default, readings, fate, conclusion):
 
 
 def test_what_may_not_decide_is_compared_by_what_is_observed():
-    assert row(REPRODUCED, code=outcome(NOT, 3, ["3 seeds, 5 are needed"])).turned == ["code"]
+    assert row(REPRODUCED, code=outcome(CONTRADICTED, 3, ["3 seeds, 5 are needed"])).turned == [
+        "code"
+    ]
 
 
 FOUND = sensitivity.matrix(
     report(
         claimed(
-            "turns", REPRODUCED, code=outcome(NOT, 3, ["3 seeds, 5 are needed"]), zeros=DIRECTION
+            "turns",
+            REPRODUCED,
+            code=outcome(CONTRADICTED, 3, ["3 seeds, 5 are needed"]),
+            zeros=DIRECTION,
         ),
-        claimed("Stays", NOT, zeros=NOT),
+        claimed("Stays", CONTRADICTED, zeros=CONTRADICTED),
         claimed("waits", DIRECTION, code=NOT_RUN),
         claimed("theorem", REPRODUCED),
         partial=True,
@@ -145,6 +160,40 @@ def test_the_table_shows_outcomes_changes_and_seeds():
     assert "A partial report, from the records that existed." in lines
 
 
+def test_a_claim_that_is_counted_apart_says_so():
+    apart = {**claimed("c", REPRODUCED, code=REPRODUCED), "qualifiers": ["our control"]}
+    text = sensitivity.as_markdown(sensitivity.matrix(report(apart)))
+    assert "| [c](verdicts.md#c) (our control) | ✓ 10 |" in text
+
+
+def test_reports_of_the_first_edition_are_read_in_the_words_of_this_one():
+    rows = claimed("c", "not reproduced", code=outcome("not reproduced"), zeros=REPRODUCED)
+    rows["readings"]["code"]["verdict"] = "undecided"
+    earlier = sensitivity.matrix(report(rows)).rows[0]
+    assert earlier.default.verdict == outcomes.FIRST_EDITION
+    assert (earlier.readings["code"].verdict, earlier.readings["code"].observed) == (
+        outcomes.UNDECIDED,
+        outcomes.FIRST_EDITION,
+    )
+    assert (earlier.turned, earlier.fate) == (["zeros"], "other side")
+    now = {**report(claimed("c", "not reproduced")), "edition": 2}
+    assert outcomes.translated(now) is now
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "turned"),
+    [
+        (REPRODUCED, outcomes.INCONCLUSIVE, []),
+        (outcomes.INCONCLUSIVE, CONTRADICTED, []),
+        (DIRECTION, CONTRADICTED, ["code"]),
+    ],
+)
+def test_only_what_is_contradicted_is_on_the_other_side(one, other, turned):
+    assert row(one, code=other).turned == turned
+    assert row(other, code=one).turned == turned
+    assert row(one, code=other).changed == ["code"]
+
+
 def test_the_summary_counts_claims_and_names_the_readings_that_change_most():
     words = sensitivity.summary(FOUND)
     assert "Of 4 claims 3 are affected" in words
@@ -157,7 +206,9 @@ def test_the_summary_counts_claims_and_names_the_readings_that_change_most():
 
 def test_json_has_every_cell_and_what_follows():
     found = json.loads(sensitivity.as_json(FOUND))
-    assert found["rows"][0]["readings"]["code"] == outcome(NOT, 3, ["3 seeds, 5 are needed"])
+    assert found["rows"][0]["readings"]["code"] == outcome(
+        CONTRADICTED, 3, ["3 seeds, 5 are needed"]
+    )
     assert (found["rows"][0]["changed"], found["rows"][0]["turned"]) == (
         ["code", "zeros"],
         ["code"],
@@ -231,7 +282,7 @@ def test_verdicts_that_are_not_the_right_ones_are_refused(
 
 def test_a_partial_report_is_taken_where_it_is_asked_for(tmp_path):
     path = tmp_path / "verdicts.json"
-    path.write_text(json.dumps(report(claimed("c", NOT, code=NOT), partial=True)))
+    path.write_text(json.dumps(report(claimed("c", CONTRADICTED, code=CONTRADICTED), partial=True)))
     assert (
         sensitivity.main(
             ["toy", "--scale", "paper", "--partial", "--verdicts", str(path), "-o", str(tmp_path)]
@@ -257,7 +308,7 @@ AGAIN = outcome(REPRODUCED, same=2)
         ({"code": AGAIN, "zeros": NOT_RUN}, "open", "no other reading run"),
         # fewer seeds alone have turned it
         ({"code": outcome(DIRECTION, 3, same=2)}, "open", "same run under all readings"),
-        ({"code": outcome(NOT, same=1)}, "other side", "depends on: code"),
+        ({"code": outcome(CONTRADICTED, same=1)}, "other side", "depends on: code"),
     ],
 )
 def test_the_same_run_is_no_evidence(readings, fate, conclusion):
@@ -268,7 +319,7 @@ def test_the_same_run_is_no_evidence(readings, fate, conclusion):
 def test_the_table_shows_the_same_run_and_says_for_how_many_runs():
     found = sensitivity.matrix(
         report(
-            claimed("again", REPRODUCED, code=AGAIN, zeros=outcome(NOT, same=1)),
+            claimed("again", REPRODUCED, code=AGAIN, zeros=outcome(CONTRADICTED, same=1)),
             claimed("part", REPRODUCED, code=outcome(REPRODUCED, 4, runs=3, same=1)),
         )
     )
@@ -282,5 +333,5 @@ def test_the_table_shows_the_same_run_and_says_for_how_many_runs():
 
 
 def test_verdicts_of_before_runs_were_compared_make_a_matrix():
-    older = {"verdict": NOT, "observed": NOT, "reasons": [], "seeds": 10}
-    assert row(NOT, code=older).conclusion == "same under all readings run (1 of 1)"
+    older = {"verdict": CONTRADICTED, "observed": CONTRADICTED, "reasons": [], "seeds": 10}
+    assert row(CONTRADICTED, code=older).conclusion == "same under all readings run (1 of 1)"

@@ -33,9 +33,84 @@ def test_sign_flip_has_the_smallest_p_of_n_seeds():
     ]
 
 
-def test_holm_by_hand():
-    assert_allclose(statistics.holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
-    assert_allclose(statistics.holm([0.5, 0.9]), [1.0, 1.0])
+def test_false_discovery_by_hand():
+    """p times the number of claims over the rank of p, never below that of a smaller p."""
+    found = statistics.false_discovery([0.01, 0.04, NAN, 0.03, 0.005])
+    assert_allclose(found, [0.02, 0.04, NAN, 0.04, 0.02])
+    assert np.isnan(statistics.false_discovery([NAN])).all()
+
+
+def test_columns_are_tested_by_themselves():
+    values = np.random.default_rng(0).standard_normal((7, 3, 2))
+    values[:, 0, 1], values[2, 1, 0], values[:, 2, 0] = -0.5, NAN, 0
+    for test in (statistics.t_test, statistics.sign_flip):
+        alone = [[test(values[:, i, j]) for j in range(2)] for i in range(3)]
+        assert_allclose(test(values), np.array(alone, dtype=float))
+    ranks = statistics.signed_ranks(values[:, 0])
+    assert_allclose(ranks[:, 0], statistics.signed_ranks(values[:, 0, 0]))
+
+
+def test_values_that_all_agree_are_judged_by_their_signs():
+    """No spread to measure by: five equal differences are no stronger than five signs."""
+    for n in (5, 10):
+        assert statistics.t_test(np.full(n, -0.3)) == 0.5**n
+        assert statistics.t_test(np.full(n, 0.3)) == statistics.t_test(np.zeros(n)) == 1
+    assert np.isnan(statistics.t_test(np.array([-1.0])))
+
+
+def test_p_against_is_that_of_the_mirrored_values():
+    values = np.random.default_rng(1).standard_normal(8) - 0.3
+    for test in (statistics.below_zero, statistics.ranked_below_zero):
+        here, there = test(values), test(-values)
+        assert (here.p, here.p_flip) == (there.p_against, there.p_flip_against)
+    assert statistics.below_zero(values).p + statistics.below_zero(values).p_against == (
+        pytest.approx(1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("planned", "looks"),
+    [
+        (1, [(5, 0.05)]),
+        (5, [(5, 0.05)]),
+        (7, [(7, 0.05)]),
+        (10, [(5, 1 / 32), (10, 0.026)]),
+        (25, [(5, 1 / 32), (10, 0.026)]),
+    ],
+)
+def test_looks_follow_from_the_plan(planned, looks):
+    assert [(look.seeds, look.level) for look in statistics.looks(planned)] == looks
+
+
+@pytest.mark.parametrize(
+    ("hits", "bounds", "p", "against"),
+    [
+        (5, {"at_least": 1}, 1, 1),  # five of five show no share of exactly 1
+        (4, {"at_least": 1}, 1, 0),  # and one failure refutes it
+        (0, {"at_most": 0}, 1, 1),
+        (1, {"at_most": 0}, 1, 0),
+        (5, {"at_least": 0.5}, 1 / 32, 1),
+        (0, {"at_least": 0.5}, 1, 1 / 32),
+        (5, {"at_least": 0.5, "at_most": 1}, 1 / 32, 1),
+        (0, {"at_least": 0.25, "at_most": 0.75}, 1, 2 * 0.75**5),
+    ],
+)
+def test_shares_are_exact(hits, bounds, p, against):
+    found = statistics.share(hits, 5, **bounds)
+    assert (found.p, found.p_against) == pytest.approx((p, against))
+
+
+def test_the_smallest_effect_that_is_seen_has_its_power():
+    rng = np.random.default_rng(2)
+    for n, level in ((5, 1 / 32), (10, 0.026)):
+        values = rng.standard_normal((n, 20000)) - statistics.detectable(n, level)
+        assert np.mean(statistics.t_test(values) <= level) == pytest.approx(0.8, abs=0.012)
+        left, right = rng.standard_normal((2, n, 20000))
+        left = left * statistics.detectable_ratio(n, level)
+        ratio = (left.std(axis=0, ddof=1) / right.std(axis=0, ddof=1)) ** 2
+        seen = np.mean(stats.f.cdf(ratio, n - 1, n - 1) <= level)
+        assert seen == pytest.approx(0.8, abs=0.012)
+    assert np.isnan(statistics.detectable(1, 0.05))
 
 
 def test_power_law_recovers_its_exponent():

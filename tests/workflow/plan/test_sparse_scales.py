@@ -13,7 +13,7 @@ from tests.workflow import checkout
 from tests.workflow.synthetic import Toy, noisy
 from workflow.draw import panels, plots, tabulate
 from workflow.judge import claims, evidence
-from workflow.judge.claims import NOT, REPRODUCED, UNDECIDED
+from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, UNDECIDED
 from workflow.measure.store import BadRecords
 from workflow.plan import exhibits, expand, selection
 from workflow.plan.expand import load, names_of
@@ -387,7 +387,7 @@ def test_a_claim_compares_what_there_is(tmp_path):
     toy = toy_of(tmp_path)
     found = judged(toy)
     assert whats(found) == ["A < B on p", "A < C on p", "A < B on q"]
-    assert found.verdict == NOT  # on q
+    assert found.verdict == CONTRADICTED  # on q
     assert names(toy, LESS) == ["p/A", "p/B", "p/C", "q/A", "q/B"]
     assert judged(toy, {**LESS, "right": ["C"]}).verdict == REPRODUCED
 
@@ -564,7 +564,9 @@ def test_the_verdict_on_a_reading_leaves_out_what_that_on_the_default_one_does(t
     toy.elsewhere.add(("q", "C@code"))
     check = {**LESS, "right": ["C"]}
     found = judged(toy, check, readings=["code"])
-    assert {name: outcome.observed for name, outcome in found.readings.items()} == {"code": NOT}
+    assert {name: outcome.observed for name, outcome in found.readings.items()} == {
+        "code": CONTRADICTED
+    }
     assert names(toy, check, "code") == ["p/A@code", "p/C@code", "q/A@code"]
 
 

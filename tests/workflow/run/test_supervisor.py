@@ -221,7 +221,7 @@ def test_where_the_initial_design_hangs_no_run_on_it_begins_and_the_report_says_
     (verdict,) = json.loads(
         (checked_out / "figures" / "smoke" / "mini" / "verdicts.json").read_text()
     )["claims"]
-    assert verdict["verdict"] == "undecided"
+    assert verdict["verdict"] == "not decided"
     assert any("took too long" in reason for reason in verdict["reasons"])
 
 

@@ -174,12 +174,12 @@ def test_links_and_buttons_have_names(visits):
 
 
 def test_badges_can_be_read(page):
-    names = ["reproduced", "direction-only", "not-reproduced", "undecided"]
+    names = ["reproduced", "direction-only", "inconclusive", "contradicted", "not-decided"]
     pieces = [f".tally .verdict.{name}" for name in names]
     colours = page("dumbo/index.html").evaluate(f"({COLOURS})({pieces})")
     contrasts = {name: contrast(*pair) for name, pair in zip(names, colours, strict=True)}
     assert min(contrasts.values()) >= 4.5, contrasts
-    assert len({tuple(pair) for pair in colours}) == 4
+    assert len({tuple(pair) for pair in colours}) == 5
 
 
 def contrast(ink: str, ground: str) -> float:

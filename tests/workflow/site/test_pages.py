@@ -60,9 +60,10 @@ def source(tmp_path_factory):
             "reproduced",
             comparisons=[
                 COMPARISON,
-                {**COMPARISON, "what": "A < C on p", "holds": False, "p_holm": 1},
+                {**COMPARISON, "what": "A < C on p", "holds": False, "p": 0.9, "p_holm": 1},
             ],
         ),
+        claim("thm1a-qbar-2", "not reproduced"),
         claim(
             "thm2-bound", "undecided", reasons=["2 seeds, 5 are needed"], observed="direction only"
         ),
@@ -119,7 +120,9 @@ def test_a_claim_shows_its_weakest_comparison_beside_its_figure(site):
     assert "the weakest of 2 comparisons" in shown
     assert "sublinear-regret &lt;says&gt;" in shown
     assert 'alt="' in shown
-    assert "Undecided: 2 seeds, 5 are needed. The numbers alone would say: direction only." in page
+    assert (
+        "Not decided: 2 seeds, 5 are needed. The numbers alone would say: direction only." in page
+    )
     assert "python -m workflow.claims bkb --scale paper --partial" in shown
 
 
@@ -128,8 +131,9 @@ def test_the_overview_counts_verdicts_and_cost(site):
     row = page[page.index("<tbody>") : page.index("</tbody>")]
     for cell in (
         'reproduced">1<',
-        'not-reproduced">0<',
-        'undecided">1<',
+        'contradicted">0<',
+        'not-decided">1<',
+        'not-reproduced-first-edition">1<',
         ">2</td>",
         ">4 min<",
         ">real<",

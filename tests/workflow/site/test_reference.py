@@ -10,10 +10,15 @@ from workflow.plan.resolve import PlanError
 from workflow.site import reference
 
 README = (
-    "# Title\n\n<!-- verdicts -->\nold\n<!-- /verdicts -->\nrest\n\n<!-- gallery -->\n<!-- /gallery"
-    " -->\nend\n"
+    "# Title\n\n<!-- verdicts -->\nstale\n<!-- /verdicts -->\nrest\n\n<!-- gallery -->\n"
+    "<!-- /gallery -->\nend\n"
 )
-CLAIMS = [{"verdict": "reproduced"}, {"verdict": "reproduced"}, {"verdict": "undecided"}]
+CLAIMS = [
+    {"verdict": "reproduced"},
+    {"verdict": "reproduced"},
+    {"verdict": "not reproduced"},
+    {"verdict": "undecided"},
+]
 
 
 def report(folder):
@@ -53,7 +58,11 @@ def test_what_was_drawn_is_committed_but_for_what_shows_nothing(checkout):
 def test_the_readme_tells_verdicts_and_shows_figures(checkout):
     reference.main(["bbkb"])
     readme = (checkout / "README.md").read_text()
-    assert "| [bbkb](figures/reference/bbkb/verdicts.md) | paper | 2 | 0 | 0 | 1 |" in readme
+    assert "| contradicted | not decided | not reproduced (first edition) | our control |" in readme
+    assert (
+        "| [bbkb](figures/reference/bbkb/verdicts.md) | paper | 2 | 0 | 0 | 0 | 1 | 1 | 0 | 0 |"
+        in readme
+    )
     assert (
         '<img src="figures/reference/bbkb/fig1.png" alt="Regret ratio on Abalone and Cadata'
         in readme
@@ -61,7 +70,7 @@ def test_the_readme_tells_verdicts_and_shows_figures(checkout):
     assert "[all 1](figures/reference/bbkb)" in readme
     assert readme.startswith("# Title")
     assert readme.endswith("end\n")
-    assert "old" not in readme
+    assert "stale" not in readme
 
 
 def test_a_stale_readme_is_told_and_left(checkout, capsys):

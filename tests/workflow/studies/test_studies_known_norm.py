@@ -6,6 +6,7 @@ The checks are read from papers/*.yaml, so that a claim that nothing could break
 
 import copy
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from algorithms.bbkb import BBKB
 from algorithms.parts.arms import ExactPosterior, GaussianTable
 from problems import load
-from workflow.judge import checks
+from workflow.judge import checks, trivial
 from workflow.judge.claims import _unmet
 from workflow.studies import batch_regret, batching, exact_features, sketch_accuracy
 from workflow.studies.paired import ConfidenceSettings, truth
@@ -37,6 +38,8 @@ CLAIMS = {
 class Rows:
     """Evidence whose studies are the columns of one run for each seed."""
 
+    paper = SimpleNamespace(study=lambda name: name)
+
     def __init__(self, *runs):
         self.runs = runs
 
@@ -52,8 +55,14 @@ def holds(paper, claim, found, **rows):
     """Whether a claim's own check holds on columns, its `rows` replaced by others."""
     check = copy.deepcopy(CLAIMS[paper][claim]["check"])
     check["rows"] = {**check.get("rows", {}), **rows}
-    (comparison,) = checks.compare(Rows(found), check)
-    return comparison.holds
+    return checks.holds(Rows(found), check)
+
+
+def trivially(paper, claim, found, **rows):
+    """Why a claim's check could not fail on columns; "" if it could."""
+    entry = copy.deepcopy(CLAIMS[paper][claim])
+    entry["check"]["rows"] = {**entry["check"].get("rows", {}), **rows}
+    return trivial.why(Rows(found), entry)
 
 
 def unmet(paper, claim, found, **rows):
@@ -61,7 +70,8 @@ def unmet(paper, claim, found, **rows):
     check = copy.deepcopy(CLAIMS[paper][claim]["check"])
     check["rows"] = {**check.get("rows", {}), **rows}
     sentences = [
-        _unmet(Rows(found), check, requirement) for requirement in CLAIMS[paper][claim]["requires"]
+        _unmet(Rows(found), check, requirement)
+        for requirement in CLAIMS[paper][claim].get("requires", [])
     ]
     return [sentence for sentence in sentences if sentence]
 
@@ -180,10 +190,11 @@ def test_on_a_function_of_norm_1_every_hypothesis_of_theorem_2_is_met_and_its_bo
     ):
         assert holds("bkb", claim, found), claim
     # 120 evaluations are too few for the bound to exclude anything, and the verdict says so.
-    (sentence,) = unmet("bkb", "thm2-bound", found)
-    assert sentence.startswith("trivial of known-norm is 1")
-    assert sentence.endswith("(no policy loses as much as the bound allows)")
-    assert unmet("bkb", "thm2-regret-ratio", found) == []
+    assert unmet("bkb", "thm2-bound", found) == unmet("bkb", "thm2-regret-ratio", found) == []
+    assert trivially("bkb", "thm2-bound", found) == "no policy loses as much as the bound allows"
+    assert "the worst policy passes it" in trivially("bkb", "thm2-regret-ratio", found)
+    strict = {**found, "gpucb_regret": found["worst_regret"] / 13}
+    assert trivially("bkb", "thm2-regret-ratio", strict) == ""
 
 
 def test_an_inflated_function_breaks_the_bound_and_meets_no_hypothesis():
@@ -222,12 +233,23 @@ def test_the_band_of_theorem_1_breaks_where_the_dictionary_is_tiny():
     assert not holds("bkb", "thm1a-conclusion-qbar-10", found, qbar=0.3)
 
 
-def test_a_full_dictionary_leaves_theorem_1_undecided():
+def test_with_a_full_dictionary_theorem_1_holds_trivially():
     found = bkb(ring(arms=30), [[1, 1427]], T=60, epsilon=0.5)
     assert holds("bkb", "thm1a-qbar-1427", found)
-    (sentence,) = unmet("bkb", "thm1a-qbar-1427", found)
-    assert sentence.startswith("vacuous of sketch-abalone is 1")
-    assert sentence.endswith("(a dictionary of (nearly) all distinct arms is no sketch)")
+    assert unmet("bkb", "thm1a-qbar-1427", found) == []
+    why = trivially("bkb", "thm1a-qbar-1427", found)
+    assert why == "a dictionary of (nearly) all distinct arms is no sketch"
+    assert "all distinct arms" in trivially("bkb", "thm1b-qbar-1427", found)
+    dropped = {**found, "vacuous": np.zeros_like(found["vacuous"])}
+    assert trivially("bkb", "thm1a-qbar-1427", dropped) == ""
+
+
+def test_few_distinct_arms_make_a_small_dictionary_by_themselves():
+    found = bkb(ring(arms=12), [[1, 10]], T=200)
+    assert holds("bkb", "dictionary-smaller-than-t", found)
+    assert "number of distinct arms" in trivially("bkb", "dictionary-smaller-than-t", found)
+    many = {**found, "distinct": found["t"]}
+    assert trivially("bkb", "dictionary-smaller-than-t", many) == ""
 
 
 def test_lemma_2_holds_where_arms_drop_out_and_breaks_where_the_dictionary_is_tiny():
@@ -239,6 +261,7 @@ def test_lemma_2_holds_where_arms_drop_out_and_breaks_where_the_dictionary_is_ti
     for claim in ("lemma2-dropped-dense", "lemma2-upper-dropped-dense"):
         assert holds("bbkb", claim, found)
         assert unmet("bbkb", claim, found) == []
+        assert trivially("bbkb", claim, found) == ""
     assert not holds("bbkb", "lemma2-upper-dropped-dense", found, qbar=0.5)
 
 

@@ -14,7 +14,7 @@ from problems import load
 from problems.api import Problem
 from tests.algorithms.grouped import changed
 from tests.workflow.synthetic import Toy
-from workflow.judge import claims
+from workflow.judge import claims, outcomes
 from workflow.plan.expand import load as load_paper
 from workflow.studies import best_known, error_functions, exact_oracle, noisy_schedule
 from workflow.trace.seeds import rng
@@ -271,19 +271,19 @@ STEEP = [quadratic([a, 0.6, 0.2], [1.0, 0.5, 0.5], -1.0) for a in (0.1, 0.2, 0.3
 def test_claims_about_the_rate_are_decided_beyond_the_threshold(tmp_path, monkeypatch):
     verdicts = judged(tmp_path / "as it is", *STEEP)
     assert [verdict.id for verdict in verdicts] == ["stationarity-rate-25", "feasibility-rate-25"]
-    assert [verdict.verdict for verdict in verdicts] == [claims.REPRODUCED] * 2
+    assert [verdict.verdict for verdict in verdicts] == [outcomes.REPRODUCED] * 2
     # a penalty that does not grow leaves the constraint violated; a larger L than needed is allowed
     monkeypatch.setitem(exact_oracle.SMOOTHNESS, "double", lambda instance, draw: 5.0)
     options = {"power_penalty": 0.0, "smoothness": "double", "K": 3000}
     verdicts = judged(tmp_path / "weak", *STEEP, **options)
-    assert [verdict.verdict for verdict in verdicts] == [claims.REPRODUCED, claims.NOT]
+    assert [verdict.verdict for verdict in verdicts] == [outcomes.REPRODUCED, outcomes.CONTRADICTED]
 
 
 def test_one_seed_outside_the_theorem_leaves_its_claims_undecided(tmp_path):
     """A flat constraint has a K~ of some 70,000."""
     flat = quadratic([0.3, 0.6], [0.1, 0.05], 0.0)
     for verdict in judged(tmp_path, *STEEP[:4], flat):
-        assert verdict.verdict == claims.UNDECIDED
+        assert verdict.verdict == outcomes.UNDECIDED
         assert verdict.reasons[0].startswith("hypotheses not met: reach of oracle-25 is 0.0")
         assert "K beyond K~" in verdict.reasons[0]
 
@@ -291,7 +291,7 @@ def test_one_seed_outside_the_theorem_leaves_its_claims_undecided(tmp_path):
 def test_too_short_a_run_beyond_the_threshold_decides_nothing(tmp_path):
     """Twice C/sqrt(K) is kept by a mean that never falls, up to 4 K~."""
     for verdict in judged(tmp_path, *STEEP, K=400):
-        assert verdict.verdict == claims.UNDECIDED
+        assert verdict.verdict == outcomes.UNDECIDED
         assert "reach of oracle-25 is 2.89177, 2.89177, has to be at least 4" in verdict.reasons[0]
 
 
@@ -299,7 +299,7 @@ def test_steps_that_are_too_long_for_the_theorem_leave_its_claims_undecided(tmp_
     """With a tenth of L the penalty is not rho L-smooth, which the run shows."""
     monkeypatch.setitem(exact_oracle.SMOOTHNESS, "tenth", lambda instance, draw: 0.25)
     for verdict in judged(tmp_path, *STEEP, smoothness="tenth"):
-        assert verdict.verdict == claims.UNDECIDED
+        assert verdict.verdict == outcomes.UNDECIDED
         assert any("curvature of oracle-25" in reason for reason in verdict.reasons)
 
 

@@ -1,0 +1,131 @@
+"""The words of verdicts, in one place: outcomes, the qualifiers beside them, and their tally.
+
+An outcome says what was found, a qualifier what that is worth. A claim with a qualifier is counted
+apart from the paper's plain ones, once, in the first group of GROUPS that it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+REPRODUCED = "reproduced"
+DIRECTION = "direction only"
+INCONCLUSIVE = "inconclusive"
+CONTRADICTED = "contradicted"
+UNDECIDED = "not decided"
+ORDER = (REPRODUCED, DIRECTION, INCONCLUSIVE, CONTRADICTED, UNDECIDED)
+
+NOT_RUN = "not run"
+SAME_RUN = "same run"
+NO_NUMBER = "no number"
+NOTHING = "nothing to compare"
+
+OURS = "our control"
+OUTSIDE = "outside the theorem"
+TRIVIAL = "holds trivially"
+STAND_IN = "on stand-in data"
+GROUPS = {
+    OURS: "not in the paper, and in no tally of its claims",
+    OUTSIDE: (
+        "the runs do not meet the hypotheses of the theorem, so that what was observed neither"
+        " bears it out nor contradicts it"
+    ),
+    TRIVIAL: "the check could not fail here",
+    STAND_IN: "decided on data that take the place of the paper's",
+}
+# beside an outcome, and no group of their own: what a reader should know before relying on it
+DISAGREE = "t and sign-flip tests disagree"
+FADED = "no longer significant at ten seeds"
+
+# Reports of the first edition had one word for what was contradicted and what was merely on the
+# wrong side, and another one for what was not decided.
+FIRST_EDITION = "not reproduced (first edition)"
+OF_FIRST_EDITION = {"not reproduced": FIRST_EDITION, "undecided": UNDECIDED}
+
+SYMBOLS = {
+    REPRODUCED: "✓",
+    DIRECTION: "≈",
+    INCONCLUSIVE: "±",
+    CONTRADICTED: "✗",
+    FIRST_EDITION: "✗",
+    NOT_RUN: "·",
+}
+MEANINGS = {
+    REPRODUCED: "every comparison is significantly on the claimed side",
+    DIRECTION: "every comparison is on the claimed side, not each significantly",
+    INCONCLUSIVE: "some comparison is on the other side, none significantly",
+    CONTRADICTED: "some comparison is significantly on the other side, or one run refutes a"
+    " statement about all",
+    UNDECIDED: "it cannot be judged, and the reason is stated",
+}
+SIDES = {
+    REPRODUCED: 1,
+    DIRECTION: 1,
+    INCONCLUSIVE: 0,
+    CONTRADICTED: -1,
+    FIRST_EDITION: -1,
+}
+
+
+def group(qualifiers: Iterable[str]) -> str:
+    """The group in which a claim with these qualifiers is counted; "" among the plain ones."""
+    said = list(qualifiers)
+    return next((name for name in GROUPS if any(one.startswith(name) for one in said)), "")
+
+
+def tally(claims: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]:
+    """How many claims of a verdicts.json have each verdict, in each group; "": the plain ones."""
+    found: dict[str, Counter[str]] = {name: Counter() for name in ("", *GROUPS)}
+    for claim in claims:
+        found[group(claim.get("qualifiers", ()))][claim["verdict"]] += 1
+    return found
+
+
+def columns(counts: Mapping[str, Counter[str]]) -> list[str]:
+    """The outcomes that a table has to show: all of this edition, and of the first one what is
+    there.
+    """
+    earlier = [FIRST_EDITION] if any(FIRST_EDITION in count for count in counts.values()) else []
+    return [*ORDER, *earlier]
+
+
+def listed(count: Counter[str]) -> str:
+    """A group in words: "11 reproduced, 2 contradicted"."""
+    return ", ".join(f"{count[name]} {name}" for name in (*ORDER, FIRST_EDITION) if count[name])
+
+
+def counted(count: Counter[str]) -> str:
+    """A group with its total: "13: 11 reproduced, 2 contradicted"; "0" for none."""
+    return f"{count.total()}: {listed(count)}" if count.total() else "0"
+
+
+def translated(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The content of a verdicts.json in the words of this edition, whichever wrote it."""
+    if "edition" in report:
+        return report
+    return {**report, "claims": [_translated(claim) for claim in report["claims"]]}
+
+
+def _translated(judged: Mapping[str, Any]) -> dict[str, Any]:
+    """A claim, or what it comes to under a reading."""
+    found: dict[str, Any] = dict(judged)
+    for key in ("verdict", "observed"):
+        if key in found:
+            found[key] = OF_FIRST_EDITION.get(found[key], found[key])
+    readings = found.get("readings")
+    if isinstance(readings, Mapping):
+        found["readings"] = {
+            name: _translated(one) if isinstance(one, Mapping) else one
+            for name, one in readings.items()
+        }
+    return found
+
+
+def in_full(verdict: str, qualifiers: Sequence[str], reasons: Sequence[str], observed: str) -> str:
+    """A verdict with its qualifiers, its reasons and what was observed."""
+    words = "; ".join([verdict, *qualifiers])
+    if not reasons:
+        return words
+    return f"{words}: {'; '.join(reasons)} (observed: {observed})"

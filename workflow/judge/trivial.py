@@ -1,0 +1,127 @@
+"""Whether a check could have failed at all: what a null model, which knows nothing of the claim's
+method, would have come to in it.
+
+A claim names its null models in the YAML (`null_model`); whether one of them passes is computed
+from records, never declared. A claim holds trivially if it does in at least PASSES of the cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from workflow.judge.checks import holds
+from workflow.judge.evidence import Evidence, problems_of
+from workflow.measure.metrics import Array, metric
+from workflow.measure.store import NotRun, Run
+from workflow.plan import selection
+from workflow.plan.cells import Cell, Paper
+from workflow.trace.record import Columns, Record
+
+Claim = Mapping[str, Any]
+PASSES = 0.9  # a null model that passes so often shows that the check decides nothing
+REPEATS = 400  # resampled claims: a share of 0.9 has a standard error of 0.015
+SIDES = ("left", "column")  # what a check says of which
+
+
+def why(evidence: Evidence, claim: Claim) -> str:
+    """What makes the check of a claim hold by itself, in words; "" if nothing that it names."""
+    return next((said for line in claim["null_model"] if (said := _why(evidence, claim, line))), "")
+
+
+def runs(paper: Paper, claim: Claim) -> list[Run]:
+    """The runs of the curves that serve as null models."""
+    curves = [line["curve"] for line in claim.get("null_model", []) if "curve" in line]
+    return [
+        selection.place(paper, problem, curve)
+        for curve in curves
+        for problem in problems_of(paper, claim["check"])
+        if not selection.is_left_out(paper, problem, curve)
+    ]
+
+
+def _why(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> str:
+    try:
+        share = _share(evidence, claim, line)
+    except NotRun:  # of a partial report
+        return ""
+    if share < PASSES:
+        return ""
+    if "curve" in line:
+        return f"{line['curve']} passes it with probability {share:.2g}"
+    return str(line["because"])
+
+
+def _share(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> float:
+    """How often a null model passes the check of a claim."""
+    check = claim["check"]
+    if "curve" in line:
+        drawn = _Drawn(evidence, claim, line["curve"])
+        return float(np.mean([drawn.passes() for _ in range(REPEATS)]))
+    if "where" in line:
+        flags = [column(line["where"]) for _, column in evidence.rows(check)]
+        return float(np.mean([bool(len(flag)) and bool((flag > 0).all()) for flag in flags]))
+    if "metric" in line:
+        return float(holds(evidence, {**check, "metric": line["metric"]}))
+    side = next(side for side in SIDES if side in check)
+    return float(holds(evidence, {**check, side: line["column"]}))
+
+
+@dataclass
+class _Drawn:
+    """A claim about methods that are replaced by uniform draws from all evaluations of a curve that
+    searches at random: so much luck is in its check.
+    """
+
+    evidence: Evidence
+    claim: Claim
+    curve: str
+
+    def __post_init__(self) -> None:
+        self.random = np.random.Generator(np.random.Philox(key=len(self.claim["id"])))
+        check = self.claim["check"]
+        self.named = [*check.get("curves", []), *check.get("left", [])]
+
+    def passes(self) -> bool:
+        """Whether one such draw keeps the check in all its comparisons."""
+        store: Any = _Resampled(self)
+        return holds(replace(self.evidence, store=store), self.claim["check"])
+
+    def values(self, run: Cell, name: str) -> Array:
+        """A metric of draws in the place of a run, (n, T)."""
+        null = selection.place(self.evidence.paper, run.problem, self.curve)
+        store = self.evidence.store
+        records = [store.record(null, seed) for seed in store.seeds(null)]
+        pool: Columns = {
+            key: np.concatenate([one.columns[key] for one in records])
+            for key in ("true", "true_g")
+            if key in records[0].columns
+        }
+        rows = []
+        for _ in store.seeds(run):
+            chosen = self.random.integers(len(pool["true"]), size=run.budget)
+            columns: Columns = {key: column[chosen] for key, column in pool.items()}
+            columns["batch"] = np.arange(run.budget)
+            rows.append(metric(name).of(Record(records[0].header, columns)))
+        return np.stack(rows)
+
+
+class _Resampled:
+    """The store with the runs of a claim's own curves replaced by draws."""
+
+    def __init__(self, drawn: _Drawn) -> None:
+        self._drawn, self._store = drawn, drawn.evidence.store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def values(self, run: Run, name: str) -> Array:
+        if isinstance(run, Cell) and run.curve in self._drawn.named:
+            return self._drawn.values(run, name)
+        return self._store.values(run, name)
+
+    def remembered(self, _key: object, make: Any) -> Array:
+        return np.asarray(make())
