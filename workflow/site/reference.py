@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow.judge import outcomes, sensitivity
-from workflow.plan.cells import Paper
+from workflow.plan.cells import PUBLISHED, Paper
 from workflow.plan.exhibits import IMAGE, REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.reader import read
@@ -37,12 +37,13 @@ THUMBNAILS = 3  # of each paper in the gallery
 Task = tuple[str, list[str]]  # a module of workflow/ and the arguments of its main
 
 
-def draw(name: str, folder: Path, cores: int) -> str:
-    """Draw the report of one paper into a folder, from the records that are there; returns their
-    scale. Raises PlanError.
+def draw(name: str, folder: Path, cores: int, *, other_code: bool = False) -> str:
+    """Draw the report of one paper into a folder, from the records that are there, and from
+    published ones of other code if it may; returns their scale. Raises PlanError.
     """
     paper = largest(name)
     shared = ["--scale", paper.scale, "--partial", "-o", str(folder)]
+    shared += ["--other-code"] * other_code
     tasks = [(kind.program, [name, line["id"], *shared]) for kind, line in lines_of(paper.entry)]
     tasks += [("operate.inventory", [name, *shared]), ("judge.ledger", [name, *shared])]
     with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
@@ -80,11 +81,12 @@ def largest(name: str) -> Paper:
     Raises PlanError where none has.
     """
     for scale in reversed(list(read(name)["scales"])):
-        if any(Path("results", scale, name).rglob("*.parquet")):
+        places = (Path("results", scale, name), PUBLISHED / scale / name)
+        if any(path for place in places for path in place.rglob("*.parquet")):
             return load(name, scale)
     raise PlanError(
-        f"{name}: expected records in results/<scale>/{name}/, found none: run make figures"
-        f" PAPERS={name} first"
+        f"{name}: expected records in results/<scale>/{name}/ or published ones, found none: run"
+        f" make figures PAPERS={name} first"
     )
 
 
@@ -174,12 +176,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--check", action="store_true", help="only check whether README.md is up to date"
     )
+    parser.add_argument(
+        "--other-code",
+        action="store_true",
+        help="draw published records that other code made, where there are no others",
+    )
     options = parser.parse_args(arguments)
     status = 0
     for name in [] if options.check else chosen_papers(options.papers):
         try:
             with tempfile.TemporaryDirectory() as folder:
-                scale = draw(name, Path(folder), options.cores)
+                scale = draw(name, Path(folder), options.cores, other_code=options.other_code)
                 print(f"wrote {replace(name, Path(folder))}, scale {scale}", file=sys.stderr)
         except PlanError as error:
             print(f"error: {error}", file=sys.stderr)

@@ -37,7 +37,7 @@ def report(folder):
 def checkout(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "README.md").write_text(README)
-    monkeypatch.setattr(reference, "draw", lambda name, folder, cores: report(folder) or "paper")
+    monkeypatch.setattr(reference, "draw", lambda _, folder, *__, **___: report(folder) or "paper")
     return tmp_path
 
 
@@ -86,7 +86,7 @@ def test_a_report_that_cannot_be_drawn_leaves_the_committed_one(checkout, monkey
     reference.main(["bbkb"])
     before = sorted(path.name for path in (checkout / "figures" / "reference" / "bbkb").iterdir())
 
-    def refuse(name, folder, cores):
+    def refuse(name, *_, **__):
         raise PlanError(f"{name}: records are stale")
 
     monkeypatch.setattr(reference, "draw", refuse)
@@ -107,3 +107,7 @@ def test_the_largest_scale_with_records_is_taken(tmp_path, monkeypatch):
         folder.mkdir(parents=True)
         (folder / "0.parquet").touch()
     assert reference.largest("bkb").scale == "quick"
+    published = tmp_path / "figures" / "reference" / "records" / "paper" / "bkb" / "p"
+    published.mkdir(parents=True)
+    (published / "A.parquet").touch()
+    assert reference.largest("bkb").scale == "paper"
