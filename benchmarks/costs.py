@@ -496,7 +496,7 @@ def left_out(samples: Sequence[Sample], many: int, seed: int) -> list[Name]:
 
 
 def spreads(samples: Sequence[Sample]) -> tuple[dict[str, float], float]:
-    """The factors `within` by level of knowledge, and `reach`.
+    """The factors `within` by level of knowledge, and `reach`, by runs of a second and more.
 
     Known cells and methods: from a cross-validation over cells. Measured ones: a seed by the mean
     of the others. Reach: complete runs by their beginnings, up to a tenth of them or more.
@@ -507,10 +507,13 @@ def spreads(samples: Sequence[Sample]) -> tuple[dict[str, float], float]:
     errors: dict[str, list[float]] = defaultdict(list)
     for number in range(FOLDS):
         for each in predicted(samples, [name for name in names if fold[name] == number]):
-            errors[each.level].append(each.error)
+            if each.measured >= WORTH:
+                errors[each.level].append(each.error)
     for name in names:
         seconds = [one.seconds for one in samples if one.name == name and one.complete]
-        for i, value in enumerate(seconds if len(seconds) > 1 else []):
+        if len(seconds) < 2 or min(seconds) < WORTH:
+            continue
+        for i, value in enumerate(seconds):
             others = np.mean([*seconds[:i], *seconds[i + 1 :]])
             errors["measured"].append(float(np.log(others / value)))
     within, wider = {}, 1.0

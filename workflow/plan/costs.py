@@ -37,7 +37,7 @@ SHORT_SECONDS = 30  # cells on one problem share a job up to about this long
 PARAMETERS = ("bandwidth", "lam", "qbar")  # of a method, which decide the size of its dictionary
 FAMILIES = ("posterior", "model", "surrogate", "draws")  # by name: as good as another method
 SHAPES = ("d", "m", "arms")  # of a problem: dimension, constraints, rows of its table
-UNKNOWN = (0.06, 1000.0)  # seconds an evaluation and MiB, where nothing is known
+UNKNOWN = (60.0, 1000.0)  # seconds of a seed and MiB, where nothing is known
 LEVELS = ("measured", "known", "method", "none")  # how well a cell is known, best first
 STUDY_SHARE = 0.1  # of a study's cost at scale paper, at smaller ones
 ROUND = 1.01  # papers/costs.yaml has three digits
@@ -130,7 +130,7 @@ def estimate(run: Run, model: Mapping[str, Any] | None = None) -> Cost:
     within = _within(model, level)
     if known is None:
         whole = modelled(model, run)
-        seconds = whole if whole is not None else _rate(model, run) * steps(run)
+        seconds = whole if whole is not None else _like_its_paper(model, run)
         return Cost(seconds, _mib(model, run), measured=False, within=within)
     spent, last, mib, more, _ = known
     whole, before = (modelled(model, some, more) for some in (run, _until(run, last)))
@@ -152,7 +152,7 @@ def estimate_study(paper: str, study: str, scale: str) -> Cost:
     if study in here:
         seconds, mib = here[study]
         return Cost(seconds * share, mib, measured=True, within=_within(model, "measured"))
-    known = list(here.values()) or [(60.0, UNKNOWN[1])]
+    known = list(here.values()) or [UNKNOWN]
     return Cost(
         max(seconds for seconds, _ in known) * share,
         max(mib for _, mib in known),
@@ -295,11 +295,11 @@ def _until(run: Run, last: int) -> Run:
     return Run(run.paper, run.problem, run.curve, run.kind, run.first, last, run.parameters)
 
 
-def _rate(model: Mapping[str, Any], run: Run) -> float:
-    """Seconds of an evaluation of who knows what method: the median of its paper's cells."""
+def _like_its_paper(model: Mapping[str, Any], run: Run) -> float:
+    """Seconds of who knows what method: for an evaluation the median of its paper's cells."""
     cells = model.get("cells", {}).get(run.paper, {})
     rates = [seconds / last for here in cells.values() for seconds, last, *_ in here.values()]
-    return float(median(rates)) if rates else UNKNOWN[0]
+    return float(median(rates)) * steps(run) if rates else UNKNOWN[0]
 
 
 def _mib(model: Mapping[str, Any], run: Run) -> float:

@@ -634,7 +634,9 @@ def test_the_table_of_runs_names_core_hours(capsys):
     assert main(["bbkb", "--scale", "paper"]) == 0
     printed = capsys.readouterr().out
     assert "core-hours" in printed
-    assert re.search(r"cadata\s+BKB\s+\d+\s+\d+\s+[\d.]+ (measured|estimated)", printed)
+    row = r"cadata\s+BKB\s+\d+\s+\d+\s+([\d.]+)\s+([\d.]+) - ([\d.]+) (measured|estimated)"
+    hours, low, high = map(float, re.search(row, printed).groups()[:3])
+    assert 0 < low < hours < high
 
 
 def test_planning_imports_no_numerical_library():
