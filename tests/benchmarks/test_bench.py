@@ -156,7 +156,7 @@ def test_the_rates_of_a_machine_are_plausible():
 
 
 def test_one_family_at_its_least(tmp_path):
-    command = [sys.executable, "-m", "benchmarks.bench", "--only", "posterior", "--scale", "tiny"]
+    command = [sys.executable, "-m", "benchmarks.bench", "--only", "evidence", "--scale", "tiny"]
     done = subprocess.run(
         [*command, "--into", str(tmp_path), "--note", "A trial"],
         cwd=ROOT,
@@ -166,13 +166,13 @@ def test_one_family_at_its_least(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     rows = ledger.read_csv(tmp_path / "bench.csv")
-    assert len(rows) == 4 and {row.family for row in rows} == {"posterior"}
+    assert len(rows) == 3 and {row.family for row in rows} == {"evidence"}
     assert all(row.ours > 0 and row.theirs > 0 and row.limit_share > 0 for row in rows)
     assert "at most 1 thread" in (tmp_path / "bench.md").read_text(encoding="utf-8")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "bench.csv",
         "bench.md",
-        "posterior.png",
+        "evidence.png",
     ]
 
 
