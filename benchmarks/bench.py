@@ -34,6 +34,7 @@ THREADS = (
 )
 # seconds that a work may take at one size beyond three turns, and how many of its sizes are run
 SCALES = {"tiny": (0.0, 1), "usual": (2.0, None), "full": (6.0, None)}
+SMALL = {"side": 512, "length": 2**20}  # what rates are measured on for a tiny run
 INSTALL = "not installed, its column is empty: make peers"
 
 
@@ -73,7 +74,7 @@ def _report(options: argparse.Namespace) -> int:
     every = [work for family in families for work in works(family)]
     names = [f"{family}:{i}" for family in families for i in range(len(works(family)))]
     began, failed, rows = time.monotonic(), [], []
-    here = machine.measured()
+    here = machine.measured(**(SMALL if options.scale == "tiny" else {}))
     print(f"machine: {here.name}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         known = Path(folder, "machine.json")

@@ -15,7 +15,7 @@ FAMILIES = {
     "thompson": "Thompson sampling among candidates",
     "constrained": "Steps under constraints",
     "saas": "Parameters drawn under the SAAS prior",
-    "decentralised": "A step of DuMBO",
+    "decentralised": "Steps of DuMBO",
 }
 
 

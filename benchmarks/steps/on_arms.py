@@ -78,8 +78,8 @@ SAME = (
     " (tested). {}. Exponents in theory are those for A much larger than u"
 )
 SLOW_COLUMNS = (
-    "u columns of A numbers cross from memory for one product with a vector, which NumPy does on"
-    " one thread below the triad's rate; two matrices (u, u) are copied to grow"
+    "the columns of u arms cross from memory for one product with a vector, which NumPy does on one"
+    " thread below the triad's rate; two matrices (u, u) are copied to grow"
 )
 WORKS = (
     Work(

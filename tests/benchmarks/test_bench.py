@@ -14,6 +14,7 @@ from benchmarks import bench, curves, ledger, race
 from benchmarks.effort import Effort
 from benchmarks.machine import Machine, measured
 from benchmarks.race import FEWEST, MOST, SHORT, Spread, Task, Work, once
+from benchmarks.steps import FAMILIES, works
 from tests.faults.test_command_lines import make
 from tests.workflow.checkout import ROOT
 
@@ -156,7 +157,7 @@ def test_the_rates_of_a_machine_are_plausible():
 
 
 def test_one_family_at_its_least(tmp_path):
-    command = [sys.executable, "-m", "benchmarks.bench", "--only", "posterior", "--scale", "tiny"]
+    command = [sys.executable, "-m", "benchmarks.bench", "--only", "evidence", "--scale", "tiny"]
     done = subprocess.run(
         [*command, "--into", str(tmp_path), "--note", "A trial"],
         cwd=ROOT,
@@ -166,13 +167,13 @@ def test_one_family_at_its_least(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     rows = ledger.read_csv(tmp_path / "bench.csv")
-    assert len(rows) == 4 and {row.family for row in rows} == {"posterior"}
+    assert len(rows) == 3 and {row.family for row in rows} == {"evidence"}
     assert all(row.ours > 0 and row.theirs > 0 and row.limit_share > 0 for row in rows)
     assert "at most 1 thread" in (tmp_path / "bench.md").read_text(encoding="utf-8")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "bench.csv",
         "bench.md",
-        "posterior.png",
+        "evidence.png",
     ]
 
 
@@ -182,6 +183,23 @@ def test_an_unknown_family_is_refused_before_anything_is_measured(capsys, monkey
     monkeypatch.setattr("benchmarks.machine.measured", lambda: pytest.fail("was measured"))
     assert bench.main(["--only", "arms,box", "--into", str(tmp_path)]) == 2
     assert "got box" in capsys.readouterr().err
+
+
+def test_the_committed_report_is_of_the_works_that_there_are():
+    rows = ledger.read_csv(bench.REPORT / "bench.csv")
+    every = [work for family in FAMILIES for work in works(family)]
+    sizes = {
+        (work.family, work.name, work.peer, work.axis): {
+            float(size[work.axis]) for size in [*work.sizes, *work.full]
+        }
+        for work in every
+    }
+    timed = {(work.family, work.name, work.peer, work.axis) for work in every if work.sizes}
+    assert {row.curve for row in rows} >= timed
+    assert all(row.value in sizes[row.curve] for row in rows)
+    page = (bench.REPORT / "bench.md").read_text(encoding="utf-8")
+    assert all(f"]({family}.png)" in page for family in FAMILIES)
+    assert all((bench.REPORT / f"{family}.png").is_file() for family in FAMILIES)
 
 
 @pytest.mark.parametrize(
