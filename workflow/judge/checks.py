@@ -163,7 +163,8 @@ def _looked_at(
         narrow = replace(evidence, first=look.seeds)
         if not all(narrow.is_whole(run) for run in part.runs):
             break
-        latest = replace(_read(narrow, check, part, test, look.level), first=look.seeds)
+        latest = _read(narrow, check, part, test, look.level)
+        latest = replace(latest, first=look.seeds, looks=len(plan))
         if not side and latest.n >= ENOUGH:
             side = _side(latest, many)
             at = look.seeds if side else 0
@@ -199,13 +200,14 @@ def _side(found: Comparison, many: int) -> str:
 
     A claim about many comparisons is shown when each of them is, at the level of one
     (intersection-union; Berger, Technometrics 24, 1982). It is refuted when one of them is, and for
-    that the level is shared among them (Bonferroni).
+    that the level is shared among all of them and their looks (Bonferroni).
     """
     if found.undecided or not found.has_number:
         return ""
     if found.holds:
         return FOR if found.p <= found.level else ""
-    return AGAINST if found.p_against <= found.level / many else ""
+    level = found.level if many == 1 else LEVEL / (many * found.looks)
+    return AGAINST if found.p_against <= level else ""
 
 
 def _too_few(n: int) -> str:

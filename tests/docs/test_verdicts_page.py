@@ -1,0 +1,76 @@
+"""docs/verdicts.md is what its program writes, and the program judges as claims are judged."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import verdict_errors
+from tests.workflow.measure.test_statistics_power import FAMILY, Drawn, paper
+from workflow.judge import claims
+from workflow.judge.outcomes import ORDER
+
+ROOT = Path(__file__).resolve().parents[2]
+WRITTEN = (ROOT / verdict_errors.PAGE).read_text(encoding="utf-8")
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+QUICK = 20_000
+# the fewest claims that a rate of a quick page is of, by its section; others have a fourth of them
+FEWEST = {"Several comparisons": QUICK // 24, "A ledger": 40}
+
+
+@cache
+def quick():
+    return verdict_errors.page(QUICK)
+
+
+def test_the_page_has_the_words_of_its_program():
+    def words(page):
+        return NUMBER.sub("#", page.replace(",000", "000"))
+
+    assert words(WRITTEN) == words(quick())
+
+
+def sections(page):
+    """The rates in the tables of each section, as shares."""
+    return {
+        part.partition("\n")[0]: [
+            float(found) / 100
+            for line in part.splitlines()
+            if line.startswith("|")
+            for found in re.findall(r"(\d+\.\d) %", line)
+        ]
+        for part in page.split("\n## ")[1:]
+    }
+
+
+@pytest.mark.parametrize("section", [name for name, rates in sections(WRITTEN).items() if rates])
+def test_the_rates_on_the_page_are_those_of_another_simulation(section):
+    """Within five Monte-Carlo errors of the quick page, and the last digit."""
+    written, again = (np.array(sections(page)[section]) for page in (WRITTEN, quick()))
+    wide = np.maximum(again * (1 - again), 0.001)
+    errors = 5 * np.sqrt(wide / FEWEST.get(section, QUICK // 4)) + 0.001
+    assert len(written) == len(again)
+    assert (np.abs(written - again) <= errors).all(), np.c_[written, again, errors]
+
+
+def test_rates_keep_what_the_rules_promise():
+    """The bold row is the rule in use: 5 % without an effect, by both tests."""
+    (row,) = re.findall(r"^\| \*\*looks.*$", WRITTEN, re.MULTILINE)
+    assert max(float(found) for found in re.findall(r"(\d+\.\d) %", row)[:2]) <= 5.1
+
+
+@pytest.mark.parametrize("planned", [5, 10])
+def test_the_program_judges_as_claims_are_judged(planned):
+    """400 claims about four comparisons, each outcome among them."""
+    values = np.random.default_rng(planned).standard_normal((planned, 4, 400))
+    values += np.repeat([-3.0, -1.2, -0.4, 0.8], 100)
+    expected = [ORDER[code] for code in verdict_errors.judged(values, planned)]
+    assert set(expected) == set(ORDER[:4])
+    claim = {"id": "c", "where": "Fig. 1", "says": "A is best", "check": FAMILY}
+    zero = {"A": np.zeros(planned)}
+    drawn = [
+        Drawn({**zero, **dict(zip("BCDE", -values[..., k].T, strict=True))}) for k in range(400)
+    ]
+    assert [claims.judge(paper(planned), one, claim).verdict for one in drawn] == expected
