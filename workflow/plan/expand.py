@@ -117,7 +117,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
         studies,
         _elsewhere(name, scale, entry, reached) - set(aliases),
         reached,
-        uncut if wanted else {},
+        uncut=uncut if wanted else {},
     )
     if wanted and not any(set(part.seeds) & set(wanted) for part in paper.parts):
         most = min(
