@@ -34,20 +34,19 @@ def test_the_evidence_and_its_slopes_are_gpytorchs_and_scikit_learns():
     lengthscale = model.kernel.base_kernel.lengthscale.detach()[0]
     over_log = slopes["kernel.base_kernel.raw_lengthscale"][0] * lengthscale
     assert_allclose(theirs[1:4], over_log, rtol=1e-5, atol=1e-8)
-    botorchs = dict(
-        zip(
-            [name for name, each in botorch_model(25, 3).named_parameters() if each.requires_grad],
-            gpytorch(size)()(),
-            strict=True,
-        )
+    model = botorch_model(25, 3)
+    theirs = dict(
+        zip([name for name, _ in model.named_parameters()], gpytorch(size)()(), strict=True)
     )
-    # per datum, over numbers whose softplus is the parameter, and with the slopes of the priors
-    assert {np.sign(float(value)) for value in (botorchs["mean_module.raw_constant"],)} == {
-        np.sign(float(slopes["mean.raw_constant"]))
-    }
-    assert_allclose(
-        25 * botorchs["mean_module.raw_constant"], slopes["mean.raw_constant"], rtol=1e-5
+    # per datum, over numbers whose softplus is the parameter, with the slope of a Gamma(3, 6) prior
+    over_mean, over_raw = (
+        25 * theirs[name]
+        for name in ("mean_module.raw_constant", "covar_module.base_kernel.raw_lengthscale")
     )
+    assert_allclose(over_mean, slopes["mean.raw_constant"], rtol=1e-5)
+    steep = torch.sigmoid(model.covar_module.base_kernel.raw_lengthscale.detach())[0]
+    over_lengthscale = over_log / lengthscale + 2 / lengthscale - 6
+    assert_allclose(over_raw[0], steep * over_lengthscale, rtol=1e-5)
 
 
 def test_the_posterior_of_all_arms_is_scikit_learns():
