@@ -145,19 +145,22 @@ def estimate(run: Run, model: Mapping[str, Any] | None = None) -> Cost:
 
 
 def estimate_study(paper: str, study: str, scale: str) -> Cost:
-    """The cost of one seed of a study: its own, else the dearest of its paper's."""
+    """The cost of one seed of a study: its own, else the dearest of its paper's, of those whose
+    names begin with the same word if there are any.
+    """
     model = table()
     share = 1.0 if scale == "paper" else STUDY_SHARE
     here = model.get("studies", {}).get(paper, {})
     if study in here:
         seconds, mib = here[study]
         return Cost(seconds * share, mib, measured=True, within=_within(model, "measured"))
-    known = list(here.values()) or [UNKNOWN]
+    alike = [cost for name, cost in here.items() if name.split("-")[0] == study.split("-")[0]]
+    known = alike or list(here.values()) or [UNKNOWN]
     return Cost(
         max(seconds for seconds, _ in known) * share,
         max(mib for _, mib in known),
         measured=False,
-        within=_within(model, "none"),
+        within=_within(model, "method" if alike else "none"),
     )
 
 
