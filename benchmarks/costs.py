@@ -59,7 +59,7 @@ SLOPE = 0.3  # of what a problem or a setting adds to it
 # the same of the logarithm of a table's size, whose noise is this
 SIZES = {"bandwidth": (-1.0, 1.0), "lam": (-0.1, 0.3), "arms": (0.3, 0.3)}
 SIZE_NOISE = 0.2
-SOME_MORE = 1.3  # times what was pulled, where nobody knows how far it goes
+SOME_MORE = 1.5  # times what was pulled, where nobody knows how far it goes
 ARMS = 100.0  # for which the step of a method is told, where it grows with them
 CELL_SLOPE = 0.2  # of what a cell adds to it
 ITERATIONS = 4
