@@ -36,6 +36,8 @@ from workflow.trace import record
 Name = tuple[str, str, str]  # paper, problem[@reading], curve
 LEFT_OUT = 30  # cells of the validation
 SEED = 20_261_123  # chooses them
+FEW = 5  # errors, of which nobody tells a quantile
+UNSEEN = 10.0  # the factor that is taken instead where nothing is known of a cell
 FOLDS = 15  # of the cross-validation that gives the intervals
 SHARE = 0.8  # of the cells that lie within an interval
 NOISE = 0.25  # standard deviations of logarithms: of a cost, the machine's moods in it
@@ -57,7 +59,7 @@ SLOPE = 0.3  # of what a problem or a setting adds to it
 # the same of the logarithm of a table's size, whose noise is this
 SIZES = {"bandwidth": (-1.0, 1.0), "lam": (-0.1, 0.3), "arms": (0.3, 0.3)}
 SIZE_NOISE = 0.2
-SOME_MORE = 1.3  # times what was pulled, where nobody knows how far it goes
+SOME_MORE = 1.5  # times what was pulled, where nobody knows how far it goes
 ARMS = 100.0  # for which the step of a method is told, where it grows with them
 CELL_SLOPE = 0.2  # of what a cell adds to it
 ITERATIONS = 4
@@ -518,7 +520,9 @@ def spreads(samples: Sequence[Sample]) -> tuple[dict[str, float], float]:
             errors["measured"].append(float(np.log(others / value)))
     within, wider = {}, 1.0
     for level in costs.LEVELS:
-        if errors[level]:
+        if len(errors[level]) < FEW:
+            wider = max(wider, UNSEEN) if level == costs.LEVELS[-1] else wider
+        else:
             wider = max(wider, float(np.exp(np.quantile(np.abs(errors[level]), SHARE))))
         within[level] = _short(wider)
     reaches = []

@@ -134,30 +134,34 @@ def estimate(run: Run, model: Mapping[str, Any] | None = None) -> Cost:
         return Cost(seconds, _mib(model, run), measured=False, within=within)
     spent, last, mib, more, _ = known
     whole, before = (modelled(model, some, more) for some in (run, _until(run, last)))
+    reach = model.get("reach", 0.0) * math.log(max(1.0, steps(run) / steps(_until(run, last))))
     if before and whole is not None:
         seconds = whole * spent / before
+        # the growth beyond what was measured is the method's, which a cell may miss
+        reach *= 1 - _evaluation(model, run) * steps(run) / whole
     else:
         seconds = spent * steps(run) / steps(_until(run, last))
-    # the growth beyond what was measured is the method's, which a cell may miss
-    reach = model.get("reach", 0.0) * math.log(max(1.0, steps(run) / steps(_until(run, last))))
     within = math.exp(math.hypot(math.log(within), reach))
     return Cost(seconds, mib, measured=level == "measured", within=within)
 
 
 def estimate_study(paper: str, study: str, scale: str) -> Cost:
-    """The cost of one seed of a study: its own, else the dearest of its paper's."""
+    """The cost of one seed of a study: its own, else the dearest of its paper's, of those whose
+    names begin with the same word if there are any.
+    """
     model = table()
     share = 1.0 if scale == "paper" else STUDY_SHARE
     here = model.get("studies", {}).get(paper, {})
     if study in here:
         seconds, mib = here[study]
         return Cost(seconds * share, mib, measured=True, within=_within(model, "measured"))
-    known = list(here.values()) or [UNKNOWN]
+    alike = [cost for name, cost in here.items() if name.split("-")[0] == study.split("-")[0]]
+    known = alike or list(here.values()) or [UNKNOWN]
     return Cost(
         max(seconds for seconds, _ in known) * share,
         max(mib for _, mib in known),
         measured=False,
-        within=_within(model, "none"),
+        within=_within(model, "method" if alike else "none"),
     )
 
 
@@ -272,15 +276,12 @@ def modelled(model: Mapping[str, Any], run: Run, more: float = 0.0) -> float | N
     for factor, own in filter(None, effects):
         step, power = step * factor, power + own
     power = min(max(power, -LIMIT), LIMIT)
-    known = model.get("problems", {}).get(run.paper, {}).values()
-    usual = median(problem["evaluation"] for problem in known) if known else 0.0
-    evaluation = float(_problem(model, run).get("evaluation", usual))
     if method["turn"] == SIZE:
         arms = size(model, run) or method["at"]
         work = saturated(run.first, run.last, arms, method["at"], power)
     else:
         work = growth(run.first, run.last, method["turn"], method["at"], power)
-    return evaluation * steps(run) + step * work
+    return _evaluation(model, run) * steps(run) + step * work
 
 
 def _problem(model: Mapping[str, Any], run: Run) -> Mapping[str, Any]:
@@ -288,6 +289,13 @@ def _problem(model: Mapping[str, Any], run: Run) -> Mapping[str, Any]:
     problems = model.get("problems", {}).get(run.paper, {})
     found: Mapping[str, Any] = problems.get(run.problem, problems.get(run.base, {}))
     return found
+
+
+def _evaluation(model: Mapping[str, Any], run: Run) -> float:
+    """Seconds of an evaluation: its problem's, else the median of its paper's problems."""
+    known = model.get("problems", {}).get(run.paper, {}).values()
+    usual = median(problem["evaluation"] for problem in known) if known else 0.0
+    return float(_problem(model, run).get("evaluation", usual))
 
 
 def _until(run: Run, last: int) -> Run:

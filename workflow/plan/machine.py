@@ -46,7 +46,7 @@ def probed() -> float:
         command,
         cwd=costs.ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=PATIENCE,
         check=True,
     )
