@@ -1,8 +1,9 @@
 """Run some records again: `python -m workflow.verify [--share 0.02] [--records N] [--seed 1]`,
 called by `make verify`.
 
-Reads all records of results/, or of an archive, in full, draws some that are whole, makes each anew
-and compares it bit for bit, but for measured times. Where bits differ it says whether another code
+Reads all records of results/, or of an archive, in full, draws some that are whole, or published
+where results/ has none of their seed, makes each anew and compares it bit for bit, but for measured
+times. Where bits differ it says whether another code
 path of the CPU or other versions of libraries explain that. Ends with status 0 if all agree, 1 if
 one differs, is damaged or could not be made again, 2 if there was nothing to compare.
 """
@@ -18,19 +19,23 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from workflow.measure.condense import SPENT, condensed, condensed_study
 from workflow.measure.mixture import COMPARED
+from workflow.measure.shelf import Shelf
 from workflow.operate.archive import SHOWN, BadArchive, record_paths, unpack
 from workflow.plan import reader, resolve
+from workflow.plan.cells import PUBLISHED, Cell, Study
 from workflow.plan.digest import with_data
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.resolve import PlanError
-from workflow.trace import code_path, record, seeds
+from workflow.trace import code_path, curve_file, record, seeds
+from workflow.trace.curve_file import Kept
 from workflow.trace.record import BadRecord, Columns, Record
 
 AGREES, DIFFERS, DAMAGED, FAILED, OTHER = "agrees", "differs", "damaged", "failed", "other"
@@ -52,13 +57,18 @@ class Planned:
 @dataclass(frozen=True)
 class Candidate:
     """A record that the present plan makes, by `workflow.run COMMAND`, in about so many CPU
-    seconds.
+    seconds; `published` is the file that it was taken from if not from `path`.
     """
 
     path: Path
     command: tuple[str, ...]
     seconds: float
     substitute: bool
+    published: Path | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.published} seed {self.path.stem}" if self.published else str(self.path)
 
 
 @dataclass(frozen=True)
@@ -105,6 +115,30 @@ def survey(root: Path, paths: Iterable[Path]) -> Survey:
     return found
 
 
+def of_published(root: Path, scale: str, papers: Sequence[str], known: Survey) -> Survey:
+    """The same survey, and with it the published records of seeds that it does not know.
+
+    Raises PlanError for a mistake in a paper's YAML.
+    """
+    there = {candidate.path for candidate in [*known.candidates, *known.damaged]}
+    candidates, other, shelf = list(known.candidates), list(known.other), Shelf(root)
+    for folder in sorted((root / PUBLISHED).glob(f"{scale or '*'}/*")):
+        place = folder.parts[-2:]
+        if papers and place[1] not in papers:
+            continue
+        for run, planned in _runs(*place):
+            for seed, header in shelf.headers(run).items():
+                path = run.record(seed)
+                if path in there or header.get("status", "complete") != "complete":
+                    continue
+                found = _candidate(path, header, planned, [])
+                if found:
+                    candidates.append(replace(found, published=run.published))
+                else:
+                    other.append(run.published)
+    return Survey(candidates, other, known.damaged)
+
+
 def _header(path: Path) -> Header:
     """The header of a record that is verified and not kept; {} if it is damaged."""
     try:
@@ -133,24 +167,32 @@ def _candidate(
 
 def _planned(scale: str, paper: str) -> dict[Path, Planned]:
     """What the plan makes, by folder; nothing where it does not know the paper or the scale."""
-    if paper not in resolve.papers() or scale not in reader.read(paper)["scales"]:
-        return {}
-    plan = load(paper, scale)
-    found = {
-        study.folder: Planned(study.digest, (paper, "studies", name), study.cost.seconds)
-        for name, study in plan.studies.items()
-    }
-    for cell in sorted(
-        plan.cells, key=lambda cell: -cell.cost.seconds
-    ):  # the cheapest last: it does little but evaluate
-        found[cell.folder] = Planned(
-            cell.digest, (paper, cell.problem_name, cell.curve), cell.cost.seconds
-        )
-        seconds = cell.cost.seconds * cell.problem_entry["init"]["n"] / cell.budget
-        found[cell.initial_folder] = Planned(
-            cell.initial_digest, (paper, cell.problem_name, "initial"), seconds
-        )
+    found = {}
+    # the cheapest last: it does little but evaluate
+    for run, planned in sorted(_runs(scale, paper), key=lambda each: -each[1].seconds):
+        found[run.folder] = planned
+        if isinstance(run, Cell):
+            seconds = planned.seconds * run.problem_entry["init"]["n"] / run.budget
+            found[run.initial_folder] = Planned(
+                run.initial_digest, (paper, run.problem_name, "initial"), seconds
+            )
     return found
+
+
+def _runs(scale: str, paper: str) -> list[tuple[Cell | Study, Planned]]:
+    """The runs of a plan; none where there is no such paper or scale."""
+    if paper not in resolve.papers() or scale not in reader.read(paper)["scales"]:
+        return []
+    plan = load(paper, scale)
+    studies = [
+        (study, Planned(study.digest, (paper, "studies", name), study.cost.seconds))
+        for name, study in plan.studies.items()
+    ]
+    cells = [
+        (cell, Planned(cell.digest, (paper, cell.problem_name, cell.curve), cell.cost.seconds))
+        for cell in plan.cells
+    ]
+    return [*studies, *cells]
 
 
 def sample(candidates: Sequence[Candidate], *, seed: int, many: int) -> list[Candidate]:
@@ -164,7 +206,7 @@ def sample(candidates: Sequence[Candidate], *, seed: int, many: int) -> list[Can
 def judge(candidate: Candidate, root: Path) -> tuple[str, list[str]]:
     """What becomes of a record that is made again, and lines that say why."""
     try:
-        recorded = record.read(root / candidate.path)
+        recorded = _recorded(candidate, root)
     except BadRecord as error:
         return DAMAGED, [str(error)]
     try:
@@ -177,8 +219,39 @@ def judge(candidate: Candidate, root: Path) -> tuple[str, list[str]]:
             f"{OTHER_CODE}: expected digest {recorded.header['digest'][:12]}, got"
             f" {again.header['digest'][:12]}"
         ]
-    lines = differences(recorded, again)
+    if isinstance(recorded, Record):
+        lines = differences(recorded, again)
+    else:
+        lines = from_kept(recorded, again)
     return (DIFFERS, lines) if lines else (AGREES, [])
+
+
+def _recorded(candidate: Candidate, root: Path) -> Record | Kept:
+    """What is to be made again. Raises BadRecord."""
+    if candidate.published is None:
+        return record.read(root / candidate.path)
+    return curve_file.read(root / candidate.published)[int(candidate.path.stem)]
+
+
+def from_kept(kept: Kept, again: Record) -> list[str]:
+    """What differs between a published record and the one made again, as `differences` says it: of
+    columns that are not kept the hash of the trace tells.
+    """
+    if kept.header["trace_sha256"] == again.header["trace_sha256"]:
+        return []
+    condense_it = condensed_study if "study" in kept.header else condensed
+    sides = [Record(one.header, _shown(one)) for one in (kept, condense_it(again))]
+    return differences(*sides) or [
+        "the trace differs in what is not published: queries or observed values; make the run again"
+        " with the commit that the record names to compare them"
+    ]
+
+
+def _shown(kept: Kept) -> Columns:
+    """The columns that are kept, at the rows where they are, but for measured times."""
+    columns = {**kept.columns, **{name: values for name, (_, values) in kept.some.items()}}
+    columns.pop(SPENT, None)
+    return columns
 
 
 def rerun(candidate: Candidate, folder: Path) -> Record:
@@ -358,6 +431,7 @@ def _made(header: Header) -> str:
 def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> int:
     """Draw, make again, compare and say so; returns the exit status. Raises PlanError."""
     found = survey(root, record_paths(root, scale=options.scale, papers=papers))
+    found = of_published(root, options.scale, papers, found)
     kept = [
         candidate for candidate in found.candidates if candidate.seconds <= options.most_seconds
     ]
@@ -370,7 +444,7 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
         began = time.monotonic()
         outcome, lines = judge(candidate, root)
         outcomes[outcome] += 1
-        said = f"{outcome:8} {candidate.path} ({time.monotonic() - began:.1f} s)"
+        said = f"{outcome:8} {candidate.name} ({time.monotonic() - began:.1f} s)"
         print("\n         ".join([said, *lines]), flush=True)
     print(
         summary(outcomes)

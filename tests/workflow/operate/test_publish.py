@@ -11,6 +11,9 @@ import pytest
 from tests.workflow.synthetic import Toy
 from workflow.operate import publish
 from workflow.operate.publish import ADDED, DAMAGED, OTHER, REPLACED, THERE, UNFINISHED
+from workflow.plan.cells import PUBLISHED
+from workflow.plan.expand import load
+from workflow.plan.resolve import ROOT
 from workflow.trace import curve_file
 
 
@@ -110,3 +113,19 @@ def test_headers_keep_digest_trace_provenance_and_code_path(toy):
     assert header["provenance"] == said
     assert {"digest", "trace_sha256", "record_sha256", "status"} <= header.keys()
     json.dumps(header, allow_nan=False)
+
+
+def test_what_this_repository_publishes_is_small_whole_and_of_runs_that_are_planned():
+    """Of the files in figures/reference/records, if there are any yet."""
+    files, total, largest = publish.size(ROOT)
+    assert total <= publish.MOST and largest <= curve_file.LARGEST
+    assert files == len(list((ROOT / PUBLISHED).rglob("*.*")))
+    planned = {}
+    for path in sorted((ROOT / PUBLISHED).rglob("*.parquet")):
+        scale, name = path.relative_to(ROOT / PUBLISHED).parts[:2]
+        if (name, scale) not in planned:
+            planned[name, scale] = {run.published: run for run in load(name, scale).parts}
+        run = planned[name, scale].get(path.relative_to(ROOT))
+        kept = curve_file.read(path)
+        assert run is not None, path
+        assert {one.header["paper"] for one in kept.values()} == {run.paper}

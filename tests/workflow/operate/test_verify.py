@@ -130,6 +130,30 @@ def test_the_records_of_an_archive_are_made_again_without_results(copy):
     assert not (copy / "results").exists()
 
 
+def test_published_records_are_made_again_where_results_has_none(copy):
+    """One of them was changed before it was published, in a column that is kept; one in one that
+    is not.
+    """
+    place = copy / "results" / "smoke" / "mini" / "abalone" / "uniform"
+    for seed, name in ((0, "true"), (1, "y")):
+        values = record.read(place / f"{seed}.parquet").columns[name]
+        rewrite(place / f"{seed}.parquet", {name: np.nextafter(values, 9)})
+    assert checkout.run(copy, "workflow.publish", "--scale", "smoke").returncode == 0
+    shutil.rmtree(copy / "results")
+    before = state(copy)
+    found = checkout.run(copy, "workflow.verify", "--share", "1")
+    assert state(copy) == before
+    shutil.rmtree(copy / "figures")
+    folder = "figures/reference/records/smoke/mini"
+    assert found.returncode == 1, found.stdout + found.stderr
+    assert "checking 3 of 3 records" in found.stdout
+    assert f"agrees   {folder}/studies/lemma.parquet seed 0" in found.stdout
+    assert f"differs  {folder}/abalone/uniform.parquet seed 0" in found.stdout
+    assert "begins in column true, row 0" in found.stdout
+    assert f"differs  {folder}/abalone/uniform.parquet seed 1" in found.stdout
+    assert "the trace differs in what is not published" in found.stdout
+
+
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     """A plan of one cell with three seeds on real data, an initial design and a study, all current;
