@@ -80,15 +80,18 @@ class Evidence:
         Claims share them.
         """
         cell = self.place(check, problem, curve, variant)
+        # what a ratio is divided by is a mean over the seeds read; all else is of one seed
+        read = self if "relative_to" in check else replace(self, first=0)
         key = (
             cell.name,
-            self.first,
+            read.first,
             *(check.get(part) for part in ("metric", "relative_to", "at")),
         )
         numbers = self.store.remembered(
-            key, lambda: _summary(self.series(check, problem, curve, variant)[1], check)
+            key, lambda: _summary(read.series(check, problem, curve, variant)[1], check)
         )
-        return dict(zip(self.seeds(cell), numbers, strict=True))
+        found = dict(zip(read.seeds(cell), numbers, strict=True))
+        return {seed: found[seed] for seed in self.seeds(cell)}
 
     def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
         return selection.place(

@@ -82,6 +82,7 @@ class _Drawn:
 
     def __post_init__(self) -> None:
         self.random = np.random.Generator(np.random.Philox(key=len(self.claim["id"])))
+        self.pools: dict[str, tuple[Mapping[str, Any], Columns]] = {}
         check = self.claim["check"]
         self.named = [*check.get("curves", []), *check.get("left", [])]
 
@@ -92,21 +93,30 @@ class _Drawn:
 
     def values(self, run: Cell, name: str) -> Array:
         """A metric of draws in the place of a run, (n, T)."""
-        null = selection.place(self.evidence.paper, run.problem, self.curve)
-        store = self.evidence.store
-        records = [store.record(null, seed) for seed in store.seeds(null)]
-        pool: Columns = {
-            key: np.concatenate([one.columns[key] for one in records])
-            for key in ("true", "true_g")
-            if key in records[0].columns
-        }
+        header, pool = self._pool(run.problem)
         rows = []
-        for _ in store.seeds(run):
+        for _ in self.evidence.seeds(run):
             chosen = self.random.integers(len(pool["true"]), size=run.budget)
             columns: Columns = {key: column[chosen] for key, column in pool.items()}
             columns["batch"] = np.arange(run.budget)
-            rows.append(metric(name).of(Record(records[0].header, columns)))
+            rows.append(metric(name).of(Record(header, columns)))
         return np.stack(rows)
+
+    def _pool(self, problem: str) -> tuple[Mapping[str, Any], Columns]:
+        """All evaluations of the null model on a problem, and the header of one of its runs."""
+        if problem not in self.pools:
+            store, null = (
+                self.evidence.store,
+                selection.place(self.evidence.paper, problem, self.curve),
+            )
+            records = [store.record(null, seed) for seed in store.seeds(null)]
+            pool: Columns = {
+                key: np.concatenate([one.columns[key] for one in records])
+                for key in ("true", "true_g")
+                if key in records[0].columns
+            }
+            self.pools[problem] = records[0].header, pool
+        return self.pools[problem]
 
 
 class _Resampled:

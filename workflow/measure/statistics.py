@@ -206,6 +206,7 @@ def within(values: Array, tolerance: float | Array) -> Test:
     return replace(both, mean=float(values.mean()), low=float(low), high=float(high))
 
 
+@cache
 def share(hits: int, n: int, *, at_least: float = 0.0, at_most: float = 1.0) -> Test:
     """An observed share with its exact 95 % interval; p that the true share keeps the bounds.
 

@@ -3,12 +3,14 @@ refuses.
 """
 
 import json
+import re
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from workflow.judge import sensitivity
+from workflow.judge import outcomes, sensitivity
 from workflow.plan.resolve import PlanError
 from workflow.site import build
 from workflow.site.__main__ import main
@@ -267,3 +269,12 @@ def test_runs_of_a_reading_are_the_same_if_all_common_seeds_have_the_same_trace(
     run = {"problem": problem, "curve": curve, "trace_sha256": traces}
     report = Report("toy", tmp_path, {}, {}, {"runs": [*usual, run]})
     assert report.is_same_run(run) is same
+
+
+def test_every_outcome_has_a_style_and_a_symbol():
+    style = (Path(build.STATIC) / "site.css").read_text(encoding="utf-8")
+    for name in (*outcomes.ORDER, outcomes.FIRST_EDITION):
+        assert re.search(rf"\.verdict\.{build.slug(name)}\b", style), name
+    assert outcomes.SYMBOLS.keys() >= {*outcomes.ORDER, outcomes.FIRST_EDITION} - {
+        outcomes.UNDECIDED
+    }
