@@ -238,7 +238,7 @@ def test_nothing_inside_snakemake_is_set_and_only_what_is_documented_is_read():
     """Of Snakemake's own object `workflow` the rules know the number of cores alone."""
     paths = [checkout.ROOT / "Snakefile", *(checkout.ROOT / "workflow" / "rules").glob("*.smk")]
     code = re.sub(r"#.*|\"[^\"\n]*\"", "", "\n".join(path.read_text() for path in paths))
-    imported = r"^(?:from|import) workflow[\w.]*"
+    imported = r"^ *(?:from|import) workflow[\w.]*"
     used = re.findall(r"\bworkflow\.(\w+)", re.sub(imported, "", code, flags=re.MULTILINE))
     assert set(used) == {"cores"}
     assert not re.search(r"\bworkflow\.[\w.]+ *=[^=]", code)

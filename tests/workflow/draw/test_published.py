@@ -414,7 +414,7 @@ def test_published_numbers_of_no_curve_are_a_mistake(toy, monkeypatch):
 
 def test_the_files_are_stable(toy, tmp_path, monkeypatch):
     monkeypatch.setattr(report, "load", lambda *which, **options: toy.paper)
-    monkeypatch.setattr(report, "Store", lambda paper, partial: toy.store(partial=partial))
+    monkeypatch.setattr(report, "Store", lambda paper, **options: toy.store(**options))
     first, second = tmp_path / "one", tmp_path / "two"
     for folder in (first, second):
         assert tabulate.main(["toy", "t", "--scale", "paper", "-o", str(folder)]) == 0
