@@ -104,11 +104,13 @@ class Comparison:
     @property
     def tests_disagree(self) -> bool:
         """Whether one of the two tests is significant at the level of the look and the other is
-        not.
+        not, where there are seeds enough for both.
         """
         pairs = ((self.p, self.p_flip), (self.p_against, self.p_flip_against))
         p, p_flip = pairs[0 if self.holds else 1]
-        return not np.isnan([p, p_flip]).any() and (p <= self.level) != (p_flip <= self.level)
+        if self.few or np.isnan([p, p_flip]).any():
+            return False
+        return (p <= self.level) != (p_flip <= self.level)
 
     @property
     def weakness(self) -> tuple[bool, int, float]:

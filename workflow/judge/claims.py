@@ -251,7 +251,9 @@ def _barred(evidence: Evidence, claim: Claim, data: Sequence[str]) -> list[str]:
 
 def _lacking(found: Sequence[Comparison]) -> list[str]:
     """Why these numbers do not decide the claim yet; empty if they do."""
-    reasons = [one.missing for one in found if one.missing] + [one.few for one in found if one.few]
+    missing = list(dict.fromkeys(one.missing for one in found if one.missing))
+    reasons = missing[:1] + [f"and {len(missing) - 1} more"] * (len(missing) > 1)
+    reasons += [one.few for one in found if one.few]
     if not found:
         reasons.append("nothing to compare at this scale")
     if any(not one.missing and not one.has_number for one in found):

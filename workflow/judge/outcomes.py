@@ -124,8 +124,6 @@ def _translated(judged: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_full(verdict: str, qualifiers: Sequence[str], reasons: Sequence[str], observed: str) -> str:
-    """A verdict with its qualifiers, its reasons and what was observed."""
-    words = "; ".join([verdict, *qualifiers])
-    if not reasons:
-        return words
-    return f"{words}: {'; '.join(reasons)} (observed: {observed})"
+    """A verdict with its reasons, what was observed, and its qualifiers."""
+    why = f": {'; '.join(reasons)} (observed: {observed})" if reasons else ""
+    return "; ".join([verdict + why, *qualifiers])

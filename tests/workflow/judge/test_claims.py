@@ -151,6 +151,22 @@ def test_a_contradicted_claim_waits_for_no_other_run(tmp_path):
     assert "4 seeds, 5 are needed" in few.reasons
 
 
+def test_missing_runs_are_counted_and_few_seeds_make_no_disagreement(tmp_path):
+    toy = paired(tmp_path, [at_t(9.0), at_t(9.0, 4), at_t(9.0, 5)])
+    for name in "BCD":
+        for seed in range(4 if name == "D" else 0, 10):
+            (tmp_path / toy.cells["p", name].record(seed)).unlink()
+    check = {**LESS, "right": ["B", "C", "D"]}
+    found = claims.judge(toy.paper, toy.store(partial=True), claim(check))
+    assert found.reasons == (
+        "toy/p/B: not run at scale paper",
+        "and 1 more",
+        "4 seeds, 5 are needed",
+    )
+    assert found.comparisons[2].p < 0.05 < found.comparisons[2].p_flip
+    assert found.qualifiers == ()
+
+
 def seen_so_far(toy, seeds, check=LESS):
     """The verdict while only some seeds of B are there."""
     kept = {seed: toy.root / toy.cells["p", "B"].record(seed) for seed in range(10)}
