@@ -319,7 +319,7 @@ def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:
             (
                 "Without it, the smoke and quick scales run on a labelled substitute;"
                 " NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values"
-                " stay undecided."
+                " are not decided."
             ),
             "NOREGRET_SUBSTITUTES=preferred does so at every scale and downloads nothing.",
             (
