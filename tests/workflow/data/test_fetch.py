@@ -336,8 +336,8 @@ def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirror, server,
         "set NOREGRET_DATA to a directory (or URL of one) that contains toy/toy.data",
         "put the file at data/raw/toy/toy.data",
         (
-            "NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values are not"
-            " decided."
+            "NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values are"
+            " not decided."
         ),
         "NOREGRET_SUBSTITUTES=preferred does so at every scale and downloads nothing.",
         "`python -m workflow.fetch toy --substitutes allowed`",
