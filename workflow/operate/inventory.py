@@ -49,7 +49,7 @@ def inventory(paper: Paper, store: Store) -> dict[str, Any]:
 
 
 def _cell(paper: Paper, store: Store, cell: Cell) -> Entry:
-    measure = "best_feasible" if _is_constrained(store, cell) else "simple_regret"
+    measure = "simple_regret" if _has_regret(store, cell) else "best_feasible"
     ends = {
         str(seed): _digits(float(metrics.metric(measure).of(store.record(cell, seed))[-1]))
         for seed in store.seeds(cell)
@@ -96,8 +96,10 @@ def _provenance(store: Store, run: Run) -> Entry:
     }
 
 
-def _is_constrained(store: Store, cell: Cell) -> bool:
-    return metrics.is_constrained(store.record(cell, store.seeds(cell)[0]))
+def _has_regret(store: Store, cell: Cell) -> bool:
+    """Whether a problem has an optimum that is known and no constraints."""
+    found = store.record(cell, store.seeds(cell)[0])
+    return found.header.get("best") is not None and not metrics.is_constrained(found)
 
 
 def _versions(made: Iterable[Mapping[str, str]]) -> dict[str, str]:

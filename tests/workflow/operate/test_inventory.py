@@ -73,6 +73,14 @@ def test_where_there_are_constraints_the_end_is_the_best_feasible_value(toy):
     assert run["ends"] == {"0": None, "1": -0.5, "2": -0.5}
 
 
+def test_where_no_optimum_is_known_the_end_is_the_best_value(toy):
+    made = toy.cells["p", "A"]
+    for seed in made.seeds:
+        toy.write(made, seed, {"true": np.linspace(0, 0.5, 60)}, best=None, provenance=PROVENANCE)
+    run = inventory.inventory(toy.paper, toy.store())["runs"][0]
+    assert (run["measure"], set(run["ends"].values())) == ("best_feasible", {-0.5})
+
+
 def test_what_has_no_record_is_named_in_a_partial_list_and_refused_otherwise(toy):
     for seed in range(3):
         (toy.root / toy.cells["p", "B"].record(seed)).unlink()
