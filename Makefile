@@ -120,7 +120,7 @@ peers: env                     ## install what `make bench` compares with and no
 	sh envs/install.sh $(BIN)/python requirements-peers.lock
 
 bench: env                     ## time our steps beside other libraries', into benchmarks/report; some, into build/bench: ONLY=arms,boxes FULL=1
-	$(BIN)/python -m benchmarks.bench $(if $(ONLY),--only "$(ONLY)") $(if $(FULL),--scale full)
+	$(BIN)/python -m benchmarks.bench $(if $(ONLY),--only "$(ONLY)") $(if $(filter-out 0,$(FULL)),--scale full)
 
 help:                          ## list the targets and what they take from the environment
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12

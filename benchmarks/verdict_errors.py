@@ -233,7 +233,7 @@ def powers(repeats: int) -> str:
             "effect",
             f"{ENOUGH} planned: reproduced",
             f"{FULL} planned: reproduced",
-            f"of these already at {ENOUGH}",
+            f"... of all, already at {ENOUGH}",
             f"one look at {FULL}, at 0.05",
             f"{FULL} planned: contradicted",
         ],
@@ -331,8 +331,8 @@ def page(repeats: int = REPEATS) -> str:
 # Verdicts: what decides them, and how often they are wrong
 
 This page is written by `python -m benchmarks.verdict_errors`, which simulates its tables
-({repeats:,} claims a row; the last digit may be off by one or two). Rates are of claims whose truth
-is known.
+({repeats:,} claims a row, a quarter of that with sign flips and ranks, fewer with many comparisons
+and for ledgers). Rates are of claims whose truth is known.
 
 ## The rules
 
@@ -353,7 +353,9 @@ is known.
   which imitates the boundary of Pocock (1977).
 - **One look** at the full level, at all seeds, is taken where the YAML of the paper plans fewer
   than ten (at least five). Seeds that are chosen on the command line change no plan.
-- **Fewer than five seeds** decide nothing.
+- **Fewer than five seeds** decide nothing, but for a claim in which nothing is drawn
+  (`deterministic: true`): its numbers decide as they are.
+- **Spreads** are compared by an F test.
 - **Several comparisons.** A claim that says several things at once is reproduced if each of them
   is significant at the level of one: the intersection-union test needs no correction (Berger,
   1982). It is contradicted if one of them is significantly on the other side. That is a union:

@@ -156,7 +156,7 @@ def _looked_at(
     there = replace(evidence, first=plan[-1].seeds)
     if check["test"] in OF_ALL:
         found = _read(there, check, part, test, plan[-1].level)
-        if found.p_against == 0:
+        if found.has_number and found.p_against == 0:
             few = _too_few(found.n) if found.n < ENOUGH else ""
             first = _there(there, part)
             return replace(found, side=AGAINST, at=found.n, few=few, first=first, looks=len(plan))
@@ -281,7 +281,13 @@ def _passes(check: Check, what: str, data: Pairs, level: float) -> Comparison:
     """From which evaluation on the left side is no worse than the right one at its end, against a
     bound; never is infinite.
     """
-    seen = np.array([_first(left <= right[-1]) for left, right in data])
+    ends = [right[-1] for _, right in data]
+    seen = np.array(
+        [
+            NAN if np.isnan(end) else _first(left <= end)
+            for (left, _), end in zip(data, ends, strict=True)
+        ]
+    )
     test = ranked_below_zero(seen - check["at_most"] - 0.5)  # the bound itself keeps it
     words = what.replace(" and ", " reaches the end of ", 1)
     effect, low, high = (edge + check["at_most"] + 0.5 for edge in (test.mean, test.low, test.high))
@@ -370,6 +376,8 @@ def _share(check: Check, what: str, data: Array, level: float) -> Comparison:
     """In how many seeds a number lies within the event's bounds, against bounds for that share.
     `seen` is the least share that would be shown to keep a lower bound.
     """
+    if np.isnan(data).any():  # neither within the bounds nor beyond them
+        return Comparison(what, "share of seeds", NAN, NAN, NAN, False, NAN, NAN, len(data))
     event = check["event"]
     inside = (data >= event.get("at_least", -np.inf)) & (data <= event.get("at_most", np.inf))
     hits, n = int(inside.sum()), len(data)
@@ -415,16 +423,18 @@ def _kept(
     """A statement about every row. It holds in a seed if all rows keep it, or the share of them
     that the check asks for. `number` says what `rows` are: values, or ratios to a bound.
 
-    One seed that breaks it refutes it. Where all keep it, p is that of at least half of all runs
-    breaking it: 2^-n.
+    One seed that breaks it refutes it; one without a row says nothing, and leaves no number. Where
+    all keep it, p is that of at least half of all runs breaking it: 2^-n.
     """
     wanted, n = check.get("share", 1.0), len(inside)
-    hits = sum(bool(len(seen)) and bool(seen.mean() >= wanted) for seen in inside)
+    kept_by = [bool(seen.mean() >= wanted) for seen in inside if len(seen)]
+    hits, broken = sum(kept_by), kept_by.count(False)
     every = np.concatenate([*rows, np.empty(0)])
     seen = every[~np.isnan(every)]  # 0 <= 0 is kept and has no ratio
     extremes = (float(seen.min()), float(seen.max())) if len(seen) else (NAN, NAN)
-    kept = float(np.concatenate(inside).mean()) if len(every) else NAN
-    p, against = share(hits, n, at_least=MOST).p, share(hits, n, at_least=1).p_against
+    is_number = bool(broken) or len(kept_by) == n
+    kept = float(np.concatenate(inside).mean()) if is_number else NAN
+    p, against = share(hits, n, at_least=MOST).p, share(n - broken, n, at_least=1).p_against
     test = Test(n, kept, *extremes, p, NAN, against, NAN)
     return _of(f"{what}: {hits} of {n} seeds", f"{OF_ROWS}, {number}", test, holds=hits == n)
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from workflow.measure import metrics
 from workflow.measure.metrics import Array
-from workflow.measure.store import Run, Store
+from workflow.measure.store import NotRun, Run, Store
 from workflow.plan import selection
 from workflow.plan.cells import DEFAULT, Cell, Paper
+from workflow.plan.resolve import seed_range
 
 Check = Mapping[str, Any]
 Seeds = dict[int, float]
@@ -44,13 +45,15 @@ class Evidence:
 
     def seeds(self, run: Run) -> tuple[int, ...]:
         """The seeds of a run that are read. Raises NotRun where none is there."""
-        there = self.store.seeds(run)
-        return tuple(seed for seed in there if seed in self._wanted(run))
+        wanted = self._wanted(run)
+        if there := tuple(seed for seed in self.store.seeds(run) if seed in wanted):
+            return there
+        raise NotRun(f"{run.name}: none of the seeds {seed_range(wanted)} is there")
 
     def values(self, run: Run, name: str) -> Array:
-        """A metric of a cell or a column of a study, one row for each of `seeds`."""
-        rows, wanted = self.store.values(run, name), self._wanted(run)
-        return rows[[seed in wanted for seed in self.store.seeds(run)]]
+        """A metric of a cell or a column of a study, one row for each of `seeds`. Raises NotRun."""
+        rows, read = self.store.values(run, name), self.seeds(run)
+        return rows[[seed in read for seed in self.store.seeds(run)]]
 
     def is_whole(self, run: Run) -> bool:
         """Whether all of the first planned seeds of a run have ended, so that those that are still
@@ -376,7 +379,7 @@ def _pair(
         other = _ahead(evidence, check, where, rivals, other)
     else:
         other = dict.fromkeys(mine, float(right))
-    common = sorted(set(mine) & set(other))
+    common = _common(mine, other)
     if check.get("where_defined"):
         common = [seed for seed in common if not np.isnan([mine[seed], other[seed]]).all()]
     return np.array([mine[seed] for seed in common]), np.array([other[seed] for seed in common])
@@ -422,12 +425,19 @@ def bound_sides(evidence: Evidence, check: Check) -> Iterator[Compared]:
             )
 
 
+def _common(*sides: Mapping[int, Any]) -> list[int]:
+    """The seeds that all sides have. Raises NotRun where there is none."""
+    if common := sorted(set.intersection(*map(set, sides))):
+        return common
+    raise NotRun("no seed was run on all sides")
+
+
 def _pairs_of_series(
     evidence: Evidence, *, check: Check, problem: str, names: Sequence[str]
 ) -> Pairs:
     left, right = (dict(zip(*evidence.series(check, problem, name), strict=True)) for name in names)
     length = min(len(row) for side in (left, right) for row in side.values())
-    common = sorted(set(left) & set(right))
+    common = _common(left, right)
     return [(left[seed][:length], right[seed][:length]) for seed in common]
 
 
@@ -488,7 +498,7 @@ def _over_variants(evidence: Evidence, *, check: Check, problem: str, curve: str
         scalars(evidence, {**check, "variants": [variant]}, problem, curve)
         for variant in evidence.variants(check, problem, curve)
     ]
-    common = sorted(set.intersection(*map(set, parts)))
+    common = _common(*parts)
     x = np.arange(len(parts), dtype=np.float64)
     return [(x, np.array([part[seed] for part in parts])) for seed in common]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from workflow.judge.checks import holds
 from workflow.judge.evidence import Evidence, problems_of
-from workflow.measure.metrics import Array, metric
+from workflow.measure.metrics import FEASIBLE, Array, metric
 from workflow.measure.store import NotRun, Run
 from workflow.plan import selection
 from workflow.plan.cells import Cell, Paper
@@ -95,7 +95,7 @@ class _Drawn:
         """A metric of draws in the place of a run, (n, T)."""
         header, pool = self._pool(run.problem)
         rows = []
-        for _ in self.evidence.seeds(run):
+        for _ in self.evidence.store.seeds(run):  # `Evidence.values` takes of these what it reads
             chosen = self.random.integers(len(pool["true"]), size=run.budget)
             columns: Columns = {key: column[chosen] for key, column in pool.items()}
             columns["batch"] = np.arange(run.budget)
@@ -112,7 +112,7 @@ class _Drawn:
             records = [store.record(null, seed) for seed in store.seeds(null)]
             pool: Columns = {
                 key: np.concatenate([one.columns[key] for one in records])
-                for key in ("true", "true_g")
+                for key in ("true", "true_g", FEASIBLE)  # a published record has the last one alone
                 if key in records[0].columns
             }
             self.pools[problem] = records[0].header, pool

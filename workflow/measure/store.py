@@ -44,7 +44,7 @@ Run = Cell | Study
 SHOWN = 12  # refused records that a message names
 AGAIN = "move it away and run the workflow again"
 ANEW = "run the workflow, which makes it anew"
-REPUBLISH = f"publish it anew (`python -m workflow.publish --replace`), or {ANEW}"
+REPUBLISH = "make it anew with FRESH=1, and publish that (`python -m workflow.publish --replace`)"
 
 
 class BadRecords(record.BadRecord):
@@ -325,11 +325,11 @@ class Store:
         if path.exists():
             found = self._read(path)
             if not is_published or self._is_final(run, found.header):
-                _admit(found, path, run, seed, self._expected(run), AGAIN)
+                admit(found, path, run, seed, self._expected(run), AGAIN)
                 return found
         if is_published:
             found = self._shelf.record(run, seed)
-            _admit(found, self._shelf.place(run), run, seed, str(header["digest"]), REPUBLISH)
+            admit(found, self._shelf.place(run), run, seed, str(header["digest"]), REPUBLISH)
             self._lent.add((run.name, seed))
             return found
         if header:
@@ -413,7 +413,7 @@ def without_published(paper: Paper, root: Path = Path()) -> Paper:
     return replace(paper, lent=frozenset(lent))
 
 
-def _admit(found: Record, path: Path, run: Run, seed: int, expected: str, again: str) -> None:
+def admit(found: Record, path: Path, run: Run, seed: int, expected: str, again: str) -> None:
     """Raise BadRecord unless a verified record is the final, current one of exactly this run and
     seed; `again` says what is to be done.
     """

@@ -17,8 +17,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
+
 from workflow.measure import condense
-from workflow.measure.store import Run, Store
+from workflow.measure.store import AGAIN, Run, Store, admit
 from workflow.plan.cells import PUBLISHED, Cell, Paper
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.resolve import PlanError
@@ -65,6 +67,11 @@ def publish(
         except (BadRecord, TooLarge) as error:
             outcome.errors.append(str(error))
             continue
+        except (TypeError, ValueError, pa.ArrowException) as error:  # columns that are no table
+            outcome.errors.append(
+                f"{path}: expected columns of one kind in all seeds, got: {error}"
+            )
+            continue
         count = {ADDED: merged.added, THERE: merged.there, REPLACED: merged.other * replace}
         outcome.counts.update({what: len(seeds) for what, seeds in count.items() if seeds})
         if merged.added or (replace and merged.other):
@@ -97,6 +104,12 @@ def _finished(
         elif not (any_code or store.is_current(run, one.header)):
             outcome.counts[OTHER] += 1
         else:
+            try:  # a digest is the same for all seeds, so that a copy of another record has it too
+                admit(one, path, run, seed, str(one.header["digest"]), AGAIN)
+            except BadRecord as error:
+                outcome.counts[DAMAGED] += 1
+                outcome.errors.append(str(error))
+                continue
             is_cell = isinstance(run, Cell)
             found[seed] = (condense.condensed if is_cell else condense.condensed_study)(one)
     return found

@@ -142,7 +142,8 @@ def estimate(run: Run, model: Mapping[str, Any] | None = None) -> Cost:
     else:
         seconds = spent * steps(run) / steps(_until(run, last))
     within = math.exp(math.hypot(math.log(within), reach))
-    return Cost(seconds, mib, measured=level == "measured", within=within)
+    is_whole = level == "measured" and steps(run) <= steps(_until(run, last))
+    return Cost(seconds, mib, measured=is_whole, within=within)
 
 
 def estimate_study(paper: str, study: str, scale: str) -> Cost:

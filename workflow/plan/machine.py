@@ -54,12 +54,18 @@ def probed() -> float:
 
 
 def slowness() -> float:
-    """Seconds here for each second of the reference machine; 1 where either was never measured."""
+    """Seconds here for each second of the reference machine; 1 where either was never measured, or
+    cannot be: an estimate for another machine is better than none.
+    """
     reference = float(costs.table().get("reference", {}).get("probe", 0.0))
     wish = os.environ.get("NOREGRET_PROBE", "")
     if wish == "0" or not reference:
         return 1.0
-    return _probe(again=wish == "again") / reference
+    try:
+        found = float(_probe(again=wish == "again")) / reference
+    except (OSError, RuntimeError, TypeError, ValueError, subprocess.SubprocessError):
+        return 1.0
+    return found if found > 0 else 1.0
 
 
 @cache

@@ -124,7 +124,9 @@ def counts() -> list[str]:
     for (path, report), tally in zip(reports, tallies, strict=True):
         name = f"[{report['paper']}]({path.with_suffix('.md')})"
         cells = [str(tally[""][verdict]) for verdict in shown]
-        cells += [outcomes.counted(tally[group]) for group in outcomes.GROUPS]
+        # the first edition knew no qualifiers, which is not that it had none
+        knows = "edition" in report
+        cells += [outcomes.counted(tally[group]) if knows else "-" for group in outcomes.GROUPS]
         lines.append(f"| {name} | {report['scale']} | {' | '.join(cells)} |")
     return lines
 

@@ -102,8 +102,11 @@ def merge(
 def write(path: Path, labels: Labels, records: Mapping[int, Kept]) -> None:
     """Write sealed records, seed after seed. `labels` are columns that are the same in all rows.
 
-    Raises TooLarge, and leaves what was there.
+    Raises TooLarge, and leaves what was there, and ValueError where a record is of another seed.
     """
+    if wrong := [seed for seed, kept in records.items() if kept.seed != seed]:
+        found = records[wrong[0]].seed
+        raise ValueError(f"{path}: expected a record of seed {wrong[0]}, got one of seed {found}")
     parts = [records[seed] for seed in sorted(records)]
     rows = [kept.rows for kept in parts]
     columns = {name: _repeated(value, sum(rows)) for name, value in labels.items()}
@@ -192,10 +195,15 @@ def _said(file: pq.FileMetaData) -> dict[str, Any]:
 def _folded(parts: list[Kept]) -> dict[str, Any]:
     """What the headers of all records share, once, and the rest of each."""
     first = parts[0].header
+    # by what is written: 0, 0.0 and False are equal, and the seal tells them apart
+    said = [
+        {name: json.dumps(value, sort_keys=True) for name, value in kept.header.items()}
+        for kept in parts
+    ]
     shared = {
         name: value
         for name, value in first.items()
-        if all(name in kept.header and kept.header[name] == value for kept in parts)
+        if all(texts.get(name) == said[0][name] for texts in said)
     }
     seeds = {
         str(kept.seed): {name: value for name, value in kept.header.items() if name not in shared}

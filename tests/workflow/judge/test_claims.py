@@ -1471,3 +1471,71 @@ def test_a_reading_of_the_problem_and_the_run_that_is_divided_by_are_compared_to
     check = {**LESS, "relative_to": "uniform"}
     found = judged(toy, check).readings["noise"]
     assert (found.runs, found.same_runs) == (3, 2)
+
+
+A_OF_P = {"problems": ["p"], "curves": ["A"]}
+SIDES_OF_P = {"problems": ["p"], "left": ["B"], "right": ["A"]}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        {"test": "band", "metric": "report.z", **A_OF_P, "at_most": 1},
+        {"test": "bound", "metric": "report.z", **SIDES_OF_P},
+        {"test": "passes", "metric": "report.z", **SIDES_OF_P, "at_most": 5},
+        {
+            "test": "share",
+            "metric": "report.z",
+            **A_OF_P,
+            "at": "end",
+            "event": {"at_most": 1},
+            "at_least": 1,
+        },
+    ],
+    ids=lambda check: check["test"],
+)
+@pytest.mark.parametrize("missing", [{3}, set(range(10))], ids=["one seed", "all seeds"])
+def test_a_seed_without_a_number_refutes_nothing(tmp_path, check, missing):
+    toy = Toy(tmp_path, seeds=10)
+    toy.add(
+        "A",
+        lambda seed: {
+            "true": np.linspace(0, 0.9, 60),
+            "report.z": np.full(60, np.nan if seed in missing else 0.5),
+        },
+    )
+    toy.add("B", lambda seed: {"true": np.linspace(0, 0.5, 60), "report.z": np.full(60, 0.4)})
+    found = judged(toy, check)
+    assert (found.verdict, found.observed) == (UNDECIDED, "no number")
+
+
+@pytest.mark.parametrize("test", ["less", "passes", "bound"])
+def test_sides_without_a_common_seed_are_not_run(tmp_path, test):
+    toy = Toy(tmp_path, seeds=10)
+    for name, only in (("A", 0), ("B", 1)):
+        made = toy.add(name, noisy(0.5, 0.1, 1))
+        for seed in set(range(10)) - {only}:
+            (toy.root / made.record(seed)).unlink()
+    check = {"test": test, "metric": "simple_regret", **SIDES_OF_P}
+    check |= {"at_most": 10} if test == "passes" else {}
+    found = claims.judge(toy.paper, toy.store(partial=True), claim(check))
+    assert (found.verdict, found.observed) == (UNDECIDED, "not run")
+    assert "no seed was run on all sides" in found.reasons[0]
+
+
+def test_first_seeds_that_all_took_too_long_decide_nothing(tmp_path):
+    toy = Toy(tmp_path, seeds=10)
+    made = toy.add("A", noisy(0.5, 0.1, 1))
+    for seed in range(5):
+        toy.write(made, seed, noisy(0.5, 0.1, 1)(seed), status="timeout")
+    check = {"test": "band", "metric": "simple_regret", **A_OF_P, "at_most": 1}
+    assert judged(toy, check).verdict != CONTRADICTED
+
+
+def test_a_null_model_is_drawn_for_more_seeds_than_are_looked_at(tmp_path):
+    toy = Toy(tmp_path, seeds=12)
+    for name in ("A", "uniform"):
+        toy.add(name, lambda seed: {"true": np.linspace(0, 0.9, 60) - 0.01 * seed})
+    check = {"test": "share", "metric": "simple_regret", **A_OF_P, "event": {"at_most": 1}}
+    found = judged(toy, {**check, "at_least": 0.5}, null_model=[{"curve": "uniform"}])
+    assert found.qualifiers and found.qualifiers[0].startswith("holds trivially")

@@ -4,8 +4,10 @@ nothing unasked.
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.workflow.synthetic import Toy
@@ -14,7 +16,7 @@ from workflow.operate.publish import ADDED, DAMAGED, OTHER, REPLACED, THERE, UNF
 from workflow.plan.cells import PUBLISHED
 from workflow.plan.expand import load
 from workflow.plan.resolve import ROOT
-from workflow.trace import curve_file
+from workflow.trace import curve_file, record
 
 
 def climbing(seed):
@@ -59,6 +61,32 @@ def test_what_is_unfinished_damaged_or_of_other_code_is_counted_and_left_out(toy
     assert not (toy.root / cell.published).exists()
     assert made(toy, any_code=True).counts[ADDED] == 1
     assert list(curve_file.read(toy.root / cell.published)) == [1]
+
+
+def test_a_copy_of_another_seed_and_a_run_cut_short_are_refused(toy):
+    run = toy.cells["p", "A"]
+    digest = record.read(toy.root / run.record(0)).header["digest"]  # the same for all seeds
+    shutil.copy(toy.root / run.record(0), toy.root / run.record(1))
+    toy.write(replace(run, budget=30), 2, {"true": np.linspace(0.1, 0.9, 30)}, digest=digest)
+    found = made(toy)
+    assert found.counts == {ADDED: 7, DAMAGED: 2}
+    assert "expected toy seed 1, found toy seed 0: a copy of another record" in found.errors[0]
+    assert "expected 60 evaluations, found 30" in found.errors[1]
+    assert sorted(curve_file.read(toy.root / run.published)) == [0]
+
+
+def test_columns_that_make_no_table_are_told_and_the_other_runs_are_published(toy, monkeypatch):
+    merge = curve_file.merge
+
+    def picky(path, labels, found, **how):
+        if path.stem == "A":
+            raise pa.ArrowInvalid("only handle 1-dimensional arrays")
+        return merge(path, labels, found, **how)
+
+    monkeypatch.setattr(curve_file, "merge", picky)
+    found = made(toy)
+    assert found.counts == {ADDED: 6}
+    assert "A.parquet: expected columns of one kind in all seeds, got: only" in found.errors[0]
 
 
 def test_a_record_that_differs_from_the_published_one_is_an_error_unless_it_is_to_replace(toy):

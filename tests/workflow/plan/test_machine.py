@@ -89,3 +89,19 @@ def test_the_plan_prints_hours_of_this_machine_and_jobs_are_those_of_all(
         assert low == high == "-" or float(high) == pytest.approx(3 * float(low), abs=2e-3)
     assert "takes 3.00 seconds for each" in printed[3.0]
     assert "takes" not in printed[1.0]
+
+
+@pytest.mark.parametrize("figure", [None, "fast", [], 0])
+def test_a_figure_that_is_none_ends_no_plan(apart, figure):
+    machine.kept().parent.mkdir(parents=True, exist_ok=True)
+    here = f"{machine.platform.node()}: {machine.cpu()}"
+    machine.kept().write_text(json.dumps({here: figure}))
+    assert machine.slowness() == 1
+
+
+def test_a_probe_that_fails_ends_no_plan(apart, monkeypatch):
+    def fails():
+        raise machine.subprocess.CalledProcessError(1, "probe")
+
+    monkeypatch.setattr(machine, "probed", fails)
+    assert machine.slowness() == 1

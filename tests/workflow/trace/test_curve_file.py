@@ -178,3 +178,22 @@ def test_a_file_that_is_too_large_is_not_written(tmp_path, monkeypatch):
 def test_a_column_may_not_have_the_name_of_a_label(tmp_path):
     with pytest.raises(ValueError, match="expected no column called problem"):
         curve_file.merge(tmp_path / "A.parquet", LABELS, {0: kept(0, problem=np.arange(6))})
+
+
+@pytest.mark.parametrize("values", [(0, 0.0), (1, True), (0.0, -0.0)])
+def test_numbers_that_are_equal_and_written_otherwise_are_kept_apart(tmp_path, values):
+    path = tmp_path / "A.parquet"
+    records = {}
+    for seed, value in enumerate(values):
+        one = kept(seed)
+        records[seed] = Kept({**one.header, "x": value}, one.columns, one.some)
+    curve_file.merge(path, LABELS, records)
+    found = curve_file.read(path)
+    assert [repr(found[seed].header["x"]) for seed in (0, 1)] == [repr(value) for value in values]
+
+
+def test_a_record_of_another_seed_is_not_written(tmp_path):
+    path = tmp_path / "A.parquet"
+    with pytest.raises(ValueError, match=r"expected a record of seed 1, got one of seed 0"):
+        curve_file.merge(path, LABELS, {1: kept(0)})
+    assert not path.exists()
