@@ -320,10 +320,10 @@ def _announced(planned: Sequence[Group], options: argparse.Namespace) -> Iterato
             )
         yield f"{len(group.records)} of {group.name}: makes again {drawn}{cheaper}"
     all_drawn = [one for group in planned for one in group.drawn]
-    minutes = sum(one.candidate.seconds for one in all_drawn) / 60
+    many, minutes = len(all_drawn), sum(one.candidate.seconds for one in all_drawn) / 60
     yield (
         f"{sum(len(group.records) for group in planned)} records of other code in"
-        f" {len(planned)} groups; {len(all_drawn)} are made again, chosen by seed {options.seed}: they"
+        f" {len(planned)} groups; {many} are made again, chosen by seed {options.seed}: they"
         f" took {minutes:.1f} CPU minutes, and each start takes some seconds"
     )
 
