@@ -192,7 +192,7 @@ def test_reports_refuse_what_is_labelled_and_name_the_command(toy):
     assert store.made_by_other_code(toy.cells["p", "B@code"]) == ()
 
 
-def test_a_label_is_compared_with_the_next_change_and_taken_off_with_the_old_code(toy):
+def test_a_label_is_compared_with_the_next_change_and_taken_off_with_the_old_code(toy, capsys):
     toy.change("wrong")
     toy.differing = {f"A/{seed}" for seed in range(5)}
     assert carry.main([]) == 0
@@ -200,6 +200,9 @@ def test_a_label_is_compared_with_the_next_change_and_taken_off_with_the_old_cod
     labelled = toy.contents
     toy.change("right again")
     toy.differing, toy.run = set(), []
+    assert carry.main(["--check"]) == 1
+    said = capsys.readouterr().err
+    assert "B@code.parquet" in said and "A.parquet" not in said  # a label settles, of whenever
     assert carry.main([]) == 0
     found = toy.headers(toy.cells["p", "A"])
     assert len(toy.run) == 8
@@ -319,6 +322,10 @@ def test_a_group_is_of_one_commit_one_class_and_one_kind_of_parameters(toy):
     }
     sizes = {len(group.records): len(group.drawn) for group in found}
     assert sizes == {9: 3, 1: 1, 4: 3, 5: 3, 2: 2}
+    ones = next(group.records for group in found if len(group.records) == 9)
+    event = {"from": "d", "commit": COMMIT, "checked": ["p/A/1"]}
+    carried = replace(ones[0], header={**ones[0].header, "carried": [event]})
+    assert [len(g.records) for g in carry.groups([carried, *ones[1:]], seed=1)] == [1, 8]
 
 
 def test_five_percent_of_a_large_group_are_made_again_and_no_timeout(toy):

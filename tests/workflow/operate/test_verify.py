@@ -355,7 +355,8 @@ def compared(changes=None, **header):
 
 
 def test_an_outcome_that_differs_under_an_equal_trace_is_told():
-    columns = {name: np.arange(3) for name in ("evaluation", "query", "true")}
+    columns = {name: np.arange(3) for name in ("evaluation", "batch", "true")}
+    columns["query"] = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
     columns |= {name: np.zeros(3) for name in ("timing.ask", "timing.tell")}
     said = {**HEADER, "rows": 3, "trace_sha256": record.trace_hash(columns), "status": "complete"}
     kept = condense.condensed(Record(said, columns))
