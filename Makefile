@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site readings status verify archive unpack publish test parity check reference bench peers help
+TARGETS := env figures report site readings status verify archive unpack publish carry test parity check reference bench peers help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -18,6 +18,7 @@ takes-verify := SCALE PAPERS N SEED MOST ARCHIVE
 takes-archive := SCALE PAPERS
 takes-unpack := ARCHIVE
 takes-publish := SCALE PAPERS FROM
+takes-carry := SCALE PAPERS SEED MOST CORES
 takes-test := CORES
 takes-parity := CORES
 takes-reference := PAPERS CORES
@@ -76,7 +77,7 @@ test: env                      ## run the test suite, a file at a time on each o
 parity: env                    ## compare step by step with the authors' public codes, on real tables where NOREGRET_DATA has them: CORES
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/parity --numprocesses $(CORES) --maxprocesses 8 --dist loadfile
 
-check: env                     ## formatter, linter, type checker, snakefmt, snakemake --lint, whether README.md is up to date
+check: env                     ## formatter, linter, type checker, snakefmt, snakemake --lint, whether README.md and the published records are up to date
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -84,6 +85,7 @@ check: env                     ## formatter, linter, type checker, snakefmt, sna
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --lint
 	$(BIN)/python -m workflow.reference --check
 	$(BIN)/python -m workflow.schema --check
+	$(BIN)/python -m workflow.carry --check
 
 report: env                    ## the same, then the site report/SCALE/index.html and Snakemake's own report: SCALE PAPERS SEEDS CORES
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) report --config $(CONFIG)
@@ -112,6 +114,10 @@ unpack: env                    ## put the records of an archive into results/, e
 publish: env                   ## add finished records to figures/reference/records: PAPERS FROM=results SCALE (default: paper)
 	$(BIN)/python -m workflow.publish $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \
 	  $(if $(FROM),--from "$(FROM)")
+
+carry: env                     ## when code changed: make some published records again, stamp or label the others: PAPERS SCALE SEED MOST=seconds CORES
+	$(BIN)/python -m workflow.carry $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(MOST),--most $(MOST)) --cores $(CORES)
 
 reference: env                 ## draw the largest scale that was run, commit it to figures/reference, write README.md: PAPERS CORES
 	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)

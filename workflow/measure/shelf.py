@@ -8,6 +8,7 @@ from pathlib import Path
 from workflow.measure.condense import restored, restored_study
 from workflow.measure.recent import Recent
 from workflow.plan.cells import Cell, Study
+from workflow.plan.digest import with_data
 from workflow.trace import curve_file
 from workflow.trace.curve_file import Header
 from workflow.trace.record import Record
@@ -45,6 +46,13 @@ class Shelf:
             return {number: restore(kept) for number, kept in curve_file.read(path).items()}
 
         return self._files.get(path, found)[seed]
+
+
+def digest_today(run: Cell | Study, header: Header) -> str:
+    """The digest that a published record of a run would have today on the data that it names,
+    whatever data this machine has.
+    """
+    return with_data(run.digest, str(header.get("data_sha256", "")))
 
 
 def _bytes(records: Mapping[int, Record]) -> int:

@@ -38,12 +38,14 @@ from workflow.plan.digest import with_data
 from workflow.plan.resolve import PlanError
 from workflow.plan.selection import companions
 from workflow.trace import record
+from workflow.trace.curve_file import LABEL
 from workflow.trace.record import Record
 
 Run = Cell | Study
 SHOWN = 12  # refused records that a message names
 AGAIN = "move it away and run the workflow again"
 ANEW = "run the workflow, which makes it anew"
+CARRY = f"`make carry` tells whether today's code makes the same; or {ANEW}"
 REPUBLISH = "make it anew with FRESH=1, and publish that (`python -m workflow.publish --replace`)"
 
 
@@ -345,10 +347,11 @@ class Store:
 
     def _refuse(self, run: Run, seed: int, header: Mapping[str, Any]) -> None:
         """Raise BadRecord: a published record is all there is of a seed, and of other code."""
+        known = f" ({label['because']})" if (label := header.get(LABEL)) else ""
         raise record.BadRecord(
             f"{self._shelf.place(run)}: expected seed {seed} with digest"
             f" {self._expected(run)[:12]} of the current code, parameters and data, found"
-            f" {str(header.get('digest'))[:12]}: it was made by others; {ANEW}"
+            f" {str(header.get('digest'))[:12]}: it was made by others{known}; {CARRY}"
         )
 
     def _expected(self, run: Run) -> str:

@@ -21,10 +21,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from workflow.measure import condense
 from workflow.measure.condense import SPENT, condensed, condensed_study
 from workflow.measure.mixture import COMPARED
 from workflow.measure.shelf import Shelf
@@ -39,6 +40,7 @@ from workflow.trace.curve_file import Kept
 from workflow.trace.record import BadRecord, Columns, Record
 
 AGREES, DIFFERS, DAMAGED, FAILED, OTHER = "agrees", "differs", "damaged", "failed", "other"
+KEPT = ("trace_sha256", condense.COMPARED, "status", "best")  # of an outcome, in a header
 OTHER_CODE = "made by other code, parameters, data or library versions"
 Header = Mapping[str, Any]
 
@@ -90,6 +92,16 @@ class Gap:
     largest: str
 
 
+class Judged(NamedTuple):
+    """What became of a record that was made again, lines that say why, and whether a difference may
+    be this machine's: it has another code path of the CPU or other versions of libraries.
+    """
+
+    outcome: str
+    lines: list[str]
+    is_elsewhere: bool = False
+
+
 def survey(root: Path, paths: Iterable[Path]) -> Survey:
     """Sort the records at `paths`, relative to `root`.
 
@@ -126,7 +138,7 @@ def of_published(root: Path, scale: str, papers: Sequence[str], known: Survey) -
         place = folder.parts[-2:]
         if papers and place[1] not in papers:
             continue
-        for run, planned in _runs(*place):
+        for run, planned in runs(*place):
             for seed, header in shelf.headers(run).items():
                 path = run.record(seed)
                 if path in there or header.get("status", "complete") != "complete":
@@ -155,21 +167,22 @@ def _candidate(
     """
     for source in [header] if "data_sha256" in header else [*others, {}]:
         if run and header.get("digest") == with_data(run.digest, source.get("data_sha256", "")):
-            command, seconds = (
-                (*run.command, path.stem, "--scale", path.parts[1]),
-                header.get("cpu_seconds", run.seconds),
-            )
-            return Candidate(
-                path, command, seconds, source.get("data", "").startswith("substitute")
-            )
+            return candidate_of(path, header, run, source.get("data", ""))
     return None
+
+
+def candidate_of(path: Path, header: Header, run: Planned, data: str) -> Candidate:
+    """A record of a run that the plan knows; `data` is what it was made of."""
+    command = (*run.command, path.stem, "--scale", path.parts[1])
+    seconds = header.get("cpu_seconds", run.seconds)
+    return Candidate(path, command, seconds, data.startswith("substitute"))
 
 
 def _planned(scale: str, paper: str) -> dict[Path, Planned]:
     """What the plan makes, by folder; nothing where it does not know the paper or the scale."""
     found = {}
     # the cheapest last: it does little but evaluate
-    for run, planned in sorted(_runs(scale, paper), key=lambda each: -each[1].seconds):
+    for run, planned in sorted(runs(scale, paper), key=lambda each: -each[1].seconds):
         found[run.folder] = planned
         if isinstance(run, Cell):
             seconds = planned.seconds * run.problem_entry["init"]["n"] / run.budget
@@ -179,7 +192,7 @@ def _planned(scale: str, paper: str) -> dict[Path, Planned]:
     return found
 
 
-def _runs(scale: str, paper: str) -> list[tuple[Cell | Study, Planned]]:
+def runs(scale: str, paper: str) -> list[tuple[Cell | Study, Planned]]:
     """The runs of a plan; none where there is no such paper or scale."""
     if paper not in resolve.papers() or scale not in reader.read(paper)["scales"]:
         return []
@@ -203,27 +216,31 @@ def sample(candidates: Sequence[Candidate], *, seed: int, many: int) -> list[Can
     return [candidates[i] for i in sorted(drawn)]
 
 
-def judge(candidate: Candidate, root: Path) -> tuple[str, list[str]]:
-    """What becomes of a record that is made again, and lines that say why."""
+def judge(candidate: Candidate, root: Path, expected: str = "") -> Judged:
+    """What becomes of a record that is made again; it has to have the `expected` digest then, or
+    that of the record where none is given.
+    """
     try:
         recorded = _recorded(candidate, root)
     except BadRecord as error:
-        return DAMAGED, [str(error)]
+        return Judged(DAMAGED, [str(error)])
+    expected = expected or recorded.header["digest"]
     try:
         with tempfile.TemporaryDirectory(prefix="noregret-verify-") as folder:
             again = rerun(candidate, Path(folder))
     except (ChildProcessError, BadRecord) as error:
-        return FAILED, [f"could not be made again: {error}"]
-    if again.header["digest"] != recorded.header["digest"]:
-        return OTHER, [
-            f"{OTHER_CODE}: expected digest {recorded.header['digest'][:12]}, got"
-            f" {again.header['digest'][:12]}"
-        ]
+        return Judged(FAILED, [f"could not be made again: {error}"])
+    if again.header["digest"] != expected:
+        said = f"expected digest {expected[:12]}, got {again.header['digest'][:12]}"
+        return Judged(OTHER, [f"{OTHER_CODE}: {said}"])
     if isinstance(recorded, Record):
         lines = differences(recorded, again)
     else:
         lines = from_kept(recorded, again)
-    return (DIFFERS, lines) if lines else (AGREES, [])
+    if not lines:
+        return Judged(AGREES, [])
+    here = again.header.get("provenance") or record.provenance()
+    return Judged(DIFFERS, lines, is_elsewhere(recorded.header.get("provenance", {}), here))
 
 
 def _recorded(candidate: Candidate, root: Path) -> Record | Kept:
@@ -237,11 +254,15 @@ def from_kept(kept: Kept, again: Record) -> list[str]:
     """What differs between a published record and the one made again, as `differences` says it: of
     columns that are not kept the hash of the trace tells.
     """
-    if kept.header["trace_sha256"] == again.header["trace_sha256"]:
+    anew = (condensed_study if "study" in kept.header else condensed)(again)
+    unequal = [n for n in KEPT if n in kept.header and kept.header[n] != anew.header.get(n)]
+    if not unequal:
         return []
-    condense_it = condensed_study if "study" in kept.header else condensed
-    sides = [Record(one.header, _shown(one)) for one in (kept, condense_it(again))]
-    return differences(*sides) or [
+    if lines := differences(*(Record(one.header, _shown(one)) for one in (kept, anew))):
+        return lines
+    if "trace_sha256" not in unequal:
+        return [f"the trace is the same, its outcome is not: {', '.join(unequal)} of the header"]
+    return [
         "the trace differs in what is not published: queries or observed values; make the run again"
         " with the commit that the record names to compare them"
     ]
@@ -323,14 +344,7 @@ def explained(made: Header, here: Header) -> str:
             " difference cannot be told; make it again on the machine that it names to compare bits"
         )
     was, now = made["code_path"], here["code_path"]
-    paths = code_path.differences(was, now)
-    versions = [
-        (name, made["libraries"][name], here["libraries"][name])
-        for name in COMPARED
-        if made["libraries"].get(name) != here["libraries"].get(name)
-        and name in made["libraries"]
-        and name in here["libraries"]
-    ]
+    paths, versions = code_path.differences(was, now), _other_versions(made, here)
     if not paths and not versions:
         return (
             "code path of the CPU and versions of the libraries are the same: this run does not"
@@ -344,6 +358,26 @@ def explained(made: Header, here: Header) -> str:
         f"with {_versions(here)} ({differs}): that explains last digits; make it again"
         f" {remedy or 'with the same builds of the libraries'} to compare bits"
     )
+
+
+def is_elsewhere(made: Header, here: Header) -> bool:
+    """Whether the code path or the versions of one provenance may explain that bits differ from
+    another one's: they differ, or the first does not name its path.
+    """
+    if "code_path" not in made:
+        return True
+    paths = code_path.differences(made["code_path"], here["code_path"])
+    return bool(paths or _other_versions(made, here))
+
+
+def _other_versions(made: Header, here: Header) -> list[tuple[str, str, str]]:
+    """Libraries that both provenances name in different versions, with these."""
+    was, now = made["libraries"], here["libraries"]
+    return [
+        (name, was[name], now[name])
+        for name in COMPARED
+        if name in was and name in now and was[name] != now[name]
+    ]
 
 
 def _versions(made: Header) -> str:
@@ -442,7 +476,7 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
     outcomes = Counter[str]()
     for candidate in [*found.damaged, *drawn]:
         began = time.monotonic()
-        outcome, lines = judge(candidate, root)
+        outcome, lines, _ = judge(candidate, root)
         outcomes[outcome] += 1
         said = f"{outcome:8} {candidate.name} ({time.monotonic() - began:.1f} s)"
         print("\n         ".join([said, *lines]), flush=True)

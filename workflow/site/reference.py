@@ -4,7 +4,7 @@
 For each paper the largest scale that has records is drawn from whatever seeds are there, and
 figures/reference/<paper>/ is replaced by its pictures, tables, verdicts and compact records; then
 the generated parts of README.md are written anew. `--check` draws nothing: it fails where README.md
-does not say what figures/reference holds.
+does not say what figures/reference holds, and where the report of a paper lacks what others have.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow.judge import outcomes, sensitivity
+from workflow.plan import exhibits
 from workflow.plan.cells import PUBLISHED, Paper
 from workflow.plan.exhibits import IMAGE, REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
@@ -147,6 +148,29 @@ def gallery() -> list[str]:
     return lines
 
 
+def lacking() -> list[str]:
+    """What committed reports lack, in sentences: of the ledger what another one has, and of an
+    exhibit that is there files that its kind has.
+    """
+    reports = {path.parent.name for path in REFERENCE.glob("*/verdicts.json")}
+    names = [f"{stem}.{ending}" for stem in exhibits.LEDGER for ending in LEDGER]
+    ledger = [n for n in names if any((REFERENCE / paper / n).exists() for paper in reports)]
+    found = []
+    for paper in sorted(reports):
+        wanted = list(ledger)
+        for kind, line in lines_of(read(paper)):
+            shown = kind.shown.values()
+            files = [f"{line['id']}.{end}" for end in kind.endings(line) if end in shown]
+            if any((REFERENCE / paper / name).exists() for name in files):
+                wanted += files
+        if missing := [name for name in wanted if not (REFERENCE / paper / name).exists()]:
+            found.append(
+                f"{REFERENCE / paper}: expected {', '.join(missing)} as in other reports, found"
+                f" none: draw it anew (`make reference PAPERS={paper}`)"
+            )
+    return found
+
+
 def put(readme: str, name: str, lines: Iterable[str]) -> str:
     """README.md with one generated part written anew; one without its marks stays as it is."""
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
@@ -176,7 +200,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("papers", nargs="?", default="", help="with commas; default: all")
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
-        "--check", action="store_true", help="only check whether README.md is up to date"
+        "--check",
+        action="store_true",
+        help="only check that README.md is up to date and no report lacks what others have",
     )
     parser.add_argument(
         "--other-code",
@@ -197,13 +223,15 @@ def main(arguments: list[str] | None = None) -> int:
     before = after = readme.read_text(encoding="utf-8")
     for part, lines in sections().items():
         after = put(after, part, lines)
-    if options.check and before != after:
-        print(
-            "error: README.md is out of date with figures/reference: run python -m"
-            " workflow.reference",
-            file=sys.stderr,
-        )
-        return 1
+    if options.check:
+        errors = lacking()
+        if before != after:
+            errors.append(
+                "README.md is out of date with figures/reference: run python -m workflow.reference"
+            )
+        for sentence in errors:
+            print(f"error: {sentence}", file=sys.stderr)
+        return int(bool(errors))
     if before != after:
         readme.write_text(after, encoding="utf-8")
     return status

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.workflow import checkout, synthetic
+from workflow.measure import condense
 from workflow.operate import archive, verify
 from workflow.operate.verify import Candidate
 from workflow.plan.digest import with_data
@@ -351,6 +352,20 @@ def compared(changes=None, **header):
     return verify.differences(
         Record(HEADER, columns), Record({**HEADER, **header}, {**columns, **(changes or {})})
     )
+
+
+def test_an_outcome_that_differs_under_an_equal_trace_is_told():
+    columns = {name: np.arange(3) for name in ("evaluation", "batch", "true")}
+    columns["query"] = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
+    columns |= {name: np.zeros(3) for name in ("timing.ask", "timing.tell")}
+    said = {**HEADER, "rows": 3, "trace_sha256": record.trace_hash(columns), "status": "complete"}
+    kept = condense.condensed(Record(said, columns))
+    assert verify.from_kept(kept, Record({**said, "cpu_seconds": 9.0}, columns)) == []
+    moved = {"recommendation": {"query": [0.5, 0.5], "true": 0.125, "true_g": []}}
+    (line,) = verify.from_kept(kept, Record({**said, **moved}, columns))
+    assert line == "the trace is the same, its outcome is not: traces of the header"
+    lines = verify.from_kept(kept, Record({**said, "best": 1.25}, columns))
+    assert lines[0] == "begins in header best, row 0: 1.5 became 1.25, 0.25 apart (relative 0.167)"
 
 
 def test_equal_bytes_agree_and_times_do_not_count():

@@ -82,6 +82,22 @@ def test_a_stale_readme_is_told_and_left(checkout, capsys):
     assert (checkout / "README.md").read_text() == README
 
 
+def test_a_report_that_lacks_what_others_have_is_told(checkout, capsys):
+    folder = checkout / "figures" / "reference"
+    report(folder / "bbkb")
+    report(folder / "bkb")
+    reference.main(["bbkb"])
+    assert reference.main(["--check"]) == 0
+    (folder / "bkb" / "runs.json").write_text("[]")
+    (folder / "bkb" / "verdicts.md").unlink()
+    (folder / "bbkb" / "fig1.json").unlink()
+    assert reference.main(["--check"]) == 1
+    said = capsys.readouterr().err
+    assert "bbkb: expected runs.json, fig1.json as in other reports" in said
+    assert "bkb: expected verdicts.md as in other reports" in said
+    assert "README.md is out" not in said
+
+
 def test_a_report_that_cannot_be_drawn_leaves_the_committed_one(checkout, monkeypatch, capsys):
     reference.main(["bbkb"])
     before = sorted(path.name for path in (checkout / "figures" / "reference" / "bbkb").iterdir())

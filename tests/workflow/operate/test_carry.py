@@ -1,0 +1,399 @@
+"""When code changes: groups whose samples have the same traces get the new digest and an audit, the
+others a label; nothing else is written, and `--check` fails until all is settled.
+"""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.workflow import checkout, synthetic
+from workflow.measure.store import BadRecords
+from workflow.operate import carry, publish, verify
+from workflow.plan import cells
+from workflow.plan.digest import with_data
+from workflow.plan.resolve import ROOT
+from workflow.trace import curve_file, record
+
+COMMIT = "c0ffee" * 6
+A, B = Path("p/A"), Path("p/B@code")
+
+
+def climbing(seed):
+    return {"true": np.linspace(0.1, 0.9, 8) - 0.01 * seed}
+
+
+class Changing(synthetic.Toy):
+    """A toy paper with published records, whose code can be changed; runs are made again by reading
+    what was recorded, and those named in `differing` otherwise.
+    """
+
+    def __init__(self, root, monkeypatch):
+        super().__init__(root, seeds=5, budget=8)
+        self.patch, self.differing, self.run = monkeypatch, set(), []
+        self.here = record.provenance()
+        self.made = {**self.here, "commit": COMMIT}
+        for name, reading in (("A", ""), ("B", "code")):
+            cell = self.add(name, climbing, reading=reading)
+            for seed in cell.seeds:
+                self.publish(cell, seed)
+        study = self.study("lemma", lambda seed: {"t": np.arange(3) + seed}, seeds=2)
+        for seed in study.seeds:
+            digest = with_data(study.digest, synthetic.SHA)
+            self.again(study.record(seed), digest=digest, study="lemma", cpu_seconds=1.0)
+        publish.publish(self.paper, root / "results", root)
+
+    def publish(self, cell, seed, **header):
+        digest = with_data(cell.digest, synthetic.SHA)
+        said = {"data_sha256": synthetic.SHA, "provenance": self.made, "cpu_seconds": 10.0 * seed}
+        self.write(cell, seed, climbing(seed), **{**said, "digest": digest, **header})
+
+    def again(self, path, **header):
+        found = record.read(path)
+        said = {"data_sha256": synthetic.SHA, "provenance": self.made}
+        record.write(path, {**found.header, **said, **header}, found.columns)
+
+    def change(self, text):
+        """All digests are others from now on."""
+        real = carry_digest
+        self.patch.setattr(cells.code, "digest", lambda *of, **how: f"{real(*of, **how)} {text}")
+        self.cells = {place: replace(cell) for place, cell in self.cells.items()}
+        self.studies = {name: replace(study) for name, study in self.studies.items()}
+
+    def rerun(self, candidate, folder):
+        self.run.append(f"{candidate.path.parent.name}/{candidate.path.stem}")
+        found = record.read(self.root / candidate.path)
+        (part,) = [one for one in self.paper.parts if one.folder == candidate.path.parent]
+        columns = dict(found.columns)
+        if self.run[-1] in self.differing:
+            name = "y" if "y" in columns else "t"
+            columns[name] = np.nextafter(columns[name], 9)
+        path = folder / "again.parquet"
+        digest = with_data(part.digest, synthetic.SHA)
+        header = {**found.header, "digest": digest, "provenance": self.here}
+        record.write(path, header, columns)
+        return record.read(path)
+
+    def headers(self, run):
+        return curve_file.headers(self.root / run.published)
+
+    @property
+    def contents(self):
+        return {path: path.read_bytes() for path in (self.root / "figures").rglob("*.parquet")}
+
+
+carry_digest = cells.code.digest
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = Changing(tmp_path, monkeypatch)
+    monkeypatch.setattr(verify.resolve, "papers", lambda: ["toy"])
+    monkeypatch.setattr(verify.reader, "read", lambda name: {"scales": {"paper": {}}})
+    monkeypatch.setattr(verify, "load", lambda name, scale: made.paper)
+    monkeypatch.setattr(carry, "chosen_papers", lambda names: names.split(","))
+    monkeypatch.setattr(verify, "rerun", made.rerun)
+    return made
+
+
+def test_equal_traces_carry_the_whole_group_and_a_second_call_does_nothing(toy, capsys):
+    before = {run.name: toy.headers(run) for run in toy.paper.parts}
+    kept = {run.name: curve_file.read(toy.root / run.published) for run in toy.paper.parts}
+    toy.change("faster")
+    assert carry.main(["--check"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("run `make carry`") == 3 and "lemma.parquet: expected records of" in said
+    assert carry.main(["--cores", "2"]) == 0
+    assert len(toy.run) == 8  # three of five of each curve, both of the study
+    for run in toy.paper.parts:
+        found = curve_file.read(toy.root / run.published)  # its seals hold
+        checked = sorted(
+            f"{run.name.partition('/')[2]}/{name.split('/')[1]}"
+            for name in toy.run
+            if name.split("/")[0] == run.folder.name
+        )
+        for seed, header in toy.headers(run).items():
+            old = dict(before[run.name][seed])
+            audit = {"from": old["digest"], "commit": COMMIT, "checked": checked}
+            fields = {"digest": with_data(run.digest, synthetic.SHA), "carried": [audit]}
+            fields["published_sha256"] = header["published_sha256"]
+            assert header == {**old, **fields}
+            assert header["published_sha256"] != old["published_sha256"]
+            one, other = kept[run.name][seed], found[seed]
+            assert one.columns.keys() == other.columns.keys() and one.some.keys() == set(other.some)
+            for name, values in one.columns.items():
+                np.testing.assert_array_equal(values, other.columns[name])
+        assert toy.store(fresh=False).seeds(run) == run.seeds or "lemma" in run.name
+    content, toy.run = toy.contents, []
+    assert carry.main([]) == carry.main(["--check"]) == 0
+    assert toy.run == [] and toy.contents == content
+
+
+def test_the_same_seed_draws_the_same_and_writes_the_same_bytes(toy):
+    toy.change("faster")
+    shutil.copytree("figures", "kept")
+    content = []
+    for cores in ("1", "3"):
+        assert carry.main(["--seed", "7", "--cores", cores]) == 0
+        content.append(toy.contents)
+        shutil.rmtree("figures")
+        shutil.copytree("kept", "figures")
+    assert content[0] == content[1]
+    found = carry.survey(Path())
+    drawn = {
+        tuple(one.name for group in carry.groups(found.stale, seed=seed) for one in group.drawn)
+        for seed in range(9)
+    }
+    assert len(drawn) > 3
+
+
+def test_one_different_trace_labels_its_group_and_no_other(toy, capsys):
+    toy.change("another rule")
+    toy.differing = {f"B@code/{seed}" for seed in range(3)}  # of three drawn of five one at least
+    before = toy.headers(toy.cells["p", "B@code"])
+    assert carry.main([]) == 0
+    assert "labelled as of other code: 5 of toy paper random_search.RandomSearch@code" in (
+        capsys.readouterr().out
+    )
+    assert all("carried" in each for each in toy.headers(toy.cells["p", "A"]).values())
+    cell = toy.cells["p", "B@code"]
+    because = set()
+    for seed, header in toy.headers(cell).items():
+        assert header["digest"] == before[seed]["digest"] and "carried" not in header
+        assert header["other_code"]["than"] == with_data(cell.digest, synthetic.SHA)
+        because.add(header["other_code"]["because"])
+    (why,) = because
+    assert why.startswith("p/B@code/") and "the trace differs in what is not published" in why
+    curve_file.read(toy.root / cell.published)
+    assert carry.main(["--check"]) == 0  # labelled is settled
+    content, toy.run = toy.contents, []
+    assert carry.main([]) == 0
+    assert toy.run == [] and toy.contents == content
+
+
+def test_reports_refuse_what_is_labelled_and_name_the_command(toy):
+    toy.change("another rule")
+    cell = toy.cells["p", "A"]
+    shutil.move("results", "elsewhere")
+    with pytest.raises(BadRecords, match="it was made by others; `make carry` tells whether"):
+        toy.store().seeds(cell)
+    shutil.move("elsewhere", "results")
+    toy.differing = {f"A/{seed}" for seed in range(5)}
+    assert carry.main([]) == 0
+    shutil.rmtree("results")
+    with pytest.raises(BadRecords, match=r"made by others \(p/A/\d .* not published"):
+        toy.store().seeds(cell)
+    store = toy.store(other_code=True)
+    assert store.seeds(cell) == store.made_by_other_code(cell) == (0, 1, 2, 3, 4)
+    assert store.made_by_other_code(toy.cells["p", "B@code"]) == ()
+
+
+def test_a_label_is_compared_with_the_next_change_and_taken_off_with_the_old_code(toy, capsys):
+    toy.change("wrong")
+    toy.differing = {f"A/{seed}" for seed in range(5)}
+    assert carry.main([]) == 0
+    cell = toy.cells["p", "A"]
+    labelled = toy.contents
+    toy.change("right again")
+    toy.differing, toy.run = set(), []
+    assert carry.main(["--check"]) == 1
+    said = capsys.readouterr().err
+    assert "B@code.parquet" in said and "A.parquet" not in said  # a label settles, of whenever
+    assert carry.main([]) == 0
+    found = toy.headers(toy.cells["p", "A"])
+    assert len(toy.run) == 8
+    assert all("other_code" not in each and len(each["carried"]) == 1 for each in found.values())
+    other = toy.headers(toy.cells["p", "B@code"])
+    assert [one["from"] for one in other[0]["carried"]][1] != other[0]["digest"]
+    for path, content in labelled.items():
+        path.write_bytes(content)
+    toy.patch.setattr(cells.code, "digest", carry_digest)
+    toy.cells = {place: replace(one) for place, one in toy.cells.items()}
+    carry.main(["--dry-run"])
+    assert toy.contents == labelled
+    toy.run = []
+    carry.main([])
+    assert all("other_code" not in each for each in toy.headers(cell).values())
+    assert not [name for name in toy.run if name.startswith("A")]
+
+
+def test_a_dry_run_tells_what_it_would_make_and_writes_nothing(toy, capsys):
+    toy.change("faster")
+    before = toy.contents
+    assert carry.main(["-n"]) == 0
+    said = capsys.readouterr().out
+    assert toy.run == [] and toy.contents == before
+    assert "5 of toy paper random_search.RandomSearch at tables.abalone, made by c0ffee" in said
+    assert "12 records of other code in 3 groups; 8 are made again, chosen by seed 1" in said
+    assert carry.main(["--check"]) == 1
+
+
+def test_dear_records_are_left_out_and_the_audit_says_so(toy, capsys):
+    toy.change("faster")
+    assert carry.main(["toy", "--most", "10"]) == 1  # leaves two of five: fewer than three
+    assert sorted(toy.run) == ["lemma/0", "lemma/1"]
+    assert "fewer than 3 are complete and cheap enough" in capsys.readouterr().out
+    assert carry.main(["toy", "--most", "20"]) == 0
+    assert sorted(name for name in toy.run if name.startswith("A")) == ["A/0", "A/1", "A/2"]
+    said = capsys.readouterr().out
+    assert "drawn among the cheaper ones only: 2 took more than 20 CPU seconds each" in said
+    (audit,) = toy.headers(toy.cells["p", "A"])[4]["carried"]
+    assert (audit["checked"], audit["most_seconds"]) == (["p/A/0", "p/A/1", "p/A/2"], 20.0)
+    (study,) = toy.headers(toy.studies["lemma"])[0]["carried"]
+    assert "most_seconds" not in study
+
+
+def test_what_cannot_be_decided_stays_as_it_is_unless_it_is_to_be_labelled(
+    toy, capsys, monkeypatch
+):
+    toy.change("another rule")
+    toy.here = {**toy.here, "libraries": {**toy.here["libraries"], "numpy": "0"}}
+    toy.differing = {f"A/{seed}" for seed in range(5)}  # which another version may explain
+    before = toy.contents[toy.root / toy.cells["p", "A"].published]
+    assert carry.main([]) == 1
+    said = capsys.readouterr()
+    assert "undecided: 5 of toy paper" in said.out and "p/A/" in said.out
+    assert "5 records are undecided" in said.err
+    assert toy.contents[toy.root / toy.cells["p", "A"].published] == before
+    assert carry.main(["--check"]) == 1
+
+    def fails(candidate, folder):
+        raise ChildProcessError("no such data")
+
+    monkeypatch.setattr(verify, "rerun", fails)
+    assert carry.main([]) == 1
+    assert "failed: could not be made again: no such data" in capsys.readouterr().out
+    assert carry.main(["--most", "-1"]) == 1
+    assert "of 5 fewer than 3 are complete and cheap enough" in capsys.readouterr().out
+    assert toy.contents[toy.root / toy.cells["p", "A"].published] == before
+    assert carry.main(["--label"]) == carry.main(["--check"]) == 0
+    label = toy.headers(toy.cells["p", "A"])[0]["other_code"]["because"]
+    assert label.startswith("not decided: p/A/") and label.endswith("no such data")
+
+
+def test_other_parameters_are_labelled_without_a_run(toy):
+    cell = toy.cells["p", "A"]
+    entry = {**cell.algorithm_entry, "xi": {"given": "noise"}}
+    for seed, qbar in enumerate((2, 3, 2, 2, 2)):
+        said = {"algorithm_parameters": {**entry, "xi": 0.1, "qbar": qbar}, "budget": 8}
+        toy.publish(cell, seed, **said)
+    publish.publish(toy.paper, toy.root / "results", toy.root, replace=True)
+    (toy.root / cell.published).unlink()
+    publish.publish(toy.paper, toy.root / "results", toy.root)
+    toy.change("faster")
+    toy.cells["p", "A"] = replace(toy.cells["p", "A"], algorithm_entry=entry)
+    assert carry.main([]) == 0
+    found = toy.headers(toy.cells["p", "A"])
+    assert found[1]["other_code"]["because"] == "parameters are others today: qbar"
+    assert "A/1" not in toy.run
+    assert [seed for seed, header in found.items() if "carried" in header] == [0, 2, 3, 4]
+
+
+def test_a_group_is_of_one_commit_one_class_and_one_kind_of_parameters(toy):
+    numbers = toy.add("C", climbing, variant="b-1")
+    words = toy.add("C", climbing, variant="b-2")
+    others = {
+        numbers: {**numbers.algorithm_entry, "qbar": 5},
+        words: {**words.algorithm_entry, "beta": "code"},
+    }
+    for cell, entry in others.items():
+        toy.cells["p", cell.curve] = changed = replace(cell, algorithm_entry=entry)
+        for seed in cell.seeds:
+            commit = "beef" if seed == 0 else COMMIT
+            toy.publish(changed, seed, provenance={**toy.made, "commit": commit})
+    publish.publish(toy.paper, toy.root / "results", toy.root)
+    toy.change("faster")
+    found = carry.groups(carry.survey(Path()).stale, seed=1)
+    sets = {
+        frozenset((one.run.name.split("/", 1)[1], one.header["provenance"]["commit"]) for one in g)
+        for g in (group.records for group in found)
+    }
+    assert sets == {
+        frozenset({("p/A", COMMIT), ("p/C+b-1", COMMIT)}),
+        frozenset({("p/C+b-1", "beef")}),
+        frozenset({("p/C+b-2", COMMIT)}),
+        frozenset({("p/C+b-2", "beef")}),
+        frozenset({("p/B@code", COMMIT)}),
+        frozenset({("studies/lemma", COMMIT)}),
+    }
+    sizes = {len(group.records): len(group.drawn) for group in found}
+    assert sizes == {9: 3, 1: 1, 4: 3, 5: 3, 2: 2}
+    ones = next(group.records for group in found if len(group.records) == 9)
+    event = {"from": "d", "commit": COMMIT, "checked": ["p/A/1"]}
+    carried = replace(ones[0], header={**ones[0].header, "carried": [event]})
+    assert [len(g.records) for g in carry.groups([carried, *ones[1:]], seed=1)] == [1, 8]
+
+
+def test_five_percent_of_a_large_group_are_made_again_and_no_timeout(toy):
+    one = carry.survey(Path())
+    assert one.current == 12 and one.stale == []
+    toy.change("faster")
+    first = next(each for each in carry.survey(Path()).stale if each.run.name == "toy/p/A")
+    many = [
+        replace(first, seed=i, candidate=replace(first.candidate, path=Path(f"{i}.parquet")))
+        for i in range(81)
+    ]
+    late = replace(first, header={**first.header, "status": record.TIMEOUT}, seed=81)
+    (group,) = carry.groups([*many, late], seed=1)
+    assert (len(group.records), len(group.drawn)) == (82, 5)
+    (alone,) = carry.groups([late], seed=1)
+    assert alone.drawn == () and carry.decided(alone, [])[0] == carry.OPEN
+
+
+def test_the_check_names_files_and_seeds_that_no_plan_makes_and_damaged_ones(toy, capsys):
+    folder = toy.root / toy.cells["p", "A"].published.parent
+    shutil.copy(folder / "A.parquet", folder / "gone.parquet")
+    (folder / "B@code.parquet").write_bytes(b"PAR1")
+    toy.cells["p", "A"] = replace(toy.cells["p", "A"], seeds=(0, 1, 2, 3))
+    assert carry.main(["--check"]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3
+    assert "p/A.parquet: expected a seed of (0, 1, 2, 3), found 4" in said[0]
+    assert "p/B@code.parquet: expected published records, found a file that cannot" in said[1]
+    assert "p/gone.parquet: expected a run of the plan, found none: remove it" in said[2]
+    with pytest.raises(SystemExit, match="2"):
+        carry.main(["--cores", "0"])
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A copy of the repository with a published curve of two seeds, without results."""
+    copy = checkout.make(tmp_path_factory.mktemp("carry"))
+    for call in (
+        ["workflow.fetch", "abalone", "--substitutes", "allowed"],
+        ["workflow.run", "mini", "abalone", "uniform", "0-1", "--scale", "smoke"],
+        ["workflow.publish", "--scale", "smoke"],
+    ):
+        found = checkout.run(copy, *call)
+        assert found.returncode == 0, found.stderr
+    shutil.rmtree(copy / "results")
+    return copy
+
+
+def test_real_changes_of_code_are_carried_or_labelled(copy):
+    path = copy / "figures/reference/records/smoke/mini/abalone/uniform.parquet"
+    source = copy / "algorithms" / "random_search.py"
+    first, text = curve_file.headers(path), source.read_text()
+    for name, edit in (("carried", "\nUNUSED = 1\n"), ("other_code", None)):
+        source.write_text(
+            text + edit if edit else text.replace("integers(len(self.domain)", "integers(9")
+        )
+        assert source.read_text() != text
+        assert checkout.run(copy, "workflow.carry", "--check").returncode == 1
+        done = checkout.run(copy, "workflow.carry", "mini", "--scale", "smoke", "--cores", "2")
+        assert done.returncode == 0, done.stdout + done.stderr
+        found = curve_file.headers(path)
+        assert all(name in header for header in found.values()), done.stdout
+        assert checkout.run(copy, "workflow.carry", "--check").returncode == 0
+    assert [len(header["carried"]) for header in found.values()] == [1, 1]
+    assert found[1]["carried"][0]["from"] == first[1]["digest"] != found[1]["digest"]
+    assert "begins in column" in json.dumps(found[0]["other_code"])
+    assert not (copy / "results").exists()
+
+
+def test_what_this_repository_publishes_is_of_its_code_or_labelled():
+    assert carry.unsettled(carry.survey(ROOT)) == []

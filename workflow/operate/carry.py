@@ -1,0 +1,406 @@
+"""Carry published records over a change of code: `python -m workflow.carry [PAPERS] [--scale
+paper]`, called by `make carry`.
+
+Code that a run reaches has changed when the digest of its published records is not today's. Of each
+group of such records a random sample, 5 % and at least 3, is made again. Where all of it has the
+same trace, the group gets today's digest, and keeps in `carried` the old one, the commit that made
+the record, and which were made again. Where one differs, all of the group are labelled
+`other_code`. Where neither is known, since a run failed or this machine may be why bits differ,
+nothing is written. `--check`, called by `make check`, makes nothing and fails while a published
+record is neither of today's code nor labelled.
+
+A group is what a sample can speak for: records of one paper and scale, of one algorithm class under
+one reading at one problem function under one reading, that run in the same way (in batches or with
+workers), whose parameters differ in numbers alone (so that the same branches of the code are
+chosen by name: most sweeps are one group), that one commit made and that were carried together ever
+since, so that their old code was one, too. Of a study it is all that one commit made of it. A
+commit with changes that were not committed counts as one.
+
+Records with other parameters than today's are no matter of code, and labelled without a run. Those
+that timed out belong to their group, and none is made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from workflow.measure.shelf import Shelf, digest_today
+from workflow.operate import verify
+from workflow.operate.verify import AGREES, DIFFERS, Candidate, Judged
+from workflow.plan.cells import PUBLISHED, Cell, Study
+from workflow.plan.expand import chosen_papers
+from workflow.plan.resolve import PlanError
+from workflow.trace import curve_file
+from workflow.trace.curve_file import CARRIED, LABEL, Header, TooLarge
+from workflow.trace.record import BadRecord
+
+FEWEST, SHARE = 3, 0.05  # of a group are made again
+GIVEN = "given"  # a parameter with this key is what the problem reveals; a record has its value
+CARRY, KEEP, OPEN = "carried", "labelled as of other code", "undecided"
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Stale:
+    """A published record that is not of today's code, and the digest that it would have today."""
+
+    run: Cell | Study
+    seed: int
+    header: Header
+    candidate: Candidate
+    today: str
+
+    @property
+    def name(self) -> str:
+        """`problem/curve/seed`, or `studies/id/seed`."""
+        return f"{self.run.name.partition('/')[2]}/{self.seed}"
+
+
+@dataclass
+class Survey:
+    """What is published: records of other code than today's (`stale`), those of them that a label
+    says were compared with today's (`labelled`), and how many are of today's; of these the ones
+    with a label, since the code is as it was again (`restored`); what is wrong, in sentences.
+    """
+
+    stale: list[Stale] = field(default_factory=list)
+    labelled: list[Stale] = field(default_factory=list)
+    restored: list[Stale] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    current: int = 0
+
+
+@dataclass(frozen=True)
+class Group:
+    """Stale records that one sample speaks for, and that sample; `left_out` of them were too dear
+    to be drawn. No sample where these leave fewer than the fewest.
+    """
+
+    name: str
+    records: tuple[Stale, ...]
+    drawn: tuple[Stale, ...]
+    left_out: int
+
+
+def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
+    """Sort what is published below `root`: of some papers and one scale, or of all.
+
+    Raises PlanError for a mistake in a paper's YAML.
+    """
+    found, shelf = Survey(), Shelf(root)
+    for folder in sorted((root / PUBLISHED).glob(f"{scale or '*'}/*")):
+        place = folder.parts[-2:]
+        if papers and place[1] not in papers:
+            continue
+        planned = {run.published: (run, how) for run, how in verify.runs(*place)}
+        for file in sorted(folder.rglob("*.parquet")):
+            path = file.relative_to(root)
+            if path not in planned:
+                found.wrong.append(f"{path}: expected a run of the plan, found none: remove it")
+                continue
+            run, how = planned[path]
+            headers = shelf.headers(run)
+            if not headers:
+                found.wrong.append(
+                    f"{path}: expected published records, found a file that cannot be read as such:"
+                    " take it from the repository again (`git checkout` of it)"
+                )
+            for seed, header in headers.items():
+                if seed not in run.seeds:
+                    found.wrong.append(
+                        f"{path}: expected a seed of {run.seeds}, found {seed}: plan or remove it"
+                    )
+                    continue
+                _sort(found, run, seed, header, how)
+    return found
+
+
+def _sort(found: Survey, run: Cell | Study, seed: int, header: Header, how: verify.Planned) -> None:
+    today = digest_today(run, header)
+    candidate = verify.candidate_of(run.record(seed), header, how, str(header.get("data", "")))
+    one = Stale(run, seed, header, replace(candidate, published=run.published), today)
+    label = header.get(LABEL)
+    if header.get("digest") == today:
+        found.current += 1
+        found.restored += [one] * bool(label)
+    elif label and label["than"] == today:
+        found.labelled.append(one)
+    else:
+        found.stale.append(one)
+
+
+def groups(stale: Iterable[Stale], *, seed: int, most: float = math.inf) -> list[Group]:
+    """Stale records in groups, each with its sample, which is the same for the same `seed`; records
+    of more than `most` CPU seconds are not drawn.
+    """
+    together: dict[Key, list[Stale]] = {}
+    for one in stale:
+        together.setdefault(_key(one), []).append(one)
+    found = []
+    for key, records in sorted(together.items(), key=lambda each: each[0]):
+        whole = [one for one in records if one.header.get("status", "complete") == "complete"]
+        cheap = {one.candidate: one for one in whole if one.candidate.seconds <= most}
+        many = max(FEWEST, math.ceil(SHARE * len(records)))
+        is_enough = len(cheap) >= min(FEWEST, len(whole))
+        drawn = verify.sample(list(cheap) if is_enough else [], seed=seed, many=many)
+        name = f"{' '.join(filter(None, key[:6]))}, made by {key[6][:12]}"
+        sample = tuple(cheap[each] for each in drawn)
+        found.append(Group(name, tuple(records), sample, len(whole) - len(cheap)))
+    return found
+
+
+def _key(one: Stale) -> Key:
+    """What all records of a group have in common; the first six say what was run."""
+    run = one.run
+    history = [[each["commit"], each["checked"]] for each in one.header.get(CARRIED, [])]
+    commit = _commit(one.header)
+    if isinstance(run, Study):
+        what = ("studies", run.id, run.function, run.problem_entry["is"])
+        return (run.paper, run.scale, *what, commit, json.dumps(history), "")
+    kinds = [_kinds(run.algorithm_entry), _kinds(run.problem_entry), run.is_async]
+    sides = (
+        (run.algorithm_entry["is"], run.algorithm_reading),
+        (run.problem_entry["is"], run.problem_reading),
+    )
+    target = ["@".join(filter(None, side)) for side in sides]
+    made = (commit, json.dumps(history), json.dumps(kinds, sort_keys=True))
+    return (run.paper, run.scale, target[0], "at", target[1], "", *made)
+
+
+def _kinds(value: Any) -> Any:
+    """A parameter without its numbers: which parameters there are, and what is chosen by name."""
+    if isinstance(value, Mapping):
+        return {name: _kinds(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_kinds(inner) for inner in value]
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def other_parameters(one: Stale) -> list[str]:
+    """The parameters of a record that are not today's, by name."""
+    run, header = one.run, one.header
+    if isinstance(run, Study):
+        sides = {"parameters": run.parameters}
+    else:
+        sides = {
+            "algorithm_parameters": run.algorithm_entry,
+            "problem_parameters": run.problem_entry,
+            "": {"budget": run.budget},
+        }
+    found = []
+    for name, now in sides.items():
+        was = header.get(name, now) if name else {key: header.get(key, now[key]) for key in now}
+        found += _unequal(was, json.loads(json.dumps(dict(now))))
+    return found
+
+
+def _unequal(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Names of unequal values, but for those that the problem gives."""
+    found = []
+    for name in sorted(was.keys() | now.keys()):
+        one, other = was.get(name), now.get(name)
+        if isinstance(other, Mapping) and other.keys() == {GIVEN} and name in was:
+            continue
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            found += [f"{name}.{inner}" for inner in _unequal(one, other)]
+        elif one != other:
+            found.append(name)
+    return found
+
+
+def decided(group: Group, judged: Sequence[Judged], *, label: bool = False) -> tuple[str, str]:
+    """What becomes of a group, and why; `label` labels what cannot be decided."""
+    pairs = list(zip(group.drawn, judged, strict=True))
+    for one, found in pairs:
+        if found.outcome == DIFFERS and not found.is_elsewhere:
+            return KEEP, f"{one.name} {found.lines[0]}"
+    doubtful = [(one, found) for one, found in pairs if found.outcome != AGREES]
+    if pairs and not doubtful:
+        return CARRY, f"{len(pairs)} were made again with the same traces"
+    why = f"of {len(group.records)} fewer than {FEWEST} are complete and cheap enough to be drawn"
+    if doubtful:
+        one, found = doubtful[0]
+        why = f"{one.name} {found.outcome}: {found.lines[-1]}"
+    return (KEEP, f"not decided: {why}") if label else (OPEN, why)
+
+
+def write(root: Path, changes: Iterable[tuple[Stale, Header]]) -> None:
+    """Put fields into the headers of records. Raises BadRecord, TooLarge."""
+    files: dict[Path, dict[int, Header]] = {}
+    labels = {}
+    for one, fields in changes:
+        files.setdefault(one.run.published, {})[one.seed] = fields
+        labels[one.run.published] = one.run.labels
+    for path, seeds in files.items():
+        curve_file.amend(root / path, labels[path], seeds)
+
+
+def stamped(group: Group, one: Stale, most: float) -> Header:
+    """The fields of a record of a group whose sample has the same traces."""
+    audit: dict[str, Any] = {
+        "from": one.header["digest"],
+        "commit": _commit(one.header),
+        "checked": [drawn.name for drawn in group.drawn],
+    }
+    if group.left_out:
+        audit["most_seconds"] = most
+    history = [*one.header.get(CARRIED, []), audit]
+    return {"digest": one.today, CARRIED: history, LABEL: None}
+
+
+def labelled(one: Stale, because: str) -> Header:
+    """The fields of a record that other code made."""
+    return {LABEL: {"than": one.today, "because": because}}
+
+
+def carry(root: Path, found: Survey, options: argparse.Namespace) -> Counter[str]:
+    """Make samples again and write what follows; how many records came to what."""
+    counts = Counter[str]()
+    if found.restored and not options.dry_run:
+        write(root, [(one, {LABEL: None}) for one in found.restored])
+    same = []
+    for one in found.stale:
+        if names := other_parameters(one):
+            counts[KEEP] += 1
+            if LABEL not in one.header and not options.dry_run:
+                because = f"parameters are others today: {', '.join(names)}"
+                write(root, [(one, labelled(one, because))])
+        else:
+            same.append(one)
+    planned = groups(same, seed=options.seed, most=options.most)
+    print("\n".join(_announced(planned, options)), flush=True)
+    if options.dry_run:
+        return counts
+    pool = ThreadPoolExecutor(options.cores)
+    try:
+        waiting = [
+            [pool.submit(verify.judge, one.candidate, root, one.today) for one in group.drawn]
+            for group in planned
+        ]
+        for group, futures in zip(planned, waiting, strict=True):
+            counts[_settle(root, group, futures, options)] += len(group.records)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return counts
+
+
+def _settle(
+    root: Path, group: Group, futures: Sequence[Future[Judged]], options: argparse.Namespace
+) -> str:
+    """Wait for the sample of a group, write what follows for all of it and say so."""
+    outcome, because = decided(group, [each.result() for each in futures], label=options.label)
+    changes = {
+        CARRY: [(one, stamped(group, one, options.most)) for one in group.records],
+        KEEP: [(one, labelled(one, because)) for one in group.records],
+        OPEN: [],
+    }
+    write(root, changes[outcome])
+    print(f"{outcome}: {len(group.records)} of {group.name}: {because}", flush=True)
+    return outcome
+
+
+def _announced(planned: Sequence[Group], options: argparse.Namespace) -> Iterator[str]:
+    """Which records will be made again, and what they cost."""
+    for group in planned:
+        drawn = ", ".join(one.name for one in group.drawn) or "none"
+        cheaper = ""
+        if group.left_out:
+            cheaper = (
+                f"; drawn among the cheaper ones only: {group.left_out} took more than"
+                f" {options.most:g} CPU seconds each"
+            )
+        yield f"{len(group.records)} of {group.name}: makes again {drawn}{cheaper}"
+    all_drawn = [one for group in planned for one in group.drawn]
+    many, minutes = len(all_drawn), sum(one.candidate.seconds for one in all_drawn) / 60
+    yield (
+        f"{sum(len(group.records) for group in planned)} records of other code in"
+        f" {len(planned)} groups; {many} are made again, chosen by seed {options.seed}: they"
+        f" took {minutes:.1f} CPU minutes, and each start takes some seconds"
+    )
+
+
+def unsettled(found: Survey) -> list[str]:
+    """What `make check` refuses, in sentences."""
+    counts = Counter(one.run.published for one in found.stale if LABEL not in one.header)
+    return [
+        *found.wrong,
+        *(
+            f"{path}: expected records of today's code, or labelled as of other code, found {count}"
+            " that are neither: run `make carry`"
+            for path, count in sorted(counts.items())
+        ),
+    ]
+
+
+def _commit(header: Header) -> str:
+    return str(header.get("provenance", {}).get("commit", "unknown"))
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m workflow.carry",
+        description="Carry published records over a change of code, or label them.",
+    )
+    parser.add_argument("papers", nargs="?", default="", help="with commas; default: all")
+    parser.add_argument("--scale", default="", help="default: all scales")
+    parser.add_argument("--seed", type=int, default=1, help="decides which records are made again")
+    parser.add_argument(
+        "--most",
+        type=float,
+        default=math.inf,
+        metavar="SECONDS",
+        help="draw only records that took at most so many CPU seconds",
+    )
+    parser.add_argument("--cores", type=int, default=1, help="how many are made at once")
+    parser.add_argument(
+        "--label", action="store_true", help="label groups, too, of which nothing is decided"
+    )
+    parser.add_argument(
+        "-n", "--dry-run", action="store_true", help="say what would be made again, and stop"
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="only check that every published record is of today's code or labelled",
+    )
+    options = parser.parse_args(arguments)
+    if options.cores < 1:
+        parser.error(f"--cores: expected a positive number, got {options.cores}")
+    return options
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _options(arguments)
+    root = Path()
+    try:
+        papers = chosen_papers(options.papers) if options.papers else []
+        found = survey(root, options.scale, papers)
+        if options.check:
+            errors = unsettled(found)
+        else:
+            print(
+                f"{found.current} published records are of today's code,"
+                f" {len(found.labelled)} are known to be of other code"
+            )
+            counts = carry(root, found, options) if found.stale or found.restored else Counter()
+            errors = [*found.wrong]
+            if counts[OPEN]:
+                errors.append(
+                    f"{counts[OPEN]} records are {OPEN}, and stay as they are: make them again"
+                    " where they were made, publish them anew, or label them (`python -m"
+                    " workflow.carry --label`)"
+                )
+    except (PlanError, BadRecord, TooLarge) as error:
+        errors = [str(error)]
+    for sentence in errors:
+        print(f"error: {sentence}", file=sys.stderr)
+    return int(bool(errors))
