@@ -152,7 +152,11 @@ def lacking() -> list[str]:
     """What committed reports lack, in sentences: of the ledger what another one has, and of an
     exhibit that is there files that its kind has.
     """
-    reports = {path.parent.name for path in REFERENCE.glob("*/verdicts.json")}
+    reports = {  # of the first edition the records are gone: its reports cannot be drawn anew
+        path.parent.name
+        for path in REFERENCE.glob("*/verdicts.json")
+        if "edition" in json.loads(path.read_text(encoding="utf-8"))
+    }
     names = [f"{stem}.{ending}" for stem in exhibits.LEDGER for ending in LEDGER]
     ledger = [n for n in names if any((REFERENCE / paper / n).exists() for paper in reports)]
     found = []
