@@ -25,13 +25,14 @@ from workflow.judge.outcomes import (
     tally,
 )
 from workflow.judge.quoting import quoted
-from workflow.measure.statistics import LEVEL
+from workflow.measure.statistics import LEVEL, LOOKS
 from workflow.plan.cells import Paper
 
 RULES = f"""\
-Seeds are compared in pairs. A one-sided paired t test decides, at level 0.05 where fewer than ten
-seeds are planned, else at 1/32 when five are there and at 0.026 when ten are; what one look has
-decided the next one does not undo. The p of the exact sign-flip test stands beside it.
+Seeds are compared in pairs. A one-sided paired t test decides, at level {LEVEL:g} where fewer than
+ten seeds are planned, else at 1/32 when five are there and at {LOOKS[1][1]:g} when ten are;
+what one look has decided the next one does not undo. The p of the exact sign-flip test stands
+beside it.
 {" ".join(f"*{name}*: {meaning}." for name, meaning in MEANINGS.items())}
 A claim of several comparisons is reproduced if each of them is significant, and contradicted if one
 of them is, at the level over their number; runs that are missing then no longer matter. `observed`

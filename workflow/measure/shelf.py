@@ -55,8 +55,10 @@ def digest_today(run: Cell | Study, header: Header) -> str:
     return with_data(run.digest, str(header.get("data_sha256", "")))
 
 
+def bytes_of(found: Record) -> int:
+    """What a record takes in memory, about."""
+    return HEADER + sum(values.nbytes for values in found.columns.values())
+
+
 def _bytes(records: Mapping[int, Record]) -> int:
-    return sum(
-        HEADER + sum(values.nbytes for values in found.columns.values())
-        for found in records.values()
-    )
+    return sum(map(bytes_of, records.values()))

@@ -32,7 +32,7 @@ from workflow.measure.metrics import (
 )
 from workflow.measure.mixture import Mixture
 from workflow.measure.recent import Recent
-from workflow.measure.shelf import HEADER, Shelf
+from workflow.measure.shelf import Shelf, bytes_of
 from workflow.plan.cells import PUBLISHED, Cell, Paper, Study
 from workflow.plan.digest import with_data
 from workflow.plan.resolve import PlanError
@@ -55,10 +55,6 @@ class BadRecords(record.BadRecord):
 
 class NotRun(LookupError):
     """A partial report asked for a run of which no record exists."""
-
-
-def _bytes(found: Record) -> int:
-    return HEADER + sum(values.nbytes for values in found.columns.values())
 
 
 class Store:
@@ -87,7 +83,7 @@ class Store:
         self._hashes: dict[tuple[object, object], str] = {}
         self._seeds: dict[str, tuple[int, ...]] = {}
         self._values: Recent[tuple[str, str], Array] = Recent(lambda values: values.nbytes)
-        self._records: Recent[Path, Record] = Recent(_bytes)
+        self._records: Recent[Path, Record] = Recent(bytes_of)
         self._numbers: dict[Hashable, Array] = {}
         self._data: dict[str, str] = {}
         self._late: dict[str, tuple[int, ...]] = {}
