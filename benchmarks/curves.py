@@ -92,7 +92,7 @@ def _panel(ax: Axes, rows: Sequence[Row], work: Work) -> None:
     if len(rows) > 1:
         ideal = rows[-1].ours * (x / x[-1]) ** found.theory
         ax.plot(x, ideal, color=VERMILLION, linestyle=SHORT, linewidth=0.7)
-    ax.set(xscale="log", yscale="log", xlabel=work.axis, title=_title(work))
+    ax.set(xscale="log", yscale="log", xlabel=work.axis, ylabel="CPU seconds", title=_title(work))
     ax.set_xticks(x, [f"{value:g}" for value in x])
     ax.minorticks_off()
     bottom, top = ax.get_ylim()
