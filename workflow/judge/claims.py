@@ -22,6 +22,7 @@ import numpy as np
 from workflow.judge import trivial
 from workflow.judge.checks import AGAINST, FOR, Comparison, compare
 from workflow.judge.evidence import Check, Evidence, beside_default, runs_of
+from workflow.judge.fixed import Fixed, Line, of
 from workflow.judge.outcomes import (
     CONTRADICTED,
     DIRECTION,
@@ -85,7 +86,8 @@ class Verdict:
     """A claim, judged: what was compared, why it may not be decided, and what its outcome is worth.
 
     `p` and `p_against` are those of the whole claim, for it and against it, valid at both looks; q
-    is the one of the side that it is on, adjusted over all claims of the ledger (`with_q`).
+    is the one of the side that it is on, adjusted over all claims of the ledger (`with_q`). `fixed`
+    says when check and defaults were (`with_history`); None where nobody asked.
     """
 
     id: str
@@ -104,6 +106,7 @@ class Verdict:
     note: str
     readings: Mapping[str, Outcome]
     rerun: tuple[str, ...]
+    fixed: Fixed | None = None
 
 
 def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
@@ -131,6 +134,18 @@ def with_q(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return [
         replace(one, q=float(sides[one.observed not in (REPRODUCED, DIRECTION)][number]))
         for number, one in enumerate(verdicts)
+    ]
+
+
+def with_history(
+    paper: Paper, verdicts: Sequence[Verdict], lines: Mapping[str, Line]
+) -> list[Verdict]:
+    """The verdicts of a whole ledger, each with what the lines of its paper's history say."""
+    claims = {claim["id"]: claim for claim in paper.entry.get("claims", [])}
+    found = [(one, of(paper.entry, claims[one.id], lines)) for one in verdicts]
+    return [
+        replace(one, fixed=said, qualifiers=(*one.qualifiers, *said.qualifiers))
+        for one, said in found
     ]
 
 
