@@ -32,6 +32,7 @@ from workflow.judge.outcomes import (
     NO_NUMBER,
     NOT_RUN,
     NOTHING,
+    OTHER_CODE,
     OURS,
     OUTSIDE,
     REPRODUCED,
@@ -202,12 +203,14 @@ def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
     reasons += [] if any(one.decides == AGAINST for one in found) else _lacking(found)
     reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks(wanted)]
     most = max((one.first for one in there), default=0)
+    said = _qualifiers(claim, found, observed, data, is_outside=bool(outside))
+    other = store.of_other_code(wanted.values())
     return Verdict(
         id=claim["id"],
         where=claim["where"],
         says=claim["says"],
         verdict=UNDECIDED if reasons else observed,
-        qualifiers=tuple(_qualifiers(claim, found, observed, data, is_outside=bool(outside))),
+        qualifiers=tuple(said + [f"{OTHER_CODE}: {other}"] * bool(other)),
         reasons=tuple(reasons),
         observed=observed,
         comparisons=tuple(found),

@@ -38,6 +38,7 @@ GROUPS = {
 # beside an outcome, and no group of their own: what a reader should know before relying on it
 DISAGREE = "t and sign-flip tests disagree"
 FADED = "no longer significant at ten seeds"
+OTHER_CODE = "on records of other code"
 LATE = "check fixed after its first records"
 CHANGED = "check changed"
 

@@ -211,7 +211,8 @@ def _changed(history: History, values: Sequence[Mapping[str, str] | None], since
         for was in before
         if was is not None
     ]
-    return ", ".join(sorted(min(parts, key=lambda part: len(part)))) if parts else ""
+    fewest = min(parts, key=len) if parts else set[str]()
+    return ", ".join(sorted(fewest))
 
 
 def _combined(digests: Sequence[Mapping[Name, str]], names: Iterable[Name]) -> list[str]:
