@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site readings status verify archive unpack publish carry history test parity check reference bench peers help
+TARGETS := env figures report site readings status verify archive unpack publish carry history crate test parity check reference bench peers help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -122,6 +122,9 @@ carry: env                     ## when code changed: make some published records
 
 history: env                   ## enter in papers/history.json since when checks and defaults are what they are, from git
 	$(BIN)/python -m workflow.history
+
+crate: env                     ## the published records and reports as an RO-Crate, for a deposit: build/crate
+	$(BIN)/python -m workflow.crate
 
 reference: env                 ## draw the largest scale that was run, commit it to figures/reference, write README.md: PAPERS CORES
 	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)

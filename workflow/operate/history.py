@@ -102,18 +102,25 @@ class History:
             yield name, said[end + 1 : end + 1 + size]
             start = end + size + 2
 
-    def added(self, folder: Path) -> dict[Path, int]:
-        """The files below a folder, each with the number of the commit that had it first."""
-        found: dict[Path, int] = {}
-        options = ("--diff-filter=A", "--no-renames", "--name-only", "-m", "--format=:%H")
+    def touched(self, folder: Path) -> dict[Path, tuple[int, int]]:
+        """The files below a folder, each with the numbers of the first and the last commit that
+        changed it.
+        """
+        found: dict[Path, tuple[int, int]] = {}
+        options = ("--full-history", "--no-renames", "--name-only", "--format=:%H")
         said = self._git("-c", "core.quotePath=off", "log", *options, "--", folder.as_posix())
-        number = NEVER
+        number = 0
         for line in said.decode().splitlines():
             if line.startswith(":"):
                 number = self.number[line[1:]]
-            elif line and number < found.get(Path(line), NEVER):
-                found[Path(line)] = int(number)
+            elif line:
+                first, last = found.get(Path(line), (number, number))
+                found[Path(line)] = min(first, number), max(last, number)
         return found
+
+    def is_committed(self, folder: Path) -> bool:
+        """Whether the files below a folder are as the last commit has them."""
+        return not self._git("status", "--porcelain", "--", folder.as_posix()).strip()
 
     def since(self, values: Sequence[Any]) -> int:
         """The number of the commit since which a value has been the last one, without a break."""
@@ -292,7 +299,7 @@ def _published(history: History, name: str) -> dict[Place, float]:
                 there((run["problem"], curve), when)
         for run in listed["studies"]:
             there(("studies", run["study"]), min([number, *map(history.place, run["commits"])]))
-    added = history.added(PUBLISHED)
+    touched, now = history.touched(PUBLISHED), len(history.commits) - 1
     for folder in sorted((history.root / PUBLISHED).glob(f"*/{name}")):
         for file in sorted(folder.rglob("*.parquet")):
             place = file.relative_to(folder).with_suffix("").parts
@@ -300,7 +307,7 @@ def _published(history: History, name: str) -> dict[Place, float]:
                 str(header.get("provenance", {}).get("commit", ""))
                 for header in curve_file.headers(file).values()
             }
-            number = added.get(file.relative_to(history.root), len(history.commits) - 1)
+            number, _ = touched.get(file.relative_to(history.root), (now, now))
             there((place[0], place[1]), min([number, *map(history.place, made)]))
     return found
 
