@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site readings status verify archive unpack publish carry test parity check reference bench peers help
+TARGETS := env figures report site readings status verify archive unpack publish carry history crate test parity check reference bench peers help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -85,6 +85,7 @@ check: env                     ## formatter, linter, type checker, snakefmt, sna
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --lint
 	$(BIN)/python -m workflow.reference --check
 	$(BIN)/python -m workflow.schema --check
+	$(BIN)/python -m workflow.history --check
 	$(BIN)/python -m workflow.carry --check
 
 report: env                    ## the same, then the site report/SCALE/index.html and Snakemake's own report: SCALE PAPERS SEEDS CORES
@@ -118,6 +119,12 @@ publish: env                   ## add finished records to figures/reference/reco
 carry: env                     ## when code changed: make some published records again, stamp or label the others: PAPERS SCALE SEED MOST=seconds CORES
 	$(BIN)/python -m workflow.carry $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \
 	  $(if $(SEED),--seed $(SEED)) $(if $(MOST),--most $(MOST)) --cores $(CORES)
+
+history: env                   ## enter in papers/history.json since when checks and defaults are what they are, from git
+	$(BIN)/python -m workflow.history
+
+crate: env                     ## the published records and reports as an RO-Crate, for a deposit: build/crate
+	$(BIN)/python -m workflow.crate
 
 reference: env                 ## draw the largest scale that was run, commit it to figures/reference, write README.md: PAPERS CORES
 	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)

@@ -48,11 +48,13 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     store.check(cells)
     best = best_of(store, cells)
     missing = [cell.curve for cell in cells if not store.has(cell)]
+    other = store.of_other_code(cells)
     paths = [folder / f"{name}.png"]
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **RC}):
         picture = drawer(best, with_seed(own_parameters(cells[0].problem_entry), best.seed))
         _put_title(picture.still, entry, best)
-        _put_small_print(picture.still, _small_print(paper, name, best, picture.facts, missing))
+        facts = [*picture.facts, f"MADE BY OTHER CODE: {other}" if other else ""]
+        _put_small_print(picture.still, _small_print(paper, name, best, facts, missing))
         with atomic(paths[0]) as temporary:
             picture.still.savefig(temporary, format="png", metadata={"Software": None})
     if picture.frames:

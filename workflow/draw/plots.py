@@ -61,10 +61,11 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
 
     Raises PlanError, BadRecord.
     """
-    store.check(figure_runs(paper, name))
+    runs = figure_runs(paper, name)
+    store.check(runs)
     panels = panels_of(paper, store, name)
     with plt.rc_context({**matplotlib.rcParamsDefault, **RC}):
-        figure = _figure(panels, _small_print(paper, name, panels))
+        figure = _figure(panels, _small_print(paper, name, panels, store.of_other_code(runs)))
         paths = [folder / f"{name}.{kind}" for kind in KINDS]
         save(figure, *paths[:2], title=f"{paper.name} {name}")
     with atomic(paths[2]) as temporary:
@@ -85,8 +86,10 @@ def save(figure: Figure, pdf: Path, png: Path, *, title: str) -> None:
     plt.close(figure)
 
 
-def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
-    """Everything a reader must know who sees the picture alone."""
+def _small_print(paper: Paper, name: str, panels: Sequence[Panel], other: str = "") -> str:
+    """Everything a reader must know who sees the picture alone; `other` says which records other
+    code made.
+    """
     entry = figure_entry(paper, name)
     seeds = {n for panel in panels for n in panel.seeds}
     lengths = {n for panel in panels for n in panel.lengths}
@@ -113,6 +116,7 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
         shown,
         "real data" if real else "",
         f"SUBSTITUTE: {'; '.join(substitutes)}" if substitutes else "",
+        f"MADE BY OTHER CODE: {other}" if other else "",
         _not_run(panels),
         _timed_out(panels),
         ", ".join(sorted({version for panel in panels for version in panel.versions})),

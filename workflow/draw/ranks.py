@@ -181,19 +181,24 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
 
     Raises PlanError, BadRecord.
     """
-    store.check(rank_runs(paper, name))
-    found = ranking(paper, store, name)
+    runs = rank_runs(paper, name)
+    store.check(runs)
+    found, other = ranking(paper, store, name), store.of_other_code(runs)
     paths = [folder / f"{name}.{kind}" for kind in ("pdf", "png", "csv")]
     with plt.rc_context({**plt.rcParamsDefault, **RC}):
-        figure = diagram(found, ranks(paper, name)["title"], _small_print(paper, name, found))
+        figure = diagram(
+            found, ranks(paper, name)["title"], _small_print(paper, name, found, other)
+        )
         save(figure, *paths[:2], title=f"{paper.name} {name}")
     with atomic(paths[2]) as temporary:
         table(found).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
     return paths
 
 
-def _small_print(paper: Paper, name: str, found: Ranking) -> str:
-    """Everything a reader must know who sees the picture alone."""
+def _small_print(paper: Paper, name: str, found: Ranking, other: str = "") -> str:
+    """Everything a reader must know who sees the picture alone; `other` says which records other
+    code made.
+    """
     entry = ranks(paper, name)
     at = "" if entry.get("at", "end") == "end" else f" after {entry['at']} evaluations"
     several = any("@" in label for label in [*entry["curves"], *entry["problems"]])
@@ -221,6 +226,7 @@ def _small_print(paper: Paper, name: str, found: Ranking) -> str:
         "infinite: tied for the last ranks" if np.isinf(found.values).any() else "",
         "real data" if "real" in found.data else "",
         f"SUBSTITUTE on {', '.join(replaced)}: {substitutes}" if replaced else "",
+        f"MADE BY OTHER CODE: {other}" if other else "",
         f"left out: {found.left_out}" if found.left_out else "",
         f"an evaluation took too long in {'; '.join(found.timeouts)}" if found.timeouts else "",
         ", ".join(found.versions),

@@ -35,13 +35,15 @@ LEGEND = (
 
 def write(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     """Write one table as CSV and Markdown; returns their paths. Raises PlanError, BadRecord."""
-    store.check(runs_of(paper, name))
+    runs = runs_of(paper, name)
+    store.check(runs)
     table = build(paper, store, name)
+    text = as_markdown(paper, name, table, store.of_other_code(runs))
     paths = [folder / f"{name}.csv", folder / f"{name}.md"]
     with atomic(paths[0]) as temporary:
         table.to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
     with atomic(paths[1]) as temporary:
-        temporary.write_text(as_markdown(paper, name, table), encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
     return paths
 
 
@@ -101,7 +103,8 @@ def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
     return entries[name]
 
 
-def as_markdown(paper: Paper, name: str, table: pd.DataFrame) -> str:
+def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -> str:
+    """A table for people; `other` says which records other code made."""
     entry = entry_of(paper, name)
     rows = [
         [render.number(cell) if isinstance(cell, float) else quoted(cell) for cell in row]
@@ -115,6 +118,8 @@ def as_markdown(paper: Paper, name: str, table: pd.DataFrame) -> str:
     ]
     if "reading" in table and table["reading"].str.endswith(published.SAME).any():
         parts.append(LEGEND)
+    if other:
+        parts.append(quoted(f"Made by other code than today's: {other}."))
     if entry.get("note"):
         parts.append(quoted(entry["note"]))
     if found := [

@@ -44,7 +44,7 @@ from workflow.measure.statistics import (
     share,
     within,
 )
-from workflow.measure.store import NotRun
+from workflow.measure.store import NotRun, Run
 
 OF_ROWS = "share of rows"  # what the kind of a statement about every row begins with
 BY_RANK = "by rank"  # what a comparison's kind ends with where some values are infinite
@@ -131,6 +131,11 @@ def compare(evidence: Evidence, check: Check, *, deterministic: bool = False) ->
     if not deterministic:
         return [_looked_at(evidence, check, part, test, len(parts)) for part in parts]
     return [_decided(_read(evidence, check, part, test, LEVEL)) for part in parts]
+
+
+def pairs_of(evidence: Evidence, check: Check) -> list[tuple[Run, ...]]:
+    """The runs of each comparison of a check, before any record is read."""
+    return [part.runs for part in TESTS[check["test"]][0](evidence, check)]
 
 
 def _decided(found: Comparison) -> Comparison:

@@ -22,6 +22,7 @@ import numpy as np
 from workflow.judge import trivial
 from workflow.judge.checks import AGAINST, FOR, Comparison, compare
 from workflow.judge.evidence import Check, Evidence, beside_default, runs_of
+from workflow.judge.fixed import Fixed, Line, of
 from workflow.judge.outcomes import (
     CONTRADICTED,
     DIRECTION,
@@ -31,6 +32,7 @@ from workflow.judge.outcomes import (
     NO_NUMBER,
     NOT_RUN,
     NOTHING,
+    OTHER_CODE,
     OURS,
     OUTSIDE,
     REPRODUCED,
@@ -85,7 +87,8 @@ class Verdict:
     """A claim, judged: what was compared, why it may not be decided, and what its outcome is worth.
 
     `p` and `p_against` are those of the whole claim, for it and against it, valid at both looks; q
-    is the one of the side that it is on, adjusted over all claims of the ledger (`with_q`).
+    is the one of the side that it is on, adjusted over all claims of the ledger (`with_q`). `fixed`
+    says when check and defaults were (`with_history`); None where nobody asked.
     """
 
     id: str
@@ -104,6 +107,7 @@ class Verdict:
     note: str
     readings: Mapping[str, Outcome]
     rerun: tuple[str, ...]
+    fixed: Fixed | None = None
 
 
 def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
@@ -131,6 +135,18 @@ def with_q(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return [
         replace(one, q=float(sides[one.observed not in (REPRODUCED, DIRECTION)][number]))
         for number, one in enumerate(verdicts)
+    ]
+
+
+def with_history(
+    paper: Paper, verdicts: Sequence[Verdict], lines: Mapping[str, Line]
+) -> list[Verdict]:
+    """The verdicts of a whole ledger, each with what the lines of its paper's history say."""
+    claims = {claim["id"]: claim for claim in paper.entry.get("claims", [])}
+    found = [(one, of(paper.entry, claims[one.id], lines)) for one in verdicts]
+    return [
+        replace(one, fixed=said, qualifiers=(*one.qualifiers, *said.qualifiers))
+        for one, said in found
     ]
 
 
@@ -187,12 +203,14 @@ def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
     reasons += [] if any(one.decides == AGAINST for one in found) else _lacking(found)
     reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks(wanted)]
     most = max((one.first for one in there), default=0)
+    said = _qualifiers(claim, found, observed, data, is_outside=bool(outside))
+    other = store.of_other_code(wanted.values())
     return Verdict(
         id=claim["id"],
         where=claim["where"],
         says=claim["says"],
         verdict=UNDECIDED if reasons else observed,
-        qualifiers=tuple(_qualifiers(claim, found, observed, data, is_outside=bool(outside))),
+        qualifiers=tuple(said + [f"{OTHER_CODE}: {other}"] * bool(other)),
         reasons=tuple(reasons),
         observed=observed,
         comparisons=tuple(found),

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from workflow.judge import render
+from workflow import ROOT
+from workflow.judge import fixed, render
 from workflow.judge.checks import Comparison
-from workflow.judge.claims import Verdict, judge, runs, with_q
+from workflow.judge.claims import Verdict, judge, runs, with_history, with_q
 from workflow.measure import report
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
@@ -32,6 +33,7 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     """
     store.check(runs(paper))
     verdicts = with_q([judge(paper, store, claim) for claim in paper.entry.get("claims", [])])
+    verdicts = with_history(paper, verdicts, fixed.read(ROOT).get(paper.name, {}))
     paths = [folder / "verdicts.md", folder / "verdicts.json"]
     mixed = store.mixed()
     texts = [

@@ -38,6 +38,9 @@ GROUPS = {
 # beside an outcome, and no group of their own: what a reader should know before relying on it
 DISAGREE = "t and sign-flip tests disagree"
 FADED = "no longer significant at ten seeds"
+OTHER_CODE = "on records of other code"
+LATE = "check fixed after its first records"
+CHANGED = "check changed"
 
 # Reports of the first edition had one word for what was contradicted and what was merely on the
 # wrong side, and another one for what was not decided.

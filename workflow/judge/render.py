@@ -13,6 +13,7 @@ from typing import Any
 from workflow.judge import outcomes
 from workflow.judge.checks import OF_ROWS, Comparison
 from workflow.judge.claims import Outcome, Verdict
+from workflow.judge.fixed import BEFORE
 from workflow.judge.outcomes import (
     CONTRADICTED,
     GROUPS,
@@ -75,6 +76,7 @@ def as_markdown(paper: Paper, verdicts: Sequence[Verdict], mixed: Sequence[str] 
         f"# Verdicts on {quoted(head['key'])}, scale {quoted(paper.scale)}",
         quoted(f"{head.get('title', '')} ({head.get('venue', '')})"),
         *_counts(verdicts),
+        *_history(verdicts),
         *mixed,
         RULES,
         _summary(verdicts),
@@ -114,6 +116,20 @@ def _counts(verdicts: Sequence[Verdict]) -> list[str]:
         f" false-discovery rate of 5 % over all claims."
     )
     return [listed(plain[1]) or "no plain claims", *apart, *([rate] if tested else [])]
+
+
+def _history(verdicts: Sequence[Verdict]) -> list[str]:
+    """Of how many claims check and defaults were fixed before the first records."""
+    judged = [one.fixed for one in verdicts if one.fixed is not None]
+    if not judged:
+        return []
+    checks = sum(one.check == BEFORE for one in judged)
+    defaults = sum(one.defaults == BEFORE for one in judged)
+    return [
+        f"Fixed before the first records: the checks of {checks} and the defaults of {defaults} of"
+        f" {len(judged)} claims; each claim says below when. What this cannot see:"
+        " docs/how-it-works.md."
+    ]
 
 
 def in_full(verdict: Verdict) -> str:
@@ -250,6 +266,7 @@ def _details(paper: Paper, verdict: Verdict) -> str:
         f"## {verdict.id}",
         f"{quoted(f'{verdict.where}: {verdict.says}')}\n\n**{quoted(in_full(verdict))}**"
         + (f" · data: {quoted(verdict.data)}" if verdict.data else ""),
+        quoted(verdict.fixed) if verdict.fixed else "",
         quoted(verdict.note),
         (
             table(

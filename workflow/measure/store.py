@@ -43,6 +43,7 @@ from workflow.trace.record import Record
 
 Run = Cell | Study
 SHOWN = 12  # refused records that a message names
+NAMED = 3  # runs of other code that a sentence names
 AGAIN = "move it away and run the workflow again"
 ANEW = "run the workflow, which makes it anew"
 CARRY = f"`make carry` tells whether today's code makes the same; or {ANEW}"
@@ -133,11 +134,33 @@ class Store:
         self.check([run])
         return self._other.get(run.name, ())
 
+    def of_other_code(self, runs: Iterable[Run]) -> str:
+        """How many records of which of these runs other code made, in words; "" where none."""
+        others = {run.name: len(self.made_by_other_code(run)) for run in runs}
+        parts = [
+            f"{count} of {self._counted(name)} records of {name.partition('/')[2]}"
+            for name, count in others.items()
+            if count
+        ]
+        more = [f"and of {len(parts) - NAMED} more runs"] if len(parts) > NAMED else []
+        return ", ".join([*parts[:NAMED], *more])
+
     def mixed(self) -> list[str]:
         """Sentences on what the records verified so far were made with, where that is not one code
-        path of the CPU and one version of each library.
+        path of the CPU, one version of each library and the present code.
         """
-        return self._mixture.sentences()
+        found = self._mixture.sentences()
+        if other := sum(map(len, self._other.values())):
+            every = sum(map(self._counted, self._seeds))
+            found.append(
+                f"{other} of {every} records here were made by other code, parameters or data than"
+                " today's, which may make others (docs/data.md)."
+            )
+        return found
+
+    def _counted(self, name: str) -> int:
+        """How many records a run has that was checked."""
+        return len(self._seeds[name]) + len(self._late.get(name, ()))
 
     def lacks(self, runs: Mapping[str, Run]) -> list[str]:
         """Of which runs, by their labels, how many seeds lack since an evaluation took too long."""

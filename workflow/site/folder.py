@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow.judge import ledger, outcomes, render, sensitivity
+from workflow.judge.fixed import Fixed
 from workflow.judge.outcomes import GROUPS, SAME_RUN
 from workflow.plan import reader
 from workflow.plan.exhibits import IMAGE, INTERACTIVE, MOVING, SHEET, Exhibit, lines_of
@@ -87,6 +88,12 @@ class Claim:
         """p adjusted over all claims of the paper; "" where there is none."""
         q = self.entry.get("q")
         return "" if q is None or math.isnan(q) else render.number(q)
+
+    @property
+    def fixed(self) -> str:
+        """When its check and the defaults were fixed, in words; "" in older files."""
+        said = self.entry.get("fixed")
+        return str(Fixed(**said)) if said else ""
 
     @property
     def qualifiers(self) -> Sequence[str]:

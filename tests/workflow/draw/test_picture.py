@@ -250,6 +250,15 @@ def test_a_feasible_picture_says_what_it_shows(runs, tmp_path, monkeypatch):
     assert "FEASIBLE" not in text
 
 
+def test_records_of_other_code_are_told_below_a_picture(runs, tmp_path, monkeypatch):
+    kept = shown(monkeypatch, frames, "truss")
+    runs.draw(tmp_path)
+    monkeypatch.setattr(Store, "made_by_other_code", lambda store, run: (1,))
+    runs.draw(tmp_path)
+    said = "MADE BY OTHER CODE: 1 of 2 records of p/A, 1 of 2 records of p/B"
+    assert [said in words(one.still) for one in kept] == [False, True]
+
+
 def test_an_infeasible_picture_says_so_in_red(tmp_path, monkeypatch):
     runs = Runs(tmp_path, title="The lightest truss")
     for curve in ("A", "B"):

@@ -17,7 +17,7 @@ from tests.workflow.synthetic import Toy, noisy
 from workflow.draw import ranks
 from workflow.draw.plots import RC
 from workflow.measure.statistics import critical_difference, friedman, indistinct, ranks_in_rows
-from workflow.measure.store import BadRecords
+from workflow.measure.store import BadRecords, Store
 from workflow.plan import exhibits, reader, selection
 from workflow.plan.expand import load
 from workflow.plan.resolve import PlanError, papers
@@ -106,6 +106,16 @@ def ranked(toy, **options):
 
 def printed(toy, **options):
     return ranks._small_print(toy.paper, "r", ranked(toy, **options))
+
+
+def test_records_of_other_code_are_told_below_a_diagram(tmp_path, monkeypatch):
+    toy, noted = filled(tmp_path), []
+    monkeypatch.setattr(ranks, "wrapped", lambda text, width: noted.append(text) or [text])
+    ranks.draw(toy.paper, toy.store(), "r", tmp_path / "out")
+    monkeypatch.setattr(Store, "made_by_other_code", lambda store, run: (0,) * (run.curve == "B"))
+    ranks.draw(toy.paper, toy.store(), "r", tmp_path / "out")
+    assert ["MADE BY OTHER CODE: 1 of " in note for note in noted] == [False, True]
+    assert "records of p/B" in noted[1] and "p/A" not in noted[1]
 
 
 def test_means_over_seeds_are_ranked_on_each_problem(tmp_path):

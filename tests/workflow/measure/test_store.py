@@ -262,6 +262,12 @@ def test_a_published_record_of_other_code_is_refused_by_name_unless_it_is_labell
     store = toy.store(other_code=True)
     assert store.seeds(cell) == (0, 1) and store.made_by_other_code(cell) == (1,)
     assert_allclose(store.values(cell, "simple_regret")[1], 1 - np.linspace(0, 0.7, 6))
+    assert store.of_other_code([cell, cell]) == "1 of 2 records of p/A"
+    assert store.mixed() == [
+        "1 of 2 records here were made by other code, parameters or data than today's, which may"
+        " make others (docs/data.md)."
+    ]
+    assert toy.store(partial=True).of_other_code([]) == ""
 
 
 def test_a_published_file_that_was_changed_is_refused(published):

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from tests.workflow import checkout, synthetic
+from workflow.draw import plots, tabulate
+from workflow.judge import ledger
 from workflow.measure.store import BadRecords
 from workflow.operate import carry, publish, verify
 from workflow.plan import cells
@@ -40,7 +42,9 @@ class Changing(synthetic.Toy):
             cell = self.add(name, climbing, reading=reading)
             for seed in cell.seeds:
                 self.publish(cell, seed)
-        study = self.study("lemma", lambda seed: {"t": np.arange(3) + seed}, seeds=2)
+        study = self.study(
+            "lemma", lambda seed: {"t": np.arange(3) + seed, "u": np.ones(3)}, seeds=2
+        )
         for seed in study.seeds:
             digest = with_data(study.digest, synthetic.SHA)
             self.again(study.record(seed), digest=digest, study="lemma", cpu_seconds=1.0)
@@ -190,6 +194,37 @@ def test_reports_refuse_what_is_labelled_and_name_the_command(toy):
     store = toy.store(other_code=True)
     assert store.seeds(cell) == store.made_by_other_code(cell) == (0, 1, 2, 3, 4)
     assert store.made_by_other_code(toy.cells["p", "B@code"]) == ()
+
+
+def test_reports_that_admit_what_is_labelled_tell_it(toy, monkeypatch):
+    check = {"test": "less", "metric": "cumulative_regret", "problems": ["p"]}
+    named = {"curves": ["A", "B@code"], "problems": ["p"], "metric": "simple_regret", "title": "T"}
+    toy.entry["claims"] = [
+        {"id": left, "where": "w", "says": "s", "check": {**check, "left": [left], "right": 9.0}}
+        for left in ("A", "B@code")
+    ]
+    toy.entry["figures"] = [{"id": "f", **named, "panels": [{"problem": "p"}]}]
+    of_study = {"kind": "study", "study": "lemma", "by": ["t"], "columns": ["u"]}
+    ends = {"kind": "diagnostics", "algorithms": ["A"], **named}
+    toy.entry["tables"] = [{"id": "t", **ends}, {"id": "s", **of_study}]
+    toy.change("another rule")
+    toy.differing = {f"A/{seed}" for seed in range(5)}
+    assert carry.main([]) == 0
+    shutil.rmtree("results")
+    noted = []
+    monkeypatch.setattr(plots, "wrapped", lambda text, width: noted.append(text) or [text])
+    makers = ((ledger.write, ""), (plots.draw, "f"), (tabulate.write, "t"), (tabulate.write, "s"))
+    for make, name in makers:
+        make(toy.paper, toy.store(other_code=True), name, Path("report"))
+    told = "5 of 5 records of p/A"
+    claims = json.loads(Path("report/verdicts.json").read_text())
+    of_a, of_b = (claim["qualifiers"] for claim in claims["claims"])
+    assert of_a == [f"on records of other code: {told}"] and of_b == []
+    whole = "5 of 10 records here were made by other code, parameters or data than today's"
+    assert whole in claims["mixed"][0] and whole in Path("report/verdicts.md").read_text()
+    assert [f"MADE BY OTHER CODE: {told}" in note for note in noted] == [True]
+    assert f"Made by other code than today's: {told}." in Path("report/t.md").read_text()
+    assert "other code" not in Path("report/s.md").read_text()
 
 
 def test_a_label_is_compared_with_the_next_change_and_taken_off_with_the_old_code(toy, capsys):

@@ -1,0 +1,114 @@
+"""What verdicts say of when a check was fixed."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+
+from tests.workflow.synthetic import Toy, noisy
+from workflow.judge import fixed, ledger
+from workflow.judge.fixed import Line
+from workflow.site.folder import Claim
+
+CLAIM = {
+    "id": "c",
+    "where": "Fig. 1",
+    "says": "A has less regret than B",
+    "check": {
+        "test": "less",
+        "metric": "cumulative_regret",
+        "problems": ["p"],
+        "left": ["A"],
+        "right": ["B"],
+    },
+}
+
+
+@pytest.fixture
+def toy(tmp_path):
+    made = Toy(tmp_path)
+    made.add("A", noisy(0.9, 0.01, 1))
+    made.add("B", noisy(0.5, 0.01, 2))
+    made.entry["claims"] = [CLAIM]
+    return made
+
+
+def written(toy, monkeypatch, line=None):
+    """verdicts.md and the claim in verdicts.json, with a ledger of one line or none."""
+    path = toy.root / fixed.LEDGER
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"toy": {"c": asdict(line)}} if line else {}))
+    monkeypatch.setattr(ledger, "ROOT", toy.root)
+    page, data = ledger.write(toy.paper, toy.store(), "", toy.root / "report")
+    (claim,) = json.loads(data.read_text())["claims"]
+    return page.read_text(), claim
+
+
+def line(toy, check="before", defaults="before", first="2026-01-02T00:00:00Z b", claim=CLAIM):
+    hashes = fixed.hashes(toy.entry, claim)
+    since = "2026-01-01T00:00:00Z a"
+    return Line(hashes[0], since, "", check, hashes[1], since, defaults, first)
+
+
+def test_what_was_fixed_before_is_said_and_qualifies_nothing(toy, monkeypatch):
+    page, claim = written(toy, monkeypatch, line(toy))
+    assert "the checks of 1 and the defaults of 1 of 1 claims" in page
+    assert "Fixed: check 2026-01-01 00:00 (a), before the first records; defaults" in page
+    assert claim["qualifiers"] == [] and claim["fixed"]["check"] == "before"
+    assert claim["fixed"]["first_records"] == "2026-01-02T00:00:00Z b"
+    assert Claim(claim).fixed in page
+
+
+def test_what_was_fixed_after_stands_beside_the_outcome_and_in_no_group(toy, monkeypatch):
+    page, claim = written(toy, monkeypatch, line(toy, check="after", defaults="together"))
+    assert "the checks of 0 and the defaults of 0 of 1 claims" in page
+    assert claim["verdict"] == "reproduced" and page.count("\n1 reproduced\n") == 1
+    assert claim["qualifiers"] == ["check fixed after its first records"]
+    assert claim["verdict_in_full"] == "reproduced; check fixed after its first records"
+    assert "defaults 2026-01-01 00:00 (a), in the same commit as the first records" in page
+
+
+def test_another_tolerance_than_the_ledger_speaks_of_is_flagged(toy, monkeypatch):
+    before = {**CLAIM, "check": {**CLAIM["check"], "factor": 0.5}}
+    page, claim = written(toy, monkeypatch, line(toy, claim=before))
+    flag = "check changed since 2026-01-01 00:00 (a), after its first records"
+    assert claim["qualifiers"] == [flag] and f"reproduced; {flag}" in page
+    assert claim["fixed"]["check"] == "changed" and "run make history" in page
+
+
+def test_other_defaults_than_the_ledger_speaks_of_are_told(toy, monkeypatch):
+    known = line(toy)
+    toy.entry["algorithms"]["B"] = {"is": "random_search.RandomSearch", "beta": "code"}
+    page, claim = written(toy, monkeypatch, known)
+    assert (claim["fixed"]["check"], claim["fixed"]["defaults"]) == ("before", "changed")
+    assert "defaults changed since 2026-01-01 00:00 (a), not yet entered" in page
+
+
+def test_a_claim_without_a_line_says_so(toy, monkeypatch):
+    page, claim = written(toy, monkeypatch)
+    assert claim["fixed"]["check"] == "not entered" and claim["qualifiers"] == []
+    assert "not yet entered: run make history" in page
+
+
+def test_reports_of_before_say_nothing():
+    assert Claim({"id": "c"}).fixed == ""
+
+
+def test_a_check_of_a_study_has_the_defaults_of_what_the_study_names():
+    entry = {
+        "problems": {"p": {"d": 1}, "q": {}},
+        "algorithms": {"A": {}, "B": {}},
+        "studies": [{"id": "s", "parameters": {"problem": "p", "algorithms": ["A"]}}],
+        "readings": {"r": {"algorithms": {"A": {"b": 1}}}},
+        "variants": {"v": {}, "w": {}},
+    }
+    assert fixed.named(entry, {"check": {"study": "s"}}) == {
+        ("studies", "s"),
+        ("problems", "p"),
+        ("algorithms", "A"),
+    }
+    everywhere = {("problems", "p"), ("problems", "q"), ("algorithms", "A")}
+    of_curves = {"check": {"left": ["A@r+v"], "right": 1.0}}
+    assert fixed.named(entry, of_curves) == {*everywhere, ("readings", "r"), ("variants", "v")}
+    of_all = {"check": {"curves": ["A"], "variants": "all"}}
+    assert fixed.named(entry, of_all) == {*everywhere, ("variants", "v"), ("variants", "w")}
