@@ -1,9 +1,9 @@
 """Replay `make decide` on recorded runs: `python -m benchmarks.decide_replay [PAPERS]`.
 
 The records that are published are all that can be run, and cost what they say that they have cost.
-`decide` starts from nothing, sees only the seeds that it has asked for, and knows of their cost what
-the plan's model says until it has some. Its verdicts are compared with those of all records. It has
-no verdict that was committed to learn its priors from, since these are of the same runs.
+`decide` starts from nothing, sees only the seeds that it has asked for, and knows of their cost
+what the plan's model says until it has some. Its verdicts are compared with those of all records.
+It has no verdict that was committed to learn its priors from, since these are of the same runs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from workflow.judge.evidence import runs_of
 from workflow.measure.shelf import Shelf
 from workflow.measure.store import Store, without_published
 from workflow.operate.decide import HOUR, SCALE, decide
-from workflow.operate.undecided import Board, Seeds
+from workflow.operate.undecided import Board, Seeds, Survey
 from workflow.plan.cells import Paper, Seed
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.resolve import ROOT
@@ -51,17 +51,33 @@ class Replay:
                 asked[seed] = kept[seed]
             if asked:
                 curve_file.merge(self.root / run.published, run.labels, asked)
+        board.reopen()
         return {}
+
+
+class Watched(Board):
+    """Remembers what was spent when the last claim was decided."""
+
+    maker: Replay
+    decided, after = 0, 0.0
+
+    def survey(self, before: Survey | None = None, changed: Collection[str] = ()) -> Survey:
+        found = super().survey(before, changed)
+        if len(found.decided) > self.decided:
+            self.decided, self.after = len(found.decided), self.maker.spent
+        return found
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a replay came to: verdicts by claim, and CPU seconds of what `decide` has run, of all
-    runs that claims read, and of everything that is recorded.
+    """What a replay came to: verdicts by claim, and CPU seconds of what `decide` has run until the
+    last claim was decided and until nothing was left, of all runs that claims read, and of
+    everything that is recorded.
     """
 
     verdicts: Mapping[str, str]
     whole: Mapping[str, str]
+    after: float
     spent: float
     read: float
     recorded: float
@@ -74,16 +90,16 @@ class Outcome:
 def replayed(papers: list[Paper], recorded: Path, root: Path) -> Outcome:
     """Replay papers on the published records below `recorded`, into the empty folder `root`."""
     lent = {seed for paper in papers for seed in without_published(paper, recorded).lent}
-    maker, board = Replay(recorded, root), Board(papers, root)
+    maker, board = Replay(recorded, root), Watched(papers, root)
+    board.maker = maker
     seeds = {(name, seed) for name, run in board.runs.items() for seed in run.seeds}
     board.barred = {seed: f"{seed[0]} seed {seed[1]}: not recorded" for seed in seeds - lent}
-    survey = decide(board, maker, float("inf"), lambda line: None)
+    decide(board, maker, float("inf"), lambda line: None)
     verdicts, whole, read = {}, {}, set()
     for paper in papers:
         ours, theirs = (Store(paper, place, partial=True) for place in (root, recorded))
         for claim in paper.entry.get("claims", []):
             name = f"{paper.name}/{claim['id']}"
-            verdicts[name] = survey.verdicts[name].verdict if name in survey.verdicts else ""
             verdicts[name] = by_default(paper, ours, claim).verdict
             whole[name] = by_default(paper, theirs, claim).verdict
             read |= {run.name for run in runs_of(paper, claim["check"])}
@@ -97,6 +113,7 @@ def replayed(papers: list[Paper], recorded: Path, root: Path) -> Outcome:
     return Outcome(
         verdicts,
         whole,
+        board.after,
         maker.spent,
         sum(seconds for (name, _), seconds in cost.items() if name in read),
         sum(cost.values()),
@@ -119,7 +136,10 @@ def main(arguments: list[str] | None = None) -> int:
         counts = Counter(found.whole.values())
         same = len(found.whole) - len(found.differing)
         decided = counts["reproduced"] + counts["contradicted"]
-        hours = [f"{seconds / HOUR:.3f}" for seconds in (found.spent, found.read, found.recorded)]
+        hours = [
+            f"{seconds / HOUR:.3f}"
+            for seconds in (found.after, found.spent, found.read, found.recorded)
+        ]
         print(f"| {name} | {len(found.whole)} | {same} | {decided} | {' | '.join(hours)} |")
     for name in differing:
         print(f"another verdict: {name}", file=sys.stderr)

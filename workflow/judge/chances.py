@@ -5,15 +5,15 @@ the seeds seen leave possible (normal differences, flat prior in the mean and in
 the deviation), the seeds that are missing are drawn from these, and the look is taken. Any other
 test than that of Student is read as the t that has its p. Statements of which a seed keeps or
 breaks each are predicted by the rule of succession. Where there are no seeds, or a test has no such
-model, the chance is a prior: the share of comparisons by the same kind of test that a first look
-has decided so far.
+model, the chance is a prior: the share of claims by the same kind of test that a first look has
+decided so far.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -30,7 +30,7 @@ from workflow.measure.statistics import ENOUGH, LEVEL, LOOKS, Look, share
 
 DRAWS = 4096  # of a predictive chance: a standard error of 0.008 at most
 STEEPEST = 50.0  # of a t, where p is zero within rounding
-PSEUDO = 2.0  # comparisons of the average kind that are added to the record of each kind
+PSEUDO = 2.0  # claims of the average kind that are added to the record of each kind
 NEITHER = ""
 TWO_SIDED = ("equivalent", "published")  # refuted by either of two tests
 COUNTED, SPREAD = "share of seeds", "ratio of spreads"
@@ -47,30 +47,33 @@ class Chance:
 
 @dataclass
 class Prior:
-    """How first looks have ended so far, by kind of test, and by claim: a claim that is judged
-    anew takes the place of what was committed.
+    """How first looks at claims have ended so far, by kind of test: a claim that is judged anew
+    takes the place of what was committed.
     """
 
-    ends: dict[tuple[str, str], tuple[str, Counter[str]]] = field(default_factory=dict)
+    ends: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
 
-    def add(self, paper: str, claim: Mapping[str, Any], found: Iterable[Comparison]) -> None:
-        """Count what the first look has said of the comparisons of a claim of the YAML."""
+    def add(self, paper: str, claim: Mapping[str, Any], found: Sequence[Comparison]) -> None:
+        """Count what the first look has said of a claim of the YAML, if it was taken."""
         test = claim["check"]["test"]
-        ends = Counter(_first(test, one) for one in found if _was_looked_at(one))
-        if ends:
-            self.ends[paper, claim["id"]] = test, ends
+        if not found or not all(_was_looked_at(one) for one in found):
+            return
+        sides = {_first(test, one, len(found)) for one in found}
+        end = AGAINST if AGAINST in sides else FOR if sides == {FOR} else NEITHER
+        self.ends[paper, claim["id"]] = test, end
 
-    def chance(self, test: str) -> Chance:
-        """That of a comparison by a kind of test of which no seed says anything."""
-        total, kind = Counter({FOR: 1, AGAINST: 1, NEITHER: 1}), Counter[str]()
-        for name, ends in self.ends.values():
-            total += ends
-            kind += ends if name == test else Counter()
-        shares = (
+    def chance(self, test: str, many: int) -> Chance:
+        """That of one of `many` comparisons of a claim by a kind of test, of which no seed says
+        anything: all of them together have the claim's.
+        """
+        total = Counter({FOR: 1, AGAINST: 1, NEITHER: 1})
+        total.update(end for _, end in self.ends.values())
+        kind = Counter(end for name, end in self.ends.values() if name == test)
+        favour, against = (
             (kind[side] + PSEUDO * total[side] / total.total()) / (kind.total() + PSEUDO)
             for side in (FOR, AGAINST)
         )
-        return Chance(*shares)
+        return Chance(favour ** (1 / many), 1 - (1 - against) ** (1 / many))
 
 
 def committed(report: Path, paper: str, claims: Iterable[Mapping[str, Any]], prior: Prior) -> None:
@@ -91,14 +94,14 @@ def chance(
     """The chance of a look, of whose seeds so many are `lacking`, at one of `many` comparisons."""
     there = min(found.n, look.seeds - lacking)
     if found.missing or there < 2 or not found.has_number or found.kind.startswith(SPREAD):
-        return prior.chance(check["test"])
+        return prior.chance(check["test"], many)
     against = look.level if many == 1 else LEVEL / (many * found.looks)
     if found.kind.startswith(OF_ROWS):
         return _of_rows(found, look, there)
     if found.kind == COUNTED:
         return _of_counts(found, check, look, there, against)
     if np.isnan(found.p):
-        return prior.chance(check["test"])
+        return prior.chance(check["test"], many)
     if check["test"] in TWO_SIDED or {"at_least", "at_most"} <= set(check):
         against /= 2
     return _of_means(found, look, there, against)
@@ -168,12 +171,14 @@ def _was_looked_at(found: Comparison) -> bool:
     return not found.missing and not found.few and found.n >= ENOUGH and found.has_number
 
 
-def _first(test: str, found: Comparison) -> str:
-    """Which side the first look has decided for; of the first edition, which did not say, by p."""
+def _first(test: str, found: Comparison, many: int) -> str:
+    """Which side the first look at one of `many` comparisons has decided for; of the first edition,
+    which did not say, by p.
+    """
     if found.looks > 1 or found.side:
         return found.side if found.at in (0, ENOUGH) or found.looks == 1 else NEITHER
-    level = LOOKS[0][1]
     if found.holds:
-        return FOR if found.p <= level else NEITHER
+        return FOR if found.p <= LOOKS[0][1] else NEITHER
+    level = LOOKS[0][1] if many == 1 else LEVEL / (many * len(LOOKS))
     is_refuted = test in OF_ALL or 1 - found.p <= level
     return AGAINST if is_refuted and BY_RANK not in found.kind else NEITHER

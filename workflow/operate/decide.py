@@ -24,9 +24,8 @@ from workflow.operate.undecided import (
     Question,
     Seeds,
     Survey,
-    best,
-    first_of,
     ordered,
+    to_begin_with,
 )
 from workflow.operate.workers import Command, Workers
 from workflow.plan.cells import PUBLISHED, Paper, Seed
@@ -69,10 +68,11 @@ def decide(board: Board, maker: Maker, seconds: float, tell: Tell) -> Survey:
     survey, number = board.survey(), 0
     while survey.questions:
         left = seconds - maker.spent
-        choice = best(survey.questions.values(), board.cost, left) if left > 0 else None
-        if choice is None:
+        needs, served = to_begin_with(
+            survey.questions.values(), board.cost, left, ROUND * maker.cores
+        )
+        if not needs:
             break
-        needs, served = first_of(choice, board.cost, ROUND * maker.cores)
         number += 1
         tell(_round(number, maker.spent, seconds, survey, needs, served))
         board.barred |= maker.make(board, needs, left)
@@ -101,7 +101,7 @@ def _round(
     return (
         f"round {number}: {spent / HOUR:.3g} of {seconds / HOUR:g} core-hours"
         f" ({spent / seconds:.0%}), {len(survey.decided)} claims decided,"
-        f" {len(survey.questions)} open; runs {', '.join(parts[:SHOWN])}{beyond}"
+        f" {len(survey.open)} open; runs {', '.join(parts[:SHOWN])}{beyond}"
         f" for {', '.join(names[:SHOWN])}{more}"
     )
 
@@ -127,7 +127,7 @@ def listed(needs: Iterable[Seed]) -> list[str]:
 
 
 def _percent(chance: float) -> str:
-    return "<1%" if chance < 0.005 else f"{chance:.0%}"
+    return "-" if chance == 0 else "<1%" if chance < 0.005 else f"{chance:.0%}"
 
 
 def plan(board: Board, survey: Survey) -> list[str]:
@@ -158,21 +158,29 @@ def plan(board: Board, survey: Survey) -> list[str]:
         texts = [row[0].ljust(wide[0]), row[1].ljust(wide[1])]
         texts += map(str.rjust, row[2:], wide[2:])
         lines += ["  ".join(texts), *(f"    {part}" for part in parts)]
-    everything = frozenset[Seed]().union(*(one.needs for one in survey.questions.values()))
-    expected = sum(question.chance for question in survey.questions.values())
-    lines += [
-        "",
-        f"{len(survey.questions)} claims are open; their next looks take"
+    return [*lines, "", *_notes(board, survey)]
+
+
+def _notes(board: Board, survey: Survey) -> list[str]:
+    """What stands below the table of open claims."""
+    everything = frozenset[Seed]().union(*(question.needs for question in survey.open))
+    expected = sum(question.chance for question in survey.open)
+    lines = [
+        f"{len(survey.open)} claims are open; their next looks take"
         f" {board.cost(everything) / HOUR:.2f} core-hours and decide {expected:.1f} of them, to be"
         f" expected; {len(survey.decided)} are decided.",
         "more: core-hours beyond those of the runs of the claims above it; per h: chance over"
         " these.",
         "chance: that the claim is reproduced or contradicted at that look; *: no seeds yet, a"
         " prior (docs/verdicts.md).",
-        *(["", "no run of the plan decides:"] if survey.apart else []),
-        *(f"  {name}: {why}" for name, why in sorted(survey.apart.items())),
     ]
-    return lines
+    if len(survey.questions) > len(survey.open):
+        lines.append(
+            "-: reproduced, but it says something of every run: a later seed may refute it."
+        )
+    if survey.apart:
+        lines += ["", "no run of the plan decides:"]
+    return lines + [f"  {name}: {why}" for name, why in sorted(survey.apart.items())]
 
 
 def draw(papers: Sequence[Paper], cores: int) -> tuple[list[str], int]:
@@ -225,7 +233,7 @@ def _outcome(before: Mapping[str, str], survey: Survey, maker: Maker, seconds: f
         if maker.is_stopped or maker.spent >= seconds
         else ("no look that is left fits into the hours")
     )
-    return [*lines, f"{ends}; {len(survey.questions)} are open: {rest}; the same command goes on"]
+    return [*lines, f"{ends}; {len(survey.open)} are open: {rest}; the same command goes on"]
 
 
 def _positive(text: str) -> float:

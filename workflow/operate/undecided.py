@@ -2,7 +2,8 @@
 
 A claim is decided when it is reproduced or contradicted. It is open as long as one of its
 comparisons has a look to come and has not decided. What would decide it are the seeds that the next
-look of these comparisons lacks, under the default reading. Everything else is told apart: claims
+look of these comparisons lacks, under the default reading. A statement about every run that is
+reproduced stays a question: any later seed may refute it. Everything else is told apart: claims
 whose last look was taken, and those that no run can decide.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from workflow.data import fetch
 from workflow.data.places import prepared_path, substitutes_allowed
 from workflow.judge import chances
 from workflow.judge.chances import Chance, Prior
-from workflow.judge.checks import FOR, TESTS, Comparison
+from workflow.judge.checks import FOR, OF_ALL, TESTS, Comparison
 from workflow.judge.claims import Claim, Verdict, by_default, outside
 from workflow.judge.evidence import Compared, Evidence, runs_of
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, STAND_IN
@@ -37,18 +38,21 @@ Seeds = frozenset[Seed]
 
 @dataclass(frozen=True)
 class Part:
-    """A comparison that has not decided: the seeds that its next look lacks, and its chance."""
+    """A comparison with a look to come: the seeds that this lacks, and its chance. One that has
+    decided for its claim (`stands`) can only be refuted.
+    """
 
     what: str
     look: int
     needs: Seeds
     chance: Chance
+    stands: bool = False
 
 
 @dataclass(frozen=True)
 class Question:
-    """An open claim. It can only be contradicted any more, not reproduced, where one of its
-    comparisons has had its last look without a decision (`is_stuck`).
+    """A claim that runs may decide. It can only be contradicted any more, not reproduced, where one
+    of its comparisons has had its last look without a decision (`is_stuck`).
     """
 
     paper: str
@@ -62,25 +66,39 @@ class Question:
         return f"{self.paper}/{self.claim}"
 
     @property
+    def is_open(self) -> bool:
+        """Whether it is not decided: else it is reproduced, and may be refuted."""
+        return self.now != REPRODUCED
+
+    @property
+    def asked(self) -> tuple[Part, ...]:
+        """The comparisons that have not decided; where all have, those that may be refuted."""
+        return tuple(part for part in self.parts if not part.stands) or self.parts
+
+    @property
     def needs(self) -> Seeds:
-        return frozenset[Seed]().union(*(part.needs for part in self.parts))
+        return frozenset[Seed]().union(*(part.needs for part in self.asked))
 
     @property
     def is_seen(self) -> bool:
-        """Whether seeds say something of all its parts."""
-        return all(part.chance.seen for part in self.parts)
+        """Whether seeds say something of all that is asked."""
+        return all(part.chance.seen for part in self.asked)
 
     @property
     def chance(self) -> float:
-        return self.chance_of(self.parts)
+        """That the next looks decide it."""
+        return self.chance_of(self.asked)
 
     def chance_of(self, done: Collection[Part]) -> float:
-        """That it is decided when the looks at some of its parts are taken, which are taken for
-        independent: all are for it, or one is against it.
+        """That it is decided, and was not, when the looks at some of its parts are taken, which are
+        taken for independent: all are for it, or one is against it.
         """
+        if not self.is_open:
+            return 0.0
+        left = [part for part in self.parts if not part.stands]
         refuted = 1 - prod(1 - part.chance.against for part in done)
-        is_whole = len(done) == len(self.parts) and not self.is_stuck
-        return refuted + is_whole * prod(part.chance.favour for part in done)
+        is_shown = bool(left) and not self.is_stuck and all(part in done for part in left)
+        return refuted + is_shown * prod(part.chance.favour for part in left)
 
 
 @dataclass(frozen=True)
@@ -110,6 +128,11 @@ class Survey:
     apart: dict[str, str] = field(default_factory=dict)
 
     @property
+    def open(self) -> list[Question]:
+        """The claims that runs may decide, without those that stand until they are refuted."""
+        return [question for question in self.questions.values() if question.is_open]
+
+    @property
     def decided(self) -> list[str]:
         """The claims that are reproduced or contradicted."""
         return [name for name, one in self.verdicts.items() if is_decided(one)]
@@ -132,12 +155,16 @@ class Board:
         self.runs: dict[str, Run] = {run.name: run for paper in papers for run in paper.parts}
         self.seconds: dict[str, float] = {}  # of one seed, CPU
         self._known: set[str] = set()  # runs that have records
-        self._results = Results(papers, root)
         self._states: dict[Seed, str] = {}
         self._prior = Prior()
+        self.reopen()
         for paper in papers:
             report = root / REFERENCE / paper.name / "verdicts.json"
             chances.committed(report, paper.name, _claims(paper), self._prior)
+
+    def reopen(self) -> None:
+        """Look again at what is published, too, which else is looked up once."""
+        self._results = Results(self.papers, self.root)
 
     def cost(self, needs: Iterable[Seed]) -> float:
         """CPU seconds of some seeds on this machine."""
@@ -225,7 +252,7 @@ class Board:
         if verdict is not None:
             found.verdicts[name] = verdict
             self._prior.add(paper.name, claim, verdict.comparisons)
-            if is_decided(verdict):
+            if verdict.verdict == CONTRADICTED:
                 return
         if why := self._why_never(evidence, claim, wanted.values(), verdict, parts):
             found.apart[name] = why
@@ -233,10 +260,10 @@ class Board:
         question = self._question(paper, claim, parts, verdict, refused)
         if question.parts:
             found.questions[name] = question
-        elif verdict is not None:
+        elif verdict is not None and not is_decided(verdict):
             said = "; ".join(verdict.reasons) or "all looks are taken"
             found.apart[name] = f"{verdict.verdict}: {said}"
-        else:
+        elif verdict is None:
             found.apart[name] = f"records of {', '.join(refused)} are refused: make status"
 
     def _why_never(
@@ -293,11 +320,12 @@ class Board:
         open_parts, is_stuck = [], False
         for place, part in enumerate(parts):
             known = None if verdict is None else verdict.comparisons[place]
-            if known is not None and known.decides == FOR:
+            stands = known is not None and known.decides == FOR
+            if stands and (claim["check"]["test"] not in OF_ALL or claim.get("deterministic")):
                 continue
             found = self._part(paper, claim, part, known, len(parts), refused)
-            is_stuck |= found is None
-            open_parts += [found] if found is not None else []
+            is_stuck |= found is None and not stands
+            open_parts += [replace(found, stands=stands)] if found is not None else []
         now = "records are refused" if verdict is None else verdict.verdict
         return Question(paper.name, claim["id"], now, tuple(open_parts), is_stuck)
 
@@ -328,7 +356,7 @@ class Board:
             if sure:
                 guess = Chance(0.5, 0.5)
             elif known is None:
-                guess = self._prior.chance(claim["check"]["test"])
+                guess = self._prior.chance(claim["check"]["test"], many)
             else:
                 lacking = max(
                     sum((run.name, seed) in needs for seed in paper.planned(run)[: look.seeds])
@@ -348,17 +376,20 @@ class Board:
     def _set_apart(self, found: Survey) -> None:
         """Open claims of which a comparison needs runs that cannot be made."""
         for name, question in list(found.questions.items()):
-            barred = [self.barred[seed] for seed in question.needs if seed in self.barred]
-            left = tuple(part for part in question.parts if not self.barred.keys() & part.needs)
+            needs = frozenset[Seed]().union(*(part.needs for part in question.parts))
+            barred = [self.barred[seed] for seed in needs if seed in self.barred]
             if not barred:
                 continue
-            if left and any(part.chance.against for part in left):
-                found.questions[name] = Question(
-                    question.paper, question.claim, question.now, left, is_stuck=True
+            left = tuple(part for part in question.parts if not self.barred.keys() & part.needs)
+            lost = any(not part.stands for part in question.parts if part not in left)
+            if left:
+                found.questions[name] = replace(
+                    question, parts=left, is_stuck=question.is_stuck or lost
                 )
                 continue
             del found.questions[name]
-            found.apart[name] = sorted(barred)[0]
+            if question.is_open:
+                found.apart[name] = sorted(barred)[0]
 
 
 def best(
@@ -427,32 +458,59 @@ def _grown(
         choice = larger
 
 
-def first_of(
-    choice: Choice, cost: Callable[[Iterable[Seed]], float], seconds: float
-) -> tuple[Seeds, tuple[Question, ...]]:
-    """The part of a choice to begin with, of about so many seconds, and whom it serves: first the
-    comparison that is likeliest to end the hopes of its claim, per second.
+def to_begin_with(
+    questions: Iterable[Question],
+    cost: Callable[[Iterable[Seed]], float],
+    most: float,
+    seconds: float,
+) -> tuple[Seeds, list[Question]]:
+    """Runs of about so many seconds, at most `most`, and the claims that they are for: the first
+    ones of the best choice, then of the best one for the other claims, and so on.
+
+    The first comparison of a choice is the one that is likeliest to end the hopes of its claim, per
+    second: what is left of the claim is then judged again before it is paid for.
     """
+    waiting = {question.name: question for question in questions}
+    taken, served = frozenset[Seed](), list[Question]()
+
+    def left(needs: Iterable[Seed]) -> float:
+        return cost(seed for seed in needs if seed not in taken)
+
+    while waiting and (not taken or cost(taken) < seconds):
+        choice = best(waiting.values(), left, most - cost(taken))
+        if choice is None:
+            break
+        found = _first_of(choice, left, seconds - cost(taken))
+        taken |= frozenset[Seed]().union(*(part.needs for part, _ in found))
+        for _, question in found:
+            if waiting.pop(question.name, None):
+                served.append(question)
+    return taken, served
+
+
+def _first_of(
+    choice: Choice, cost: Callable[[Iterable[Seed]], float], seconds: float
+) -> list[tuple[Part, Question]]:
+    """The comparisons of a choice to begin with, of about so many seconds, and at least one."""
     waiting = [
         (part, question)
         for question in choice.questions
         for part in question.parts
         if part.needs <= choice.needs
     ]
-    taken: Seeds = frozenset()
-    served: dict[str, Question] = {}
-    while waiting and (not taken or cost(taken) < seconds):
+    taken, found = frozenset[Seed](), list[tuple[Part, Question]]()
+    while waiting and (not found or cost(taken) < seconds):
 
         def rank(pair: tuple[Part, Question], taken: Seeds = taken) -> tuple[float, str, str]:
             part, question = pair
-            left = max(cost(part.needs - taken), 1e-9)
-            return -(1 - part.chance.favour) / left, question.name, part.what
+            more = max(cost(part.needs - taken), 1e-9)
+            return -(1 - part.chance.favour) / more, question.name, part.what
 
-        part, question = min(waiting, key=rank)
-        waiting.remove((part, question))
-        taken |= part.needs
-        served[question.name] = question
-    return taken, tuple(served.values())
+        first = min(waiting, key=rank)
+        waiting.remove(first)
+        taken |= first[0].needs
+        found.append(first)
+    return found
 
 
 def ordered(
