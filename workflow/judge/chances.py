@@ -69,9 +69,9 @@ class Prior:
         total = Counter({FOR: 1, AGAINST: 1, NEITHER: 1})
         total.update(end for _, end in self.ends.values())
         kind = Counter(end for name, end in self.ends.values() if name == test)
+        whole = kind.total() + PSEUDO
         favour, against = (
-            (kind[side] + PSEUDO * total[side] / total.total()) / (kind.total() + PSEUDO)
-            for side in (FOR, AGAINST)
+            (kind[side] + PSEUDO * total[side] / total.total()) / whole for side in (FOR, AGAINST)
         )
         return Chance(favour ** (1 / many), 1 - (1 - against) ** (1 / many))
 
@@ -112,10 +112,10 @@ def _of_means(found: Comparison, look: Look, there: int, level_against: float) -
     t = float(np.clip(stats.t.isf(found.p, found.n - 1), -STEEPEST, STEEPEST))
     final = _later(t / np.sqrt(found.n), there, look.seeds)
     free = look.seeds - 1
-    favour = (final >= stats.t.isf(look.level, free)).sum()
-    against = (final <= -stats.t.isf(level_against, free)).sum()
+    favour = float((final >= stats.t.isf(look.level, free)).sum())
+    against = float((final <= -stats.t.isf(level_against, free)).sum())
     # a draw more that says nothing: no chance is none
-    return Chance(*((float(hits) + 0.5) / (DRAWS + 1) for hits in (favour, against)), seen=True)
+    return Chance((favour + 0.5) / (DRAWS + 1), (against + 0.5) / (DRAWS + 1), seen=True)
 
 
 def _later(mean: float, there: int, seeds: int) -> Array:

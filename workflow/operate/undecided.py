@@ -127,6 +127,15 @@ class Survey:
     questions: dict[str, Question] = field(default_factory=dict)
     apart: dict[str, str] = field(default_factory=dict)
 
+    def keep(self, name: str, before: Survey) -> None:
+        """Take a claim over as it was."""
+        if name in before.verdicts:
+            self.verdicts[name] = before.verdicts[name]
+        if name in before.questions:
+            self.questions[name] = before.questions[name]
+        if name in before.apart:
+            self.apart[name] = before.apart[name]
+
     @property
     def open(self) -> list[Question]:
         """The claims that runs may decide, without those that stand until they are refuted."""
@@ -193,15 +202,9 @@ class Board:
             for claim in _claims(paper):
                 name = f"{paper.name}/{claim['id']}"
                 if before is not None and not self._reads(paper, claim, changed):
-                    for old, new in (
-                        (before.verdicts, found.verdicts),
-                        (before.questions, found.questions),
-                        (before.apart, found.apart),
-                    ):
-                        if name in old:
-                            new[name] = old[name]
-                    continue
-                self._judge(paper, store, claim, found)
+                    found.keep(name, before)
+                else:
+                    self._judge(paper, store, claim, found)
         self._set_apart(found)
         return found
 

@@ -115,9 +115,9 @@ def batches(board: Board, needs: Seeds, cores: int) -> list[Command]:
     alike: dict[tuple[str, tuple[int, ...]], list[Run]] = {}
     for name in dict.fromkeys(name for name, _ in sorted(needs)):
         run = board.runs[name]
-        seeds = sorted(seed for other, seed in needs if other == name)
         many = max(1, int(most / max(board.seconds[name], 0.1)))
-        for stretch in _consecutive(seeds, many):
+        wanted = sorted(seed for other, seed in needs if other == name)
+        for stretch in _consecutive(wanted, many):
             alike.setdefault((name.rpartition("/")[0], stretch), []).append(run)
     found: list[tuple[float, Command]] = []
     for (_, seeds), runs in alike.items():
