@@ -22,7 +22,7 @@ from workflow.measure.shelf import Shelf
 from workflow.measure.store import Store, without_published
 from workflow.operate.decide import HOUR, SCALE, decide
 from workflow.operate.undecided import Board, Seeds, Survey
-from workflow.plan.cells import Paper, Seed
+from workflow.plan.cells import PUBLISHED, Paper, Seed
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.resolve import ROOT
 from workflow.trace import curve_file
@@ -87,8 +87,11 @@ class Outcome:
         return [name for name, verdict in self.whole.items() if self.verdicts[name] != verdict]
 
 
-def replayed(papers: list[Paper], recorded: Path, root: Path) -> Outcome:
-    """Replay papers on the published records below `recorded`, into the empty folder `root`."""
+def replayed(papers: list[Paper], checkout: Path, root: Path) -> Outcome:
+    """Replay papers on the published records of a checkout, in the empty folder `root`."""
+    published, recorded, root = checkout / PUBLISHED, root / "all", root / "part"
+    (recorded / PUBLISHED.parent).mkdir(parents=True)
+    (recorded / PUBLISHED).symlink_to(published.resolve())
     lent = {seed for paper in papers for seed in without_published(paper, recorded).lent}
     maker, board = Replay(recorded, root), Watched(papers, root)
     board.maker = maker

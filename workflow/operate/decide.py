@@ -172,7 +172,7 @@ def _notes(board: Board, survey: Survey) -> list[str]:
         "more: core-hours beyond those of the runs of the claims above it; per h: chance over"
         " these.",
         "chance: that the claim is reproduced or contradicted at that look; *: no seeds yet, a"
-        " prior (docs/verdicts.md).",
+        " prior (docs/how-it-works.md).",
     ]
     if len(survey.questions) > len(survey.open):
         lines.append(
