@@ -32,6 +32,7 @@ from workflow.plan.cells import Paper, Seed
 from workflow.plan.resolve import PlanError
 
 REFERENCE = Path("figures", "reference")
+STARTING = 2.0  # CPU seconds of a process beside its runs, imports above all
 GROWN = 10  # sets that are tried to be made larger, of each of two orders
 Seeds = frozenset[Seed]
 
@@ -176,8 +177,10 @@ class Board:
         self._results = Results(self.papers, self.root)
 
     def cost(self, needs: Iterable[Seed]) -> float:
-        """CPU seconds of some seeds on this machine."""
-        return sum(self.seconds[name] for name, _ in needs)
+        """CPU seconds of some seeds on this machine, with a process for each of their runs."""
+        wanted = list(needs)
+        started = STARTING * len({name for name, _ in wanted})
+        return sum(self.seconds[name] for name, _ in wanted) + started
 
     def interval(self, needs: Iterable[Seed]) -> tuple[float, float]:
         """Within which CPU seconds some seeds lie in four of five times, by the plan's model; what
@@ -185,13 +188,13 @@ class Board:
         """
         counts = Counter(name for name, _ in needs)
         modelled = [name for name in counts if name not in self._known]
-        measured = sum(count * self.seconds[name] for name, count in counts.items())
-        measured -= sum(counts[name] * self.seconds[name] for name in modelled)
+        known = [name for name in counts if name in self._known]
+        sure = STARTING * len(counts) + sum(counts[name] * self.seconds[name] for name in known)
         low, _, high = costs.together(
             (show.method(self.runs[name]), counts[name], self.runs[name].cost) for name in modelled
         )
         slow = machine.slowness()
-        return measured + slow * low, measured + slow * high
+        return sure + slow * low, sure + slow * high
 
     def survey(self, before: Survey | None = None, changed: Collection[str] = ()) -> Survey:
         """Judge all claims, or again those alone that read one of the `changed` runs, by name."""

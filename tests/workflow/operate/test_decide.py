@@ -228,6 +228,29 @@ def test_short_runs_on_a_problem_share_a_process_and_long_ones_do_not(world):
     assert frozenset().union(*(one.seeds for one in workers.batches(board, needs, 2))) == needs
 
 
+def test_data_and_designs_come_first_and_a_run_without_data_is_not_started(world, monkeypatch):
+    made, root = world
+    monkeypatch.chdir(root)
+    board, stages = Board([made.paper], root), []
+    board.survey()
+    pool, answers = Workers(1), {}
+
+    def run(commands, limit):
+        stages.append([command.arguments[:5] for command in commands])
+        return {one: answers[one.arguments[0]] for one in commands if one.arguments[0] in answers}
+
+    monkeypatch.setattr(pool, "run", run)
+    needs = frozenset(("toy/p/A", seed) for seed in (0, 1, 2))
+    assert pool.make(board, needs, 60.0) == {}
+    start = ("workflow.run", "toy", "p")
+    assert stages == [[], [(*start, "initial", "0-2")], [(*start, "A", "0-2")]]
+    shutil.rmtree(root / "data")
+    stages.clear()
+    answers["workflow.fetch"] = "no copy of abalone"
+    assert pool.make(board, needs, 60.0) == dict.fromkeys(needs, "no copy of abalone")
+    assert stages == [[("workflow.fetch", "abalone")], [], []]
+
+
 MINI = (
     checkout.MINI.replace("seeds: 2\n", "seeds: 5\n", 1)
     .replace("paper: {}", "paper: {budget: 40}")

@@ -6,7 +6,15 @@ import pytest
 
 from tests.workflow.synthetic import Toy, noisy
 from workflow.judge.chances import Chance
-from workflow.operate.undecided import Board, Part, Question, best, ordered, to_begin_with
+from workflow.operate.undecided import (
+    STARTING,
+    Board,
+    Part,
+    Question,
+    best,
+    ordered,
+    to_begin_with,
+)
 from workflow.plan import machine
 
 CHECK = {"test": "less", "metric": "simple_regret", "left": ["A"], "right": ["B"]}
@@ -218,7 +226,8 @@ def test_costs_are_those_of_records_where_there_are_some(tmp_path):
     shutil.rmtree(made.root / made.cells["p", "B"].folder)
     board = Board([made.paper], made.root)
     board.survey()
-    assert board.cost([("toy/p/A", 0)]) == pytest.approx(3.4)
+    assert board.cost([("toy/p/A", 0)]) == pytest.approx(3.4 + STARTING)
+    assert board.cost([("toy/p/A", 0), ("toy/p/A", 1)]) == pytest.approx(6.8 + STARTING)
     low, high = board.interval([("toy/p/B", 0)])
     assert low < board.cost([("toy/p/B", 0)]) < high
-    assert board.interval([("toy/p/A", 0)]) == (pytest.approx(3.4), pytest.approx(3.4))
+    assert board.interval([("toy/p/A", 0)]) == (pytest.approx(3.4 + STARTING),) * 2
