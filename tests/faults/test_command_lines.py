@@ -32,7 +32,8 @@ def make(*arguments, dry=True, **variables):
     environment = {
         name: value
         for name, value in os.environ.items()
-        if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "SCALE", "PAPERS", "SEEDS", "CORES")
+        if name
+        not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "SCALE", "PAPERS", "SEEDS", "CORES", "HOURS")
     }
     return subprocess.run(
         ["make", *(["-n"] if dry else []), f"PYTHON={sys.executable}", *arguments],
@@ -57,6 +58,13 @@ def make(*arguments, dry=True, **variables):
         (["test", "CORES=x"], 'CORES: expected a positive whole number, got "x"'),
         (["status", "CORES="], 'CORES: expected a positive whole number, got ""'),
         (["figures", "CORES=-2"], 'CORES: expected a positive whole number, got "-2"'),
+        (["decide"], "make decide: expected HOURS=2, a positive number of core-hours such as 2"),
+        (["decide", "HOURS=0.0"], 'such as 2 or 0.5, got "0.0"'),
+        (["decide", "HOURS=-1"], 'such as 2 or 0.5, got "-1"'),
+        (["decide", "HOURS=1.2.3"], 'such as 2 or 0.5, got "1.2.3"'),
+        (["decide", "HOURS=1 2"], 'such as 2 or 0.5, got "1 2"'),
+        (["decide", "HOUR=2"], "make decide reads no HOUR; did you mean HOURS?"),
+        (["figures", "HOURS=2"], "make figures reads no HOURS"),
         (["figure"], "unknown target figure; did you mean figures? `make help` lists all"),
         (["nonsense"], "unknown target nonsense. `make help` lists all"),
     ],
@@ -80,6 +88,8 @@ def test_make_refuses_what_it_does_not_know_and_names_the_nearest(arguments, sen
         (["verify", "SEED=3", "N=5"], "--records 5 --seed 3"),
         (["verify", "figures", "SEED=3", "SEEDS=1"], "seeds=1"),
         (["carry", "MOST=60", "PAPERS=bkb", "CORES=3"], "--most 60 --cores 3"),
+        (["decide", "HOURS=0.5", "PAPERS=bkb lcbo"], "decide bkb,lcbo --hours 0.5 --cores"),
+        (["decide", "HOURS=.02", "CORES=3"], "--hours .02 --cores 3"),
         (["archive"], "-m workflow.archive"),
         (["publish", "PAPERS=bkb", "FROM=a b"], '--from "a b"'),
         (["publish", "SCALE=smoke"], "-m workflow.publish  --scale smoke"),

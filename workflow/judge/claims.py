@@ -125,6 +125,13 @@ def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
     return replace(verdict, readings=others)
 
 
+def by_default(paper: Paper, store: Store, claim: Claim) -> Verdict:
+    """The verdict on one claim under the default reading alone, without other qualifiers than
+    those of its numbers.
+    """
+    return _judge(paper, store, claim, DEFAULT)
+
+
 def with_q(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The verdicts of a whole ledger, each with its p adjusted over all of them: that for the claim
     where its numbers are on the claimed side, else that against it.
@@ -197,13 +204,13 @@ def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
     there = [one for one in found if not one.missing]
     data = sorted({store.data(run) for run in wanted.values() if store.has(run)} if there else ())
     observed = _observed(found)
-    outside = _outside(evidence, claim) if there else ""
-    reasons = [outside] if outside else []
+    unmet = outside(evidence, claim) if there else ""
+    reasons = [unmet] if unmet else []
     reasons += _barred(evidence, claim, data)
     reasons += [] if any(one.decides == AGAINST for one in found) else _lacking(found)
     reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks(wanted)]
     most = max((one.first for one in there), default=0)
-    said = _qualifiers(claim, found, observed, data, is_outside=bool(outside))
+    said = _qualifiers(claim, found, observed, data, is_outside=bool(unmet))
     other = store.of_other_code(wanted.values())
     return Verdict(
         id=claim["id"],
@@ -279,7 +286,7 @@ def _lacking(found: Sequence[Comparison]) -> list[str]:
     return list(dict.fromkeys(reasons)) + sorted({one.undecided for one in found if one.undecided})
 
 
-def _outside(evidence: Evidence, claim: Claim) -> str:
+def outside(evidence: Evidence, claim: Claim) -> str:
     """Which hypotheses of the claim's theorem its runs do not meet."""
     unmet = [_unmet(evidence, claim["check"], one) for one in claim.get("requires", [])]
     said = "; ".join(sentence for sentence in unmet if sentence)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Sequence
 
@@ -23,15 +24,26 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m workflow.plan", description="What a scale runs and what it costs."
     )
     parser.add_argument("papers", nargs="*", help="default: all papers")
-    parser.add_argument("--scale", default="quick")
+    parser.add_argument("--scale", default="")
     parser.add_argument("--seeds", default="", help="cut the seeds by hand, e.g. 0-4")
     parser.add_argument(
         "--cells", action="store_true", help="one line for each cell instead of each algorithm"
     )
+    parser.add_argument(
+        "--undecided",
+        action="store_true",
+        help="instead: the open claims at scale paper, which runs would decide them and how likely",
+    )
     options = parser.parse_args(arguments)
+    if options.undecided:
+        if options.scale not in ("", "paper") or options.seeds or options.cells:
+            parser.error("--undecided: claims are decided at scale paper, by all planned seeds")
+        # what claims need is seen from their records: that is a program of its own
+        command = [sys.executable, "-m", "workflow.decide", "--plan", ",".join(options.papers)]
+        return subprocess.run(command, check=False).returncode
     try:
         plans = [
-            load(name, options.scale, seeds=options.seeds)
+            load(name, options.scale or "quick", seeds=options.seeds)
             for name in chosen_papers(",".join(options.papers))
         ]
     except PlanError as error:
@@ -78,13 +90,13 @@ def _sum(head: str, parts: Sequence[Cell | Study], slowness: float) -> str:
     """A line: how many parts and runs, their core-hours, and the interval of these."""
     low, hours, high = (
         seconds * slowness / 3600
-        for seconds in costs.together((_method(part), len(part.seeds), part.cost) for part in parts)
+        for seconds in costs.together((method(part), len(part.seeds), part.cost) for part in parts)
     )
     runs = sum(len(part.seeds) for part in parts)
     interval = f"{low:.3f} - {high:.3f}"
     return f"{head} {len(parts):>5} {runs:>5} {hours:>11.3f} {interval:>21}"
 
 
-def _method(part: Cell | Study) -> str:
+def method(part: Cell | Study) -> str:
     """What the error of an estimate is shared with: a method, or nothing."""
     return part.algorithm_entry["is"] if isinstance(part, Cell) else part.name
