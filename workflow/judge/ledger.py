@@ -16,7 +16,7 @@ import numpy as np
 
 from workflow.judge import render
 from workflow.judge.checks import Comparison
-from workflow.judge.claims import Verdict, judge, runs, with_q
+from workflow.judge.claims import Verdict, judge, runs, weakest, with_q
 from workflow.measure import report
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
@@ -58,6 +58,8 @@ def as_json(
     for verdict in verdicts:
         row = asdict(verdict)
         row["verdict_in_full"] = render.in_full(verdict)
+        least = weakest(verdict.comparisons)
+        row["weakest"] = None if least is None else asdict(least)
         row["comparisons"] = [
             {**asdict(one), "decides": one.decides}
             for one in sorted(verdict.comparisons, key=lambda one: one.weakness)
@@ -75,7 +77,7 @@ def as_json(
         "readings": says,
         **registered,
     }
-    return json.dumps(_plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def comparison(entry: Mapping[str, Any]) -> Comparison:
@@ -85,14 +87,14 @@ def comparison(entry: Mapping[str, Any]) -> Comparison:
     return Comparison(**{**known, **null})
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """JSON has no NaN and no infinity: both become null; numbers keep nine digits, so that files
     are stable.
     """
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float | np.floating):
         return float(f"{value:.9g}") if math.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value
