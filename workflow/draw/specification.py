@@ -35,6 +35,7 @@ from workflow.judge.outcomes import (
     DIRECTION,
     INCONCLUSIVE,
     NO_NUMBER,
+    NOT_RUN,
     REPRODUCED,
     UNDECIDED,
 )
@@ -89,7 +90,9 @@ def points(claim: Mapping[str, Any]) -> tuple[list[Point], list[str]]:
     found, left = [], []
     for spec in claim["specifications"]:
         seen = spec["weakest"]
-        if seen is None or (effect := _shown(seen)) is None:
+        # where a run is missing, the weakest of the others may not be that of the claim
+        was_run = spec["counts_as"] != NOT_RUN
+        if not was_run or seen is None or (effect := _shown(seen)) is None:
             left.append(spec["names"][0])
             continue
         low, high = (effect if seen[key] is None else seen[key] for key in ("low", "high"))
@@ -167,17 +170,15 @@ def _wrapped_title(text: str) -> list[str]:
 
 
 def _rows(found: Sequence[Point]) -> list[tuple[str, list[int]]]:
-    """The lines of the matrix, from above: a label, and in which columns there is a dot; an empty
-    label before each group.
+    """The lines of the matrix, from above: a label, and in which columns there is a dot: in none
+    for the head of an axis with several alternatives.
     """
     named = [(at, point) for at, point in enumerate(found)]
     rows = [("as printed", [at for at, point in named if point.is_default])]
     axes = dict.fromkeys(point.axis for point in found if not point.is_default)
     for axis in axes:
-        rows.append((_axis(axis), []))
-        for at, point in named:
-            if point.axis == axis:
-                rows.append((" = ".join(point.names), [at]))
+        here = [(" = ".join(point.names), [at]) for at, point in named if point.axis == axis]
+        rows += [(_axis(axis), [])] * (len(here) > 1) + here
     whats = list(dict.fromkeys(point.what for point in found))
     if len(whats) > 1:
         rows.append(("weakest comparison:", []))
@@ -258,7 +259,7 @@ def _matrix(axes: Axes, rows: Sequence[tuple[str, list[int]]], columns: int) -> 
         is_head = not dots
         text = label if len(label) <= longest else f"{label[: longest - 1]}…"
         axes.text(
-            -0.01 if not is_head else -0.01,
+            -0.01,
             row,
             text,
             transform=axes.get_yaxis_transform(),
@@ -289,10 +290,14 @@ def _small_print(claim: Mapping[str, Any], found: Sequence[Point], left: Sequenc
         said.append("Marks and bars: median and quartiles.")
     else:
         said.append("Bars: 95 % intervals.")
-    many = "; of several comparisons the weakest" if len({p.what for p in found}) > 1 else ""
-    said.append(f"Effect: {found[0].what}{many}." if not many else f"Effect{many}, named below.")
+    whats = {point.what for point in found}
+    said.append(
+        "Of several comparisons the weakest is drawn, named below."
+        if len(whats) > 1
+        else f"Weakest comparison: {found[0].what}."
+    )
     if left:
-        said.append(f"Left out, since they have no number to draw: {', '.join(left)}.")
+        said.append(f"Left out, not run or without a number: {', '.join(left)}.")
     said.append(str(claim["sentence"]))
     return " ".join(said)
 

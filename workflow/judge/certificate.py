@@ -92,6 +92,13 @@ class Entry:
         return min((spec.counts_as for spec in self.specs), key=KINDS.index)
 
     @property
+    def agrees(self) -> bool:
+        """Whether the public code changes nothing in the runs of the claim, which were made."""
+        is_apart = any(set(spec.names) & set(self.follows) for spec in self.others)
+        was_run = self.default.outcome.was_run and self.public == self.default.counts_as
+        return bool(self.follows) and was_run and not is_apart
+
+    @property
     def sentence(self) -> str:
         """All of it in one sentence."""
         return _sentence(self)
@@ -173,32 +180,34 @@ def _quantity(check: Mapping[str, Any]) -> tuple[str, str]:
 def _sentence(entry: Entry) -> str:
     default, others = entry.default, entry.others
     head = f"{HEAD[default.counts_as]} as printed"
+    if entry.agrees:
+        head += " and in the public code, which agree here"
     if not others:
         again = "the readings of it come to the same runs" if default.names[1:] else ""
         return f"{head}; {again or 'no reading tried changes one of its runs'}."
     run = [spec for spec in others if spec.outcome.was_run]
     of = f"{len(run)} of {len(others)} other readings run"
     if not run:
-        none = "the one other reading was not run"
-        return f"{head}; {none if len(others) == 1 else f'none of {len(others)} others was run'}."
+        none = f"none of {len(others)} others was run"
+        return f"{head}; {'the one other reading was not run' if len(others) == 1 else none}."
     good = [spec for spec in run if spec.holds]
     public = [spec for spec in good if set(spec.names) & set(entry.follows)]
     rest = [spec for spec in good if spec not in public]
     if not default.holds:
-        if not good:
-            return f"{head}, and holds under no other reading tried ({of})."
-        where = [f"in the public code ({public[0].name})"] * bool(public)
-        where += [f"under {_listed(rest)}"] * bool(rest)
-        return f"{head}; holds only {' and '.join(where)} ({of})."
-    head += " and in the public code" * bool(public)
-    bad = [spec for spec in run if not spec.holds]
-    if bad:
+        where = [f"in the public code ({spec.name})" for spec in public]
+        if rest:
+            where.append(f"under {_listed(rest)}")
+        only = f"; holds only {' and '.join(where)}" if where else ""
+        return f"{head}{only or ', and holds under no other reading tried'} ({of})."
+    if public:
+        head += " and in the public code"
+    if bad := [spec for spec in run if not spec.holds]:
         listed = _listed(bad, lambda spec: f"{spec.name} ({spec.counts_as})")
         return f"{head}; not under {listed} ({of})."
-    if not rest:
-        return f"{head} ({of})."
-    what = "every other reading" if len(rest) > 1 else f"{rest[0].name}, the other reading"
-    return f"{head}, and under {what} that was run ({of})."
+    if rest:
+        what = "every other reading" if len(rest) > 1 else f"{rest[0].name}, the other reading"
+        head += f", and under {what} that was run"
+    return f"{head} ({of})."
 
 
 def _listed(specs: Sequence[Spec], say: Callable[[Spec], str] = lambda spec: spec.name) -> str:

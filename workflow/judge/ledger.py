@@ -54,17 +54,7 @@ def as_json(
     """All verdicts and comparisons, and what the YAML registers beside them; whether records may be
     missing, and sentences on code paths and versions that are mixed in them.
     """
-    rows = []
-    for verdict in verdicts:
-        row = asdict(verdict)
-        row["verdict_in_full"] = render.in_full(verdict)
-        least = weakest(verdict.comparisons)
-        row["weakest"] = None if least is None else asdict(least)
-        row["comparisons"] = [
-            {**asdict(one), "decides": one.decides}
-            for one in sorted(verdict.comparisons, key=lambda one: one.weakness)
-        ]
-        rows.append(row)
+    rows = [entry(verdict) for verdict in verdicts]
     registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
     says = {name: reading["says"] for name, reading in paper.entry.get("readings", {}).items()}
     whole = {
@@ -80,9 +70,23 @@ def as_json(
     return json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def comparison(entry: Mapping[str, Any]) -> Comparison:
+def entry(verdict: Verdict) -> dict[str, Any]:
+    """A claim as verdicts.json has it, but for NaN and infinity (`plain`)."""
+    least = weakest(verdict.comparisons)
+    return {
+        **asdict(verdict),
+        "verdict_in_full": render.in_full(verdict),
+        "weakest": None if least is None else asdict(least),
+        "comparisons": [
+            {**asdict(one), "decides": one.decides}
+            for one in sorted(verdict.comparisons, key=lambda one: one.weakness)
+        ],
+    }
+
+
+def comparison(told: Mapping[str, Any]) -> Comparison:
     """A comparison as a verdicts.json has it, of any edition."""
-    known = {field.name: entry[field.name] for field in fields(Comparison) if field.name in entry}
+    known = {field.name: told[field.name] for field in fields(Comparison) if field.name in told}
     null = {name: math.nan for name, value in known.items() if value is None}  # NaN or infinity
     return Comparison(**{**known, **null})
 
