@@ -27,6 +27,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from workflow.draw.style import BLUE, GREY, ORANGE, SKY, VERMILLION, put_small_print, wrapped
 from workflow.judge.checks import BY_RANK, OF_ROWS
@@ -39,14 +40,15 @@ from workflow.judge.outcomes import (
     REPRODUCED,
     UNDECIDED,
 )
+from workflow.plan.exhibits import SPECIFICATIONS
 from workflow.trace.atomic import atomic
 
-FOLDER = "specifications"
 WIDTH = 8.0  # inches; 1280 pixels
 ROW, TOP, PLOT, BOTTOM = 0.19, 0.62, 2.3, 0.16  # inches: a line of the matrix; title; curve; margin
 LETTER = 0.066  # inches that a letter of a label takes
 LEFT = (1.3, 3.4)  # inches: the least and the most for labels
 WIDE = 300.0  # ratio of effects beyond which the axis is logarithmic on both sides of zero
+DECADES = 4  # powers of ten that are named on each side of zero
 LOOKS = {  # what is observed: colour and marker, which differ in shape and in grey, too
     REPRODUCED: (BLUE, "o"),
     DIRECTION: (SKY, "s"),
@@ -208,12 +210,17 @@ def _curve(axes: Axes, claim: Mapping[str, Any], found: Sequence[Point]) -> None
             zorder=3,
         )
         for border in point.borders:
-            axes.plot([at - 0.5, at + 0.5], [border, border], color="black", lw=1.1, zorder=1)
+            ends = [at - 0.5, at + 0.5]
+            axes.plot(ends, [border, border], color="black", lw=1.1, zorder=1)
     axes.set_xlim(-0.5, len(found) - 0.5)
     axes.set_xticks([])
     values = [abs(v) for p in found for v in (p.effect, *p.borders) if v]
     if values and max(values) > WIDE * min(values):
-        axes.set_yscale("symlog", linthresh=max(min(values), max(values) / 1e6))
+        least = max(min(values), max(values) / 1e6)
+        axes.set_yscale("symlog", linthresh=least)
+        axes.yaxis.set_major_locator(FixedLocator(_ticks(least, max(values))))
+        axes.yaxis.set_minor_locator(NullLocator())
+    axes.margins(y=0.08)
     axes.grid(axis="y", color="#E6E6E6", lw=0.6)
     axes.set_axisbelow(True)
     axes.set_ylabel(_label(claim, found[0].kind), fontsize=8.5)
@@ -231,7 +238,7 @@ def _curve(axes: Axes, claim: Mapping[str, Any], found: Sequence[Point]) -> None
     axes.legend(
         handles=handles,
         loc="lower left",
-        bbox_to_anchor=(0, 1.0),
+        bbox_to_anchor=(-axes.get_position().x0 / axes.get_position().width, 1.0),
         ncols=len(handles),
         frameon=False,
         fontsize=7.5,
@@ -239,6 +246,13 @@ def _curve(axes: Axes, claim: Mapping[str, Any], found: Sequence[Point]) -> None
         handlelength=1.6,
         columnspacing=1.2,
     )
+
+
+def _ticks(least: float, most: float) -> list[float]:
+    """Zero and at most DECADES powers of ten on each side of it, none in the linear part."""
+    first, last = math.ceil(math.log10(3 * least)), math.floor(math.log10(most))
+    powers = range(last, first - 1, -max(1, math.ceil((last - first + 1) / DECADES)))
+    return [0.0, *(sign * 10.0**power for power in powers for sign in (1, -1))]
 
 
 def _label(claim: Mapping[str, Any], kind: str) -> str:
@@ -325,6 +339,6 @@ def main(arguments: list[str] | None = None) -> int:
         again = f"run `python -m workflow.certificate {chosen.paper} --scale {chosen.scale}`"
         print(f"error: expected {certificate}, found none: {again}", file=sys.stderr)
         return 1
-    paths = write(certificate, folder / FOLDER)
-    print(f"wrote {len(paths)} curves into {folder / FOLDER}", file=sys.stderr)
+    paths = write(certificate, folder / SPECIFICATIONS)
+    print(f"wrote {len(paths)} curves into {folder / SPECIFICATIONS}", file=sys.stderr)
     return 0

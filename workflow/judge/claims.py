@@ -164,7 +164,9 @@ def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
         others[name] = replace(
             found,
             settings=tuple(sorted({setting for _, setting, _ in mine})),
-            refines=tuple(other for other, changed in changes.items() if changed and changed < mine),
+            refines=tuple(
+                other for other, changed in changes.items() if changed and changed < mine
+            ),
         )
     return replace(verdict, readings=others)
 

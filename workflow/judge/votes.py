@@ -76,9 +76,7 @@ def specifications(claim: Mapping[str, Any]) -> list[Spec]:
         else:
             # a reading that is named and not planned at this scale is a question of its own
             found[name] = _spec(name, judged, tuple(judged["settings"]) or (f"@{name}",))
-    roots = {
-        name: _root(claim["readings"], name, of) for name in found if name != AS_PRINTED
-    }
+    roots = {name: _root(claim["readings"], name, of) for name in found if name != AS_PRINTED}
     specs = [
         replace(spec, axis=found[roots[name]].axis) if name in roots else spec
         for name, spec in found.items()

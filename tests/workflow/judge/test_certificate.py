@@ -125,7 +125,8 @@ def test_where_nothing_tried_reaches_it_that_is_said_with_the_pairs_that_nobody_
 def test_what_overturns_a_claim_that_holds_is_found_too(tmp_path):
     levels = {"A": 0.9, "B": 0.5, "C": 0.4}
     toy = universe(
-        tmp_path, {"same": {"A": ({"qbar": 1}, 0.8)}, "turns": {"C": ({"qbar": 1}, 0.97)}},
+        tmp_path,
+        {"same": {"A": ({"qbar": 1}, 0.8)}, "turns": {"C": ({"qbar": 1}, 0.97)}},
         levels=levels,
     )
     found, words = turn_of(toy, tmp_path / "out")
@@ -195,9 +196,7 @@ def test_the_reading_of_a_printed_number_is_found_again(tmp_path):
     assert not found["B"].is_missed and found["B"].default.verdict == REPRODUCED
     assert found["A"].is_missed and found["A"].default.verdict == printed.HIGHER
     assert [ours.reading for ours in found["A"].reached] == ["published", "again"]
-    assert certificate.reaching(found["A"]) == (
-        "published or again; these runs cannot tell which"
-    )
+    assert certificate.reaching(found["A"]) == ("published or again; these runs cannot tell which")
     assert len(found["A"].tried) == 3
 
 

@@ -87,7 +87,8 @@ def test_a_reading_that_is_said_twice_changes_no_share(twin):
 
 def test_what_is_the_same_as_a_twin_is_one_with_its_owner():
     told = claim(
-        twin=judged(CONTRADICTED, ["A.x"], same=True), third=judged(REPRODUCED, ["A.y"], again="twin")
+        twin=judged(CONTRADICTED, ["A.x"], same=True),
+        third=judged(REPRODUCED, ["A.y"], again="twin"),
     )
     (only,) = votes.specifications(told)
     assert only.names == ("default", "twin", "third")
@@ -142,7 +143,9 @@ def universe(root, **readings):
 
 def from_records(toy):
     """The specifications of the claim, by way of verdicts.json."""
-    verdict = claims.judge(toy.paper, toy.store(), {"id": "c", "where": "", "says": "", "check": LESS})
+    verdict = claims.judge(
+        toy.paper, toy.store(), {"id": "c", "where": "", "says": "", "check": LESS}
+    )
     told = ledger.plain(ledger.entry(verdict))
     return votes.specifications(told)
 
