@@ -355,10 +355,10 @@ def _names(spec: Spec) -> str:
 def _numbers(numbers: Sequence[Number], missed: Sequence[Number]) -> str:
     said = Counter(number.default.verdict for number in numbers)
     head = (
-        f"Of {len(numbers)} printed numbers {said[REPRODUCED]} lie in the interval of ours and close"
-        f" to its mean, {len(missed)} outside it; {said[UNDECIDED]} are not decided, and the runs of"
-        f" {said[NOT_RUN]} were not made. One reading at a time: two readings would change the same"
-        " run, and no such run was made."
+        f"Of {len(numbers)} printed numbers {said[REPRODUCED]} lie in the interval of ours and"
+        f" close to its mean, {len(missed)} outside it; {said[UNDECIDED]} are not decided, and the"
+        f" runs of {said[NOT_RUN]} were not made. One reading at a time: two readings would change"
+        " the same run, and no such run was made."
     )
     rows = [
         [
@@ -436,7 +436,10 @@ def _as_entry(entry: Entry) -> dict[str, Any]:
 
 
 def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
-    """Write the certificate as Markdown and JSON; returns their paths. Raises PlanError, BadRecord."""
+    """Write the certificate as Markdown and JSON; returns their paths.
+
+    Raises PlanError, BadRecord.
+    """
     place = folder / "verdicts.json"
     read = sensitivity.read(place, paper.name, paper.scale, partial=store.partial)
     found, numbers = entries(paper, store, read), printed.numbers(paper, store)

@@ -349,10 +349,12 @@ def _again(
     mine, reads = known[reading], _reads(claim)
     for other, cells in known.items():
         if other == reading:
-            return ""
-        if mine and cells.keys() == mine.keys():
-            if all(store.is_same(cells[place], cell, reads) for place, cell in mine.items()):
-                return other
+            break
+        is_same = cells.keys() == mine.keys() and all(
+            store.is_same(cells[place], cell, reads) for place, cell in mine.items()
+        )
+        if mine and is_same:
+            return other
     return ""
 
 

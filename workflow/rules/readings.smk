@@ -83,5 +83,10 @@ rule readings:
             "figures/{scale}/{paper}/{kind}",
             scale=SCALE,
             paper=PAPERS,
-            kind=("sensitivity.md", "sensitivity.json", "certificate.md", SPECIFICATIONS),
+            kind=(
+                "sensitivity.md",
+                "sensitivity.json",
+                "certificate.md",
+                SPECIFICATIONS,
+            ),
         ),

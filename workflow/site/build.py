@@ -126,7 +126,7 @@ def _paper(site: Site, report: Report) -> None:
     for path in sorted(report.folder.iterdir()):
         if path.suffix in (".png", ".gif"):
             shutil.copyfile(path, folder / path.name)
-    if any(claim["curve"] for claim in report.certificate.get("claims", [])):
+    if any(claim["curve"] for claim in report.certificate["claims"]):
         shutil.copytree(report.folder / SPECIFICATIONS, folder / SPECIFICATIONS)
     for figure in report.shown:
         if figure.interactive:

@@ -190,10 +190,12 @@ class Report:
 
     @cached_property
     def certificate(self) -> Entry:
-        """How robust the claims are; empty in older reports. A claim with a curve has its size."""
+        """How robust the claims are, those that a reading changes; without any in older reports.
+        `curve` is the size of a claim's picture, None where it has none.
+        """
         path = self.folder / "certificate.json"
         if not path.exists():
-            return {}
+            return {"claims": []}
         told = json.loads(path.read_text(encoding="utf-8"))
         curves = {
             curve.stem: _size(curve) for curve in (self.folder / SPECIFICATIONS).glob("*.png")
