@@ -126,8 +126,9 @@ def _paper(site: Site, report: Report) -> None:
     for path in sorted(report.folder.iterdir()):
         if path.suffix in (".png", ".gif"):
             shutil.copyfile(path, folder / path.name)
-    if any(claim["curve"] for claim in report.certificate["claims"]):
-        shutil.copytree(report.folder / SPECIFICATIONS, folder / SPECIFICATIONS)
+    for curve in sorted((report.folder / SPECIFICATIONS).glob("*.png")):
+        (folder / SPECIFICATIONS).mkdir(exist_ok=True)
+        shutil.copyfile(curve, folder / SPECIFICATIONS / curve.name)
     for figure in report.shown:
         if figure.interactive:
             data = _curves(report.folder / figure.interactive)
