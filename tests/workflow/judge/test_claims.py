@@ -28,6 +28,9 @@ LESS = {
 }
 
 
+OF_A = {"metric": "cumulative_regret", "problems": ["p"], "curves": ["A"]}
+
+
 def claim(check=LESS, **more):
     return {
         "id": "c",
@@ -769,6 +772,30 @@ def test_regret_bound_at_every_step(tmp_path):
     }
     assert judged(toy, check).verdict == REPRODUCED
     assert judged(toy, {**check, "factor": 2}).verdict == CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    ("check", "borders"),
+    [
+        (LESS, [0]),
+        ({**LESS, "compare": "ratio", "factor": 2}, [2]),
+        ({**LESS, "test": "equivalent", "absolute": 3.0}, [-3, 3]),
+        ({**LESS, "test": "passes", "at_most": 7}, [7]),
+        ({**LESS, "test": "spread"}, [1]),
+        ({**LESS, "test": "bound", "factor": 2}, [1]),
+        ({**OF_A, "test": "published", "value": 6.0, "tolerance": 0.25}, [0.75, 1.25]),
+        ({**OF_A, "test": "exponent", "from": 5, "at_most": 1.5}, [1.5]),
+        ({**OF_A, "test": "monotone", "direction": "increasing"}, [0]),
+        ({**OF_A, "test": "band", "at_least": 0, "at_most": 9}, [0, 9]),
+        ({**OF_A, "test": "share", "event": {"at_most": 9}, "at_least": 0.5}, [0.5]),
+    ],
+)
+def test_every_comparison_says_where_the_claimed_side_ends(tmp_path, check, borders):
+    """The side of the border on which an effect lies is that on which the comparison says it is."""
+    (found,) = judged(pair(tmp_path, 0.9, 0.5), check).comparisons
+    assert found.borders == pytest.approx(borders)
+    if len(borders) == 2 and "share of rows" not in found.kind:
+        assert found.holds == (borders[0] < found.effect < borders[1])
 
 
 def short(found):
