@@ -43,6 +43,7 @@ from workflow.judge.outcomes import (
 from workflow.plan.exhibits import SPECIFICATIONS
 from workflow.trace.atomic import atomic
 
+PRINTED = "as printed"  # what the default specification is called
 WIDTH = 8.0  # inches; 1280 pixels
 ROW, TOP, PLOT, BOTTOM = 0.19, 0.62, 2.3, 0.16  # inches: a line of the matrix; title; curve; margin
 LETTER = 0.066  # inches that a letter of a label takes
@@ -95,7 +96,7 @@ def points(claim: Mapping[str, Any]) -> tuple[list[Point], list[str]]:
         # where a run is missing, the weakest of the others may not be that of the claim
         was_run = spec["counts_as"] != NOT_RUN
         if not was_run or seen is None or (effect := _shown(seen)) is None:
-            left.append(spec["names"][0])
+            left.append(spec["names"][0] if spec["axis"] else PRINTED)
             continue
         low, high = (effect if seen[key] is None else seen[key] for key in ("low", "high"))
         found.append(
@@ -176,7 +177,7 @@ def _rows(found: Sequence[Point]) -> list[tuple[str, list[int]]]:
     for the head of an axis with several alternatives.
     """
     named = [(at, point) for at, point in enumerate(found)]
-    rows = [("as printed", [at for at, point in named if point.is_default])]
+    rows = [(PRINTED, [at]) for at, point in named if point.is_default]
     axes = dict.fromkeys(point.axis for point in found if not point.is_default)
     for axis in axes:
         here = [(" = ".join(point.names), [at]) for at, point in named if point.axis == axis]
@@ -295,7 +296,7 @@ def _matrix(axes: Axes, rows: Sequence[tuple[str, list[int]]], columns: int) -> 
 def _small_print(claim: Mapping[str, Any], found: Sequence[Point], left: Sequence[str]) -> str:
     """What the curve shows, and what it lacks."""
     of_rows = found[0].kind.startswith(OF_ROWS)
-    said = ["Grey: as printed."]
+    said = [f"Grey: {PRINTED}."] if any(point.is_default for point in found) else []
     if of_rows:
         said.append(
             "Bars: the least and the greatest value seen; the mark is at the end that decides."

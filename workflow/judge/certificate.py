@@ -51,6 +51,8 @@ HEAD = {
     UNDECIDED: "Not decided",
     NOT_RUN: "Not run",
 }
+# of what a claim may come to; where one reading is not decided, it may still hold
+BEST = (REPRODUCED, DIRECTION, INCONCLUSIVE, UNDECIDED, CONTRADICTED, NOT_RUN)
 FEW = 4  # names that a sentence lists
 RULES = """\
 A *reading* is one answer to a question that the paper leaves open. The settings that it changes in
@@ -88,8 +90,8 @@ class Entry:
 
     @property
     def best(self) -> str:
-        """The best that any specification comes to, in the order of KINDS."""
-        return min((spec.counts_as for spec in self.specs), key=KINDS.index)
+        """The best that any specification comes to, in the order of BEST."""
+        return min((spec.counts_as for spec in self.specs), key=BEST.index)
 
     @property
     def agrees(self) -> bool:
@@ -225,6 +227,9 @@ def turned(entry: Entry) -> str:
         return ""
     said = [" with ".join(change) for change in turn.changes]
     if not said:
+        if turn.singles == 1:
+            does = "let it hold" if turn.goal == HOLD else "contradict it"
+            return f"The one reading that was run does not {does}."
         pairs = f", nor of {_many(turn.tried, 'pair')} of them," if turn.tried else ""
         untried = (
             f"; {_many(turn.never_run, 'pair')} changing a run in common, or lacking one, never run"
@@ -232,8 +237,7 @@ def turned(entry: Entry) -> str:
             else ""
         )
         lets = "lets it hold" if turn.goal == HOLD else "contradicts it"
-        none = f"None of {_many(turn.singles, 'reading')} run{pairs}"
-        return f"{none} {lets}{untried}."
+        return f"None of {turn.singles} readings run{pairs} {lets}{untried}."
     listed = " or ".join(said[:FEW]) + (f" or {len(said) - FEW} more" if len(said) > FEW else "")
     how = ", composed of runs that were made one at a time" if turn.is_composed else ""
     alike = "; these runs cannot tell which" if len(said) > 1 and turn.goal == HOLD else ""
@@ -252,7 +256,9 @@ def reaching(number: Number) -> str:
         return " or ".join(names) + alike
     if not number.readings:
         return "no reading tried changes this run"
-    return f"none of {len(number.tried)} readings run (of {len(number.readings)})"
+    if not number.tried:
+        return f"of {_many(len(number.readings), 'reading')} none was run"
+    return f"none of {_many(len(number.tried), 'reading')} run (of {len(number.readings)})"
 
 
 def as_markdown(
@@ -285,7 +291,8 @@ def _counted(found: Sequence[Entry]) -> str:
     said = f"{len(kept)} claims" + (f"; {apart} that are counted apart are not in it" * bool(apart))
     code = [entry for entry in kept if entry.follows]
     lacks = "" if code else " No reading of this paper is its public code as a whole."
-    best = " *Under any reading*: the best that one comes to."
+    best = " *Under any reading*: the best that one comes to, where *not decided*"
+    best += " is better than *contradicted*."
     return f"{said}.{best}{lacks}\n\n{render.table(['', 'hold', *KINDS], rows)}"
 
 
@@ -364,6 +371,7 @@ def _numbers(numbers: Sequence[Number], missed: Sequence[Number]) -> str:
         [
             quoted(number.table),
             quoted(number.problem),
+            quoted(f"{number.metric}, {number.at}"),
             quoted(number.curve),
             render.number(number.printed),
             f"{render.number(number.default.mean)} [{render.number(number.default.low)},"
@@ -372,7 +380,15 @@ def _numbers(numbers: Sequence[Number], missed: Sequence[Number]) -> str:
         ]
         for number in missed
     ]
-    columns = ["table", "problem", "curve", "printed", "ours [95 %]", "reached under"]
+    columns = [
+        "table",
+        "problem",
+        "metric, after evaluations",
+        "curve",
+        "printed",
+        "ours [95 %]",
+        "reached under",
+    ]
     return f"{head}\n\n{render.table(columns, rows)}" if rows else head
 
 

@@ -37,13 +37,15 @@ class Ours:
 
 @dataclass(frozen=True)
 class Number:
-    """A printed number, what ours is by default, and what it is under each reading that is planned
-    for its run and changes it. `same` are readings whose runs are the default one again.
+    """A printed number, read after `at` evaluations, what ours is by default, and what it is under
+    each reading that is planned for its run and changes it. `same` are readings whose runs are the
+    default one again.
     """
 
     table: str
     problem: str
     metric: str
+    at: str
     curve: str
     printed: float
     default: Ours
@@ -76,7 +78,8 @@ def numbers(paper: Paper, store: Store) -> list[Number]:
             for curve, printed in block["published"].items():
                 cells = _under_readings(paper, block["problem"], curve)
                 if "" in cells and cells[""].budget >= least:
-                    head = (entry["id"], block.get("label", block["problem"]), block["metric"])
+                    name = block.get("label", block["problem"])
+                    head = (entry["id"], name, block["metric"], str(block.get("at", "end")))
                     found.append(_number(store, block, (*head, curve, printed), cells, least))
     return found
 
@@ -135,7 +138,7 @@ def _under_readings(paper: Paper, problem: str, curve: str) -> dict[str, Cell]:
 def _number(
     store: Store,
     block: Block,
-    head: tuple[str, str, str, str, float],
+    head: tuple[str, str, str, str, str, float],
     cells: Mapping[str, Cell],
     least: int,
 ) -> Number:

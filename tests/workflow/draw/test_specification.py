@@ -68,6 +68,14 @@ def test_effects_are_sorted_and_what_was_not_run_or_is_infinite_is_named():
     assert "Weakest comparison: A < B on p." in words
 
 
+def test_a_claim_that_was_not_run_as_printed_is_drawn_from_its_readings_and_says_so():
+    told = claim(spec("default", None, NOT_RUN), spec("a", seen(1.0)), spec("b", seen(2.0)))
+    found, left = specification.points(told)
+    assert left == ["as printed"]
+    assert specification._rows(found) == [("a", [0]), ("b", [1])]
+    assert "Grey" not in specification._small_print(told, found, left)
+
+
 def test_an_infinite_end_of_an_interval_is_drawn_to_the_effect():
     told = claim(spec("default", {**seen(1.0, 0.5), "high": None}))
     (point,) = specification.points(told)[0]

@@ -211,7 +211,9 @@ def test_a_reading_without_a_run_or_without_a_change_reaches_no_number(tmp_path)
     toy.add("A", noisy(0.7, key=0), reading="idle", settings={"unread": 1})
     found = numbers(toy)["A"]
     assert (found.same, found.reached) == (("idle",), [])
-    assert certificate.reaching(found) == "none of 1 readings run (of 2)"
+    assert certificate.reaching(found) == "none of 1 reading run (of 2)"
+    lost = replace(found, readings=found.readings[:1])
+    assert certificate.reaching(lost) == "of 1 reading none was run"
     assert certificate.reaching(numbers(toy)["B"]) == "no reading tried changes this run"
 
 
@@ -326,6 +328,21 @@ def test_three_counts_of_the_plain_claims(tmp_path):
     assert "holds only in the public code (code) (1 of 1 other readings run)" in text
 
 
+def test_a_claim_that_one_reading_leaves_open_is_not_contradicted_under_any():
+    assert entry(AGAINST, spec("a", "few"), spec("b", NOT_RUN)).best == UNDECIDED
+    assert entry(AGAINST, spec("b", NOT_RUN)).best == CONTRADICTED
+    assert entry(AGAINST, spec("a", "few"), spec("b", DIRECTION)).best == DIRECTION
+
+
+def test_one_reading_that_turns_nothing_is_said_in_the_singular():
+    for specs, goal, words in (
+        ([AGAINST, spec("a", INCONCLUSIVE)], HOLD, "let it hold"),
+        ([DEFAULT, spec("a", INCONCLUSIVE)], OVERTURN, "contradict it"),
+    ):
+        found = entry(*specs, turn=changes.Turn(goal, (), 1))
+        assert certificate.turned(found) == f"The one reading that was run does not {words}."
+
+
 def test_without_a_public_code_there_is_no_such_count(tmp_path):
     told, text = certified(universe(tmp_path, {}), tmp_path / "out")
     assert set(told["counts"]) == {"as printed", "under any reading"}
@@ -343,7 +360,10 @@ def test_the_page_shows_shares_axes_and_missed_numbers(tmp_path):
     assert "| 25 % | 25 % | - | - | 75 % | - | - | 3 on 2 |" in text
     assert "| A: qbar | low: contradicted; high: reproduced |" in text
     assert "Of 2 printed numbers 1 lie in the interval" in text
-    assert "| t1 | P | A | 0.1 | 0.3 [0.293, 0.307] | none of 2 readings run (of 2) |" in text
+    assert (
+        "| t1 | P | simple_regret, end | A | 0.1 | 0.3 [0.293, 0.307] | none of 2 readings run (of 2) |"
+        in text
+    )
 
 
 def test_no_text_of_a_paper_becomes_markup(tmp_path):
