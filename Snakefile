@@ -80,6 +80,8 @@ WRITERS = [
         rules.moving_picture,
         rules.verdicts,
         rules.sensitivity,
+        rules.certificate,
+        rules.specifications,
         rules.inventory,
         rules.site,
     )

@@ -58,6 +58,8 @@ case $module in
   *tables) touch $name.md $name.csv ;;
   *claims) touch verdicts.md verdicts.json ;;
   *sensitivity) touch sensitivity.md sensitivity.json ;;
+  *certificate) touch certificate.md certificate.json ;;
+  *specification) mkdir -p specifications ;;
   *inventory) touch runs.json ;;
 esac
 """

@@ -389,6 +389,43 @@ the plain claims of the paper, once, in the first row that fits:
   the null model passes in at least {PASSES:.0%} of the cases.
 - Not counted apart, but said: *{DISAGREE}*, *{FADED}*.
 
+## Certificates
+
+A verdict is one outcome under one set of settings. Papers leave settings open, and public codes
+depart from texts; a **reading** is one answer to such a question, or several. `certificate.md` says
+of each claim how much hangs on them.
+
+- A **setting** is a parameter of a method or of a problem. Which settings a reading changes in the
+  runs of a claim is computed from the planned runs, not declared. They are its **axis**. Readings
+  with the same axis are alternatives on it: three places where an ascent may start are one axis.
+- A reading that repeats all changes of one other reading and adds to them is a refinement of it, an
+  alternative on its axis: "the fit that works" and "the same, fitted every round" are one question,
+  however often it is refined. A reading that repeats the changes of several, as a public code may,
+  combines their questions and is an axis by itself.
+- Readings that come to the same runs, by the same parameters or trace by trace, are one
+  specification. Those under which all runs of the claim are the default ones again are the default.
+- **Votes.** The default has one, and each axis has one that its alternatives share equally. A share
+  is a part of all votes. So saying a reading twice changes no share, and trying more values of a
+  setting gives it no more weight. This says how much of what was asked agrees; it is no
+  probability: nobody drew the readings, and an axis that nobody thought of has no vote.
+- What was not run, and what may not decide (too few seeds, stand-in data), has shares of its own.
+  A sentence says how many of the readings were run.
+- **In the public code** a claim comes to what it comes to under the reading that follows that code
+  as a whole (`follows: public code`). Where that changes none of its runs, text and code agree, and
+  the default outcome counts.
+- **What would have to be true.** For a claim that does not hold, the readings under which it does;
+  for one that holds, those that contradict it. Where no single one does, pairs are composed of runs
+  that were made one at a time: a run is that of the reading that changes it. Where two readings
+  change the same run, nobody has run them together, and the pair is counted as never run. Several
+  answers cannot be told apart by these runs. Many readings and pairs are tried without correction,
+  so that what is found is a question to ask, no evidence of what the authors did.
+- **Printed numbers** that lie outside the 95 % interval of ours are listed with the readings under
+  which they lie in it, and ours is close (as in tables): one reading at a time.
+
+A **specification curve** (`specifications/CLAIM.png`) shows the effect with its interval under
+every specification that has a number, sorted, with the border of the claim. Of several comparisons
+it is that of the weakest, which need not be the same one everywhere; the picture names it.
+
 ## No effect
 
 How often each outcome is reached where no method is better. Five seeds have one look, ten have two.

@@ -32,6 +32,7 @@ def cell(
     scale: str = "paper",
     variant: str = "",
     reading: str = "",
+    settings: Mapping[str, Any] | None = None,
 ) -> Cell:
     unknown = {"optimum": "best-seen"} if problem == "open" else {}
     return Cell(
@@ -48,7 +49,12 @@ def cell(
             "init": {"n": 1},
             **unknown,
         },
-        algorithm_entry={"is": "random_search.RandomSearch", "qbar": 2, "beta": "theorem"},
+        algorithm_entry={
+            "is": "random_search.RandomSearch",
+            "qbar": 2,
+            "beta": "theorem",
+            **(settings or {}),
+        },
         algorithm_reading=reading,
         variant=variant,
     )
@@ -102,9 +108,10 @@ class Toy:
         budget: int | None = None,
         variant: str = "",
         reading: str = "",
+        settings: Mapping[str, Any] | None = None,
     ) -> Cell:
         """Records whose columns `true(seed)` gives: at least `true`, the values of the arms pulled
-        (the optimum is 1).
+        (the optimum is 1). `settings` are what the reading changes in the algorithm's entry.
         """
         made = cell(
             problem,
@@ -114,6 +121,7 @@ class Toy:
             scale=self.scale,
             variant=variant,
             reading=reading,
+            settings=settings,
         )
         self.cells[problem, made.curve] = made
         for seed in made.seeds:

@@ -10,24 +10,23 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from workflow.judge import printed
 from workflow.judge.evidence import Evidence, curves
-from workflow.judge.outcomes import REPRODUCED, SAME_RUN, UNDECIDED
+from workflow.judge.outcomes import SAME_RUN
 from workflow.measure.metrics import Array, metric
 from workflow.measure.statistics import (
-    ENOUGH,
     interval,
     power_law,
     rank_correlation,
     standard_error,
 )
-from workflow.measure.store import NotRun, Store
+from workflow.measure.store import Store
 from workflow.plan.cells import Cell, Paper
 from workflow.plan.selection import block_cells, default_of
 
 Row = dict[str, Any]
 
 SAME = f" ({SAME_RUN})"  # behind the name of a reading
-CLOSE = 0.5  # of a published mean: what ours may differ by in a reproduced cell
 
 
 def rows(
@@ -39,12 +38,12 @@ def rows(
     found: dict[str, Row] = {}
     shown = block_cells(paper, entry, block)
     names = {cell.name for cells in shown for cell in cells.values()}
-    least = _least_budget([cell for cells in shown for cell in cells.values()], block)
+    least = printed.least_budget([cell for cells in shown for cell in cells.values()], block)
     for cells in shown:
         ends = {
             curve: end
             for curve, cell in cells.items()
-            if cell.budget >= least and len(end := _end(store, cell, block))
+            if cell.budget >= least and len(end := printed.end(store, cell, block))
         }
         ranks = _ranks(
             {curve: float(end.mean()) for curve, end in ends.items()}, block["published"]
@@ -52,7 +51,7 @@ def rows(
         for curve, end in ends.items():
             cell, number = cells[curve], float(block["published"].get(curve, np.nan))
             reading = reading_of(paper, store, cell, block["metric"], names)
-            verdict = _verdict(end, number, paper.scale, store.data(cell))
+            verdict = printed.verdict(end, number, paper.scale, store.data(cell))
             row = {
                 **_beside(store, cell, block, end, number, reading),
                 # a second verdict on the numbers of the default run would be none
@@ -134,31 +133,6 @@ def _exponent(
     }
 
 
-def _end(store: Store, cell: Cell, block: Mapping[str, Any]) -> Array:
-    """A block's metric where it is read, one number per seed; none where there is no record."""
-    try:
-        values = store.values(cell, block["metric"])
-    except NotRun:
-        return np.empty(0)
-    return values[:, _read_at(values, block) - 1]
-
-
-def _least_budget(cells: Sequence[Cell], block: Mapping[str, Any]) -> int:
-    """How long a run must be planned to stand in a block: as long as where the block reads, or as
-    the longest of this scale. A reading that is planned shorter than that has no number there.
-    """
-    at = block.get("at", "end")
-    return 0 if at == "end" else min(at, max((cell.budget for cell in cells), default=0))
-
-
-def _read_at(values: Array, block: Mapping[str, Any]) -> int:
-    """The column, from 1, at which a block reads; the last one where the runs of this scale are
-    shorter.
-    """
-    at, last = block.get("at", "end"), values.shape[1]
-    return last if at == "end" else min(at, last)
-
-
 def _beside(
     store: Store, cell: Cell, block: Mapping[str, Any], end: Array, number: float, reading: str
 ) -> Row:
@@ -166,7 +140,7 @@ def _beside(
     values, mean = store.values(cell, block["metric"]), float(end.mean())
     return {
         "problem": block.get("label", block["problem"]),
-        "evaluations": _read_at(values, block) if values.shape[1] > 1 else cell.budget,
+        "evaluations": printed.read_at(values, block) if values.shape[1] > 1 else cell.budget,
         "metric": block["metric"],
         "algorithm": cell.algorithm + (f"+{cell.variant}" if cell.variant else ""),
         "reading": reading,
@@ -177,22 +151,6 @@ def _beside(
         "published": number,
         "ratio": mean / number if number else np.nan,
     }
-
-
-def _verdict(end: Array, number: float, scale: str, data: str) -> str:
-    """Whether a published mean, whose spread is not known, lies in the 95 % interval of ours, and
-    ours is close to it.
-
-    An interval that is too wide to tell the two apart although they are not close decides nothing.
-    """
-    if np.isnan(number):
-        return ""
-    if len(end) < ENOUGH or scale != "paper" or data.startswith("substitute"):
-        return UNDECIDED
-    low, high = interval(end)
-    if low <= number <= high:
-        return REPRODUCED if abs(end.mean() - number) <= CLOSE * abs(number) else UNDECIDED
-    return "ours is lower" if high < number else "ours is higher"
 
 
 def _ranks(ours: Mapping[str, float], published: Mapping[str, float]) -> dict[str, Row]:

@@ -65,7 +65,9 @@ class Comparison:
     is what they say, for the claim or against it, decided `at` so many seeds. The p-values are
     those of the last look and are held against its `level`; `seen` is the smallest effect, in the
     unit of the effect, that this many seeds of this spread would have shown in four of five times.
-    `first` is how many of the planned seeds were read.
+    `first` is how many of the planned seeds were read. `borders` are the effects at which the
+    claimed side ends: one, or the two ends of a stretch. The `low` and `high` of a statement about
+    every row are its extremes, and these its borders.
     """
 
     what: str
@@ -88,6 +90,7 @@ class Comparison:
     level: float = LEVEL
     looks: int = 1
     first: int = 0
+    borders: tuple[float, ...] = ()
 
     @property
     def has_number(self) -> bool:
@@ -221,7 +224,15 @@ def _too_few(n: int) -> str:
     return f"{n} seed{'' if n == 1 else 's'}, {ENOUGH} are needed"
 
 
-def _of(what: str, kind: str, test: Test, *, holds: bool, seen: float = NAN) -> Comparison:
+def _of(
+    what: str,
+    kind: str,
+    test: Test,
+    *,
+    holds: bool,
+    borders: Sequence[float],
+    seen: float = NAN,
+) -> Comparison:
     """A comparison from its test."""
     return Comparison(
         what,
@@ -236,7 +247,13 @@ def _of(what: str, kind: str, test: Test, *, holds: bool, seen: float = NAN) -> 
         p_against=test.p_against,
         p_flip_against=test.p_flip_against,
         seen=seen,
+        borders=tuple(borders),
     )
+
+
+def _ends(check: Check) -> list[float]:
+    """The constants between which a check wants a number."""
+    return [float(check[key]) for key in ("at_least", "at_most") if key in check]
 
 
 def _smallest(values: Array, level: float, power: float = POWER) -> float:
@@ -263,17 +280,19 @@ def _ordered(check: Check, what: str, data: tuple[Array, Array], level: float) -
         test = below_zero(sign * (distance - np.log(factor)))
         shown = replace(test, mean=float(np.exp(distance.mean())), low=float(low), high=float(high))
         seen = float(np.exp(_smallest(distance, level)))
-        return _of(words, "ratio", shown, holds=test.mean < 0, seen=seen)
+        return _of(words, "ratio", shown, holds=test.mean < 0, seen=seen, borders=[float(factor)])
     if np.isinf(left).any() or np.isinf(right).any():
         test = ranked_below_zero(sign * _distance(left, factor * right))
         least, most = sorted([sign * test.low, sign * test.high])
         shown = replace(test, mean=sign * test.mean, low=least, high=most)
-        return _of(words, f"median difference {BY_RANK}", shown, holds=test.mean < 0)
+        kind = f"median difference {BY_RANK}"
+        return _of(words, kind, shown, holds=test.mean < 0, borders=[0.0])
     distance = left - factor * right
     low, high = interval(distance)
     test = below_zero(sign * distance)
     shown = replace(test, mean=float(distance.mean()), low=float(low), high=float(high))
-    return _of(words, "difference", shown, holds=test.mean < 0, seen=_smallest(distance, level))
+    seen = _smallest(distance, level)
+    return _of(words, "difference", shown, holds=test.mean < 0, seen=seen, borders=[0.0])
 
 
 def _distance(left: Array, right: Array) -> Array:
@@ -297,7 +316,8 @@ def _passes(check: Check, what: str, data: Pairs, level: float) -> Comparison:
     words = what.replace(" and ", " reaches the end of ", 1)
     effect, low, high = (edge + check["at_most"] + 0.5 for edge in (test.mean, test.low, test.high))
     shown = replace(test, mean=effect, low=low, high=high)
-    return _of(words, f"median evaluation {BY_RANK}", shown, holds=test.mean < 0)
+    kind, borders = f"median evaluation {BY_RANK}", [float(check["at_most"])]
+    return _of(words, kind, shown, holds=test.mean < 0, borders=borders)
 
 
 def _first(true: Array) -> float:
@@ -320,7 +340,8 @@ def _equivalent(check: Check, what: str, data: tuple[Array, Array], level: float
     words = what.replace(" and ", " = ", 1) + f" within {tolerance.mean():.3g}"
     holds = abs(float((left - right).mean())) < tolerance.mean()
     seen = _smallest(left - right, level, (1 + POWER) / 2)
-    return _of(words, "difference", within(left - right, tolerance), holds=holds, seen=seen)
+    edge, test = float(tolerance.mean()), within(left - right, tolerance)
+    return _of(words, "difference", test, holds=holds, seen=seen, borders=[-edge, edge])
 
 
 def _published(check: Check, what: str, data: Array, level: float) -> Comparison:
@@ -334,7 +355,8 @@ def _published(check: Check, what: str, data: Array, level: float) -> Comparison
     test = within(seen - 1, check["tolerance"])
     shown = replace(test, mean=test.mean + 1, low=test.low + 1, high=test.high + 1)
     smallest = _smallest(seen, level, (1 + POWER) / 2)
-    return _of(words, "ratio", shown, holds=abs(test.mean) < check["tolerance"], seen=smallest)
+    holds, edge = abs(test.mean) < check["tolerance"], float(check["tolerance"])
+    return _of(words, "ratio", shown, holds=holds, seen=smallest, borders=[1 - edge, 1 + edge])
 
 
 def _spread(check: Check, what: str, data: tuple[Array, Array], level: float) -> Comparison:
@@ -350,7 +372,8 @@ def _spread(check: Check, what: str, data: tuple[Array, Array], level: float) ->
     reason = f"ratio of spreads within a factor {factor:g}" if 1 / factor < ratio < factor else ""
     words = what.replace(" and ", " spreads less than ", 1)
     test = Test(n, ratio, low, high, p, NAN, p_against, NAN)
-    found = _of(words, "ratio of spreads", test, holds=ratio < 1, seen=detectable_ratio(n, level))
+    seen = detectable_ratio(n, level)
+    found = _of(words, "ratio of spreads", test, holds=ratio < 1, seen=seen, borders=[1.0])
     return replace(found, undecided=reason)
 
 
@@ -374,7 +397,8 @@ def _monotone(check: Check, what: str, data: Pairs, level: float) -> Comparison:
     test = below_zero(-sign * tau)
     low, high = interval(tau)
     shown = replace(test, mean=float(tau.mean()), low=float(low), high=float(high))
-    return _of(what, "Kendall's tau", shown, holds=test.mean < 0, seen=_smallest(tau, level))
+    seen = _smallest(tau, level)
+    return _of(what, "Kendall's tau", shown, holds=test.mean < 0, seen=seen, borders=[0.0])
 
 
 def _share(check: Check, what: str, data: Array, level: float) -> Comparison:
@@ -394,6 +418,7 @@ def _share(check: Check, what: str, data: Array, level: float) -> Comparison:
         "share of seeds",
         test,
         holds=least <= test.mean <= most,
+        borders=_ends(check),
         seen=(enough[0] if least > 0 else enough[-1]) / n if enough else NAN,
     )
 
@@ -405,7 +430,8 @@ def _band(check: Check, what: str, data: Pairs, _level: float) -> Comparison:
     least, most = check.get("at_least", -np.inf), check.get("at_most", np.inf)
     # an infinite value is a violation, only NaN is no number
     rows = [y[~np.isnan(y)] for _, y in data]
-    return _kept([(row >= least) & (row <= most) for row in rows], check, what, rows, "value")
+    inside = [(row >= least) & (row <= most) for row in rows]
+    return _kept(inside, check, what, rows, "value", _ends(check))
 
 
 def _bound(check: Check, what: str, data: Pairs, _level: float) -> Comparison:
@@ -419,11 +445,16 @@ def _bound(check: Check, what: str, data: Pairs, _level: float) -> Comparison:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = [(left / bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
     inside = [(left <= bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
-    return _kept(inside, check, words, ratios, "ratio")
+    return _kept(inside, check, words, ratios, "ratio", [1.0])
 
 
 def _kept(
-    inside: Sequence[Array], check: Check, what: str, rows: Sequence[Array], number: str
+    inside: Sequence[Array],
+    check: Check,
+    what: str,
+    rows: Sequence[Array],
+    number: str,
+    borders: Sequence[float],
 ) -> Comparison:
     """A statement about every row. It holds in a seed if all rows keep it, or the share of them
     that the check asks for. `number` says what `rows` are: values, or ratios to a bound.
@@ -441,7 +472,8 @@ def _kept(
     kept = float(np.concatenate(inside).mean()) if is_number else NAN
     p, against = share(hits, n, at_least=MOST).p, share(n - broken, n, at_least=1).p_against
     test = Test(n, kept, *extremes, p, NAN, against, NAN)
-    return _of(f"{what}: {hits} of {n} seeds", f"{OF_ROWS}, {number}", test, holds=hits == n)
+    words, kind = f"{what}: {hits} of {n} seeds", f"{OF_ROWS}, {number}"
+    return _of(words, kind, test, holds=hits == n, borders=borders)
 
 
 def _bounded(what: str, kind: str, seen: Array, check: Check, level: float) -> Comparison:
@@ -459,7 +491,8 @@ def _bounded(what: str, kind: str, seen: Array, check: Check, level: float) -> C
         high=float(high),
     )
     holds = all(test.mean < 0 for test in tests)
-    return _of(what, kind, shown, holds=holds, seen=_smallest(seen, level))
+    smallest = _smallest(seen, level)
+    return _of(what, kind, shown, holds=holds, seen=smallest, borders=_ends(check))
 
 
 Judge = Callable[[Check, str, Any, float], Comparison]

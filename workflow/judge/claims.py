@@ -21,7 +21,15 @@ import numpy as np
 
 from workflow.judge import trivial
 from workflow.judge.checks import AGAINST, FOR, Comparison, compare
-from workflow.judge.evidence import Check, Evidence, beside_default, runs_of
+from workflow.judge.evidence import (
+    Check,
+    Composed,
+    Evidence,
+    Place,
+    beside_default,
+    placed,
+    runs_of,
+)
 from workflow.judge.fixed import Fixed, Line, of
 from workflow.judge.outcomes import (
     CONTRADICTED,
@@ -44,7 +52,7 @@ from workflow.measure.metrics import metric
 from workflow.measure.statistics import FULL, false_discovery
 from workflow.measure.store import Run, Store
 from workflow.plan.cells import DEFAULT, Cell, Paper
-from workflow.plan.parameters import flat
+from workflow.plan.parameters import dotted, flat
 from workflow.plan.resolve import PlanError, seed_range
 
 Claim = Mapping[str, Any]
@@ -83,6 +91,35 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Weakest:
+    """The weakest comparison of a claim, as far as a curve of specifications draws it: see
+    `Comparison`.
+    """
+
+    what: str
+    kind: str
+    effect: float
+    low: float
+    high: float
+    borders: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Specification(Outcome):
+    """An outcome under a reading with what tells it from others: the `settings` that the reading
+    gives other values in runs of the claim (`method.parameter` or `problem.parameter`), the
+    readings whose changes it repeats, to the same values, with more of its own (`refines`), the
+    first earlier reading under which all runs of the claim are the very same ones (`again`), and
+    the weakest comparison.
+    """
+
+    settings: tuple[str, ...] = ()
+    refines: tuple[str, ...] = ()
+    again: str = ""
+    weakest: Weakest | None = None
+
+
+@dataclass(frozen=True)
 class Verdict:
     """A claim, judged: what was compared, why it may not be decided, and what its outcome is worth.
 
@@ -105,23 +142,36 @@ class Verdict:
     seeds: int
     data: str
     note: str
-    readings: Mapping[str, Outcome]
+    readings: Mapping[str, Specification]
     rerun: tuple[str, ...]
     fixed: Fixed | None = None
 
 
 def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
     """The verdict on one claim, and what it comes to under the other readings that affect it."""
-    verdict = _judge(paper, store, claim, DEFAULT)
+    verdict = _judge(Evidence(paper, store), claim, runs_of(paper, claim["check"]))
     if "null_model" in claim and verdict.observed in (REPRODUCED, DIRECTION):
         why = trivial.why(Evidence(paper, store, DEFAULT, FULL), claim)
         verdict = replace(
             verdict, qualifiers=(*verdict.qualifiers, *(f"{TRIVIAL}: {why}",) * bool(why))
         )
-    others = {
-        name: _outcome(paper, store, claim, name, wanted)
-        for name, wanted in readings_of(paper, claim).items()
-    }
+    others: dict[str, Specification] = {}
+    before: dict[str, Mapping[Place, Cell]] = {}
+    wanted = readings_of(paper, claim)
+    changes = {name: _changes(paper, claim, name) for name, runs in wanted.items() if runs}
+    for name, runs in wanted.items():
+        found = _outcome(paper, store, claim, name, runs)
+        if found.was_run:
+            before[name] = placed(paper, claim["check"], name)
+            found = replace(found, again=_again(store, claim, name, before))
+        mine = changes.get(name, frozenset())
+        others[name] = replace(
+            found,
+            settings=tuple(sorted({setting for _, setting, _ in mine})),
+            refines=tuple(
+                other for other, changed in changes.items() if changed and changed < mine
+            ),
+        )
     return replace(verdict, readings=others)
 
 
@@ -129,7 +179,26 @@ def by_default(paper: Paper, store: Store, claim: Claim) -> Verdict:
     """The verdict on one claim under the default reading alone, without other qualifiers than
     those of its numbers.
     """
-    return _judge(paper, store, claim, DEFAULT)
+    return _judge(Evidence(paper, store), claim, runs_of(paper, claim["check"]))
+
+
+def composed(paper: Paper, store: Store, claim: Claim, readings: Sequence[str]) -> Verdict | None:
+    """The verdict on a claim where each run is that of the reading that changes it; None where two
+    of the readings change the same run, so that nobody has made it under both, or where the plan
+    lacks one.
+    """
+    check, changed = claim["check"], dict[str, Cell]()
+    for reading in readings:
+        pairs = beside_default(paper, check, reading)
+        runs = {usual.name: other for usual, other in pairs if usual is not None}
+        if len(runs) < len(pairs) or runs.keys() & changed.keys():
+            return None
+        changed |= runs
+    wanted = [changed.get(run.name, run) for run in runs_of(paper, check)]
+    try:
+        return _judge(Composed(paper, store, readings=tuple(readings)), claim, wanted)
+    except PlanError:  # as under one reading: a run that the check does not read is not planned
+        return None
 
 
 def with_q(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -197,9 +266,9 @@ def readings_of(paper: Paper, claim: Claim) -> dict[str, list[Run]]:
     }
 
 
-def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
-    wanted = {run.name: run for run in runs_of(paper, claim["check"], reading)}
-    evidence = Evidence(paper, store, reading)
+def _judge(evidence: Evidence, claim: Claim, planned: Sequence[Run]) -> Verdict:
+    """The verdict on the `planned` runs of a claim, which are those that the evidence reads."""
+    store, wanted = evidence.store, {run.name: run for run in planned}
     found = compare(evidence, claim["check"], deterministic=bool(claim.get("deterministic")))
     there = [one for one in found if not one.missing]
     data = sorted({store.data(run) for run in wanted.values() if store.has(run)} if there else ())
@@ -234,19 +303,84 @@ def _judge(paper: Paper, store: Store, claim: Claim, reading: str) -> Verdict:
 
 def _outcome(
     paper: Paper, store: Store, claim: Claim, reading: str, planned: Sequence[Run]
-) -> Outcome:
+) -> Specification:
     """The verdict under another reading in short."""
     if not planned:
-        return Outcome(NOT_RUN, NOT_RUN, (f"not planned at scale {paper.scale}",), 0)
+        return Specification(NOT_RUN, NOT_RUN, (f"not planned at scale {paper.scale}",), 0)
     try:
-        verdict = _judge(paper, store, claim, reading)
+        verdict = _judge(Evidence(paper, store, reading), claim, planned)
     except PlanError as error:  # a hypothesis about a curve that the check does not read
-        return Outcome(NOT_RUN, NOT_RUN, (str(error),), 0)
+        return Specification(NOT_RUN, NOT_RUN, (str(error),), 0)
     judged = NOT_RUN if verdict.observed == NOT_RUN else verdict.verdict
-    pairs, check = beside_default(paper, claim["check"], reading), claim["check"]
-    reads = metric(check["metric"]).reads if "metric" in check else ""
+    pairs, reads = beside_default(paper, claim["check"], reading), _reads(claim)
     same = [usual is not None and store.is_same(usual, other, reads) for usual, other in pairs]
-    return Outcome(judged, verdict.observed, verdict.reasons, verdict.seeds, len(pairs), sum(same))
+    return Specification(
+        judged,
+        verdict.observed,
+        verdict.reasons,
+        verdict.seeds,
+        len(pairs),
+        sum(same),
+        weakest=weakest(verdict.comparisons),
+    )
+
+
+def weakest(found: Sequence[Comparison]) -> Weakest | None:
+    """The weakest of the comparisons that have numbers; None where none has."""
+    numbered = [one for one in found if one.has_number]
+    if not numbered:
+        return None
+    one = min(numbered, key=lambda each: each.weakness)
+    return Weakest(one.what, one.kind, one.effect, one.low, one.high, one.borders)
+
+
+def _reads(claim: Claim) -> str:
+    """What the metric of a claim reads of a record beside its trace."""
+    return metric(claim["check"]["metric"]).reads if "metric" in claim["check"] else ""
+
+
+def _changes(paper: Paper, claim: Claim, reading: str) -> frozenset[tuple[str, str, str]]:
+    """What a reading changes in the runs of a claim: (run, setting, value), with settings named by
+    the problem or the method that has them. Where this scale has no default run, it is unknown.
+    """
+    found = set()
+    for usual, other in beside_default(paper, claim["check"], reading):
+        if usual is None:
+            continue
+        sides = (
+            (other.problem, usual.problem_entry, other.problem_entry),
+            (other.algorithm, usual.algorithm_entry, other.algorithm_entry),
+        )
+        for owner, one, two in sides:
+            before, after = _as_text(one), _as_text(two)
+            found |= {
+                (usual.name, f"{owner}.{name}", after.get(name, ""))
+                for name in before.keys() | after.keys()
+                if before.get(name) != after.get(name)
+            }
+    return frozenset(found)
+
+
+def _as_text(entry: Mapping[str, Any]) -> dict[str, str]:
+    return {name: repr(value) for name, value in dotted(entry).items()}
+
+
+def _again(
+    store: Store, claim: Claim, reading: str, known: Mapping[str, Mapping[Place, Cell]]
+) -> str:
+    """The first of the readings before this one under which all runs of a claim are the same, by
+    name or trace by trace; "" if there is none.
+    """
+    mine, reads = known[reading], _reads(claim)
+    for other, cells in known.items():
+        if other == reading:
+            break
+        is_same = cells.keys() == mine.keys() and all(
+            store.is_same(cells[place], cell, reads) for place, cell in mine.items()
+        )
+        if mine and is_same:
+            return other
+    return ""
 
 
 def _observed(found: Sequence[Comparison]) -> str:

@@ -23,6 +23,7 @@ Check = Mapping[str, Any]
 Seeds = dict[int, float]
 Pairs = list[tuple[Array, Array]]
 Reduction = Callable[..., Any]
+Place = tuple[str, str, str]  # a problem, a curve and a variant, as a check names them
 SUMMARIES: Mapping[str, Reduction] = {
     "mean": np.nanmean,
     "median": np.nanmedian,
@@ -132,6 +133,24 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Composed(Evidence):
+    """Records of two readings that change different runs, each made by itself: a run is that of
+    the reading that changes it, and the default one where none does. Which curves, rivals and
+    variants a check reads is as by default.
+    """
+
+    readings: tuple[str, ...] = ()
+
+    def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
+        usual = super().place(check, problem, curve, variant)
+        changed = (
+            replace(self, reading=name, readings=()).place(check, problem, curve, variant)
+            for name in self.readings
+        )
+        return next((cell for cell in changed if cell.name != usual.name), usual)
+
+
+@dataclass(frozen=True)
 class Compared:
     """One comparison of a check, before any record is read: what it is of, the runs whose seeds it
     pairs, and how to read its numbers (NotRun where a run has none).
@@ -153,27 +172,33 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
     return runs
 
 
+def placed(paper: Paper, check: Check, reading: str) -> dict[Place, Cell]:
+    """The run behind everything that a check reads, under a reading, by what names it in the check.
+
+    Runs that only decide an optimum are left out. Raises PlanError where one is not planned.
+    """
+    found: dict[Place, Cell] = {}
+    for place, curve, variant in [] if "study" in check else _read(paper, check, reading):
+        cell = selection.place(paper, place, curve, reading=reading, variant=variant)
+        found[place, curve, variant] = cell
+        for base in base_of(paper, check, cell):
+            found[place, check["relative_to"], DEFAULT] = base
+    return found
+
+
 def beside_default(paper: Paper, check: Check, reading: str) -> list[tuple[Cell | None, Cell]]:
     """The default run and the run under a reading of everything that a check reads, where they are
     not one; None where this scale has no default run.
-
-    Runs that only decide an optimum are left out.
     """
     found: dict[str, tuple[Cell | None, Cell]] = {}
-    for place, curve, variant in [] if "study" in check else _read(paper, check, reading):
-        cell = selection.place(paper, place, curve, reading=reading, variant=variant)
-        pairs = [(selection.planned(paper, place, curve, variant), cell)]
-        for base in base_of(paper, check, cell):
-            pairs.append((selection.planned(paper, place, check["relative_to"]), base))
-        found |= {
-            other.name: (usual, other)
-            for usual, other in pairs
-            if usual is None or usual.name != other.name
-        }
+    for place, other in placed(paper, check, reading).items():
+        usual = selection.planned(paper, *place)
+        if usual is None or usual.name != other.name:
+            found[other.name] = usual, other
     return list(found.values())
 
 
-def _read(paper: Paper, check: Check, reading: str) -> Iterator[tuple[str, str, str]]:
+def _read(paper: Paper, check: Check, reading: str) -> Iterator[Place]:
     """(problem, curve, variant) of each run that a check names."""
     for problem in problems_of(paper, check):
         where, rivals = opposite(check, problem), rivals_of(paper, check, problem, reading)

@@ -17,7 +17,7 @@ import numpy as np
 from workflow import ROOT
 from workflow.judge import fixed, render
 from workflow.judge.checks import Comparison
-from workflow.judge.claims import Verdict, judge, runs, with_history, with_q
+from workflow.judge.claims import Verdict, judge, runs, weakest, with_history, with_q
 from workflow.measure import report
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
@@ -56,15 +56,7 @@ def as_json(
     """All verdicts and comparisons, and what the YAML registers beside them; whether records may be
     missing, and sentences on code paths and versions that are mixed in them.
     """
-    rows = []
-    for verdict in verdicts:
-        row = asdict(verdict)
-        row["verdict_in_full"] = render.in_full(verdict)
-        row["comparisons"] = [
-            {**asdict(one), "decides": one.decides}
-            for one in sorted(verdict.comparisons, key=lambda one: one.weakness)
-        ]
-        rows.append(row)
+    rows = [entry(verdict) for verdict in verdicts]
     registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
     says = {name: reading["says"] for name, reading in paper.entry.get("readings", {}).items()}
     whole = {
@@ -77,24 +69,38 @@ def as_json(
         "readings": says,
         **registered,
     }
-    return json.dumps(_plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def comparison(entry: Mapping[str, Any]) -> Comparison:
+def entry(verdict: Verdict) -> dict[str, Any]:
+    """A claim as verdicts.json has it, but for NaN and infinity (`plain`)."""
+    least = weakest(verdict.comparisons)
+    return {
+        **asdict(verdict),
+        "verdict_in_full": render.in_full(verdict),
+        "weakest": None if least is None else asdict(least),
+        "comparisons": [
+            {**asdict(one), "decides": one.decides}
+            for one in sorted(verdict.comparisons, key=lambda one: one.weakness)
+        ],
+    }
+
+
+def comparison(told: Mapping[str, Any]) -> Comparison:
     """A comparison as a verdicts.json has it, of any edition."""
-    known = {field.name: entry[field.name] for field in fields(Comparison) if field.name in entry}
+    known = {field.name: told[field.name] for field in fields(Comparison) if field.name in told}
     null = {name: math.nan for name, value in known.items() if value is None}  # NaN or infinity
     return Comparison(**{**known, **null})
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """JSON has no NaN and no infinity: both become null; numbers keep nine digits, so that files
     are stable.
     """
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float | np.floating):
         return float(f"{value:.9g}") if math.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value

@@ -50,7 +50,9 @@ from workflow.plan.vocabulary import Study as StudyName
 Line = Mapping[str, Any]
 Runs = Sequence[Cell | Study]
 REGISTRY: dict[str, Exhibit] = {}  # by section
-LEDGER = ("verdicts", "sensitivity", "runs")  # other files of the folder of a report
+# other files of the folder of a report, and its folder of specification curves
+LEDGER = ("verdicts", "sensitivity", "certificate", "runs")
+SPECIFICATIONS = "specifications"
 IMAGE, MOVING, INTERACTIVE, SHEET = "image", "moving", "interactive", "sheet"  # how a site shows
 
 

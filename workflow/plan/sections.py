@@ -205,6 +205,11 @@ class ReadingEntry(Section):
     """
 
     says: Sentence = said("what is read differently", "a kernel with bandwidth 9 on all problems")
+    follows: Annotated[Literal["public code"], Expected("public code")] = said(
+        "that it is the authors' public code as a whole, so that claims are also counted under it",
+        "public code",
+        default="it answers one question",
+    )
     problems: dict[str, Parameters] = said(
         "problem: its parameters under this reading", {"*": {"noise": 0.1}}, default="no change"
     )

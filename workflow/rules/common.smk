@@ -8,7 +8,7 @@ from workflow.data.places import (
     substitutes_allowed,
     superseded,
 )
-from workflow.plan.exhibits import REGISTRY, lines_of
+from workflow.plan.exhibits import REGISTRY, SPECIFICATIONS, lines_of
 from workflow.data.simulators import binary
 from workflow.trace import listing
 
@@ -90,6 +90,7 @@ def report_files(plan):
     folder = f"figures/{SCALE}/{plan.name}"
     shown = [path for kind, line in lines_of(plan.entry) for path in kind.files(line)]
     ledger = ["verdicts.md", "verdicts.json", "sensitivity.md", "runs.json"]
+    ledger += ["certificate.md", "certificate.json", SPECIFICATIONS]
     return [*plan.jobs, *(f"{folder}/{path}" for path in shown + ledger)]
 
 

@@ -17,7 +17,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from workflow.judge import sensitivity
 from workflow.judge.outcomes import GROUPS, MEANINGS, SYMBOLS, UNDECIDED
 from workflow.judge.sensitivity import Matrix
+from workflow.judge.votes import KINDS
 from workflow.plan.costs import duration
+from workflow.plan.exhibits import SPECIFICATIONS
 from workflow.plan.resolve import ROOT, PlanError
 from workflow.site import findings, text
 from workflow.site.folder import Report, reports
@@ -124,6 +126,9 @@ def _paper(site: Site, report: Report) -> None:
     for path in sorted(report.folder.iterdir()):
         if path.suffix in (".png", ".gif"):
             shutil.copyfile(path, folder / path.name)
+    for curve in sorted((report.folder / SPECIFICATIONS).glob("*.png")):
+        (folder / SPECIFICATIONS).mkdir(exist_ok=True)
+        shutil.copyfile(curve, folder / SPECIFICATIONS / curve.name)
     for figure in report.shown:
         if figure.interactive:
             data = _curves(report.folder / figure.interactive)
@@ -193,12 +198,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {
+        "percent": percent,
         "inline": text.inline,
         "slug": slug,
         "duration": duration,
         "short": short,
         "in_a_line": in_a_line,
     }
+    found.globals |= {"kinds": KINDS, "specifications": SPECIFICATIONS}
     found.globals |= {"groups": GROUPS, "meanings": MEANINGS, "undecided": UNDECIDED}
     found.globals |= {"symbol": {**SYMBOLS, UNDECIDED: "?"}, "policy": POLICY}
     return found
@@ -212,6 +219,11 @@ def slug(verdict: str) -> str:
 def short(value: float | None) -> str:
     """A number of a record."""
     return "-" if value is None else f"{value:.4g}"
+
+
+def percent(share: float) -> str:
+    """A share in whole per cent; nothing for none."""
+    return f"{100 * share:.0f} %" if share else ""
 
 
 def _versions() -> Mapping[str, str]:

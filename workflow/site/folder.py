@@ -14,8 +14,17 @@ from typing import Any
 from workflow.judge import ledger, outcomes, render, sensitivity
 from workflow.judge.fixed import Fixed
 from workflow.judge.outcomes import GROUPS, SAME_RUN
+from workflow.judge.votes import HOLDS
 from workflow.plan import reader
-from workflow.plan.exhibits import IMAGE, INTERACTIVE, MOVING, SHEET, Exhibit, lines_of
+from workflow.plan.exhibits import (
+    IMAGE,
+    INTERACTIVE,
+    MOVING,
+    SHEET,
+    SPECIFICATIONS,
+    Exhibit,
+    lines_of,
+)
 from workflow.plan.resolve import PlanError
 from workflow.site import matching, text
 from workflow.site.text import Sheet
@@ -185,6 +194,29 @@ class Report:
         """The claims that no figure, picture or table of the folder decides."""
         placed = {claim.id for each in self.shown for claim in each.claims}
         return [claim for claim in self.claims if claim.id not in placed]
+
+    @cached_property
+    def certificate(self) -> Entry:
+        """How robust the claims are, those that a reading changes; without any in older reports.
+        `curve` is the size of a claim's picture, None where it has none.
+        """
+        path = self.folder / "certificate.json"
+        if not path.exists():
+            return {"claims": []}
+        told = json.loads(path.read_text(encoding="utf-8"))
+        curves = {
+            curve.stem: _size(curve) for curve in (self.folder / SPECIFICATIONS).glob("*.png")
+        }
+        claims = [{**claim, "curve": curves.get(claim["id"])} for claim in told["claims"]]
+        return {**told, "claims": [claim for claim in claims if len(claim["specifications"]) > 1]}
+
+    @property
+    def holding(self) -> list[str]:
+        """How many of the plain claims hold in which way, in words."""
+        return [
+            f"{sum(count[kind] for kind in HOLDS)} {way}"
+            for way, count in self.certificate.get("counts", {}).items()
+        ]
 
     @property
     def undrawn(self) -> list[Entry]:

@@ -23,10 +23,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from workflow.judge import outcomes, sensitivity
+from workflow.draw import specification
+from workflow.judge import certificate, outcomes, sensitivity
 from workflow.plan import exhibits
 from workflow.plan.cells import PUBLISHED, Paper
-from workflow.plan.exhibits import IMAGE, REGISTRY, lines_of
+from workflow.plan.exhibits import IMAGE, REGISTRY, SPECIFICATIONS, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.reader import read
 from workflow.plan.resolve import PlanError
@@ -61,18 +62,11 @@ def draw(name: str, folder: Path, cores: int, *, other_code: bool = False) -> st
             f"{name}: {len(blocking)} of {len(tasks)} parts could not be made, so the committed"
             f" report stays as it was: {said}"
         )
-    sensitivity.main(
-        [
-            name,
-            "--scale",
-            paper.scale,
-            "--partial",
-            "--verdicts",
-            str(folder / "verdicts.json"),
-            "-o",
-            str(folder),
-        ]
-    )
+    # these read the verdicts, and so come last
+    sensitivity.main([name, *shared[:5], "--verdicts", str(folder / "verdicts.json")])
+    if certificate.main([name, *shared]):
+        raise PlanError(f"{name}: the certificate could not be made: see the sentence above")
+    specification.main([name, "--scale", paper.scale, "-o", str(folder)])
     return paper.scale
 
 
@@ -101,6 +95,8 @@ def replace(name: str, drawn: Path) -> Path:
     for path in sorted(drawn.iterdir()):
         if path.suffix.removeprefix(".") in shown.union(LEDGER) and path.stem not in empty:
             shutil.copyfile(path, kept / path.name)
+    if any((drawn / SPECIFICATIONS).glob("*.png")):
+        shutil.copytree(drawn / SPECIFICATIONS, kept / SPECIFICATIONS)
     return kept
 
 

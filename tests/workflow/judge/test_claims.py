@@ -1,7 +1,7 @@
 """Verdicts on synthetic curves with known answers."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -26,6 +26,9 @@ LESS = {
     "left": ["A"],
     "right": ["B"],
 }
+
+
+OF_A = {"metric": "cumulative_regret", "problems": ["p"], "curves": ["A"]}
 
 
 def claim(check=LESS, **more):
@@ -771,6 +774,35 @@ def test_regret_bound_at_every_step(tmp_path):
     assert judged(toy, {**check, "factor": 2}).verdict == CONTRADICTED
 
 
+@pytest.mark.parametrize(
+    ("check", "borders"),
+    [
+        (LESS, [0]),
+        ({**LESS, "compare": "ratio", "factor": 2}, [2]),
+        ({**LESS, "test": "equivalent", "absolute": 3.0}, [-3, 3]),
+        ({**LESS, "test": "passes", "at_most": 7}, [7]),
+        ({**LESS, "test": "spread"}, [1]),
+        ({**LESS, "test": "bound", "factor": 2}, [1]),
+        ({**OF_A, "test": "published", "value": 6.0, "tolerance": 0.25}, [0.75, 1.25]),
+        ({**OF_A, "test": "exponent", "from": 5, "at_most": 1.5}, [1.5]),
+        ({**OF_A, "test": "monotone", "direction": "increasing"}, [0]),
+        ({**OF_A, "test": "band", "at_least": 0, "at_most": 9}, [0, 9]),
+        ({**OF_A, "test": "share", "event": {"at_most": 9}, "at_least": 0.5}, [0.5]),
+    ],
+)
+def test_every_comparison_says_where_the_claimed_side_ends(tmp_path, check, borders):
+    """The side of the border on which an effect lies is that on which the comparison says it is."""
+    (found,) = judged(pair(tmp_path, 0.9, 0.5), check).comparisons
+    assert found.borders == pytest.approx(borders)
+    if len(borders) == 2 and "share of rows" not in found.kind:
+        assert found.holds == (borders[0] < found.effect < borders[1])
+
+
+def short(found):
+    """What an outcome comes to, without what tells its reading from others."""
+    return claims.Outcome(*(getattr(found, field.name) for field in fields(claims.Outcome)))
+
+
 def under_readings(root):
     """A beats B by default and loses under `code`, `first` changes A alone, `other` neither of
     them, `never` is not planned.
@@ -792,7 +824,7 @@ def test_a_claim_is_judged_under_every_planned_reading_that_changes_one_of_its_r
     toy = under_readings(tmp_path)
     found = judged(toy)
     assert found.verdict == REPRODUCED
-    assert found.readings == {
+    assert {name: short(one) for name, one in found.readings.items()} == {
         "code": claims.Outcome(CONTRADICTED, CONTRADICTED, (), 10, runs=2),
         "first": claims.Outcome(
             UNDECIDED, REPRODUCED, ("4 seeds, 5 are needed",), 4, runs=1
@@ -809,7 +841,7 @@ def test_a_reading_that_a_claim_names_is_judged_even_where_it_is_not_planned(tmp
     found = judged(toy, readings=["never", "other"])
     # `other` affects nothing here
     assert observed(found) == {"code": CONTRADICTED, "first": REPRODUCED, "never": "not run"}
-    assert found.readings["never"] == claims.Outcome(
+    assert short(found.readings["never"]) == claims.Outcome(
         "not run", "not run", ("not planned at scale paper",), 0
     )
     with pytest.raises(
@@ -881,20 +913,28 @@ def test_the_ledger_spells_out_the_readings_that_change_something_and_counts_tho
         row.split(" | ")[-1]
         == "**contradicted** under: code; same under: first (4 seeds); not run: never |"
     )
-    missing = claims.Outcome("not run", "not run", (), 0)
+    missing = claims.Specification("not run", "not run", (), 0)
     many = replace(verdict, readings=dict.fromkeys("uvwx", missing))
     assert "| not run: 4 readings |" in render.as_markdown(toy.paper, [many])
     data = json.loads(ledger.as_json(toy.paper, [verdict], partial=True))
     assert data["partial"] is True
     assert data["readings"]["first"] == "another A"
-    assert data["claims"][0]["readings"]["first"] == {
+    told = data["claims"][0]["readings"]["first"]
+    assert told | {"weakest": None} == {
         "verdict": UNDECIDED,
         "observed": REPRODUCED,
         "reasons": ["4 seeds, 5 are needed"],
         "seeds": 4,
         "runs": 1,
         "same_runs": 0,
+        "settings": [],
+        "refines": [],
+        "again": "",
+        "weakest": None,
     }
+    assert told["weakest"]["what"] == "A < B on p" and told["weakest"]["borders"] == [0.0]
+    least = data["claims"][0]["weakest"]
+    assert least["effect"] == data["claims"][0]["comparisons"][0]["effect"] < 0
 
 
 def test_a_partial_report_says_what_was_not_run(tmp_path):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from workflow.judge import outcomes, sensitivity
+from workflow.judge.votes import KINDS
 from workflow.plan.resolve import PlanError
 from workflow.site import build
 from workflow.site.__main__ import main
@@ -243,6 +244,45 @@ def test_a_reading_that_changes_nothing_is_shown_as_the_same_run():
     assert 'title="other: reproduced, 5 seeds">✓<' in text
     assert "same under all readings run (3 of 3)" in text
     assert "=: same run, the reading changes nothing on these problems" in text
+
+
+def test_the_page_shows_the_certificate_and_its_curves(source, tmp_path):
+    """Of a claim that no reading changes there is no line; a claim without a curve has no link."""
+    copied = tmp_path / "reports"
+    shutil.copytree(source, copied)
+    told = {
+        "sentence": "Holds as printed; not under <code>.",
+        "turn": "It is contradicted under code.",
+        "group": "",
+        "shares": {**dict.fromkeys(KINDS, 0.0), "reproduced": 0.5, "contradicted": 0.5},
+        "specifications": [{}, {}],
+    }
+    claims = [
+        {**told, "id": "thm1a-qbar-2"},
+        {**told, "id": "thm2-bound"},
+        {**told, "id": "sublinear-regret", "specifications": [{}]},
+    ]
+    counts = {way: {"reproduced": n, "direction only": 1} for n, way in enumerate(("a", "b"))}
+    whole = {"plain": 3, "partial": True, "counts": counts, "claims": claims}
+    (copied / "bkb" / "certificate.json").write_text(json.dumps(whole))
+    (copied / "bkb" / "specifications").mkdir()
+    (copied / "bkb" / "specifications" / "thm2-bound.png").write_bytes(PNG)
+    build.build(copied, tmp_path / "site")
+    page = (tmp_path / "site" / "bkb" / "index.html").read_text()
+    table = page.partition('id="certificate"')[2].partition("</table>")[0]
+    assert "Of 3 plain claims hold: 1 a, 2 b." in table
+    assert "not under &lt;code&gt;. It is contradicted under code." in table
+    assert table.count("50 %") == 4 and "#claim-sublinear-regret" not in table
+    assert table.count('<a href="specifications/thm2-bound.png">curve</a>') == 1
+    assert (tmp_path / "site" / "bkb" / "specifications" / "thm2-bound.png").exists()
+    assert "of 3 plain claims hold 1 a, 2 b" in (tmp_path / "site" / "index.html").read_text()
+    assert 'id="certificate"' not in older_page(source, tmp_path)
+
+
+def older_page(source, folder):
+    """The page of a report without a certificate."""
+    build.build(source, folder / "older")
+    return (folder / "older" / "bkb" / "index.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,20 @@ def test_what_was_drawn_is_committed_but_for_what_shows_nothing(checkout):
     }
 
 
+def test_specification_curves_are_committed_with_the_report(checkout, monkeypatch):
+    def drawn(_, folder, *__, **___):
+        report(folder)
+        (folder / "specifications").mkdir()
+        (folder / "specifications" / "better.png").write_text("a curve")
+        (folder / "certificate.json").write_text(json.dumps({"claims": []}))
+
+    monkeypatch.setattr(reference, "draw", drawn)
+    assert reference.main(["bbkb"]) == 0
+    kept = checkout / "figures" / "reference" / "bbkb"
+    assert (kept / "specifications" / "better.png").read_text() == "a curve"
+    assert (kept / "certificate.json").exists()
+
+
 def test_the_readme_tells_verdicts_and_shows_figures(checkout):
     reference.main(["bbkb"])
     readme = (checkout / "README.md").read_text()

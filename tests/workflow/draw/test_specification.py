@@ -1,0 +1,186 @@
+"""Specification curves: what is drawn of a certificate, in which order, and what is left out."""
+
+import json
+import struct
+import time
+
+import pytest
+
+from workflow.draw import specification
+from workflow.judge.outcomes import CONTRADICTED, DIRECTION, NOT_RUN, REPRODUCED, UNDECIDED
+
+
+def seen(effect, low=None, high=None, *, what="A < B on p", kind="difference", borders=(0.0,)):
+    return {
+        "what": what,
+        "kind": kind,
+        "effect": effect,
+        "low": effect if low is None else low,
+        "high": effect if high is None else high,
+        "borders": list(borders),
+    }
+
+
+def spec(name, weakest, counts_as=REPRODUCED, *, axis=None, observed=None):
+    axis = [] if name == "default" else [f"A.{name}"] if axis is None else axis
+    return {
+        "names": [name],
+        "axis": axis,
+        "vote": 1.0,
+        "counts_as": counts_as,
+        "observed": observed or counts_as,
+        "seeds": 10,
+        "weakest": weakest,
+    }
+
+
+def claim(*specs, name="c"):
+    return {
+        "id": name,
+        "where": "Fig. 1",
+        "says": "A is better than B",
+        "sentence": "Holds as printed.",
+        "quantity": "cumulative regret",
+        "unit": "unit of y",
+        "specifications": list(specs),
+    }
+
+
+THREE = claim(
+    spec("default", seen(-1.0, -2.0, -0.1)),
+    spec("high", seen(3.0, 1.0, 5.0), CONTRADICTED, axis=["A.x"]),
+    spec("few", seen(-2.0, -9.0, 5.0), UNDECIDED, observed=DIRECTION, axis=["A.x"]),
+    spec("absent", None, NOT_RUN),
+    spec("partly", seen(-7.0), NOT_RUN),
+    spec("endless", seen(None)),
+)
+
+
+def test_effects_are_sorted_and_what_was_not_run_or_is_infinite_is_named():
+    found, left = specification.points(THREE)
+    assert [point.names[0] for point in found] == ["few", "default", "high"]
+    assert [point.effect for point in found] == [-2.0, -1.0, 3.0]
+    assert [point.decides for point in found] == [False, True, True]
+    assert [point.is_default for point in found] == [False, True, False]
+    assert left == ["absent", "partly", "endless"]
+    words = specification._small_print(THREE, found, left)
+    assert "Left out, not run or without a number: absent, partly, endless." in words
+    assert "Weakest comparison: A < B on p." in words
+
+
+def test_a_claim_that_was_not_run_as_printed_is_drawn_from_its_readings_and_says_so():
+    told = claim(spec("default", None, NOT_RUN), spec("a", seen(1.0)), spec("b", seen(2.0)))
+    found, left = specification.points(told)
+    assert left == ["as printed"]
+    assert specification._rows(found) == [("a", [0]), ("b", [1])]
+    assert "Grey" not in specification._small_print(told, found, left)
+
+
+def test_an_infinite_end_of_an_interval_is_drawn_to_the_effect():
+    told = claim(spec("default", {**seen(1.0, 0.5), "high": None}))
+    (point,) = specification.points(told)[0]
+    assert (point.low, point.high) == (0.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("borders", "low", "high", "drawn"),
+    [((2.0,), 0.5, 3.0, 3.0), ((0.1,), 0.5, 3.0, 0.5), ((0.0, 2.0), 0.5, 1.1, 0.5)],
+)
+def test_a_statement_about_every_row_is_drawn_at_the_end_that_decides(borders, low, high, drawn):
+    rows = seen(1.0, low, high, kind="share of rows, value", borders=borders)
+    (point,) = specification.points(claim(spec("default", rows)))[0]
+    assert point.effect == drawn
+
+
+def test_the_matrix_groups_readings_by_axes_and_names_the_weakest_comparison():
+    found, _ = specification.points(THREE)
+    assert specification._rows(found) == [
+        ("as printed", [1]),
+        ("A.x:", []),
+        ("few", [0]),
+        ("high", [2]),
+    ]
+    other = claim(
+        spec("default", seen(-1.0)), spec("code", seen(2.0, what="A < C on p"), CONTRADICTED)
+    )
+    found, _ = specification.points(other)
+    assert specification._rows(found) == [
+        ("as printed", [0]),
+        ("code", [1]),
+        ("weakest comparison:", []),
+        ("A < B on p", [0]),
+        ("A < C on p", [1]),
+    ]
+    words = specification._small_print(other, found, [])
+    assert "Of several comparisons the weakest is drawn, named below." in words
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("difference", "difference\ncumulative regret (unit of y)"),
+        ("median difference by rank", "median difference\ncumulative regret (unit of y)"),
+        ("share of rows, value", "value\ncumulative regret (unit of y)"),
+        ("ratio", "ratio\ncumulative regret"),
+    ],
+)
+def test_the_axis_says_what_is_drawn_and_its_unit(kind, words):
+    assert specification._label(THREE, kind) == words
+
+
+def test_outcomes_differ_in_colour_and_in_shape():
+    for part in zip(*specification.LOOKS.values(), strict=True):
+        assert len(set(part)) == len(specification.LOOKS)
+
+
+def test_a_curve_shows_its_borders_and_every_interval(tmp_path):
+    found, left = specification.points(THREE)
+    figure = specification._figure(THREE, found, left, "toy")
+    lines = [line.get_xydata().tolist() for line in figure.axes[0].lines]
+    assert [[0, -9.0], [0, 5.0]] in lines and [[2, 1.0], [2, 5.0]] in lines
+    assert [[-0.5, 0.0], [0.5, 0.0]] in lines
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert labels == [REPRODUCED, DIRECTION, CONTRADICTED, "may not decide", "border of the claim"]
+
+
+def certificate(folder, *claims):
+    folder.mkdir(exist_ok=True)
+    (folder / "certificate.json").write_text(json.dumps({"paper": "toy", "claims": claims}))
+
+
+def test_the_folder_is_made_anew_with_a_picture_for_each_claim_of_two_numbers(tmp_path, capsys):
+    alone = claim(spec("default", seen(1.0)), spec("lost", None, NOT_RUN), name="alone")
+    drawn = tmp_path / "specifications"
+    drawn.mkdir()
+    (drawn / "gone.png").write_bytes(b"of another claim")
+    certificate(tmp_path, THREE, alone)
+    assert specification.main(["toy", "--scale", "paper", "-o", str(tmp_path)]) == 0
+    assert [path.name for path in drawn.iterdir()] == ["c.png"]
+    first = (drawn / "c.png").read_bytes()
+    assert struct.unpack(">I", first[16:20]) == (1280,)
+    assert specification.main(["toy", "--scale", "paper", "-o", str(tmp_path)]) == 0
+    assert (drawn / "c.png").read_bytes() == first
+    assert "wrote 1 curves" in capsys.readouterr().err
+    certificate(tmp_path, alone)
+    assert specification.main(["toy", "--scale", "paper", "-o", str(tmp_path)]) == 0
+    assert list(drawn.iterdir()) == []  # and the folder is there
+
+
+def test_without_a_certificate_it_says_what_makes_one(tmp_path, capsys):
+    assert specification.main(["toy", "--scale", "paper", "-o", str(tmp_path)]) == 1
+    assert "run `python -m workflow.certificate toy --scale paper`" in capsys.readouterr().err
+    assert not (tmp_path / "specifications").exists()
+
+
+def test_a_curve_of_thirty_readings_takes_less_than_half_a_second(tmp_path):
+    many = claim(
+        spec("default", seen(-1.0, -2.0, 0.5)),
+        *(spec(f"reading-{i}", seen(i - 9.0, i - 11.0, i - 8.0)) for i in range(30)),
+    )
+    specification.draw(many, tmp_path / "first.png", "toy")
+    spent = []
+    for turn in range(3):
+        begun = time.process_time()
+        specification.draw(many, tmp_path / f"{turn}.png", "toy")
+        spent.append(time.process_time() - begun)
+    assert min(spent) < 0.5

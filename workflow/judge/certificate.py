@@ -1,0 +1,474 @@
+"""How robust the claims of a paper are: `python -m workflow.certificate PAPER [--scale S]
+[--partial] [-o DIR]` writes certificate.md and certificate.json beside verdicts.json, which it
+reads.
+
+For each claim: in which share of its admissible readings it holds (`votes` says what counts), one
+sentence, and the smallest change of readings that would turn it; for each printed number that we
+miss, the readings that reach it; and how many claims hold as printed, in the public code, and under
+any reading.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from workflow.judge import printed, render, sensitivity
+from workflow.judge.changes import HOLD, Turn, smallest
+from workflow.judge.evidence import runs_of
+from workflow.judge.ledger import plain
+from workflow.judge.outcomes import (
+    CONTRADICTED,
+    DIRECTION,
+    INCONCLUSIVE,
+    NOT_RUN,
+    REPRODUCED,
+    UNDECIDED,
+    group,
+    translated,
+)
+from workflow.judge.printed import Number
+from workflow.judge.quoting import quoted
+from workflow.judge.votes import HOLDS, KINDS, Spec, axes, shares, specifications
+from workflow.measure import report
+from workflow.measure.metrics import metric
+from workflow.measure.store import Store
+from workflow.plan.cells import Paper
+from workflow.plan.resolve import PlanError
+from workflow.trace.atomic import atomic
+
+PUBLIC = "public code"
+WAYS = ("as printed", "as in the public code", "under any reading")
+HEAD = {
+    REPRODUCED: "Holds",
+    DIRECTION: "Holds in direction",
+    INCONCLUSIVE: "Inconclusive",
+    CONTRADICTED: "Contradicted",
+    UNDECIDED: "Not decided",
+    NOT_RUN: "Not run",
+}
+# of what a claim may come to; where one reading is not decided, it may still hold
+BEST = (REPRODUCED, DIRECTION, INCONCLUSIVE, UNDECIDED, CONTRADICTED, NOT_RUN)
+FEW = 4  # names that a sentence lists
+RULES = """\
+A *reading* is one answer to a question that the paper leaves open. The settings that it changes in
+the runs of a claim are its *axis*; readings with the same axis are alternatives on it. The paper as
+printed has one vote, each axis has one, which its alternatives share equally; readings that come to
+the same runs count once, those that change nothing count with the paper as printed. A share is one
+of all these votes: what was not run, or may not decide, has a share of its own and is no evidence
+either way. docs/verdicts.md says more."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The certificate of one claim. `public` is what it comes to in the public code; "" where no
+    reading follows one. `quantity` is what its effects are of, in `unit`.
+    """
+
+    id: str
+    where: str
+    says: str
+    group: str
+    specs: tuple[Spec, ...]
+    turn: Turn
+    follows: tuple[str, ...]
+    public: str
+    quantity: str
+    unit: str
+
+    @property
+    def default(self) -> Spec:
+        return self.specs[0]
+
+    @property
+    def others(self) -> tuple[Spec, ...]:
+        return self.specs[1:]
+
+    @property
+    def best(self) -> str:
+        """The best that any specification comes to, in the order of BEST."""
+        return min((spec.counts_as for spec in self.specs), key=BEST.index)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the public code changes nothing in the runs of the claim, which were made."""
+        is_apart = any(set(spec.names) & set(self.follows) for spec in self.others)
+        was_run = self.default.outcome.was_run and self.public == self.default.counts_as
+        return bool(self.follows) and was_run and not is_apart
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one sentence."""
+        return _sentence(self)
+
+
+def entries(paper: Paper, store: Store, verdicts: Mapping[str, Any]) -> list[Entry]:
+    """The certificates of all claims of a verdicts.json. Raises PlanError, BadRecords."""
+    lines = {claim["id"]: claim for claim in paper.entry.get("claims", [])}
+    follows = tuple(
+        name
+        for name, reading in paper.entry.get("readings", {}).items()
+        if reading.get("follows") == PUBLIC
+    )
+    found = []
+    for judged in translated(verdicts)["claims"]:
+        if judged["id"] not in lines:
+            raise PlanError(
+                f"claim {judged['id']}: expected it in papers/{paper.name}.yaml, found none: run"
+                f" `python -m workflow.claims {paper.name} --scale {paper.scale}`"
+            )
+        line, specs = lines[judged["id"]], tuple(specifications(judged))
+        found.append(
+            Entry(
+                judged["id"],
+                judged["where"],
+                judged["says"],
+                group(judged.get("qualifiers", ())),
+                specs,
+                smallest(paper, store, line, specs),
+                follows,
+                _public(paper, line, specs, follows),
+                *_quantity(line["check"]),
+            )
+        )
+    return found
+
+
+def counts(found: Iterable[Entry]) -> dict[str, Counter[str]]:
+    """How many plain claims come to what, in each of WAYS."""
+    kept = [entry for entry in found if not entry.group]
+    looks: Sequence[Callable[[Entry], str]] = (
+        lambda entry: entry.default.counts_as,
+        lambda entry: entry.public,
+        lambda entry: entry.best,
+    )
+    return {way: Counter(map(look, kept)) for way, look in zip(WAYS, looks, strict=True)}
+
+
+def _public(
+    paper: Paper, line: Mapping[str, Any], specs: Sequence[Spec], follows: Sequence[str]
+) -> str:
+    """What a claim comes to in the public code: as by default where that changes none of its runs.
+
+    Where the plan lacks a run of it, nobody has run it.
+    """
+    if not follows:
+        return ""
+    for name in follows:
+        for spec in specs:
+            if name in spec.names:
+                return spec.counts_as
+        try:
+            runs_of(paper, line["check"], name)
+        except PlanError:
+            return NOT_RUN
+    return specs[0].counts_as
+
+
+def _quantity(check: Mapping[str, Any]) -> tuple[str, str]:
+    """What the effects of a claim are of, and its unit: its metric, or the column of its study."""
+    if "metric" not in check:
+        return str(check.get("column", check.get("left", ""))), ""
+    read = metric(check["metric"])
+    if "relative_to" in check:
+        return f"{read.label} over that of {check['relative_to']}", ""
+    return read.label, read.unit
+
+
+def _sentence(entry: Entry) -> str:
+    default, others = entry.default, entry.others
+    head = f"{HEAD[default.counts_as]} as printed"
+    if entry.agrees:
+        head += " and in the public code, which agree here"
+    if not others:
+        again = "the readings of it come to the same runs" if default.names[1:] else ""
+        return f"{head}; {again or 'no reading tried changes one of its runs'}."
+    run = [spec for spec in others if spec.outcome.was_run]
+    of = f"{len(run)} of {len(others)} other readings run"
+    if not run:
+        none = f"none of {len(others)} others was run"
+        return f"{head}; {'the one other reading was not run' if len(others) == 1 else none}."
+    good = [spec for spec in run if spec.holds]
+    public = [spec for spec in good if set(spec.names) & set(entry.follows)]
+    rest = [spec for spec in good if spec not in public]
+    if not default.holds:
+        where = [f"in the public code ({spec.name})" for spec in public]
+        if rest:
+            where.append(f"under {_listed(rest)}")
+        only = f"; holds only {' and '.join(where)}" if where else ""
+        return f"{head}{only or ', and holds under no other reading tried'} ({of})."
+    if public:
+        head += " and in the public code"
+    if bad := [spec for spec in run if not spec.holds]:
+        listed = _listed(bad, lambda spec: f"{spec.name} ({spec.counts_as})")
+        return f"{head}; not under {listed} ({of})."
+    if rest:
+        what = "every other reading" if len(rest) > 1 else f"{rest[0].name}, the other reading"
+        head += f", and under {what} that was run"
+    return f"{head} ({of})."
+
+
+def _listed(specs: Sequence[Spec], say: Callable[[Spec], str] = lambda spec: spec.name) -> str:
+    """Some names, the first FEW of them."""
+    names = [say(spec) for spec in specs[:FEW]]
+    more = [f"{len(specs) - FEW} more"] if len(specs) > FEW else []
+    *first, last = [*names, *more]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def turned(entry: Entry) -> str:
+    """What would have to be true, in one sentence; "" where nothing was tried."""
+    turn = entry.turn
+    if not turn.singles:
+        return ""
+    said = [" with ".join(change) for change in turn.changes]
+    if not said:
+        if turn.singles == 1:
+            does = "let it hold" if turn.goal == HOLD else "contradict it"
+            return f"The one reading that was run does not {does}."
+        pairs = f", nor of {_many(turn.tried, 'pair')} of them," if turn.tried else ""
+        untried = (
+            f"; {_many(turn.never_run, 'pair')} changing a run in common, or lacking one, never run"
+            if turn.never_run
+            else ""
+        )
+        lets = "lets it hold" if turn.goal == HOLD else "contradicts it"
+        return f"None of {turn.singles} readings run{pairs} {lets}{untried}."
+    listed = " or ".join(said[:FEW]) + (f" or {len(said) - FEW} more" if len(said) > FEW else "")
+    how = ", composed of runs that were made one at a time" if turn.is_composed else ""
+    alike = "; these runs cannot tell which" if len(said) > 1 and turn.goal == HOLD else ""
+    return f"It {turn.goal} under {listed}{how}{alike}."
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def reaching(number: Number) -> str:
+    """Which readings reach a printed number, in words."""
+    names = [ours.reading for ours in number.reached]
+    if names:
+        alike = "; these runs cannot tell which" if len(names) > 1 else ""
+        return " or ".join(names) + alike
+    if not number.readings:
+        return "no reading tried changes this run"
+    if not number.tried:
+        return f"of {_many(len(number.readings), 'reading')} none was run"
+    return f"none of {_many(len(number.tried), 'reading')} run (of {len(number.readings)})"
+
+
+def as_markdown(
+    paper: Paper, found: Sequence[Entry], numbers: Sequence[Number], *, partial: bool
+) -> str:
+    """The certificate for people."""
+    missed = [number for number in numbers if number.is_missed]
+    parts = [
+        f"# How robust the claims of {quoted(paper.name)} are, scale {quoted(paper.scale)}",
+        "A partial report, from the records that existed." if partial else "",
+        _counted(found),
+        RULES,
+        _table([entry for entry in found if entry.others]),
+        _unmoved([entry for entry in found if not entry.others]),
+        *(_details(entry) for entry in found if entry.others),
+        "## Printed numbers that we miss" if numbers else "",
+        _numbers(numbers, missed) if numbers else "",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _counted(found: Sequence[Entry]) -> str:
+    kept = [entry for entry in found if not entry.group]
+    rows = [
+        [way, str(sum(count[kind] for kind in HOLDS)), *(str(count[kind]) for kind in KINDS)]
+        for way, count in counts(found).items()
+        if "" not in count
+    ]
+    apart = len(found) - len(kept)
+    said = f"{len(kept)} claims" + (f"; {apart} that are counted apart are not in it" * bool(apart))
+    code = [entry for entry in kept if entry.follows]
+    lacks = "" if code else " No reading of this paper is its public code as a whole."
+    best = " *Under any reading*: the best that one comes to, where *not decided*"
+    best += " is better than *contradicted*."
+    return f"{said}.{best}{lacks}\n\n{render.table(['', 'hold', *KINDS], rows)}"
+
+
+def _table(found: Sequence[Entry]) -> str:
+    rows = []
+    for entry in found:
+        part = shares(entry.specs)
+        holds = sum(part[kind] for kind in HOLDS)
+        rows.append(
+            [
+                f"[{entry.id}](verdicts.md#{entry.id.lower()})"
+                + (f" ({entry.group})" if entry.group else ""),
+                quoted(entry.sentence),
+                *(_percent(value) for value in (holds, *part.values())),
+                f"{len(entry.specs)} on {1 + len(axes(entry.specs))}",
+            ]
+        )
+    columns = ["claim", "", "holds", *KINDS, "specifications on axes"]
+    return render.table(columns, rows) if rows else "No reading changes a run of a claim."
+
+
+def _unmoved(found: Sequence[Entry]) -> str:
+    """The claims that no reading changes, by what they come to as printed."""
+    lines = []
+    for kind in KINDS:
+        if names := [entry.id for entry in found if entry.default.counts_as == kind]:
+            links = ", ".join(f"[{name}](verdicts.md#{name.lower()})" for name in names)
+            lines.append(f"* {HEAD[kind].lower()} as printed: {links}")
+    head = "Claims that no reading changes, so that all of their votes are that of the paper:"
+    return "\n".join([head, "", *lines]) if lines else ""
+
+
+def _details(entry: Entry) -> str:
+    """The axes of a claim, and what would turn it."""
+    rows = [
+        [
+            quoted(_setting(axis)),
+            "; ".join(quoted(f"{_names(spec)}: {spec.counts_as}") for spec in alternatives),
+        ]
+        for axis, alternatives in axes(entry.specs).items()
+    ]
+    said = turned(entry)
+    parts = [
+        f"## {entry.id}",
+        quoted(f"{entry.where}: {entry.says}"),
+        quoted(f"{entry.sentence} {said}".strip()),
+        render.table(["axis: what its readings change", "readings"], rows),
+    ]
+    return "\n\n".join(parts)
+
+
+def _setting(axis: Sequence[str]) -> str:
+    """The first settings of an axis, by their owners."""
+    found: dict[str, list[str]] = {}
+    for setting in axis[:FEW]:
+        owner, _, name = setting.partition(".")
+        found.setdefault(owner, []).append(name)
+    more = f" and {len(axis) - FEW} more" if len(axis) > FEW else ""
+    return "; ".join(f"{owner}: {', '.join(names)}" for owner, names in found.items()) + more
+
+
+def _names(spec: Spec) -> str:
+    """A specification with the readings that are the same."""
+    return spec.name + (f" (= {', '.join(spec.names[1:])})" if spec.names[1:] else "")
+
+
+def _numbers(numbers: Sequence[Number], missed: Sequence[Number]) -> str:
+    said = Counter(number.default.verdict for number in numbers)
+    head = (
+        f"Of {len(numbers)} printed numbers {said[REPRODUCED]} lie in the interval of ours and"
+        f" close to its mean, {len(missed)} outside it; {said[UNDECIDED]} are not decided, and the"
+        f" runs of {said[NOT_RUN]} were not made. One reading at a time: two readings would change"
+        " the same run, and no such run was made."
+    )
+    rows = [
+        [
+            quoted(number.table),
+            quoted(number.problem),
+            quoted(f"{number.metric}, {number.at}"),
+            quoted(number.curve),
+            render.number(number.printed),
+            f"{render.number(number.default.mean)} [{render.number(number.default.low)},"
+            f" {render.number(number.default.high)}]",
+            quoted(reaching(number)),
+        ]
+        for number in missed
+    ]
+    columns = [
+        "table",
+        "problem",
+        "metric, after evaluations",
+        "curve",
+        "printed",
+        "ours [95 %]",
+        "reached under",
+    ]
+    return f"{head}\n\n{render.table(columns, rows)}" if rows else head
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share else "-"
+
+
+def as_json(
+    paper: Paper, found: Sequence[Entry], numbers: Sequence[Number], *, partial: bool
+) -> str:
+    """The whole certificate, with what a figure of it draws."""
+    whole = {
+        "paper": paper.name,
+        "scale": paper.scale,
+        "partial": partial,
+        "plain": sum(not entry.group for entry in found),
+        "counts": {
+            way: {kind: count[kind] for kind in KINDS}
+            for way, count in counts(found).items()
+            if "" not in count
+        },
+        "claims": [_as_entry(entry) for entry in found],
+        "numbers": [
+            {
+                **asdict(number),
+                "missed": number.is_missed,
+                "reached": [ours.reading for ours in number.reached],
+            }
+            for number in numbers
+        ],
+    }
+    return json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _as_entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "where": entry.where,
+        "says": entry.says,
+        "group": entry.group,
+        "sentence": entry.sentence,
+        "turn": turned(entry),
+        "changes": asdict(entry.turn),
+        "public": entry.public,
+        "shares": shares(entry.specs),
+        "quantity": entry.quantity,
+        "unit": entry.unit,
+        "specifications": [
+            {
+                "names": spec.names,
+                "axis": spec.axis,
+                "vote": float(spec.vote),
+                "counts_as": spec.counts_as,
+                "observed": spec.outcome.observed,
+                "seeds": spec.outcome.seeds,
+                "weakest": None if spec.weakest is None else asdict(spec.weakest),
+            }
+            for spec in entry.specs
+        ],
+    }
+
+
+def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
+    """Write the certificate as Markdown and JSON; returns their paths.
+
+    Raises PlanError, BadRecord.
+    """
+    place = folder / "verdicts.json"
+    read = sensitivity.read(place, paper.name, paper.scale, partial=store.partial)
+    found, numbers = entries(paper, store, read), printed.numbers(paper, store)
+    paths = [folder / "certificate.md", folder / "certificate.json"]
+    texts = [
+        make(paper, found, numbers, partial=bool(read.get("partial")))
+        for make in (as_markdown, as_json)
+    ]
+    for path, text in zip(paths, texts, strict=True):
+        with atomic(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return paths
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return report.main("certificate", __doc__, write, arguments)
