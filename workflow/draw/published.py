@@ -52,7 +52,7 @@ def rows(
         for curve, end in ends.items():
             cell, number = cells[curve], float(block["published"].get(curve, np.nan))
             reading = reading_of(paper, store, cell, block["metric"], names)
-            verdict = _verdict(end, number, paper.scale, store.data(cell))
+            verdict = _verdict(end, number, store.data(cell), is_full_size=paper.is_full_size)
             row = {
                 **_beside(store, cell, block, end, number, reading),
                 # a second verdict on the numbers of the default run would be none
@@ -179,7 +179,7 @@ def _beside(
     }
 
 
-def _verdict(end: Array, number: float, scale: str, data: str) -> str:
+def _verdict(end: Array, number: float, data: str, *, is_full_size: bool) -> str:
     """Whether a published mean, whose spread is not known, lies in the 95 % interval of ours, and
     ours is close to it.
 
@@ -187,7 +187,7 @@ def _verdict(end: Array, number: float, scale: str, data: str) -> str:
     """
     if np.isnan(number):
         return ""
-    if len(end) < ENOUGH or scale != "paper" or data.startswith("substitute"):
+    if len(end) < ENOUGH or not is_full_size or data.startswith("substitute"):
         return UNDECIDED
     low, high = interval(end)
     if low <= number <= high:

@@ -32,17 +32,6 @@ def why(evidence: Evidence, claim: Claim) -> str:
     return next((said for line in claim["null_model"] if (said := _why(evidence, claim, line))), "")
 
 
-def runs(paper: Paper, claim: Claim) -> list[Run]:
-    """The runs of the curves that serve as null models."""
-    curves = [line["curve"] for line in claim.get("null_model", []) if "curve" in line]
-    return [
-        selection.place(paper, problem, curve)
-        for curve in curves
-        for problem in problems_of(paper, claim["check"])
-        if not selection.is_left_out(paper, problem, curve)
-    ]
-
-
 def _why(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> str:
     try:
         share = _share(evidence, claim, line)

@@ -146,12 +146,12 @@ def estimate(run: Run, model: Mapping[str, Any] | None = None) -> Cost:
     return Cost(seconds, mib, measured=is_whole, within=within)
 
 
-def estimate_study(paper: str, study: str, scale: str) -> Cost:
+def estimate_study(paper: str, study: str, *, is_cut: bool = False) -> Cost:
     """The cost of one seed of a study: its own, else the dearest of its paper's, of those whose
     names begin with the same word if there are any.
     """
     model = table()
-    share = 1.0 if scale == "paper" else STUDY_SHARE
+    share = STUDY_SHARE if is_cut else 1.0
     here = model.get("studies", {}).get(paper, {})
     if study in here:
         seconds, mib = here[study]

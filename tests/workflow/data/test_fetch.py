@@ -163,7 +163,9 @@ def test_a_shipped_file_is_real_where_substitutes_are_allowed(root, monkeypatch,
 def test_a_damaged_shipped_file_is_refused_with_a_sentence_and_left_alone(root, capsys):
     path = ship(root, RAW.replace(b"0.5", b"0.6"))
     said = refusal(root)
-    wrong = f"expected sha256 {sha256(RAW)} ({len(RAW)} bytes), got sha256 {sha256(path.read_bytes())}"
+    wrong = (
+        f"expected sha256 {sha256(RAW)} ({len(RAW)} bytes), got sha256 {sha256(path.read_bytes())}"
+    )
     for told in (said, capsys.readouterr().err):
         assert f"{path}: {wrong}" in told and f"`git checkout {path}` restores it" in told
     assert path.exists() and raw_files(root) == []
