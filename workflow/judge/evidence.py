@@ -20,11 +20,11 @@ from workflow.plan.cells import DEFAULT, Cell, Paper
 from workflow.plan.reads import Check as Check
 from workflow.plan.reads import (
     base_of,
+    each_read,
     left_out,
     named,
     opposite,
     problems_of,
-    each_read,
     rivals_of,
     variants_of,
 )

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from workflow.judge.checks import holds
-from workflow.judge.evidence import Evidence, problems_of
+from workflow.judge.evidence import Evidence
 from workflow.measure.metrics import FEASIBLE, Array, metric
 from workflow.measure.store import NotRun, Run
 from workflow.plan import selection
-from workflow.plan.cells import Cell, Paper
+from workflow.plan.cells import Cell
 from workflow.trace.record import Columns, Record
 
 Claim = Mapping[str, Any]

@@ -84,8 +84,8 @@ class Scale(Section):
         default="none",
     )
     leaves: Names = said(
-        "size published: problems and algorithms of which its exhibits show what claims need anyway,"
-        " and nothing else",
+        "size published: problems and algorithms of which its exhibits show what claims need"
+        " anyway, and nothing else",
         ["cadata", "TuRBO"],
         default="exhibits are shown whole",
     )
