@@ -31,6 +31,7 @@ WIDTH = 110  # letters of a line on a terminal
 TRUSTED = 0.1  # share of the work after which its speed so far tells how long the rest will take
 SECONDS = {"verdicts": 5.0, "figure": 6.0, "fetch": 3.0, "fetch_or_substitute": 3.0}
 OTHERS = 4.0  # core-seconds of a job of any other rule
+TARGETS = ("all", "readings", "total")  # rules that make nothing, and the sum of all counts
 EXPECTED: dict[str, float] = {}  # list of records that is still to be made: core-seconds
 
 
@@ -68,7 +69,7 @@ class Board:
 
     def plan(self, counts: Mapping[str, int]) -> None:
         """The jobs of each rule that will run."""
-        others = {rule: count for rule, count in counts.items() if rule not in ("total", "all")}
+        others = {rule: count for rule, count in counts.items() if rule not in TARGETS}
         records = sum(others.pop(rule, 0) for rule in ("run", "study"))
         self.planned = sum(others.values()) + records
         known = sum(EXPECTED.values()) if records else 0.0
@@ -77,6 +78,8 @@ class Board:
 
     def start(self, number: int, rule: str, outputs: tuple[str, ...], log: str, now: float) -> None:
         """A job begins."""
+        if rule in TARGETS:
+            return
         cost = next((EXPECTED[path] for path in outputs if path in EXPECTED), None)
         cost = SECONDS.get(rule, OTHERS) if cost is None else cost
         self.running[number] = Running(_label(rule, outputs), cost, now, rule, outputs, log)
