@@ -356,10 +356,12 @@ class Paper:
             for (_, seeds), group in groups.items()
             for bundle in costs.packed(group, [part.seconds for part in group])
         ]
+        is_part = self.is_full_size and self.scale != "paper"
+        most = costs.PART_SECONDS if is_part else costs.JOB_SECONDS
         jobs += [
             Job((part,), seeds)
             for part, stretch in alone
-            for seeds in costs.chunks(stretch, part.cost.seconds)
+            for seeds in costs.chunks(stretch, part.cost.seconds, most)
         ]
         return {job.marker: job for job in jobs}
 
