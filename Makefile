@@ -65,6 +65,10 @@ override PAPERS := $(subst $(blank),$(comma),$(strip $(subst $(comma),$(blank),$
 CHOSEN := $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) $(if $(PAPERS),--papers $(PAPERS))
 CONFIG := scale=$(SCALE) $(if $(PAPERS),papers=$(PAPERS)) $(if $(SEEDS),seeds=$(SEEDS)) $(if $(FRESH),fresh=$(FRESH))
 
+# One line on a terminal, few elsewhere; Snakemake's own log below .snakemake/log has every job. It finds the plugin that prints
+# them in folders of sys.path alone, not in an editable install.
+SNAKEMAKE = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" snakemake --logger noregret --quiet host
+
 env: .venv/.made               ## make the virtual environment .venv from the locks in envs
 
 .venv/.made: envs/install.sh envs/requirements.lock envs/requirements-source.lock envs/requirements-torch.lock pyproject.toml
@@ -76,7 +80,7 @@ env: .venv/.made               ## make the virtual environment .venv from the lo
 	@touch $@
 
 figures: env                   ## run the workflow and draw: SCALE=smoke|quick|paper PAPERS=bbkb,bkb SEEDS=0-4 CORES=N FRESH=1
-	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --config $(CONFIG)
+	$(SNAKEMAKE) --cores $(CORES) --config $(CONFIG)
 
 test: env                      ## run the test suite, a file at a time on each of CORES (8 at most)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(CORES) --maxprocesses 8 --dist loadfile
@@ -96,14 +100,14 @@ check: env                     ## formatter, linter, type checker, snakefmt, sna
 	$(BIN)/python -m workflow.carry --check
 
 report: env                    ## the same, then the site report/SCALE/index.html and Snakemake's own report: SCALE PAPERS SEEDS CORES
-	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) report --config $(CONFIG)
+	$(SNAKEMAKE) --cores $(CORES) report --config $(CONFIG)
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --config $(CONFIG) --report report/$(SCALE)/snakemake.zip
 
 site: env                      ## the site of the committed figures/reference, in seconds and without a run: open report/reference/index.html
 	$(BIN)/python -m workflow.site
 
 readings: env                  ## run what claims read under all readings, set claims against readings: SCALE PAPERS SEEDS CORES
-	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) readings --config $(CONFIG)
+	$(SNAKEMAKE) --cores $(CORES) readings --config $(CONFIG)
 
 status: env                    ## runs done, running, failed and missing, what they cost and will cost: SCALE PAPERS SEEDS WATCH=seconds
 	$(BIN)/python -m workflow.status --scale $(SCALE) --cores $(CORES) $(if $(PAPERS),--papers $(PAPERS)) \

@@ -6,7 +6,7 @@ import sys
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
-from workflow.operate import unfinished
+from workflow.operate import progress, unfinished
 from workflow.plan import exhibits
 from workflow.plan.cells import PUBLISHED
 from workflow.plan.expand import (
@@ -43,6 +43,9 @@ if not FRESH and (PUBLISHED / SCALE).is_dir():
     from workflow.measure.store import without_published
 
     PLAN = {name: without_published(plan) for name, plan in PLAN.items()}
+PRIORITIES = progress.priorities(PLAN.values())
+if not INSIDE_A_JOB:
+    progress.announce(PLAN.values())
 
 
 wildcard_constraints:
@@ -96,9 +99,8 @@ rule all:
 
 # Why a job failed is in its own log, whose name and outputs the rules state. Snakemake names failed jobs in no place that is
 # open to a workflow: `log`, what these hooks are given, leaves out whatever `quiet` of the profile leaves out, which is every
-# job; and a logger plugin must be installed as a package of its own, is not found in an editable install such as that of
-# `make env`, and would have to be named in the profile of everybody who imports this workflow. Logs and outputs lie on the
-# file system that the nodes of a cluster share, so that this serves there, too.
+# job; and a logger plugin such as that of `make figures` would have to be named in the profile of everybody who imports this
+# workflow. Logs and outputs lie on the file system that the nodes of a cluster share, so that this serves there, too.
 LOGS_BEFORE = {}
 
 

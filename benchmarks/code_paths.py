@@ -34,16 +34,16 @@ from workflow.trace import code_path, record
 from workflow.trace.record import Record
 
 CELLS = (  # scale, paper, problem, curve
-    ("quick", "bkb", "abalone", "BKB"),
-    ("quick", "bkb", "abalone", "GP-UCB"),
-    ("quick", "bbkb", "abalone", "Global-BBKB"),
-    ("quick", "bbkb", "cadata", "GlobalLocal-BBKB"),
-    ("quick", "lcbo", "syn-25", "LCBO"),
-    ("quick", "lcbo", "syn-25", "CEI"),
-    ("quick", "dumbo", "six-hump-camel", "DuMBO"),
+    ("smoke", "bkb", "abalone", "BKB"),
+    ("smoke", "bkb", "abalone", "GP-UCB"),
+    ("smoke", "bbkb", "abalone", "Global-BBKB"),
+    ("smoke", "bbkb", "cadata", "GlobalLocal-BBKB"),
+    ("smoke", "lcbo", "syn-25", "LCBO"),
+    ("smoke", "lcbo", "syn-25", "CEI"),
+    ("smoke", "dumbo", "six-hump-camel", "DuMBO"),
     ("smoke", "dumbo", "six-hump-camel", "SAASBO"),
-    ("quick", "go_ucb", "f1", "GO-UCB"),
-    ("quick", "go_ucb", "f1", "GP-EI"),
+    ("smoke", "go_ucb", "f1", "GO-UCB"),
+    ("smoke", "go_ucb", "f1", "GP-EI"),
 )
 FIRST = {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512"}
 PATHS: Mapping[str, Mapping[str, str]] = {  # all are compared with the first

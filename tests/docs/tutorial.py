@@ -26,6 +26,7 @@ from tests.workflow.checkout import offline
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = (
     *("algorithms", "problems", "workflow", "papers", "profiles", "envs", "tests", "examples"),
+    "snakemake_logger_plugin_noregret",
     *("data/README.md", "data/manifest.yaml", "Snakefile", "Makefile", "pyproject.toml"),
 )
 BLOCK = re.compile(

@@ -1,5 +1,5 @@
-"""Data: a verified raw file, the mirror NOREGRET_DATA or a canonical URL ->
-data/prepared/<name>.parquet.
+"""Data: a verified raw file, one that ships with the repository, the mirror NOREGRET_DATA or a
+canonical URL -> data/prepared/<name>.parquet.
 
 data/manifest.yaml says what every file must be. A table that cannot be had is an error with
 directions, or, where substitutes are allowed, a labelled substitute in
@@ -201,7 +201,7 @@ def _find(
     `tried`.
     """
     path = root / "data" / "raw" / wanted.path
-    for where, source, bring in _doors(path, wanted, accepted, sources):
+    for where, source, bring in _doors(root, path, wanted, accepted, sources):
         try:
             bring()
         except Rejected as reason:
@@ -217,12 +217,18 @@ def _find(
 
 
 def _doors(
-    path: Path, wanted: File, accepted: Mapping[str, int], sources: tuple[Source, ...]
+    root: Path,
+    path: Path,
+    wanted: File,
+    accepted: Mapping[str, int],
+    sources: tuple[Source, ...],
 ) -> Iterator[tuple[str, str, Callable[[], None]]]:
     """Where a file may be, in order: for people, for the provenance (empty: already kept), how to
     bring it to `path`.
     """
     yield str(path), "", partial(_raw, path, accepted)
+    shipped = root / "data" / "shipped" / wanted.path
+    yield str(shipped), "data/shipped", partial(_from_shipped, shipped, path, accepted)
     mirror = os.environ.get("NOREGRET_DATA", "")
     label = f"NOREGRET_DATA={mirror_as_shown()}, {wanted.path}" if mirror else "NOREGRET_DATA"
     yield label, "mirror", partial(_from_mirror, mirror, wanted, path, accepted)
@@ -242,6 +248,18 @@ def _raw(path: Path, accepted: Mapping[str, int]) -> None:
         with writing(aside), suppress(FileNotFoundError):  # another process may have done it
             path.replace(aside)
         raise Rejected(f"{reason}; set aside as {aside.name}") from None
+
+
+def _from_shipped(shipped: Path, path: Path, accepted: Mapping[str, int]) -> None:
+    if not shipped.exists():
+        raise Rejected("not there", usual=True)
+    try:
+        with shipped.open("rb") as file:
+            copy(file, path, accepted)
+    except Rejected as reason:
+        raise Rejected(f"{reason}; `git checkout {shipped}` restores it") from None
+    except OSError as error:
+        raise Rejected(error.strerror or str(error)) from None
 
 
 def _from_mirror(mirror: str, wanted: File, path: Path, accepted: Mapping[str, int]) -> None:

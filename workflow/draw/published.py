@@ -51,7 +51,9 @@ def rows(
         for curve, end in ends.items():
             cell, number = cells[curve], float(block["published"].get(curve, np.nan))
             reading = reading_of(paper, store, cell, block["metric"], names)
-            verdict = printed.verdict(end, number, paper.scale, store.data(cell))
+            verdict = printed.verdict(
+                end, number, store.data(cell), is_full_size=paper.is_full_size
+            )
             row = {
                 **_beside(store, cell, block, end, number, reading),
                 # a second verdict on the numbers of the default run would be none

@@ -53,6 +53,7 @@ from workflow.measure.statistics import FULL, false_discovery
 from workflow.measure.store import Run, Store
 from workflow.plan.cells import DEFAULT, Cell, Paper
 from workflow.plan.parameters import dotted, flat
+from workflow.plan.reads import null_runs
 from workflow.plan.resolve import PlanError, seed_range
 
 Claim = Mapping[str, Any]
@@ -148,7 +149,11 @@ class Verdict:
 
 
 def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
-    """The verdict on one claim, and what it comes to under the other readings that affect it."""
+    """The verdict on one claim, and what it comes to under the other readings that affect it; none
+    where the scale does not run what it reads.
+    """
+    if not paper.judges(claim["id"]):
+        return _not_run(paper, claim)
     verdict = _judge(Evidence(paper, store), claim, runs_of(paper, claim["check"]))
     if "null_model" in claim and verdict.observed in (REPRODUCED, DIRECTION):
         why = trivial.why(Evidence(paper, store, DEFAULT, FULL), claim)
@@ -233,7 +238,9 @@ def runs(paper: Paper) -> list[Run]:
     """
     found: list[Run] = []
     for claim in paper.entry.get("claims", []):
-        found += [*runs_of(paper, claim["check"]), *trivial.runs(paper, claim)]
+        if not paper.judges(claim["id"]):
+            continue
+        found += [*runs_of(paper, claim["check"]), *null_runs(paper, claim)]
         found += [run for wanted in readings_of(paper, claim).values() for run in wanted]
     return found
 
@@ -298,6 +305,28 @@ def _judge(evidence: Evidence, claim: Claim, planned: Sequence[Run]) -> Verdict:
         note=claim.get("note", ""),
         readings={},
         rerun=tuple(dict.fromkeys(command(run, most) for run in wanted.values())),
+    )
+
+
+def _not_run(paper: Paper, claim: Claim) -> Verdict:
+    """No verdict, of a claim whose runs belong to other scales."""
+    return Verdict(
+        id=claim["id"],
+        where=claim["where"],
+        says=claim["says"],
+        verdict=UNDECIDED,
+        qualifiers=(OURS,) if claim.get("ours") else (),
+        reasons=(f"not run at scale {paper.scale}",),
+        observed=NOT_RUN,
+        comparisons=(),
+        p=math.nan,
+        p_against=math.nan,
+        q=math.nan,
+        seeds=0,
+        data="",
+        note=claim.get("note", ""),
+        readings={},
+        rerun=(),
     )
 
 
@@ -403,7 +432,7 @@ def _barred(evidence: Evidence, claim: Claim, data: Sequence[str]) -> list[str]:
     paper, reasons = evidence.paper, []
     if any(status.startswith("substitute") for status in data) and claim.get("data") != "any":
         reasons.append("substituted data")
-    if paper.scale != "paper" and claim.get("scale") != "any":
+    if not paper.is_full_size and claim.get("scale") != "any":
         reasons.append(f"scale {paper.scale}")
     return reasons
 

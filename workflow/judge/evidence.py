@@ -17,9 +17,20 @@ from workflow.measure.metrics import Array
 from workflow.measure.store import NotRun, Run, Store
 from workflow.plan import selection
 from workflow.plan.cells import DEFAULT, Cell, Paper
+from workflow.plan.reads import Check as Check
+from workflow.plan.reads import (
+    base_of,
+    each_read,
+    left_out,
+    named,
+    opposite,
+    problems_of,
+    rivals_of,
+    variants_of,
+)
+from workflow.plan.reads import runs_of as runs_of  # for those who judge
 from workflow.plan.resolve import seed_range
 
-Check = Mapping[str, Any]
 Seeds = dict[int, float]
 Pairs = list[tuple[Array, Array]]
 Reduction = Callable[..., Any]
@@ -108,7 +119,7 @@ class Evidence:
 
     def leaves_out(self, check: Check, problem: str, curve: str) -> bool:
         """Whether `place` would look for a run that this scale leaves out."""
-        return _is_left_out(
+        return left_out(
             self.paper, check, problem, curve, check.get("variant", DEFAULT), self.reading
         )
 
@@ -161,24 +172,13 @@ class Compared:
     read: Callable[[Evidence], Any]
 
 
-def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Run]:
-    """Every run whose records a check reads. Raises PlanError where none is planned."""
-    if "study" in check:
-        return [paper.study(check["study"])]
-    runs: list[Run] = []
-    for place, curve, variant in _read(paper, check, reading):
-        cell = selection.place(paper, place, curve, reading=reading, variant=variant)
-        runs += [*selection.companions(paper, cell), *base_of(paper, check, cell)]
-    return runs
-
-
 def placed(paper: Paper, check: Check, reading: str) -> dict[Place, Cell]:
     """The run behind everything that a check reads, under a reading, by what names it in the check.
 
     Runs that only decide an optimum are left out. Raises PlanError where one is not planned.
     """
     found: dict[Place, Cell] = {}
-    for place, curve, variant in [] if "study" in check else _read(paper, check, reading):
+    for place, curve, variant in [] if "study" in check else each_read(paper, check, reading):
         cell = selection.place(paper, place, curve, reading=reading, variant=variant)
         found[place, curve, variant] = cell
         for base in base_of(paper, check, cell):
@@ -198,81 +198,11 @@ def beside_default(paper: Paper, check: Check, reading: str) -> list[tuple[Cell 
     return list(found.values())
 
 
-def _read(paper: Paper, check: Check, reading: str) -> Iterator[Place]:
-    """(problem, curve, variant) of each run that a check names."""
-    for problem in problems_of(paper, check):
-        where, rivals = opposite(check, problem), rivals_of(paper, check, problem, reading)
-        read = [(problem, curve) for curve in named(paper, check, "left", problem, reading)]
-        read += [(where, curve) for curve in named(paper, check, "right", where, reading)]
-        read += [(problem, curve) for curve in named(paper, check, "curves", problem, reading)]
-        read += [*product([problem], rivals), *product([where], rivals)]
-        for place, curve in read:
-            for variant in variants_of(paper, check, place, curve, reading):
-                yield place, curve, variant
-
-
-def base_of(paper: Paper, check: Check, cell: Cell) -> list[Cell]:
-    """The run that a check divides by, on the very problem of a cell."""
-    return [paper.cell(cell.problem_name, check["relative_to"])] if "relative_to" in check else []
-
-
-def named(paper: Paper, check: Check, side: str, problem: str, reading: str = DEFAULT) -> list[str]:
-    """The curves that a check names on one side, those that this scale has on a problem."""
-    curves = check[side] if isinstance(check.get(side), list) else []
-    return [curve for curve in curves if variants_of(paper, check, problem, curve, reading)]
-
-
 def curves_of(evidence: Evidence, check: Check) -> Iterator[tuple[str, str]]:
     """(problem, curve) for each of the `curves` of a check."""
     for problem in problems_of(evidence.paper, check):
         for curve in evidence.named(check, "curves", problem):
             yield problem, curve
-
-
-def rivals_of(paper: Paper, check: Check, problem: str, reading: str = DEFAULT) -> list[str]:
-    """The curves under `minus`, those that this scale has on both problems of a check."""
-    there = named(paper, check, "minus", opposite(check, problem), reading)
-    return [curve for curve in named(paper, check, "minus", problem, reading) if curve in there]
-
-
-def problems_of(paper: Paper, check: Check) -> list[str]:
-    return list(check.get("problems", paper.entry["problems"]))
-
-
-def opposite(check: Check, problem: str) -> str:
-    """The problem on which the right side of a check is read: the same one, unless the check
-    compares two problems.
-    """
-    return str(check.get("against", problem))
-
-
-def variants_of(
-    paper: Paper, check: Check, problem: str, curve: str, reading: str = DEFAULT
-) -> list[str]:
-    """The variants at which a check looks at a curve on a problem, those that this scale has."""
-    named = check.get("variants", [check.get("variant", DEFAULT)])
-    named = list(paper.entry.get("variants", {})) if named == "all" else named
-    kept = [variant for variant in named if not selection.is_cut(paper, variant)]
-    return [
-        variant
-        for variant in kept
-        if not _is_left_out(paper, check, problem, curve, variant, reading)
-    ]
-
-
-def _is_left_out(
-    paper: Paper, check: Check, problem: str, curve: str, variant: str, reading: str
-) -> bool:
-    """Whether a scale leaves out a run under the default reading as under this one.
-
-    What it leaves out under this one alone is missed: the verdict on a reading is none on default
-    runs.
-    """
-    how = {"variant": variant, "relative_to": check.get("relative_to", "")}
-    return all(
-        selection.is_left_out(paper, problem, curve, reading=name, **how)
-        for name in {DEFAULT, reading}
-    )
 
 
 def scalars(

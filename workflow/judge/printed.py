@@ -80,7 +80,8 @@ def numbers(paper: Paper, store: Store) -> list[Number]:
                 if "" in cells and cells[""].budget >= least:
                     name = block.get("label", block["problem"])
                     head = (entry["id"], name, block["metric"], str(block.get("at", "end")))
-                    found.append(_number(store, block, (*head, curve, printed), cells, least))
+                    whole = (*head, curve, printed)
+                    found.append(_number(paper, store, block, whole, cells, least))
     return found
 
 
@@ -109,7 +110,7 @@ def read_at(values: Array, block: Block) -> int:
     return last if at == "end" else min(at, last)
 
 
-def verdict(ends: Array, number: float, scale: str, data: str) -> str:
+def verdict(ends: Array, number: float, data: str, *, is_full_size: bool) -> str:
     """Whether a published mean, whose spread is not known, lies in the 95 % interval of ours, and
     ours is close to it.
 
@@ -117,7 +118,7 @@ def verdict(ends: Array, number: float, scale: str, data: str) -> str:
     """
     if np.isnan(number):
         return ""
-    if len(ends) < ENOUGH or scale != "paper" or data.startswith("substitute"):
+    if len(ends) < ENOUGH or not is_full_size or data.startswith("substitute"):
         return UNDECIDED
     low, high = interval(ends)
     if low <= number <= high:
@@ -136,6 +137,7 @@ def _under_readings(paper: Paper, problem: str, curve: str) -> dict[str, Cell]:
 
 
 def _number(
+    paper: Paper,
     store: Store,
     block: Block,
     head: tuple[str, str, str, str, str, float],
@@ -146,17 +148,19 @@ def _number(
     reads, usual = metric(block["metric"]).reads, cells[""]
     same = [name for name, cell in cells.items() if name and store.is_same(usual, cell, reads)]
     read = {
-        name: _ours(store, cell, block, name, head[-1])
+        name: _ours(paper, store, cell, block, name, head[-1])
         for name, cell in cells.items()
         if name not in same and cell.budget >= least
     }
     return Number(*head, read.pop(""), tuple(read.values()), tuple(same))
 
 
-def _ours(store: Store, cell: Cell, block: Block, reading: str, number: float) -> Ours:
+def _ours(
+    paper: Paper, store: Store, cell: Cell, block: Block, reading: str, number: float
+) -> Ours:
     ends = end(store, cell, block)
     if not len(ends):
         return Ours(reading, np.nan, np.nan, np.nan, 0, NOT_RUN)
     low, high = (float(edge) for edge in interval(ends))
-    judged = verdict(ends, number, cell.scale, store.data(cell))
+    judged = verdict(ends, number, store.data(cell), is_full_size=paper.is_full_size)
     return Ours(reading, float(ends.mean()), low, high, len(ends), judged)

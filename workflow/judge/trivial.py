@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from workflow.judge.checks import holds
-from workflow.judge.evidence import Evidence, problems_of
+from workflow.judge.evidence import Evidence
 from workflow.measure.metrics import FEASIBLE, Array, metric
 from workflow.measure.store import NotRun, Run
 from workflow.plan import selection
-from workflow.plan.cells import Cell, Paper
+from workflow.plan.cells import Cell
 from workflow.trace.record import Columns, Record
 
 Claim = Mapping[str, Any]
@@ -30,17 +30,6 @@ SIDES = ("left", "column")  # what a check says of which
 def why(evidence: Evidence, claim: Claim) -> str:
     """What makes the check of a claim hold by itself, in words; "" if nothing that it names."""
     return next((said for line in claim["null_model"] if (said := _why(evidence, claim, line))), "")
-
-
-def runs(paper: Paper, claim: Claim) -> list[Run]:
-    """The runs of the curves that serve as null models."""
-    curves = [line["curve"] for line in claim.get("null_model", []) if "curve" in line]
-    return [
-        selection.place(paper, problem, curve)
-        for curve in curves
-        for problem in problems_of(paper, claim["check"])
-        if not selection.is_left_out(paper, problem, curve)
-    ]
 
 
 def _why(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> str:

@@ -246,6 +246,7 @@ class Study(Seeded):
     function: str
     problem_entry: Mapping[str, Any] = field(hash=False)
     parameters: Mapping[str, Any] = field(hash=False)
+    is_cut: bool = False  # whether its scale may have made it smaller
 
     @property
     def name(self) -> str:
@@ -262,7 +263,7 @@ class Study(Seeded):
     @cached_property
     def cost(self) -> Cost:
         """Seconds and MiB of one seed."""
-        return costs.estimate_study(self.paper, self.id, self.scale)
+        return costs.estimate_study(self.paper, self.id, is_cut=self.is_cut)
 
     @cached_property
     def digest(self) -> str:
@@ -294,8 +295,23 @@ class Paper:
     lent: frozenset[Seed] = frozenset()  # published: no job makes them
     uncut: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
 
+    @property
+    def is_full_size(self) -> bool:
+        """Whether its runs are as long as the published ones, so that they may decide claims."""
+        cut = self.entry.get("scales", {}).get(self.scale, {})
+        return self.scale == "paper" or cut.get("size") == "published"
+
+    def judges(self, claim: str) -> bool:
+        """Whether this scale plans all runs of a claim: one of published size names those that it
+        decides.
+        """
+        cut = self.entry.get("scales", {}).get(self.scale, {})
+        return cut.get("size") != "published" or claim in cut.get("claims", [])
+
     def planned(self, run: Cell | Study) -> tuple[int, ...]:
-        """The seeds of a run as the YAML has them, whatever was cut by hand (`uncut`)."""
+        """The seeds of a run as the YAML has them, whatever was cut by hand or by a scale of
+        published size (`uncut`): they say how often a claim is looked at.
+        """
         return self.uncut.get(run.name, run.seeds)
 
     def cell(self, problem: str, curve: str) -> Cell:
@@ -340,10 +356,12 @@ class Paper:
             for (_, seeds), group in groups.items()
             for bundle in costs.packed(group, [part.seconds for part in group])
         ]
+        is_part = self.is_full_size and self.scale != "paper"
+        most = costs.PART_SECONDS if is_part else costs.JOB_SECONDS
         jobs += [
             Job((part,), seeds)
             for part, stretch in alone
-            for seeds in costs.chunks(stretch, part.cost.seconds)
+            for seeds in costs.chunks(stretch, part.cost.seconds, most)
         ]
         return {job.marker: job for job in jobs}
 

@@ -33,6 +33,7 @@ import yaml
 from workflow.plan.resolve import ROOT
 
 JOB_SECONDS = 300  # seeds share a job up to about this long
+PART_SECONDS = 100  # the same where a scale runs a small part of a plan: no core waits for long
 SHORT_SECONDS = 30  # cells on one problem share a job up to about this long
 PARAMETERS = ("bandwidth", "lam", "qbar")  # of a method, which decide the size of its dictionary
 FAMILIES = ("posterior", "model", "surrogate", "draws")  # by name: as good as another method
@@ -146,12 +147,12 @@ def estimate(run: Run, model: Mapping[str, Any] | None = None) -> Cost:
     return Cost(seconds, mib, measured=is_whole, within=within)
 
 
-def estimate_study(paper: str, study: str, scale: str) -> Cost:
+def estimate_study(paper: str, study: str, *, is_cut: bool = False) -> Cost:
     """The cost of one seed of a study: its own, else the dearest of its paper's, of those whose
     names begin with the same word if there are any.
     """
     model = table()
-    share = 1.0 if scale == "paper" else STUDY_SHARE
+    share = STUDY_SHARE if is_cut else 1.0
     here = model.get("studies", {}).get(paper, {})
     if study in here:
         seconds, mib = here[study]
@@ -359,9 +360,11 @@ def together(costs: Iterable[tuple[str, float, Cost]]) -> tuple[float, float, fl
     return max(total - below, 0.0), total, total + above
 
 
-def chunks(seeds: tuple[int, ...], seconds: float) -> list[tuple[int, ...]]:
-    """Seeds by job: as many together as take about five minutes."""
-    many = max(1, int(JOB_SECONDS / max(seconds, 0.1)))
+def chunks(
+    seeds: tuple[int, ...], seconds: float, most: float = JOB_SECONDS
+) -> list[tuple[int, ...]]:
+    """Seeds by job: as many together as take about so many seconds."""
+    many = max(1, int(most / max(seconds, 0.1)))
     return [seeds[start : start + many] for start in range(0, len(seeds), many)]
 
 

@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from workflow.plan import exhibits, names, parameters, reader, resolve, selection
+from workflow.plan import excerpt, exhibits, names, parameters, reader, resolve, selection
 from workflow.plan.cells import (
     DEFAULT,
     Cell,
@@ -79,8 +79,11 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
     names.check(document, root)
     for number, line in enumerate(document.entry.get("tables", [])):
         selection.blocks(line, document.where("tables", number))
-    entry = exhibits.at_scale(document.entry, scale)
     wanted = parse_seeds(seeds) if seeds else None
+    if document.entry["scales"][scale].get("size") == "published":
+        paper = _of_seeds(excerpt.of(load(name, "paper", root=root), scale), wanted)
+        return replace(paper, entry=exhibits.offered(paper))
+    entry = exhibits.at_scale(document.entry, scale)
     reached = _reached(name, entry, root)
     cells: dict[tuple[str, ...], Cell] = {}
     known: dict[Place, tuple[str, ...]] = {}
@@ -119,15 +122,37 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
         reached,
         uncut=uncut if wanted else {},
     )
+    _check_wanted(paper, wanted)
+    return replace(paper, entry=exhibits.offered(paper))
+
+
+def _of_seeds(paper: Paper, wanted: tuple[int, ...] | None) -> Paper:
+    """A plan cut to the seeds that are wanted by hand. Raises PlanError where it has none."""
+    cells = {cell.name: replace(cell, seeds=_cut(cell.seeds, wanted)) for cell in paper.cells}
+    cut = replace(
+        paper,
+        cells=tuple(cells.values()),
+        aliases={place: cells[cell.name] for place, cell in paper.aliases.items()},
+        studies={
+            name: replace(study, seeds=_cut(study.seeds, wanted))
+            for name, study in paper.studies.items()
+        },
+    )
+    _check_wanted(cut, wanted)
+    return cut
+
+
+def _check_wanted(paper: Paper, wanted: tuple[int, ...] | None) -> None:
+    """Raises PlanError where no run has any of the seeds that are wanted by hand."""
     if wanted and not any(set(part.seeds) & set(wanted) for part in paper.parts):
+        entry = paper.entry
         most = min(
-            source["seeds"] for source in (entry, entry["scales"][scale]) if "seeds" in source
+            source["seeds"] for source in (entry, entry["scales"][paper.scale]) if "seeds" in source
         )
         raise PlanError(
-            f"papers/{name}.yaml: expected some of the seeds 0-{most - 1} of scale {scale}, got"
-            f" {seed_range(wanted)}"
+            f"papers/{paper.name}.yaml: expected some of the seeds 0-{most - 1} of scale"
+            f" {paper.scale}, got {seed_range(wanted)}"
         )
-    return replace(paper, entry=exhibits.offered(paper))
 
 
 def _planned_twice(name: str, cell: Cell, before: Cell) -> PlanError:
@@ -407,4 +432,5 @@ def _study(document: Document, scale: str, number: int, root: Path) -> Study:
         function=line["is"],
         problem_entry=entry["problems"][line["problem"]],
         parameters=parameters.nested(chosen),
+        is_cut=scale != "paper",
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 from workflow.data.manifest import names_in
 from workflow.plan import resolve
-from workflow.plan.exhibits import LEDGER, REGISTRY
+from workflow.plan.exhibits import LEDGER, REGISTRY, lines_of
 from workflow.plan.model import Paper, mentions
 from workflow.plan.nearest import nearest
 from workflow.plan.parameters import dotted, flat, parameters_of
@@ -33,6 +33,7 @@ def check(document: Document, root: Path) -> None:
         for what, name in _parts(said, kind):
             _check_name(name, what, known, document.where(*path[:2]))
     _check_ids(document)
+    _check_scales(document)
     _check_overrides(document, root)
     for name, problem in entry["problems"].items():
         if "data" in problem and problem["data"] not in (tables := names_in(resolve.ROOT)):
@@ -40,6 +41,29 @@ def check(document: Document, root: Path) -> None:
                 f"{document.where('problems', name)}: unknown data {problem['data']!r}; known:"
                 f" {', '.join(tables)}{nearest(problem['data'], tables)}"
             )
+
+
+def _check_scales(document: Document) -> None:
+    """No line is for a scale of published size, which takes its runs and exhibits from `paper`."""
+    entry = document.entry
+    full = [name for name, cut in entry["scales"].items() if "size" in cut]
+    known = [*entry["problems"], *entry["algorithms"]]
+    for scale in full:
+        for name in entry["scales"][scale].get("leaves", []):
+            if name not in known:
+                raise PlanError(
+                    f"{document.where('scales', scale)}: unknown problem or algorithm {name!r}"
+                    f"{nearest(name, known)}"
+                )
+    sections = ("runs", "studies", *REGISTRY)
+    for section in sections:
+        for number, line in enumerate(entry.get(section, [])):
+            named = [*line.get("scales", []), *line.get("cuts", {})]
+            if wrong := [name for name in full if name in named]:
+                raise PlanError(
+                    f"{document.where(section, number)}: expected other scales than {wrong[0]},"
+                    " which is of published size and runs what scale paper runs: leave it out"
+                )
 
 
 def _known(entry: Entry) -> dict[str, list[str]]:
@@ -52,6 +76,8 @@ def _known(entry: Entry) -> dict[str, list[str]]:
         "variant": [*SAME[1:], *entry.get("variants", {})],
         "study": [line["id"] for line in entry.get("studies", [])],
         "erratum": [line["id"] for line in entry.get("errata", [])],
+        "claim": [line["id"] for line in entry.get("claims", [])],
+        "exhibit": [line["id"] for _, line in lines_of(entry)],
     }
 
 

@@ -157,7 +157,11 @@ def panels_left(paper: Paper, entry: Line) -> list[dict[str, Any]]:
     }
     merged = [{**shared, **panel} for panel in entry["panels"]]
     kept = [panel for panel in merged if not is_cut(paper, panel.get("variant", DEFAULT))]
-    return [panel for panel in kept if "study" in panel or places(paper, panel)]
+    return [
+        panel
+        for panel in kept
+        if (panel["study"] in paper.studies if "study" in panel else places(paper, panel))
+    ]
 
 
 def places(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:

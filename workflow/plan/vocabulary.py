@@ -97,7 +97,8 @@ def refusal(words: str) -> PydanticCustomError:
 class Named:
     """The texts of a property are names of something else in the same paper.
 
-    `kind` is algorithm, problem, reading, variant, study, scale or erratum. A name of an algorithm
+    `kind` is algorithm, problem, reading, variant, study, scale, claim,
+    exhibit or erratum. A name of an algorithm
     may be that of a curve, `algorithm[@reading][+variant]`, one of a problem `problem[@reading]`.
     """
 
@@ -196,6 +197,8 @@ Variant = Annotated[Words, Named("variant")]
 Variants = Annotated[list[Variant], MinLen(1), DISTINCT, UNIQUE]
 Scales = Annotated[list[Annotated[Words, Named("scale")]], MinLen(1), DISTINCT, UNIQUE]
 Study = Annotated[Words, Named("study")]
+ClaimNames = Annotated[list[Annotated[Words, Named("claim")]], MinLen(1), DISTINCT, UNIQUE]
+ExhibitNames = Annotated[list[Annotated[Words, Named("exhibit")]], MinLen(1), DISTINCT, UNIQUE]
 Errata = Annotated[list[Annotated[Words, Named("erratum")]], MinLen(1), DISTINCT, UNIQUE]
 Rows = Annotated[
     dict[str, Annotated[float | str, Expected("a number or words")]],

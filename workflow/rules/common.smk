@@ -31,6 +31,16 @@ def curves(wildcards):
     return ",".join(cell.curve for cell in parts)
 
 
+def soon(wildcards):
+    # The cheapest paper first, so that something is decided soon.
+    return PRIORITIES[wildcards.paper]
+
+
+def at_once(wildcards):
+    # What is drawn and judged comes before the runs of the next paper.
+    return PRIORITIES[wildcards.paper] + 5
+
+
 def first(wildcards):
     return PLAN[wildcards.paper].first_cell(wildcards.problem)
 

@@ -12,6 +12,7 @@ rule fetch:
         "data/prepared/{name}.parquet",
     log:
         "logs/fetch/{name}.log",
+    priority: 1000
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -27,6 +28,7 @@ rule fetch_or_substitute:
         "data/prepared/or-substitute/{name}.parquet",
     log:
         "logs/fetch/{name}-or-substitute.log",
+    priority: 1000
     conda:
         "../../envs/core.yaml"
     threads: 1

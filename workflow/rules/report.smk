@@ -19,6 +19,7 @@ rule figure:
     wildcard_constraints:
         paper=papers_with(PLAN, "figures"),
         figure="|".join(names_of(PLAN, "figures")),
+    priority: at_once
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -49,6 +50,7 @@ rule ranks:
     wildcard_constraints:
         paper=papers_with(PLAN, "ranks"),
         ranks="|".join(names_of(PLAN, "ranks")),
+    priority: at_once
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -78,6 +80,7 @@ rule picture:
     wildcard_constraints:
         paper=papers_with(PLAN, "pictures"),
         picture="|".join(names_of(PLAN, "pictures")),
+    priority: at_once
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -123,6 +126,7 @@ rule table:
     wildcard_constraints:
         paper=papers_with(PLAN, "tables"),
         table="|".join(names_of(PLAN, "tables")),
+    priority: at_once
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -150,6 +154,7 @@ rule verdicts:
         ),
     log:
         "logs/{scale}/{paper}/verdicts.log",
+    priority: at_once
     conda:
         "../../envs/core.yaml"
     threads: 1

@@ -12,6 +12,7 @@ rule initial:
         "results/{scale}/{paper}/{problem}/initial/seeds-{seeds}.json",
     log:
         "logs/{scale}/{paper}/{problem}/initial/{seeds}.log",
+    priority: soon
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -36,6 +37,7 @@ rule study:
         "results/{scale}/{paper}/studies/{study}/seeds-{seeds}.json",
     log:
         "logs/{scale}/{paper}/studies/{study}/{seeds}.log",
+    priority: soon
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -63,6 +65,7 @@ rule run:
         "results/{scale}/{paper}/{problem}/{curve}/seeds-{seeds}.json",
     log:
         "logs/{scale}/{paper}/{problem}/{curve}/{seeds}.log",
+    priority: soon
     conda:
         "../../envs/core.yaml"
     threads: 1

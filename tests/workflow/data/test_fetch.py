@@ -136,6 +136,58 @@ def test_a_mirror_directory_gives_a_table_with_its_provenance(root, mirror, monk
     assert (root / "data" / "raw" / "toy" / "toy.data").read_bytes() == RAW
 
 
+def ship(root: Path, content: bytes = RAW) -> Path:
+    path = root / "data" / "shipped" / "toy" / "toy.data"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    return path
+
+
+def test_a_shipped_file_comes_before_mirror_and_network(root, mirror, server, monkeypatch):
+    write_manifest(root, source(server.serve("/toy.data", RAW)))
+    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
+    ship(root)
+    header = fetch.provenance(fetch.prepare("toy", root=root, substitutes=False))
+    assert (header["data"], header["source"]) == ("real", "data/shipped")
+    assert header["content_sha256"] == CONTENT and not server.hits["/toy.data"]
+    assert raw_files(root) == ["toy.data", "toy.data.source"]
+
+
+@pytest.mark.parametrize("wish", ["", "allowed", "preferred"])
+def test_a_shipped_file_is_real_where_substitutes_are_allowed(root, monkeypatch, wish):
+    monkeypatch.setenv("NOREGRET_SUBSTITUTES", wish)
+    ship(root)
+    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "real"
+
+
+def test_a_damaged_shipped_file_is_refused_with_a_sentence_and_left_alone(root, capsys):
+    path = ship(root, RAW.replace(b"0.5", b"0.6"))
+    said = refusal(root)
+    wrong = (
+        f"expected sha256 {sha256(RAW)} ({len(RAW)} bytes), got sha256 {sha256(path.read_bytes())}"
+    )
+    for told in (said, capsys.readouterr().err):
+        assert f"{path}: {wrong}" in told and f"`git checkout {path}` restores it" in told
+    assert path.exists() and raw_files(root) == []
+
+
+@pytest.mark.parametrize("name", ["abalone", "australian", "breast_cancer", "wdbc"])
+def test_small_tables_are_real_without_network_and_mirror(tmp_path, name, monkeypatch):
+    (tmp_path / "data").mkdir()
+    for part in ("manifest.yaml", "shipped"):
+        (tmp_path / "data" / part).symlink_to(REPOSITORY / "data" / part)
+    monkeypatch.setattr(fetch, "download", lambda *_: pytest.fail("no server is needed"))
+    path = fetch.prepare(name, root=tmp_path, substitutes=True)
+    header, expected = fetch.provenance(path), fetch.read_manifest(REPOSITORY)[name]
+    assert (header["data"], header["source"]) == ("real", "data/shipped")
+    assert header["content_sha256"] == expected.content_sha256
+    assert expected.licence == "CC BY 4.0"
+    shipped = REPOSITORY / "data" / "shipped" / expected.mirror.path
+    assert shipped.stat().st_size == expected.mirror.bytes < 300_000
+    listed = (REPOSITORY / "data" / "shipped" / "README.md").read_text()
+    assert expected.mirror.sha256 in listed and expected.citation in listed
+
+
 def test_a_mirror_may_be_a_url(root, mirror, server, monkeypatch):
     server.serve("/files/toy/toy.data", RAW)
     for address in (f"{server.url}/files", f"{server.url}/files/", mirror.as_uri()):

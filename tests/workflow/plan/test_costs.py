@@ -140,10 +140,10 @@ def test_memory_is_that_of_the_dearest_like_it():
 
 
 def test_a_study_costs_what_was_measured_or_what_the_dearest_does():
-    assert costs.estimate_study("toy", "short", "paper") == Cost(2.0, 150, True, 1.2)
-    assert costs.estimate_study("toy", "short", "smoke").seconds == pytest.approx(0.2)
-    assert costs.estimate_study("toy", "other", "paper") == Cost(70.0, 900, False, 5.0)
-    assert costs.estimate_study("toy", "short-cut", "paper") == Cost(2.0, 150, False, 2.0)
+    assert costs.estimate_study("toy", "short") == Cost(2.0, 150, True, 1.2)
+    assert costs.estimate_study("toy", "short", is_cut=True).seconds == pytest.approx(0.2)
+    assert costs.estimate_study("toy", "other") == Cost(70.0, 900, False, 5.0)
+    assert costs.estimate_study("toy", "short-cut") == Cost(2.0, 150, False, 2.0)
 
 
 def test_errors_of_a_method_are_added_and_those_of_two_are_not():

@@ -33,6 +33,7 @@ def spoiled(root, change):
     entry = yaml.safe_load((ROOT / "papers" / "bbkb.yaml").read_text())
     for section in ("figures", "tables", "claims", "studies"):
         entry.pop(section, None)
+    entry["scales"]["quick"] = {}
     change(entry)
     (root / "papers" / "bbkb.yaml").write_text(yaml.safe_dump(entry, sort_keys=False))
     return load("bbkb", "smoke", root=root)
@@ -136,7 +137,7 @@ def test_a_reading_names_only_the_cells_that_it_changes():
 
 
 def test_the_published_horizon_survives_a_cut_budget():
-    for scale in ("smoke", "quick", "paper"):
+    for scale in ("smoke", "paper"):
         assert load("bbkb", scale).cell("abalone", "BKB").algorithm_entry["delta"] == pytest.approx(
             1e-4
         )
@@ -145,9 +146,11 @@ def test_the_published_horizon_survives_a_cut_budget():
 def test_seeds_by_hand():
     cut = load("bbkb", "paper", seeds="2-4")
     assert cut.cell("abalone", "BKB").seeds == (2, 3, 4)
-    few = load("dumbo", "quick", seeds="1")
-    assert few.cell("six-hump-camel", "DuMBO").seeds == (1,)
-    assert few.cell("six-hump-camel", "SAASBO").seeds == (0,)
+    few = load("go_ucb", "quick", seeds="1")
+    assert few.cell("f1", "GO-UCB").seeds == (1,)
+    assert few.study("growth-condition").seeds == (0,)
+    with pytest.raises(PlanError, match="some of the seeds 0-4 of scale quick, got 5-6"):
+        load("go_ucb", "quick", seeds="5-6")
     assert parse_seeds("7") == (7,)
     for wrong in ("", "a", "3-1", "1,2"):
         with pytest.raises(PlanError, match="expected"):
@@ -689,14 +692,14 @@ def test_no_job_makes_what_is_lent_and_the_rest_is_made_once():
 
 def test_a_list_that_no_job_writes_is_told_with_the_job_that_makes_these_seeds():
     """Several curves in one list, several lists of one curve, other seeds, another name."""
-    plan = expand.load("bkb", "quick")
+    plan = expand.load("bkb", "smoke")
     marker, job = next((name, one) for name, one in plan.jobs.items() if len(one.parts) > 1)
     assert plan.job(marker) is job
     second = f"{job.parts[1].folder}/{marker.rpartition('/')[2]}"
     with pytest.raises(PlanError) as told:
         plan.job(second)
     assert str(told.value) == (
-        f"{second}: expected the list of a job of the plan of bkb at scale quick, got one that no"
+        f"{second}: expected the list of a job of the plan of bkb at scale smoke, got one that no"
         f" job writes: ask for {marker}"
     )
     whole = expand.load("lcbo", "paper")
@@ -710,7 +713,7 @@ def test_a_list_that_no_job_writes_is_told_with_the_job_that_makes_these_seeds()
     with pytest.raises(PlanError, match=r"seeds 0-\d+ are planned there"):
         whole.job(f"{folder}/seeds-97-99.json")
     with pytest.raises(PlanError, match="no run has that folder; did you mean 'abalone/BKB'"):
-        plan.job("results/quick/bkb/abalone/BKBB/seeds-0-2.json")
+        plan.job("results/smoke/bkb/abalone/BKBB/seeds-0.json")
 
 
 def test_lists_of_lost_and_of_damaged_records_are_removed_and_no_others(tmp_path):

@@ -435,7 +435,7 @@ def test_a_mistake_about_constrained_runs_is_named_with_its_place(
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (("scales", "quick", "after_init"), 1),
+        (("scales", "smoke", "after_init"), 1),
         (("problems", "abalone", "init", "noise"), False),
         (("figures", 0, "shortest"), True),
         (("figures", 0, "lines"), {"best known": LINE, "optimum": 2.5}),

@@ -1,0 +1,105 @@
+"""Which runs a claim reads: the names in its check, and in its null models, against a plan. No
+number is read here, so that a scale may plan the runs of the claims that it decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from workflow.plan import selection
+from workflow.plan.cells import DEFAULT, Cell, Paper, Study
+
+Check = Mapping[str, Any]
+Claim = Mapping[str, Any]
+
+
+def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Cell | Study]:
+    """Every run whose records a check reads. Raises PlanError where none is planned."""
+    if "study" in check:
+        return [paper.study(check["study"])]
+    runs: list[Cell | Study] = []
+    for place, curve, variant in each_read(paper, check, reading):
+        cell = selection.place(paper, place, curve, reading=reading, variant=variant)
+        runs += [*selection.companions(paper, cell), *base_of(paper, check, cell)]
+    return runs
+
+
+def null_runs(paper: Paper, claim: Claim) -> list[Cell]:
+    """The runs of the curves that serve as null models of a claim."""
+    curves = [line["curve"] for line in claim.get("null_model", []) if "curve" in line]
+    return [
+        selection.place(paper, problem, curve)
+        for curve in curves
+        for problem in problems_of(paper, claim["check"])
+        if not selection.is_left_out(paper, problem, curve)
+    ]
+
+
+def each_read(paper: Paper, check: Check, reading: str) -> Iterator[tuple[str, str, str]]:
+    """(problem, curve, variant) of each run that a check names."""
+    for problem in problems_of(paper, check):
+        where, rivals = opposite(check, problem), rivals_of(paper, check, problem, reading)
+        places = [(problem, curve) for curve in named(paper, check, "left", problem, reading)]
+        places += [(where, curve) for curve in named(paper, check, "right", where, reading)]
+        places += [(problem, curve) for curve in named(paper, check, "curves", problem, reading)]
+        places += [*product([problem], rivals), *product([where], rivals)]
+        for place, curve in places:
+            for variant in variants_of(paper, check, place, curve, reading):
+                yield place, curve, variant
+
+
+def base_of(paper: Paper, check: Check, cell: Cell) -> list[Cell]:
+    """The run that a check divides by, on the very problem of a cell."""
+    return [paper.cell(cell.problem_name, check["relative_to"])] if "relative_to" in check else []
+
+
+def named(paper: Paper, check: Check, side: str, problem: str, reading: str = DEFAULT) -> list[str]:
+    """The curves that a check names on one side, those that this scale has on a problem."""
+    curves = check[side] if isinstance(check.get(side), list) else []
+    return [curve for curve in curves if variants_of(paper, check, problem, curve, reading)]
+
+
+def rivals_of(paper: Paper, check: Check, problem: str, reading: str = DEFAULT) -> list[str]:
+    """The curves under `minus`, those that this scale has on both problems of a check."""
+    there = named(paper, check, "minus", opposite(check, problem), reading)
+    return [curve for curve in named(paper, check, "minus", problem, reading) if curve in there]
+
+
+def problems_of(paper: Paper, check: Check) -> list[str]:
+    return list(check.get("problems", paper.entry["problems"]))
+
+
+def opposite(check: Check, problem: str) -> str:
+    """The problem on which the right side of a check is read: the same one, unless the check
+    compares two problems.
+    """
+    return str(check.get("against", problem))
+
+
+def variants_of(
+    paper: Paper, check: Check, problem: str, curve: str, reading: str = DEFAULT
+) -> list[str]:
+    """The variants at which a check looks at a curve on a problem, those that this scale has."""
+    named = check.get("variants", [check.get("variant", DEFAULT)])
+    named = list(paper.entry.get("variants", {})) if named == "all" else named
+    kept = [variant for variant in named if not selection.is_cut(paper, variant)]
+    return [
+        variant for variant in kept if not left_out(paper, check, problem, curve, variant, reading)
+    ]
+
+
+def left_out(
+    paper: Paper, check: Check, problem: str, curve: str, variant: str, reading: str
+) -> bool:
+    """Whether a scale leaves out a run under the default reading as under this one.
+
+    What it leaves out under this one alone is missed: the verdict on a reading is none on default
+    runs.
+    """
+    how = {"variant": variant, "relative_to": check.get("relative_to", "")}
+    return all(
+        selection.is_left_out(paper, problem, curve, reading=name, **how)
+        for name in {DEFAULT, reading}
+    )
