@@ -21,7 +21,7 @@ from PIL import Image
 
 from workflow.draw.drawers import Best, Picture
 from workflow.draw.plots import RC
-from workflow.draw.style import put_small_print, wrapped
+from workflow.draw.style import PRINTED_LINE, put_small_print, wrapped
 from workflow.measure import report
 from workflow.measure.metrics import best_design
 from workflow.measure.store import NotRun, Store
@@ -152,7 +152,7 @@ def _put_small_print(figure: Figure, small_print: str) -> None:
     """The small print below a still, on paper added there."""
     width, height = figure.get_size_inches()
     note = wrapped(small_print, width)
-    low = 0.12 + 0.125 * len(note)
+    low = 0.12 + PRINTED_LINE * len(note)
     total = height + low
     figure.set_size_inches(width, total)
     figure.set_layout_engine(
