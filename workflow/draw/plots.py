@@ -23,7 +23,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
 from workflow.draw.interactive import as_json
 from workflow.draw.panels import BANDS, Dots, Line, Panel, drawn, panels_of
@@ -109,7 +109,8 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
     parts = [
         f"{paper.name} {name}",
         f"scale {paper.scale}",
-        f"{_span(seeds)} seeds" + (", see above the panels" if _seeds_differ(panels) else ""),
+        f"{_span(seeds)} {'seed' if seeds == {1} else 'seeds'}"
+        + (", see above the panels" if _seeds_differ(panels) else ""),
         f"{_span(lengths)} evaluations" if lengths else "",
         f"reading: {reading}",
         shown,
@@ -243,7 +244,7 @@ def _said_above(panel: Panel, *, differ: bool, nowhere: Collection[str]) -> str:
     laws = [
         f"{line.label.partition(':')[0]} {line.fitted or line.law}"
         for line in panel.lines
-        if line.fitted or line.law
+        if (line.fitted or line.law) and not (line.fitted or line.law).endswith("nan")
     ]
     if laws:
         parts.append(f"fitted: {', '.join(laws)}")
@@ -325,6 +326,11 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
             alpha=0.22,
             zorder=5,
         )
+    if panel.lines and not any(
+        line.absent or np.isfinite(line.centre).any() for line in panel.lines
+    ):
+        words = "no value in runs of this length"
+        ax.text(0.5, 0.85, words, transform=ax.transAxes, ha="center", va="center", color=PALE)
     if not panel.lines and not panel.dots:
         ax.set(xticks=[], yticks=[])
         ax.minorticks_off()
@@ -341,15 +347,18 @@ def _positive(line: Line) -> Line:
 
 
 def _label_logs(ax: Axes) -> None:
-    """On logarithmic axes label whole decades alone; on short ones 1, 2 and 5 of each, as plain
-    numbers.
+    """On logarithmic axes label whole decades alone; on short ones 1, 2 and 5 of each, and on such
+    that hold fewer than three of these some even numbers, as plain numbers.
     """
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         if axis.get_scale() != "log":
             continue
         axis.set_minor_formatter(NullFormatter())
         if low > 0 and high / low < SHORT:
-            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+            usual = np.outer(decades, [1.0, 2.0, 5.0]).ravel()
+            enough = np.sum((low <= usual) & (usual <= high)) > 2
+            axis.set_major_locator(FixedLocator(usual) if enough else MaxNLocator(4))
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
