@@ -79,7 +79,7 @@ class Settings:
         known = [field.name for field in fields(cls)]
         if sorted(saved) != sorted(known):
             raise ValueError(f"expected the settings {', '.join(known)}, got {', '.join(saved)}")
-        named(str(saved["method"]))
+        checked(named(saved["method"]), saved["parameters"])
         return cls(**saved)
 
     def saved(self) -> dict[str, Any]:
@@ -112,13 +112,13 @@ def resolved(
     values = {name: value for name, value in values.items() if name in known}
     if preset == RECOMMENDED:
         values |= parameters.flat(method.changes, known)
-    own = _overrides(method, overrides)
+    own = checked(method, overrides)
     values |= _said_of_noise(method, noise, values)
     if "horizon" in values and evaluations is not None:
         values["horizon"] = evaluations
     values |= own
     values |= {
-        name: _given(name, value["given"], method, space, problem)
+        name: _given(name, value["given"], method, space, problem, noise)
         for name, value in values.items()
         if isinstance(value, Mapping) and set(value) == parameters.GIVEN
     }
@@ -201,8 +201,10 @@ def _said_of_noise(
     return {}  # in the units of the method, once they are known: with_noise
 
 
-def _overrides(method: Method, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters that whoever calls has chosen, by flat names. Raises ValueError."""
+def checked(method: Method, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters that somebody has chosen, by flat names. Raises ValueError where the method has no
+    such parameter, or the value is none of it.
+    """
     accepted = _accepted(method)
     known, kinds = parameters.names(accepted)[1], parameters.types(accepted)
     found = parameters.flat(overrides, known)
@@ -236,15 +238,24 @@ def _out_of_range(name: str, value: Any) -> str:
     return "no negative number" if value < 0 and name not in MAY_BE_NEGATIVE else ""
 
 
-def _given(name: str, what: str, method: Method, space: Space, problem: Mapping[str, Any]) -> float:
+def _given(
+    name: str,
+    what: str,
+    method: Method,
+    space: Space,
+    problem: Mapping[str, Any],
+    noise: float | None,
+) -> float:
     """The value of a parameter that a paper's problem reveals. Raises ValueError."""
     if name.startswith("inputs."):  # the box in whose units the regression sees the points
         return space.edge(what)
     if what in ("low", "high"):  # the box that the network acts on, whatever one's own is
         return float(problem[what])
+    if what in ("noise", "noise_variance") and noise is not None:
+        return noise if what == "noise" else noise**2
     raise ValueError(
         f"{method.name}: expected a value of {name}, which the paper's problem reveals: give"
-        f" {name.split('.')[0]}, or `like` another problem"
+        f" {'noise' if what.startswith('noise') else name.split('.')[0]}, or `like` another problem"
     )
 
 
