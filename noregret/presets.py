@@ -108,7 +108,7 @@ def resolved(
         given=problem.get("given", {}),
         horizon=evaluations,
     )
-    known = parameters.names(_accepted(method))[1]
+    known = parameters.names(accepted(method))[1]
     values = {name: value for name, value in values.items() if name in known}
     if preset == RECOMMENDED:
         values |= parameters.flat(method.changes, known)
@@ -166,7 +166,8 @@ def _document(paper: str) -> Document:
     return reader.document(paper)
 
 
-def _accepted(method: Method) -> parameters.Signature:
+def accepted(method: Method) -> parameters.Signature:
+    """What the class of a method takes."""
     return resolve.accepted(target(method), "algorithms", method.name, resolve.ROOT)
 
 
@@ -205,8 +206,8 @@ def checked(method: Method, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters that somebody has chosen, by flat names. Raises ValueError where the method has no
     such parameter, or the value is none of it.
     """
-    accepted = _accepted(method)
-    known, kinds = parameters.names(accepted)[1], parameters.types(accepted)
+    signature = accepted(method)
+    known, kinds = parameters.names(signature)[1], parameters.types(signature)
     found = parameters.flat(overrides, known)
     for name, value in found.items():
         if name not in known:

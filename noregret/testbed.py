@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from algorithms.api import Arms, Array
 from noregret.space import Bounds, Space, Table
+from workflow.data.places import DataUnavailable
 from workflow.plan import expand, reader
-from workflow.plan.cells import Study
+from workflow.plan.cells import PUBLISHED, Study
 from workflow.plan.nearest import or_nearest
-from workflow.plan.resolve import papers
+from workflow.plan.resolve import ROOT, papers
 from workflow.trace import seeds
 
 if TYPE_CHECKING:
@@ -45,7 +46,12 @@ def problem(name: str, *, seed: int = 0) -> Testbed:
     entry, _ = expand.problem_values(document, key, reading)
     # what the runner makes an instance from; there is no run
     part = Study(paper, "paper", name, (seed,), key, "", entry, {})
-    return Testbed(name, seed, key, instance.build_problem(part, seed))
+    try:
+        return Testbed(name, seed, key, instance.build_problem(part, seed))
+    except DataUnavailable as error:
+        raise ValueError(
+            f"{name}: expected its data, got none ({error}): work in a checkout of the repository"
+        ) from None
 
 
 def load(
@@ -56,6 +62,11 @@ def load(
     The names are those of papers/*.yaml, `*` for any. They lie in a checkout of the repository and
     are no part of an installed package. Raises ValueError where nothing is published.
     """
+    if not (ROOT / PUBLISHED).is_dir():
+        raise ValueError(
+            f"expected published records in {ROOT / PUBLISHED}, found none: they are no part of an"
+            " installed package, so work in a checkout of the repository (pip install -e .)"
+        )
     from workflow.measure.tidy import table
 
     return table(paper, problem, curve, scale=scale)

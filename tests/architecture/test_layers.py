@@ -67,6 +67,7 @@ FLOORS = {
         "algorithms.parts",
         "problems",
         "workflow.trace",
+        "workflow.data",
         "workflow.plan",
         "workflow.run",
         "workflow.measure",
