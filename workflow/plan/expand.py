@@ -333,35 +333,20 @@ def _cell(
 ) -> Cell:
     """Resolve every parameter of one cell and check it against the constructors."""
     cut = entry["scales"][scale]
-    changes = entry.get("readings", {}).get(reading, {})
     where = f"{document.where('algorithms', algorithm)} on {problem}"
-    where_problem = document.where("problems", problem)
     published = entry["problems"][problem]["budget"]
 
-    base = entry["problems"][problem]
-    accepted = resolve.accepted(base["is"], "problems", where_problem, root)
-    known = parameters.names(accepted)[1]
-    overrides = resolve.overrides(changes.get("problems", {}), problem, known, entry["problems"])
-    problem_entry = {**parameters.flat(base, known), **overrides}
-    resolve.check(problem_entry, accepted, {"data"}, where_problem)
-    problem_entry = parameters.nested(problem_entry)
-    resolve.check_given(problem_entry, where_problem, root)
-
-    own = entry["algorithms"][algorithm]
-    accepted = resolve.accepted(own["is"], "algorithms", where, root)
-    known = parameters.names(accepted)[1]
-    reading_overrides = resolve.overrides(
-        changes.get("algorithms", {}), algorithm, known, entry["problems"]
+    problem_entry, problem_changed = problem_values(document, problem, reading, root=root)
+    algorithm_entry, changed = algorithm_values(
+        document,
+        problem,
+        algorithm,
+        reading,
+        variant,
+        root=root,
+        given=problem_entry.get("given", {}),
     )
-    variant_overrides = resolve.overrides(
-        {"*": entry.get("variants", {}).get(variant, {})}, "", known, entry["problems"]
-    )
-    raw = {**parameters.flat(own, known), **reading_overrides, **variant_overrides}
-    raw = resolve.with_given(raw, problem_entry.get("given", {}), problem, entry["problems"], known)
-    algorithm_entry = {
-        key: resolve.value_for(value, problem, entry["problems"], published, where)
-        for key, value in raw.items()
-    }
+    accepted = resolve.accepted(algorithm_entry["is"], "algorithms", where, root)
     resolve.check(algorithm_entry, accepted, set(), where)
     resolve.check_execution(algorithm_entry, problem_entry, where)
 
@@ -385,10 +370,63 @@ def _cell(
         algorithm_entry=parameters.nested(
             {key: value for key, value in algorithm_entry.items() if key not in ("seeds", "budget")}
         ),
-        problem_reading=reading if overrides else DEFAULT,
-        algorithm_reading=reading if reading_overrides else DEFAULT,
+        problem_reading=reading if problem_changed else DEFAULT,
+        algorithm_reading=reading if changed else DEFAULT,
         variant=variant,
     )
+
+
+def problem_values(
+    document: Document, problem: str, reading: str = DEFAULT, *, root: Path = ROOT
+) -> tuple[dict[str, Any], bool]:
+    """A problem's entry under a reading, checked, and whether the reading sets anything in it."""
+    entry = document.entry
+    where, base = document.where("problems", problem), entry["problems"][problem]
+    changes = entry.get("readings", {}).get(reading, {}).get("problems", {})
+    accepted = resolve.accepted(base["is"], "problems", where, root)
+    known = parameters.names(accepted)[1]
+    of_reading = resolve.overrides(changes, problem, known, entry["problems"])
+    flat = {**parameters.flat(base, known), **of_reading}
+    resolve.check(flat, accepted, {"data"}, where)
+    values = parameters.nested(flat)
+    resolve.check_given(values, where, root)
+    return values, bool(of_reading)
+
+
+def algorithm_values(
+    document: Document,
+    problem: str,
+    algorithm: str,
+    reading: str = DEFAULT,
+    variant: str = DEFAULT,
+    *,
+    given: Mapping[str, str],
+    horizon: int | None = None,
+    root: Path = ROOT,
+) -> tuple[dict[str, Any], bool]:
+    """An algorithm's entry by flat names, as it is on a problem under a reading and a variant, and
+    whether the reading sets anything in it.
+
+    T is the problem's published number of evaluations, or `horizon`. What the problem gives is
+    still named: `{given: ...}`. Raises PlanError where there is no value for the problem.
+    """
+    entry = document.entry
+    where = f"{document.where('algorithms', algorithm)} on {problem}"
+    own = entry["algorithms"][algorithm]
+    known = _parameters(own["is"], "algorithms", where, root)
+    changes = entry.get("readings", {}).get(reading, {}).get("algorithms", {})
+    of_reading = resolve.overrides(changes, algorithm, known, entry["problems"])
+    of_variant = resolve.overrides(
+        {"*": entry.get("variants", {}).get(variant, {})}, "", known, entry["problems"]
+    )
+    raw = {**parameters.flat(own, known), **of_reading, **of_variant}
+    raw = resolve.with_given(raw, given, problem, entry["problems"], known)
+    T = entry["problems"][problem]["budget"] if horizon is None else horizon
+    values = {
+        key: resolve.value_for(value, problem, entry["problems"], T, where)
+        for key, value in raw.items()
+    }
+    return values, bool(of_reading)
 
 
 def _after_design(cut: Mapping, init: Mapping) -> list[int]:

@@ -1,0 +1,32 @@
+"""The methods of five Bayesian-optimization papers, for problems of your own.
+
+>>> import noregret
+>>> found = noregret.minimize(lambda x: (x[0] - 1) ** 2 + (x[1] + 2) ** 2, [(-5, 5), (-5, 5)])
+>>> found.x, found.y
+
+In your own units and sense: `optimizer` hands out points and is told what they showed, `minimize`
+and `maximize` do both, `methods` lists what there is. docs/library.md says how presets are
+resolved. Constraints are g <= 0 where a point is feasible.
+"""
+
+from __future__ import annotations
+
+from noregret.asking import Optimizer, Point, optimizer
+from noregret.catalogue import Method, Methods, methods
+from noregret.solve import Result, maximize, minimize
+from noregret.testbed import Testbed, load, problem
+
+__all__ = [
+    "Method",
+    "Methods",
+    "Optimizer",
+    "Point",
+    "Result",
+    "Testbed",
+    "load",
+    "maximize",
+    "methods",
+    "minimize",
+    "optimizer",
+    "problem",
+]

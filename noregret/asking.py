@@ -1,0 +1,424 @@
+"""An optimizer for a problem of one's own: `ask` for points, `tell` what they showed.
+
+Points, values and sense are one's own; the method behind it maximises on the unit cube or on rows
+of a standardised table (ARCHITECTURE.md, "Five conventions"). What is told waits here until the
+method is next asked and reaches it as one block, so that a history told point by point and one
+told at once are the same. Whatever a method draws comes from streams named by seed and count, and
+`ask` changes nothing but its generator, so that seed, settings and history are the whole state.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+import algorithms
+from algorithms.api import Array, Observation
+from algorithms.api import Optimizer as Algorithm
+from algorithms.parts.feasibility import best as best_row
+from algorithms.parts.feasibility import violation
+from algorithms.parts.transforms import Units
+from noregret import presets, saved
+from noregret.believer import believer
+from noregret.catalogue import ARMS, BATCHES, DRAWS, METHODS, RECOMMENDED, named
+from noregret.presets import Settings
+from noregret.space import Bounds, Space, Table, numbers
+from workflow.run import boundary
+from workflow.trace import seeds
+
+MOST_CONSTRAINTS = 1000
+SAME = 1e-6  # of a side: closer to a pending point is that point, in fewer digits
+APART = 1e-3  # of a side of the box, in some variable: closer to a pending point is no new one
+
+
+class Point(NamedTuple):
+    """A point in one's own units, what it showed, and whether every g is at most 0.
+
+    x is (d,), or the number of a row; g is (m,).
+    """
+
+    x: Any
+    y: float
+    g: Array
+    feasible: bool
+
+
+class History(NamedTuple):
+    """All that was told, in order and in one's own units: x (n, d), or numbers of rows (n,); y
+    (n,); g (n, m).
+    """
+
+    x: NDArray
+    y: Array
+    g: Array
+
+
+def optimizer(
+    method: str,
+    *,
+    bounds: Any = None,
+    arms: Any = None,
+    constraints: int = 0,
+    seed: int = 0,
+    preset: str = RECOMMENDED,
+    minimize: bool = True,
+    initial: int | None = None,
+    noise: float | None = None,
+    like: str | None = None,
+    evaluations: int | None = None,
+    **overrides: Any,
+) -> Optimizer:
+    """An optimizer of one's own function on a box, or over the rows of a table.
+
+    method: a name that `methods()` lists.
+    bounds: a pair (low, high) for each variable, or
+    arms: a table (rows, columns), whose rows are the points that there are.
+    constraints: how many values g there are; a point is feasible where all are at most 0.
+    seed: whatever is drawn depends on it alone.
+    preset: "paper", the values of the paper's experiments; "public code", its authors' code where
+        that differs and is known; "recommended", the paper's unless a better choice is known.
+    minimize: whether small values are good; else large ones.
+    initial: how many points of a design come first (a Sobol sequence; different rows). What was
+        told before counts. Default: twice the number of variables, 20 at most.
+    noise: the standard deviation of the noise of y (and g), in their units; 0 for none. Default:
+        inferred where the method does that, else the preset's.
+    like: the problem of the method's paper whose values are taken where they differ by problem.
+    evaluations: how many there will be, where a method depends on it (T of the papers).
+    overrides: parameters of the method as papers/*.yaml names them, groups as mappings.
+
+    Raises ValueError.
+    """
+    if not isinstance(method, str):
+        raise ValueError(f"method: expected a name that noregret.methods() lists, got {method!r}")
+    line = named(method)
+    if (bounds is None) == (arms is None):
+        given = "neither" if bounds is None else "both"
+        raise ValueError(f"{method}: expected either `bounds` or `arms`, got {given}")
+    space: Space = Table.of(arms) if bounds is None else Bounds.of(bounds)
+    if presets.kind_of(space) not in line.domain:
+        wanted = "arms" if line.domain == ARMS else "bounds"
+        others = [one.name for one in METHODS if presets.kind_of(space) in one.domain]
+        raise ValueError(
+            f"{method}: works on {line.domain}, expected `{wanted}`; methods for what was given:"
+            f" {', '.join(others)}"
+        )
+    _check_whole("constraints", constraints, 0, MOST_CONSTRAINTS)
+    if constraints and not line.constrained:
+        others = [
+            one.name for one in METHODS if one.constrained and presets.kind_of(space) in one.domain
+        ]
+        raise ValueError(
+            f"{method}: takes no constraints, got constraints={constraints}; methods that do:"
+            f" {', '.join(others)}"
+        )
+    _check_whole("seed", seed, 0, 2**63 - 1)
+    _check_whole("initial", 0 if initial is None else initial, 0, 10**9)
+    _check_whole("evaluations", 2 if evaluations is None else evaluations, 2, 10**9)
+    if noise is not None and not (isinstance(noise, int | float) and 0 <= noise < np.inf):
+        raise ValueError(f"noise: expected a standard deviation, 0 or more, got {noise!r}")
+    if not isinstance(minimize, bool):
+        raise ValueError(f"minimize: expected True or False, got {minimize!r}")
+    presets.check_preset(line, preset)
+    presets.check_like(line, like or line.like)
+    return Optimizer(
+        space,
+        Settings(
+            method=method,
+            preset=preset,
+            like=like or line.like,
+            parameters=presets.resolved(
+                line,
+                space,
+                preset=preset,
+                like=like or line.like,
+                evaluations=evaluations,
+                noise=noise,
+                overrides=overrides,
+            ),
+            seed=int(seed),
+            minimize=minimize,
+            constraints=int(constraints),
+            initial=presets.default_initial(space) if initial is None else int(initial),
+            noise=None if noise is None else float(noise),
+        ),
+    )
+
+
+class Optimizer:
+    """Hands out points (`ask`) and learns from what they showed (`tell`); `optimizer` makes one.
+
+    What is asked for and not yet told is pending, and the next points are chosen with it in mind.
+    """
+
+    def __init__(self, space: Space, settings: Settings) -> None:
+        self._space, self._settings, self._line = space, settings, named(settings.method)
+        self._u = space.empty()  # what was told, in the cube
+        self._x = space.shown(self._u)  # and in one's own units
+        self._y: Array = np.empty(0)
+        self._g: Array = np.empty((0, settings.constraints))
+        self._pending = space.empty()
+        self._ends: list[int] = []  # of the blocks that the method is told
+        self._designed = self._asks = 0
+        self._learnt = 0  # blocks that this process has told the method
+        self._units = Units(0.0, 1.0)
+        self._method = self._new(1.0)  # tells mistakes in parameters at once
+
+    def __repr__(self) -> str:
+        one = self._settings
+        return (
+            f"<noregret optimizer {one.method} ({one.preset}), {self._space.d} variables,"
+            f" {one.constraints} constraints, seed {one.seed}: {len(self._y)} told,"
+            f" {len(self._pending)} pending>"
+        )
+
+    @property
+    def settings(self) -> Settings:
+        """Method, preset, resolved parameters and whatever else was chosen."""
+        return self._settings
+
+    @property
+    def pending(self) -> NDArray:
+        """What was asked for and not yet told, (k, d) or (k,)."""
+        return self._space.shown(self._pending)
+
+    @property
+    def history(self) -> History:
+        """All that was told."""
+        return History(self._x.copy(), self._y.copy(), self._g.copy())
+
+    @overload
+    def ask(self) -> Any: ...
+    @overload
+    def ask(self, count: int) -> NDArray: ...
+    def ask(self, count: int | None = None) -> Any:
+        """The next point (d,), or the number of the next row; `ask(4)` gives 4 of them, (4, d) or
+        (4,), to be evaluated at the same time.
+        """
+        wanted = 1 if count is None else count
+        _check_whole("count", wanted, 1, 10**6)
+        first = len(self._pending)
+        while len(self._pending) < first + wanted:
+            left = first + wanted - len(self._pending)
+            self._pending = np.concatenate([self._pending, self._next(left)])
+        found = self._space.shown(self._pending[first:])
+        if count is not None:
+            return found
+        return int(found[0]) if isinstance(self._space, Table) else found[0]
+
+    def tell(self, x: Any, y: Any, g: Any = None) -> None:
+        """What points showed: x (d,), y a number and g (m,), or x (n, d), y (n,) and g (n, m).
+
+        Whether they were asked for does not matter. Raises ValueError.
+        """
+        u, single = self._space.inside(x)
+        n, m = len(u), self._settings.constraints
+        if n == 0:
+            raise ValueError("x: expected at least one point, got none")
+        values = numbers(y, "y")
+        if values.shape not in ([(), (1,)] if single else [(n,)]):
+            expected = "a number" if single else f"an array of shape ({n},), a value for each point"
+            raise ValueError(f"y: expected {expected}, got shape {values.shape}")
+        if g is None and m:
+            raise ValueError(
+                f"g: expected {m} values for each point, at most 0 where it is feasible, got none:"
+                " tell(x, y, g)"
+            )
+        limits = numbers(() if g is None and single else np.empty((n, 0)) if g is None else g, "g")
+        expected_shape: tuple[int, ...] = (m,) if single else (n, m)
+        if m == 1 and limits.shape == expected_shape[:-1]:
+            limits = limits[..., None]
+        if limits.shape != expected_shape:
+            hint = "" if m else ": make the optimizer with constraints=..."
+            raise ValueError(
+                f"g: expected an array of shape {expected_shape}, got shape {limits.shape}{hint}"
+            )
+        x = np.atleast_2d(numbers(x, "x")) if isinstance(self._space, Bounds) else u
+        for i in range(n):
+            u[i] = self._settled(u[i])
+        self._u = np.concatenate([self._u, u])
+        self._x = np.concatenate([self._x, x])
+        self._y = np.concatenate([self._y, values.reshape(n)])
+        self._g = np.concatenate([self._g, limits.reshape(n, m)])
+
+    def forget(self, x: Any) -> None:
+        """A pending point will not be told, since its evaluation failed. Raises ValueError."""
+        u, _ = self._space.inside(x)
+        before = len(self._pending)
+        for row in u:
+            self._settled(row)
+        if len(self._pending) != before - len(u):
+            raise ValueError(f"x: expected a pending point, got {x!r:.80}")
+
+    def best(self) -> Point:
+        """The best feasible point that was told; where none is, the one of least violation.
+
+        Raises ValueError before anything was told.
+        """
+        if not len(self._y):
+            raise ValueError("expected something to be told before `best`, got nothing: call tell")
+        row = best_row(self._sign * self._y, self._g)
+        x = self._x[row].copy()
+        return Point(
+            int(x) if isinstance(self._space, Table) else x,
+            float(self._y[row]),
+            self._g[row].copy(),
+            bool(violation(self._g[row]) == 0),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write settings and history, from which `Optimizer.load` goes on, to the same next point.
+
+        The file is NumPy's .npz of numbers and one text; no code is in it.
+        """
+        state = {"asks": self._asks, "designed": self._designed, "ends": self._ends}
+        space = self._space
+        saved.write(
+            Path(path),
+            text=json.dumps({"settings": self._settings.saved(), "state": state}),
+            arrays={
+                "x": self._x,
+                "u": self._u,
+                "y": self._y,
+                "g": self._g,
+                "pending": self._pending,
+                **(
+                    {"arms": space.points}
+                    if isinstance(space, Table)
+                    else {"bounds": np.column_stack([space.low, space.high])}
+                ),
+            },
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Optimizer:
+        """The optimizer that `save` wrote, with the parameters that it had. The method learns the
+        history anew when it is next asked. Raises ValueError where the file is no such file.
+        """
+        text, arrays = saved.read(Path(path))
+        with saved.complaining(Path(path)):
+            said = json.loads(text)
+            space: Space = (
+                Table.of(arrays["arms"]) if "arms" in arrays else Bounds.of(arrays["bounds"])
+            )
+            found, state = cls(space, Settings.of(said["settings"])), said["state"]
+            if len(arrays["y"]):
+                found.tell(arrays["x"], arrays["y"], arrays["g"])
+            u = found._u
+            found._u, found._pending = arrays["u"], arrays["pending"]
+            found._ends = [int(end) for end in state["ends"]]
+            found._asks, found._designed = int(state["asks"]), int(state["designed"])
+            ends = [0, *found._ends]
+            shapes = found._u.shape == u.shape and found._pending.shape[1:] == u.shape[1:]
+            if not shapes or ends != sorted(set(ends)) or ends[-1] > len(found._y):
+                raise ValueError("expected a history that fits together")
+        return found
+
+    @property
+    def _sign(self) -> float:
+        return -1.0 if self._settings.minimize else 1.0
+
+    def _settled(self, row: NDArray) -> NDArray:
+        """The pending query that a told one is, no longer pending; itself where it is none."""
+        if not len(self._pending):
+            return row
+        off = np.abs(self._pending - row).reshape(len(self._pending), -1).max(1)
+        if off.min() > SAME:
+            return row
+        first = int(np.argmin(off))
+        found: NDArray = self._pending[first]
+        self._pending = np.delete(self._pending, first, axis=0)
+        return found
+
+    def _next(self, room: int) -> NDArray:
+        """1 to `room` queries more."""
+        told, known = len(self._y), len(self._y) + len(self._pending)
+        if told == 0 or known < self._settings.initial:
+            return self._design(room if told == 0 else min(room, self._settings.initial - known))
+        method = self._taught()
+        self._asks += 1
+        return self._chosen(method, room)
+
+    def _design(self, count: int) -> NDArray:
+        """The next points of the design, whose first are the initial ones."""
+        self._designed += count
+        return self._space.design(self._stream("design"), self._designed)[-count:]
+
+    def _chosen(self, method: Algorithm, room: int) -> NDArray:
+        """1 to `room` queries of a method that knows all that was told."""
+        pending, k = self._pending, self._asks
+        if self._line.batch == BATCHES:  # the same batch again, and what comes behind it
+            answer = self._asked(method, len(pending) + room, "batch", len(self._ends))
+            if len(answer) > len(pending) and np.array_equal(answer[: len(pending)], pending):
+                return answer[len(pending) :]
+        elif self._line.batch == DRAWS or not len(pending):
+            answer = self._asked(method, room, "ask", k)
+            if isinstance(self._space, Table) or not _is_near(answer, pending):
+                return answer
+        if not len(pending):
+            return self._asked(method, room, "ask", k)
+        method.rng.bit_generator.state = self._stream("believe", k).bit_generator.state
+        answer = self._asked(believer(method, pending), room, "ask", k)
+        if isinstance(self._space, Table) or self._line.repeats or not _is_near(answer, pending):
+            return answer
+        return self._design(1)
+
+    def _asked(self, method: Algorithm, room: int, name: str, number: int) -> NDArray:
+        method.rng.bit_generator.state = self._stream(name, number).bit_generator.state
+        answer = method.ask(room, self._pending)
+        return boundary.query(self._space.domain, answer, room, self._settings.method)
+
+    def _taught(self) -> Algorithm:
+        """The method after all that was told, each block of it since the last ask as one."""
+        if [0, *self._ends][-1] < len(self._y):
+            self._ends.append(len(self._y))
+        if self._learnt == 0:
+            self._units = self._first_units(self._ends[0])
+            self._method = self._new(self._units.spread)
+        for number in range(self._learnt, len(self._ends)):
+            rows = slice([0, *self._ends][number], self._ends[number])
+            if number:  # somebody has asked: whatever was drawn, the generator stands elsewhere
+                stream = self._stream("tell", number)
+                self._method.rng.bit_generator.state = stream.bit_generator.state
+            y = self._units(self._sign * self._y[rows])
+            none = np.empty((len(y), 0))
+            self._method.tell(self._u[rows].copy(), Observation(y, self._g[rows].copy(), none))
+            self._learnt = number + 1
+        return self._method
+
+    def _first_units(self, end: int) -> Units:
+        """In which units the method sees y: over arms, those in which the first block lies in
+        [0, 1] (`target: unit-interval` of the papers' tables), else one's own.
+        """
+        if not isinstance(self._space, Table):
+            return Units(0.0, 1.0)
+        y = self._sign * self._y[:end]
+        return Units(float(y.min()), float(np.ptp(y)) or max(abs(float(y[0])), 1.0))
+
+    def _new(self, spread: float) -> Algorithm:
+        """The method before it was told anything; noise is told in units of this spread."""
+        chosen = presets.with_noise(
+            self._settings.parameters, self._line, self._settings.noise, spread
+        )
+        return algorithms.build(
+            presets.target(self._line), self._space.domain, self._stream("method"), chosen
+        )
+
+    def _stream(self, *names: str | int) -> np.random.Generator:
+        return seeds.rng(self._settings.seed, "library", self._settings.method, *names)
+
+
+def _is_near(some: NDArray, others: NDArray) -> bool:
+    """Whether a point of some (q, d) is as good as one of others (k, d)."""
+    return bool((np.abs(some[:, None] - others[None]) < APART).all(axis=2).any())
+
+
+def _check_whole(what: str, value: Any, least: int, most: int) -> None:
+    fits = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not fits or not least <= value <= most:
+        raise ValueError(
+            f"{what}: expected a whole number from {least} to {most}, got {value!r:.80}"
+        )

@@ -1,0 +1,371 @@
+"""Which methods there are: their names here, whose paper's YAML has their numbers, what they take.
+
+No number of a method stands here: presets are readings of papers/*.yaml (noregret/presets.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from workflow.plan.nearest import or_nearest
+from workflow.plan.resolve import ROOT
+
+PAPER, PUBLIC, RECOMMENDED = "paper", "public code", "recommended"
+PRESETS = (PAPER, PUBLIC, RECOMMENDED)
+BOX, ARMS = "box", "arms"
+
+# What a method does while queries are pending, asked for and not yet told.
+DRAWS = "independent draws"  # of its own: whatever is pending
+BATCHES = "batches of its own"  # as long as its rule allows; then as below
+BELIEVES = "believed values"  # a copy is told its model's means at what is pending
+
+# What the argument `noise` sets.
+REGULARISATION = "xi and lam"
+LIKELIHOOD = "the likelihood's variance"
+GRAM = "whether predictions have the fitted noise"
+SAMPLED = "whether the variance is sampled"
+FITTED = "nothing: always fitted"
+IGNORED = "nothing: has no noise model"
+
+MEDIAN = "median"  # of a bandwidth: the median distance between arms
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method by its name here.
+
+    paper, algorithm: the line of papers/<paper>.yaml that has its parameters.
+    like: the problem there whose values are taken where they differ by problem.
+    cite: the key of its own paper in papers/references.bib.
+    domain: "box", "arms" for the rows of a table, or "box or arms".
+    constrained: whether it takes constraints g <= 0.
+    batch: what it does while queries are pending.
+    noise: what the argument `noise` sets.
+    public: the reading that follows the authors' public code, "" where there is none.
+    reading, changes, why: what `recommended` changes of `paper`, and for which reason.
+    """
+
+    name: str
+    paper: str
+    algorithm: str
+    like: str
+    cite: str
+    domain: str
+    about: str
+    constrained: bool = False
+    batch: str = BELIEVES
+    noise: str = FITTED
+    public: str = ""
+    reading: str = ""
+    changes: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    why: str = ""
+    repeats: bool = False  # whether it evaluates a point several times by its own rule
+
+    @property
+    def presets(self) -> tuple[str, ...]:
+        """The presets that it has."""
+        return tuple(name for name in PRESETS if name != PUBLIC or self.public)
+
+    @property
+    def citation(self) -> str:
+        """Authors, title, where and when."""
+        entry = _bibliography()[self.cite]
+        venue = entry.get("booktitle") or entry.get("journal") or entry.get("howpublished", "")
+        parts = (entry["author"].replace(" and ", "; "), entry["title"], venue, entry["year"])
+        return re.sub(r"[{}]", "", ". ".join(part for part in parts if part))
+
+
+class Methods(Sequence[Method]):
+    """All methods; printed, a table."""
+
+    def __init__(self, rows: Sequence[Method]) -> None:
+        self._rows = tuple(rows)
+
+    def __getitem__(self, which: Any) -> Any:
+        """A method by its number or its name."""
+        return named(which) if isinstance(which, str) else self._rows[which]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        head = ("name", "on", "constraints", "while queries are pending", "presets", "what it is")
+        lines = [
+            (
+                one.name,
+                one.domain,
+                "yes" if one.constrained else "no",
+                one.batch,
+                ", ".join(one.presets),
+                f"{one.about} ({one.cite})",
+            )
+            for one in self._rows
+        ]
+        widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+        return "\n".join(
+            "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip()
+            for line in (head, *lines)
+        )
+
+
+def methods() -> Methods:
+    """All methods, which print as a table; `methods()["lcbo"].citation` says whose one is."""
+    return Methods(METHODS)
+
+
+def named(name: str) -> Method:
+    """The method of that name. Raises ValueError."""
+    for one in METHODS:
+        if one.name == name:
+            return one
+    raise ValueError(f"unknown method {name!r}{or_nearest(name, [one.name for one in METHODS])}")
+
+
+@cache
+def _bibliography() -> dict[str, dict[str, str]]:
+    """The fields of each entry of papers/references.bib by its key."""
+    text = (ROOT / "papers" / "references.bib").read_text(encoding="utf-8")
+    entries = re.findall(r"@\w+\{([^,]+),(.*?)\n\}", text, re.DOTALL)
+    return {
+        key: {
+            name.lower(): " ".join(value.split())
+            for name, value in re.findall(r"(\w+)\s*=\s*\{(.*?)\}\s*(?:,\s*\n|\Z)", body, re.DOTALL)
+        }
+        for key, body in entries
+    }
+
+
+_TUNED = (
+    "the paper tunes the bandwidth on each of its tables: the median distance between arms takes"
+    " its place"
+)
+_KEPT = (
+    f"{_TUNED}, and the dictionary is drawn once an arm, as in the authors' public code: once a"
+    " pull forgets the arms that are known best (findings, draws-per-pull)"
+)
+_SCALED = (
+    "the paper's baselines see raw units, in which they stay near random search (findings,"
+    " scale-of-the-baselines)"
+)
+_CONSTRAINED: dict[str, Any] = {
+    "paper": "lcbo",
+    "like": "truss",
+    "domain": BOX,
+    "constrained": True,
+    "noise": LIKELIHOOD,
+}
+_ADDITIVE: dict[str, Any] = {"paper": "dumbo", "like": "rover", "domain": BOX, "noise": GRAM}
+_BASELINE: dict[str, Any] = {
+    "paper": "go_ucb",
+    "like": "f3",
+    "domain": BOX,
+    "reading": "scaled",
+    "why": _SCALED,
+}
+_BANDIT: dict[str, Any] = {
+    "paper": "bbkb",
+    "like": "cadata",
+    "domain": ARMS,
+    "noise": REGULARISATION,
+    "changes": {"bandwidth": MEDIAN},
+    "why": _TUNED,
+}
+_SKETCHED: dict[str, Any] = {
+    **_BANDIT,
+    "public": "reference-code",
+    "reading": "per-arm",
+    "why": _KEPT,
+}
+
+METHODS = (
+    Method(
+        name="lcbo",
+        algorithm="LCBO",
+        cite="jing2026lcbo",
+        public="official-code",
+        repeats=True,
+        about="local descent with a penalty, for many variables",
+        **_CONSTRAINED,
+    ),
+    Method(
+        name="cei",
+        algorithm="CEI",
+        cite="gardner2014constrained",
+        about="constrained expected improvement",
+        **_CONSTRAINED,
+    ),
+    Method(
+        name="epbo",
+        algorithm="EPBO",
+        cite="lu2022epbo",
+        about="an exact penalty on optimistic constraints",
+        **_CONSTRAINED,
+    ),
+    Method(
+        name="scbo",
+        algorithm="SCBO",
+        cite="eriksson2021scbo",
+        batch=DRAWS,
+        about="Thompson sampling in a trust region, constrained",
+        **_CONSTRAINED,
+    ),
+    Method(
+        name="hdsafebo",
+        algorithm="HDsafeBO",
+        cite="wei2025hdsafebo",
+        batch=DRAWS,
+        about="Thompson sampling where it may be safe",
+        **_CONSTRAINED,
+    ),
+    Method(
+        name="gp-ei",
+        algorithm="GP-EI",
+        cite="jones1998ego",
+        about="expected improvement",
+        **_BASELINE,
+    ),
+    Method(
+        name="gp-pi",
+        algorithm="GP-PI",
+        cite="kushner1964multipeak",
+        about="probability of improvement",
+        **_BASELINE,
+    ),
+    Method(
+        name="gp-ucb-constant",
+        algorithm="GP-UCB",
+        cite="srinivas2010gpucb",
+        about="upper confidence bound, beta constant",
+        **_BASELINE,
+    ),
+    Method(
+        name="go-ucb",
+        paper="go_ucb",
+        algorithm="GO-UCB",
+        like="f3",
+        domain=BOX,
+        cite="liu2023goucb",
+        noise=IGNORED,
+        about="joint ascent over points and a network's parameters",
+    ),
+    Method(
+        name="gp-ucb-box",
+        algorithm="GP-UCB",
+        cite="srinivas2010gpucb",
+        about="upper confidence bound, beta grows",
+        **_ADDITIVE,
+    ),
+    Method(
+        name="dumbo",
+        algorithm="DuMBO",
+        cite="bardou2024dumbo",
+        public="public-code",
+        about="sums of processes that agree by messages",
+        **_ADDITIVE,
+    ),
+    Method(
+        name="dec-hbo",
+        algorithm="DEC-HBO",
+        cite="hoang2018dechbo",
+        about="sums of processes, by max-sum",
+        **_ADDITIVE,
+    ),
+    Method(
+        name="add-gpucb",
+        algorithm="ADD-GPUCB",
+        cite="kandasamy2015addgpucb",
+        about="a sum of one process a variable",
+        **_ADDITIVE,
+    ),
+    Method(
+        name="linebo",
+        algorithm="LineBO",
+        cite="kirschner2019linebo",
+        about="searches along lines",
+        **_ADDITIVE,
+    ),
+    Method(
+        name="ms-ucb",
+        algorithm="MS-UCB",
+        cite="gupta2020msucb",
+        about="upper confidence bound on subspaces",
+        **_ADDITIVE,
+    ),
+    Method(
+        name="turbo",
+        algorithm="TuRBO",
+        cite="eriksson2019turbo",
+        batch=DRAWS,
+        about="Thompson sampling in a trust region",
+        **{**_ADDITIVE, "noise": FITTED},
+    ),
+    Method(
+        name="saasbo",
+        algorithm="SAASBO",
+        cite="eriksson2021saasbo",
+        about="expected improvement where few variables matter",
+        **{**_ADDITIVE, "noise": SAMPLED},
+    ),
+    Method(
+        name="random",
+        algorithm="random-search",
+        cite="bardou2024dumbo",
+        constrained=True,
+        batch=DRAWS,
+        about="uniform random search",
+        **{**_ADDITIVE, "domain": f"{BOX} or {ARMS}", "noise": IGNORED},
+    ),
+    Method(
+        name="bbkb",
+        algorithm="Global-BBKB",
+        cite="calandriello2020bbkb",
+        batch=BATCHES,
+        about="batches on a sketch, for large tables",
+        **_SKETCHED,
+    ),
+    Method(
+        name="bkb",
+        algorithm="BKB",
+        cite="calandriello2019bkb",
+        about="upper confidence bound on a sketch",
+        **_SKETCHED,
+    ),
+    Method(
+        name="gp-ucb",
+        algorithm="GP-UCB",
+        cite="srinivas2010gpucb",
+        public="reference-code",
+        about="upper confidence bound, exact",
+        **_BANDIT,
+    ),
+    Method(
+        name="gp-bucb",
+        algorithm="GP-BUCB",
+        cite="desautels2014gpbucb",
+        batch=BATCHES,
+        public="reference-code",
+        about="batches, exact",
+        **_BANDIT,
+    ),
+    Method(
+        name="async-ts",
+        algorithm="Async-TS",
+        cite="kandasamy2018parallelts",
+        batch=DRAWS,
+        public="reference-code",
+        about="Thompson sampling over a table",
+        **_BANDIT,
+    ),
+    Method(
+        name="eps-greedy",
+        algorithm="eps-greedy",
+        cite="calandriello2020bbkb",
+        batch=DRAWS,
+        about="the best arm, or sometimes any",
+        **{**_BANDIT, "noise": IGNORED, "changes": {}, "why": ""},
+    ),
+)

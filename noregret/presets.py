@@ -1,0 +1,270 @@
+"""What parameters a method has on a problem of one's own, from papers/*.yaml.
+
+The numbers are those of the workflow's runs. Where a paper has one value for each of its problems,
+that of the problem `like` is taken (the catalogue names one, whoever calls may name another). T,
+the published number of evaluations, is `evaluations` where that is given. What a paper's problem
+reveals to its methods comes from whoever calls: the noise, and the box. docs/library.md lists all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from typing import Any
+
+from noregret.catalogue import (
+    BOX,
+    FITTED,
+    GRAM,
+    IGNORED,
+    LIKELIHOOD,
+    MEDIAN,
+    PAPER,
+    PUBLIC,
+    RECOMMENDED,
+    REGULARISATION,
+    SAMPLED,
+    Method,
+    named,
+)
+from noregret.space import Space, Table
+from workflow.plan import expand, parameters, reader, resolve
+from workflow.plan.nearest import or_nearest
+from workflow.plan.reader import Document
+
+SILENT = 1e-6  # variance of the likelihood's noise, in standardised units, where there is none
+MAY_BE_NEGATIVE = {"low", "high"}
+ABOVE_ZERO = {"bandwidth", "lam", "norm", "qbar", "C", "radius", "longest", "shortest", "length"}
+AT_LEAST_ONE = {
+    "batch",
+    "candidates",
+    "features",
+    "grid",
+    "hidden",
+    "horizon",
+    "models",
+    "points_per_axis",
+    "raw",
+    "rounds",
+    "samples",
+    "starts",
+}
+PROBABILITIES = {"delta", "epsilon"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that an optimizer is but its domain and what it was told; what a saved file holds.
+
+    parameters: of the method, as a paper's YAML would have them.
+    initial: how many points of a design come first.
+    noise: the standard deviation of the noise in the units of the values, None where unknown.
+    """
+
+    method: str
+    preset: str
+    like: str
+    parameters: Mapping[str, Any]
+    seed: int
+    minimize: bool
+    constraints: int
+    initial: int
+    noise: float | None
+
+    @classmethod
+    def of(cls, saved: Mapping[str, Any]) -> Settings:
+        """Settings from a mapping of their fields. Raises ValueError where others are there."""
+        known = [field.name for field in fields(cls)]
+        if sorted(saved) != sorted(known):
+            raise ValueError(f"expected the settings {', '.join(known)}, got {', '.join(saved)}")
+        checked(named(saved["method"]), saved["parameters"])
+        return cls(**saved)
+
+    def saved(self) -> dict[str, Any]:
+        """The inverse of `of`."""
+        return asdict(self)
+
+
+def resolved(
+    method: Method,
+    space: Space,
+    *,
+    preset: str,
+    like: str,
+    evaluations: int | None,
+    noise: float | None,
+    overrides: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The parameters of a method, groups nested. Raises ValueError."""
+    document = _document(method.paper)
+    problem = document.entry["problems"][like]
+    values, _ = expand.algorithm_values(
+        document,
+        like,
+        method.algorithm,
+        _reading(method, preset),
+        given=problem.get("given", {}),
+        horizon=evaluations,
+    )
+    known = parameters.names(accepted(method))[1]
+    values = {name: value for name, value in values.items() if name in known}
+    if preset == RECOMMENDED:
+        values |= parameters.flat(method.changes, known)
+    own = checked(method, overrides)
+    values |= _said_of_noise(method, noise, values)
+    if "horizon" in values and evaluations is not None:
+        values["horizon"] = evaluations
+    values |= own
+    values |= {
+        name: _given(name, value["given"], method, space, problem, noise)
+        for name, value in values.items()
+        if isinstance(value, Mapping) and set(value) == parameters.GIVEN
+    }
+    if values.get("bandwidth") == MEDIAN and isinstance(space, Table):
+        values["bandwidth"] = space.median_distance()
+    return parameters.nested(values)
+
+
+def target(method: Method) -> str:
+    """The class of a method, `module.Class`."""
+    return str(_document(method.paper).entry["algorithms"][method.algorithm]["is"])
+
+
+def check_preset(method: Method, preset: str) -> None:
+    """Refuse a preset that the method does not have. Raises ValueError."""
+    if preset not in method.presets:
+        raise ValueError(
+            f"{method.name}: unknown preset {preset!r}{or_nearest(preset, method.presets)}"
+        )
+
+
+def check_like(method: Method, like: str) -> None:
+    """Refuse a problem that the method's paper does not run it on. Raises ValueError."""
+    problems = list(_document(method.paper).entry["problems"])
+    if like not in problems:
+        raise ValueError(
+            f"{method.name}: unknown problem like={like!r}{or_nearest(like, problems)}"
+        )
+
+
+def with_noise(
+    chosen: Mapping[str, Any], method: Method, noise: float | None, spread: float
+) -> dict[str, Any]:
+    """Parameters in which noise that was told in the units of the values is in those of the
+    method, which are `spread` of the others.
+    """
+    if method.noise != REGULARISATION or noise is None:
+        return dict(chosen)
+    xi = max(noise / spread, math.sqrt(SILENT))
+    return {**chosen, "xi": xi, "lam": xi**2}
+
+
+@cache
+def _document(paper: str) -> Document:
+    return reader.document(paper)
+
+
+def accepted(method: Method) -> parameters.Signature:
+    """What the class of a method takes."""
+    return resolve.accepted(target(method), "algorithms", method.name, resolve.ROOT)
+
+
+def _reading(method: Method, preset: str) -> str:
+    return {PAPER: "", PUBLIC: method.public, RECOMMENDED: method.reading}[preset]
+
+
+def _said_of_noise(
+    method: Method, noise: float | None, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What `noise` changes, by flat names. Raises ValueError where a method has no use for it."""
+    if method.noise in (FITTED, IGNORED):
+        if noise is not None:
+            raise ValueError(
+                f"{method.name}: expected no `noise`, which changes {method.noise}; got {noise}:"
+                " leave it out"
+            )
+        return {}
+    if method.noise == LIKELIHOOD:
+        if noise is None:  # the paper's 0.01 is in the units of its own problems
+            return {"surrogate.noise_units": "models"}
+        if noise == 0:
+            return {"surrogate.noise": SILENT, "surrogate.noise_units": "models"}
+        return {"surrogate.noise": noise**2, "surrogate.noise_units": "observed"}
+    if noise is None:
+        return {}
+    if method.noise == SAMPLED:
+        return {"surrogate.noise_as": "learned" if noise else "fixed"}
+    if method.noise == GRAM:
+        silent = values["gram"] if values["gram"] != "noisy" else "noise-free"
+        return {"gram": "noisy" if noise else silent}
+    return {}  # in the units of the method, once they are known: with_noise
+
+
+def checked(method: Method, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters that somebody has chosen, by flat names. Raises ValueError where the method has no
+    such parameter, or the value is none of it.
+    """
+    signature = accepted(method)
+    known, kinds = parameters.names(signature)[1], parameters.types(signature)
+    found = parameters.flat(overrides, known)
+    for name, value in found.items():
+        if name not in known:
+            groups = {each.split(".")[0] for each in known}
+            raise ValueError(
+                f"{method.name}: unknown parameter {name!r}"
+                f"{or_nearest(name, sorted(known | groups))}"
+            )
+        if isinstance(value, Mapping) or (wrong := parameters.wrong_type(value, kinds[name])):
+            expected = kinds[name] if isinstance(value, Mapping) else wrong
+            raise ValueError(f"{method.name}: {name}: expected {expected}, got {value!r}")
+        if complaint := _out_of_range(name.rpartition(".")[2], value):
+            raise ValueError(f"{method.name}: {name}: expected {complaint}, got {value!r}")
+    return found
+
+
+def _out_of_range(name: str, value: Any) -> str:
+    """What was expected of a number, "" where it fits."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    if math.isnan(value):
+        return "a number"
+    if name in AT_LEAST_ONE and value < 1:
+        return "at least 1"
+    if name in ABOVE_ZERO and value <= 0:
+        return "a number above 0"
+    if name in PROBABILITIES and not 0 <= value <= 1:
+        return "a probability"
+    return "no negative number" if value < 0 and name not in MAY_BE_NEGATIVE else ""
+
+
+def _given(
+    name: str,
+    what: str,
+    method: Method,
+    space: Space,
+    problem: Mapping[str, Any],
+    noise: float | None,
+) -> float:
+    """The value of a parameter that a paper's problem reveals. Raises ValueError."""
+    if name.startswith("inputs."):  # the box in whose units the regression sees the points
+        return space.edge(what)
+    if what in ("low", "high"):  # the box that the network acts on, whatever one's own is
+        return float(problem[what])
+    if what in ("noise", "noise_variance") and noise is not None:
+        return noise if what == "noise" else noise**2
+    raise ValueError(
+        f"{method.name}: expected a value of {name}, which the paper's problem reveals: give"
+        f" {'noise' if what.startswith('noise') else name.split('.')[0]}, or `like` another problem"
+    )
+
+
+def default_initial(space: Space) -> int:
+    """Points of the design that come first where nobody says how many: 2 d, 20 at most."""
+    return min(2 * space.d, 20, len(space.points) if isinstance(space, Table) else 20)
+
+
+def kind_of(space: Space) -> str:
+    """The domain of the catalogue that a space is."""
+    return "arms" if isinstance(space, Table) else BOX

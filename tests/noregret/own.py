@@ -1,0 +1,85 @@
+"""Small problems and quick settings, with which every method is tried."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import noregret
+from noregret.catalogue import ARMS, METHODS
+
+BOUNDS = [(-5.0, 3.0), (0.0, 16.0)]  # sides and edges are sums of few powers of two
+TABLE = np.random.default_rng(0).integers(-8, 9, (150, 3)) / 8.0
+VALUES = ((TABLE - 0.25) ** 2).sum(1)
+QUICK = {
+    "gp-ei": {"climb": {"starts": 2, "steps": 30}},
+    "gp-pi": {"climb": {"starts": 2, "steps": 30}},
+    "gp-ucb-constant": {"climb": {"starts": 2, "steps": 30}},
+    "gp-ucb-box": {"climb": {"raw": 64, "starts": 2, "steps": 30}},
+    "ms-ucb": {"climb": {"raw": 64, "starts": 2, "steps": 30}},
+    "cei": {"climb": {"raw": 64, "starts": 2, "steps": 10}},
+    "epbo": {"climb": {"raw": 64, "starts": 2, "steps": 10}},
+    "lcbo": {"climb": {"starts": 2, "steps": 10}},
+    "scbo": {"candidates": 200, "features": 200},
+    "hdsafebo": {"candidates": 200, "features": 200},
+    "turbo": {"candidates": {"per_dim": 50}},
+    "go-ucb": {"oracle": {"steps": 20}, "ascent": {"steps": 20}},
+    "dumbo": {
+        "climb": {"raw": 64, "starts": 4, "steps": 50},
+        "fit": {"steps": 20, "new_steps": 20},
+    },
+    "dec-hbo": {"fit": {"steps": 20, "new_steps": 20}},
+    "add-gpucb": {"grid": 100, "fit": {"steps": 20, "new_steps": 20}},
+    "linebo": {"lines": {"grid": 100}},
+    "saasbo": {
+        "nuts": {"warmup": 16, "readaptation": 4, "samples": 8, "thinning": 4, "tree_depth": 3},
+        "climb": {"raw": 64, "starts": 2, "steps": 10},
+    },
+}
+
+
+def f(x):
+    """Least at (-1, 9), and there feasible."""
+    return (x[0] + 1.0) ** 2 / 4 + (x[1] - 9.0) ** 2 / 16
+
+
+def g(x):
+    return [x[0] + (x[1] - 12.0) / 4]
+
+
+def line(name):
+    return noregret.methods()[name]
+
+
+def over_arms(name):
+    return line(name).domain == ARMS
+
+
+def begun(name, **options):
+    """An optimizer of the small problem of its kind."""
+    where = {"arms": TABLE} if over_arms(name) else {"bounds": BOUNDS}
+    constraints = {"constraints": 1} if line(name).constrained else {}
+    return noregret.optimizer(
+        name, **{"seed": 3, "initial": 4, **where, **constraints, **QUICK.get(name, {}), **options}
+    )
+
+
+def shown(name, x):
+    """What a point shows: y, and g where the method takes constraints."""
+    if over_arms(name):
+        return VALUES[x], None
+    return f(x), g(x) if line(name).constrained else None
+
+
+def played(optimizer, name, steps, *, of=shown):
+    """The points that it asks for, one after another, each told at once."""
+    asked = []
+    for _ in range(steps):
+        x = optimizer.ask()
+        optimizer.tell(x, *of(name, x))
+        asked.append(x)
+    return np.array(asked)
+
+
+NAMES = [one.name for one in METHODS]
+ON_BOXES = [name for name in NAMES if not over_arms(name)]
+OVER_ARMS = [name for name in NAMES if over_arms(name)]

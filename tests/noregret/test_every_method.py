@@ -1,0 +1,206 @@
+"""What every method promises, asked in one's own units."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import algorithms
+import noregret
+from algorithms.api import Arms, Box
+from noregret import presets
+from noregret.catalogue import BELIEVES, METHODS, PRESETS
+from tests.noregret.own import (
+    BOUNDS,
+    NAMES,
+    ON_BOXES,
+    OVER_ARMS,
+    TABLE,
+    VALUES,
+    begun,
+    f,
+    g,
+    line,
+    over_arms,
+    played,
+    shown,
+)
+
+RANDOM = ("random", "eps-greedy")  # to whom values say nothing, or little
+LEFT_OUT = {  # classes of algorithms/ that are no method here, and why
+    "average_of_k.AverageOfK": "a control",
+    "regularized_evolution.RegularizedEvolution": "needs neighbours of every arm",
+    "_template.MyMethod": "a template",
+}
+FOLDER = Path(algorithms.__file__).parent
+
+
+def test_every_class_is_a_method_or_left_out():
+    classes = {
+        f"{path.stem}.{node.name}"
+        for path in FOLDER.glob("*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and "Optimizer" in map(ast.unparse, node.bases)
+    }
+    assert classes - set(LEFT_OUT) == {presets.target(one) for one in METHODS}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_catalogue_says_what_the_class_says(name):
+    one, kind = line(name), algorithms.load(presets.target(line(name)))
+    assert one.constrained == kind.constrained
+    assert {"box": Box in kind.domains, "arms": Arms in kind.domains} == {
+        domain: domain in one.domain for domain in ("box", "arms")
+    }
+    assert len(one.citation) > 30
+    assert bool(one.why) == bool(one.reading or one.changes)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_seed_decides_what_is_asked(name):
+    first, again, other = (played(begun(name, seed=seed), name, steps=8) for seed in (3, 3, 4))
+    assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    if not over_arms(name):
+        low, high = np.array(BOUNDS).T
+        assert first.shape == (8, 2) and ((first >= low) & (first <= high)).all()
+    else:
+        assert first.shape == (8,) and ((first >= 0) & (first < len(TABLE))).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_history_told_at_once_or_point_by_point_is_the_same(name):
+    rows = np.arange(12) * 7
+    x = rows if over_arms(name) else np.random.default_rng(1).random((12, 2)) * 8 + [-5, 0]
+    y = np.array([shown(name, row)[0] for row in x])
+    limits = np.array([g(row) for row in x]) if line(name).constrained else None
+    together, apart = begun(name), begun(name)
+    together.tell(x, y, limits)
+    for i in range(12):
+        apart.tell(x[i], y[i], None if limits is None else limits[i])
+    assert_array_equal(together.ask(3), apart.ask(3))
+    assert_array_equal(played(together, name, 2), played(apart, name, 2))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_minimising_is_maximising_what_is_minus(name):
+    def minus(name, x):
+        y, limits = shown(name, x)
+        return -y, limits
+
+    low = played(begun(name), name, 8)
+    high = played(begun(name, minimize=False), name, 8, of=minus)
+    assert_array_equal(low, high)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in RANDOM])
+def test_values_matter_and_their_sense(name):
+    low, high = begun(name), begun(name, minimize=False)
+    for optimizer in (low, high):
+        played(optimizer, name, 5)
+    assert not np.array_equal(low.ask(4), high.ask(4))
+
+
+@pytest.mark.parametrize("name", ON_BOXES)
+def test_other_units_change_nothing(name):
+    def of(name, x):
+        return shown(name, np.round(x, 6))  # the same values, though points differ by rounding
+
+    def of_wide(name, x):
+        return of(name, (np.asarray(x) - [64.0, 256.0]) / [2.0, 16.0])
+
+    wide = [(64.0 - 10, 64 + 6.0), (256.0, 256.0 + 256)]
+    small = played(begun(name), name, 7, of=of)
+    large = played(begun(name, bounds=wide), name, 7, of=of_wide)
+    assert_allclose((large - [64, 256]) / [2, 16], small, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", OVER_ARMS)
+def test_units_of_columns_and_values_change_nothing(name):
+    def of(name, x):
+        return 16 * VALUES[x] - 64, None
+
+    small = played(begun(name, noise=None), name, 10)
+    large = played(begun(name, arms=TABLE * 4 + 32), name, 10, of=of)
+    assert_array_equal(large, small)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("told", [0, 2, 7])
+def test_three_asks_in_a_row_differ(name, told):
+    optimizer = begun(name)
+    played(optimizer, name, told)
+    asked = np.array([optimizer.ask() for _ in range(3)])
+    assert len(optimizer.pending) == 3
+    assert_array_equal(optimizer.pending, asked)
+    if over_arms(name):
+        assert len(set(asked)) == 3 or name == "eps-greedy"  # pulls the best arm again and again
+        return
+    u = (asked - np.array(BOUNDS)[:, 0]) / np.ptp(BOUNDS, axis=1)
+    apart = np.abs(u[:, None] - u[None]).max(2)[np.triu_indices(3, 1)]
+    if name == "lcbo":  # evaluates its iterate twice, by its rule
+        assert (apart > 1e-3).sum() >= 2
+    else:
+        assert apart.min() > 1e-3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_ask_for_three_is_three_asks(name):
+    together, apart = begun(name), begun(name)
+    for optimizer in (together, apart):
+        played(optimizer, name, 6)
+    one = together.ask(3)
+    assert len(one) == 3
+    if line(name).batch == BELIEVES:
+        assert_array_equal(one, np.array([apart.ask() for _ in range(3)]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_saved_optimizer_goes_on_where_it_was(name, tmp_path):
+    optimizer = begun(name)
+    played(optimizer, name, 6)
+    x = optimizer.ask(2)
+    optimizer.tell(x[0], *shown(name, x[0]))
+    optimizer.save(tmp_path / "state")
+    loaded = noregret.Optimizer.load(tmp_path / "state")
+    assert repr(loaded) == repr(optimizer)
+    assert loaded.settings == optimizer.settings
+    assert_array_equal(loaded.pending, optimizer.pending)
+    for mine, theirs in zip(loaded.history, optimizer.history, strict=True):
+        assert_array_equal(mine, theirs)
+    assert_array_equal(loaded.ask(), optimizer.ask())
+    assert_array_equal(played(loaded, name, 2), played(optimizer, name, 2))
+
+
+@pytest.mark.parametrize("name", [one.name for one in METHODS if one.constrained])
+def test_what_is_best_is_feasible(name):
+    optimizer = begun(name, minimize=True)
+    optimizer.tell([[-1.0, 9.0], [0.0, 15.0], [-4.0, 1.0]], [0.5, 0.1, 3.0], [[-1], [2], [-0.5]])
+    assert_array_equal(optimizer.best().x, [-1.0, 9.0])
+    assert optimizer.best().feasible and optimizer.best().y == 0.5
+    infeasible = begun(name)
+    infeasible.tell([[-1.0, 9.0], [0.0, 15.0]], [0.5, 0.1], [[1.0], [0.25]])
+    assert_array_equal(infeasible.best().x, [0.0, 15.0])
+    assert not infeasible.best().feasible
+
+
+@pytest.mark.parametrize("name", [one.name for one in METHODS if one.constrained])
+def test_the_sign_of_a_constraint_matters(name):
+    def turned(name, x):
+        return f(x), [-value for value in g(x)]
+
+    one = played(begun(name), name, 9)
+    other = played(begun(name), name, 9, of=turned)
+    assert np.array_equal(one, other) == (name == "random")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_begins_or_is_refused(name, preset):
+    if preset in line(name).presets:
+        assert begun(name, preset=preset).settings.preset == preset
+    else:
+        with pytest.raises(ValueError, match=f"unknown preset '{preset}'"):
+            begun(name, preset=preset)

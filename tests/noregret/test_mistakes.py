@@ -1,0 +1,206 @@
+"""A mistake is told in one sentence: what was expected, what was got, what to do."""
+
+import numpy as np
+import pytest
+
+import noregret
+
+BOX = [(0.0, 1.0), (0.0, 2.0)]
+TABLE = np.arange(12.0).reshape(6, 2)
+
+
+def on_box(method="gp-ei", **options):
+    return noregret.optimizer(method, **{"bounds": BOX, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"method": "gp_ei"}, r"unknown method 'gp_ei'; did you mean 'gp-ei'\? known: lcbo,"),
+        ({"method": 3}, "method: expected a name that noregret.methods"),
+        ({"bounds": None}, "expected either `bounds` or `arms`, got neither"),
+        ({"arms": TABLE}, "expected either `bounds` or `arms`, got both"),
+        ({"bounds": [(0, 1, 2)]}, r"a pair \(low, high\) for each variable, .* shape \(1, 3\)"),
+        ({"bounds": []}, r"a pair \(low, high\) for each variable"),
+        ({"bounds": "01"}, r"a pair \(low, high\) for each variable"),
+        ({"bounds": [(0, 1), (3, 3)]}, r"finite low < high, got \(3.0, 3.0\) for variable 1"),
+        ({"bounds": [(0, np.inf)]}, r"finite low < high, got \(0.0, inf\) for variable 0"),
+        ({"bounds": [(0, np.nan)]}, "finite low < high"),
+        ({"bounds": [(-1e308, 1e308)]}, "finite low < high"),
+        ({"method": "bbkb"}, "bbkb: works on arms, expected `arms`; methods .*: lcbo"),
+        ({"bounds": None, "arms": TABLE}, "gp-ei: works on box, .*: random, bbkb"),
+        ({"method": "bbkb", "bounds": None, "arms": np.ones(3)}, r"\(rows, columns\), .* \(3,\)"),
+        ({"method": "bbkb", "bounds": None, "arms": [[np.nan]]}, "arms: expected finite numbers"),
+        ({"method": "bbkb", "bounds": None, "arms": [["a"]]}, "arms: expected numbers"),
+        ({"constraints": 1}, "gp-ei: takes no constraints, .* methods that do: lcbo, cei"),
+        ({"method": "cei", "constraints": -1}, "constraints: expected a whole number from 0"),
+        ({"method": "cei", "constraints": 1.0}, "constraints: expected a whole number from 0"),
+        ({"seed": -1}, "seed: expected a whole number from 0 .*, got -1"),
+        ({"seed": "a"}, "seed: expected a whole number"),
+        ({"initial": -1}, "initial: expected a whole number"),
+        ({"evaluations": 1}, "evaluations: expected a whole number from 2"),
+        ({"minimize": 1}, "minimize: expected True or False, got 1"),
+        ({"preset": "papper"}, r"unknown preset 'papper'; did you mean 'paper'\?"),
+        ({"preset": "public code"}, "unknown preset 'public code'.* known: paper, recommended"),
+        ({"like": "f4"}, r"unknown problem like='f4'.* known: f1"),
+        ({"noise": -0.1, "method": "lcbo"}, "noise: expected a standard deviation, 0 or more"),
+        ({"noise": 0.1}, "gp-ei: expected no `noise`, .* always fitted; got 0.1: leave it out"),
+        ({"climp": {}}, r"gp-ei: unknown parameter 'climp'; did you mean 'climb'\?"),
+        ({"climb": {"start": 3}}, r"unknown parameter 'climb.start'; did you mean 'climb.starts'"),
+        ({"climb": {"starts": 0}}, "gp-ei: climb.starts: expected at least 1, got 0"),
+        ({"climb": {"starts": 2.5}}, "gp-ei: climb.starts: expected int, got 2.5"),
+        ({"climb": 7}, "unknown parameter 'climb'"),
+        ({"exploration": -1.0}, "gp-ei: exploration: expected no negative number, got -1.0"),
+        ({"method": "epbo", "beta": -2.0}, "epbo: beta: expected no negative number, got -2.0"),
+        ({"exploration": np.nan}, "gp-ei: exploration: expected a number"),
+        ({"surrogate": "x"}, "surrogate: expected gamma-priors or "),
+        (
+            {"method": "bbkb", "bounds": None, "arms": TABLE, "delta": 2.0},
+            "bbkb: delta: expected a probability, got 2.0",
+        ),
+        (
+            {"method": "bbkb", "bounds": None, "arms": TABLE, "bandwidth": 0},
+            "bbkb: bandwidth: expected a number above 0",
+        ),
+        (
+            {"method": "bbkb", "bounds": None, "arms": TABLE, "like": "nas"},
+            "bbkb: expected a value of .*, which the paper's problem reveals: give noise, or",
+        ),
+    ],
+)
+def test_a_wrong_choice(options, said):
+    with pytest.raises(ValueError, match=said) as told:
+        on_box(**options)
+    assert len(str(told.value)) < 600 and "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (([0.5, 2.5], 1.0), r"inside the bounds, got 2.5 for variable 1, .* \(0.0, 2.0\): leave"),
+        (([-0.1, 1], 1.0), r"inside the bounds, got -0.1 for variable 0"),
+        (([0.5], 1.0), r"x: expected a point of 2 numbers.* got shape \(1,\)"),
+        ((0.5, 1.0), r"x: expected a point of 2 numbers.* got shape \(\)"),
+        ((np.ones((1, 1, 2)), 1.0), "x: expected a point of 2 numbers"),
+        ((np.empty((0, 2)), []), "x: expected at least one point, got none"),
+        (([np.nan, 0], 1.0), "x: expected finite numbers"),
+        (
+            ([0.5, 1], np.nan),
+            r"y: expected finite numbers, got nan: if an evaluation failed, leave",
+        ),
+        (([0.5, 1], "a"), "y: expected numbers, got 'a'"),
+        (([0.5, 1], None), "y: expected"),
+        (([0.5, 1], [1.0, 2.0]), r"y: expected a number, got shape \(2,\)"),
+        (([[0.5, 1]], [[1.0]]), r"y: expected an array of shape \(1,\), .* got shape \(1, 1\)"),
+        (([0.5, 1], 1.0, [0.0]), r"g: expected .* shape \(0,\), got shape \(1,\): make the opt"),
+    ],
+)
+def test_a_wrong_observation_changes_nothing(told, said):
+    optimizer = on_box()
+    asked = optimizer.ask()
+    with pytest.raises(ValueError, match=said):
+        optimizer.tell(*told)
+    assert len(optimizer.history.y) == 0 and len(optimizer.pending) == 1
+    optimizer.tell(asked, 1.0)
+    assert len(optimizer.pending) == 0
+
+
+@pytest.mark.parametrize(
+    ("g", "said"),
+    [
+        (None, "g: expected 2 values for each point, at most 0 where it is feasible, got none"),
+        ([1.0], r"g: expected an array of shape \(2,\), got shape \(1,\)"),
+        ([1.0, np.inf], "g: expected finite numbers"),
+    ],
+)
+def test_wrong_constraints(g, said):
+    with pytest.raises(ValueError, match=said):
+        on_box("lcbo", constraints=2).tell([0.5, 1.0], 1.0, g)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (6, "numbers of rows from 0 to 5, got 6"),
+        (-1, "numbers of rows from 0 to 5, got -1"),
+        (1.0, "the number of a row of `arms`"),
+        ([0.0, 1.0], "the number of a row of `arms`"),
+    ],
+)
+def test_a_wrong_row(row, said):
+    with pytest.raises(ValueError, match=said):
+        noregret.optimizer("gp-ucb", arms=TABLE).tell(row, np.zeros(np.shape(row)))
+
+
+def test_what_is_asked_too_early_or_in_wrong_numbers():
+    optimizer = on_box()
+    with pytest.raises(ValueError, match="expected something to be told before `best`"):
+        optimizer.best()
+    for count in (0, -1, 1.5, True):
+        with pytest.raises(ValueError, match="count: expected a whole number from 1"):
+            optimizer.ask(count)
+    with pytest.raises(ValueError, match="expected a pending point"):
+        optimizer.forget([0.5, 0.5])
+
+
+def test_a_forgotten_point_is_not_pending():
+    optimizer = on_box()
+    x = optimizer.ask(3)
+    optimizer.forget(x[1])
+    np.testing.assert_array_equal(optimizer.pending, x[[0, 2]])
+
+
+def test_a_point_told_in_fewer_digits_is_the_pending_one():
+    optimizer = on_box()
+    x = optimizer.ask(2)
+    optimizer.tell(np.float32(x[0]), 1.0)
+    np.testing.assert_array_equal(optimizer.pending, x[1:])
+    np.testing.assert_array_equal(optimizer.history.x, np.float32(x[:1]).astype(float))
+
+
+@pytest.mark.parametrize("contents", [b"", b"no file of ours", b"PK\x03\x04broken"])
+def test_a_file_of_others_is_refused(tmp_path, contents):
+    path = tmp_path / "state.npz"
+    path.write_bytes(contents)
+    with pytest.raises(
+        ValueError, match=r"state\.npz: expected a file that Optimizer.save has wri"
+    ):
+        noregret.Optimizer.load(path)
+
+
+def test_a_file_with_a_pickle_is_refused(tmp_path):
+    path = tmp_path / "state.npz"
+    on_box().save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays["x"] = np.array([{"a": 1}], dtype=object)
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(ValueError, match=r"expected a file that Optimizer.save.*allow_pickle"):
+        noregret.Optimizer.load(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"ends": [3]', '"ends": [9]'),
+        ('"gp-ei"', '"gp-ie"'),
+        ('"seed": 0', '"seed": 0, "code": 1'),
+        ('"starts": 5', '"starts": "five"'),
+    ],
+)
+def test_a_changed_file_is_refused(tmp_path, old, new):
+    path = tmp_path / "state.npz"
+    optimizer = on_box(initial=3)
+    for x in optimizer.ask(3):
+        optimizer.tell(x, x.sum())
+    optimizer.ask()
+    optimizer.save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    assert old in str(arrays["text"])
+    arrays["text"] = np.array(str(arrays["text"]).replace(old, new))
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(ValueError, match=r"expected a file that Optimizer.save"):
+        noregret.Optimizer.load(path).ask()

@@ -1,0 +1,137 @@
+"""Presets are what papers/*.yaml says, but for what depends on one's own problem."""
+
+import numpy as np
+import pytest
+
+import noregret
+from noregret import presets
+from noregret.catalogue import METHODS, PAPER, PUBLIC, RECOMMENDED
+from tests.noregret.own import BOUNDS, NAMES, TABLE, begun, line
+from workflow.plan import expand, parameters
+
+OWN = {  # parameters that do not come from the paper's run alone, by what they depend on
+    "inputs.low": "bounds",
+    "inputs.high": "bounds",
+    "surrogate.noise_units": "noise",
+}
+
+
+def chosen(name, **options):
+    where = {"arms": TABLE} if line(name).domain == "arms" else {"bounds": BOUNDS}
+    return parameters.dotted(dict(noregret.optimizer(name, **where, **options).settings.parameters))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("preset", [PAPER, PUBLIC])
+def test_a_preset_is_the_papers_own_run(name, preset):
+    """The workflow's cell of the same algorithm, problem and reading has the same parameters."""
+    one = line(name)
+    if preset not in one.presets:
+        return
+    reading = one.public if preset == PUBLIC else ""
+    plan = expand.load(one.paper, "paper")
+    curve = one.algorithm + (f"@{reading}" if reading else "")
+    if (one.like, curve) not in plan.aliases:  # a reading that is not run on this problem
+        problem = next(where for where, what in plan.aliases if what == curve)
+    else:
+        problem = one.like
+    entry = plan.cell(problem, curve).algorithm_entry
+    mine = chosen(name, preset=preset, like=problem)
+    theirs = {key: value for key, value in parameters.dotted(dict(entry)).items() if key in mine}
+    assert set(theirs) == set(mine)
+    differ = {
+        key
+        for key in mine
+        if mine[key] != theirs[key] and not isinstance(theirs[key], dict)  # given by the problem
+    }
+    assert differ <= set(OWN)
+
+
+def test_recommended_differs_where_a_reason_is_given():
+    for one in METHODS:
+        same = chosen(one.name, preset=RECOMMENDED) == chosen(one.name, preset=PAPER)
+        assert same == (one.why == ""), one.name
+
+
+def test_the_horizon_is_the_number_of_evaluations():
+    assert chosen("bbkb", evaluations=50)["delta"] == 1 / 50
+    assert chosen("bbkb")["delta"] == 1 / 10_000
+    assert chosen("go-ucb", evaluations=30)["horizon"] == 30
+
+
+def test_raw_inputs_are_ones_own_box_where_it_is_one_for_all():
+    cube = noregret.optimizer("gp-ei", bounds=[(-2, 4)] * 3, preset=PAPER).settings.parameters
+    assert cube["inputs"] == {"low": -2.0, "high": 4.0}
+    assert chosen("gp-ei", preset=PAPER)["inputs.high"] == 1.0
+
+
+def test_noise_reaches_what_a_method_has_for_it():
+    assert chosen("lcbo")["surrogate.noise_units"] == "models"
+    told = chosen("lcbo", noise=0.5)
+    assert (told["surrogate.noise"], told["surrogate.noise_units"]) == (0.25, "observed")
+    assert chosen("dumbo")["gram"] == chosen("dumbo", noise=0)["gram"] == "noise-free"
+    assert chosen("dumbo", noise=1.0)["gram"] == "noisy"
+    assert chosen("dumbo", preset=PUBLIC, noise=0)["gram"] == "inverse"
+    assert chosen("saasbo", noise=1.0)["surrogate.noise_as"] == "learned"
+    assert "xi" in chosen("bbkb", noise=1.0)
+
+
+def test_noise_over_arms_is_in_ones_own_units():
+    optimizer = begun("gp-ucb", noise=0.5, initial=3)
+    for row, y in ((0, 10.0), (1, 20.0), (2, 15.0)):
+        optimizer.tell(row, y)
+    optimizer.ask()
+    assert optimizer._method.confidence.xi == 0.05
+    assert optimizer._method.confidence.lam == pytest.approx(0.0025)
+    np.testing.assert_array_equal(optimizer._method.y, [1.0, 0.0, 0.5])
+
+
+def test_what_is_overridden_wins():
+    told = chosen("lcbo", noise=0.5, surrogate={"noise": 0.125}, penalty={"factor": 3})
+    assert (told["surrogate.noise"], told["penalty.factor"], told["penalty.power"]) == (
+        0.125,
+        3,
+        0.25,
+    )
+
+
+def test_like_takes_the_values_of_another_problem():
+    assert chosen("bbkb", preset=PAPER)["bandwidth"] == 12.5
+    assert chosen("bbkb", preset=PAPER, like="abalone")["bandwidth"] == 17.5
+    assert chosen("bbkb", like="nas", noise=0.5)["lam"] == 0.25
+    assert chosen("lcbo", like="beam")["batch.exploration"] == 1
+
+
+def test_the_median_distance_is_that_between_arms():
+    bandwidth = chosen("bbkb")["bandwidth"]
+    points = (TABLE - TABLE.mean(0)) / TABLE.std(0)
+    apart = np.linalg.norm(points[:, None] - points[None], axis=2)
+    assert bandwidth == pytest.approx(np.median(apart[apart > 1e-4]))
+
+
+def test_data_that_exist_take_the_place_of_the_design():
+    optimizer = begun("gp-ei", initial=5)
+    x = np.random.default_rng(0).random((3, 2)) * [8, 16] + [-5, 0]
+    optimizer.tell(x, x.sum(1))
+    assert optimizer._asks == 0
+    optimizer.ask(2)
+    assert optimizer._asks == 0  # two points of the design were lacking
+    optimizer.ask()
+    assert optimizer._asks == 1
+
+
+def test_points_of_the_design_do_not_depend_on_how_many_are_asked():
+    one, other = begun("gp-ei", initial=9), begun("turbo", initial=9)
+    together = one.ask(9)
+    np.testing.assert_array_equal(
+        together, [begun("gp-ei", initial=9).ask(k)[-1] for k in range(1, 10)]
+    )
+    assert not np.array_equal(together, other.ask(9))
+
+
+def test_a_method_by_its_number_and_by_its_name():
+    listed = noregret.methods()
+    assert listed[0] is listed["lcbo"] and len(listed) == len(METHODS)
+    assert repr(listed).splitlines()[0].startswith("name ")
+    assert len(repr(listed).splitlines()) == len(METHODS) + 1
+    assert presets.target(listed["lcbo"]) == "lcbo.LCBO"
