@@ -135,7 +135,7 @@ class Crate:
         ]
         graph += [self.files[path] for path in sorted(self.files)]
         context = f"{SPECIFICATION}/context"
-        whole = {"@context": context, "@graph": graph}
+        whole = {"@context": context, "@graph": [_compact(entity) for entity in graph]}
         return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def _heads(self) -> list[Entity]:
@@ -153,6 +153,7 @@ class Crate:
             "version": self.citation["version"],
             "license": {"@id": LICENCE},
             "author": {"@id": MAKERS},
+            "publisher": {"@id": MAKERS},
             "conformsTo": {"@id": PROFILE},
             "citation": [{"@id": name} for name in known],
             "hasPart": [{"@id": identifier(path)} for path in sorted(self.files)],
@@ -165,6 +166,14 @@ class Crate:
             "about": {"@id": "./"},
         }
         return [descriptor, root]
+
+
+def _compact(entity: Entity) -> Entity:
+    """An entity as RO-Crate asks for: a single value is no list."""
+    return {
+        key: value[0] if isinstance(value, list) and len(value) == 1 else value
+        for key, value in entity.items()
+    }
 
 
 def identifier(path: Path) -> str:

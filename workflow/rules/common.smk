@@ -1,6 +1,8 @@
 # What the rules look up in the plan; everything clever is in workflow/*.py.
+from dataclasses import asdict
 from pathlib import Path
 
+from workflow import ROOT
 from workflow.plan import digest
 from workflow.data.places import (
     downloads_allowed,
@@ -8,6 +10,7 @@ from workflow.data.places import (
     substitutes_allowed,
     superseded,
 )
+from workflow.judge import fixed
 from workflow.plan.exhibits import REGISTRY, SPECIFICATIONS, lines_of
 from workflow.data.simulators import binary
 from workflow.trace import listing
@@ -102,6 +105,12 @@ def report_files(plan):
     ledger = ["verdicts.md", "verdicts.json", "sensitivity.md", "runs.json"]
     ledger += ["certificate.md", "certificate.json", SPECIFICATIONS]
     return [*plan.jobs, *(f"{folder}/{path}" for path in shown + ledger)]
+
+
+def history_of(plan):
+    # Since when checks and defaults are what they are: verdicts say it.
+    lines = fixed.read(ROOT).get(plan.name, {})
+    return {claim: asdict(line) for claim, line in lines.items()}
 
 
 def code_of(module, entry):

@@ -163,6 +163,9 @@ rule verdicts:
         runtime=30,
     params:
         only=ONLY,
-        code=code_of("judge.ledger", lambda plan, _: {"entry": plan.entry}),
+        code=code_of(
+            "judge.ledger",
+            lambda plan, _: {"entry": plan.entry, "history": history_of(plan)},
+        ),
     shell:
         "python -m workflow.claims {wildcards.paper} --scale {wildcards.scale} {params.only} 2> {log}"
