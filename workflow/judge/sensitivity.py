@@ -37,7 +37,8 @@ how many seeds are paired, where not as many as by default; fewer seeds alone ma
 = same run: the reading changes nothing on these problems, it is no independent evidence and counts
 for nothing; `= 1 of 3` beside an outcome: that is so of 1 of the 3 runs to which the reading gives
 other parameters. Blank: the reading changes no run of the claim, or the plan lacks some of its
-runs."""
+runs. What of this decides, in which share of the readings a claim holds, and what would have to be
+true for another verdict: [certificate.md](certificate.md)."""
 
 
 @dataclass(frozen=True)
