@@ -1,6 +1,6 @@
 from workflow.data.places import mirror_as_shown
 
-# Both rules take a verified raw file, then NOREGRET_DATA (a mirror), then the canonical URLs; NOREGRET_SUBSTITUTES=preferred
+# Both rules take a verified raw file, then one in data/shipped, NOREGRET_DATA (a mirror), the canonical URLs; NOREGRET_SUBSTITUTES=preferred
 # leaves out every server. What may be a substitute has a place of its own, whichever files exist, so that all jobs of a
 # workflow read the same table; a real one that was prepared before is copied there. It is made anew when another mirror is
 # named, downloads are allowed again or the real table has come, so that a substitute gives way to the real data as soon as

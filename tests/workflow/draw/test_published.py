@@ -365,8 +365,10 @@ def test_errata_are_listed_below_a_table_and_must_be_known(toy, monkeypatch):
         "as published\n\nWhat the paper itself gets wrong or contradicts:\n\n* eq. (1): 1 = 2."
         " Instead: 1 = 1\n"
     )
+    bkb = reader.read("bkb")
     entry = {
-        **reader.read("bkb"),
+        **bkb,
+        "scales": {**bkb["scales"], "quick": {}},
         "tables": [
             {
                 **toy.entry["tables"][0],

@@ -136,7 +136,7 @@ def test_a_workflow_without_a_terminal_prints_few_lines(copy):
     assert re.search(r"\d+ % of \d+ core-seconds · about .* left · 0 claims decided", done.stderr)
     assert re.search(r"^(\d+) of \1 jobs done after ", done.stderr, re.MULTILINE)
     log = "\n".join(path.read_text() for path in (copy / ".snakemake" / "log").iterdir())
-    assert "rule verdicts:" in log and "workflow.run mini abalone" in log
+    assert "rule verdicts:" in log and "results/smoke/mini/abalone/" in log
 
 
 def test_costs_are_those_of_the_plan_as_far_as_lists_are_not_there(tmp_path):
