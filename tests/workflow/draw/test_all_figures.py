@@ -13,6 +13,7 @@ from matplotlib import pyplot as plt
 from tests.workflow.draw.overprint import faults
 from workflow.draw import panels, plots
 from workflow.measure.store import NotRun
+from workflow.plan import selection
 from workflow.plan.cells import Cell, Paper, Study
 from workflow.plan.expand import load
 from workflow.plan.resolve import papers
@@ -23,8 +24,8 @@ LENGTH = 60
 
 
 class MadeUp:
-    """Answers as a store does, without records. Every third curve was not run, every fourth has two
-    seeds fewer than the others, and the last has one; `lacks` nothing if it is `whole`.
+    """Answers as a store does, without records. Every third curve was not run, others have
+    three seeds or one; nothing is missing if it is `whole`.
     """
 
     def __init__(self, paper: Paper, *, whole: bool) -> None:
@@ -102,11 +103,49 @@ def drawn(name: str, figure: str, *, whole: bool) -> tuple[list[panels.Panel], A
     return found, plots._figure(found, plots._small_print(paper, figure, found))
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "partial"])
-@pytest.mark.parametrize(("name", "figure"), FIGURES)
+# every figure lacks runs, and every third is drawn complete as well
+SHOWN = [(*which, False) for which in FIGURES] + [(*which, True) for which in FIGURES[::3]]
+
+
+@pytest.mark.parametrize(("name", "figure", "whole"), SHOWN)
 def test_words_can_be_read(name, figure, whole):
     with plt.rc_context({**matplotlib.rcParamsDefault, **plots.RC}):
         _, made = drawn(name, figure, whole=whole)
         found = faults(made)
         plt.close(made)
     assert found == []
+
+
+@pytest.mark.parametrize(("name", "figure"), FIGURES)
+def test_no_two_labels_of_a_legend_look_alike(name, figure):
+    paper = PAPERS[name]
+    options = selection.panel_options(paper, figure)
+    if any(panel.get("kind") == "dots" for panel in options):
+        return  # its rows are named
+    looks = panels.looks_of(paper, options)
+    seen = [(look, "@" in label) for label, look in looks.items()]
+    assert len(set(seen)) == len(seen)
+
+
+def test_faults_are_found():
+    """One of each kind, and nothing in a figure without them."""
+    figure, ax = plt.subplots(figsize=(4, 3), layout="constrained")
+    ax.set(xlabel="x", ylabel="y", title="fine", xlim=(0, 1))
+    assert faults(figure) == []
+    ax.text(0.5, 0.5, "a word", transform=ax.transAxes)
+    figure.text(0.95, 0.02, "too far to the right")
+    figure.text(0.1, 0.02, "one", fontsize=9)
+    figure.text(0.1, 0.02, "other", fontsize=6)
+    ax.set(xscale="log", xlim=(1, 9))
+    ax.set_xticks([2, 2.05, 20], ["two", "too", "outside"])
+    found = faults(figure)
+    plt.close(figure)
+    for fault in (
+        "'a word' covers a panel",
+        "'too far to the right' leaves the paper",
+        "'one' overlaps 'other'",
+        "'other': 6.0 points",
+        "'two' overlaps 'too'",
+    ):
+        assert fault in found
+    assert not any("outside" in fault for fault in found)
