@@ -4,7 +4,7 @@ columns of studies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from workflow.draw.style import Look, column_look, look, own_look
 from workflow.measure import metrics
-from workflow.measure.metrics import Array
+from workflow.measure.metrics import Array, ratio_to
 from workflow.measure.statistics import interval, power_law, wald, within_error
 from workflow.measure.store import NotRun, Store, made_of
 from workflow.plan.cells import Cell, Paper
+from workflow.plan.parameters import draws_instance
+from workflow.plan.resolve import own_parameters
 from workflow.plan.selection import algorithm_of, panel_options, places
 
 ABSCISSA = "(x)"
@@ -49,6 +51,7 @@ class Line:
     n: int
     fitted: str = ""
     hollow: bool = False
+    seeds: tuple[int, ...] = ()  # which these are, where a curve is of runs
     law: str = ""  # a power law fitted to it, in words
     absent: int = 0  # of the n seeds end at no number
 
@@ -77,7 +80,8 @@ class Panel:
     dots: Sequence[Dots] = ()
     seeds: frozenset[int] = field(default_factory=frozenset)  # how many, over the curves
     lengths: frozenset[int] = field(default_factory=frozenset)
-    missing: Sequence[str] = ()
+    missing: Sequence[str] = ()  # curves of which nothing was run
+    is_cut: bool = False  # whether seeds that not all of its curves have are left out
     timeouts: Sequence[str] = ()  # curves that lack seeds, and how many
     # of libraries that decide the values
     versions: frozenset[str] = field(default_factory=frozenset)
@@ -85,7 +89,14 @@ class Panel:
 
 def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
     """The panels of a figure that this scale has. Raises PlanError, BadRecords."""
-    panels = [_panel(paper, store, options) for options in panel_options(paper, name)]
+    options = panel_options(paper, name)
+    looks = looks_of(paper, options)
+    panels = [
+        _study_panel(paper, store, panel)
+        if "study" in panel
+        else _panel(paper, store, panel, looks)
+        for panel in options
+    ]
     order = list(
         dict.fromkeys(
             line.label for panel in panels if "study" in panel.options for line in panel.lines
@@ -104,24 +115,61 @@ def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
     ]
 
 
-def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
+def looks_of(paper: Paper, panels: Sequence[Mapping[str, Any]]) -> dict[str, Look]:
+    """The look of every label of a figure, one and the same in all panels, since a legend has one
+    line for a label. It depends on the names in the YAML alone, not on what was run.
+
+    An algorithm keeps its look; only where a figure compares several curves of one alone do hues
+    tell them apart.
+    """
+    named = [(panel, curve) for panel in panels for curve in _curves(panel)]
+    labels = list(dict.fromkeys(curve for _, curve in named))
+    drawn = {algorithm_of(label) for label in labels}
+    of_dots = any(panel.get("kind") == "dots" for panel in panels)
+    found: dict[str, Look] = {}
+    for algorithm in dict.fromkeys(map(algorithm_of, labels)):
+        mine = [label for label in labels if algorithm_of(label) == algorithm]
+        alone = not drawn - {algorithm, *CONTROLS} and not of_dots
+        taken = set[tuple[Look, bool]]()
+        for number, label in enumerate(mine):
+            hollow, position = "@" in label, _position(paper, label, mine)
+            own = (
+                own_look(algorithm, number)
+                if alone and len(mine) > 2
+                else next(
+                    way
+                    for way in (look(algorithm, position + more) for more in range(len(mine) + 1))
+                    if (way, hollow) not in taken
+                )
+            )
+            taken.add((own, hollow))
+            found[label] = own
+    return found
+
+
+def _curves(panel: Mapping[str, Any]) -> list[str]:
+    """The labels of a panel of runs, run or not."""
     if "study" in panel:
-        return _study_panel(paper, store, panel)
+        return []
+    return [*panel.get("curves", []), *panel.get("controls", [])]
+
+
+def _panel(
+    paper: Paper, store: Store, panel: Mapping[str, Any], looks: Mapping[str, Look]
+) -> Panel:
     shown = metrics.metric(panel["metric"])
     missing: list[str] = []
     timeouts: list[str] = []
     lines: list[Line] = []
     dots: list[Dots] = []
     seeds, lengths, data, versions = set[int](), set[int](), set[str](), set[str]()
-    for label, cell in places(paper, panel):
+    dotted = panel.get("kind") == "dots"
+    planned = places(paper, panel)
+    common = frozenset[int]() if dotted else _common(paper, store, panel, planned)
+    for label, cell in planned:
         timeouts += store.lacks({label: cell})
         try:
-            if "relative_to" in panel:
-                values = store.relative(
-                    cell, panel["metric"], paper.cell(cell.problem_name, panel["relative_to"])
-                )
-            else:
-                values = store.values(cell, panel["metric"])
+            mine, values = _values(paper, store, panel, cell, common)
         except NotRun:
             missing.append(label)
             continue
@@ -129,14 +177,12 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         lengths.add(cell.budget)
         data.add(store.data(cell))
         versions.update(store.versions(cell))
-        style, hollow = (
-            _style(paper, label, cell, panel),
-            bool(cell.algorithm_reading) and "reading" not in panel,
-        )
-        if panel.get("kind") == "dots":
-            dots.append(Dots(label, style, store.seeds(cell), values[:, -1], hollow))
+        style = looks.get(label) or look(cell.algorithm)
+        hollow = bool(cell.algorithm_reading) and "reading" not in panel
+        if dotted:
+            dots.append(Dots(label, style, mine, values[:, -1], hollow))
         else:
-            lines.append(_line(label, style, values, panel, hollow))
+            lines.append(_line(label, style, values, panel, hollow, mine))
     if panel.get("shortest"):
         end = min((line.x[-1] for line in lines), default=0.0)
         lines = [_up_to(line, end) for line in lines]
@@ -147,49 +193,87 @@ def _panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     ratio = (
         f"{shown.label} / that of {panel['relative_to']}" if "relative_to" in panel else shown.axis
     )
-    dotted = panel.get("kind") == "dots"
     return Panel(
         title=panel.get("title", ""),
         xlabel=panel.get("xlabel", ratio if dotted else f"{shown.over} {shown.index}"),
         ylabel=panel.get("ylabel", "" if dotted else ratio),
-        options={**panel, "lines": _levels(paper, store, panel)},
+        options={**panel, "lines": _levels(paper, store, panel, common)},
         data=made_of(data),
         lines=lines,
         dots=dots,
         seeds=frozenset(seeds),
         lengths=frozenset(lengths),
         missing=missing,
+        is_cut=any(
+            len(store.seeds(cell)) > len(common) > 0 for _, cell in planned if store.has(cell)
+        ),
         timeouts=timeouts,
         versions=frozenset(versions),
     )
 
 
-def _levels(paper: Paper, store: Store, panel: Mapping[str, Any]) -> dict[str, float]:
+def _common(
+    paper: Paper, store: Store, panel: Mapping[str, Any], planned: Sequence[tuple[str, Cell]]
+) -> frozenset[int]:
+    """The seeds over which all curves of a panel are drawn; none where each is drawn over its own.
+
+    Where a seed is an instance, curves over other seeds are of other problems. With fewer than two
+    seeds in common each is drawn over its own all the same, and the panel says so, as it does
+    where seeds are repetitions of one problem.
+    """
+    cells = [cell for _, cell in planned]
+    if not any(map(_is_instance, cells)):
+        return frozenset()
+    if "relative_to" in panel:
+        cells += [paper.cell(cell.problem_name, panel["relative_to"]) for cell in cells]
+    there = [set(store.seeds(cell)) for cell in cells if store.has(cell)]
+    common = frozenset(set.intersection(*there)) if there else frozenset[int]()
+    return common if len(common) > 1 or all(common == seeds for seeds in there) else frozenset()
+
+
+def _is_instance(cell: Cell) -> bool:
+    """Whether a seed of a cell is an instance of its problem, or a part of its data."""
+    entry = cell.problem_entry
+    return draws_instance(entry["is"]) or "seed" in own_parameters(entry).values()
+
+
+def _values(
+    paper: Paper, store: Store, panel: Mapping[str, Any], cell: Cell, common: Collection[int]
+) -> tuple[tuple[int, ...], Array]:
+    """What a panel shows of a cell: its seeds, and a row of values for each. Raises NotRun."""
+
+    def of(run: Cell) -> tuple[tuple[int, ...], Array]:
+        seeds, values = store.seeds(run), store.values(run, panel["metric"])
+        kept = [row for row, seed in enumerate(seeds) if not common or seed in common]
+        return tuple(seeds[row] for row in kept), values[kept]
+
+    seeds, values = of(cell)
+    if "relative_to" in panel:
+        _, base = of(paper.cell(cell.problem_name, panel["relative_to"]))
+        values = ratio_to(values, base.mean(axis=0))
+    return seeds, values
+
+
+def _levels(
+    paper: Paper, store: Store, panel: Mapping[str, Any], common: Collection[int] = ()
+) -> dict[str, float]:
     """The horizontal lines of a panel: constants, or the median over seeds of a study's column
-    where that was run.
+    where that was run; over those of the curves, where a seed is an instance.
     """
     levels = {}
     for label, level in panel.get("lines", {}).items():
         if isinstance(level, Mapping):
+            study = paper.study(level["study"])
             try:
-                level = float(
-                    np.nanmedian(store.values(paper.study(level["study"]), level["column"]))
-                )
+                values, seeds = store.values(study, level["column"]), store.seeds(study)
             except NotRun:
                 continue
+            kept = [row for row, seed in enumerate(seeds) if not common or seed in common]
+            if not kept:
+                continue
+            level = float(np.nanmedian(values[kept]))
         levels[label] = level
     return levels
-
-
-def _style(paper: Paper, label: str, cell: Cell, panel: Mapping[str, Any]) -> Look:
-    """An algorithm keeps its look; only where a panel compares several curves of one alone do hues
-    tell them apart.
-    """
-    mine = [curve for curve in panel["curves"] if algorithm_of(curve) == cell.algorithm]
-    others = {algorithm_of(curve) for curve in panel["curves"]} - {cell.algorithm, *CONTROLS}
-    if panel.get("kind") != "dots" and len(mine) > 2 and not others and label in mine:
-        return own_look(cell.algorithm, mine.index(label))
-    return look(cell.algorithm, _position(paper, label, panel["curves"]))
 
 
 def _position(paper: Paper, label: str, curves: Iterable[str]) -> int:
@@ -204,14 +288,30 @@ def _position(paper: Paper, label: str, curves: Iterable[str]) -> int:
     return 1 + named.index(label) if reading and len(named) > 1 else 0
 
 
-def _line(label: str, style: Look, values: Array, panel: Mapping[str, Any], hollow: bool) -> Line:
+def _line(
+    label: str,
+    style: Look,
+    values: Array,
+    panel: Mapping[str, Any],
+    hollow: bool,
+    seeds: tuple[int, ...],
+) -> Line:
     """Centre and band over the seeds, thinned; at most the first `to` evaluations."""
     values = values[:, : panel.get("to", values.shape[1])]
     chosen = metrics.thin(values.shape[1], log=panel.get("xscale") == "log")
     centre, low, high = _band(values[:, chosen], panel.get("band", "ci95"))
     absent = int(np.isinf(values[:, -1]).sum())
     return Line(
-        label, style, chosen + 1.0, centre, low, high, len(values), hollow=hollow, absent=absent
+        label,
+        style,
+        chosen + 1.0,
+        centre,
+        low,
+        high,
+        len(values),
+        hollow=hollow,
+        seeds=seeds,
+        absent=absent,
     )
 
 

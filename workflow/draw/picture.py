@@ -1,9 +1,9 @@
 """Draw the best design found on a problem: `python -m workflow.picture PAPER PICTURE [--scale S]
 [-o DIR]`.
 
-Of all evaluations of all curves and seeds the best one by its true value is taken that is feasible
-(all true g <= 0), or, where none is, the one that violates the constraints least, which the picture
-says. Writes <picture>.png, and <picture>.gif where the picture moves, into
+Of all evaluations of all curves, readings and seeds the best one by its true value is taken that is
+feasible (all true g <= 0), or, where none is, the one that violates the constraints least, which
+the picture says. Writes <picture>.png, and <picture>.gif where the picture moves, into
 figures/<scale>/<paper>/. The files are the same bytes when drawn again.
 """
 
@@ -21,7 +21,7 @@ from PIL import Image
 
 from workflow.draw.drawers import Best, Picture
 from workflow.draw.plots import RC
-from workflow.draw.style import put_small_print, wrapped
+from workflow.draw.style import PRINTED_LINE, put_small_print, wrapped
 from workflow.measure import report
 from workflow.measure.metrics import best_design
 from workflow.measure.store import NotRun, Store
@@ -52,7 +52,10 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **RC}):
         picture = drawer(best, with_seed(own_parameters(cells[0].problem_entry), best.seed))
         _put_title(picture.still, entry, best)
-        _put_small_print(picture.still, _small_print(paper, name, best, picture.facts, missing))
+        compared = _compared(store, cells)
+        _put_small_print(
+            picture.still, _small_print(paper, name, best, compared, picture.facts, missing)
+        )
         with atomic(paths[0]) as temporary:
             picture.still.savefig(temporary, format="png", metadata={"Software": None})
     if picture.frames:
@@ -108,8 +111,11 @@ def best_of(store: Store, cells: Sequence[Cell]) -> Best:
 
 
 def _put_title(figure: Figure, entry: Mapping[str, Any], best: Best) -> None:
-    """The title above a still; a design that is not feasible cannot be missed."""
-    title, colour = entry.get("title", f"best {best.label}: {best.quantity}"), "black"
+    """The title above a still, whose design it is and how good; one that is not feasible cannot be
+    missed.
+    """
+    title, colour = entry.get("title", f"best {best.label}"), "black"
+    title += f"\n{best.label} {best.quantity}, found by {best.curve} with seed {best.seed}"
     if best.violation > 0:
         title += (
             f"\nNOT FEASIBLE: the least violation in {best.compared} evaluations, none of them"
@@ -119,8 +125,20 @@ def _put_title(figure: Figure, entry: Mapping[str, Any], best: Best) -> None:
     figure.suptitle(title, fontsize=10.5, color=colour)
 
 
+def _compared(store: Store, cells: Sequence[Cell]) -> str:
+    """Among which runs the best was looked for, in words."""
+    there = {cell.curve: len(store.seeds(cell)) for cell in cells if store.has(cell)}
+    runs = sum(there.values())
+    return f"{runs} {'run' if runs == 1 else 'runs'} of {', '.join(there)}"
+
+
 def _small_print(
-    paper: Paper, name: str, best: Best, facts: Sequence[str], missing: Sequence[str]
+    paper: Paper,
+    name: str,
+    best: Best,
+    compared: str,
+    facts: Sequence[str],
+    missing: Sequence[str],
 ) -> str:
     """Everything a reader must know who sees the picture alone."""
     chosen = (
@@ -132,8 +150,8 @@ def _small_print(
         f"{paper.name} {name}",
         f"scale {paper.scale}",
         (
-            f"{chosen} of {best.compared} evaluations: {best.curve} seed {best.seed}, evaluation"
-            f" {best.evaluation} of {best.evaluations}"
+            f"{chosen} of {best.compared} evaluations in {compared}: {best.curve} seed {best.seed},"
+            f" evaluation {best.evaluation} of {best.evaluations}"
         ),
         f"{best.label} {best.quantity}",
         (
@@ -152,7 +170,7 @@ def _put_small_print(figure: Figure, small_print: str) -> None:
     """The small print below a still, on paper added there."""
     width, height = figure.get_size_inches()
     note = wrapped(small_print, width)
-    low = 0.12 + 0.125 * len(note)
+    low = 0.12 + PRINTED_LINE * len(note)
     total = height + low
     figure.set_size_inches(width, total)
     figure.set_layout_engine(

@@ -8,7 +8,7 @@ named in the small print and written across their panels.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
 from workflow.draw.interactive import as_json
 from workflow.draw.panels import BANDS, Dots, Line, Panel, drawn, panels_of
-from workflow.draw.style import put_small_print, wrapped
+from workflow.draw.style import PRINTED_LINE, SMALL_PRINT, put_small_print, spans, wrapped
 from workflow.measure import report
 from workflow.measure.metrics import OPTIMAL
 from workflow.measure.store import Store
@@ -37,6 +37,8 @@ from workflow.plan.selection import figure_runs
 from workflow.trace.atomic import atomic
 
 KINDS = ("pdf", "png", "csv", "json")
+BESIDE = 0.9  # inches of a panel's width that are not its axes
+PALE = "#444444"
 SHORT = 200.0  # the ratio of the ends of a short logarithmic axis
 RC: dict[Any, Any] = {
     "font.size": 9,
@@ -107,7 +109,8 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
     parts = [
         f"{paper.name} {name}",
         f"scale {paper.scale}",
-        f"{_span(seeds)} seeds",
+        f"{_span(seeds)} {'seed' if seeds == {1} else 'seeds'}"
+        + (", see above the panels" if _seeds_differ(panels) else ""),
         f"{_span(lengths)} evaluations" if lengths else "",
         f"reading: {reading}",
         shown,
@@ -122,13 +125,13 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel]) -> str:
 
 
 def _not_run(panels: Sequence[Panel]) -> str:
-    """Which curves are missing: everywhere, or in which panels."""
-    everywhere = set.intersection(*(set(panel.missing) for panel in panels)) if panels else set()
-    parts = [", ".join(sorted(everywhere))] if everywhere else []
-    for number, panel in enumerate(panels, 1):
-        if here := sorted(set(panel.missing) - everywhere):
-            parts.append(f"{', '.join(here)} ({panel.title or f'panel {number}'})")
-    return f"not run: {'; '.join(parts)}" if parts else ""
+    """Which curves are missing everywhere; what one panel lacks stands above it."""
+    everywhere = _missing_everywhere(panels)
+    return f"not run: {', '.join(sorted(everywhere))}" if everywhere else ""
+
+
+def _missing_everywhere(panels: Sequence[Panel]) -> set[str]:
+    return set.intersection(*(set(panel.missing) for panel in panels)) if panels else set()
 
 
 def _timed_out(panels: Sequence[Panel]) -> str:
@@ -146,22 +149,29 @@ def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
     across = min(len(panels), 2 if len(panels) in (2, 4) else 3)
     down = -(-len(panels) // across)
     dotted = any(panel.dots for panel in panels)
-    height = 0.9 + 0.24 * max(len(panel.dots) for panel in panels) if dotted else 2.9
     width = 4.1 * across if across > 1 else 5.6
+    differ, nowhere = _seeds_differ(panels), _missing_everywhere(panels)
+    above = [
+        wrapped(_said_above(panel, differ=differ, nowhere=nowhere), width / across - BESIDE)
+        for panel in panels
+    ]
+    height = 0.9 + 0.24 * max(len(panel.dots) for panel in panels) if dotted else 2.9
+    height += PRINTED_LINE * max(len([line for line in lines if line]) for lines in above)
     legend = _legend(panels)
     longest = max((len(str(handle.get_label())) for handle in legend), default=0)
     # inches at font size 8
     columns = max(1, min(len(legend), int(width / (0.75 + 0.065 * longest))))
     note = wrapped(small_print, width)
-    note_height = 0.1 + 0.125 * len(note)
+    note_height = 0.1 + PRINTED_LINE * len(note)
     low = note_height + 0.2 * -(-len(legend) // columns) + 0.04
     total = height * down + low
     engine = ConstrainedLayoutEngine(
         rect=(0, low / total, 1, 1 - low / total), w_pad=0.06, h_pad=0.05
     )
     figure, axes = plt.subplots(down, across, figsize=(width, total), layout=engine, squeeze=False)
-    for panel, ax in zip(panels, axes.flat, strict=False):
+    for panel, ax, lines in zip(panels, axes.flat, above, strict=False):
         _draw_panel(ax, panel)
+        _put_above(ax, panel.title, "\n".join(lines))
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
     if legend:
@@ -205,6 +215,66 @@ def _looks(line: Line) -> dict[str, Any]:
     }
 
 
+def _seeds_differ(panels: Sequence[Panel]) -> bool:
+    """Whether not all curves of a figure are over the same seeds."""
+    return len({line.seeds for panel in panels for line in panel.lines if line.seeds}) > 1
+
+
+def _said_above(panel: Panel, *, differ: bool, nowhere: Collection[str]) -> str:
+    """What belongs to the curves of one panel, in words: their seeds where those differ within the
+    figure, what it lacks of what is somewhere, power laws. It stands above the panel, where it
+    hides no curve.
+    """
+    over: dict[tuple[int, ...], list[str]] = {}
+    for line in panel.lines:
+        if line.seeds:
+            over.setdefault(line.seeds, []).append(line.label)
+    parts = []
+    if differ and over:
+        most = max(over, key=lambda seeds: (len(over[seeds]), len(seeds)))
+        others = [f"{', '.join(labels)}: {_seeds(s)}" for s, labels in over.items() if s != most]
+        shared = ", which all curves have" if panel.is_cut else ""
+        parts.append("; ".join([f"{_seeds(most)}{shared}", *others]))
+    missing = [label for label in panel.missing if label not in nowhere]
+    if missing and (panel.lines or panel.dots):
+        parts.append(f"not run: {', '.join(missing)}")
+    absent = [f"{line.label} {line.absent} of {line.n}" for line in panel.lines if line.absent]
+    if absent:
+        parts.append(f"seeds without a feasible point: {', '.join(absent)}")
+    laws = [
+        f"{line.label.partition(':')[0]} {line.fitted or line.law}"
+        for line in panel.lines
+        if (line.fitted or line.law) and not (line.fitted or line.law).endswith("nan")
+    ]
+    if laws:
+        parts.append(f"fitted: {', '.join(laws)}")
+    return " · ".join(parts)
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    return f"seed{'s' if len(seeds) > 1 else ''} {spans(seeds)}"
+
+
+def _put_above(ax: Axes, title: str, words: str) -> None:
+    """The title of a panel, and small words between it and the panel."""
+    lines = words.count("\n") + 1 if words else 0
+    ax.set_title(title, pad=plt.rcParams["axes.titlepad"] + 72 * PRINTED_LINE * lines)
+    if words:
+        ax.annotate(
+            words,
+            (0.5, 1),
+            xycoords="axes fraction",
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=SMALL_PRINT,
+            color=PALE,
+            linespacing=1.15,
+            annotation_clip=False,
+        )
+
+
 def _draw_panel(ax: Axes, panel: Panel) -> None:
     options = panel.options
     ax.set_xscale(options.get("xscale", "linear"))
@@ -219,38 +289,24 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
             ax.fill_between(
                 line.x, line.low, line.high, color=line.look.colour, alpha=0.13, linewidth=0
             )
-    if laws := [
-        f"{line.label.partition(':')[0]}: {line.fitted or line.law}"
-        for line in panel.lines
-        if line.fitted or line.law
-    ]:
-        ax.text(
-            0.02,
-            0.99,
-            "\n".join(["fitted", *laws]),
-            transform=ax.transAxes,
-            ha="left",
-            va="top",
-            fontsize=7,
-            color="#444444",
-        )
     if panel.dots:
         _draw_dots(ax, panel.dots)
     for label, value in options.get("lines", {}).items():
         if logarithmic and value <= 0:
             continue
         ax.axhline(value, color="#666666", linewidth=0.8, linestyle=(0, (4, 2)))
-        ax.annotate(
-            label,
-            (0.99, value),
+        ax.annotate(  # beside the panel, where no curve is
+            textwrap.fill(label, 12),
+            (1.01, value),
             xycoords=("axes fraction", "data"),
-            ha="right",
-            va="bottom",
-            fontsize=7,
-            color="#444444",
+            ha="left",
+            va="center",
+            fontsize=SMALL_PRINT,
+            color=PALE,
+            annotation_clip=False,
         )
     _draw_open_bands(ax, lines)
-    ax.set(title=panel.title, xlabel=panel.xlabel, ylabel=textwrap.fill(panel.ylabel, 36))
+    ax.set(xlabel=panel.xlabel, ylabel=textwrap.fill(panel.ylabel, 36))
     for limit, put in (("xlim", ax.set_xlim), ("ylim", ax.set_ylim)):
         if limit in options:
             put(*options[limit])
@@ -270,10 +326,16 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
             alpha=0.22,
             zorder=5,
         )
+    if panel.lines and not any(
+        line.absent or np.isfinite(line.centre).any() for line in panel.lines
+    ):
+        words = "no value in runs of this length"
+        ax.text(0.5, 0.85, words, transform=ax.transAxes, ha="center", va="center", color=PALE)
     if not panel.lines and not panel.dots:
-        ax.text(
-            0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="#888888"
-        )
+        ax.set(xticks=[], yticks=[])
+        ax.minorticks_off()
+        words = textwrap.fill(f"not run: {', '.join(panel.missing)}", 40, break_on_hyphens=False)
+        ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=PALE)
 
 
 def _positive(line: Line) -> Line:
@@ -285,22 +347,23 @@ def _positive(line: Line) -> Line:
 
 
 def _label_logs(ax: Axes) -> None:
-    """On logarithmic axes label whole decades alone; on short ones 1, 2 and 5 of each, as plain
-    numbers.
+    """On logarithmic axes label whole decades alone; on short ones 1, 2 and 5 of each, and on such
+    that hold fewer than three of these some even numbers, as plain numbers.
     """
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         if axis.get_scale() != "log":
             continue
         axis.set_minor_formatter(NullFormatter())
         if low > 0 and high / low < SHORT:
-            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+            usual = np.outer(decades, [1.0, 2.0, 5.0]).ravel()
+            enough = np.sum((low <= usual) & (usual <= high)) > 2
+            axis.set_major_locator(FixedLocator(usual) if enough else MaxNLocator(4))
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _draw_open_bands(ax: Axes, lines: Sequence[Line]) -> None:
-    """Bands without an upper edge, up to the top of what the curves span, and how many seeds end at
-    no number.
-    """
+    """Bands without an upper edge, up to the top of what the curves span."""
     top = ax.get_ylim()[1]
     for line in lines:
         if (opened := np.isinf(line.high) & np.isfinite(line.low)).any():
@@ -314,18 +377,6 @@ def _draw_open_bands(ax: Axes, lines: Sequence[Line]) -> None:
                 linewidth=0,
             )
             ax.set_ylim(top=top)
-    if absent := [f"{line.label} {line.absent} of {line.n}" for line in lines if line.absent]:
-        words = "\n".join(["seeds without a feasible point", *absent])
-        ax.text(
-            0.98,
-            0.98,
-            words,
-            transform=ax.transAxes,
-            ha="right",
-            va="top",
-            fontsize=7,
-            color="#444444",
-        )
 
 
 def _draw_dots(ax: Axes, rows: Sequence[Dots]) -> None:
@@ -351,11 +402,13 @@ def _draw_dots(ax: Axes, rows: Sequence[Dots]) -> None:
             f"{off}/{len(row.values)}",
             transform=ax.get_yaxis_transform(),
             va="center",
-            fontsize=7,
+            fontsize=SMALL_PRINT,
         )
-    ax.set_yticks(range(len(rows)), [row.label for row in rows], fontsize=7)
+    ax.set_yticks(range(len(rows)), [row.label for row in rows], fontsize=SMALL_PRINT)
     ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.text(1.01, -0.9, "above 0", transform=ax.get_yaxis_transform(), va="bottom", fontsize=7)
+    ax.text(
+        1.01, -0.9, "above 0", transform=ax.get_yaxis_transform(), va="bottom", fontsize=SMALL_PRINT
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,10 +9,11 @@ independent evidence about others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,7 +24,15 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from workflow.draw.plots import RC, save
-from workflow.draw.style import MARGIN, Look, look, put_small_print, wrapped
+from workflow.draw.style import (
+    MARGIN,
+    PRINTED_LINE,
+    SMALL_PRINT,
+    Look,
+    look,
+    put_small_print,
+    wrapped,
+)
 from workflow.measure import report
 from workflow.measure.metrics import Array, metric
 from workflow.measure.statistics import (
@@ -36,10 +45,18 @@ from workflow.measure.statistics import (
 from workflow.measure.store import Store, made_of
 from workflow.plan.cells import Cell, Paper
 from workflow.plan.resolve import PlanError
-from workflow.plan.selection import algorithm_of, complete, rank_cells, rank_runs, ranks
+from workflow.plan.selection import (
+    algorithm_of,
+    complete,
+    in_scale,
+    rank_cells,
+    rank_runs,
+    ranks,
+)
 from workflow.trace.atomic import atomic
 
 WIDTH, TOP, LINE, BAR = 6.2, 1.0, 0.21, 0.085  # inches: the figure, above its axis, a name, a bar
+ASIDE = 0.25  # inches, what is said of those that are not ranked is set in
 NAME, TICK = 8.5, 7.5  # points
 Bars = list[list[tuple[float, float]]]
 DARK, PALE = "#222222", "#444444"
@@ -57,7 +74,7 @@ class Ranking:
     data: Sequence[str]
     versions: Sequence[str]
     looks: Mapping[str, Look]
-    left_out: str = ""
+    left_out: Sequence[str] = ()  # who is not ranked, each with the reason
     timeouts: Sequence[str] = ()  # cells that lack seeds, and how many
 
     @property
@@ -89,10 +106,16 @@ def ranking(paper: Paper, store: Store, name: str) -> Ranking:
         for problem, row in planned.items()
     }
     problems, curves = complete(run, list(next(iter(planned.values()))))
+    left_out = _left_out(paper, entry, run, problems, curves)
     seeds = {
         problem: _common(store, [planned[problem][curve] for curve in curves])
         for problem in problems
     }
+    left_out += [
+        f"{problem}: its curves have no seed in common"
+        for problem in problems
+        if curves and not seeds[problem]
+    ]
     problems = [problem for problem in problems if seeds[problem]]
     kept = {problem: [planned[problem][curve] for curve in curves] for problem in problems}
     values = [_row(store, cells, seeds[problem], entry) for problem, cells in kept.items()]
@@ -105,7 +128,7 @@ def ranking(paper: Paper, store: Store, name: str) -> Ranking:
         data=[made_of(store.data(cell) for cell in cells) for cells in kept.values()],
         versions=sorted({version for cell in every for version in store.versions(cell)}),
         looks=_looks(curves),
-        left_out=_left_out(entry["problems"], problems, entry["curves"], curves),
+        left_out=left_out,
         timeouts=store.lacks({f"{cell.curve} on {cell.problem_name}": cell for cell in every}),
     )
 
@@ -149,14 +172,32 @@ def _looks(curves: Sequence[str]) -> dict[str, Look]:
 
 
 def _left_out(
-    named: Sequence[str], problems: Sequence[str], listed: Sequence[str], curves: Sequence[str]
-) -> str:
-    """Which problems and curves are missing, in words."""
-    parts = [
-        (sorted(set(named) - set(problems)), "with fewer than half of the curves"),
-        (sorted(set(listed) - set(curves)), "not run on all problems that are left"),
+    paper: Paper,
+    entry: Mapping[str, Any],
+    run: Mapping[str, Collection[str]],
+    problems: Sequence[str],
+    curves: Sequence[str],
+) -> list[str]:
+    """Who is not ranked, and why, in words: `run` are the curves with records on each problem that
+    is planned, `problems` and `curves` what is left.
+    """
+    listed = entry["curves"]
+    words = [
+        f"{problem}: {len(run.get(problem, ()))} of {len(listed)} curves run there"
+        for problem in entry["problems"]
+        if problem not in problems
     ]
-    return "; ".join(f"{', '.join(names)} ({why})" for names, why in parts if names)
+    for curve in listed:
+        if curve in curves:
+            continue
+        nowhere = [problem for problem in problems if not in_scale(paper, problem, [curve])]
+        lacks = [problem for problem in problems if curve not in run[problem]]
+        # a curve that is not planned on one of the problems is read on none
+        why = (
+            f"not planned on {', '.join(nowhere)}" if nowhere else f"not run on {', '.join(lacks)}"
+        )
+        words.append(f"{curve}: {why}")
+    return words
 
 
 def table(found: Ranking) -> pd.DataFrame:
@@ -221,7 +262,6 @@ def _small_print(paper: Paper, name: str, found: Ranking) -> str:
         "infinite: tied for the last ranks" if np.isinf(found.values).any() else "",
         "real data" if "real" in found.data else "",
         f"SUBSTITUTE on {', '.join(replaced)}: {substitutes}" if replaced else "",
-        f"left out: {found.left_out}" if found.left_out else "",
         f"an evaluation took too long in {'; '.join(found.timeouts)}" if found.timeouts else "",
         ", ".join(found.versions),
         entry.get("note", ""),
@@ -238,11 +278,13 @@ def diagram(found: Ranking, title: str, small_print: str) -> Figure:
     axes would clip names.
     """
     note = wrapped(small_print, WIDTH)
-    low = 0.14 + 0.125 * len(note)
+    low = 0.14 + PRINTED_LINE * len(note)
     words = "" if found.is_empty or found.p <= LEVEL else TOO_FEW
     bars = _bars(found)
     rows = 1 if found.is_empty else -(-len(found.curves) // 2)
-    height = TOP + BAR * len(bars) + LINE * (rows + (1.3 if words else 0.6)) + low
+    outside = wrapped(_outside(found), WIDTH - 2 * ASIDE) if found.left_out else []
+    below = low + PRINTED_LINE * len(outside) + (0.08 if outside else 0)
+    height = TOP + BAR * len(bars) + LINE * (rows + (1.3 if words else 0.6)) + below
     figure = plt.figure(figsize=(WIDTH, height))
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set(xlim=(0, WIDTH), ylim=(0, height))
@@ -252,11 +294,22 @@ def diagram(found: Ranking, title: str, small_print: str) -> Figure:
         ax.text(WIDTH / 2, height - TOP, NOTHING, ha="center", va="center", color="#888888")
     else:
         _draw_ranks(ax, found, bars, height - TOP)
-        ax.text(WIDTH / 2, low, words, ha="center", va="bottom", fontsize=NAME, color=DARK)
+        ax.text(WIDTH / 2, below, words, ha="center", va="bottom", fontsize=NAME, color=DARK)
+    if outside:
+        ax.text(
+            ASIDE + MARGIN,
+            low,
+            "\n".join(outside),
+            ha="left",
+            va="bottom",
+            fontsize=SMALL_PRINT,
+            color=DARK,
+            linespacing=1.15,
+        )
     if any(data.startswith("substitute") for data in found.data):
         ax.text(
             WIDTH / 2,
-            (height + low - 0.3) / 2,
+            (height + below - 0.3) / 2,
             "SUBSTITUTE DATA",
             rotation=12,
             ha="center",
@@ -269,6 +322,11 @@ def diagram(found: Ranking, title: str, small_print: str) -> Figure:
         )
     put_small_print(figure, note)
     return figure
+
+
+def _outside(found: Ranking) -> str:
+    """Who is not ranked, and why."""
+    return f"NOT RANKED · {' · '.join(found.left_out)}"
 
 
 def _bars(found: Ranking) -> Bars:

@@ -8,13 +8,17 @@ changes.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-SMALL_PRINT, MARGIN = 6.3, 0.06  # points; inches
+# points, the smallest letters of all: 16 pixels at 160 dots an inch, whole ones, since letters of
+# any other height are set wider than they are measured; inches
+SMALL_PRINT, MARGIN = 7.2, 0.06
+PRINTED_LINE = 0.138  # inches, a line of the small print
 BLACK, ORANGE, SKY, GREEN = (
     "#000000",
     "#E69F00",
@@ -143,6 +147,17 @@ def wrapped(text: str, width: float) -> list[str]:
         else:
             lines[-1] = longer
     return lines
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Whole numbers in words: 0-4, 7."""
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else str(part[0]) for part in parts)
 
 
 def put_small_print(figure: Figure, lines: list[str]) -> None:

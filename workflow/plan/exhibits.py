@@ -341,11 +341,13 @@ class RanksLine(ExhibitLine):
 
 
 class PictureLine(ExhibitLine):
-    """A picture: the best design that any of the curves has found."""
+    """A picture: the best design that any of the curves has found, under any reading."""
 
     is_: Target = said("the function in workflow/draw/drawers/", "frames.truss", key="is")
     problem: Problem = said("on which problem", "truss")
-    curves: Curves = said("whose best design", ["LCBO", "SCBO"])
+    curves: Curves = said(
+        "whose best design; of a curve that names no reading, under all of them", ["LCBO", "SCBO"]
+    )
     moves: Yes = said("whether there is a GIF beside the PNG", True, default="false")
 
 

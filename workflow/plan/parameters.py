@@ -67,6 +67,25 @@ def parameters_of(name: str, package: str, *, root: Path = ROOT) -> tuple[set[st
     return names(signature(name, package, root=root))
 
 
+@cache
+def draws_instance(name: str, *, root: Path = ROOT) -> bool:
+    """Whether `module.function` of problems/ reads its first argument, the generator of an
+    instance: then another seed is another problem.
+    """
+    module, _, wanted = name.partition(".")
+    path = module_file(root, f"problems.{module}")
+    tree = ast.parse(path.read_text(encoding="utf-8")) if path else ast.Module([], [])
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == wanted and node.args.args:
+            first = node.args.args[0].arg
+            reads = (part for line in node.body for part in ast.walk(line))
+            return any(
+                isinstance(part, ast.Name) and part.id == first and isinstance(part.ctx, ast.Load)
+                for part in reads
+            )
+    return False
+
+
 def names(accepted: Signature) -> tuple[set[str], set[str]]:
     """(required, all) names of parameters and of fields of groups."""
     required, known = set[str](), set[str]()

@@ -278,10 +278,15 @@ def picture_cells(paper: Paper, name: str) -> list[Cell]:
 
 
 def pictured(paper: Paper, entry: Line) -> list[Cell]:
-    """The cells of a picture that this scale does not leave out, once each."""
-    cells = [
-        paper.cell(entry["problem"], curve)
-        for curve in in_scale(paper, entry["problem"], entry["curves"])
+    """The cells of a picture that this scale does not leave out, once each: its curves, then the
+    readings of those that name none, on the same problem.
+    """
+    curves = in_scale(paper, entry["problem"], entry["curves"])
+    cells = [paper.cell(entry["problem"], curve) for curve in curves]
+    cells += [
+        cell
+        for cell in paper.on(entry["problem"])
+        if cell.algorithm in curves and cell.algorithm_reading and not cell.variant
     ]
     return list({cell.name: cell for cell in cells}.values())
 

@@ -746,7 +746,9 @@ def test_small_print_keeps_its_width_whatever_its_letters():
         lines = style.wrapped(text, 8.0)
         assert " ".join(lines) == " ".join(text.split())
         widths = [
-            text_to_path.get_text_width_height_descent(line, FontProperties(size=6.3), False)[0]
+            text_to_path.get_text_width_height_descent(
+                line, FontProperties(size=style.SMALL_PRINT), False
+            )[0]
             / 72
             for line in lines
         ]

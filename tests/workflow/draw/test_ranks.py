@@ -195,11 +195,9 @@ def test_a_partial_report_ranks_what_is_complete_and_names_the_rest(tmp_path):
         toy.store().check(selection.rank_runs(toy.paper, "r"))
     found = ranked(toy, partial=True)
     assert (found.problems, found.curves) == (["p", "s"], ["A", "B"])
-    assert (
-        found.left_out
-        == "q (with fewer than half of the curves); C (not run on all problems that are left)"
-    )
-    assert "left out: q (with" in printed(toy, partial=True)
+    assert found.left_out == ["q: 1 of 3 curves run there", "C: not run on p"]
+    shown = " ".join(" ".join(texts(ranks.diagram(found, "Ranks", "print"))).split())
+    assert "NOT RANKED · q: 1 of 3 curves run there · C: not run on p" in shown
 
 
 def test_nothing_run_is_drawn_as_such(tmp_path):
@@ -227,6 +225,9 @@ def test_a_scale_leaves_out_what_it_does_not_run(tmp_path):
         "toy/q/A",
         "toy/q/B",
     ]
+    # the picture says that nobody was to run C on q
+    found = ranked(toy)
+    assert found.left_out == ["s: 0 of 3 curves run there", "C: not planned on q"]
     toy.elsewhere |= {("q", "A"), ("q", "B")}
     assert exhibits.offered(toy.paper)["ranks"] == []
     with pytest.raises(PlanError, match="leaves fewer than two problems with two curves"):

@@ -1,0 +1,113 @@
+"""Every figure of every paper, of made-up numbers: legends that are right, words that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+
+from tests.workflow.draw.overprint import faults
+from workflow.draw import panels, plots
+from workflow.measure.store import NotRun
+from workflow.plan.cells import Cell, Paper, Study
+from workflow.plan.expand import load
+from workflow.plan.resolve import papers
+from workflow.plan.selection import algorithm_of
+
+PAPERS = {name: load(name, "paper") for name in papers()}
+FIGURES = [(name, line["id"]) for name, paper in PAPERS.items() for line in paper.entry["figures"]]
+LENGTH = 60
+
+
+class MadeUp:
+    """Answers as a store does, without records. Every third curve was not run, every fourth has two
+    seeds fewer than the others, and the last has one; `lacks` nothing if it is `whole`.
+    """
+
+    def __init__(self, paper: Paper, *, whole: bool) -> None:
+        self.paper, self.whole = paper, whole
+        self.numbers: dict[str, int] = {}
+        self.tables = {study: _table(paper, study) for study in paper.studies}
+
+    def has(self, run: Cell | Study) -> bool:
+        return self.whole or self._number(run) % 3 != 2 or isinstance(run, Study)
+
+    def seeds(self, run: Cell | Study) -> tuple[int, ...]:
+        if not self.has(run):
+            raise NotRun(run.name)
+        few = {0: 5, 1: 3, 2: 5, 3: 1}[self._number(run) % 4]
+        return tuple(range(5 if self.whole or isinstance(run, Study) else few))
+
+    def values(self, run: Cell | Study, name: str) -> np.ndarray:
+        seeds = self.seeds(run)
+        if isinstance(run, Study):
+            return np.stack([self._column(run, name, seed) for seed in seeds])
+        rng = np.random.default_rng(self._number(run))
+        level, slope = 10 ** rng.uniform(-2, 3), rng.uniform(0.2, 1.5)
+        spread = np.exp(0.1 * rng.standard_normal((len(seeds), LENGTH)))
+        return level * spread * np.arange(1, LENGTH + 1) ** -slope
+
+    def _column(self, study: Study, name: str, seed: int) -> np.ndarray:
+        table = self.tables[study.id]
+        rows = len(next(iter(table.values())))
+        rng = np.random.default_rng([*name.encode(), seed])
+        grid = np.tile(np.geomspace(1, 400, 12).round(), rows // 12)
+        return table.get(name, 10 ** rng.uniform(-2, 2) * grid ** rng.uniform(0.2, 1.4))
+
+    def _number(self, run: Cell | Study) -> int:
+        return self.numbers.setdefault(run.name, len(self.numbers))
+
+    def data(self, run: Cell | Study) -> str:
+        return "real"
+
+    def versions(self, run: Cell) -> list[str]:
+        return [f"{name} 1.0" for name in run.problem_entry.get("libraries", [])]
+
+    def lacks(self, runs: Mapping[str, Cell]) -> list[str]:
+        return []
+
+
+def _table(paper: Paper, study: str) -> dict[str, np.ndarray]:
+    """The columns of a study that select and order its rows: each selection with each value of the
+    column that splits them, over a grid of twelve.
+    """
+    lines = [
+        {**figure, **panel}
+        for figure in paper.entry["figures"]
+        for panel in figure["panels"]
+        if panel.get("study", figure.get("study")) == study
+    ]
+    rows: list[dict[str, float]] = []
+    for line in lines:
+        values = [float(key) for key in line.get("names", {"1": "", "2": ""})]
+        rows += [
+            {**line.get("rows", {}), **({line["split"]: value} if "split" in line else {}), "": at}
+            for value in (values if "split" in line else [0.0])
+            for at in np.geomspace(1, 400, 12).round()
+        ]
+    keys = {key for row in rows for key in row if key}
+    selected = {key: np.array([row.get(key, -1.0) for row in rows]) for key in keys}
+    xs = {line["x"] for line in lines} - keys
+    return {**selected, **{x: np.array([row[""] for row in rows]) for x in xs}} or {
+        "seed": np.zeros(12)
+    }
+
+
+def drawn(name: str, figure: str, *, whole: bool) -> tuple[list[panels.Panel], Any]:
+    paper = PAPERS[name]
+    found = panels.panels_of(paper, MadeUp(paper, whole=whole), figure)  # type: ignore[arg-type]
+    return found, plots._figure(found, plots._small_print(paper, figure, found))
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "partial"])
+@pytest.mark.parametrize(("name", "figure"), FIGURES)
+def test_words_can_be_read(name, figure, whole):
+    with plt.rc_context({**matplotlib.rcParamsDefault, **plots.RC}):
+        _, made = drawn(name, figure, whole=whole)
+        found = faults(made)
+        plt.close(made)
+    assert found == []
