@@ -358,7 +358,9 @@ def _label_logs(ax: Axes) -> None:
             decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
             usual = np.outer(decades, [1.0, 2.0, 5.0]).ravel()
             enough = np.sum((low <= usual) & (usual <= high)) > 2
-            axis.set_major_locator(FixedLocator(usual) if enough else MaxNLocator(4))
+            axis.set_major_locator(
+                FixedLocator(usual) if enough else MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
+            )
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the words of a figure: those that overlap, leave the paper or cover a panel."""
+"""What is wrong with the words of a figure: they overlap, leave the paper or cover a panel."""
 
 from __future__ import annotations
 

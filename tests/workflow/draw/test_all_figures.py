@@ -1,4 +1,4 @@
-"""Every figure of every paper, of made-up numbers: legends that are right, words that can be read."""
+"""Every figure of every paper, of made-up numbers: its words can be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from workflow.measure.store import NotRun
 from workflow.plan.cells import Cell, Paper, Study
 from workflow.plan.expand import load
 from workflow.plan.resolve import papers
-from workflow.plan.selection import algorithm_of
 
 PAPERS = {name: load(name, "paper") for name in papers()}
 FIGURES = [(name, line["id"]) for name, paper in PAPERS.items() for line in paper.entry["figures"]]

@@ -3,6 +3,7 @@ simulator has them.
 """
 
 import hashlib
+from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
@@ -238,7 +239,8 @@ def test_a_feasible_picture_says_what_it_shows(runs, tmp_path, monkeypatch):
     for part in (
         "toy best",
         "scale paper",
-        "best feasible of 12 evaluations: B seed 1, evaluation 3 of 3",
+        "weight 300 lb, found by B with seed 1",
+        "best feasible of 12 evaluations in 4 runs of A, B: B seed 1, evaluation 3 of 3",
         "weight 300 lb",
         "constraints g (feasible where <= 0): -0.5, 0",
         "load official",
@@ -260,7 +262,7 @@ def test_an_infeasible_picture_says_so_in_red(tmp_path, monkeypatch):
     title = kept[0].still._suptitle
     assert (
         title.get_text()
-        == "The lightest truss\nNOT FEASIBLE: the least violation in 12 evaluations, none of them"
+        == "The lightest truss\nweight 100 lb, found by A with seed 0\nNOT FEASIBLE: the least violation in 12 evaluations, none of them"
         " feasible"
     )
     assert title.get_color() == picture.WARNING
@@ -511,3 +513,22 @@ def test_the_simulators_are_named_and_another_motion_is_confessed(short, monkeyp
         for fact in other.facts
     )
     assert "mujoco of unknown version" in other.facts[1]
+
+
+def test_a_reading_that_found_more_is_what_is_shown(runs, tmp_path):
+    """Curves that name no reading stand for all of them; a reading of somebody else does not."""
+    for algorithm in ("A", "C"):
+        made = replace(runs.cells["A"], algorithm=algorithm, algorithm_reading="code")
+        runs.cells[made.curve] = made
+        for seed in made.seeds:
+            light = -2.0 if algorithm == "A" else -1.0
+            runs.add(made.curve, seed, [-9, light - seed, -9], [[-0.5, 0.0]] * 3)
+    assert [cell.curve for cell in selection.picture_cells(runs.paper, "best")] == [
+        "A",
+        "B",
+        "A@code",
+    ]
+    best = runs.best()
+    assert (best.curve, best.seed, best.value) == ("A@code", 0, 2.0)
+    runs.line["curves"] = ["A", "B", "C@code"]
+    assert runs.best().value == 1.0

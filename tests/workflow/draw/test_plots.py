@@ -14,6 +14,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from scipy import stats
 
+from tests.workflow import synthetic
 from tests.workflow.synthetic import Toy, noisy
 from workflow.draw import panels, plots, style, tabulate
 from workflow.measure.store import BadRecords
@@ -485,7 +486,7 @@ def test_a_curve_begins_where_half_the_seeds_are_feasible_and_its_band_is_open_a
     assert 6 <= opened[:, 0].max() <= closed[:, 0].min() <= 7  # where three quarters are
     assert closed[:, 0].max() == 10
     assert (opened[:, 1].min(), closed[:, 1].max()) == (6, 9)
-    assert "seeds without a feasible point\nA 1 of 5" in [text.get_text() for text in ax.texts]
+    assert "seeds without a feasible point: A 1 of 5" in [text.get_text() for text in ax.texts]
 
 
 def test_a_curve_of_seeds_that_are_all_feasible_has_no_open_band(tmp_path):
@@ -506,7 +507,7 @@ def test_a_panel_in_which_nobody_finds_anything_can_be_drawn(tmp_path):
     ax = axes_of(found)
     assert np.isfinite(ax.get_ylim()).all()
     assert filled(ax) == []
-    assert "seeds without a feasible point\nA 5 of 5" in [text.get_text() for text in ax.texts]
+    assert "seeds without a feasible point: A 5 of 5" in [text.get_text() for text in ax.texts]
     drawn = pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path / "out")[2])
     assert drawn["centre"].isna().all()
     assert (drawn["low"] == INF).all()
@@ -602,7 +603,7 @@ def test_a_panel_of_a_study_may_have_such_lines_too(toy, run):
     texts = {text.get_text() for text in axes_of(found).texts}
     assert ("best known" in texts) is ("s" in run)
     assert "optimum" in texts
-    assert ("not run" in texts) is ("t" not in run)
+    assert ("not run: t" in texts) is ("t" not in run.split())
 
 
 def test_small_print_names_the_versions_that_values_belong_to(toy):
@@ -758,3 +759,154 @@ def test_small_print_keeps_its_width_whatever_its_letters():
         "a-word-that-is-wider-than-its-line",
         "b",
     ]
+
+
+def above(found):
+    """What stands above each panel."""
+    differ, nowhere = plots._seeds_differ(found), plots._missing_everywhere(found)
+    return [plots._said_above(panel, differ=differ, nowhere=nowhere) for panel in found]
+
+
+def of_panels(toy, *shown, **options):
+    toy.entry["figures"] = [{"id": "f", "metric": "simple_regret", "panels": list(shown)}]
+    return panels.panels_of(toy.paper, toy.store(**options), "f")
+
+
+def test_a_label_has_one_look_in_all_panels_and_shares_it_with_no_other(tmp_path):
+    """A curve that is first in one panel and third in the next one has one line in the legend."""
+    toy = Toy(tmp_path, seeds=2)
+    for variant in ("", "b-1", "b-2"):
+        toy.add("A", noisy(0.5), variant=variant)
+        toy.add("A", noisy(0.5), variant=variant, reading="code")
+    names = ["A", "A+b-1", "A+b-2", "A@code", "A@code+b-1", "A@code+b-2"]
+    found = of_panels(
+        toy,
+        {"problem": "p", "curves": names[:3]},
+        {"problem": "p", "curves": ["A+b-2", "A@code+b-2", "A@code+b-1", "A@code"]},
+        {"problem": "p", "curves": ["A+b-2"]},
+    )
+    drawn = {}
+    for panel in found:
+        for line in panel.lines:
+            drawn.setdefault(line.label, set()).add((line.look, line.hollow))
+    assert list(drawn) == [*names[:3], "A@code+b-2", "A@code+b-1", "A@code"]
+    assert all(len(looks) == 1 for looks in drawn.values())
+    assert len(set.union(*drawn.values())) == 6
+    shown = {handle.get_label(): handle.get_color() for handle in plots._legend(found)}
+    for panel in found:
+        assert all(shown[line.label] == line.look.colour for line in panel.lines)
+
+
+def test_a_label_keeps_its_look_where_a_scale_leaves_out_what_stands_before_it(tmp_path):
+    toy = Toy(tmp_path, seeds=2, scale="quick")
+    toy.add("A", noisy(0.5), variant="b-1")
+    toy.add("A", noisy(0.5))
+    (panel,) = of_panels(toy, {"problem": "p", "curves": ["A+b-2", "A+b-1", "A"]})
+    assert [line.label for line in panel.lines] == ["A+b-1", "A"]
+    assert [line.look for line in panel.lines] == [style.own_look("A", n) for n in (1, 2)]
+
+
+def seeded(toy, drawn_from_seed):
+    """A with seeds 0-3, B with 0-2, uniform with 0-3; a seed may be another problem."""
+    toy.seeds = 4
+    for name, level in (("A", 0.9), ("B", 0.7), ("uniform", 0.4)):
+        made = toy.add(name, lambda seed, level=level: {"true": level - seed / 10})
+        kind = "gp_samples.within_model" if drawn_from_seed else "tables.abalone"
+        toy.cells["p", name] = replace(made, problem_entry={**made.problem_entry, "is": kind})
+        for seed in made.seeds:
+            toy.write(toy.cells["p", name], seed, {"true": level - seed / 10})
+    (toy.root / toy.cells["p", "B"].record(3)).unlink()
+
+
+def test_curves_are_of_the_same_problems_where_a_seed_is_one(tmp_path):
+    toy = Toy(tmp_path)
+    seeded(toy, drawn_from_seed=True)
+    study = toy.study("s", lambda seed: {"best": [10.0 * seed]}, seeds=4)
+    line = {
+        "problem": "p",
+        "curves": ["A", "B"],
+        "lines": {"best known": {"study": "s", "column": "best"}},
+    }
+    (panel,) = found = of_panels(toy, line, partial=True)
+    assert [line.seeds for line in panel.lines] == [(0, 1, 2), (0, 1, 2)]
+    assert [line.centre[-1] for line in panel.lines] == pytest.approx([0.2, 0.4])
+    assert panel.options["lines"] == {"best known": 10.0}  # the median of 0, 10 and 20
+    assert study.seeds == (0, 1, 2, 3)
+    assert panel.is_cut
+    found = of_panels(toy, line, {"problem": "p", "curves": ["A"]}, partial=True)
+    assert above(found) == ["seeds 0-2, which all curves have", "seeds 0-3"]
+    (panel,) = of_panels(toy, {**line, "relative_to": "B"}, partial=True)
+    assert panel.lines[0].centre[-1] == pytest.approx(0.5)
+    # with one seed in common there is no band, and the panel says whose seeds are which
+    for seed in (1, 2):
+        (toy.root / toy.cells["p", "B"].record(seed)).unlink()
+    found = of_panels(toy, line, partial=True)
+    assert above(found) == ["seeds 0-3; B: seed 0"]
+
+
+def test_repetitions_of_one_problem_are_all_shown_and_counted_at_the_curve(tmp_path):
+    toy = Toy(tmp_path)
+    seeded(toy, drawn_from_seed=False)
+    found = of_panels(toy, {"problem": "p", "curves": ["A", "B", "uniform"]}, partial=True)
+    assert [line.n for line in found[0].lines] == [4, 3, 4]
+    assert above(found) == ["seeds 0-3; B: seeds 0-2"]
+    assert above(found)[0] in {text.get_text() for text in axes_of(found).texts}
+    small = plots._small_print(toy.paper, "f", found)
+    assert "3-4 seeds, see above the panels" in small
+    assert above(of_panels(toy, {"problem": "p", "curves": ["A", "uniform"]})) == [""]
+
+
+def test_seeds_are_a_part_of_the_data_where_a_parameter_is_the_seed():
+    cell = synthetic.cell("p", "A", 3, 10)
+    assert not panels._is_instance(cell)
+    assert panels._is_instance(replace(cell, problem_entry={**cell.problem_entry, "fold": "seed"}))
+
+
+def test_what_one_panel_lacks_stands_above_it_or_in_its_place(tmp_path):
+    toy = Toy(tmp_path, seeds=2)
+    for name in ("A", "B", "C"):
+        for problem in ("p", "q", "r"):
+            toy.add(name, noisy(0.5), problem=problem)
+    for name, problem in (("A", "q"), ("A", "r"), ("B", "r"), ("C", "p"), ("C", "q"), ("C", "r")):
+        for seed in (0, 1):
+            (toy.root / toy.cells[problem, name].record(seed)).unlink()
+    shown = [{"problem": problem, "curves": ["A", "B", "C"]} for problem in ("p", "q", "r")]
+    found = of_panels(toy, *shown, partial=True)
+    assert above(found) == ["", "not run: A", ""]
+    assert "not run: C" in plots._small_print(toy.paper, "f", found)
+    figure = plots._figure(found, "")
+    assert "not run: A, B, C" in {text.get_text() for text in figure.axes[2].texts}
+    assert not figure.axes[2].get_xticks().size
+    plots.plt.close(figure)
+
+
+@pytest.mark.parametrize(
+    ("ends", "labels"),
+    [
+        ((2, 33), ["2", "5", "10", "20"]),
+        ((0.8, 1.9), ["0.9", "1.2", "1.5", "1.8"]),
+        ((2, 4.1), ["2", "2.5", "3", "3.5", "4"]),
+    ],
+)
+def test_a_short_logarithmic_axis_has_few_plain_labels(ends, labels):
+    figure, ax = plots.plt.subplots()
+    ax.set(xscale="log", xlim=ends)
+    plots._label_logs(ax)
+    figure.draw_without_rendering()
+    inside = [
+        tick.label1.get_text()
+        for tick in ax.xaxis.get_major_ticks()
+        if ends[0] <= tick.get_loc() <= ends[1]
+    ]
+    plots.plt.close(figure)
+    assert inside == labels
+    assert all(not label.get_text() for label in ax.xaxis.get_minorticklabels())
+
+
+def test_a_curve_without_values_says_so(tmp_path):
+    toy = Toy(tmp_path, seeds=2, budget=10)
+    toy.add("A", noisy(0.5))
+    (panel,) = found = of_panels(toy, {"problem": "p", "curves": ["A"]})
+    assert "no value in runs of this length" not in {t.get_text() for t in axes_of(found).texts}
+    nothing = replace(panel, lines=[replace(panel.lines[0], centre=np.full(10, NAN))])
+    assert "no value in runs of this length" in {t.get_text() for t in axes_of([nothing]).texts}
