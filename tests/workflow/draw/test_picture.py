@@ -248,7 +248,7 @@ def test_a_feasible_picture_says_what_it_shows(runs, tmp_path, monkeypatch):
         "a note",
     ):
         assert part in text
-    assert kept[0].still.get_suptitle() == "best weight: 300 lb"
+    assert kept[0].still.get_suptitle() == "best weight\nweight 300 lb, found by B with seed 1"
     assert "FEASIBLE" not in text
 
 
@@ -262,7 +262,8 @@ def test_an_infeasible_picture_says_so_in_red(tmp_path, monkeypatch):
     title = kept[0].still._suptitle
     assert (
         title.get_text()
-        == "The lightest truss\nweight 100 lb, found by A with seed 0\nNOT FEASIBLE: the least violation in 12 evaluations, none of them"
+        == "The lightest truss\nweight 100 lb, found by A with seed 0\nNOT FEASIBLE: the least violation"
+        " in 12 evaluations, none of them"
         " feasible"
     )
     assert title.get_color() == picture.WARNING
