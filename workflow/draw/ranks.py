@@ -250,7 +250,7 @@ def _small_print(paper: Paper, name: str, found: Ranking) -> str:
     parts = [
         f"{paper.name} {name}",
         f"scale {paper.scale}",
-        f"{'-'.join(map(str, ends))} seeds",
+        f"{'-'.join(map(str, ends))} {'seed' if ends == [1] else 'seeds'}",
         f"{len(found.problems)} problems: {', '.join(found.problems)}",
         f"reading: {'see labels' if several else 'default'}",
         (

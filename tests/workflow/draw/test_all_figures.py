@@ -110,3 +110,27 @@ def test_words_can_be_read(name, figure, whole):
         found = faults(made)
         plt.close(made)
     assert found == []
+
+
+def test_faults_are_found():
+    """One of each kind, and nothing in a figure without them."""
+    figure, ax = plt.subplots(figsize=(4, 3), layout="constrained")
+    ax.set(xlabel="x", ylabel="y", title="fine", xlim=(0, 1))
+    assert faults(figure) == []
+    ax.text(0.5, 0.5, "a word", transform=ax.transAxes)
+    figure.text(0.95, 0.02, "too far to the right")
+    figure.text(0.1, 0.02, "one", fontsize=9)
+    figure.text(0.1, 0.02, "other", fontsize=6)
+    ax.set(xscale="log", xlim=(1, 9))
+    ax.set_xticks([2, 2.05, 20], ["two", "too", "outside"])
+    found = faults(figure)
+    plt.close(figure)
+    for fault in (
+        "'a word' covers a panel",
+        "'too far to the right' leaves the paper",
+        "'one' overlaps 'other'",
+        "'other': 6.0 points",
+        "'two' overlaps 'too'",
+    ):
+        assert fault in found
+    assert not any("outside" in fault for fault in found)
