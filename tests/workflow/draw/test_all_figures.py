@@ -13,6 +13,7 @@ from matplotlib import pyplot as plt
 from tests.workflow.draw.overprint import faults
 from workflow.draw import panels, plots
 from workflow.measure.store import NotRun
+from workflow.plan import selection
 from workflow.plan.cells import Cell, Paper, Study
 from workflow.plan.expand import load
 from workflow.plan.resolve import papers
@@ -23,8 +24,8 @@ LENGTH = 60
 
 
 class MadeUp:
-    """Answers as a store does, without records. Every third curve was not run, every fourth has two
-    seeds fewer than the others, and the last has one; `lacks` nothing if it is `whole`.
+    """Answers as a store does, without records. Every third curve was not run, others have
+    three seeds or one; nothing is missing if it is `whole`.
     """
 
     def __init__(self, paper: Paper, *, whole: bool) -> None:
@@ -102,14 +103,28 @@ def drawn(name: str, figure: str, *, whole: bool) -> tuple[list[panels.Panel], A
     return found, plots._figure(found, plots._small_print(paper, figure, found))
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "partial"])
-@pytest.mark.parametrize(("name", "figure"), FIGURES)
+# every figure lacks runs, and every third is drawn complete as well
+SHOWN = [(*which, False) for which in FIGURES] + [(*which, True) for which in FIGURES[::3]]
+
+
+@pytest.mark.parametrize(("name", "figure", "whole"), SHOWN)
 def test_words_can_be_read(name, figure, whole):
     with plt.rc_context({**matplotlib.rcParamsDefault, **plots.RC}):
         _, made = drawn(name, figure, whole=whole)
         found = faults(made)
         plt.close(made)
     assert found == []
+
+
+@pytest.mark.parametrize(("name", "figure"), FIGURES)
+def test_no_two_labels_of_a_legend_look_alike(name, figure):
+    paper = PAPERS[name]
+    options = selection.panel_options(paper, figure)
+    if any(panel.get("kind") == "dots" for panel in options):
+        return  # its rows are named
+    looks = panels.looks_of(paper, options)
+    seen = [(look, "@" in label) for label, look in looks.items()]
+    assert len(set(seen)) == len(seen)
 
 
 def test_faults_are_found():
