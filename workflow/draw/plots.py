@@ -359,7 +359,7 @@ def _label_logs(ax: Axes) -> None:
             usual = np.outer(decades, [1.0, 2.0, 5.0]).ravel()
             enough = np.sum((low <= usual) & (usual <= high)) > 2
             axis.set_major_locator(
-                FixedLocator(usual) if enough else MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
+                FixedLocator(usual.tolist()) if enough else MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
             )
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
