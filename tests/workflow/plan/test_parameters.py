@@ -170,3 +170,18 @@ def test_the_plan_refuses_it_by_name(root, change, message):
 def test_an_optimizer_without_groups_is_built_as_ever():
     made = algorithms.build("average_of_k.AverageOfK", Box(2), np.random.default_rng(0), {"k": 5})
     assert made.k == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "draws"),
+    [
+        ("gp_samples.within_model", True),
+        ("rkhs.sphere", True),
+        ("tables.abalone", False),
+        ("structures.truss25", False),
+        ("tables.none", False),
+        ("nothing.here", False),
+    ],
+)
+def test_whether_a_problem_reads_the_generator_of_its_instance(name, draws):
+    assert parameters.draws_instance(name) is draws
