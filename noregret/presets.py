@@ -98,10 +98,10 @@ def resolved(
     overrides: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The parameters of a method, groups nested. Raises ValueError."""
-    document = _document(method.paper)
-    problem = document.entry["problems"][like]
+    line = document(method.paper)
+    problem = line.entry["problems"][like]
     values, _ = expand.algorithm_values(
-        document,
+        line,
         like,
         method.algorithm,
         _reading(method, preset),
@@ -129,7 +129,7 @@ def resolved(
 
 def target(method: Method) -> str:
     """The class of a method, `module.Class`."""
-    return str(_document(method.paper).entry["algorithms"][method.algorithm]["is"])
+    return str(document(method.paper).entry["algorithms"][method.algorithm]["is"])
 
 
 def check_preset(method: Method, preset: str) -> None:
@@ -142,7 +142,7 @@ def check_preset(method: Method, preset: str) -> None:
 
 def check_like(method: Method, like: str) -> None:
     """Refuse a problem that the method's paper does not run it on. Raises ValueError."""
-    problems = list(_document(method.paper).entry["problems"])
+    problems = list(document(method.paper).entry["problems"])
     if like not in problems:
         raise ValueError(
             f"{method.name}: unknown problem like={like!r}{or_nearest(like, problems)}"
@@ -162,7 +162,8 @@ def with_noise(
 
 
 @cache
-def _document(paper: str) -> Document:
+def document(paper: str) -> Document:
+    """A paper's YAML, read once."""
     return reader.document(paper)
 
 
