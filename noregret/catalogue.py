@@ -47,6 +47,8 @@ class Method:
     noise: what the argument `noise` sets.
     public: the reading that follows the authors' public code, "" where there is none.
     reading, changes, why: what `recommended` changes of `paper`, and for which reason.
+    repeats: whether it evaluates a point several times by its own rule.
+    needs: libraries that it alone loads; the extra of pyproject.toml has its name.
     """
 
     name: str
@@ -63,7 +65,8 @@ class Method:
     reading: str = ""
     changes: Mapping[str, Any] = field(default_factory=dict, hash=False)
     why: str = ""
-    repeats: bool = False  # whether it evaluates a point several times by its own rule
+    repeats: bool = False
+    needs: tuple[str, ...] = ()
 
     @property
     def presets(self) -> tuple[str, ...]:
@@ -308,6 +311,7 @@ METHODS = (
         algorithm="SAASBO",
         cite="eriksson2021saasbo",
         about="expected improvement where few variables matter",
+        needs=("jax", "numpyro"),
         **{**_ADDITIVE, "noise": SAMPLED},
     ),
     Method(

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from noregret.catalogue import (
@@ -137,6 +138,15 @@ def check_preset(method: Method, preset: str) -> None:
     if preset not in method.presets:
         raise ValueError(
             f"{method.name}: unknown preset {preset!r}{or_nearest(preset, method.presets)}"
+        )
+
+
+def check_libraries(method: Method) -> None:
+    """Refuse a method whose libraries are not installed. Raises ValueError."""
+    if missing := [library for library in method.needs if find_spec(library) is None]:
+        raise ValueError(
+            f"{method.name}: expected {' and '.join(method.needs)}, got no {missing[0]}:"
+            f" pip install 'noregret[{method.name}]'"
         )
 
 
