@@ -362,7 +362,7 @@ METHODS = (
         batch=DRAWS,
         public="reference-code",
         about="Thompson sampling over a table",
-        **_BANDIT,
+        **{**_BANDIT, "changes": {}, "why": ""},
     ),
     Method(
         name="eps-greedy",

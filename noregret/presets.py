@@ -145,8 +145,8 @@ def check_libraries(method: Method) -> None:
     """Refuse a method whose libraries are not installed. Raises ValueError."""
     if missing := [library for library in method.needs if find_spec(library) is None]:
         raise ValueError(
-            f"{method.name}: expected {' and '.join(method.needs)}, got no {missing[0]}:"
-            f" pip install 'noregret[{method.name}]'"
+            f"{method.name}: expected {' and '.join(method.needs)}, got no {missing[0]}: install"
+            f" the extra {method.name!r} of pyproject.toml"
         )
 
 
