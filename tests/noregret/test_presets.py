@@ -150,6 +150,6 @@ def test_a_method_with_batches_says_how_many_it_wants(name):
 
 def test_a_method_without_its_libraries_says_so(monkeypatch):
     monkeypatch.setattr(presets, "find_spec", lambda library: None)
-    with pytest.raises(ValueError, match="saasbo: expected jax and numpyro, .* extra 'saasbo'"):
+    with pytest.raises(ValueError, match=r"saasbo: expected jax and numpyro, .* extra 'saasbo'"):
         begun("saasbo")
     begun("gp-ei")
