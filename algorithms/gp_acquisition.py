@@ -20,6 +20,7 @@ from torch import Tensor
 from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.acquisition import log_ei, log_pi, ucb
 from algorithms.parts.choice import chosen
+from algorithms.parts.dimension_scaled import DIMENSION_SCALED
 from algorithms.parts.fitting import SURROGATES, Fitted
 from algorithms.parts.maximise import ClimbSettings, cube, maximise
 from algorithms.parts.outputs import raw
@@ -30,6 +31,7 @@ ACQUISITIONS = {"ei": log_ei, "pi": log_pi, "ucb": ucb}
 REGRESSIONS = {
     **SURROGATES,
     "gamma-priors-raw": replace(SURROGATES["gamma-priors"], standard=raw),
+    "dimension-scaled": DIMENSION_SCALED,
 }
 
 

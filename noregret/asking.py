@@ -124,6 +124,7 @@ def optimizer(
         raise ValueError(f"minimize: expected True or False, got {minimize!r}")
     presets.check_preset(line, preset)
     presets.check_like(line, like or line.like)
+    presets.check_libraries(line)
     return Optimizer(
         space,
         Settings(
@@ -156,6 +157,7 @@ class Optimizer:
 
     def __init__(self, space: Space, settings: Settings) -> None:
         self._space, self._settings, self._line = space, settings, named(settings.method)
+        self._domain = space.domain
         self._u = space.empty()  # what was told, in the cube
         self._x = space.shown(self._u)  # and in one's own units
         self._y: Array = np.empty(0)
@@ -193,10 +195,12 @@ class Optimizer:
     @overload
     def ask(self) -> Any: ...
     @overload
-    def ask(self, count: int) -> NDArray: ...
-    def ask(self, count: int | None = None) -> Any:
+    def ask(self, count: int, *, whole: bool = ...) -> NDArray: ...
+    def ask(self, count: int | None = None, *, whole: bool = True) -> Any:
         """The next point (d,), or the number of the next row; `ask(4)` gives 4 of them, (4, d) or
         (4,), to be evaluated at the same time.
+
+        With `whole=False` it is at most 4, as many as the method's own rule for batches allows.
         """
         wanted = 1 if count is None else count
         _check_whole("count", wanted, 1, 10**6)
@@ -204,6 +208,8 @@ class Optimizer:
         while len(self._pending) < first + wanted:
             left = first + wanted - len(self._pending)
             self._pending = np.concatenate([self._pending, self._next(left)])
+            if not whole:
+                break
         found = self._space.shown(self._pending[first:])
         if count is not None:
             return found
@@ -369,7 +375,7 @@ class Optimizer:
     def _asked(self, method: Algorithm, room: int, name: str, number: int) -> NDArray:
         method.rng.bit_generator.state = self._stream(name, number).bit_generator.state
         answer = method.ask(room, self._pending)
-        return boundary.query(self._space.domain, answer, room, self._settings.method)
+        return boundary.query(self._domain, answer, room, self._settings.method)
 
     def _taught(self) -> Algorithm:
         """The method after all that was told, each block of it since the last ask as one."""
@@ -404,7 +410,7 @@ class Optimizer:
             self._settings.parameters, self._line, self._settings.noise, spread
         )
         return algorithms.build(
-            presets.target(self._line), self._space.domain, self._stream("method"), chosen
+            presets.target(self._line), self._domain, self._stream("method"), chosen
         )
 
     def _stream(self, *names: str | int) -> np.random.Generator:

@@ -18,9 +18,10 @@ from algorithms.api import Arms, Array, Observation, Optimizer
 def believer(method: Optimizer, pending: NDArray) -> Optimizer:
     """A copy of a method that was told what it believes at pending queries (k, d) or (k,).
 
-    A table is not copied, and nobody changes one.
+    A table is not copied: nobody changes it.
     """
-    other = copy.deepcopy(method, {id(method.domain): method.domain})
+    shared = [method.domain, getattr(method.domain, "points", None)]
+    other = copy.deepcopy(method, {id(part): part for part in shared})
     other.tell(pending, believed(method, pending))
     return other
 

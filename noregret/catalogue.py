@@ -47,6 +47,8 @@ class Method:
     noise: what the argument `noise` sets.
     public: the reading that follows the authors' public code, "" where there is none.
     reading, changes, why: what `recommended` changes of `paper`, and for which reason.
+    repeats: whether it evaluates a point several times by its own rule.
+    needs: libraries that it alone loads; the extra of pyproject.toml has its name.
     """
 
     name: str
@@ -63,7 +65,8 @@ class Method:
     reading: str = ""
     changes: Mapping[str, Any] = field(default_factory=dict, hash=False)
     why: str = ""
-    repeats: bool = False  # whether it evaluates a point several times by its own rule
+    repeats: bool = False
+    needs: tuple[str, ...] = ()
 
     @property
     def presets(self) -> tuple[str, ...]:
@@ -158,6 +161,13 @@ _CONSTRAINED: dict[str, Any] = {
     "constrained": True,
     "noise": LIKELIHOOD,
 }
+_FITTED: dict[str, Any] = {
+    **_CONSTRAINED,
+    "changes": {"fit": {"steps": 50}},
+    "why": "five steps of L-BFGS are enough where one fit goes on from another, as in the paper's"
+    " runs; a history that is told at once is fitted from a cold start, with as many steps as"
+    " LCBO's own fits have",
+}
 _ADDITIVE: dict[str, Any] = {"paper": "dumbo", "like": "rover", "domain": BOX, "noise": GRAM}
 _BASELINE: dict[str, Any] = {
     "paper": "go_ucb",
@@ -196,14 +206,14 @@ METHODS = (
         algorithm="CEI",
         cite="gardner2014constrained",
         about="constrained expected improvement",
-        **_CONSTRAINED,
+        **_FITTED,
     ),
     Method(
         name="epbo",
         algorithm="EPBO",
         cite="lu2022epbo",
         about="an exact penalty on optimistic constraints",
-        **_CONSTRAINED,
+        **_FITTED,
     ),
     Method(
         name="scbo",
@@ -211,7 +221,7 @@ METHODS = (
         cite="eriksson2021scbo",
         batch=DRAWS,
         about="Thompson sampling in a trust region, constrained",
-        **_CONSTRAINED,
+        **_FITTED,
     ),
     Method(
         name="hdsafebo",
@@ -219,7 +229,7 @@ METHODS = (
         cite="wei2025hdsafebo",
         batch=DRAWS,
         about="Thompson sampling where it may be safe",
-        **_CONSTRAINED,
+        **_FITTED,
     ),
     Method(
         name="gp-ei",
@@ -308,6 +318,7 @@ METHODS = (
         algorithm="SAASBO",
         cite="eriksson2021saasbo",
         about="expected improvement where few variables matter",
+        needs=("jax", "numpyro"),
         **{**_ADDITIVE, "noise": SAMPLED},
     ),
     Method(
@@ -358,7 +369,7 @@ METHODS = (
         batch=DRAWS,
         public="reference-code",
         about="Thompson sampling over a table",
-        **_BANDIT,
+        **{**_BANDIT, "changes": {}, "why": ""},
     ),
     Method(
         name="eps-greedy",

@@ -15,7 +15,7 @@ import noregret
 from noregret import presets
 from noregret.asking import Optimizer
 from noregret.catalogue import METHODS, Method
-from workflow.plan import parameters, reader
+from workflow.plan import parameters
 from workflow.plan.resolve import ROOT
 
 PAGE = ROOT / "docs" / "library.md"
@@ -73,7 +73,7 @@ def _line(one: Method) -> tuple[str, ...]:
 
 def _by_problem(one: Method) -> Iterator[str]:
     """Each parameter that the paper has by problem, or by the number of evaluations."""
-    entry = reader.read(one.paper)
+    entry = presets.document(one.paper).entry
     own = entry["algorithms"][one.algorithm]
     known = parameters.names(presets.accepted(one))[1]
     for name, value in parameters.flat(own, known).items():

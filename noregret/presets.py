@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from noregret.catalogue import (
@@ -98,10 +99,10 @@ def resolved(
     overrides: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The parameters of a method, groups nested. Raises ValueError."""
-    document = _document(method.paper)
-    problem = document.entry["problems"][like]
+    line = document(method.paper)
+    problem = line.entry["problems"][like]
     values, _ = expand.algorithm_values(
-        document,
+        line,
         like,
         method.algorithm,
         _reading(method, preset),
@@ -129,7 +130,7 @@ def resolved(
 
 def target(method: Method) -> str:
     """The class of a method, `module.Class`."""
-    return str(_document(method.paper).entry["algorithms"][method.algorithm]["is"])
+    return str(document(method.paper).entry["algorithms"][method.algorithm]["is"])
 
 
 def check_preset(method: Method, preset: str) -> None:
@@ -140,9 +141,18 @@ def check_preset(method: Method, preset: str) -> None:
         )
 
 
+def check_libraries(method: Method) -> None:
+    """Refuse a method whose libraries are not installed. Raises ValueError."""
+    if missing := [library for library in method.needs if find_spec(library) is None]:
+        raise ValueError(
+            f"{method.name}: expected {' and '.join(method.needs)}, got no {missing[0]}: install"
+            f" the extra {method.name!r} of pyproject.toml"
+        )
+
+
 def check_like(method: Method, like: str) -> None:
     """Refuse a problem that the method's paper does not run it on. Raises ValueError."""
-    problems = list(_document(method.paper).entry["problems"])
+    problems = list(document(method.paper).entry["problems"])
     if like not in problems:
         raise ValueError(
             f"{method.name}: unknown problem like={like!r}{or_nearest(like, problems)}"
@@ -162,7 +172,8 @@ def with_noise(
 
 
 @cache
-def _document(paper: str) -> Document:
+def document(paper: str) -> Document:
+    """A paper's YAML, read once."""
     return reader.document(paper)
 
 

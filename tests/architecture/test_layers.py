@@ -81,6 +81,7 @@ PARTS = [  # of algorithms/parts; an import goes to the same floor or down
         "rbf",
         "gp",
         "fitting",
+        "dimension_scaled",
         "closed_rbf",
         "gradient_information",
         "outputs",

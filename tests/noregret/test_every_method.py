@@ -136,7 +136,8 @@ def test_three_asks_in_a_row_differ(name, told):
     assert len(optimizer.pending) == 3
     assert_array_equal(optimizer.pending, asked)
     if over_arms(name):
-        assert len(set(asked)) == 3 or name == "eps-greedy"  # pulls the best arm again and again
+        # independent draws may fall on one row, and eps-greedy pulls the best one again and again
+        assert len(set(asked)) == 3 or name in ("async-ts", "eps-greedy")
         return
     u = (asked - np.array(BOUNDS)[:, 0]) / np.ptp(BOUNDS, axis=1)
     apart = np.abs(u[:, None] - u[None]).max(2)[np.triu_indices(3, 1)]

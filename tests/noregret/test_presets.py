@@ -135,3 +135,21 @@ def test_a_method_by_its_number_and_by_its_name():
     assert repr(listed).splitlines()[0].startswith("name ")
     assert len(repr(listed).splitlines()) == len(METHODS) + 1
     assert presets.target(listed["lcbo"]) == "lcbo.LCBO"
+
+
+@pytest.mark.parametrize("name", ["bbkb", "gp-bucb"])
+def test_a_method_with_batches_says_how_many_it_wants(name):
+    optimizer, other = (begun(name, initial=2, lam=1.0) for _ in range(2))
+    for one in (optimizer, other):
+        one.tell([0, 60, 120], [1.0, 2.0, 4.0])
+    own = optimizer.ask(60, whole=False)
+    assert 1 < len(own) < 60
+    np.testing.assert_array_equal(own, other.ask(60)[: len(own)])
+    assert len(optimizer.pending) == len(own)
+
+
+def test_a_method_without_its_libraries_says_so(monkeypatch):
+    monkeypatch.setattr(presets, "find_spec", lambda library: None)
+    with pytest.raises(ValueError, match=r"saasbo: expected jax and numpyro, .* extra 'saasbo'"):
+        begun("saasbo")
+    begun("gp-ei")
