@@ -13,7 +13,7 @@ from typing import Any
 from workflow.judge import outcomes
 from workflow.judge.checks import OF_ROWS, Comparison
 from workflow.judge.claims import Outcome, Verdict
-from workflow.judge.fixed import BEFORE
+from workflow.judge.fixed import BEFORE, UNENTERED
 from workflow.judge.outcomes import (
     CONTRADICTED,
     GROUPS,
@@ -119,15 +119,19 @@ def _counts(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _history(verdicts: Sequence[Verdict]) -> list[str]:
-    """Of how many claims check and defaults were fixed before the first records."""
-    judged = [one.fixed for one in verdicts if one.fixed is not None]
-    if not judged:
+    """Of how many claims check and defaults were fixed before the first records: of those alone
+    that have some, since what has none was fixed before nothing.
+    """
+    told = [one.fixed for one in verdicts if one.fixed is not None]
+    judged = [one for one in told if one.first_records or one.check == UNENTERED]
+    if not told:
         return []
+    none = f"; {len(told) - len(judged)} more have no records yet" * (len(told) > len(judged))
     checks = sum(one.check == BEFORE for one in judged)
     defaults = sum(one.defaults == BEFORE for one in judged)
     return [
         f"Fixed before the first records: the checks of {checks} and the defaults of {defaults} of"
-        f" {len(judged)} claims; each claim says below when. What this cannot see:"
+        f" {len(judged)} claims{none}; each claim says below when. What this cannot see:"
         " docs/how-it-works.md."
     ]
 
