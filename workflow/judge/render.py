@@ -12,12 +12,13 @@ from typing import Any
 
 from workflow.judge import outcomes
 from workflow.judge.checks import OF_ROWS, Comparison
-from workflow.judge.claims import Outcome, Verdict
+from workflow.judge.claims import Specification, Verdict
 from workflow.judge.fixed import BEFORE, UNENTERED
 from workflow.judge.outcomes import (
     CONTRADICTED,
     GROUPS,
     MEANINGS,
+    OTHER_CODE,
     REPRODUCED,
     SAME_RUN,
     UNDECIDED,
@@ -195,7 +196,7 @@ def _other_readings(verdict: Verdict) -> str:
     missing = [name for name, outcome in verdict.readings.items() if not outcome.was_run]
     judged = [(name, outcome) for name, outcome in verdict.readings.items() if outcome.was_run]
 
-    def rank(pair: tuple[str, Outcome]) -> tuple[bool, bool]:
+    def rank(pair: tuple[str, Specification]) -> tuple[bool, bool]:
         return pair[1].is_same_run, pair[1].observed == verdict.observed
 
     for name, outcome in sorted(judged, key=rank):
@@ -204,6 +205,7 @@ def _other_readings(verdict: Verdict) -> str:
         what = SAME_RUN if outcome.is_same_run else what
         notes = [f"{outcome.seeds} seeds"] * (outcome.seeds != verdict.seeds)
         notes += [f"same run in {outcome.in_part}"] * bool(outcome.in_part)
+        notes += [OTHER_CODE] * bool(outcome.other_code)
         said = f" ({', '.join(notes)})" if notes else ""
         groups.setdefault(f"{what} under", []).append(quoted(name) + said)
     if missing:

@@ -374,6 +374,8 @@ def test_records_of_other_code_are_told_beside_the_reading_that_they_are_of(tmp_
     monkeypatch.setattr(Store, "mixed", lambda store: ["2 of 20 records here are old."])
     told, text = certified(toy, tmp_path / "out")
     assert "2 of 20 records here are old." in text
+    ledgered = (tmp_path / "out" / "verdicts.md").read_text()
+    assert "under: low (on records of other code) |" in ledgered
     said = "| A: qbar | low: contradicted (on records of other code: 2 of 10 records of p/A@low) |"
     assert said in text
     specs = told["claims"][0]["specifications"]
