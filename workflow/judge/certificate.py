@@ -56,12 +56,14 @@ HEAD = {
 BEST = (REPRODUCED, DIRECTION, INCONCLUSIVE, UNDECIDED, CONTRADICTED, NOT_RUN)
 FEW = 4  # names that a sentence lists
 RULES = """\
-A *reading* is one answer to a question that the paper leaves open. The settings that it changes in
-the runs of a claim are its *axis*; readings with the same axis are alternatives on it. The paper as
-printed has one vote, each axis has one, which its alternatives share equally; readings that come to
-the same runs count once, those that change nothing count with the paper as printed. A share is one
-of all these votes: what was not run, or may not decide, has a share of its own and is no evidence
-either way. docs/verdicts.md says more."""
+*As printed* is the default reading: what the paper says, and where it is silent the answer that
+verdicts.md lists under assumptions and deviations. Another *reading* is another answer to a
+question that the paper leaves open. The settings that it changes in the runs of a claim are its
+*axis*; readings with the same axis are alternatives on it. The paper as printed has one vote, each
+axis has one, which its alternatives share equally; readings that come to the same runs count once,
+those that change nothing count with the paper as printed. A share is one of all these votes: what
+was not run, or may not decide, has a share of its own and is no evidence either way.
+docs/verdicts.md says more."""
 
 
 @dataclass(frozen=True)
@@ -317,8 +319,7 @@ def _table(found: Sequence[Entry]) -> str:
         holds = sum(part[kind] for kind in HOLDS)
         rows.append(
             [
-                f"[{entry.id}](verdicts.md#{entry.id.lower()})"
-                + (f" ({entry.group})" if entry.group else ""),
+                _link(entry),
                 quoted(entry.sentence),
                 *(_percent(value) for value in (holds, *part.values())),
                 f"{len(entry.specs)} on {1 + len(axes(entry.specs))}",
@@ -328,13 +329,18 @@ def _table(found: Sequence[Entry]) -> str:
     return render.table(columns, rows) if rows else "No reading changes a run of a claim."
 
 
+def _link(entry: Entry) -> str:
+    """A claim with where its verdict stands, and how it is counted where that is apart."""
+    apart = f" ({entry.group})" if entry.group else ""
+    return f"[{entry.id}](verdicts.md#{entry.id.lower()}){apart}"
+
+
 def _unmoved(found: Sequence[Entry]) -> str:
     """The claims that no reading changes, by what they come to as printed."""
     lines = []
     for kind in KINDS:
-        if names := [entry.id for entry in found if entry.default.counts_as == kind]:
-            links = ", ".join(f"[{name}](verdicts.md#{name.lower()})" for name in names)
-            lines.append(f"* {HEAD[kind].lower()} as printed: {links}")
+        if links := [_link(entry) for entry in found if entry.default.counts_as == kind]:
+            lines.append(f"* {HEAD[kind].lower()} as printed: {', '.join(links)}")
     head = "Claims that no reading changes, so that all of their votes are that of the paper:"
     return "\n".join([head, "", *lines]) if lines else ""
 

@@ -325,6 +325,11 @@ def test_three_counts_of_the_plain_claims(tmp_path):
         "under any reading": {REPRODUCED: 2, CONTRADICTED: 1},
     }
     assert "3 claims; 1 that are counted apart are not in it." in text
+    plain = universe(tmp_path / "plain", {}, claims=(BEST, ours))
+    _, unmoved = certified(plain, tmp_path / "unmoved")
+    apart = "[ours](verdicts.md#ours) (our control)"
+    assert f"as printed: [best](verdicts.md#best), {apart}" in unmoved
+    assert "where it is silent the answer that" in unmoved
     assert "| as in the public code | 2 | 2 | 0 | 0 | 0 | 0 | 1 |" in text
     assert "holds only in the public code (code) (1 of 1 other readings run)" in text
 
