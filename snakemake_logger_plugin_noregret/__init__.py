@@ -31,6 +31,7 @@ WIDTH = 110  # letters of a line on a terminal
 TRUSTED = 0.1  # share of the work after which its speed so far tells how long the rest will take
 SECONDS = {"verdicts": 5.0, "figure": 6.0, "fetch": 3.0, "fetch_or_substitute": 3.0}
 OTHERS = 4.0  # core-seconds of a job of any other rule
+DECIDED = ("reproduced", "contradicted")  # verdicts, as `make decide` counts them
 TARGETS = ("all", "readings", "total")  # rules that make nothing, and the sum of all counts
 EXPECTED: dict[str, float] = {}  # list of records that is still to be made: core-seconds
 
@@ -165,7 +166,7 @@ def _decided(path: Path) -> int:
     """How many claims a verdicts.json decides; none where it cannot be read."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         claims = json.loads(path.read_text(encoding="utf-8"))["claims"]
-        return sum(claim["verdict"] != "not decided" for claim in claims)
+        return sum(claim["verdict"] in DECIDED for claim in claims)
     return 0
 
 

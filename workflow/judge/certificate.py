@@ -26,6 +26,7 @@ from workflow.judge.outcomes import (
     DIRECTION,
     INCONCLUSIVE,
     NOT_RUN,
+    OTHER_CODE,
     REPRODUCED,
     UNDECIDED,
     group,
@@ -55,12 +56,14 @@ HEAD = {
 BEST = (REPRODUCED, DIRECTION, INCONCLUSIVE, UNDECIDED, CONTRADICTED, NOT_RUN)
 FEW = 4  # names that a sentence lists
 RULES = """\
-A *reading* is one answer to a question that the paper leaves open. The settings that it changes in
-the runs of a claim are its *axis*; readings with the same axis are alternatives on it. The paper as
-printed has one vote, each axis has one, which its alternatives share equally; readings that come to
-the same runs count once, those that change nothing count with the paper as printed. A share is one
-of all these votes: what was not run, or may not decide, has a share of its own and is no evidence
-either way. docs/verdicts.md says more."""
+*As printed* is the default reading: what the paper says, and where it is silent the answer that
+verdicts.md lists under assumptions and deviations. Another *reading* is another answer to a
+question that the paper leaves open. The settings that it changes in the runs of a claim are its
+*axis*; readings with the same axis are alternatives on it. The paper as printed has one vote, each
+axis has one, which its alternatives share equally; readings that come to the same runs count once,
+those that change nothing count with the paper as printed. A share is one of all these votes: what
+was not run, or may not decide, has a share of its own and is no evidence either way.
+docs/verdicts.md says more."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,10 @@ class Entry:
 
 
 def entries(paper: Paper, store: Store, verdicts: Mapping[str, Any]) -> list[Entry]:
-    """The certificates of all claims of a verdicts.json. Raises PlanError, BadRecords."""
+    """The certificates of the claims of a verdicts.json that this scale runs.
+
+    Raises PlanError, BadRecords.
+    """
     lines = {claim["id"]: claim for claim in paper.entry.get("claims", [])}
     follows = tuple(
         name
@@ -121,6 +127,8 @@ def entries(paper: Paper, store: Store, verdicts: Mapping[str, Any]) -> list[Ent
                 f"claim {judged['id']}: expected it in papers/{paper.name}.yaml, found none: run"
                 f" `python -m workflow.claims {paper.name} --scale {paper.scale}`"
             )
+        if not paper.judges(judged["id"]):
+            continue  # it was judged under no reading: what these change is not known
         line, specs = lines[judged["id"]], tuple(specifications(judged))
         found.append(
             Entry(
@@ -262,14 +270,20 @@ def reaching(number: Number) -> str:
 
 
 def as_markdown(
-    paper: Paper, found: Sequence[Entry], numbers: Sequence[Number], *, partial: bool
+    paper: Paper,
+    found: Sequence[Entry],
+    numbers: Sequence[Number],
+    *,
+    partial: bool,
+    mixed: Sequence[str] = (),
 ) -> str:
-    """The certificate for people."""
+    """The certificate for people; `mixed` as in the verdicts."""
     missed = [number for number in numbers if number.is_missed]
     parts = [
         f"# How robust the claims of {quoted(paper.name)} are, scale {quoted(paper.scale)}",
         "A partial report, from the records that existed." if partial else "",
-        _counted(found),
+        *mixed,
+        _counted(paper, found),
         RULES,
         _table([entry for entry in found if entry.others]),
         _unmoved([entry for entry in found if not entry.others]),
@@ -280,7 +294,7 @@ def as_markdown(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _counted(found: Sequence[Entry]) -> str:
+def _counted(paper: Paper, found: Sequence[Entry]) -> str:
     kept = [entry for entry in found if not entry.group]
     rows = [
         [way, str(sum(count[kind] for kind in HOLDS)), *(str(count[kind]) for kind in KINDS)]
@@ -289,6 +303,8 @@ def _counted(found: Sequence[Entry]) -> str:
     ]
     apart = len(found) - len(kept)
     said = f"{len(kept)} claims" + (f"; {apart} that are counted apart are not in it" * bool(apart))
+    left = sum(not paper.judges(claim["id"]) for claim in paper.entry.get("claims", []))
+    said += f"; {left} more are not run at scale {quoted(paper.scale)}" * bool(left)
     code = [entry for entry in kept if entry.follows]
     lacks = "" if code else " No reading of this paper is its public code as a whole."
     best = " *Under any reading*: the best that one comes to, where *not decided*"
@@ -303,8 +319,7 @@ def _table(found: Sequence[Entry]) -> str:
         holds = sum(part[kind] for kind in HOLDS)
         rows.append(
             [
-                f"[{entry.id}](verdicts.md#{entry.id.lower()})"
-                + (f" ({entry.group})" if entry.group else ""),
+                _link(entry),
                 quoted(entry.sentence),
                 *(_percent(value) for value in (holds, *part.values())),
                 f"{len(entry.specs)} on {1 + len(axes(entry.specs))}",
@@ -314,13 +329,18 @@ def _table(found: Sequence[Entry]) -> str:
     return render.table(columns, rows) if rows else "No reading changes a run of a claim."
 
 
+def _link(entry: Entry) -> str:
+    """A claim with where its verdict stands, and how it is counted where that is apart."""
+    apart = f" ({entry.group})" if entry.group else ""
+    return f"[{entry.id}](verdicts.md#{entry.id.lower()}){apart}"
+
+
 def _unmoved(found: Sequence[Entry]) -> str:
     """The claims that no reading changes, by what they come to as printed."""
     lines = []
     for kind in KINDS:
-        if names := [entry.id for entry in found if entry.default.counts_as == kind]:
-            links = ", ".join(f"[{name}](verdicts.md#{name.lower()})" for name in names)
-            lines.append(f"* {HEAD[kind].lower()} as printed: {links}")
+        if links := [_link(entry) for entry in found if entry.default.counts_as == kind]:
+            lines.append(f"* {HEAD[kind].lower()} as printed: {', '.join(links)}")
     head = "Claims that no reading changes, so that all of their votes are that of the paper:"
     return "\n".join([head, "", *lines]) if lines else ""
 
@@ -330,7 +350,7 @@ def _details(entry: Entry) -> str:
     rows = [
         [
             quoted(_setting(axis)),
-            "; ".join(quoted(f"{_names(spec)}: {spec.counts_as}") for spec in alternatives),
+            "; ".join(quoted(_comes_to(spec)) for spec in alternatives),
         ]
         for axis, alternatives in axes(entry.specs).items()
     ]
@@ -345,7 +365,11 @@ def _details(entry: Entry) -> str:
 
 
 def _setting(axis: Sequence[str]) -> str:
-    """The first settings of an axis, by their owners."""
+    """The first settings of an axis, by their owners; those of a reading are not known where its
+    runs are not planned.
+    """
+    if axis[0].startswith("@"):
+        return "not planned at this scale"
     found: dict[str, list[str]] = {}
     for setting in axis[:FEW]:
         owner, _, name = setting.partition(".")
@@ -357,6 +381,12 @@ def _setting(axis: Sequence[str]) -> str:
 def _names(spec: Spec) -> str:
     """A specification with the readings that are the same."""
     return spec.name + (f" (= {', '.join(spec.names[1:])})" if spec.names[1:] else "")
+
+
+def _comes_to(spec: Spec) -> str:
+    """What a specification comes to, and whether other code made records of it."""
+    other = f" ({OTHER_CODE}: {spec.other_code})" if spec.other_code else ""
+    return f"{_names(spec)}: {spec.counts_as}{other}"
 
 
 def _numbers(numbers: Sequence[Number], missed: Sequence[Number]) -> str:
@@ -444,6 +474,7 @@ def _as_entry(entry: Entry) -> dict[str, Any]:
                 "counts_as": spec.counts_as,
                 "observed": spec.outcome.observed,
                 "seeds": spec.outcome.seeds,
+                "other_code": spec.other_code,
                 "weakest": None if spec.weakest is None else asdict(spec.weakest),
             }
             for spec in entry.specs
@@ -460,9 +491,10 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     read = sensitivity.read(place, paper.name, paper.scale, partial=store.partial)
     found, numbers = entries(paper, store, read), printed.numbers(paper, store)
     paths = [folder / "certificate.md", folder / "certificate.json"]
+    partial, mixed = bool(read.get("partial")), read.get("mixed", [])
     texts = [
-        make(paper, found, numbers, partial=bool(read.get("partial")))
-        for make in (as_markdown, as_json)
+        as_markdown(paper, found, numbers, partial=partial, mixed=mixed),
+        as_json(paper, found, numbers, partial=partial),
     ]
     for path, text in zip(paths, texts, strict=True):
         with atomic(path) as temporary:

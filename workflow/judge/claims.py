@@ -110,14 +110,15 @@ class Specification(Outcome):
     """An outcome under a reading with what tells it from others: the `settings` that the reading
     gives other values in runs of the claim (`method.parameter` or `problem.parameter`), the
     readings whose changes it repeats, to the same values, with more of its own (`refines`), the
-    first earlier reading under which all runs of the claim are the very same ones (`again`), and
-    the weakest comparison.
+    first earlier reading under which all runs of the claim are the very same ones (`again`), the
+    weakest comparison, and which records other code made.
     """
 
     settings: tuple[str, ...] = ()
     refines: tuple[str, ...] = ()
     again: str = ""
     weakest: Weakest | None = None
+    other_code: str = ""
 
 
 @dataclass(frozen=True)
@@ -308,6 +309,11 @@ def _judge(evidence: Evidence, claim: Claim, planned: Sequence[Run]) -> Verdict:
     )
 
 
+def elsewhere(scale: str) -> str:
+    """Why a scale that names its claims judges another one under no reading at all."""
+    return f"not run at scale {scale}"
+
+
 def _not_run(paper: Paper, claim: Claim) -> Verdict:
     """No verdict, of a claim whose runs belong to other scales."""
     return Verdict(
@@ -316,7 +322,7 @@ def _not_run(paper: Paper, claim: Claim) -> Verdict:
         says=claim["says"],
         verdict=UNDECIDED,
         qualifiers=(OURS,) if claim.get("ours") else (),
-        reasons=(f"not run at scale {paper.scale}",),
+        reasons=(elsewhere(paper.scale),),
         observed=NOT_RUN,
         comparisons=(),
         p=math.nan,
@@ -351,6 +357,7 @@ def _outcome(
         len(pairs),
         sum(same),
         weakest=weakest(verdict.comparisons),
+        other_code=store.of_other_code({run.name: run for run in planned}.values()),
     )
 
 

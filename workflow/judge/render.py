@@ -12,12 +12,13 @@ from typing import Any
 
 from workflow.judge import outcomes
 from workflow.judge.checks import OF_ROWS, Comparison
-from workflow.judge.claims import Outcome, Verdict
-from workflow.judge.fixed import BEFORE
+from workflow.judge.claims import Specification, Verdict
+from workflow.judge.fixed import BEFORE, UNENTERED
 from workflow.judge.outcomes import (
     CONTRADICTED,
     GROUPS,
     MEANINGS,
+    OTHER_CODE,
     REPRODUCED,
     SAME_RUN,
     UNDECIDED,
@@ -119,15 +120,19 @@ def _counts(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _history(verdicts: Sequence[Verdict]) -> list[str]:
-    """Of how many claims check and defaults were fixed before the first records."""
-    judged = [one.fixed for one in verdicts if one.fixed is not None]
-    if not judged:
+    """Of how many claims check and defaults were fixed before the first records: of those alone
+    that have some, since what has none was fixed before nothing.
+    """
+    told = [one.fixed for one in verdicts if one.fixed is not None]
+    judged = [one for one in told if one.first_records or one.check == UNENTERED]
+    if not told:
         return []
+    none = f"; {len(told) - len(judged)} more have no records yet" * (len(told) > len(judged))
     checks = sum(one.check == BEFORE for one in judged)
     defaults = sum(one.defaults == BEFORE for one in judged)
     return [
         f"Fixed before the first records: the checks of {checks} and the defaults of {defaults} of"
-        f" {len(judged)} claims; each claim says below when. What this cannot see:"
+        f" {len(judged)} claims{none}; each claim says below when. What this cannot see:"
         " docs/how-it-works.md."
     ]
 
@@ -191,7 +196,7 @@ def _other_readings(verdict: Verdict) -> str:
     missing = [name for name, outcome in verdict.readings.items() if not outcome.was_run]
     judged = [(name, outcome) for name, outcome in verdict.readings.items() if outcome.was_run]
 
-    def rank(pair: tuple[str, Outcome]) -> tuple[bool, bool]:
+    def rank(pair: tuple[str, Specification]) -> tuple[bool, bool]:
         return pair[1].is_same_run, pair[1].observed == verdict.observed
 
     for name, outcome in sorted(judged, key=rank):
@@ -200,6 +205,7 @@ def _other_readings(verdict: Verdict) -> str:
         what = SAME_RUN if outcome.is_same_run else what
         notes = [f"{outcome.seeds} seeds"] * (outcome.seeds != verdict.seeds)
         notes += [f"same run in {outcome.in_part}"] * bool(outcome.in_part)
+        notes += [OTHER_CODE] * bool(outcome.other_code)
         said = f" ({', '.join(notes)})" if notes else ""
         groups.setdefault(f"{what} under", []).append(quoted(name) + said)
     if missing:

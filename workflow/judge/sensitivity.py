@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow.judge import render
-from workflow.judge.claims import Outcome
+from workflow.judge.claims import Outcome, elsewhere
 from workflow.judge.outcomes import SAME_RUN, SIDES, SYMBOLS, group, translated
 from workflow.judge.quoting import quoted
 from workflow.plan.resolve import PlanError
@@ -155,7 +155,8 @@ class Matrix:
 
 
 def matrix(report: Mapping[str, Any]) -> Matrix:
-    """Claims by readings, from the content of a verdicts.json.
+    """Claims by readings, from the content of a verdicts.json; those that belong to other scales
+    alone do not count.
 
     Raises PlanError if claims were not judged under all readings.
     """
@@ -164,12 +165,14 @@ def matrix(report: Mapping[str, Any]) -> Matrix:
             "expected claims judged under all readings, found older verdicts:"
             f" {_again(report['paper'], report['scale'])}"
         )
-    rows = [_row(claim) for claim in translated(report)["claims"] if claim["readings"]]
+    claims = translated(report)["claims"]
+    asked = [one for one in claims if elsewhere(report["scale"]) not in one.get("reasons", ())]
+    rows = [_row(claim) for claim in asked if claim["readings"]]
     return Matrix(
         report["paper"],
         report["scale"],
         report["partial"],
-        len(report["claims"]),
+        len(asked),
         report["readings"],
         tuple(rows),
     )

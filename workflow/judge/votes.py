@@ -32,7 +32,8 @@ KINDS = (*ORDER, NOT_RUN)  # what a specification counts as
 @dataclass(frozen=True)
 class Spec:
     """One specification of a claim: its reading, and others that come to the same runs; the
-    settings that it changes (none by default); its vote; what it comes to.
+    settings that it changes (none by default); its vote; what it comes to; which records of a
+    reading other code made.
     """
 
     names: tuple[str, ...]
@@ -40,6 +41,7 @@ class Spec:
     vote: Fraction
     outcome: Outcome
     weakest: Weakest | None
+    other_code: str = ""
 
     @property
     def name(self) -> str:
@@ -113,7 +115,8 @@ def shares(specs: Sequence[Spec]) -> dict[str, float]:
 
 
 def _spec(name: str, judged: Mapping[str, Any], axis: tuple[str, ...]) -> Spec:
-    return Spec((name,), axis, Fraction(1), outcome(judged), _weakest(judged.get("weakest")))
+    weakest, other = _weakest(judged.get("weakest")), judged.get("other_code", "")
+    return Spec((name,), axis, Fraction(1), outcome(judged), weakest, other)
 
 
 def _weakest(entry: Mapping[str, Any] | None) -> Weakest | None:

@@ -185,12 +185,12 @@ def _notes(board: Board, survey: Survey) -> list[str]:
 
 def draw(papers: Sequence[Paper], cores: int) -> tuple[list[str], int]:
     """Judge and draw what is there of papers that have records. Returns the folders of the reports,
-    and how many figures and tables have no runs yet.
+    and how many figures and tables were not drawn, most of them since they have no runs yet.
 
     Raises PlanError where a ledger cannot be written.
     """
     shared = ("--scale", SCALE, "--partial")
-    shown, ledgers, readings, folders = [], [], [], []
+    shown, ledgers, readings, curves, folders = [], [], [], [], []
     for paper in papers:
         places = (Path("results", SCALE, paper.name), PUBLISHED / SCALE / paper.name)
         if not any(path for place in places for path in place.rglob("*.parquet")):
@@ -200,10 +200,11 @@ def draw(papers: Sequence[Paper], cores: int) -> tuple[list[str], int]:
             program = PROGRAMS[kind.program]
             shown.append(_drawing(program, paper.name, line["id"], *shared))
         ledgers += [_drawing(name, paper.name, *shared) for name in ("claims", "inventory")]
-        readings.append(_drawing("sensitivity", paper.name, *shared))
+        readings += [_drawing(name, paper.name, *shared) for name in ("sensitivity", "certificate")]
+        curves.append(_drawing("specification", paper.name, *shared[:2]))
     workers = Workers(cores)
     failed = workers.run(shown)
-    for stage in (ledgers, readings):
+    for stage in (ledgers, readings, curves):
         if broken := workers.run(stage):
             raise PlanError("; ".join(f"{words} ({one.log})" for one, words in broken.items()))
     return folders, len(failed)
@@ -291,7 +292,7 @@ def _decided(board: Board, papers: Sequence[Paper], seconds: float, cores: int) 
     print("\n".join(_outcome(before, survey, maker, seconds)), flush=True)
     for sentence in sorted(set(board.barred.values())):
         print(f"error: {sentence}", file=sys.stderr)
-    folders, empty = draw(papers, cores)
-    without = f"; {empty} figures and tables have no runs yet (logs/decide)" if empty else ""
-    print(f"verdicts and figures: {', '.join(folders) or 'none, there are no records'}{without}")
+    folders, without = draw(papers, cores)
+    lacking = f"; not drawn: {without} figures and tables (logs/decide says why)" if without else ""
+    print(f"verdicts and figures: {', '.join(folders) or 'none, there are no records'}{lacking}")
     return int(bool(board.barred))

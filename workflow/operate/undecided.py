@@ -286,7 +286,7 @@ class Board:
                 return why
         if not parts:
             return f"nothing to compare at scale {evidence.paper.scale}"
-        if evidence.paper.scale != "paper" and claim.get("scale") != "any":
+        if not evidence.paper.is_full_size and claim.get("scale") != "any":
             return f"scale {evidence.paper.scale}"
         if verdict is not None:
             late = [why for why in verdict.reasons if why.startswith("an evaluation took too long")]

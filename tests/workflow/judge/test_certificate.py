@@ -21,6 +21,7 @@ from workflow.judge.outcomes import (
     UNDECIDED,
 )
 from workflow.judge.votes import Spec
+from workflow.measure.store import Store
 from workflow.plan.resolve import PlanError
 
 BEST = {  # A is better than B and than C
@@ -324,6 +325,11 @@ def test_three_counts_of_the_plain_claims(tmp_path):
         "under any reading": {REPRODUCED: 2, CONTRADICTED: 1},
     }
     assert "3 claims; 1 that are counted apart are not in it." in text
+    plain = universe(tmp_path / "plain", {}, claims=(BEST, ours))
+    _, unmoved = certified(plain, tmp_path / "unmoved")
+    apart = "[ours](verdicts.md#ours) (our control)"
+    assert f"as printed: [best](verdicts.md#best), {apart}" in unmoved
+    assert "where it is silent the answer that" in unmoved
     assert "| as in the public code | 2 | 2 | 0 | 0 | 0 | 0 | 1 |" in text
     assert "holds only in the public code (code) (1 of 1 other readings run)" in text
 
@@ -362,6 +368,28 @@ def test_the_page_shows_shares_axes_and_missed_numbers(tmp_path):
     assert "Of 2 printed numbers 1 lie in the interval" in text
     ours = "0.3 [0.293, 0.307] | none of 2 readings run (of 2) |"
     assert f"| t1 | P | simple_regret, end | A | 0.1 | {ours}" in text
+
+
+def test_records_of_other_code_are_told_beside_the_reading_that_they_are_of(tmp_path, monkeypatch):
+    toy = universe(tmp_path, {"low": {"A": ({"qbar": 1}, 0.3)}})
+    other = toy.cells["p", "A@low"].name
+    monkeypatch.setattr(
+        Store, "made_by_other_code", lambda store, run: (0, 2) if run.name == other else ()
+    )
+    monkeypatch.setattr(Store, "mixed", lambda store: ["2 of 20 records here are old."])
+    told, text = certified(toy, tmp_path / "out")
+    assert "2 of 20 records here are old." in text
+    ledgered = (tmp_path / "out" / "verdicts.md").read_text()
+    assert "under: low (on records of other code) |" in ledgered
+    said = "| A: qbar | low: contradicted (on records of other code: 2 of 10 records of p/A@low) |"
+    assert said in text
+    specs = told["claims"][0]["specifications"]
+    assert [spec["other_code"] for spec in specs] == ["", "2 of 10 records of p/A@low"]
+
+
+def test_an_axis_of_a_reading_that_is_not_planned_says_so():
+    assert certificate._setting(("@low",)) == "not planned at this scale"
+    assert certificate._setting(("A.qbar", "A.beta", "p.d")) == "A: qbar, beta; p: d"
 
 
 def test_no_text_of_a_paper_becomes_markup(tmp_path):

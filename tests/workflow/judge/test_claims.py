@@ -931,6 +931,7 @@ def test_the_ledger_spells_out_the_readings_that_change_something_and_counts_tho
         "settings": [],
         "refines": [],
         "again": "",
+        "other_code": "",
         "weakest": None,
     }
     assert told["weakest"]["what"] == "A < B on p" and told["weakest"]["borders"] == [0.0]

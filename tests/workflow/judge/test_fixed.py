@@ -59,6 +59,12 @@ def test_what_was_fixed_before_is_said_and_qualifies_nothing(toy, monkeypatch):
     assert Claim(claim).fixed in page
 
 
+def test_what_has_no_records_was_fixed_before_nothing(toy, monkeypatch):
+    page, claim = written(toy, monkeypatch, line(toy, first=""))
+    assert claim["fixed"]["check"] == "before"
+    assert "the checks of 0 and the defaults of 0 of 0 claims; 1 more have no records yet" in page
+
+
 def test_what_was_fixed_after_stands_beside_the_outcome_and_in_no_group(toy, monkeypatch):
     page, claim = written(toy, monkeypatch, line(toy, check="after", defaults="together"))
     assert "the checks of 0 and the defaults of 0 of 1 claims" in page

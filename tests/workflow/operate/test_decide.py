@@ -296,4 +296,6 @@ def test_a_campaign_that_is_killed_goes_on_where_it_was(mini):
     drawn = mini / "figures" / "paper" / "mini"
     (judged,) = json.loads((drawn / "verdicts.json").read_text())["claims"]
     assert judged["seeds"] == 5 and f"claims: 1 {judged['verdict']};" in said
-    assert {path.name for path in drawn.iterdir()} >= {"regret.png", "runs.json", "sensitivity.md"}
+    names = {path.name for path in drawn.iterdir()}
+    assert names >= {"regret.png", "runs.json", "sensitivity.md", "certificate.md"}
+    assert (drawn / "specifications").is_dir()

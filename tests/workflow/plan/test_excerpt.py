@@ -1,6 +1,7 @@
 """A scale of published size: which runs of the published plan it takes, and what it may decide."""
 
 import copy
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,10 +9,11 @@ import pytest
 import yaml
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow.judge import claims, ledger
+from workflow.judge import certificate, claims, ledger, sensitivity
 from workflow.judge.outcomes import NOT_RUN, REPRODUCED, UNDECIDED
 from workflow.measure import statistics
 from workflow.measure.store import Store
+from workflow.operate.undecided import Board
 from workflow.plan import exhibits
 from workflow.plan.cells import Cell
 from workflow.plan.expand import load
@@ -210,6 +212,19 @@ def test_a_claim_that_it_does_not_name_is_not_run(tmp_path):
     assert found.reasons == ("not run at scale quick",) and claims.runs(paper) == []
     for path in ledger.write(paper, store, "", tmp_path):
         assert "not run at scale quick" in path.read_text()
+    # nobody asked what its readings change
+    page, _ = certificate.write(paper, store, "", tmp_path)
+    said = page.read_text()
+    assert (
+        "0 claims; 1 more are not run at scale quick." in said and "no reading changes" not in said
+    )
+    matrix = sensitivity.matrix(json.loads((tmp_path / "verdicts.json").read_text()))
+    assert sensitivity.summary(matrix) == "No reading affects any of the 0 claims."
+
+
+def test_a_board_at_published_size_may_decide(tmp_path):
+    paper, _ = toy_of(tmp_path, 10, size="published", claims=["c"])
+    assert "scale quick" not in Board([paper], tmp_path).survey().apart.values()
 
 
 @pytest.mark.parametrize("name", papers(ROOT))
