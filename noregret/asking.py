@@ -118,7 +118,10 @@ def optimizer(
     _check_whole("seed", seed, 0, 2**63 - 1)
     _check_whole("initial", 0 if initial is None else initial, 0, 10**9)
     _check_whole("evaluations", 2 if evaluations is None else evaluations, 2, 10**9)
-    if noise is not None and not (isinstance(noise, int | float) and 0 <= noise < np.inf):
+    is_number = isinstance(noise, int | float | np.integer | np.floating) and not isinstance(
+        noise, bool
+    )
+    if noise is not None and not (is_number and 0 <= noise < np.inf):
         raise ValueError(f"noise: expected a standard deviation, 0 or more, got {noise!r}")
     if not isinstance(minimize, bool):
         raise ValueError(f"minimize: expected True or False, got {minimize!r}")
@@ -136,8 +139,8 @@ def optimizer(
                 space,
                 preset=preset,
                 like=like or line.like,
-                evaluations=evaluations,
-                noise=noise,
+                evaluations=None if evaluations is None else int(evaluations),
+                noise=None if noise is None else float(noise),
                 overrides=overrides,
             ),
             seed=int(seed),
@@ -253,10 +256,11 @@ class Optimizer:
     def forget(self, x: Any) -> None:
         """A pending point will not be told, since its evaluation failed. Raises ValueError."""
         u, _ = self._space.inside(x)
-        before = len(self._pending)
+        before = self._pending
         for row in u:
             self._settled(row)
-        if len(self._pending) != before - len(u):
+        if len(self._pending) != len(before) - len(u):
+            self._pending = before
             raise ValueError(f"x: expected a pending point, got {x!r:.80}")
 
     def best(self) -> Point:

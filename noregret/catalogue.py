@@ -92,6 +92,10 @@ class Methods(Sequence[Method]):
         """A method by its number or its name."""
         return named(which) if isinstance(which, str) else self._rows[which]
 
+    def __contains__(self, which: object) -> bool:
+        """Whether there is such a method, or one of that name."""
+        return which in self._rows or which in [one.name for one in self._rows]
+
     def __len__(self) -> int:
         return len(self._rows)
 

@@ -15,6 +15,8 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
 from noregret.catalogue import (
     BOX,
     FITTED,
@@ -37,8 +39,9 @@ from workflow.plan.reader import Document
 
 SILENT = 1e-6  # variance of the likelihood's noise, in standardised units, where there is none
 MAY_BE_NEGATIVE = {"low", "high"}
-ABOVE_ZERO = {"bandwidth", "lam", "norm", "qbar", "C", "radius", "longest", "shortest", "length"}
+ABOVE_ZERO = {"bandwidth", "lam", "norm", "qbar", "radius", "longest", "shortest", "length"}
 AT_LEAST_ONE = {
+    "C",
     "batch",
     "candidates",
     "features",
@@ -114,6 +117,11 @@ def resolved(
     if preset == RECOMMENDED:
         values |= parameters.flat(method.changes, known)
     own = checked(method, overrides)
+    if method.noise == REGULARISATION and noise is not None and (twice := {"xi", "lam"} & set(own)):
+        raise ValueError(
+            f"{method.name}: expected either `noise`, which sets {method.noise}, or"
+            f" {' and '.join(sorted(twice))}, got both"
+        )
     values |= _said_of_noise(method, noise, values)
     if "horizon" in values and evaluations is not None:
         values["horizon"] = evaluations
@@ -221,8 +229,15 @@ def checked(method: Method, overrides: Mapping[str, Any]) -> dict[str, Any]:
     known, kinds = parameters.names(signature)[1], parameters.types(signature)
     found = parameters.flat(overrides, known)
     for name, value in found.items():
+        if isinstance(value, np.generic):  # as Python's, which a saved file can hold
+            found[name] = value = value.item()
         if name not in known:
             groups = {each.split(".")[0] for each in known}
+            if members := [each for each in sorted(known) if each.startswith(f"{name}.")]:
+                raise ValueError(
+                    f"{method.name}: {name}: expected a mapping of {', '.join(members)}, got"
+                    f" {value!r:.80}"
+                )
             raise ValueError(
                 f"{method.name}: unknown parameter {name!r}"
                 f"{or_nearest(name, sorted(known | groups))}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,7 +63,8 @@ def minimize(
         constraints=constraints,
         callback=callback,
         progress=progress,
-        **{**options, "minimize": True},
+        is_least=True,
+        options=options,
     )
 
 
@@ -89,7 +90,8 @@ def maximize(
         constraints=constraints,
         callback=callback,
         progress=progress,
-        **{**options, "minimize": False},
+        is_least=False,
+        options=options,
     )
 
 
@@ -103,10 +105,16 @@ def _solve(
     constraints: int,
     callback: Callable[[Point], object] | None,
     progress: bool,
-    **options: Any,
+    is_least: bool,
+    options: Mapping[str, Any],
 ) -> Result:
     if not callable(f):
         raise ValueError(f"f: expected a function of a point, got {f!r:.80}")
+    if "minimize" in options:
+        raise ValueError(
+            f"minimize: expected no such option, got {options['minimize']!r}: call"
+            " noregret.minimize or noregret.maximize"
+        )
     usual = OVER_ARMS if bounds is None else CONSTRAINED if constraints else UNCONSTRAINED
     search = optimizer(
         usual if method is None else method,
@@ -114,6 +122,7 @@ def _solve(
         arms=arms,
         constraints=constraints,
         evaluations=evaluations,
+        minimize=is_least,
         **options,
     )
     began = time.monotonic()
@@ -123,6 +132,10 @@ def _solve(
         if constraints and not (isinstance(shown, tuple) and len(shown) == 2):
             raise ValueError(
                 f"f: expected (y, g) with {constraints} constraints, got {shown!r:.80}"
+            )
+        if not constraints and isinstance(shown, tuple):
+            raise ValueError(
+                f"f: expected a number, got {shown!r:.80}: say constraints=..., if it shows (y, g)"
             )
         y, g = shown if constraints else (shown, None)
         search.tell(x, y, g)

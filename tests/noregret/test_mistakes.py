@@ -43,13 +43,14 @@ def on_box(method="gp-ei", **options):
         ({"preset": "papper"}, r"unknown preset 'papper'; did you mean 'paper'\?"),
         ({"preset": "public code"}, "unknown preset 'public code'.* known: paper, recommended"),
         ({"like": "f4"}, r"unknown problem like='f4'.* known: f1"),
+        ({"noise": True, "method": "lcbo"}, "noise: expected a standard deviation, .* got True"),
         ({"noise": -0.1, "method": "lcbo"}, "noise: expected a standard deviation, 0 or more"),
         ({"noise": 0.1}, "gp-ei: expected no `noise`, .* always fitted; got 0.1: leave it out"),
         ({"climp": {}}, r"gp-ei: unknown parameter 'climp'; did you mean 'climb'\?"),
         ({"climb": {"start": 3}}, r"unknown parameter 'climb.start'; did you mean 'climb.starts'"),
         ({"climb": {"starts": 0}}, "gp-ei: climb.starts: expected at least 1, got 0"),
         ({"climb": {"starts": 2.5}}, "gp-ei: climb.starts: expected int, got 2.5"),
-        ({"climb": 7}, "unknown parameter 'climb'"),
+        ({"climb": 7}, r"gp-ei: climb: expected a mapping of climb.raw, .*climb.steps, got 7"),
         ({"exploration": -1.0}, "gp-ei: exploration: expected no negative number, got -1.0"),
         ({"method": "epbo", "beta": -2.0}, "epbo: beta: expected no negative number, got -2.0"),
         ({"exploration": np.nan}, "gp-ei: exploration: expected a number"),
@@ -57,6 +58,14 @@ def on_box(method="gp-ei", **options):
         (
             {"method": "bbkb", "bounds": None, "arms": TABLE, "delta": 2.0},
             "bbkb: delta: expected a probability, got 2.0",
+        ),
+        (
+            {"method": "bbkb", "bounds": None, "arms": TABLE, "C": 0.5},
+            "bbkb: C: expected at least 1, got 0.5",
+        ),
+        (
+            {"method": "bbkb", "bounds": None, "arms": TABLE, "noise": 0.1, "xi": 0.5},
+            "bbkb: expected either `noise`, which sets xi and lam, or xi, got both",
         ),
         (
             {"method": "bbkb", "bounds": None, "arms": TABLE, "bandwidth": 0},
@@ -150,12 +159,52 @@ def test_a_forgotten_point_is_not_pending():
     np.testing.assert_array_equal(optimizer.pending, x[[0, 2]])
 
 
+def test_forgetting_a_point_that_is_not_pending_changes_nothing():
+    optimizer = on_box()
+    x = optimizer.ask(2)
+    with pytest.raises(ValueError, match="expected a pending point"):
+        optimizer.forget([x[0], [0.0, 0.0]])
+    np.testing.assert_array_equal(optimizer.pending, x)
+
+
 def test_a_point_told_in_fewer_digits_is_the_pending_one():
     optimizer = on_box()
     x = optimizer.ask(2)
     optimizer.tell(np.float32(x[0]), 1.0)
     np.testing.assert_array_equal(optimizer.pending, x[1:])
     np.testing.assert_array_equal(optimizer.history.x, np.float32(x[:1]).astype(float))
+
+
+@pytest.mark.parametrize("find", [noregret.minimize, noregret.maximize])
+@pytest.mark.parametrize(
+    ("f", "options", "said"),
+    [
+        (np.sum, {"minimize": False}, "minimize: expected no such option, got False: call noregr"),
+        (
+            lambda x: (1.0, [0.0]),
+            {},
+            r"f: expected a number, got \(1.0, \[0.0\]\): say constraints=",
+        ),
+        (np.sum, {"constraints": 1}, r"f: expected \(y, g\) with 1 constraints, got"),
+        (lambda x: np.nan, {}, "y: expected finite numbers, got nan"),
+    ],
+)
+def test_a_wrong_function_or_sense(find, f, options, said):
+    with pytest.raises(ValueError, match=said):
+        find(f, BOX, evaluations=3, **options)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    """Which a saved file can hold."""
+    of_numpy = {"evaluations": np.int64(50), "seed": np.int64(2), "horizon": np.int64(9)}
+    ours = on_box("go-ucb", **of_numpy)
+    ours.save(tmp_path / "state.npz")
+    plain = on_box("go-ucb", **{name: int(value) for name, value in of_numpy.items()})
+    assert noregret.Optimizer.load(tmp_path / "state.npz").settings == plain.settings
+    on_box("go-ucb", evaluations=np.int64(50)).save(tmp_path / "state.npz")
+    silent = on_box("lcbo", noise=np.float32(0.25), batch={"repeats": np.int64(4)})
+    silent.save(tmp_path / "state.npz")
+    assert noregret.Optimizer.load(tmp_path / "state.npz").settings.noise == 0.25
 
 
 @pytest.mark.parametrize("contents", [b"", b"no file of ours", b"PK\x03\x04broken"])

@@ -117,3 +117,8 @@ def test_published_records_are_those_of_the_shelf():
     assert table.equals(tidy.table("bkb", "abalone", "uniform")) and len(table)
     with pytest.raises(ValueError, match="expected published records"):
         noregret.load("bkb", "rang")
+
+
+def test_methods_know_whether_one_is_among_them():
+    assert "lcbo" in noregret.methods() and "gp_ei" not in noregret.methods()
+    assert noregret.methods()[0] in noregret.methods()

@@ -385,6 +385,9 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     study = paper.study(panel["study"])
     columns = [panel["y"]] if isinstance(panel["y"], str) else list(panel["y"])
     split = panel.get("split")
+    title, xlabel = panel.get("title", ""), panel.get("xlabel", panel["x"])
+    ylabel = panel.get("ylabel", columns[0].replace("_", " ") if len(columns) == 1 else "")
+    options = {**panel, "lines": _levels(paper, store, panel)}
     wanted = dict.fromkeys(
         [panel["x"], *columns, *([split] if split else []), *panel.get("rows", {})]
     )
@@ -399,8 +402,7 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
         )
         data = store.data(study)
     except NotRun:
-        options = {**panel, "lines": _levels(paper, store, panel)}
-        return Panel(panel.get("title", ""), panel["x"], "", options, missing=[study.id])
+        return Panel(title, xlabel, ylabel, options, missing=[study.id])
     table[ABSCISSA] = table[panel["x"]]  # a copy, since a column may be drawn against itself
     for name, value in panel.get("rows", {}).items():
         table = table[np.isclose(table[name], value)]
@@ -428,11 +430,8 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
             lines.append(
                 Line(words, column_look(len(lines)), x, centre, low, high, len(seeds), law=law)
             )
-    ylabel = panel.get("ylabel", columns[0].replace("_", " ") if len(columns) == 1 else "")
-    xlabel = panel.get("xlabel", panel["x"])
-    options = {**panel, "lines": _levels(paper, store, panel)}
     return Panel(
-        panel.get("title", ""),
+        title,
         xlabel,
         ylabel,
         options,

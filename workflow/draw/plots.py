@@ -295,8 +295,9 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
             )
     if panel.dots:
         _draw_dots(ax, panel.dots)
+    is_empty = not panel.lines and not panel.dots  # then its axes have no numbers
     for label, value in options.get("lines", {}).items():
-        if logarithmic and value <= 0:
+        if is_empty or (logarithmic and value <= 0):
             continue
         ax.axhline(value, color="#666666", linewidth=0.8, linestyle=(0, (4, 2)))
         ax.annotate(  # beside the panel, where no curve is
@@ -335,7 +336,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     ):
         words = "no value in runs of this length"
         ax.text(0.5, 0.85, words, transform=ax.transAxes, ha="center", va="center", color=PALE)
-    if not panel.lines and not panel.dots:
+    if is_empty:
         ax.set(xticks=[], yticks=[])
         ax.minorticks_off()
         words = textwrap.fill(f"not run: {', '.join(panel.missing)}", 40, break_on_hyphens=False)

@@ -149,3 +149,12 @@ def test_faults_are_found():
     ):
         assert fault in found
     assert not any("outside" in fault for fault in found)
+
+
+@pytest.mark.parametrize(("name", "figure"), FIGURES)
+def test_a_note_speaks_of_controls_that_are_drawn(name, figure):
+    """A note that a figure shares with others may be about curves that it does not have."""
+    entry = next(line for line in PAPERS[name].entry["figures"] if line["id"] == figure)
+    if "are not in the paper: controls" in entry.get("note", ""):
+        drawn = {cell.curve for cell in selection.figure_runs(PAPERS[name], figure)}
+        assert {"random-search", "average-of-5"} <= drawn
