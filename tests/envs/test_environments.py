@@ -174,7 +174,8 @@ def test_containers_hold_what_the_workflow_reads_and_nothing_else():
         *PROJECT["project"]["license-files"],
         "pyproject.toml",
     }
-    read = {"Snakefile", "papers", "data/manifest.yaml", "simulators/*.cc", "envs", "profiles"}
+    read = {"Snakefile", "papers", "data/manifest.yaml", "data/shipped", "simulators/*.cc"}
+    read |= {"envs", "profiles"}
     assert admitted == packages | described | read
 
 

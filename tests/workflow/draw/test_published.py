@@ -408,6 +408,7 @@ def test_published_numbers_of_no_curve_are_a_mistake(toy, monkeypatch):
     block = {"problem": "abalone", "metric": "simple_regret", "published": {"TurBO": 2}}
     table = {**toy.entry["tables"][0], "curves": ["BKB", "uniform"], "blocks": [block]}
     entry = {**reader.read("bkb"), "tables": [{**table, "scales": ["paper"]}]}
+    entry["scales"] = {name: entry["scales"][name] for name in ("smoke", "paper")}
     monkeypatch.setattr(reader, "document", lambda *which: reader.Document("bkb", entry))
     message = "table t, abalone: published numbers of TurBO, expected some of its curves: BKB, uni"
     with pytest.raises(PlanError, match=message):

@@ -63,6 +63,9 @@ class Drawn:
     def lacks(self, runs):
         return []
 
+    def of_other_code(self, runs):
+        return ""
+
     def remembered(self, key, make):
         return make()
 
