@@ -102,7 +102,8 @@ def page(folder: Path, known: Mapping[tuple[str, str], First]) -> str:
         "Written by `python -m benchmarks.rejudged`. The first edition called everything "
         f'"{WORSE}" that had a mean on the wrong side; today\'s words and rules are in '
         "[verdicts](verdicts.md). A line for each claim whose verdict is another one, and why. "
-        "For the *why*, the first edition's numbers were judged by today's rules.",
+        "For the *why*, the first edition's numbers were judged by today's rules, all seeds at one"
+        " look.",
     ]
     papers = dict.fromkeys(paper for paper, _ in known)
     parts += [_paper(paper, folder, known) for paper in papers]
@@ -114,19 +115,13 @@ def _paper(paper: str, folder: Path, known: Mapping[tuple[str, str], First]) -> 
     own = {name: before for (of, name), before in known.items() if of == paper}
     head = f"## {paper}\n\n"
     if "edition" not in report:
-        words = Counter(before.today for before in own.values() if before.verdict == WORSE)
-        said = ", ".join(f"{number} {word}" for word, number in words.most_common())
-        would = f"its {words.total()} claims that were {WORSE} would be: {said}."
-        return head + (
-            "The committed report is still the first edition's. By today's rules "
-            + (would if words else "no verdict would be another one.")
-        )
+        return head + _by_the_rules(own)
     claims = {claim["id"]: claim for claim in report["claims"]}
     names = dict.fromkeys([*claims, *own])
     lines, kept = [], 0
     for name in names:
         before, claim = own.get(name), claims.get(name)
-        old = before.verdict.replace("undecided", UNDECIDED) if before else NONE
+        old = _today(before.verdict) if before else NONE
         new = _now(claim) if claim else NONE
         if old == new:
             kept += 1
@@ -135,6 +130,25 @@ def _paper(paper: str, folder: Path, known: Mapping[tuple[str, str], First]) -> 
     table = ["| claim | first edition | now | why |", "|---|---|---|---|", *lines]
     counted = f"{kept} of {len(names)} verdicts are what they were.\n\n"
     return head + counted + "\n".join(table if lines else [])
+
+
+def _by_the_rules(own: Mapping[str, First]) -> str:
+    """Where the runs are to be made anew: each claim that today's rules judge otherwise."""
+    other = {name: one.today for name, one in own.items() if one.today != _today(one.verdict)}
+    words = ", ".join(f"{number} {word}" for word, number in Counter(other.values()).most_common())
+    said = (
+        "The committed report is still the first edition's, whose runs are being made anew. By"
+        f" today's rules its numbers give {words or 'the verdicts that they gave'}"
+    )
+    said += f"; the other {len(own) - len(other)} verdicts stay.\n\n" if other else "."
+    lines = [f"| `{name}` | {own[name].verdict} | {today} |" for name, today in other.items()]
+    table = ["| claim | first edition | the same numbers today |", "|---|---|---|", *lines]
+    return said + "\n".join(table if lines else [])
+
+
+def _today(verdict: str) -> str:
+    """A verdict of the first edition in today's words, where these have it."""
+    return UNDECIDED if verdict == "undecided" else verdict
 
 
 def _now(claim: Mapping[str, Any]) -> str:

@@ -84,3 +84,19 @@ def test_each_changed_verdict_has_a_line_that_says_why(tmp_path):
         "barred": "hypotheses not met",
         "new": rejudged.OF_TODAY,
     }
+
+
+def test_a_report_of_the_first_edition_lists_what_the_rules_change(tmp_path):
+    known = rejudged.first(
+        [
+            row("reproduced", "yes", "0.01", claim="kept"),
+            row("undecided", "yes", "0.01", claim="open"),
+            row("not reproduced", "no", "0.6", claim="by-the-rules"),
+        ]
+    )
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "verdicts.json").write_text(json.dumps({"claims": []}), encoding="utf-8")
+    page = rejudged.page(tmp_path, known)
+    lines = [line for line in page.splitlines() if line.startswith("| `")]
+    assert lines == ["| `by-the-rules` | not reproduced | inconclusive |"]
+    assert "1 inconclusive; the other 2 verdicts stay" in page
