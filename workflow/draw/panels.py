@@ -81,6 +81,7 @@ class Panel:
     seeds: frozenset[int] = field(default_factory=frozenset)  # how many, over the curves
     lengths: frozenset[int] = field(default_factory=frozenset)
     missing: Sequence[str] = ()  # curves of which nothing was run
+    elsewhere: Sequence[str] = ()  # curves that other scales run
     is_cut: bool = False  # whether seeds that not all of its curves have are left out
     timeouts: Sequence[str] = ()  # curves that lack seeds, and how many
     # of libraries that decide the values
@@ -165,6 +166,7 @@ def _panel(
     seeds, lengths, data, versions = set[int](), set[int](), set[str](), set[str]()
     dotted = panel.get("kind") == "dots"
     planned = places(paper, panel)
+    here = {label for label, _ in planned}
     common = frozenset[int]() if dotted else _common(paper, store, panel, planned)
     for label, cell in planned:
         timeouts += store.lacks({label: cell})
@@ -204,6 +206,7 @@ def _panel(
         seeds=frozenset(seeds),
         lengths=frozenset(lengths),
         missing=missing,
+        elsewhere=[] if dotted else [label for label in _curves(panel) if label not in here],
         is_cut=any(
             len(store.seeds(cell)) > len(common) > 0 for _, cell in planned if store.has(cell)
         ),

@@ -121,6 +121,7 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel], other: str = 
         f"SUBSTITUTE: {'; '.join(substitutes)}" if substitutes else "",
         f"MADE BY OTHER CODE: {other}" if other else "",
         _not_run(panels),
+        _elsewhere(paper, panels),
         _timed_out(panels),
         ", ".join(sorted({version for panel in panels for version in panel.versions})),
         entry.get("note", ""),
@@ -132,6 +133,14 @@ def _not_run(panels: Sequence[Panel]) -> str:
     """Which curves are missing everywhere; what one panel lacks stands above it."""
     everywhere = _missing_everywhere(panels)
     return f"not run: {', '.join(sorted(everywhere))}" if everywhere else ""
+
+
+def _elsewhere(paper: Paper, panels: Sequence[Panel]) -> str:
+    """Which curves this scale leaves to others in all of its panels."""
+    named = dict.fromkeys(label for panel in panels for label in panel.elsewhere)
+    here = {line.label for panel in panels for line in panel.lines}
+    left = [label for label in named if label not in here]
+    return f"not at scale {paper.scale}: {', '.join(left)}" if left else ""
 
 
 def _missing_everywhere(panels: Sequence[Panel]) -> set[str]:

@@ -17,7 +17,7 @@ from scipy import stats
 from tests.workflow import synthetic
 from tests.workflow.synthetic import Toy, noisy
 from workflow.draw import panels, plots, style, tabulate
-from workflow.measure.store import BadRecords
+from workflow.measure.store import BadRecords, Store
 from workflow.plan import selection
 from workflow.plan.expand import load
 from workflow.plan.resolve import PlanError, papers
@@ -615,6 +615,13 @@ def test_a_panel_of_a_study_that_was_not_run_keeps_its_labels(toy):
     toy.entry["figures"] = [{"id": "f", "panels": [panel]}]
     (found,) = panels.panels_of(toy.paper, toy.store(partial=True), "f")
     assert (found.xlabel, found.ylabel) == ("evaluations", "weight (lb)")
+
+
+def test_small_print_names_the_curves_that_a_scale_leaves_to_others():
+    paper = load("go_ucb", "quick")
+    found = panels.panels_of(paper, Store(paper, partial=True), "fig2")
+    assert [panel.elsewhere for panel in found] == [["TuRBO"]] * 3
+    assert "not at scale quick: TuRBO" in plots._small_print(paper, "fig2", found)
 
 
 def test_small_print_names_the_versions_that_values_belong_to(toy):
