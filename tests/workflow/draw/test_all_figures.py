@@ -99,7 +99,7 @@ def _table(paper: Paper, study: str) -> dict[str, np.ndarray]:
 
 def drawn(name: str, figure: str, *, whole: bool) -> tuple[list[panels.Panel], Any]:
     paper = PAPERS[name]
-    found = panels.panels_of(paper, MadeUp(paper, whole=whole), figure)  # type: ignore[arg-type]
+    found = panels.panels_of(paper, MadeUp(paper, whole=whole), figure)
     return found, plots._figure(found, plots._small_print(paper, figure, found))
 
 
