@@ -24,7 +24,7 @@ from workflow.data.partial import Rejected
 from workflow.data.places import DataUnavailable
 from workflow.operate import archive
 from workflow.operate.archive import BadArchive
-from workflow.run import checkpoint
+from workflow.run import lease
 
 ROOT = Path(__file__).resolve().parents[2]
 WANTED = b"the file"
@@ -302,7 +302,7 @@ class Trap:
 )
 def test_a_checkpoint_that_somebody_else_wrote_is_never_read(empty, expected, how):
     """By the command as a user gives it; test_checkpoint.py asks the module itself."""
-    place = checkpoint.place(empty / steep.FOLDER / "0.parquet")
+    place = lease.checkpoint(empty / steep.FOLDER / "0.parquet")
     (empty / "fault").write_text("raise 0 9")
     assert steep.run(empty, "--checkpoint-every", "0").returncode == 1
     signature, header, content = place.read_bytes().split(b"\n", 2)

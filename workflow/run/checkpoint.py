@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from workflow.run import key, loop
+from workflow.run import key, lease, loop
 from workflow.trace import code_path, record
 from workflow.trace.atomic import atomic, sweep
 
@@ -49,16 +49,11 @@ class NotOurs(ValueError):
     """A file that is not the checkpoint of this run; says why."""
 
 
-def place(made: Path) -> Path:
-    """Where the checkpoint of a record lies: in a folder of this user alone."""
-    return made.parent / f".checkpoints-{os.geteuid()}" / f"{made.stem}.checkpoint"
-
-
 def is_kept(made: Path) -> bool:
     """Whether a run that makes this record saves itself: only below results/, from where it may be
     read again.
     """
-    return place(made).parent.resolve().is_relative_to(RESULTS.resolve())
+    return lease.checkpoint(made).parent.resolve().is_relative_to(RESULTS.resolve())
 
 
 def check(progress: loop.Progress) -> None:
@@ -81,7 +76,7 @@ def save(made: Path, digest: str, progress: loop.Progress) -> float:
     """
     began = time.monotonic()
     if is_kept(made):
-        path = place(made)
+        path = lease.checkpoint(made)
         try:
             _check_owner(path.parent)
             secret = key.mine()
@@ -98,7 +93,7 @@ def resume(made: Path, digest: str) -> loop.Progress | None:
     """The progress of exactly this run, or None; a file that is not it is set aside, where that is
     ours to do.
     """
-    path = place(made)
+    path = lease.checkpoint(made)
     if not os.path.lexists(path):
         return None
     try:
@@ -123,7 +118,7 @@ def clear(made: Path) -> None:
     """Remove what nobody needs once the record is there: checkpoints, also those that did not fit,
     and halves of them.
     """
-    path = place(made)
+    path = lease.checkpoint(made)
     if not _is_ours(made):
         return
     sweep(path)
@@ -149,7 +144,7 @@ def _write(path: Path, content: bytes) -> None:
 def _is_ours(made: Path) -> bool:
     """Whether the folder of the checkpoint is one in which nobody else put anything."""
     try:
-        _check_owner(place(made).parent)
+        _check_owner(lease.checkpoint(made).parent)
     except NotOurs:
         return False
     return is_kept(made)
@@ -173,7 +168,7 @@ def _content(made: Path, digest: str) -> tuple[dict[str, Any], bytes]:
 
     Raises NotOurs unless this very run wrote it.
     """
-    path = place(made)
+    path = lease.checkpoint(made)
     if not is_kept(made):
         raise NotOurs(f"expected a file below {RESULTS.resolve()}, got {path.resolve()}")
     _check_owner(path.parent)

@@ -26,7 +26,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from workflow.trace.atomic import atomic
+from workflow.trace.atomic import atomic, sweep
 
 log = logging.getLogger("noregret.lease")
 RENEW = 20.0  # seconds between two touches
@@ -138,6 +138,11 @@ def failed(made: Path) -> Path:
     return made.with_suffix(".failed")
 
 
+def checkpoint(made: Path) -> Path:
+    """Where the run of a record saves itself: in a folder of this user alone."""
+    return made.parent / f".checkpoints-{os.geteuid()}" / f"{made.stem}.checkpoint"
+
+
 def owner(lease: Path) -> tuple[Owner, float] | None:
     """Who holds a lease and when it was touched, by the clock of its file system; None if nobody
     does.
@@ -221,9 +226,14 @@ class Lease:
         self.release()
 
     def release(self) -> None:
-        """Let others have it, whatever became of the run."""
+        """Let others have it, whatever became of the run.
+
+        Halves of files go first: a child that was killed while it wrote could not remove them.
+        """
         with suppress(OSError):
             if self._is_mine():
+                for path in (self.made, failed(self.made), checkpoint(self.made)):
+                    sweep(path)
                 self.path.unlink(missing_ok=True)
 
     def beat(self) -> None:

@@ -23,7 +23,7 @@ import pytest
 from algorithms.api import Box
 from algorithms.random_search import RandomSearch
 from workflow.plan import expand
-from workflow.run import checkpoint, key, loop, make
+from workflow.run import checkpoint, key, lease, loop, make
 from workflow.run.target import Limits, Target
 from workflow.trace import code_path, record
 from workflow.trace.seeds import rng
@@ -62,7 +62,7 @@ def state(tmp_path, monkeypatch):
 def saved():
     """The checkpoint of a run with seven rows."""
     checkpoint.save(MADE, DIGEST, progress())
-    return checkpoint.place(MADE)
+    return lease.checkpoint(MADE)
 
 
 def parts(path):
@@ -84,7 +84,7 @@ def rewritten(path, secret=None, *, content=None, **changes):
 
 def refused(caplog, why, *, aside=True):
     """Nothing is read; the reason is told, once."""
-    path = checkpoint.place(MADE)
+    path = lease.checkpoint(MADE)
     caplog.clear()
     assert checkpoint.resume(MADE, DIGEST) is None
     assert not Path("sprung").exists()
@@ -358,7 +358,7 @@ def test_a_folder_that_is_a_link_is_left_alone(saved, caplog, inside):
 
 @pytest.mark.parametrize("what", ["file", "link to nowhere"])
 def test_something_else_in_the_place_of_the_folder_ends_no_run(caplog, what):
-    folder = checkpoint.place(MADE).parent
+    folder = lease.checkpoint(MADE).parent
     folder.parent.mkdir(parents=True)
     folder.write_text("") if what == "file" else folder.symlink_to("nowhere")
     assert checkpoint.resume(MADE, DIGEST) is None
@@ -386,14 +386,14 @@ def test_what_is_no_file_is_not_waited_for(saved, caplog, create):
 def test_outside_the_results_none_is_read_or_written(saved, caplog):
     made = Path("mine", "3.parquet")
     made.parent.mkdir()
-    saved.parent.rename(checkpoint.place(made).parent)
+    saved.parent.rename(lease.checkpoint(made).parent)
     assert checkpoint.resume(made, DIGEST) is None
     assert f"expected a file below {Path('results').resolve()}" in caplog.text
-    assert checkpoint.place(made).exists()
+    assert lease.checkpoint(made).exists()
     checkpoint.clear(made)
-    assert checkpoint.place(made).exists()
+    assert lease.checkpoint(made).exists()
     checkpoint.save(made.with_name("4.parquet"), DIGEST, progress())
-    assert not checkpoint.place(made.with_name("4.parquet")).exists()
+    assert not lease.checkpoint(made.with_name("4.parquet")).exists()
 
 
 def test_results_may_lie_on_another_disk(saved):
@@ -413,7 +413,7 @@ def test_a_umask_that_lets_others_write_changes_nothing(umask):
         checkpoint.save(MADE, DIGEST, progress())
     finally:
         os.umask(before)
-    path = checkpoint.place(MADE)
+    path = lease.checkpoint(MADE)
     assert mode(MADE.parent) == 0o777 & ~umask  # the test would say nothing without it
     assert mode(path.parent) == 0o700 and not mode(path) & 0o022
     assert checkpoint.resume(MADE, DIGEST).rows == 7
@@ -464,7 +464,7 @@ def test_a_folder_that_another_run_removed_just_now_is_made_again(monkeypatch):
     """Of two seeds the one is complete while the other saves itself."""
     from workflow.trace import atomic
 
-    real, folder = atomic.tempfile.mkstemp, checkpoint.place(MADE).parent
+    real, folder = atomic.tempfile.mkstemp, lease.checkpoint(MADE).parent
 
     def late(**options):
         if not removed:

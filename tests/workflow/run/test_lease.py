@@ -517,6 +517,21 @@ def test_a_failure_is_told_passed_on_and_forgotten_after_a_success(made):
     assert lease.failure(lease.failed(made)) is None
 
 
+def test_halves_of_files_of_a_child_that_was_killed_go_with_the_lease(made):
+    saved = lease.checkpoint(made)
+    with lease.Lease(made):
+        saved.parent.mkdir(mode=0o700)
+        for path in (made, lease.failed(made), saved):
+            path.with_name(f".{path.name}.abc.part").write_text("half of it")
+        of_another = made.with_name(".1.parquet.abc.part")
+        of_another.write_text("half of it")
+        saved.write_text("whole")
+    assert sorted(path.name for path in made.parent.rglob("*") if path.is_file()) == [
+        of_another.name,
+        saved.name,
+    ]
+
+
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), SystemExit(143)])
 def test_to_be_ended_is_no_failure(made, end):
     with pytest.raises(type(end)), Lease(made):

@@ -22,8 +22,8 @@ import pytest
 from algorithms.random_search import RandomSearch
 from tests.workflow import checkout, supervised
 from workflow.plan import expand
-from workflow.run import checkpoint, lease, make
 from workflow.run import job as runner
+from workflow.run import lease, make
 from workflow.run.boundary import BadAnswer
 from workflow.run.supervisor import Failed
 from workflow.run.target import Limits, Target
@@ -68,7 +68,7 @@ def begun(copy, folder):
     running = subprocess.Popen(
         command, cwd=copy, env=slow, stderr=subprocess.DEVNULL, preexec_fn=hear_interrupts
     )
-    saved = checkpoint.place(path)
+    saved = lease.checkpoint(path)
     end = time.monotonic() + 30
     while not saved.exists() and time.monotonic() < end and running.poll() is None:
         time.sleep(0.005)
@@ -156,7 +156,7 @@ def test_who_may_not_wait_is_refused_and_a_process_that_is_ended_leaves_no_lease
 
 
 def test_what_is_no_checkpoint_of_this_run_is_set_aside_until_the_record_is_there(copy):
-    path = checkpoint.place(copy / PLACE)
+    path = lease.checkpoint(copy / PLACE)
     path.parent.mkdir(mode=0o700, parents=True)
     path.write_bytes(b"not a pickle")
     cut = run(copy, *LONG, "--seconds", "0")
