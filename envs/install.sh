@@ -1,6 +1,5 @@
 #!/bin/sh
 # Installs what the locks here pin into a Python: sh envs/install.sh .venv/bin/python. make env and both images call it.
-# With the name of a lock after the Python it installs that lock alone: make peers does.
 # Every file must have one of the sums in its lock, nothing is resolved, and no index is asked beside another one by us.
 set -eu
 python=$1
@@ -8,10 +7,6 @@ envs=$(dirname "$0")
 index=${NOREGRET_TORCH_INDEX:-https://download.pytorch.org/whl/cpu}
 install() { "$python" -m pip install --quiet --require-hashes --no-deps "$@"; }
 
-if [ $# -gt 1 ]; then
-  install -r "$envs/$2"
-  exit
-fi
 install -r "$envs/requirements.lock"
 install --no-build-isolation -r "$envs/requirements-source.lock"
 

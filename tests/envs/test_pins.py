@@ -18,7 +18,6 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 ENVS = ROOT / "envs"
 LOCKS = sorted(ENVS.glob("*.lock"))
-PEERS = ENVS / "requirements-peers.lock"  # what `make peers` alone installs
 DOCKER, APPTAINER = RECIPES = [ENVS / "Dockerfile", ENVS / "noregret.def"]
 INDEX = "https://download.pytorch.org/whl/cpu"
 
@@ -162,7 +161,7 @@ def test_make_and_images_install_alike(path):
 
 def test_make_installs_anew_when_a_lock_or_the_script_changes():
     (needed,) = re.findall(r"^\.venv/\.made:(.*)$", read(ROOT / "Makefile"), re.MULTILINE)
-    locks = [f"envs/{path.name}" for path in LOCKS if path != PEERS]
+    locks = [f"envs/{path.name}" for path in LOCKS]
     used = ["envs/install.sh", *locks, "pyproject.toml"]
     assert sorted(needed.split()) == sorted(used)
     (copied,) = re.findall(r"^COPY (envs/.*) envs/$", read(DOCKER), re.MULTILINE)
@@ -241,9 +240,9 @@ def install(tmp_path):
     (tmp_path / "python").write_text(PIP, encoding="utf-8")
     (tmp_path / "python").chmod(0o755)
 
-    def run(*locks, **served):
+    def run(**served):
         done = subprocess.run(
-            ["sh", "envs/install.sh", "./python", *locks],
+            ["sh", "envs/install.sh", "./python"],
             cwd=tmp_path,
             env={"PATH": "/usr/bin:/bin", **served},
             capture_output=True,
@@ -267,11 +266,6 @@ LOCK, SOURCE, TORCH = (
 
 def test_all_comes_from_the_index_that_pip_has(install):
     assert install(OWN="yes", INDEX="no") == (0, [LOCK, SOURCE, TORCH], "")
-
-
-def test_peers_are_installed_alone_and_from_their_lock(install):
-    made = install(PEERS.name, OWN="no", INDEX="no")
-    assert made == (0, [f"-r envs/{PEERS.name}"], "")
 
 
 def test_torch_comes_from_its_own_index_alone_where_that_has_none(install):

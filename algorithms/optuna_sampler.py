@@ -1,0 +1,91 @@
+"""Optuna's samplers: a Gaussian process with logEI, and the tree-structured Parzen estimator
+(akiba2019optuna; bergstra2011tpe, watanabe2023tpe).
+
+A study is made anew for each query, of all that was told, what is pending and a sampler with a seed
+of ours: this is how Optuna works where several processes share a study. So the fit of GPSampler
+begins at its defaults each time, and not where the one before has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from algorithms.api import Array, Box, Optimizer
+from algorithms.parts.choice import chosen
+from algorithms.parts.feasibility import best
+from algorithms.parts.optional import imported
+
+SAMPLERS = {"gp": "GPSampler", "tpe": "TPESampler"}  # of optuna.samplers
+
+
+class OptunaSampler(Optimizer):
+    """One query at a time, the next trial of a study that maximises y; g are its constraints and
+    what is pending its running trials.
+
+    Until it knows `startup` trials Optuna draws at random.
+    """
+
+    domains = (Box,)
+    domain: Box
+    constrained = True
+
+    def __init__(
+        self, domain: Box, rng: np.random.Generator, *, sampler: str, startup: int
+    ) -> None:
+        """sampler: "gp", Optuna's GPSampler, or "tpe", its TPESampler; both with their defaults
+        startup: `n_startup_trials`, by default 10
+        """
+        super().__init__(domain, rng)
+        self.sampler, self.startup = chosen(SAMPLERS, sampler, "sampler"), startup
+        _optuna()
+
+    def ask(self, room: int, pending: Array) -> Array:
+        """The parameters of a new trial."""
+        optuna, seed = _optuna(), int(self.rng.integers(2**31))
+        kind = getattr(optuna.samplers, self.sampler)
+        sampler = kind(seed=seed, n_startup_trials=self.startup)
+        study = optuna.create_study(direction="maximize", sampler=sampler)
+        space = {
+            f"x{axis}": optuna.distributions.FloatDistribution(0.0, 1.0)
+            for axis in range(self.domain.d)
+        }
+        study.add_trials([*self._finished(optuna, space), *_running(optuna, space, pending)])
+        trial = study.ask(space)
+        return np.array([[trial.params[name] for name in space]])
+
+    def _finished(self, optuna: ModuleType, space: Mapping[str, Any]) -> list[Any]:
+        return [
+            optuna.trial.create_trial(
+                params=dict(zip(space, x, strict=True)),
+                distributions=dict(space),
+                value=y,
+                constraints={f"g{i}": value for i, value in enumerate(g)},
+            )
+            for x, y, g in zip(self.x.tolist(), self.y.tolist(), self.g.tolist(), strict=True)
+        ]
+
+    def recommend(self) -> Array:
+        """The best observed feasible query; where none is, the one with the least violation."""
+        return self.x[best(self.y, self.g)][None]
+
+
+def _running(optuna: ModuleType, space: Mapping[str, Any], pending: Array) -> list[Any]:
+    return [
+        optuna.trial.create_trial(
+            state=optuna.trial.TrialState.RUNNING,
+            params=dict(zip(space, x, strict=True)),
+            distributions=dict(space),
+        )
+        for x in pending.tolist()
+    ]
+
+
+def _optuna() -> ModuleType:
+    """Optuna, told to say nothing but warnings."""
+    optuna = imported("optuna", "A sampler")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
