@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site readings status decide verify archive unpack publish carry history crate test parity check reference bench peers help
+TARGETS := env figures report site readings status decide compare verify archive unpack publish carry history crate test parity check reference bench help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -15,6 +15,7 @@ takes-report := $(takes-figures)
 takes-readings := $(takes-figures)
 takes-status := $(takes-figures) WATCH
 takes-decide := HOURS PAPERS CORES
+takes-compare := METHOD FIGURE PARAMETERS CORES
 takes-verify := SCALE PAPERS N SEED MOST ARCHIVE
 takes-archive := SCALE PAPERS
 takes-unpack := ARCHIVE
@@ -54,6 +55,12 @@ wrong-hours = $(or $(filter-out 1,$(words $1)),$(call without,0 1 2 3 4 5 6 7 8 
   $(words $(filter point,$(subst ., point ,$1)))),$(if $(subst .,,$(subst 0,,$1)),,none))
 ifneq ($(and $(filter decide,$(GOALS)),$(call wrong-hours,$(HOURS))),)
   $(error make decide: expected HOURS=2, a positive number of core-hours such as 2 or 0.5, got "$(HOURS)")
+endif
+ifneq ($(and $(filter compare,$(GOALS)),$(if $(strip $(METHOD)),,none)),)
+  $(error make compare: expected METHOD=my_method, the name of a file of algorithms/, got none)
+endif
+ifneq ($(and $(filter compare,$(GOALS)),$(if $(strip $(FIGURE)),,none)),)
+  $(error make compare: expected FIGURE=go_ucb/fig2, a paper and one of its figures, got none)
 endif
 ifneq ($(and $(filter unpack,$(GOALS)),$(if $(strip $(ARCHIVE)),,none)),)
   $(error make unpack: expected ARCHIVE=FILE, a zip that make archive wrote, got none)
@@ -116,6 +123,9 @@ status: env                    ## runs done, running, failed and missing, what t
 decide: env                    ## make the runs that decide the most claims per core-hour, then judge and draw: HOURS=2 PAPERS CORES
 	$(BIN)/python -m workflow.decide $(PAPERS) --hours $(HOURS) --cores $(CORES)
 
+compare: env                   ## run a method of yours alone, in a paper's figure and against its curves: METHOD=my_method FIGURE=go_ucb/fig2 PARAMETERS=FILE CORES
+	$(BIN)/python -m workflow.compare "$(METHOD)" "$(FIGURE)" $(if $(PARAMETERS),--parameters "$(PARAMETERS)") --cores $(CORES)
+
 verify: env                    ## run a sample of the records again, compare bit for bit: N=20 SEED=1 MOST=seconds ARCHIVE=FILE
 	$(BIN)/python -m workflow.verify $(CHOSEN) $(if $(N),--records $(N)) $(if $(SEED),--seed $(SEED)) \
 	  $(if $(MOST),--most-seconds $(MOST)) $(if $(ARCHIVE),--archive $(ARCHIVE))
@@ -142,9 +152,6 @@ crate: env                     ## the published records and reports as an RO-Cra
 
 reference: env                 ## draw the largest scale that was run, commit it to figures/reference, write README.md: PAPERS CORES
 	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)
-
-peers: env                     ## install what `make bench` compares with and nothing else here needs, from its lock
-	sh envs/install.sh $(BIN)/python requirements-peers.lock
 
 bench: env                     ## time our steps beside other libraries', into benchmarks/report; some, into build/bench: ONLY=arms,boxes FULL=1
 	$(BIN)/python -m benchmarks.bench $(if $(ONLY),--only "$(ONLY)") $(if $(filter-out 0,$(FULL)),--scale full)

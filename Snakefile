@@ -11,6 +11,7 @@ from workflow.plan import exhibits
 from workflow.plan.cells import PUBLISHED
 from workflow.plan.expand import (
     chosen_papers,
+    lenders,
     load,
     names_of,
     papers_of_job,
@@ -37,7 +38,11 @@ if INSIDE_A_JOB:  # a second less for each paper that it need not look up
 SEEDS = f"--seeds {config['seeds']}" if "seeds" in config else ""
 FRESH = is_fresh(config)  # whether published records are ignored
 ONLY = f"{SEEDS} {'--fresh' if FRESH else ''}".strip()  # what a report reads
-PLAN = {name: load(name, SCALE, seeds=str(config.get("seeds", ""))) for name in PAPERS}
+PLAN = {
+    # what a comparison borrows is made by the plan of its own paper
+    name: load(name, SCALE, seeds=str(config.get("seeds", "")))
+    for name in [*PAPERS, *lenders(PAPERS)]
+}
 if not FRESH and (PUBLISHED / SCALE).is_dir():
     # numerical libraries, where there is something to look up
     from workflow.measure.store import without_published
@@ -45,12 +50,12 @@ if not FRESH and (PUBLISHED / SCALE).is_dir():
     PLAN = {name: without_published(plan) for name, plan in PLAN.items()}
 PRIORITIES = progress.priorities(PLAN.values())
 if not INSIDE_A_JOB:
-    progress.announce(PLAN.values())
+    progress.announce(PLAN[name] for name in PAPERS)
 
 
 wildcard_constraints:
     scale=SCALE,
-    paper="|".join(PAPERS),
+    paper="|".join(PLAN),
     problem=r"(?!studies/)[^/]+",
     curve=r"(?!initial/)[^/]+",
     seeds=r"\d+(-\d+)?",

@@ -26,14 +26,15 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
 from workflow.draw.interactive import as_json
-from workflow.draw.panels import BANDS, Dots, Line, Panel, drawn, panels_of
+from workflow.draw.panels import BANDS, Dots, Panel, drawn, panels_of
+from workflow.draw.panels import Line as Drawn
 from workflow.draw.style import PRINTED_LINE, SMALL_PRINT, put_small_print, spans, wrapped
 from workflow.measure import report
 from workflow.measure.metrics import OPTIMAL
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
+from workflow.plan.selection import Line, figure_runs
 from workflow.plan.selection import figure as figure_entry
-from workflow.plan.selection import figure_runs
 from workflow.trace.atomic import atomic
 
 KINDS = ("pdf", "png", "csv", "json")
@@ -66,16 +67,24 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     runs = figure_runs(paper, name)
     store.check(runs)
     panels = panels_of(paper, store, name)
+    note = small_print(paper, figure_entry(paper, name), panels, other=store.of_other_code(runs))
+    return write(paper, figure_entry(paper, name), panels, note, folder)
+
+
+def write(
+    paper: Paper, entry: Line, panels: Sequence[Panel], note: str, folder: Path
+) -> list[Path]:
+    """Write panels as PDF, PNG, CSV and JSON under the name of their line in the YAML, with a small
+    print; returns their paths.
+    """
+    name = entry["id"]
+    paths = [folder / f"{name}.{kind}" for kind in KINDS]
     with plt.rc_context({**matplotlib.rcParamsDefault, **RC}):
-        figure = _figure(panels, _small_print(paper, name, panels, store.of_other_code(runs)))
-        paths = [folder / f"{name}.{kind}" for kind in KINDS]
-        save(figure, *paths[:2], title=f"{paper.name} {name}")
+        save(_figure(panels, note), *paths[:2], title=f"{paper.name} {name}")
     with atomic(paths[2]) as temporary:
         drawn(panels).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
     with atomic(paths[3]) as temporary:
-        temporary.write_text(
-            as_json(figure_entry(paper, name).get("title", name), panels), encoding="utf-8"
-        )
+        temporary.write_text(as_json(entry.get("title", name), panels), encoding="utf-8")
     return paths
 
 
@@ -88,11 +97,12 @@ def save(figure: Figure, pdf: Path, png: Path, *, title: str) -> None:
     plt.close(figure)
 
 
-def _small_print(paper: Paper, name: str, panels: Sequence[Panel], other: str = "") -> str:
+def small_print(
+    paper: Paper, entry: Line, panels: Sequence[Panel], *, other: str = "", says: str = ""
+) -> str:
     """Everything a reader must know who sees the picture alone; `other` says which records other
-    code made.
+    code made, and `says` how what is drawn was made of them.
     """
-    entry = figure_entry(paper, name)
     seeds = {n for panel in panels for n in panel.seeds}
     lengths = {n for panel in panels for n in panel.lengths}
     substitutes = sorted(
@@ -110,13 +120,14 @@ def _small_print(paper: Paper, name: str, panels: Sequence[Panel], other: str = 
     )
     reading = entry.get("reading", "see labels" if several else "default")
     parts = [
-        f"{paper.name} {name}",
+        f"{paper.name} {entry['id']}",
         f"scale {paper.scale}",
         f"{_span(seeds)} {'seed' if seeds == {1} else 'seeds'}"
         + (", see above the panels" if _seeds_differ(panels) else ""),
         f"{_span(lengths)} evaluations" if lengths else "",
         f"reading: {reading}",
         shown,
+        says,
         "real data" if real else "",
         f"SUBSTITUTE: {'; '.join(substitutes)}" if substitutes else "",
         f"MADE BY OTHER CODE: {other}" if other else "",
@@ -209,7 +220,7 @@ def _legend(panels: Sequence[Panel]) -> list[Line2D]:
     return [Line2D([], [], label=line.label, **_looks(line)) for line in lines.values()]
 
 
-def _looks(line: Line) -> dict[str, Any]:
+def _looks(line: Drawn) -> dict[str, Any]:
     if line.fitted:
         return {
             "color": line.look.colour,
@@ -221,6 +232,7 @@ def _looks(line: Line) -> dict[str, Any]:
     return {
         "color": line.look.colour,
         "linestyle": line.look.dash,
+        "linewidth": line.look.width,
         "marker": line.look.marker or "None",
         "markerfacecolor": face,
         "markeredgecolor": line.look.colour if line.hollow else "white",
@@ -352,7 +364,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=PALE)
 
 
-def _positive(line: Line) -> Line:
+def _positive(line: Drawn) -> Drawn:
     """What a logarithmic axis can show of a curve, as a regret that is 0: nothing there, and of its
     band what lies above.
     """
@@ -378,7 +390,7 @@ def _label_logs(ax: Axes) -> None:
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def _draw_open_bands(ax: Axes, lines: Sequence[Line]) -> None:
+def _draw_open_bands(ax: Axes, lines: Sequence[Drawn]) -> None:
     """Bands without an upper edge, up to the top of what the curves span."""
     top = ax.get_ylim()[1]
     for line in lines:

@@ -213,8 +213,12 @@ class Cell(Seeded):
                 )
             ),
         ]
-        chosen = {"algorithm": dict(self.algorithm_entry), "budget": self.budget}
-        return code.digest(modules, {**resolve.problem_identity(self.problem_entry), **chosen})
+        identity = {
+            **resolve.problem_identity(self.problem_entry),
+            **resolve.algorithm_identity(self.algorithm_entry),
+            "budget": self.budget,
+        }
+        return code.digest(modules, identity)
 
     @property
     def _beginning(self) -> tuple[str, ...]:
@@ -294,6 +298,7 @@ class Paper:
     reached: frozenset[Reach] = frozenset()
     lent: frozenset[Seed] = frozenset()  # published: no job makes them
     uncut: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
+    borrowed: tuple[Cell, ...] = ()  # of other papers, whose plans make them: read here as well
 
     @property
     def is_full_size(self) -> bool:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from annotated_types import MaxLen, MinLen
+from annotated_types import Gt, Lt, MaxLen, MinLen
 from pydantic import Discriminator, model_validator
 
 from workflow.plan import selection
@@ -51,7 +51,7 @@ Line = Mapping[str, Any]
 Runs = Sequence[Cell | Study]
 REGISTRY: dict[str, Exhibit] = {}  # by section
 # other files of the folder of a report, and its folder of specification curves
-LEDGER = ("verdicts", "sensitivity", "certificate", "runs")
+LEDGER = ("verdicts", "seed-values", "sensitivity", "certificate", "runs")
 SPECIFICATIONS = "specifications"
 IMAGE, MOVING, INTERACTIVE, SHEET = "image", "moving", "interactive", "sheet"  # how a site shows
 
@@ -346,6 +346,35 @@ class RanksLine(ExhibitLine):
     )
 
 
+class ProfilePanel(Section):
+    """One panel of a line of profiles."""
+
+    title: Words = said("above the panel", "Functions in 20 dimensions", default="nothing is shown")
+    problems: Problems = said("over which problems", ["abalone", "cadata"])
+    curves: Curves = said("which curves", ["BKB", "uniform"], default="those of the line")
+
+
+class ProfilesLine(ExhibitLine):
+    """Data profiles: the share of targets that each curve has reached, over evaluations or over
+    seconds. A target is a share of the way from the best point of the initial design to the best
+    that any of the curves finds with that seed.
+    """
+
+    title: Words = said("its title", "Targets reached on all functions")
+    curves: Curves = said("which curves", ["BKB", "uniform"])
+    targets: Annotated[
+        list[Annotated[float, Gt(0), Lt(1)]], MinLen(1), Expected("numbers above 0 and below 1")
+    ] = said("the shares of the way that are left", [0.3, 0.1, 0.03])
+    over: Annotated[Literal["evaluations", "seconds"], Expected("evaluations or seconds")] = said(
+        "evaluations: as a share of the budget after the initial design; seconds: CPU time of the"
+        " algorithm",
+        "evaluations",
+    )
+    panels: Annotated[list[ProfilePanel], MinLen(1)] = said(
+        "its panels", [{"problems": ["abalone", "cadata"]}]
+    )
+
+
 class PictureLine(ExhibitLine):
     """A picture: the best design that any of the curves has found, under any reading."""
 
@@ -554,6 +583,36 @@ class Ranks(Exhibit):
         """For print, for the page, and as numbers."""
         del line
         return ("pdf", "png", "csv")
+
+
+@exhibit
+class Profile(Exhibit):
+    """The share of targets that algorithms reach, over several problems."""
+
+    section, one, line, program = "profiles", "profile", ProfilesLine, "draw.profiles"
+    shown: ClassVar = {IMAGE: "png", INTERACTIVE: "json"}
+    example: ClassVar = {
+        "id": "profiles",
+        "title": "Targets reached on all functions",
+        "curves": ["BKB", "uniform"],
+        "targets": [0.3, 0.1, 0.03],
+        "over": "evaluations",
+        "panels": [{"problems": ["abalone", "cadata"]}],
+    }
+    is_optional = True
+
+    def left(self, paper: Paper, line: Line) -> Sequence[object]:
+        """The panels of which all curves run on some problem."""
+        return selection.profile_panels(paper, line)
+
+    def runs(self, paper: Paper, name: str) -> Runs:
+        """All that are compared."""
+        return selection.profile_runs(paper, name)
+
+    def endings(self, line: Line) -> tuple[str, ...]:
+        """For print, for the page, as numbers, and as data of the page."""
+        del line
+        return ("pdf", "png", "csv", "json")
 
 
 @exhibit

@@ -34,11 +34,19 @@ ROOT = resolve.ROOT
 
 
 def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
-    """The papers in "bbkb,bkb", or all of them. Raises PlanError."""
+    """The papers in "bbkb,bkb", or all of them; comparisons only by name. Raises PlanError."""
+    known = resolve.planned(root)
     chosen = [name.strip() for name in names.split(",") if name.strip()] or papers(root)
-    if unknown := sorted(set(chosen) - set(papers(root))):
-        raise PlanError(f"unknown paper {unknown[0]!r}{or_nearest(unknown[0], papers(root))}")
+    if unknown := sorted(set(chosen) - set(known)):
+        raise PlanError(f"unknown paper {unknown[0]!r}{or_nearest(unknown[0], known)}")
     return chosen
+
+
+def lenders(papers: Iterable[str], root: Path = ROOT) -> list[str]:
+    """The papers of which some papers and comparisons read runs, and which are not among them."""
+    chosen = list(papers)
+    lent = [name for one in chosen for name in reader.read(one, root).get("borrows", {})]
+    return sorted(set(lent) - set(chosen))
 
 
 def papers_of_job(arguments: Iterable[str], papers: Sequence[str]) -> list[str]:
@@ -72,7 +80,15 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
 
     Raises PlanError.
     """
-    document = reader.document(name, root)
+    return expanded(reader.document(name, root), scale, seeds=seeds, root=root)
+
+
+def expanded(document: Document, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
+    """Check and expand what a paper's YAML says, or what somebody has added to it in memory.
+
+    Raises PlanError.
+    """
+    name = document.name
     if scale not in document.entry["scales"]:
         scales = list(document.entry["scales"])
         raise PlanError(f"papers/{name}.yaml: unknown scale {scale!r}{or_nearest(scale, scales)}")
@@ -81,7 +97,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
         selection.blocks(line, document.where("tables", number))
     wanted = parse_seeds(seeds) if seeds else None
     if document.entry["scales"][scale].get("size") == "published":
-        paper = _of_seeds(excerpt.of(load(name, "paper", root=root), scale), wanted)
+        paper = _of_seeds(excerpt.of(expanded(document, "paper", root=root), scale), wanted)
         return replace(paper, entry=exhibits.offered(paper))
     entry = exhibits.at_scale(document.entry, scale)
     reached = _reached(name, entry, root)
@@ -106,6 +122,14 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
                 raise _planned_twice(name, cell, cells[known[place]])
     aliases = {place: cells[key] for place, key in known.items()}
     aliases = {**_unchanged(name, entry, aliases, reached, root), **aliases}
+    borrowed, absent = _borrowed(document, scale, wanted, root)
+    if both := sorted(set(borrowed) & set(aliases)):
+        problem, curve = both[0]
+        raise PlanError(
+            f"{document.where('borrows')}: expected other curves than those that are run here, got"
+            f" {curve} on {problem}: rename one"
+        )
+    aliases |= borrowed
     studies = {}
     for number, line in enumerate(entry.get("studies", [])):
         study = _study(document, scale, number, root)
@@ -118,12 +142,40 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
         tuple(cells.values()),
         aliases,
         studies,
-        _elsewhere(name, scale, entry, reached) - set(aliases),
+        (_elsewhere(name, scale, entry, reached) | absent) - set(aliases),
         reached,
         uncut=uncut if wanted else {},
+        borrowed=tuple({cell.name: cell for cell in borrowed.values()}.values()),
     )
     _check_wanted(paper, wanted)
     return replace(paper, entry=exhibits.offered(paper))
+
+
+def _borrowed(
+    document: Document, scale: str, wanted: tuple[int, ...] | None, root: Path
+) -> tuple[dict[Place, Cell], frozenset[Place]]:
+    """The runs of other papers that a comparison reads: those of their own plans, with as many
+    seeds as it has itself; and the names of those that only other scales make. Raises PlanError.
+    """
+    entry, found, absent = document.entry, dict[Place, Cell](), set[Place]()
+    most = min(source["seeds"] for source in (entry, entry["scales"][scale]) if "seeds" in source)
+    for lender, line in entry.get("borrows", {}).items():
+        plan = load(lender, scale, root=root)
+        for curve in line["curves"]:
+            places = [(problem, curve) for problem in line["problems"]]
+            lent = [place for place in places if place in plan.aliases]
+            absent.update(plan.elsewhere.intersection(places))
+            if not lent and absent.isdisjoint(places):
+                known = sorted({name for where, name in plan.aliases if where in line["problems"]})
+                raise PlanError(
+                    f"{document.where('borrows', lender)}: no run of papers/{lender}.yaml makes the"
+                    f" curve {curve!r} on any of the problems at scale"
+                    f" {scale}{or_nearest(curve, known)}"
+                )
+            for place in lent:
+                cell = plan.aliases[place]
+                found[place] = replace(cell, seeds=_cut(cell.seeds[:most], wanted))
+    return found, frozenset(absent)
 
 
 def _of_seeds(paper: Paper, wanted: tuple[int, ...] | None) -> Paper:
@@ -332,7 +384,7 @@ def _cell(
     root: Path,
 ) -> Cell:
     """Resolve every parameter of one cell and check it against the constructors."""
-    cut = entry["scales"][scale]
+    cut = _cuts(document, scale, problem, root)
     where = f"{document.where('algorithms', algorithm)} on {problem}"
     published = entry["problems"][problem]["budget"]
 
@@ -357,7 +409,11 @@ def _cell(
     ]
     seeds = [
         entry["seeds"],
-        *(source["seeds"] for source in (cut, line, algorithm_entry) if "seeds" in source),
+        *(
+            source["seeds"]
+            for source in (entry["scales"][scale], line, algorithm_entry)
+            if "seeds" in source
+        ),
     ]
     return Cell(
         paper=document.name,
@@ -374,6 +430,18 @@ def _cell(
         algorithm_reading=reading if changed else DEFAULT,
         variant=variant,
     )
+
+
+def _cuts(document: Document, scale: str, problem: str, root: Path) -> Mapping[str, Any]:
+    """What a scale cuts of the runs on a problem: a borrowed one is cut as in its own paper."""
+    lender = [
+        name
+        for name, line in document.entry.get("borrows", {}).items()
+        if problem in line["problems"]
+    ]
+    entry = reader.read(lender[0], root) if lender else document.entry
+    cut: Mapping[str, Any] = entry["scales"][scale]
+    return cut
 
 
 def problem_values(

@@ -13,6 +13,7 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    Self,
     TypeVar,
     Union,
     get_args,
@@ -21,12 +22,20 @@ from typing import (
 )
 
 from annotated_types import MinLen
-from pydantic import AfterValidator, BaseModel, Discriminator, create_model
+from pydantic import (
+    BaseModel,
+    Discriminator,
+    ValidationInfo,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from workflow.plan.exhibits import REGISTRY
 from workflow.plan.sections import (
     REQUIRED_SCALES,
     AlgorithmEntry,
+    BorrowedEntry,
     Head,
     ProblemEntry,
     ReadingEntry,
@@ -42,27 +51,23 @@ Some = Annotated[dict[Name, T], MinLen(1)]
 Step = str | int
 
 
-def _complete(scales: dict[str, Scale]) -> dict[str, Scale]:
-    if lacks := [name for name in REQUIRED_SCALES if name not in scales]:
-        raise refusal(
-            f"expected the scales {', '.join(REQUIRED_SCALES)}, which are asked of all papers at"
-            f" once, got {', '.join(scales)}: add `{lacks[0]}: {{}}`"
-        )
-    return scales
-
-
 class _Paper(Section):
     """One paper: what is run, drawn and claimed."""
 
     paper: Head = said("the paper itself", {"key": "calandriello2020bbkb"})
-    scales: Annotated[Some[Scale], AfterValidator(_complete)] = said(
-        f"what each scale makes smaller; {', '.join(REQUIRED_SCALES)} are needed, since plain"
+    borrows: Annotated[dict[Name, BorrowedEntry], MinLen(1)] = said(
+        "paper: what a comparison borrows from it; a file with this section is no paper of its own",
+        {"bkb": {"problems": ["abalone"], "curves": ["BKB", "uniform"]}},
+        default="everything is its own",
+    )
+    scales: Some[Scale] = said(
+        f"what each scale makes smaller; a paper needs {', '.join(REQUIRED_SCALES)}, since plain"
         " `snakemake` runs quick of all papers, the tests smoke, and paper is the published size",
         {"smoke": {"seeds": 1, "budget": 40}, "quick": {"seeds": 3}, "paper": {}},
     )
     seeds: Seeds = said("repetitions of every run, numbered from 0", 10, unit="seeds")
     problems: Some[ProblemEntry] = said(
-        "name: a problem",
+        "name: a problem; needed where none is borrowed",
         {
             "abalone": {
                 "is": "tables.abalone",
@@ -72,6 +77,7 @@ class _Paper(Section):
                 "init": {"design": "uniform", "n": 1},
             }
         },
+        default="all problems are borrowed",
     )
     algorithms: Some[AlgorithmEntry] = said(
         "name: an algorithm", {"uniform": {"is": "random_search.RandomSearch"}}
@@ -124,6 +130,25 @@ class _Paper(Section):
         [{"id": "eq-3", "where": "eq. (3)", "says": "1 = 2", "instead": "1 = 1"}],
         default="none",
     )
+
+    @field_validator("scales", mode="after")
+    @classmethod
+    def _are_complete(cls, scales: dict[str, Scale], before: ValidationInfo) -> dict[str, Scale]:
+        """The scales that are asked of all papers at once are asked of no comparison."""
+        lacks = [name for name in REQUIRED_SCALES if name not in scales]
+        if lacks and not before.data.get("borrows"):
+            raise refusal(
+                f"expected the scales {', '.join(REQUIRED_SCALES)}, which are asked of all papers"
+                f" at once, got {', '.join(scales)}: add `{lacks[0]}: {{}}`"
+            )
+        return scales
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        """Problems are a file's own, or borrowed."""
+        if not {"borrows", "problems"} & self.model_fields_set:
+            raise refusal("expected `problems`, or `borrows` with those of a paper, got neither")
+        return self
 
 
 def _with_exhibits() -> type[Section]:

@@ -67,13 +67,19 @@ def _check_scales(document: Document) -> None:
 
 
 def _known(entry: Entry) -> dict[str, list[str]]:
-    """The names of each kind that a paper has."""
+    """The names of each kind that a paper has, those in the curves among them that it borrows."""
+    curves = [curve for line in entry.get("borrows", {}).values() for curve in line["curves"]]
+    lent = [part for curve in curves for part in _parts(curve, "algorithm")]
+
+    def borrowed(kind: str) -> list[str]:
+        return list(dict.fromkeys(name for what, name in lent if what == kind))
+
     return {
         "scale": list(entry["scales"]),
         "problem": list(entry["problems"]),
-        "algorithm": list(entry["algorithms"]),
-        "reading": [*SAME[:1], *entry.get("readings", {})],
-        "variant": [*SAME[1:], *entry.get("variants", {})],
+        "algorithm": [*entry["algorithms"], *borrowed("algorithm")],
+        "reading": [*SAME[:1], *entry.get("readings", {}), *borrowed("reading")],
+        "variant": [*SAME[1:], *entry.get("variants", {}), *borrowed("variant")],
         "study": [line["id"] for line in entry.get("studies", [])],
         "erratum": [line["id"] for line in entry.get("errata", [])],
         "claim": [line["id"] for line in entry.get("claims", [])],

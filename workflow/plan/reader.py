@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from workflow import ROOT
 from workflow.plan import mistakes, strict_yaml
 from workflow.plan.model import Paper
 from workflow.plan.nearest import or_nearest
-from workflow.plan.resolve import PlanError, papers
+from workflow.plan.resolve import PlanError, papers, planned
 from workflow.plan.strict_yaml import Source
 
 
@@ -44,8 +44,8 @@ def read(name: str, root: Path = ROOT) -> dict[str, Any]:
 def document(name: str, root: Path = ROOT) -> Document:
     """One paper's YAML with its lines, checked. Raises PlanError."""
     path = root / "papers" / f"{name}.yaml"
-    if name not in papers(root):
-        raise PlanError(f"unknown paper {name!r}{or_nearest(name, papers(root))}")
+    if name not in (known := planned(root)):
+        raise PlanError(f"unknown paper {name!r}{or_nearest(name, known)}")
     file = f"papers/{name}.yaml"
     try:
         entry, source = strict_yaml.load(path.read_text(encoding="utf-8"))
@@ -62,7 +62,28 @@ def document(name: str, root: Path = ROOT) -> Document:
             f"{file} is no valid YAML: expected a few levels, got brackets nested too deep"
         ) from None
     check(file, entry, source)
-    return Document(name, entry, source)
+    found = Document(name, entry, source)
+    return replace(found, entry=_with_borrowed(found, root)) if "borrows" in entry else found
+
+
+def _with_borrowed(document: Document, root: Path) -> dict[str, Any]:
+    """The entry of a comparison with the problems that it borrows, as they stand in their papers.
+
+    Raises PlanError.
+    """
+    entry, problems = document.entry, dict(document.entry.get("problems", {}))
+    for lender, line in entry["borrows"].items():
+        where = document.where("borrows", lender)
+        if lender not in (known := papers(root)):
+            raise PlanError(f"{where}: unknown paper {lender!r}{or_nearest(lender, known)}")
+        there = read(lender, root)["problems"]
+        for name in line["problems"]:
+            if name not in there:
+                raise PlanError(f"{where}: unknown problem {name!r}{or_nearest(name, there)}")
+            if name in problems:
+                raise PlanError(f"{where}: expected every problem once, got {name!r} twice")
+            problems[name] = there[name]
+    return {**entry, "problems": problems}
 
 
 def check(file: str, entry: object, source: Source) -> None:

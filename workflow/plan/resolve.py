@@ -33,11 +33,32 @@ class PlanError(ValueError):
 
 def papers(root: Path = ROOT) -> list[str]:
     """The names of all papers that have a YAML; a file `_*.yaml` is a template, no paper."""
+    return [path.stem for path in _yamls(root) if not _borrows(path)]
+
+
+def comparisons(root: Path = ROOT) -> list[str]:
+    """The names of all files of papers/ that borrow problems and runs from papers and claim nothing
+    for a paper: what is asked of all papers is not asked of them.
+    """
+    return [path.stem for path in _yamls(root) if _borrows(path)]
+
+
+def planned(root: Path = ROOT) -> list[str]:
+    """The names of all papers and comparisons."""
+    return [*papers(root), *comparisons(root)]
+
+
+def _yamls(root: Path) -> list[Path]:
     return sorted(
-        path.stem
+        path
         for path in (root / "papers").glob("*.yaml")
         if path.stem not in NO_PAPERS and not path.stem.startswith("_")
     )
+
+
+def _borrows(path: Path) -> bool:
+    """Whether a file has the section `borrows`; of one that is no text, its reader complains."""
+    return re.search(rb"^borrows:", path.read_bytes(), flags=re.MULTILINE) is not None
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -82,13 +103,26 @@ def problem_identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     values = {key: value for key, value in entry.items() if key != "timeout"}
     identity = {
         "problem": values,
-        "libraries": {name: installed(name) for name in entry.get("libraries", [])},
+        "libraries": versions(entry),
     }
     return (
         {**identity, "simulator": source_sha256(entry["simulator"])}
         if "simulator" in entry
         else identity
     )
+
+
+def algorithm_identity(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What an algorithm contributes to a digest: its entry and, where it names libraries, their
+    versions.
+    """
+    identity: dict[str, Any] = {"algorithm": dict(entry)}
+    return identity | ({"algorithm libraries": versions(entry)} if "libraries" in entry else {})
+
+
+def versions(entry: Mapping[str, Any]) -> dict[str, str]:
+    """The installed versions of the libraries that an entry names."""
+    return {name: installed(name) for name in entry.get("libraries", [])}
 
 
 def source_sha256(simulator: str) -> str:

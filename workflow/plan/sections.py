@@ -230,10 +230,30 @@ class AlgorithmEntry(OpenSection):
         Execution | dict[str, Execution],
         Expected("batch or async, or one of these for each problem"),
     ] = said("as on a problem's line", "async", default="that of the problem")
+    libraries: list[Words] = said(
+        "packages whose version decides what it asks: records of another version are stale",
+        ["optuna"],
+        default="none",
+    )
 
     @model_validator(mode="after")
     def _is_read(self) -> Self:
         return _without_unread(self, "algorithm")
+
+
+class BorrowedEntry(Section):
+    """What a comparison borrows from a paper: problems as they stand there, and the runs of some
+    curves on them. The runs stay that paper's: its records are read, and its plan makes them.
+    """
+
+    problems: Annotated[list[Words], MinLen(1)] = said(
+        "problems of that paper, with budget, initial design and noise", ["abalone"]
+    )
+    curves: Annotated[list[Words], MinLen(1)] = said(
+        "curves of that paper whose runs on these problems are compared; one that a problem lacks"
+        " is left out there",
+        ["BKB", "uniform"],
+    )
 
 
 class ReadingEntry(Section):

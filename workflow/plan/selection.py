@@ -108,8 +108,8 @@ def companions(paper: Paper, cell: Cell) -> list[Cell]:
         cell,
         *(
             other
-            for other in paper.on(cell.problem_name)
-            if other is not cell and other.name != cell.name
+            for other in (*paper.cells, *paper.borrowed)
+            if other.problem_name == cell.problem_name and other.name != cell.name
         ),
     ]
 
@@ -355,6 +355,33 @@ def _ranked(paper: Paper, entry: Line) -> dict[str, dict[str, Cell]]:
     if min(len(problems), len(curves)) < 2:
         return {}
     return {problem: {curve: planned[problem][curve] for curve in curves} for problem in problems}
+
+
+def profile_panels(paper: Paper, entry: Line) -> list[tuple[Line, dict[str, dict[str, Cell]]]]:
+    """The panels of a line of profiles at this scale: what each says, and the cell of each curve on
+    each of its problems, of those that all its curves have.
+
+    A problem that lacks a curve at this scale is left out, and so is a panel without problems.
+    """
+    found: list[tuple[Line, dict[str, dict[str, Cell]]]] = []
+    for own in entry["panels"]:
+        panel = {**{key: value for key, value in entry.items() if key != "panels"}, **own}
+        cells = {
+            problem: {curve: place(paper, problem, curve) for curve in panel["curves"]}
+            for problem in panel["problems"]
+            if in_scale(paper, problem, panel["curves"]) == list(panel["curves"])
+        }
+        if cells:
+            found.append((panel, cells))
+    return found
+
+
+def profile_runs(paper: Paper, name: str) -> list[Cell]:
+    """Every run whose records a line of profiles reads. Raises PlanError."""
+    panels = profile_panels(paper, line_of(paper, "profiles", "profile", name))
+    if not panels:
+        raise PlanError(f"profile {name}: scale {paper.scale} leaves out all its problems")
+    return [cell for _, cells in panels for row in cells.values() for cell in row.values()]
 
 
 def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:

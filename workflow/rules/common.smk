@@ -75,9 +75,19 @@ def drawn_from(section):
     # What an exhibit waits for: the jobs of the runs that it reads, and what is published of them.
     def sources(wildcards):
         plan, kind = PLAN[wildcards.paper], REGISTRY[section]
-        return plan.sources(kind.runs(plan, wildcards[kind.one]))
+        return sources_of(kind.runs(plan, wildcards[kind.one]))
 
     return sources
+
+
+def sources_of(runs):
+    # Those that a comparison borrows are made by the plan of their own paper.
+    by_paper = {}
+    for run in runs:
+        by_paper.setdefault(run.paper, []).append(run)
+    return [
+        path for paper, own in by_paper.items() for path in PLAN[paper].sources(own)
+    ]
 
 
 def drawn_with(section):
@@ -94,7 +104,7 @@ def drawn_with(section):
 
 def all_sources(wildcards):
     plan = PLAN[wildcards.paper]
-    return plan.sources(plan.parts)
+    return sources_of([*plan.parts, *plan.borrowed])
 
 
 def report_files(plan):
@@ -102,7 +112,13 @@ def report_files(plan):
     # that nobody needs it any more.
     folder = f"figures/{SCALE}/{plan.name}"
     shown = [path for kind, line in lines_of(plan.entry) for path in kind.files(line)]
-    ledger = ["verdicts.md", "verdicts.json", "sensitivity.md", "runs.json"]
+    ledger = [
+        "verdicts.md",
+        "verdicts.json",
+        "seed-values.json",
+        "sensitivity.md",
+        "runs.json",
+    ]
     ledger += ["certificate.md", "certificate.json", SPECIFICATIONS]
     return [*plan.jobs, *(f"{folder}/{path}" for path in shown + ledger)]
 

@@ -64,6 +64,37 @@ rule ranks:
         "python -m workflow.ranks {wildcards.paper} {wildcards.ranks} --scale {wildcards.scale} {params.only} 2> {log}"
 
 
+rule profile:
+    input:
+        drawn_from("profiles"),
+    output:
+        multiext("figures/{scale}/{paper}/{profile}", ".pdf", ".csv", ".json"),
+        report(
+            "figures/{scale}/{paper}/{profile}.png",
+            caption="../captions/figure.rst",
+            category="{paper}",
+            subcategory="figures",
+            labels={"figure": "{profile}", "scale": "{scale}"},
+        ),
+    log:
+        "logs/{scale}/{paper}/profiles/{profile}.log",
+    wildcard_constraints:
+        paper=papers_with(PLAN, "profiles"),
+        profile="|".join(names_of(PLAN, "profiles")),
+    priority: at_once
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=15,
+    params:
+        only=ONLY,
+        code=drawn_with("profiles"),
+    shell:
+        "python -m workflow.profiles {wildcards.paper} {wildcards.profile} --scale {wildcards.scale} {params.only} 2> {log}"
+
+
 rule picture:
     input:
         drawn_from("pictures"),
@@ -144,7 +175,7 @@ rule verdicts:
     input:
         all_sources,
     output:
-        "figures/{scale}/{paper}/verdicts.json",
+        multiext("figures/{scale}/{paper}/", "verdicts.json", "seed-values.json"),
         report(
             "figures/{scale}/{paper}/verdicts.md",
             caption="../captions/verdicts.rst",

@@ -17,6 +17,7 @@ from workflow.plan import selection
 from workflow.plan.cells import Cell, Paper, Study
 from workflow.plan.expand import load
 from workflow.plan.resolve import papers
+from workflow.plan.selection import figure as figure_entry
 
 PAPERS = {name: load(name, "paper") for name in papers()}
 FIGURES = [(name, line["id"]) for name, paper in PAPERS.items() for line in paper.entry["figures"]]
@@ -100,7 +101,7 @@ def _table(paper: Paper, study: str) -> dict[str, np.ndarray]:
 def drawn(name: str, figure: str, *, whole: bool) -> tuple[list[panels.Panel], Any]:
     paper = PAPERS[name]
     found = panels.panels_of(paper, MadeUp(paper, whole=whole), figure)
-    return found, plots._figure(found, plots._small_print(paper, figure, found))
+    return found, plots._figure(found, plots.small_print(paper, figure_entry(paper, figure), found))
 
 
 # every figure lacks runs, and every third is drawn complete as well

@@ -21,6 +21,7 @@ from workflow.measure.store import BadRecords, Store
 from workflow.plan import selection
 from workflow.plan.expand import load
 from workflow.plan.resolve import PlanError, papers
+from workflow.plan.selection import figure as figure_entry
 
 FIGURE = {
     "id": "f",
@@ -46,7 +47,7 @@ def hashes(paths):
 
 def words(toy, name="f"):
     found = panels.panels_of(toy.paper, toy.store(), name)
-    return plots._small_print(toy.paper, name, found), found
+    return plots.small_print(toy.paper, figure_entry(toy.paper, name), found), found
 
 
 def test_redrawn_files_are_the_same_bytes(toy, tmp_path):
@@ -200,7 +201,7 @@ def test_a_partial_figure_says_what_is_missing(toy):
     for seed in range(3):
         (toy.root / toy.cells["p", "B"].record(seed)).unlink()
     found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
-    assert "not run: B" in plots._small_print(toy.paper, "f", found)
+    assert "not run: B" in plots.small_print(toy.paper, figure_entry(toy.paper, "f"), found)
 
 
 def test_a_band_may_be_one_standard_error(toy):
@@ -621,7 +622,9 @@ def test_small_print_names_the_curves_that_a_scale_leaves_to_others():
     paper = load("go_ucb", "quick")
     found = panels.panels_of(paper, Store(paper, partial=True), "fig2")
     assert [panel.elsewhere for panel in found] == [["TuRBO"]] * 3
-    assert "not at scale quick: TuRBO" in plots._small_print(paper, "fig2", found)
+    assert "not at scale quick: TuRBO" in plots.small_print(
+        paper, figure_entry(paper, "fig2"), found
+    )
 
 
 def test_small_print_names_the_versions_that_values_belong_to(toy):
@@ -869,7 +872,7 @@ def test_repetitions_of_one_problem_are_all_shown_and_counted_at_the_curve(tmp_p
     assert [line.n for line in found[0].lines] == [4, 3, 4]
     assert above(found) == ["seeds 0-3; B: seeds 0-2"]
     assert above(found)[0] in {text.get_text() for text in axes_of(found).texts}
-    small = plots._small_print(toy.paper, "f", found)
+    small = plots.small_print(toy.paper, figure_entry(toy.paper, "f"), found)
     assert "3-4 seeds, see above the panels" in small
     assert above(of_panels(toy, {"problem": "p", "curves": ["A", "uniform"]})) == [""]
 
@@ -891,7 +894,7 @@ def test_what_one_panel_lacks_stands_above_it_or_in_its_place(tmp_path):
     shown = [{"problem": problem, "curves": ["A", "B", "C"]} for problem in ("p", "q", "r")]
     found = of_panels(toy, *shown, partial=True)
     assert above(found) == ["", "not run: A", ""]
-    assert "not run: C" in plots._small_print(toy.paper, "f", found)
+    assert "not run: C" in plots.small_print(toy.paper, figure_entry(toy.paper, "f"), found)
     figure = plots._figure(found, "")
     assert "not run: A, B, C" in {text.get_text() for text in figure.axes[2].texts}
     assert not figure.axes[2].get_xticks().size

@@ -349,6 +349,24 @@ def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_problem_name
     assert one != here[0][0] and initial != here[0][1] and giving == here[1]
 
 
+def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_algorithm_names(
+    mini, monkeypatch
+):
+    def named(entry):
+        entry["algorithms"]["greedy"]["libraries"] = ["numpy", "no-such-library"]
+
+    def digests(change):
+        cells = [mini(change).cell("plain", name) for name in ("greedy", "uniform")]
+        return [cells[0].digest, cells[1].digest, cells[0].initial_digest]
+
+    unnamed, here = digests(lambda entry: None), digests(named)
+    assert here[0] != unnamed[0] and here[1:] == unnamed[1:]
+    monkeypatch.setattr(resolve, "version", lambda library: "0.0.1")
+    there = digests(named)
+    assert there[0] not in (here[0], unnamed[0]) and there[1:] == here[1:]
+    assert digests(lambda entry: None) == unnamed
+
+
 def test_a_substitute_is_checked_like_parameters_and_needs_a_library(mini):
     def standing_in(substitute, **more):
         return lambda entry: entry["problems"]["plain"].update(substitute=substitute, **more)

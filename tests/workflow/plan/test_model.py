@@ -400,7 +400,11 @@ def test_a_new_kind_is_one_class_and_one_rule(tmp_path):
     # names, ids and keys
     for old, new, said in (
         ("problem: abalone, says", "problem: abalon, says", "note small: unknown problem 'abalon'"),
-        ("id: small", "id: regret", "expected every id once in figures, ranks, pictures, tables,"),
+        (
+            "id: small",
+            "id: regret",
+            "expected every id once in figures, ranks, profiles, pictures, tables,",
+        ),
         ("says: it", "sais: it", "note small, sais: unknown key 'sais'"),
     ):
         paper.write_text(checkout.MINI + line.replace(old, new))

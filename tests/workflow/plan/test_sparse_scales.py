@@ -18,6 +18,7 @@ from workflow.measure.store import BadRecords
 from workflow.plan import exhibits, expand, selection
 from workflow.plan.expand import load, names_of
 from workflow.plan.resolve import PlanError
+from workflow.plan.selection import figure as figure_entry
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLE = {
@@ -348,7 +349,7 @@ def test_panels_show_the_curves_that_there_are(tmp_path):
         ["A", "B"],
     ]
     assert [panel.missing for panel in found] == [[], []]
-    assert "not run" not in plots._small_print(toy.paper, "f", found)
+    assert "not run" not in plots.small_print(toy.paper, figure_entry(toy.paper, "f"), found)
     assert found[0].lines[0].look == found[1].lines[0].look
     toy.entry["figures"][0]["panels"] = shown[2:]
     with pytest.raises(PlanError, match="figure f: scale quick leaves out all its panels"):
