@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from noregret.asking import Optimizer, Point, optimizer
 from noregret.catalogue import Method, Methods, methods
-from noregret.solve import Result, maximize, minimize
+from noregret.solve import EvaluationFailed, Interrupted, Result, maximize, minimize
 from noregret.testbed import Testbed, load, problem
 
 __all__ = [
+    "EvaluationFailed",
+    "Interrupted",
     "Method",
     "Methods",
     "Optimizer",

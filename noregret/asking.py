@@ -10,6 +10,7 @@ told at once are the same. Whatever a method draws comes from streams named by s
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -24,7 +25,7 @@ from algorithms.parts.feasibility import violation
 from algorithms.parts.transforms import Units
 from noregret import presets, saved
 from noregret.believer import believer
-from noregret.catalogue import ARMS, BATCHES, DRAWS, METHODS, RECOMMENDED, named
+from noregret.catalogue import ARMS, BATCHES, DRAWS, HEEDS, METHODS, RECOMMENDED, named
 from noregret.presets import Settings
 from noregret.space import Bounds, Space, Table, numbers
 from workflow.run import boundary
@@ -70,6 +71,7 @@ def optimizer(
     noise: float | None = None,
     like: str | None = None,
     evaluations: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
     **overrides: Any,
 ) -> Optimizer:
     """An optimizer of one's own function on a box, or over the rows of a table.
@@ -88,7 +90,8 @@ def optimizer(
         inferred where the method does that, else the preset's.
     like: the problem of the method's paper whose values are taken where they differ by problem.
     evaluations: how many there will be, where a method depends on it (T of the papers).
-    overrides: parameters of the method as papers/*.yaml names them, groups as mappings.
+    parameters: of the method, as papers/*.yaml names them, groups as mappings.
+    overrides: the same as keywords, where no argument above has the name.
 
     Raises ValueError.
     """
@@ -96,8 +99,11 @@ def optimizer(
         raise ValueError(f"method: expected a name that noregret.methods() lists, got {method!r}")
     line = named(method)
     if (bounds is None) == (arms is None):
-        given = "neither" if bounds is None else "both"
-        raise ValueError(f"{method}: expected either `bounds` or `arms`, got {given}")
+        said = "got neither" if bounds is None else "got both"
+        raise ValueError(
+            f"{method}: expected `bounds`, a pair (low, high) for each variable, or `arms`, a table"
+            f" whose rows are the points that there are; {said}"
+        )
     space: Space = Table.of(arms) if bounds is None else Bounds.of(bounds)
     if presets.kind_of(space) not in line.domain:
         wanted = "arms" if line.domain == ARMS else "bounds"
@@ -115,6 +121,15 @@ def optimizer(
             f"{method}: takes no constraints, got constraints={constraints}; methods that do:"
             f" {', '.join(others)}"
         )
+    if not isinstance(parameters, Mapping | None):
+        raise ValueError(
+            f"parameters: expected a mapping of names to values, got {parameters!r:.80}"
+        )
+    if twice := sorted({*(parameters or {})} & {*overrides}):
+        raise ValueError(
+            f"{method}: expected {twice[0]} once, got it in `parameters` and beside it"
+        )
+    overrides = {**(parameters or {}), **overrides}
     _check_whole("seed", seed, 0, 2**63 - 1)
     _check_whole("initial", 0 if initial is None else initial, 0, 10**9)
     _check_whole("evaluations", 2 if evaluations is None else evaluations, 2, 10**9)
@@ -364,7 +379,7 @@ class Optimizer:
             answer = self._asked(method, len(pending) + room, "batch", len(self._ends))
             if len(answer) > len(pending) and np.array_equal(answer[: len(pending)], pending):
                 return answer[len(pending) :]
-        elif self._line.batch == DRAWS or not len(pending):
+        elif self._line.batch in (DRAWS, HEEDS) or not len(pending):
             answer = self._asked(method, room, "ask", k)
             if isinstance(self._space, Table) or not _is_near(answer, pending):
                 return answer

@@ -20,6 +20,7 @@ BOX, ARMS = "box", "arms"
 
 # What a method does while queries are pending, asked for and not yet told.
 DRAWS = "independent draws"  # of its own: whatever is pending
+HEEDS = "its library's way"  # of heeding them
 BATCHES = "batches of its own"  # as long as its rule allows; then as below
 BELIEVES = "believed values"  # a copy is told its model's means at what is pending
 
@@ -48,7 +49,8 @@ class Method:
     public: the reading that follows the authors' public code, "" where there is none.
     reading, changes, why: what `recommended` changes of `paper`, and for which reason.
     repeats: whether it evaluates a point several times by its own rule.
-    needs: libraries that it alone loads; the extra of pyproject.toml has its name.
+    needs: libraries that it alone loads.
+    extra: the extra of pyproject.toml that has them, where that has not the method's name.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Method:
     why: str = ""
     repeats: bool = False
     needs: tuple[str, ...] = ()
+    extra: str = ""
 
     @property
     def presets(self) -> tuple[str, ...]:
@@ -194,6 +197,60 @@ _SKETCHED: dict[str, Any] = {
     "reading": "per-arm",
     "why": _KEPT,
 }
+
+_LIBRARY: dict[str, Any] = {
+    "paper": "today",
+    "like": "f3",
+    "domain": BOX,
+    "constrained": True,
+    "batch": HEEDS,
+    "extra": "today",
+}
+_TODAY = (
+    Method(
+        name="logei",
+        algorithm="LogEI",
+        cite="ament2023logei",
+        about="expected improvement on a logarithmic scale, by BoTorch",
+        needs=("botorch",),
+        **_LIBRARY,
+    ),
+    Method(
+        name="optuna-gp",
+        algorithm="Optuna-GP",
+        cite="akiba2019optuna",
+        about="Optuna's sampler with a Gaussian process",
+        needs=("optuna",),
+        **_LIBRARY,
+    ),
+    Method(
+        name="optuna-tpe",
+        algorithm="Optuna-TPE",
+        cite="watanabe2023tpe",
+        about="Optuna's tree-structured Parzen estimator",
+        needs=("optuna",),
+        noise=IGNORED,
+        **_LIBRARY,
+    ),
+    Method(
+        name="cma-es",
+        algorithm="CMA-ES",
+        cite="hansen2016tutorial",
+        about="the evolution strategy of pycma",
+        needs=("cma",),
+        noise=IGNORED,
+        **_LIBRARY,
+    ),
+    Method(
+        name="ngopt",
+        algorithm="NGOpt",
+        cite="meunier2022ngopt",
+        about="Nevergrad's choice of an optimizer",
+        needs=("nevergrad",),
+        noise=IGNORED,
+        **_LIBRARY,
+    ),
+)
 
 METHODS = (
     Method(
@@ -383,4 +440,5 @@ METHODS = (
         about="the best arm, or sometimes any",
         **{**_BANDIT, "noise": IGNORED, "changes": {}, "why": ""},
     ),
+    *_TODAY,
 )

@@ -39,6 +39,7 @@ from workflow.plan.reader import Document
 
 SILENT = 1e-6  # variance of the likelihood's noise, in standardised units, where there is none
 MAY_BE_NEGATIVE = {"low", "high"}
+MAY_BE_INFINITE = {"dims_per_success", "largest_factor", "memory_per_dim"}  # no limit
 ABOVE_ZERO = {"bandwidth", "lam", "norm", "qbar", "radius", "longest", "shortest", "length"}
 AT_LEAST_ONE = {
     "C",
@@ -154,7 +155,7 @@ def check_libraries(method: Method) -> None:
     if missing := [library for library in method.needs if find_spec(library) is None]:
         raise ValueError(
             f"{method.name}: expected {' and '.join(method.needs)}, got no {missing[0]}: install"
-            f" the extra {method.name!r} of pyproject.toml"
+            f" the extra {method.extra or method.name!r} of pyproject.toml"
         )
 
 
@@ -256,6 +257,8 @@ def _out_of_range(name: str, value: Any) -> str:
         return ""
     if math.isnan(value):
         return "a number"
+    if math.isinf(value) and name not in MAY_BE_INFINITE:
+        return "a finite number"
     if name in AT_LEAST_ONE and value < 1:
         return "at least 1"
     if name in ABOVE_ZERO and value <= 0:

@@ -8,10 +8,33 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from algorithms.api import Array
 from noregret.asking import History, Optimizer, Point, optimizer
 
 UNCONSTRAINED, CONSTRAINED, OVER_ARMS = "gp-ei", "cei", "gp-ucb"
+
+
+FAILURES = ("stop", "skip")
+
+
+class EvaluationFailed(RuntimeError):
+    """A function raised an error or showed no number; `result` has what was evaluated before, None
+    where nothing was.
+    """
+
+    def __init__(self, words: str, result: Result | None) -> None:
+        super().__init__(words)
+        self.result = result
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody pressed Ctrl-C; `result` as in EvaluationFailed."""
+
+    def __init__(self, result: Result | None) -> None:
+        super().__init__()
+        self.result = result
 
 
 @dataclass(frozen=True)
@@ -40,6 +63,7 @@ def minimize(
     constraints: int = 0,
     callback: Callable[[Point], object] | None = None,
     progress: bool = False,
+    failures: str = "stop",
     **options: Any,
 ) -> Result:
     """The smallest value of f within `bounds`, or over the rows of `arms`.
@@ -50,9 +74,12 @@ def minimize(
     evaluations: of f, the initial design among them.
     callback: is called with every Point; where it returns True, that was the last one.
     progress: whether to write a line to standard error after every evaluation.
+    failures: what becomes of an evaluation that raises an error or shows NaN or infinity. "stop"
+        raises EvaluationFailed, whose `result` has all evaluations before; "skip" leaves the point
+        out and goes on, and the evaluation counts.
     options: seed, preset, initial, noise, like and parameters of the method: see `optimizer`.
 
-    Raises ValueError.
+    Raises ValueError for mistakes in the arguments, EvaluationFailed, and on Ctrl-C Interrupted.
     """
     return _solve(
         f,
@@ -63,6 +90,7 @@ def minimize(
         constraints=constraints,
         callback=callback,
         progress=progress,
+        failures=failures,
         is_least=True,
         options=options,
     )
@@ -78,6 +106,7 @@ def maximize(
     constraints: int = 0,
     callback: Callable[[Point], object] | None = None,
     progress: bool = False,
+    failures: str = "stop",
     **options: Any,
 ) -> Result:
     """The largest value of f; all else is as `minimize` has it."""
@@ -90,6 +119,7 @@ def maximize(
         constraints=constraints,
         callback=callback,
         progress=progress,
+        failures=failures,
         is_least=False,
         options=options,
     )
@@ -105,6 +135,7 @@ def _solve(
     constraints: int,
     callback: Callable[[Point], object] | None,
     progress: bool,
+    failures: str,
     is_least: bool,
     options: Mapping[str, Any],
 ) -> Result:
@@ -125,22 +156,24 @@ def _solve(
         minimize=is_least,
         **options,
     )
+    if failures not in FAILURES:
+        raise ValueError(f"failures: expected {' or '.join(FAILURES)}, got {failures!r:.80}")
     began = time.monotonic()
     for number in range(1, evaluations + 1):
-        x = search.ask()
-        shown = f(x)
-        if constraints and not (isinstance(shown, tuple) and len(shown) == 2):
-            raise ValueError(
-                f"f: expected (y, g) with {constraints} constraints, got {shown!r:.80}"
-            )
-        if not constraints and isinstance(shown, tuple):
-            raise ValueError(
-                f"f: expected a number, got {shown!r:.80}: say constraints=..., if it shows (y, g)"
-            )
-        y, g = shown if constraints else (shown, None)
-        search.tell(x, y, g)
-        history = search.history
-        point = Point(history.x[-1], history.y[-1], history.g[-1], bool((history.g[-1] <= 0).all()))
+        try:
+            x = search.ask()
+            point, why = _evaluated(f, x, search, constraints)
+        except KeyboardInterrupt:
+            raise Interrupted(_so_far(search)) from None
+        if why is not None:
+            words = f"f: evaluation {number} of {evaluations} failed at {x!r:.200}: {_said(why)}"
+            if failures == "stop":
+                raise EvaluationFailed(words, _so_far(search)) from why
+            search.forget(x)
+            if progress:
+                sys.stderr.write(f"{words}; it is left out\n")
+        if point is None:
+            continue
         if progress:
             best = search.best()
             said = f"{best.y:.6g}" if best.feasible else "nothing feasible"
@@ -150,4 +183,52 @@ def _solve(
             )
         if callback is not None and callback(point) is True:
             break
-    return Result(*search.best(), history=search.history, optimizer=search)
+    found = _so_far(search)
+    if found is None:
+        raise EvaluationFailed(f"f: all of {evaluations} evaluations failed", None)
+    return found
+
+
+def _evaluated(
+    f: Callable[[Any], Any], x: Any, search: Optimizer, constraints: int
+) -> tuple[Point | None, Exception | None]:
+    """The point that was told, or why there is none. Raises ValueError where f shows something of
+    another kind than it should.
+    """
+    try:
+        shown = f(x)
+    except Exception as error:  # whatever it is, what was evaluated before must not be lost
+        return None, error
+    if constraints and not (isinstance(shown, tuple) and len(shown) == 2):
+        raise ValueError(f"f: expected (y, g) with {constraints} constraints, got {shown!r:.80}")
+    if not constraints and isinstance(shown, tuple):
+        raise ValueError(
+            f"f: expected a number, got {shown!r:.80}: say constraints=..., if it shows (y, g)"
+        )
+    y, g = shown if constraints else (shown, None)
+    if _is_broken(y) or _is_broken(g):
+        return None, ValueError(f"expected finite numbers, got {shown!r:.80}")
+    search.tell(x, y, g)
+    history = search.history
+    feasible = bool((history.g[-1] <= 0).all())
+    return Point(history.x[-1], history.y[-1], history.g[-1], feasible), None
+
+
+def _is_broken(shown: Any) -> bool:
+    """Whether these are numbers, and NaN or infinite ones among them."""
+    try:
+        return not np.isfinite(np.asarray(0 if shown is None else shown, dtype=np.float64)).all()
+    except (TypeError, ValueError):
+        return False  # of what is no number, `tell` complains
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _so_far(search: Optimizer) -> Result | None:
+    """What was evaluated; None where nothing was."""
+    history = search.history
+    if not len(history.y):
+        return None
+    return Result(*search.best(), history=history, optimizer=search)

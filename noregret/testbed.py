@@ -30,12 +30,17 @@ def problem(name: str, *, seed: int = 0) -> Testbed:
     seed: of the instance, where it is drawn, and of the noise, as in the workflow's runs.
     Problems over data fetch them into ./data. Raises ValueError for unknown names.
     """
-    paper, _, rest = str(name).partition("/")
+    paper, slash, rest = str(name).partition("/")
     if paper not in papers():
         raise ValueError(f"unknown paper {paper!r} of a problem{or_nearest(paper, papers())}")
     document = reader.document(paper)
     key, _, reading = rest.partition("@")
     known = list(document.entry["problems"])
+    if not slash:
+        raise ValueError(
+            f"expected a paper and a problem, such as {paper}/{known[0]}, got {name!r}: {paper} has"
+            f" {', '.join(known)}"
+        )
     if key not in known:
         raise ValueError(f"unknown problem {rest!r} of {paper}{or_nearest(key, known)}")
     readings = list(document.entry.get("readings", {}))

@@ -34,6 +34,9 @@ QUICK = {
         "nuts": {"warmup": 16, "readaptation": 4, "samples": 8, "thinning": 4, "tree_depth": 3},
         "climb": {"raw": 64, "starts": 2, "steps": 10},
     },
+    "logei": {"restarts": 1, "raw": 8},
+    "optuna-gp": {"startup": 4},
+    "optuna-tpe": {"startup": 4},
 }
 
 

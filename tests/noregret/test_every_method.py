@@ -34,6 +34,7 @@ LEFT_OUT = {  # classes of algorithms/ that are no method here, and why
     "regularized_evolution.RegularizedEvolution": "needs neighbours of every arm",
     "_template.MyMethod": "a template",
 }
+
 FOLDER = Path(algorithms.__file__).parent
 
 

@@ -18,8 +18,8 @@ def on_box(method="gp-ei", **options):
     [
         ({"method": "gp_ei"}, r"unknown method 'gp_ei'; did you mean 'gp-ei'\? known: lcbo,"),
         ({"method": 3}, "method: expected a name that noregret.methods"),
-        ({"bounds": None}, "expected either `bounds` or `arms`, got neither"),
-        ({"arms": TABLE}, "expected either `bounds` or `arms`, got both"),
+        ({"bounds": None}, "expected `bounds`, a pair .* or `arms`, a table .*; got neither"),
+        ({"arms": TABLE}, "expected `bounds`, a pair .* or `arms`, a table .*; got both"),
         ({"bounds": [(0, 1, 2)]}, r"a pair \(low, high\) for each variable, .* shape \(1, 3\)"),
         ({"bounds": []}, r"a pair \(low, high\) for each variable"),
         ({"bounds": "01"}, r"a pair \(low, high\) for each variable"),
@@ -54,6 +54,13 @@ def on_box(method="gp-ei", **options):
         ({"exploration": -1.0}, "gp-ei: exploration: expected no negative number, got -1.0"),
         ({"method": "epbo", "beta": -2.0}, "epbo: beta: expected no negative number, got -2.0"),
         ({"exploration": np.nan}, "gp-ei: exploration: expected a number"),
+        ({"exploration": np.inf}, "gp-ei: exploration: expected a finite number, got inf"),
+        ({"parameters": 3}, "parameters: expected a mapping of names to values, got 3"),
+        (
+            {"exploration": 0.1, "parameters": {"exploration": 0.2}},
+            "gp-ei: expected exploration once, got it in `parameters` and beside it",
+        ),
+        ({"parameters": {"climp": {}}}, "gp-ei: unknown parameter 'climp'"),
         ({"surrogate": "x"}, "surrogate: expected gamma-priors or "),
         (
             {"method": "bbkb", "bounds": None, "arms": TABLE, "delta": 2.0},
@@ -186,7 +193,6 @@ def test_a_point_told_in_fewer_digits_is_the_pending_one():
             r"f: expected a number, got \(1.0, \[0.0\]\): say constraints=",
         ),
         (np.sum, {"constraints": 1}, r"f: expected \(y, g\) with 1 constraints, got"),
-        (lambda x: np.nan, {}, "y: expected finite numbers, got nan"),
     ],
 )
 def test_a_wrong_function_or_sense(find, f, options, said):

@@ -153,3 +153,17 @@ def test_a_method_without_its_libraries_says_so(monkeypatch):
     with pytest.raises(ValueError, match=r"saasbo: expected jax and numpyro, .* extra 'saasbo'"):
         begun("saasbo")
     begun("gp-ei")
+
+
+def test_a_parameter_with_the_name_of_an_argument_is_reached_by_parameters():
+    """LCBO has parameters `constraints`, GO-UCB has `method`."""
+    lcbo = noregret.optimizer(
+        "lcbo", bounds=BOUNDS, constraints=1, parameters={"constraints": "equality"}
+    )
+    assert lcbo.settings.parameters["constraints"] == "equality"
+    assert lcbo.settings.constraints == 1
+    goucb = noregret.optimizer(
+        "go-ucb", bounds=BOUNDS, evaluations=9, parameters={"method": "adam"}, units="standardised"
+    )
+    assert goucb.settings.parameters["method"] == "adam"
+    assert goucb.settings.parameters["units"] == "standardised"

@@ -72,8 +72,11 @@ def test_what_f_returns_is_told_in_a_sentence():
         noregret.minimize(lambda x: 1.0, BOX, constraints=1, evaluations=3)
     with pytest.raises(ValueError, match="f: expected a function of a point, got 3"):
         noregret.minimize(3, BOX)
-    with pytest.raises(ValueError, match="y: expected finite numbers, got nan"):
-        noregret.minimize(lambda x: np.nan, BOX)
+
+
+def test_a_paper_alone_is_no_problem():
+    with pytest.raises(ValueError, match="such as lcbo/syn-25, got 'lcbo': lcbo has syn-25, syn"):
+        noregret.problem("lcbo")
 
 
 def test_a_problem_of_a_paper_in_its_own_units():
@@ -122,3 +125,65 @@ def test_published_records_are_those_of_the_shelf():
 def test_methods_know_whether_one_is_among_them():
     assert "lcbo" in noregret.methods() and "gp_ei" not in noregret.methods()
     assert noregret.methods()[0] in noregret.methods()
+
+
+def failing(at, how):
+    """bowl, but its evaluations `at` go wrong."""
+    count = 0
+
+    def f(x):
+        nonlocal count
+        count += 1
+        if count not in at:
+            return bowl(x)
+        if isinstance(how, BaseException):
+            raise how
+        return how
+
+    return f
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [(ZeroDivisionError("no mass"), "ZeroDivisionError: no mass"), (np.nan, "finite numbers, got")],
+)
+def test_what_was_evaluated_before_a_failure_is_not_lost(how, said):
+    with pytest.raises(noregret.EvaluationFailed, match=rf"evaluation 7 of 9 .*{said}") as caught:
+        noregret.minimize(failing({7}, how), BOX, method="random", evaluations=9)
+    kept = caught.value.result
+    whole = noregret.minimize(bowl, BOX, method="random", evaluations=9)
+    np.testing.assert_array_equal(kept.history.x, whole.history.x[:6])
+    assert kept.y == whole.history.y[:6].min()
+    with pytest.raises(noregret.EvaluationFailed) as caught:
+        noregret.minimize(failing({1}, how), BOX, method="random", evaluations=9)
+    assert caught.value.result is None
+
+
+@pytest.mark.parametrize("how", [ValueError("no"), np.inf])
+def test_failed_evaluations_may_be_left_out(how, capfd):
+    found = noregret.minimize(
+        failing({2, 6}, how), BOX, evaluations=9, failures="skip", progress=True
+    )
+    assert len(found.history.y) == 7 and len(found.optimizer.pending) == 0
+    assert capfd.readouterr().err.count("it is left out") == 2
+    with pytest.raises(noregret.EvaluationFailed, match="all of 3 evaluations"):
+        noregret.minimize(failing({1, 2, 3}, how), BOX, evaluations=3, failures="skip")
+
+
+def test_a_constraint_that_is_no_number_is_a_failure():
+    shown = iter([(1.0, [0.0]), (1.0, [np.nan])])
+    with pytest.raises(noregret.EvaluationFailed, match="finite numbers") as caught:
+        noregret.minimize(lambda x: next(shown), BOX, method="random", constraints=1, evaluations=3)
+    assert len(caught.value.result.history.y) == 1
+
+
+def test_whoever_interrupts_keeps_what_there_is():
+    with pytest.raises(KeyboardInterrupt) as caught:
+        noregret.minimize(failing({5}, KeyboardInterrupt()), BOX, method="random", evaluations=9)
+    assert isinstance(caught.value, noregret.Interrupted)
+    assert len(caught.value.result.history.y) == 4
+
+
+def test_how_to_fail_is_one_of_two_ways():
+    with pytest.raises(ValueError, match="failures: expected stop or skip, got 'go on'"):
+        noregret.minimize(bowl, BOX, failures="go on")
