@@ -14,15 +14,19 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from workflow.judge import sensitivity
-from workflow.judge.outcomes import GROUPS, MEANINGS, SYMBOLS, UNDECIDED
+from workflow.judge import render, sensitivity
+from workflow.judge.certificate import WAYS
+from workflow.judge.checks import Comparison
+from workflow.judge.outcomes import GROUPS, MEANINGS, SYMBOLS, UNDECIDED, group
 from workflow.judge.sensitivity import Matrix
 from workflow.judge.votes import KINDS
 from workflow.plan.costs import duration
 from workflow.plan.exhibits import SPECIFICATIONS
 from workflow.plan.resolve import ROOT, PlanError
-from workflow.site import findings, text
-from workflow.site.folder import Report, reports
+from workflow.site import claim_pages, finder, findings, shrink, text
+from workflow.site.findings import Finding
+from workflow.site.folder import Claim, Report, reports
+from workflow.site.glossary import GLOSSARY
 from workflow.site.methods import Algorithm, algorithms, in_a_line, styles
 from workflow.trace import record
 
@@ -42,6 +46,8 @@ POLICY = "; ".join(
     ]
 )
 STATIC = Path(__file__).parent / "static"
+THUMBNAILS = "thumbnails"
+FEW = 3  # findings on the first page
 LIBRARIES = (
     "numpy",
     "scipy",
@@ -53,6 +59,26 @@ LIBRARIES = (
     "pandas",
     "scikit-learn",
 )
+
+
+@dataclass(frozen=True)
+class Highlight:
+    """A finding on the first page, with its picture there."""
+
+    finding: Finding
+    label: str
+    size: tuple[int, int]
+    alt: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A decided claim in the summary of a paper."""
+
+    claim: Claim
+    printed: Sequence[claim_pages.Printed]
+    groups: Sequence[str]
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -100,6 +126,8 @@ def build(
         "overview.html",
         environment=_versions(),
         findings=told,
+        highlights=_highlights(site, known, told),
+        ways=WAYS,
         commit=record.provenance()["commit"],
         source=source,
     )
@@ -109,6 +137,17 @@ def build(
         findings=[(finding, known[finding.paper]) for finding in told],
     )
     site.page("methods.html", "methods.html")
+    site.page("glossary.html", "glossary.html", glossary=GLOSSARY)
+    site.page(
+        "find.html",
+        "find.html",
+        lines=finder.lines(found, site.algorithms, told),
+        papers=[(report.name, report.label) for report in found],
+        outcomes=[(name, name) for name in site.outcomes],
+        qualifiers=[(name, name) for name in GROUPS],
+        kinds_of_check=list(finder.CHECKS.items()),
+        live=[report.name for report in found if report.seed_values],
+    )
     for report in found:
         _paper(site, report)
     site.page("algorithms/index.html", "algorithms.html")
@@ -124,11 +163,13 @@ def _paper(site: Site, report: Report) -> None:
     folder = site.root / report.name
     folder.mkdir()
     for path in sorted(report.folder.iterdir()):
-        if path.suffix in (".png", ".gif"):
+        if path.suffix == ".png":
+            shrink.put(path, folder / path.name)
+        elif path.suffix == ".gif":
             shutil.copyfile(path, folder / path.name)
     for curve in sorted((report.folder / SPECIFICATIONS).glob("*.png")):
         (folder / SPECIFICATIONS).mkdir(exist_ok=True)
-        shutil.copyfile(curve, folder / SPECIFICATIONS / curve.name)
+        shrink.put(curve, folder / SPECIFICATIONS / curve.name)
     for figure in report.shown:
         if figure.interactive:
             data = _curves(report.folder / figure.interactive)
@@ -139,6 +180,12 @@ def _paper(site: Site, report: Report) -> None:
     site.page(
         f"{report.name}/index.html", "paper.html", report=report, matrix=matrix, summary=words
     )
+    for claim in report.claims:
+        _claim(site, report, claim)
+    if report.seed_values:
+        script = claim_pages.as_one_script(report)
+        (folder / "claims.js").write_text(script, encoding="utf-8")
+    _summary(site, report)
     for problem in report.problems:
         site.page(
             f"{report.name}/runs-{problem}.html",
@@ -155,6 +202,76 @@ def _paper(site: Site, report: Report) -> None:
             problem="",
             runs=report.runs["studies"],
         )
+
+
+def _claim(site: Site, report: Report, claim: Claim) -> None:
+    """The page of a claim, and its numbers as CSV and as a script that the page may load."""
+    folder = site.root / report.name / claim_pages.FOLDER
+    folder.mkdir(exist_ok=True)
+    for ending, content in (
+        ("csv", claim_pages.as_csv(report, claim)),
+        ("js", claim_pages.as_script(report, claim)),
+    ):
+        if content:
+            (folder / f"{claim.id}.{ending}").write_text(content, encoding="utf-8")
+    asks, settings = claim_pages.asked(claim, report.entry)
+    site.page(
+        f"{report.name}/{claim_pages.FOLDER}/{claim.id}.html",
+        "claim.html",
+        report=report,
+        claim=claim,
+        asks=asks,
+        settings=settings,
+        printed=claim_pages.printed(report, claim),
+        pictured=claim_pages.pictured(claim),
+        samples=claim_pages.samples(report, claim),
+        live=claim.id in report.seed_values,
+        robust=next((one for one in report.certificate["claims"] if one["id"] == claim.id), None),
+        says={name: told["says"] for name, told in report.entry.get("readings", {}).items()},
+        beside=claim_pages.shown_in(report, claim),
+        commands=claim_pages.commands(report, claim),
+    )
+
+
+def _summary(site: Site, report: Report) -> None:
+    """The claims of a paper on two printed sides."""
+    robust = {each["id"]: each["sentence"] for each in report.certificate["claims"]}
+    decided = [
+        Line(
+            claim,
+            claim_pages.printed(report, claim),
+            [name] if (name := group(claim.qualifiers)) else [],
+            robust.get(claim.id, ""),
+        )
+        for claim in report.claims
+        if claim.verdict != UNDECIDED
+    ]
+    site.page(
+        f"{report.name}/summary.html",
+        "summary.html",
+        report=report,
+        decided=decided,
+        others=[claim for claim in report.claims if claim.verdict == UNDECIDED],
+        is_printed=any(line.printed for line in decided),
+        is_certified=any(line.sentence for line in decided),
+    )
+
+
+def _highlights(
+    site: Site, known: Mapping[str, Report], told: Sequence[Finding]
+) -> list[Highlight]:
+    """The first finding with a picture of each paper, the first FEW of these."""
+    found: dict[str, Highlight] = {}
+    for finding in told:
+        report = known[finding.paper]
+        shown = next((each for each in report.shown if each.id == finding.figure), None)
+        if shown is None or not shown.image or finding.paper in found or len(found) == FEW:
+            continue
+        target = site.root / THUMBNAILS / f"{finding.id}.png"
+        target.parent.mkdir(exist_ok=True)
+        size = shrink.put_small(report.folder / shown.image, target)
+        found[finding.paper] = Highlight(finding, report.label, size, shown.alt)
+    return list(found.values())
 
 
 def _curves(path: Path) -> str:
@@ -204,7 +321,12 @@ def _environment() -> Environment:
         "duration": duration,
         "short": short,
         "in_a_line": in_a_line,
+        "sentence": sentence,
+        "number": render.number,
+        "effect": effect,
+        "decided": decided,
     }
+    found.tests["startswith"] = str.startswith
     found.globals |= {"kinds": KINDS, "specifications": SPECIFICATIONS}
     found.globals |= {"groups": GROUPS, "meanings": MEANINGS, "undecided": UNDECIDED}
     found.globals |= {"symbol": {**SYMBOLS, UNDECIDED: "?"}, "policy": POLICY}
@@ -219,6 +341,23 @@ def slug(verdict: str) -> str:
 def short(value: float | None) -> str:
     """A number of a record."""
     return "-" if value is None else f"{value:.4g}"
+
+
+def sentence(words: str) -> str:
+    """Words as a sentence of their own."""
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def effect(one: Comparison) -> str:
+    """An effect with its interval; what was not run has none."""
+    return "" if one.missing else render.effect(one.kind, one.effect, one.low, one.high)
+
+
+def decided(one: Comparison) -> str:
+    """Which side a comparison decides for, or why for none, in words."""
+    if one.decides:
+        return f"{one.decides} the claim"
+    return one.missing or one.few or one.undecided or "for neither side"
 
 
 def percent(share: float) -> str:

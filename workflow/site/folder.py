@@ -13,7 +13,7 @@ from typing import Any
 
 from workflow.judge import ledger, outcomes, render, sensitivity
 from workflow.judge.fixed import Fixed
-from workflow.judge.outcomes import GROUPS, SAME_RUN
+from workflow.judge.outcomes import GROUPS, NOT_RUN, SAME_RUN, UNDECIDED
 from workflow.judge.votes import HOLDS
 from workflow.plan import reader
 from workflow.plan.exhibits import (
@@ -31,6 +31,7 @@ from workflow.site.text import Sheet
 
 Entry = Mapping[str, Any]
 WIDE = 1.6
+AS_PRINTED = "as printed"  # the first of a certificate's ways
 
 
 @dataclass(frozen=True)
@@ -200,15 +201,74 @@ class Report:
         """How robust the claims are, those that a reading changes; without any in older reports.
         `curve` is the size of a claim's picture, None where it has none.
         """
-        path = self.folder / "certificate.json"
-        if not path.exists():
+        told = self._certificate
+        if not told:
             return {"claims": []}
-        told = json.loads(path.read_text(encoding="utf-8"))
         curves = {
             curve.stem: _size(curve) for curve in (self.folder / SPECIFICATIONS).glob("*.png")
         }
         claims = [{**claim, "curve": curves.get(claim["id"])} for claim in told["claims"]]
         return {**told, "claims": [claim for claim in claims if len(claim["specifications"]) > 1]}
+
+    @cached_property
+    def _certificate(self) -> Entry:
+        """certificate.json as it is; {} in older reports."""
+        path = self.folder / "certificate.json"
+        told: Entry = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        return told
+
+    @property
+    def certified(self) -> bool:
+        """Whether the report has certificates."""
+        return bool(self._certificate)
+
+    @property
+    def held(self) -> dict[str, tuple[int, int, int]]:
+        """How many of the plain claims hold, how many are decided, and how many are not, in each
+        way that is known; as printed alone in older reports.
+        """
+        counts = self._certificate.get("counts", {AS_PRINTED: self.counts})
+        found = {}
+        for way, count in counts.items():
+            unknown = count.get(UNDECIDED, 0) + count.get(NOT_RUN, 0)
+            holding = sum(count.get(kind, 0) for kind in HOLDS)
+            found[way] = holding, sum(count.values()) - unknown, unknown
+        return found
+
+    @property
+    def firm(self) -> tuple[int, int] | None:
+        """Of how many decided plain claims every reading that may decide says whether they hold as
+        the default does, and how many there are; None where no report says.
+        """
+        if not self.certified:
+            return None
+        decided = [
+            [spec["counts_as"] in HOLDS for spec in claim["specifications"] if _decides(spec)]
+            for claim in self._certificate["claims"]
+            if not claim["group"] and _decides(claim["specifications"][0])
+        ]
+        return sum(len(set(seen)) == 1 for seen in decided), len(decided)
+
+    @property
+    def since(self) -> str:
+        """The day of the first record that a claim rests on; "" where that is not entered."""
+        told = (claim.entry.get("fixed") or {} for claim in self.claims)
+        days = [said["first_records"][:10] for said in told if said.get("first_records")]
+        return min(days, default="")
+
+    @cached_property
+    def seed_values(self) -> Mapping[str, Entry]:
+        """The numbers behind the verdicts by claim; {} in reports that are older than these."""
+        path = self.folder / "seed-values.json"
+        if not path.exists():
+            return {}
+        claims: Mapping[str, Entry] = json.loads(path.read_text(encoding="utf-8"))["claims"]
+        return claims
+
+    @property
+    def numbers(self) -> list[Entry]:
+        """The numbers that the paper's tables print, beside ours; [] in older reports."""
+        return list(self.certificate.get("numbers", []))
 
     @property
     def holding(self) -> list[str]:
@@ -315,6 +375,11 @@ class Report:
             interactive=files.get(INTERACTIVE, ""),
             sheet=sheet,
         )
+
+
+def _decides(spec: Entry) -> bool:
+    """Whether a specification was run and may decide."""
+    return spec["counts_as"] not in (NOT_RUN, UNDECIDED)
 
 
 def _size(picture: Path) -> tuple[int, int]:

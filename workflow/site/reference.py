@@ -3,8 +3,9 @@
 
 For each paper the largest scale that has records is drawn from whatever seeds are there, and
 figures/reference/<paper>/ is replaced by its pictures, tables, verdicts and compact records; then
-the generated parts of README.md are written anew. `--check` draws nothing: it fails where README.md
-does not say what figures/reference holds, and where the report of a paper lacks what others have.
+the generated parts of README.md and docs/results.md are written anew. `--check` draws nothing: it
+fails where these do not say what figures/reference holds, and where the report of a paper lacks
+what others have.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ from workflow.plan.cells import PUBLISHED, Paper
 from workflow.plan.exhibits import IMAGE, REGISTRY, SPECIFICATIONS, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.reader import read
-from workflow.plan.resolve import PlanError
+from workflow.plan.resolve import PlanError, papers
 from workflow.site.text import mathematics
 
 LEDGER = ("md", "json")  # of the verdicts and the runs
 REFERENCE = Path("figures", "reference")
+PAGES = {"README.md": "", "docs/results.md": "../"}  # with generated parts, and the way to the root
 THUMBNAILS = 3  # of each paper in the gallery
 Task = tuple[str, list[str]]  # a module of workflow/ and the arguments of its main
 
@@ -100,26 +102,40 @@ def replace(name: str, drawn: Path) -> Path:
     return kept
 
 
-def sections() -> dict[str, list[str]]:
-    """The generated parts of README.md by their names."""
-    return {"verdicts": counts(), "gallery": gallery()}
+def sections(up: str = "") -> dict[str, list[str]]:
+    """The generated parts of a page by their names; `up` leads from it to the root."""
+    return {"verdicts": counts(up), "gallery": gallery(up), "plan": plan()}
 
 
-def counts() -> list[str]:
+def reports() -> list[Path]:
+    """The verdicts of every paper that has a committed report; comparisons have none."""
+    known = papers()
+    return [path for path in sorted(REFERENCE.glob("*/verdicts.json")) if path.parent.name in known]
+
+
+def plan() -> list[str]:
+    """How many claims there are, and how many of them scale `quick` runs."""
+    entries = [read(name) for name in papers()]
+    every = sum(len(entry.get("claims", [])) for entry in entries)
+    soon = sum(len(entry["scales"]["quick"].get("claims", [])) for entry in entries)
+    return [f"{soon} of the {every} claims"]
+
+
+def counts(up: str = "") -> list[str]:
     """The verdicts of every committed report, counted; claims with a qualifier apart."""
-    reports = [
+    found = [
         (path, outcomes.translated(json.loads(path.read_text(encoding="utf-8"))))
-        for path in sorted(REFERENCE.glob("*/verdicts.json"))
+        for path in reports()
     ]
-    tallies = [outcomes.tally(report["claims"]) for _, report in reports]
+    tallies = [outcomes.tally(report["claims"]) for _, report in found]
     shown = outcomes.columns({str(i): tally[""] for i, tally in enumerate(tallies)})
     head = [*shown, *outcomes.GROUPS]
     lines = [
         f"| paper | scale | {' | '.join(head)} |",
         f"| --- | --- |{' ---: |' * len(shown)}{' --- |' * len(outcomes.GROUPS)}",
     ]
-    for (path, report), tally in zip(reports, tallies, strict=True):
-        name = f"[{report['paper']}]({path.with_suffix('.md')})"
+    for (path, report), tally in zip(found, tallies, strict=True):
+        name = f"[{report['paper']}]({up}{path.with_suffix('.md')})"
         cells = [str(tally[""][verdict]) for verdict in shown]
         # the first edition knew no qualifiers, which is not that it had none
         knows = "edition" in report
@@ -128,10 +144,10 @@ def counts() -> list[str]:
     return lines
 
 
-def gallery() -> list[str]:
+def gallery(up: str = "") -> list[str]:
     """The first figures of every committed report, small, and how many more there are."""
     lines = ["| paper | figures | |", "| --- | --- | --- |"]
-    for path in sorted(REFERENCE.glob("*/verdicts.json")):
+    for path in reports():
         entry = read(path.parent.name)
         drawn = [
             (line, path.parent / f"{line['id']}.{kind.shown[IMAGE]}")
@@ -139,8 +155,8 @@ def gallery() -> list[str]:
             if kind.in_gallery
         ]
         there = [(line, picture) for line, picture in drawn if picture.exists()]
-        small = " ".join(_thumbnail(line, picture) for line, picture in there[:THUMBNAILS])
-        lines.append(f"| {path.parent.name} | {small} | [all {len(there)}]({path.parent}) |")
+        small = " ".join(_thumbnail(line, f"{up}{picture}") for line, picture in there[:THUMBNAILS])
+        lines.append(f"| {path.parent.name} | {small} | [all {len(there)}]({up}{path.parent}) |")
     return lines
 
 
@@ -148,15 +164,15 @@ def lacking() -> list[str]:
     """What committed reports lack, in sentences: of the ledger what another one has, and of an
     exhibit that is there files that its kind has.
     """
-    reports = {  # of the first edition the records are gone: its reports cannot be drawn anew
+    known = {  # of the first edition the records are gone: its reports cannot be drawn anew
         path.parent.name
         for path in REFERENCE.glob("*/verdicts.json")
         if "edition" in json.loads(path.read_text(encoding="utf-8"))
     }
     names = [f"{stem}.{ending}" for stem in exhibits.LEDGER for ending in LEDGER]
-    ledger = [n for n in names if any((REFERENCE / paper / n).exists() for paper in reports)]
+    ledger = [n for n in names if any((REFERENCE / paper / n).exists() for paper in known)]
     found = []
-    for paper in sorted(reports):
+    for paper in sorted(known):
         wanted = list(ledger)
         for kind, line in lines_of(read(paper)):
             shown = kind.shown.values()
@@ -171,11 +187,11 @@ def lacking() -> list[str]:
     return found
 
 
-def put(readme: str, name: str, lines: Iterable[str]) -> str:
-    """README.md with one generated part written anew; one without its marks stays as it is."""
+def put(page: str, name: str, lines: Iterable[str]) -> str:
+    """A page with one generated part written anew; one without its marks stays as it is."""
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-    head, mark, rest = readme.partition(begin)
-    return "\n".join([head + begin, *lines, end + rest.partition(end)[2]]) if mark else readme
+    head, mark, rest = page.partition(begin)
+    return "\n".join([head + begin, *lines, end + rest.partition(end)[2]]) if mark else page
 
 
 def _run(task: Task) -> int:
@@ -189,7 +205,7 @@ def _is_empty(path: Path) -> bool:
     return panels is not None and not any(panel["lines"] or panel["dots"] for panel in panels)
 
 
-def _thumbnail(line: Mapping[str, Any], picture: Path) -> str:
+def _thumbnail(line: Mapping[str, Any], picture: str) -> str:
     title = mathematics(f"{line.get('title', line['id'])} ({line.get('where', '')})")
     said = escape(" ".join(title.replace('"', "'").replace("|", " ").split()), quote=False)
     return f'<a href="{picture}"><img src="{picture}" alt="{said}" width="200"></a>'
@@ -202,7 +218,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="only check that README.md is up to date and no report lacks what others have",
+        help="only check that these pages are up to date and no report lacks what others have",
     )
     parser.add_argument(
         "--other-code",
@@ -219,19 +235,18 @@ def main(arguments: list[str] | None = None) -> int:
         except PlanError as error:
             print(f"error: {error}", file=sys.stderr)
             status = 1
-    readme = Path("README.md")
-    before = after = readme.read_text(encoding="utf-8")
-    for part, lines in sections().items():
-        after = put(after, part, lines)
-    if options.check:
-        errors = lacking()
-        if before != after:
+    errors = lacking() if options.check else []
+    for name, up in PAGES.items():
+        page = Path(name)
+        before = after = page.read_text(encoding="utf-8")
+        for part, lines in sections(up).items():
+            after = put(after, part, lines)
+        if before != after and options.check:
             errors.append(
-                "README.md is out of date with figures/reference: run python -m workflow.reference"
+                f"{name} is out of date with figures/reference: run python -m workflow.reference"
             )
-        for sentence in errors:
-            print(f"error: {sentence}", file=sys.stderr)
-        return int(bool(errors))
-    if before != after:
-        readme.write_text(after, encoding="utf-8")
-    return status
+        elif before != after:
+            page.write_text(after, encoding="utf-8")
+    for sentence in errors:
+        print(f"error: {sentence}", file=sys.stderr)
+    return int(bool(errors)) or status

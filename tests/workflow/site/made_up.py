@@ -14,7 +14,7 @@ import pandas as pd
 
 from tests.workflow.synthetic import Toy
 from workflow.draw import plots
-from workflow.judge import claims, ledger, render
+from workflow.judge import certificate, claims, ledger, render, seed_values
 from workflow.operate import inventory
 from workflow.trace import record
 
@@ -171,6 +171,8 @@ def report(root: Path) -> Path:
         shutil.copy(folder / "fig4.png", folder / f"{name}.png")
     verdicts = [claims.judge(toy.paper, toy.store(), claim) for claim in CLAIMS]
     (folder / "verdicts.json").write_text(ledger.as_json(toy.paper, verdicts))
+    (folder / "seed-values.json").write_text(seed_values.as_json(toy.paper, toy.store(), verdicts))
+    certificate.write(toy.paper, toy.store(), "", folder)
     (folder / "runs.json").write_text(json.dumps(inventory.inventory(toy.paper, toy.store())))
     (folder / "table2.md").write_text(
         f"# Table 2\n\n{render.table(list(TABLE.columns), TABLE.to_numpy().tolist())}\n\nA note.\n"

@@ -37,6 +37,8 @@ def report(folder):
 def checkout(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "README.md").write_text(README)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "results.md").write_text(README)
     monkeypatch.setattr(reference, "draw", lambda _, folder, *__, **___: report(folder) or "paper")
     return tmp_path
 
@@ -85,6 +87,16 @@ def test_the_readme_tells_verdicts_and_shows_figures(checkout):
     assert readme.startswith("# Title")
     assert readme.endswith("end\n")
     assert "stale" not in readme
+    page = (checkout / "docs" / "results.md").read_text()
+    assert '<img src="../figures/reference/bbkb/fig1.png"' in page
+    assert "[bbkb](../figures/reference/bbkb/verdicts.md)" in page
+    assert (checkout / "docs" / "../figures/reference/bbkb/fig1.png").exists()
+
+
+def test_a_comparison_is_in_no_table_of_papers(checkout, monkeypatch):
+    report(checkout / "figures" / "reference" / "today")
+    reference.main(["bbkb"])
+    assert "today" not in (checkout / "README.md").read_text()
 
 
 def test_a_stale_readme_is_told_and_left(checkout, capsys):

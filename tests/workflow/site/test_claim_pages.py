@@ -1,0 +1,183 @@
+"""The page of a claim: an address that stays, the numbers of its seeds, its records and what they
+cost, pictures of its comparisons; and what older reports lack.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.site import made_up
+from workflow.judge.checks import AGAINST, FOR, TESTS, Comparison
+from workflow.judge.fixed import LEDGER
+from workflow.plan import reader
+from workflow.plan.resolve import ROOT
+from workflow.site import claim_pages
+from workflow.site.build import build
+from workflow.site.finder import CHECKS
+from workflow.site.folder import reports
+from workflow.site.glossary import GLOSSARY
+
+READ = "dec-hbo-best-on-camel"
+ONE = Comparison("A < B", "difference", -2.0, -3.0, -1.0, True, 0.01, 0.03, 5, borders=(0.0,))
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    (found,) = reports(made_up.report(tmp_path_factory.mktemp("report")))
+    return found
+
+
+def test_every_claim_of_a_report_has_its_page(reference_site):
+    """Under the name that history.json knows it by, as long as the YAML has it."""
+    known = json.loads((ROOT / LEDGER).read_text(encoding="utf-8"))
+    found = sorted((ROOT / "figures" / "reference").glob("*/verdicts.json"))
+    assert len(found) >= 5
+    for path in found:
+        paper = path.parent.name
+        judged = {one["id"] for one in json.loads(path.read_text(encoding="utf-8"))["claims"]}
+        pages = {page.stem for page in (reference_site / paper / "claims").glob("*.html")}
+        assert pages == judged and len(pages & known[paper].keys()) > 10
+
+
+def test_numbers_of_seeds_stand_in_the_page_and_in_a_file(report, made_up_site):
+    told = report.seed_values[READ]["default"]["parts"][0]
+    page = (made_up_site / "dumbo" / "claims" / f"{READ}.html").read_text(encoding="utf-8")
+    for value in (*told["left"], *told["right"]):
+        assert f">{value:.6g}<" in page
+    with (made_up_site / "dumbo" / "claims" / f"{READ}.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    mine = [row for row in rows if row["reading"] == "default"]
+    assert [int(row["seed"]) for row in mine] == told["seeds"] == [0, 1, 2, 3, 4]
+    assert [float(row["left"]) for row in mine] == told["left"]  # with all digits
+    assert {row["reading"] for row in rows} == {"default", "public-code"}
+
+
+def test_an_older_report_says_what_it_lacks(tmp_path):
+    source = made_up.report(tmp_path / "report")
+    for name in ("seed-values.json", "certificate.json"):
+        (source / "dumbo" / name).unlink()
+    build(source, tmp_path / "site")
+    page = (tmp_path / "site" / "dumbo" / "claims" / f"{READ}.html").read_text(encoding="utf-8")
+    assert "The numbers of the seeds are not in this report" in page
+    assert "or this report is older than certificates" in page
+    assert "judge.js" not in page and f"{READ}.csv" not in page
+    assert not (tmp_path / "site" / "dumbo" / "claims" / f"{READ}.js").exists()
+    first = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "which is older than certificates" in first
+
+
+def test_a_command_has_its_cost_and_its_published_records(report, tmp_path):
+    claim = next(claim for claim in report.claims if claim.id == READ)
+    commands = claim_pages.commands(report, claim, tmp_path)
+    assert {each.line.split()[5] for each in commands} == {"DuMBO", "random-search"}
+    assert [each.published for each in commands] == ["", ""]
+    assert [each.seconds for each in commands] == [35.0, 35.0]  # five seeds of 7 s each
+    place = tmp_path / "figures/reference/records/paper/dumbo/powell/DuMBO.parquet"
+    place.parent.mkdir(parents=True)
+    place.touch()
+    (there,) = [each for each in commands_of(report, claim, tmp_path) if each.published]
+    assert (tmp_path / there.published) == place and "powell DuMBO" in there.line
+
+
+def commands_of(report, claim, root):
+    named = replace(report, name="dumbo")
+    entry = {
+        **claim.entry,
+        "rerun": [line.replace(" toy ", " dumbo ") for line in claim.entry["rerun"]],
+    }
+    return claim_pages.commands(named, replace(claim, entry=entry), root)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "many"), [("0-4", 5), ("3", 1), ("0-2,5", 4), ("10-19", 10), ("1,3,5-6", 4)]
+)
+def test_the_seeds_of_a_command_are_counted(seeds, many):
+    assert claim_pages._many(seeds) == many
+
+
+def test_published_records_of_real_claims_are_found():
+    """As the workflow names their files."""
+    (report,) = reports(ROOT / "figures" / "reference", ["go_ucb"])
+    claim = next(claim for claim in report.claims if claim.id == "lowest-regret")
+    found = [each.published for each in claim_pages.commands(report, claim) if each.published]
+    assert len(found) > 5 and all((ROOT / path).is_file() for path in found)
+
+
+def test_a_small_picture_has_the_border_the_interval_and_the_effect():
+    for side, ink in ((FOR, claim_pages.BLUE), (AGAINST, claim_pages.VERMILLION), ("", "#57606a")):
+        drawn = picture(replace(ONE, side=side))
+        border, line = drawn.findall("line")
+        (dot,) = drawn.findall("circle")
+        assert line.get("stroke") == dot.get("fill") == ink
+        low, centre, high, edge = (
+            float(part.get(name))
+            for part, name in zip((line, dot, line, border), ("x1", "cx", "x2", "x1"), strict=True)
+        )
+        assert 0 < low < centre < high < edge < claim_pages.SIZE
+        assert centre - low == pytest.approx(high - centre, abs=0.2)
+
+
+def test_a_small_picture_without_numbers_is_empty():
+    nan = float("nan")
+    assert claim_pages.marks(replace(ONE, effect=nan, low=nan, high=nan)) == ""
+    assert claim_pages.marks(replace(ONE, borders=())) == ""
+    rows = picture(replace(ONE, kind="share of rows, value", effect=1.0, borders=(0.0, 4.0)))
+    assert len(rows.findall("circle")) == 0 and len(rows.findall("line")) == 3
+    open_ = picture(replace(ONE, high=float("inf")))
+    assert float(open_.findall("line")[1].get("x2")) > claim_pages.SIZE - 10
+
+
+def picture(one):
+    return ElementTree.fromstring(f"<svg>{claim_pages.marks(one)}</svg>")
+
+
+def test_every_test_of_checks_has_words():
+    assert claim_pages.ASKS.keys() == CHECKS.keys() == TESTS.keys()
+
+
+def test_a_printed_number_stands_beside_ours(report):
+    claim = next(claim for claim in report.claims if claim.id == READ)
+    check = {"test": "less", "problems": ["hartmann"], "left": ["DuMBO"], "right": ["TuRBO"]}
+    entry = {**report.entry, "claims": [{"id": READ, "check": check}]}
+    ours = {"mean": 0.5, "low": None, "high": None, "seeds": 1}
+    number = {
+        "table": "table2",
+        "problem": "Hartmann (6-6)",
+        "metric": "simple_regret",
+        "at": "110",
+    }
+    numbers = [
+        {**number, "curve": curve, "printed": 0.54, "default": ours}
+        for curve in ("DuMBO", "LineBO")
+    ]
+    told = replace(report, entry=entry)
+    told.__dict__["_certificate"] = {"claims": [], "numbers": numbers}
+    (found,) = claim_pages.printed(told, claim)
+    assert found.what == "DuMBO on Hartmann (6-6) (table2, after 110 evaluations)"
+    assert (found.printed, found.ours.strip()) == ("0.54", "0.5 [-, -]")
+
+
+def test_words_of_the_glossary_stand_once_in_order_and_are_linked_to():
+    names = [name for name, *_ in GLOSSARY]
+    words = [word.lower().replace("-", " ") for _, word, _ in GLOSSARY]
+    assert len(set(names)) == len(names) and words == sorted(words)
+    templates = Path(claim_pages.__file__).parent / "templates"
+    linked = {
+        name
+        for path in templates.glob("*.html")
+        for name in re.findall(r"glossary\.html#([\w-]+)", path.read_text(encoding="utf-8"))
+    }
+    assert len(linked) > 5 and linked <= set(names)
+
+
+def test_the_checks_of_all_papers_can_be_said():
+    for paper in ("bbkb", "bkb", "dumbo", "go_ucb", "lcbo"):
+        for line in reader.read(paper)["claims"]:
+            assert line["check"]["test"] in claim_pages.ASKS

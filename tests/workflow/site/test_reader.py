@@ -1,0 +1,274 @@
+"""What a reviewer does in ten minutes, in a real browser: finds a claim, moves what decides it,
+sends its address to someone, prints a summary; on a desk, on a phone and with a keyboard.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.site import chromium
+from tests.workflow.site.chromium import Chromium
+from workflow.judge.votes import HOLDS
+
+pytestmark = pytest.mark.skipif(
+    not chromium.find(), reason="no Chromium in PATH: the pages are not opened"
+)
+DESK, PHONE = (1280, 900), (390, 844)
+CLAIM = "dumbo/claims/level-with-turbo-on-rover.html"
+READ = "dumbo/claims/dec-hbo-best-on-camel.html"  # under another reading, too
+SHOWN = "[...document.querySelectorAll('#found > li')].filter((line) => !line.hidden).length"
+OUTCOME = "document.querySelector('#judge .outcome .verdict').textContent.trim().slice(2)"
+# every text on an opaque ground, with its contrast (WCAG 2.2)
+FAINT = """(() => {
+  const light = (colour) => colour.map((part) => part / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const ground = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const found = parts(getComputedStyle(each).backgroundColor);
+      if (found.length === 3) return found;
+    }
+    return [255, 255, 255];
+  };
+  const said = [...document.querySelectorAll("body *")].filter((each) => each.checkVisibility()
+    && [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
+  const seen = said.map((each) => {
+    const [a, b] = [light(parts(getComputedStyle(each).color).slice(0, 3)), light(ground(each))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    return [contrast, each.className, each.textContent.trim().slice(0, 40)];
+  });
+  return { many: seen.length, faint: seen.filter(([contrast]) => contrast < 4.5) };
+})()"""
+# what stands beyond the right edge and cannot be scrolled to
+CUT = """[...document.querySelectorAll("main *")].filter((each) => each.checkVisibility()
+  && each.getBoundingClientRect().right > innerWidth + 1
+  && !each.closest(".scroll, pre, .hidden, .source, [class*=hidden]"))
+  .map((each) => `${each.tagName} ${each.className} ${each.textContent.slice(0, 40)}`)"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser, made_up_site):
+    """Open a page of the made-up site."""
+
+    def open_(name: str, size: tuple[int, int] = DESK) -> Chromium:
+        browser.open(f"{made_up_site.as_uri()}/{name}", *size, mobile=size == PHONE)
+        return browser
+
+    return open_
+
+
+def typed(browser: Chromium, selector: str, value: str) -> None:
+    """Put a value into a field, as a person does."""
+    browser.click(selector)
+    browser.evaluate(f"document.querySelector({json.dumps(selector)}).select?.()")
+    browser.call("Input.insertText", text=value)
+
+
+def chosen(browser: Chromium, name: str, value: str) -> None:
+    browser.evaluate(
+        f"(() => {{ const found = document.querySelector('#find [name={name}]'); found.value ="
+        f" {json.dumps(value)}; found.dispatchEvent(new Event('input', {{bubbles: true}})); }})()"
+    )
+
+
+# Find.
+
+
+def test_words_and_filters_find_lines_and_stay_in_the_address(page):
+    browser = page("find.html")
+    everything = browser.evaluate(SHOWN)
+    assert everything > 4
+    typed(browser, "#find input", "OTHER way")
+    assert browser.evaluate(SHOWN) == 1
+    typed(browser, "#find input", "")
+    browser.press(" ")
+    chosen(browser, "outcome", "reproduced")
+    chosen(browser, "what", "claim")
+    found = browser.evaluate(SHOWN)
+    held = browser.evaluate(
+        "[...document.querySelectorAll('#found > li')].every((line) => line.hidden ||"
+        " line.dataset.outcome === 'reproduced')"
+    )
+    assert 0 < found < everything and held
+    assert browser.evaluate("document.getElementById('count').textContent").startswith(f"{found} ")
+    address = browser.evaluate("location.href")
+    assert "outcome=reproduced" in address and "what=claim" in address
+    browser.open("about:blank")
+    browser.open(address, *DESK)
+    assert browser.evaluate(SHOWN) == found
+    assert browser.evaluate("document.querySelector('[name=outcome]').value") == "reproduced"
+    browser.click("#find button[type=reset]")
+    browser.wait(f"{SHOWN} === {everything}")
+    assert "?" not in browser.evaluate("location.href") and browser.complaints == []
+
+
+def test_a_number_of_the_first_page_leads_to_its_claims(page):
+    browser = page("index.html")
+    number = browser.evaluate("Number(document.querySelector('td.reproduced a').textContent)")
+    browser.click("td.reproduced a")
+    browser.wait("document.getElementById('find')?.hidden === false")
+    assert browser.evaluate(SHOWN) == number > 0
+
+
+def test_another_level_judges_all_claims(page):
+    """As the pages of the claims do; the address keeps it, and the way back leads to the report."""
+    browser = page("find.html?what=claim&level=0.5")
+    browser.wait("document.getElementById('count').textContent.includes('at this level')")
+    ids = (
+        "[...document.querySelectorAll('#found > li[data-what=claim]')].map((line) =>"
+        " [line.dataset.id, line.dataset.outcome,"
+        " line.querySelector('.verdict').textContent.trim().slice(2)])"
+    )
+    moved = browser.evaluate(ids)
+    said = browser.evaluate("document.getElementById('count').textContent")
+    browser.click("#find button[type=reset]")
+    browser.wait("!document.getElementById('count').textContent.includes('at this level')")
+    assert "level" not in browser.evaluate("location.search")
+    usual = dict(line[:2] for line in browser.evaluate(ids))
+    differ = {name for name, outcome, _ in moved if outcome != usual[name]}
+    assert differ and f"at this level {len(differ)} outcome" in said
+    for name, outcome, badge in moved:
+        assert outcome == badge
+        there = page(f"dumbo/claims/{name}.html#level=0.5")
+        assert there.evaluate(OUTCOME) == outcome
+    assert browser.complaints == []
+
+
+# A claim, judged again.
+
+
+def test_the_page_of_a_claim_judges_as_the_report_does(page):
+    browser = page(READ)
+    said = "document.querySelector('.lead .verdict').textContent.trim().slice(2)"
+    assert browser.evaluate(OUTCOME) == browser.evaluate(said) == "reproduced"
+    assert browser.evaluate("document.querySelectorAll('#judge table').length") == 0
+    assert browser.complaints == []
+
+
+def test_a_moved_level_and_tolerance_change_the_outcome_and_the_address(page):
+    browser = page(CLAIM)
+    usual = browser.evaluate(OUTCOME)
+    typed(browser, "#judge input[min='0.0001']", "0.5")
+    moved = browser.evaluate(OUTCOME)
+    assert usual in ("direction only", "inconclusive") and moved in ("reproduced", "contradicted")
+    assert browser.evaluate("location.hash") == "#level=0.5"
+    address = browser.evaluate("location.href")
+    browser.open("about:blank")
+    browser.open(address, *DESK)
+    assert browser.evaluate(OUTCOME) == moved
+    browser.click("#judge button")
+    assert (browser.evaluate(OUTCOME), browser.evaluate("location.hash")) == (usual, "")
+    browser = page(READ)
+    typed(browser, "#judge .fields label:nth-child(2) input", "0.01")
+    assert browser.evaluate(OUTCOME) == "contradicted"
+    assert browser.evaluate("location.hash") == "#factor=0.01"
+
+
+def test_a_seed_is_left_out_with_the_keyboard(page):
+    browser = page(READ)
+    browser.evaluate("document.querySelector('#judge input[type=checkbox]').focus()")
+    browser.press(" ")
+    assert browser.evaluate("location.hash") == "#without=0"
+    assert browser.evaluate(OUTCOME) == "not decided"
+    said = browser.evaluate("document.querySelector('#judge .reasons').textContent")
+    assert "4 seeds, 5 are needed" in said
+
+
+def test_weights_of_readings_move_the_share_of_votes(page):
+    browser = page(READ)
+    votes = "Number(document.querySelector('#judge .votes').textContent.match(/([0-9]+) %/)[1])"
+    kinds = browser.evaluate(
+        "[...document.querySelectorAll('#robust ~ .scroll td[data-label=\"comes to\"]')]"
+        ".map((each) => each.textContent.trim().slice(2))"
+    )
+    assert len(kinds) == 2 and kinds[0] in HOLDS and kinds[1] not in HOLDS
+    assert browser.evaluate(votes) == 50
+    typed(browser, "#judge .weights label:nth-of-type(2) input", "3")
+    assert browser.evaluate(votes) == 25
+    assert browser.evaluate("location.hash") == "#weight1=3"
+
+
+def test_a_hostile_address_moves_nothing(page):
+    browser = page(f"{READ}#level=x&factor=&without=a,,&weight0=-1e9&<b>")
+    assert browser.evaluate(OUTCOME) in ("reproduced", "direction only")
+    assert browser.complaints == []
+
+
+# How it looks.
+
+KINDS_OF_PAGE = (
+    "index.html",
+    "find.html",
+    "glossary.html",
+    "findings.html",
+    "methods.html",
+    "dumbo/index.html",
+    "dumbo/summary.html",
+    f"{READ}#level=0.01",
+)
+
+
+@pytest.mark.parametrize("name", KINDS_OF_PAGE)
+def test_every_text_can_be_read(page, name):
+    found = page(name).evaluate(FAINT)
+    assert found["many"] > 20 and found["faint"] == []
+
+
+def test_a_faint_text_would_be_found(page):
+    browser = page("glossary.html")
+    browser.evaluate("document.querySelector('h1').className = 'note'")
+    browser.evaluate("document.querySelector('.note').parentElement.style.background = '#666'")
+    assert len(browser.evaluate(FAINT)["faint"]) > 20
+
+
+@pytest.mark.parametrize("name", KINDS_OF_PAGE)
+def test_on_a_phone_nothing_is_cut_off(page, name):
+    browser = page(name, PHONE)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+    assert browser.evaluate(CUT) == []
+
+
+@pytest.mark.parametrize("paper", ["bbkb", "bkb", "dumbo", "go_ucb", "lcbo"])
+def test_the_page_of_a_paper_fits_a_phone(browser, reference_site, paper):
+    browser.open((reference_site / paper / "index.html").as_uri(), *PHONE, mobile=True)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+    assert browser.evaluate(CUT) == []
+
+
+def test_five_papers_stand_on_one_screen(browser, reference_site):
+    browser.open((reference_site / "index.html").as_uri(), *DESK)
+    rows = "document.querySelectorAll('table.overview tbody tr')"
+    assert browser.evaluate(f"{rows}.length") >= 5
+    last = browser.evaluate(f"{rows}[4].getBoundingClientRect().bottom")
+    assert last <= DESK[1]
+    right = "document.querySelector('table.overview').getBoundingClientRect().right"
+    assert browser.evaluate(right) <= DESK[0]
+    assert browser.evaluate("document.querySelectorAll('.card img').length") == 3
+
+
+@pytest.mark.parametrize("paper", ["bbkb", "bkb", "dumbo", "go_ucb", "lcbo"])
+def test_a_summary_prints_on_two_sides(browser, reference_site, paper):
+    browser.open((reference_site / paper / "summary.html").as_uri(), *DESK)
+    sides = len(re.findall(rb"/Type\s*/Page\b", browser.pdf()))
+    assert 1 <= sides <= 2
+
+
+def test_the_site_is_small(browser, reference_site):
+    whole = sum(path.stat().st_size for path in reference_site.rglob("*") if path.is_file())
+    assert whole < 15e6
+    browser.open((reference_site / "index.html").as_uri(), *DESK)
+    files = [Path(url.removeprefix("file://")) for url in browser.requests if url[:4] == "file"]
+    assert len(files) > 4
+    assert math.fsum(path.stat().st_size for path in files) < 300e3

@@ -1,0 +1,266 @@
+"""What the page of a claim shows beside its verdict: its check in words, the commands that run it
+again with their cost and their published records, the numbers of its seeds, small pictures of its
+comparisons, and the numbers that the paper prints for its runs.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflow.judge import ledger, render
+from workflow.judge.certificate import quantity_of
+from workflow.judge.checks import AGAINST, FOR, OF_ROWS, Comparison
+from workflow.plan import costs
+from workflow.plan.cells import PUBLISHED
+from workflow.plan.resolve import ROOT
+from workflow.site.folder import Claim, Report
+from workflow.site.methods import in_a_line
+
+Entry = Mapping[str, Any]
+FOLDER = "claims"  # of a paper's pages; a claim's address is PAPER/claims/ID.html for good
+ASKS = {
+    "less": "Over paired seeds, the mean of the left side is below that of the right side.",
+    "more": "Over paired seeds, the mean of the left side is above that of the right side.",
+    "equivalent": "Over paired seeds, the means of both sides differ by less than a tolerance.",
+    "published": "Our mean differs from the published number by less than a tolerance.",
+    "spread": "The left side varies less from seed to seed than the right side.",
+    "passes": "The left side reaches the last value of the right side soon enough.",
+    "exponent": "A power law is fitted to the curve of each seed; the mean exponent keeps bounds.",
+    "monotone": "The curve of each seed rises, or falls, along its run (Kendall's tau).",
+    "share": "In so many of the seeds a number lies within bounds.",
+    "band": "Every row of every seed lies within bounds: one seed that does not refutes it.",
+    "bound": "In every row of every seed the left side is at most the right side: one seed that"
+    " breaks this refutes it.",
+}
+SIZE, HALF, EDGE = 240, 11, 8  # of a small picture: width, half its height, margin; in pixels
+BLUE, VERMILLION, GREY, LINE = "#0b4f7d", "#8f3200", "#57606a", "#b0b7bf"
+INKS = {FOR: BLUE, AGAINST: VERMILLION}
+SAMPLES = ("left", "right", "value", "kept", "rows", "least", "most")
+
+
+@dataclass(frozen=True)
+class Command:
+    """What makes some records of a claim again: the line, its estimated CPU seconds (0 where
+    nothing is known), and the file of the published records below the root ("" where none is).
+    """
+
+    line: str
+    seconds: float
+    published: str
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number that the paper prints for a run of the claim, beside ours."""
+
+    what: str
+    printed: str
+    ours: str
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The numbers of one comparison: a row a seed."""
+
+    what: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[int, Sequence[str]]]
+
+
+def asked(claim: Claim, entry: Entry) -> tuple[str, list[tuple[str, str]]]:
+    """The check of a claim: a sentence, and its settings as the paper's YAML has them. Nothing
+    where the YAML does not know the claim any more.
+    """
+    check = line_of(claim, entry).get("check", {})
+    if not check:
+        return "", []
+    settings = [(key, in_a_line(value)) for key, value in check.items() if key != "test"]
+    quantity, unit = quantity_of(check)
+    if quantity:
+        settings.append(("what is read", f"{quantity} ({unit})" if unit else quantity))
+    return ASKS[check["test"]], settings
+
+
+def line_of(claim: Claim, entry: Entry) -> Entry:
+    """What the paper's YAML says of a claim; {} where a report is older and it is gone."""
+    return next((line for line in entry.get("claims", []) if line["id"] == claim.id), {})
+
+
+def commands(report: Report, claim: Claim, root: Path = ROOT) -> list[Command]:
+    """The commands of a claim's verdict, each with what it is expected to take."""
+    return [_command(report, line, root) for line in claim.entry["rerun"]]
+
+
+def _command(report: Report, line: str, root: Path) -> Command:
+    _, problem, curve, seeds, *_ = line.partition("workflow.run ")[2].split()
+    place = Path(PUBLISHED, report.scale, report.name, problem, f"{curve}.parquet")
+    each = _seconds(report, problem, curve)
+    there = place.as_posix() if (root / place).exists() else ""
+    return Command(line, each * _many(seeds), there)
+
+
+def _many(seeds: str) -> int:
+    """How many seeds a command names: `0-4` or `3`, with commas."""
+    ends = [part.partition("-") for part in seeds.split(",")]
+    return sum(int(last or first) - int(first) + 1 for first, _, last in ends)
+
+
+def _seconds(report: Report, problem: str, curve: str) -> float:
+    """CPU seconds of one seed: what the runs of this report took, else what is measured of the
+    curve; 0 where neither is known.
+    """
+    key = "study" if problem == "studies" else "curve"
+    for run in report.runs.get("studies" if key == "study" else "runs", []):
+        names = run.get("names", [run[key]])
+        if run.get("problem", "studies") == problem and curve in names and run["trace_sha256"]:
+            return float(run["cpu_seconds"] or 0) / len(run["trace_sha256"])
+    cells = costs.table().get("cells", {}).get(report.name, {}).get(problem, {})
+    return float(cells[curve][0]) if curve in cells else 0.0
+
+
+def printed(report: Report, claim: Claim) -> list[Printed]:
+    """The numbers of the paper's tables for the runs that a claim reads, by the certificate."""
+    check = line_of(claim, report.entry).get("check", {})
+    curves = {name for side in ("left", "right", "curves") for name in _names(check.get(side))}
+    found = []
+    for number in report.numbers:
+        if number["curve"] in curves and number["problem"] in _labels(report, check):
+            ours = number["default"]
+            mean, low, high = (
+                math.nan if ours[name] is None else ours[name] for name in ("mean", "low", "high")
+            )
+            shown = "not run" if math.isnan(mean) else render.effect("", mean, low, high)
+            what = f"{number['curve']} on {number['problem']}"
+            place = f"{number['table']}, after {number['at']} evaluations"
+            found.append(
+                Printed(f"{what} ({place})", render.number(number["printed"]), shown, ours["seeds"])
+            )
+    return found
+
+
+def _names(side: Any) -> list[str]:
+    return [name for name in side if isinstance(name, str)] if isinstance(side, list) else []
+
+
+def _labels(report: Report, check: Entry) -> set[str]:
+    """The names that tables give the problems of a check."""
+    problems = set(check.get("problems", report.entry["problems"]))
+    blocks = [
+        block for table in report.entry.get("tables", []) for block in table.get("blocks", [])
+    ]
+    return {
+        block.get("label", block["problem"]) for block in blocks if block["problem"] in problems
+    }
+
+
+def samples(report: Report, claim: Claim) -> list[Sample]:
+    """The numbers of a claim's seeds, by comparison; [] in reports that are older than these."""
+    told = report.seed_values.get(claim.id, {}).get("default", {"parts": []})
+    found = []
+    for part in told["parts"]:
+        if "missing" in part:
+            continue
+        columns = [name for name in SAMPLES if name in part]
+        rows = [
+            (seed, [_digits(part[name][position]) for name in columns])
+            for position, seed in enumerate(part["seeds"])
+        ]
+        found.append(Sample(part["what"], columns, rows))
+    return found
+
+
+def _digits(value: Any) -> str:
+    return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def as_csv(report: Report, claim: Claim) -> str:
+    """All numbers of a claim's seeds, by default and under readings, with all their digits; "" in
+    reports that are older than these.
+    """
+    told = report.seed_values.get(claim.id)
+    if told is None:
+        return ""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["reading", "comparison", "seed", *SAMPLES])
+    for reading, runs in {"default": told["default"], **told["readings"]}.items():
+        for part in runs["parts"]:
+            for position, seed in enumerate(part.get("seeds", [])):
+                numbers = [part[name][position] if name in part else "" for name in SAMPLES]
+                lines.writerow([reading, part["what"], seed, *numbers])
+    return text.getvalue()
+
+
+def as_script(report: Report, claim: Claim) -> str:
+    """A claim's numbers and the votes of its readings, as a script that its page may load; "" in
+    reports that are older than these.
+    """
+    told = report.seed_values.get(claim.id)
+    if told is None:
+        return ""
+    robust = next((each for each in report.certificate["claims"] if each["id"] == claim.id), None)
+    specs = [
+        {key: spec[key] for key in ("names", "axis", "vote", "counts_as")}
+        for spec in (robust["specifications"] if robust else [])
+    ]
+    whole = {**told, "verdict": claim.verdict, "specifications": specs}
+    return f"noregret.claim({_json(whole)});\n"
+
+
+def as_one_script(report: Report) -> str:
+    """The numbers behind all claims of a paper as printed, as a script for the page `Find`."""
+    claims = {name: {**told, "readings": {}} for name, told in report.seed_values.items()}
+    return f"noregret.claims({_json(report.name)},{_json(claims)});\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def pictured(claim: Claim) -> list[tuple[Comparison, str]]:
+    """All comparisons, the weakest first, each with the marks of its small picture."""
+    found = [ledger.comparison(entry) for entry in claim.entry["comparisons"]]
+    return [(one, marks(one)) for one in sorted(found, key=lambda each: each.weakness)]
+
+
+def marks(one: Comparison) -> str:
+    """An effect with its interval beside the borders of the claimed side, as the content of an SVG
+    picture on a scale of its own; "" where there is nothing to draw.
+    """
+    borders = [edge for edge in one.borders if math.isfinite(edge)]
+    ends = [one.low, one.high] if OF_ROWS in one.kind else [one.low, one.effect, one.high]
+    seen = [value for value in ends if math.isfinite(value)]
+    if not borders or not seen:
+        return ""
+    least, most = min(*borders, *seen), max(*borders, *seen)
+    room = 0.08 * (most - least) or max(abs(most), 1.0)
+    scale = (SIZE - 2 * EDGE) / (most - least + 2 * room)
+
+    def at(value: float) -> str:
+        return f"{EDGE + (value - least + room) * scale:.1f}"
+
+    ink = INKS.get(one.side, GREY)
+    left, right = (at(end) if math.isfinite(end) else None for end in (one.low, one.high))
+    parts = [_rule(at(edge), 1, at(edge), 2 * HALF - 1, LINE, 2) for edge in borders]
+    parts.append(_rule(left or EDGE, HALF, right or SIZE - EDGE, HALF, ink, 2.5))
+    if OF_ROWS not in one.kind and math.isfinite(one.effect):
+        parts.append(f'<circle cx="{at(one.effect)}" cy="{HALF}" r="4.5" fill="{ink}"/>')
+    return "".join(parts)
+
+
+def _rule(x1: Any, y1: float, x2: Any, y2: float, ink: str, width: float) -> str:
+    place = f'x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"'
+    return f'<line {place} stroke="{ink}" stroke-width="{width}"/>'
+
+
+def shown_in(report: Report, claim: Claim) -> Iterable[Any]:
+    """The figures, pictures and tables that a claim stands beside."""
+    return [each for each in report.shown if any(one.id == claim.id for one in each.claims)]
