@@ -35,7 +35,7 @@ THREADS = (
 # seconds that a work may take at one size beyond three turns, and how many of its sizes are run
 SCALES = {"tiny": (0.0, 1), "usual": (2.0, None), "full": (6.0, None)}
 SMALL = {"side": 512, "length": 2**20}  # what rates are measured on for a tiny run
-INSTALL = "not installed, its column is empty: make peers"
+INSTALL = "not installed, its column is empty: make env"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -56,7 +56,7 @@ case $module in
   *plots) touch $name.pdf $name.png $name.csv $name.json ;;
   *ranks) touch $name.pdf $name.png $name.csv ;;
   *tables) touch $name.md $name.csv ;;
-  *claims) touch verdicts.md verdicts.json ;;
+  *claims) touch verdicts.md verdicts.json seed-values.json ;;
   *sensitivity) touch sensitivity.md sensitivity.json ;;
   *certificate) touch certificate.md certificate.json ;;
   *specification) mkdir -p specifications ;;

@@ -98,7 +98,9 @@ class Board:
             drawn = next((path for path in job.outputs if path.endswith(".png")), job.label)
             sentences += self._once("picture", f"first picture after {after}: {drawn}")
         if job.rule == "verdicts":
-            count = sum(_decided(Path(path)) for path in job.outputs if path.endswith(".json"))
+            count = sum(
+                _decided(Path(path)) for path in job.outputs if path.endswith("verdicts.json")
+            )
             self.decided += count
             if count:
                 place = Path(job.outputs[0]).with_name("verdicts.md")

@@ -466,6 +466,26 @@ CASES = [
         box=True,
         constrained=True,
     ),
+    Case(
+        "botorch_logei.BoTorchLogEI",
+        "default",
+        {"restarts": 1, "raw": 8},
+        box=True,
+        constrained=True,
+    ),
+    *(
+        Case(
+            "optuna_sampler.OptunaSampler",
+            sampler,
+            {"sampler": sampler, "startup": 4},
+            box=True,
+            constrained=True,
+        )
+        for sampler in ("gp", "tpe")
+    ),
+    Case("pycma.PyCMA", "ipop", {"sigma": 0.3, "growth": 2.0}, box=True, constrained=True),
+    Case("nevergrad_ngopt.NevergradNGOpt", "cobyla", {"horizon": 20}, box=True, constrained=True),
+    Case("nevergrad_ngopt.NevergradNGOpt", "cma", {"horizon": 500}, box=True, constrained=True),
 ]
 
 

@@ -40,9 +40,10 @@ def test_an_example_is_at_most_15_lines(path):
     assert len(path.read_text().splitlines()) <= 15
 
 
-def test_the_readme_shows_an_example_as_it_stands():
+def test_the_guide_shows_an_example_as_it_stands():
     example = (ROOT / "examples" / "own_function.py").read_text(encoding="utf-8")
-    assert f"<<'END'\n{example}END\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    assert f"<<'END'\n{example}END\n" in page
 
 
 def test_the_lowest_point_of_a_function_is_found(tmp_path):

@@ -52,6 +52,15 @@ FLOORS = {
         "workflow.measure",
         "workflow.judge",
     },
+    "workflow.compare": {
+        "workflow.trace",
+        "workflow.plan",
+        "workflow.run",
+        "workflow.measure",
+        "workflow.judge",
+        "workflow.draw",
+        "workflow.operate",
+    },
     "workflow.site": {"workflow.trace", "workflow.plan", "workflow.judge", "workflow.draw"},
     "workflow.commands": {
         "workflow.plan",
@@ -74,7 +83,7 @@ FLOORS = {
     },
 }
 PARTS = [  # of algorithms/parts; an import goes to the same floor or down
-    ("linalg", "cholesky", "choice", "sampling", "steps", "transforms", "feasibility"),
+    ("linalg", "cholesky", "choice", "sampling", "steps", "transforms", "feasibility", "optional"),
     (
         "arms",
         "kernels",
@@ -151,7 +160,7 @@ def forbidden(module: str, name: str) -> bool:
 
 
 # answers for whatever a simulator may raise, `sys.exit()` among it
-CATCHERS = ("workflow.run.child",)
+CATCHERS = ("workflow.run.child", "noregret.solve")  # of simulators, and of functions of users
 
 
 def complaints(module: str, tree: ast.AST) -> list[str]:

@@ -118,7 +118,7 @@ def test_the_page_has_rows_exponents_words_and_what_is_missing():
     assert "| n = 20, d = 2 | 8 (4 to 16) | 12 (12 to 12) | 1.50 |" in page
     assert "Exponent in n at the last points: ours 3.0, in theory 3" in page
     assert "theirs 2.0, in theory 2" in page
-    assert "- Somebody: not installed, its column is empty: make peers" in page
+    assert "- Somebody: not installed, its column is empty: make env" in page
     assert "Same data." in page and "At 0 of 2 sizes" in page and "It is slow." in page
     assert "## Posteriors over arms" in page and "## Thompson" not in page
 
@@ -208,7 +208,6 @@ def test_the_committed_report_is_of_the_works_that_there_are():
         (["bench"], "-m benchmarks.bench"),
         (["bench", "ONLY=arms, boxes"], '-m benchmarks.bench --only "arms, boxes"'),
         (["bench", "FULL=1"], "-m benchmarks.bench  --scale full"),
-        (["peers"], "sh envs/install.sh .venv/bin/python requirements-peers.lock"),
     ],
     ids=" ".join,
 )

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -68,8 +69,37 @@ def test_a_paper_is_added_and_judged(tmp_path):
     assert len(list((copy / "results" / "paper" / "my_paper").rglob("9.parquet"))) == 8
 
 
-def test_the_example_of_the_readme_can_be_pasted(tmp_path):
-    (example,) = re.findall("^```bash\n.*?^```$", README.read_text(), re.DOTALL | re.MULTILINE)
+def test_a_method_is_compared_with_published_curves(tmp_path):
+    """As the page says, on the published records, which are read and not written."""
+    copy = tutorial.checkout(tmp_path)
+    published = Path("figures", "reference", "records", "paper", "go_ucb")
+    shutil.copytree(ROOT / published, copy / published)
+    before = contents(copy / published)
+    tutorial.carry_out(DOCS / "compare-your-method.md", copy)
+    assert contents(copy / published) == before
+    assert len(contents(copy / "figures")) == len(before)
+    sheet = copy / "build" / "compare" / "go_ucb-fig2-my_method"
+    drawn = curves(sheet / "fig2.csv")
+    mine = "my_method (your method, not in the paper)"
+    assert len(drawn) == 3 and all(shown == BASELINES | {mine} for shown in drawn.values())
+    for ending in ("png", "pdf", "json"):
+        assert (sheet / f"fig2.{ending}").stat().st_size
+    rows = [line for line in (sheet / "verdicts.md").read_text().splitlines() if "**" in line]
+    assert sum(line.startswith("| f") for line in rows) == 3 * len(BASELINES)
+    made = {path.parent.name for path in (copy / "results").rglob("*.parquet")}
+    assert made == {"my_method"}
+
+
+def contents(folder):
+    """{path below a folder: bytes} of all files."""
+    return {
+        path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_the_example_of_the_library_can_be_pasted(tmp_path):
+    page = (DOCS / "library.md").read_text()
+    (example,) = re.findall("^```bash\n.*?^```$", page, re.DOTALL | re.MULTILINE)
     page = tmp_path / "example.md"
     page.write_text(f"{example}\n")
     printed = tutorial.carry_out(page, tutorial.checkout(tmp_path))
@@ -78,11 +108,27 @@ def test_the_example_of_the_readme_can_be_pasted(tmp_path):
     assert (at[0] - 1) ** 2 + 3 * (at[1] + 2) ** 2 == pytest.approx(lowest, rel=1e-5)
 
 
-def test_the_readme_gives_commands_before_results():
+def test_the_readme_is_short_and_gives_commands_before_results():
     text = README.read_text()
-    assert text.index("make figures ") < text.index("## Papers") < text.index("<!-- verdicts -->")
+    assert len(text.splitlines()) <= 90
+    assert text.index("make figures ") < text.index("<!-- verdicts -->") < text.index("```python")
+    for word in ("claim", "Reproduced", "Contradicted", "Inconclusive"):  # in italics at first
+        assert re.search(rf"\b{word}\b", text).start() == text.index(f"*{word}*") + 1
+
+
+def test_the_library_of_the_readme_runs_as_it_stands(capsys):
+    (example,) = re.findall("^```python\n(.*?)^```$", README.read_text(), re.DOTALL | re.MULTILINE)
+    assert len(example.splitlines()) <= 14
+    names = {}
+    exec(example, names)
+    assert names["found"].y < 0.05 and "lowest" in capsys.readouterr().out
+    assert names["optimizer"].best().y == 3.2
+
+
+def test_terms_stand_in_italics_where_results_first_say_them():
+    text = (DOCS / "results.md").read_text()
     written = re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", "", text, flags=re.DOTALL)
-    for word in ("claim", "reading", "dictionary", "substitute"):  # in italics at its first use
+    for word in ("reading", "dictionary"):
         assert re.search(rf"\b{word}\b", written).start() == written.index(f"*{word}*") + 1
 
 

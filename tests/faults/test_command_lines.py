@@ -33,7 +33,19 @@ def make(*arguments, dry=True, **variables):
         name: value
         for name, value in os.environ.items()
         if name
-        not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "SCALE", "PAPERS", "SEEDS", "CORES", "HOURS")
+        not in (
+            "MAKEFLAGS",
+            "MFLAGS",
+            "MAKELEVEL",
+            "SCALE",
+            "PAPERS",
+            "SEEDS",
+            "CORES",
+            "HOURS",
+            "METHOD",
+            "FIGURE",
+            "PARAMETERS",
+        )
     }
     return subprocess.run(
         ["make", *(["-n"] if dry else []), f"PYTHON={sys.executable}", *arguments],
@@ -65,6 +77,12 @@ def make(*arguments, dry=True, **variables):
         (["decide", "HOURS=1 2"], 'such as 2 or 0.5, got "1 2"'),
         (["decide", "HOUR=2"], "make decide reads no HOUR; did you mean HOURS?"),
         (["figures", "HOURS=2"], "make figures reads no HOURS"),
+        (["compare"], "make compare: expected METHOD=my_method, the name of a file of algorithms/"),
+        (["compare", "METHOD= ", "FIGURE=a/b"], "make compare: expected METHOD=my_method"),
+        (["compare", "METHOD=x"], "make compare: expected FIGURE=go_ucb/fig2, a paper and one of"),
+        (["compare", "METHODS=x"], "make compare reads no METHODS; did you mean METHOD?"),
+        (["compare", "SEEDS=0-9"], "make compare reads no SEEDS"),
+        (["compar"], "unknown target compar; did you mean compare?"),
         (["figure"], "unknown target figure; did you mean figures? `make help` lists all"),
         (["nonsense"], "unknown target nonsense. `make help` lists all"),
     ],
@@ -90,6 +108,8 @@ def test_make_refuses_what_it_does_not_know_and_names_the_nearest(arguments, sen
         (["carry", "MOST=60", "PAPERS=bkb", "CORES=3"], "--most 60 --cores 3"),
         (["decide", "HOURS=0.5", "PAPERS=bkb lcbo"], "decide bkb,lcbo --hours 0.5 --cores"),
         (["decide", "HOURS=.02", "CORES=3"], "--hours .02 --cores 3"),
+        (["compare", "METHOD=x", "FIGURE=a/b", "CORES=3"], 'workflow.compare "x" "a/b"  --cores 3'),
+        (["compare", "METHOD=x", "FIGURE=a/b", "PARAMETERS=c d"], '--parameters "c d"'),
         (["archive"], "-m workflow.archive"),
         (["publish", "PAPERS=bkb", "FROM=a b"], '--from "a b"'),
         (["publish", "SCALE=smoke"], "-m workflow.publish  --scale smoke"),

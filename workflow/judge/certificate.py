@@ -140,7 +140,7 @@ def entries(paper: Paper, store: Store, verdicts: Mapping[str, Any]) -> list[Ent
                 smallest(paper, store, line, specs),
                 follows,
                 _public(paper, line, specs, follows),
-                *_quantity(line["check"]),
+                *quantity_of(line["check"]),
             )
         )
     return found
@@ -177,7 +177,7 @@ def _public(
     return specs[0].counts_as
 
 
-def _quantity(check: Mapping[str, Any]) -> tuple[str, str]:
+def quantity_of(check: Mapping[str, Any]) -> tuple[str, str]:
     """What the effects of a claim are of, and its unit: its metric, or the column of its study."""
     if "metric" not in check:
         return str(check.get("column", check.get("left", ""))), ""

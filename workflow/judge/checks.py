@@ -305,19 +305,26 @@ def _passes(check: Check, what: str, data: Pairs, level: float) -> Comparison:
     """From which evaluation on the left side is no worse than the right one at its end, against a
     bound; never is infinite.
     """
-    ends = [right[-1] for _, right in data]
-    seen = np.array(
-        [
-            NAN if np.isnan(end) else _first(left <= end)
-            for (left, _), end in zip(data, ends, strict=True)
-        ]
-    )
+    seen = crossings(data)
     test = ranked_below_zero(seen - check["at_most"] - 0.5)  # the bound itself keeps it
     words = what.replace(" and ", " reaches the end of ", 1)
     effect, low, high = (edge + check["at_most"] + 0.5 for edge in (test.mean, test.low, test.high))
     shown = replace(test, mean=effect, low=low, high=high)
     kind, borders = f"median evaluation {BY_RANK}", [float(check["at_most"])]
     return _of(words, kind, shown, holds=test.mean < 0, borders=borders)
+
+
+def crossings(data: Pairs) -> Array:
+    """From which evaluation on each seed's left side is no worse than its right one at its end,
+    (n,).
+    """
+    ends = [right[-1] for _, right in data]
+    return np.array(
+        [
+            NAN if np.isnan(end) else _first(left <= end)
+            for (left, _), end in zip(data, ends, strict=True)
+        ]
+    )
 
 
 def _first(true: Array) -> float:
@@ -379,11 +386,16 @@ def _spread(check: Check, what: str, data: tuple[Array, Array], level: float) ->
 
 def _exponent(check: Check, what: str, data: Pairs, level: float) -> Comparison:
     """Slope of a metric in log-log over a window, one per seed, against its bounds."""
-    slopes = []
+    return _bounded(what, "exponent", slopes(check, data), check, level)
+
+
+def slopes(check: Check, data: Pairs) -> Array:
+    """The exponent of each seed's power law over the window of a check, (n,)."""
+    found = []
     for x, y in data:
         chosen = (x >= check["from"]) & (x <= check.get("to", np.inf))
-        slopes.append(power_law(x[chosen], y[chosen])[1])
-    return _bounded(what, "exponent", np.array(slopes), check, level)
+        found.append(power_law(x[chosen], y[chosen])[1])
+    return np.array(found)
 
 
 def _monotone(check: Check, what: str, data: Pairs, level: float) -> Comparison:
@@ -391,14 +403,19 @@ def _monotone(check: Check, what: str, data: Pairs, level: float) -> Comparison:
     which side of zero.
     """
     sign = 1 if check["direction"] == "increasing" else -1
-    tau = np.nan_to_num(
-        [stats.kendalltau(x, y).statistic if len(x) > 1 else np.nan for x, y in data]
-    )
+    tau = taus(data)
     test = below_zero(-sign * tau)
     low, high = interval(tau)
     shown = replace(test, mean=float(tau.mean()), low=float(low), high=float(high))
     seen = _smallest(tau, level)
     return _of(what, "Kendall's tau", shown, holds=test.mean < 0, seen=seen, borders=[0.0])
+
+
+def taus(data: Pairs) -> Array:
+    """Kendall's tau of each seed, (n,); 0 where there is none."""
+    return np.nan_to_num(
+        [stats.kendalltau(x, y).statistic if len(x) > 1 else np.nan for x, y in data]
+    )
 
 
 def _share(check: Check, what: str, data: Array, level: float) -> Comparison:
@@ -427,25 +444,37 @@ def _band(check: Check, what: str, data: Pairs, _level: float) -> Comparison:
     """Whether a column or a metric stays within constants; low and high are the least and the
     greatest value seen.
     """
+    inside, rows = within_band(check, data)
+    return _kept(inside, check, what, rows, "value", _ends(check))
+
+
+def within_band(check: Check, data: Pairs) -> tuple[list[Array], list[Array]]:
+    """Of each seed, whether each row lies between the constants, and its value."""
     least, most = check.get("at_least", -np.inf), check.get("at_most", np.inf)
     # an infinite value is a violation, only NaN is no number
     rows = [y[~np.isnan(y)] for _, y in data]
-    inside = [(row >= least) & (row <= most) for row in rows]
-    return _kept(inside, check, what, rows, "value", _ends(check))
+    return [(row >= least) & (row <= most) for row in rows], rows
 
 
 def _bound(check: Check, what: str, data: Pairs, _level: float) -> Comparison:
     """Whether left <= factor * right + plus in every row; low and high are the least
     and the greatest ratio of left to that bound.
     """
-    factor, plus = check.get("factor", 1.0), check.get("plus", 0.0)
+    factor = check.get("factor", 1.0)
     words = what.replace(" and ", " <= " + (f"{factor:g} x " if factor != 1 else ""), 1)
+    inside, ratios = below_bound(check, data)
+    return _kept(inside, check, words, ratios, "ratio", [1.0])
+
+
+def below_bound(check: Check, data: Pairs) -> tuple[list[Array], list[Array]]:
+    """Of each seed, whether each row keeps the bound, and its ratio to the bound."""
+    factor, plus = check.get("factor", 1.0), check.get("plus", 0.0)
     bounds = [(left, factor * right + plus) for left, right in data]
     seen = [~(np.isnan(left) | np.isnan(bound)) for left, bound in bounds]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = [(left / bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
     inside = [(left <= bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
-    return _kept(inside, check, words, ratios, "ratio", [1.0])
+    return inside, ratios
 
 
 def _kept(

@@ -282,10 +282,8 @@ def _judge(evidence: Evidence, claim: Claim, planned: Sequence[Run]) -> Verdict:
     data = sorted({store.data(run) for run in wanted.values() if store.has(run)} if there else ())
     observed = _observed(found)
     unmet = outside(evidence, claim) if there else ""
-    reasons = [unmet] if unmet else []
-    reasons += _barred(evidence, claim, data)
+    reasons = standing(evidence, claim, planned, is_there=bool(there))
     reasons += [] if any(one.decides == AGAINST for one in found) else _lacking(found)
-    reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks(wanted)]
     most = max((one.first for one in there), default=0)
     said = _qualifiers(claim, found, observed, data, is_outside=bool(unmet))
     other = store.of_other_code(wanted.values())
@@ -432,6 +430,20 @@ def _observed(found: Sequence[Comparison]) -> str:
     if all(one.side == FOR for one in found):
         return REPRODUCED
     return DIRECTION if all(one.holds or one.side == FOR for one in found) else INCONCLUSIVE
+
+
+def standing(
+    evidence: Evidence, claim: Claim, planned: Sequence[Run], *, is_there: bool
+) -> list[str]:
+    """Why the runs of a claim may not decide it, whatever their numbers are. `is_there`: whether
+    any of its comparisons has numbers.
+    """
+    store, wanted = evidence.store, {run.name: run for run in planned}
+    read = [run for run in wanted.values() if store.has(run)] if is_there else []
+    reasons = [outside(evidence, claim)] if is_there else []
+    reasons += _barred(evidence, claim, [store.data(run) for run in read])
+    reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks(wanted)]
+    return [reason for reason in reasons if reason]
 
 
 def _barred(evidence: Evidence, claim: Claim, data: Sequence[str]) -> list[str]:

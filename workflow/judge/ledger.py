@@ -1,6 +1,7 @@
 """The verdicts on all claims of a paper, as Markdown and JSON.
 
-`python -m workflow.claims PAPER [--scale S] [-o DIR]` writes verdicts.md and verdicts.json.
+`python -m workflow.claims PAPER [--scale S] [-o DIR]` writes verdicts.md and verdicts.json, and the
+numbers behind them, a line a seed, as seed-values.json.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from workflow import ROOT
-from workflow.judge import fixed, render
+from workflow.judge import fixed, render, seed_values
 from workflow.judge.checks import Comparison
 from workflow.judge.claims import Verdict, judge, runs, weakest, with_history, with_q
 from workflow.measure import report
@@ -27,18 +28,20 @@ EDITION = 2  # of the words in a verdicts.json; the first one has no such key
 
 
 def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
-    """Write the verdicts on all claims as Markdown and JSON; returns their paths.
+    """Write the verdicts on all claims as Markdown and JSON, and the numbers behind them; returns
+    their paths.
 
     Raises PlanError, BadRecord.
     """
     store.check(runs(paper))
     verdicts = with_q([judge(paper, store, claim) for claim in paper.entry.get("claims", [])])
     verdicts = with_history(paper, verdicts, fixed.read(ROOT).get(paper.name, {}))
-    paths = [folder / "verdicts.md", folder / "verdicts.json"]
-    mixed = store.mixed()
+    paths = [folder / "verdicts.md", folder / "verdicts.json", folder / "seed-values.json"]
+    mixed, is_partial = store.mixed(), store.partial and store.is_short(paper.parts)
     texts = [
         render.as_markdown(paper, verdicts, mixed),
-        as_json(paper, verdicts, partial=store.partial, mixed=mixed),
+        as_json(paper, verdicts, partial=is_partial, mixed=mixed),
+        seed_values.as_json(paper, store, verdicts),
     ]
     for path, text in zip(paths, texts, strict=True):
         with atomic(path) as temporary:

@@ -127,6 +127,12 @@ class Store:
         self.check([run])
         return self._late.get(run.name, ())
 
+    def is_short(self, runs: Iterable[Run]) -> bool:
+        """Whether a partial report lacks planned seeds of some runs."""
+        every = list(runs)
+        self.check(every)
+        return any(self._counted(run.name) < len(run.seeds) for run in every)
+
     def made_by_other_code(self, run: Run) -> tuple[int, ...]:
         """The seeds of a run whose records other code, parameters or data made than the present
         ones: whoever admits such records says so.

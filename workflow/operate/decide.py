@@ -41,6 +41,7 @@ SHOWN = 3  # names in a line
 PROGRAMS = {  # that draw, by their modules
     "draw.plots": "plots",
     "draw.ranks": "ranks",
+    "draw.profiles": "profiles",
     "draw.picture": "picture",
     "draw.tabulate": "tables",
 }

@@ -23,7 +23,7 @@ from workflow.measure import condense
 from workflow.measure.store import AGAIN, Run, Store, admit
 from workflow.plan.cells import PUBLISHED, Cell, Paper
 from workflow.plan.expand import chosen_papers, load
-from workflow.plan.resolve import PlanError
+from workflow.plan.resolve import PlanError, planned
 from workflow.trace import curve_file, record
 from workflow.trace.curve_file import Kept, TooLarge
 from workflow.trace.record import BadRecord
@@ -144,7 +144,7 @@ def main(arguments: list[str] | None = None) -> int:
     how = {"replace": options.replace, "any_code": options.any_code}
     errors: list[str] = []
     try:
-        for name in chosen_papers(options.papers):
+        for name in chosen_papers(options.papers or ",".join(planned())):
             outcome = publish(load(name, options.scale), options.source, **how)
             print(f"{name}: {outcome}")
             errors += outcome.errors

@@ -194,7 +194,7 @@ def _planned(scale: str, paper: str) -> dict[Path, Planned]:
 
 def runs(scale: str, paper: str) -> list[tuple[Cell | Study, Planned]]:
     """The runs of a plan; none where there is no such paper or scale."""
-    if paper not in resolve.papers() or scale not in reader.read(paper)["scales"]:
+    if paper not in resolve.planned() or scale not in reader.read(paper)["scales"]:
         return []
     plan = load(paper, scale)
     studies = [

@@ -15,7 +15,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,7 +117,7 @@ def batches(board: Board, needs: Seeds, cores: int) -> list[Command]:
         run = board.runs[name]
         many = max(1, int(most / max(board.seconds[name], 0.1)))
         wanted = sorted(seed for other, seed in needs if other == name)
-        for stretch in _consecutive(wanted, many):
+        for stretch in consecutive(wanted, many):
             alike.setdefault((name.rpartition("/")[0], stretch), []).append(run)
     found: list[tuple[float, Command]] = []
     for (_, seeds), runs in alike.items():
@@ -150,7 +150,7 @@ def _designs(board: Board, needs: Seeds, _cores: int) -> list[Command]:
             failing.add((name, seed))
     found = []
     for cell, seeds, failing in wanted.values():
-        for stretch in _consecutive(sorted(seeds), len(seeds)):
+        for stretch in consecutive(sorted(seeds), len(seeds)):
             found.append(
                 Command(
                     _run(cell, cell.problem_name, "initial", stretch),
@@ -162,10 +162,14 @@ def _designs(board: Board, needs: Seeds, _cores: int) -> list[Command]:
 
 
 def _sources(board: Board, needs: Seeds, _cores: int) -> list[Command]:
+    return sources(board.runs, needs)
+
+
+def sources(runs: Mapping[str, Run], needs: Seeds) -> list[Command]:
     """What prepares data and builds simulators that are missing."""
     wanted: dict[tuple[str, ...], set[Seed]] = {}
     for name, seed in needs:
-        run = board.runs[name]
+        run = runs[name]
         table, simulator = (run.problem_entry.get(key) for key in ("data", "simulator"))
         if table is not None:
             allowed = substitutes_allowed(run.scale)
@@ -190,7 +194,7 @@ def _log(run: Run, problem: str, curve: str, seeds: Sequence[int]) -> Path:
     return Path("logs", run.scale, run.paper, problem, curve, f"{seed_range(seeds)}.log")
 
 
-def _consecutive(seeds: Sequence[int], most: int) -> list[tuple[int, ...]]:
+def consecutive(seeds: Sequence[int], most: int) -> list[tuple[int, ...]]:
     """Seeds in stretches without a gap, of at most so many."""
     found: list[tuple[int, ...]] = []
     for seed in seeds:

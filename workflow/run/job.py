@@ -106,9 +106,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     wrong: set[str] = set()
     targets = list(_targets(plan, seeds, options, wrong))
-    made = _all_made(
-        targets, Limits(options.seconds, options.checkpoint_every, options.wait), wrong
-    )
+    made = all_made(targets, Limits(options.seconds, options.checkpoint_every, options.wait), wrong)
     if wrong:
         return 1
     if (
@@ -143,8 +141,10 @@ def _target(plan: Paper, curve: str, seed: int, options: argparse.Namespace) -> 
     return Target("run", cell, seed, options.output or cell.record(seed))
 
 
-def _all_made(targets: Sequence[Target], limits: Limits, wrong: set[str]) -> dict[Target, Made]:
-    """The records. What went wrong with one is told, and keeps no other from being made."""
+def all_made(targets: Sequence[Target], limits: Limits, wrong: set[str]) -> dict[Target, Made]:
+    """The records. What went wrong with one is told and added to `wrong`, and keeps no other from
+    being made.
+    """
 
     def serve(line: Connection, pulse: Pulse) -> None:
         # here, since only a child loads numerical libraries

@@ -42,6 +42,10 @@ OPTIONAL = {  # and their modules; named if a run loads them
     "camb": "camb",
     "jax": "jax",
     "numpyro": "numpyro",
+    "botorch": "botorch",
+    "optuna": "optuna",
+    "cma": "cma",
+    "nevergrad": "nevergrad",
 }
 TIMEOUT = "timeout"  # the status of a run that an evaluation ended which took too long
 FINAL = ("complete", TIMEOUT)  # of runs that are not continued

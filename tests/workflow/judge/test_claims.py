@@ -939,6 +939,21 @@ def test_the_ledger_spells_out_the_readings_that_change_something_and_counts_tho
     assert least["effect"] == data["claims"][0]["comparisons"][0]["effect"] < 0
 
 
+def test_a_report_from_what_there_is_is_whole_where_nothing_is_missing(tmp_path):
+    toy = Toy(tmp_path)
+    toy.add("A", noisy(0.8))
+    cell = toy.add("B", noisy(0.5))
+    toy.entry["claims"] = [claim()]
+
+    def told():
+        ledger.write(toy.paper, toy.store(partial=True), "", tmp_path / "out")
+        return json.loads((tmp_path / "out" / "verdicts.json").read_text())["partial"]
+
+    assert told() is False
+    (tmp_path / cell.record(9)).unlink()
+    assert told() is True
+
+
 def test_a_partial_report_says_what_was_not_run(tmp_path):
     toy = pair(tmp_path, 0.9, 0.5)
     for seed in range(10):

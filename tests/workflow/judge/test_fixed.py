@@ -39,7 +39,7 @@ def written(toy, monkeypatch, line=None):
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({"toy": {"c": asdict(line)}} if line else {}))
     monkeypatch.setattr(ledger, "ROOT", toy.root)
-    page, data = ledger.write(toy.paper, toy.store(), "", toy.root / "report")
+    page, data, _ = ledger.write(toy.paper, toy.store(), "", toy.root / "report")
     (claim,) = json.loads(data.read_text())["claims"]
     return page.read_text(), claim
 

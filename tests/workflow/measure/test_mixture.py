@@ -169,7 +169,7 @@ def test_status_verdicts_and_the_list_of_runs_say_so(toy):
         ["SkylakeX + AVX512"],
         ["Haswell + AVX2", "SkylakeX + AVX512"],
     ]
-    text, data = ledger.write(toy.paper, toy.store(), "", toy.root / "drawn")
+    text, data, _ = ledger.write(toy.paper, toy.store(), "", toy.root / "drawn")
     assert f"\n\n{SENTENCE}\n\n" in text.read_text()
     assert json.loads(data.read_text())["mixed"] == [SENTENCE]
 
@@ -180,7 +180,7 @@ def test_where_nothing_is_mixed_nobody_says_a_word(toy):
     results.runs()
     assert list(results.notes) == []
     assert inventory.inventory(toy.paper, toy.store())["mixed"] == []
-    text, data = ledger.write(toy.paper, toy.store(), "", toy.root / "drawn")
+    text, data, _ = ledger.write(toy.paper, toy.store(), "", toy.root / "drawn")
     assert "mixed" not in text.read_text()
     assert json.loads(data.read_text())["mixed"] == []
 

@@ -96,7 +96,7 @@ carry_digest = cells.code.digest
 def toy(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = Changing(tmp_path, monkeypatch)
-    monkeypatch.setattr(verify.resolve, "papers", lambda: ["toy"])
+    monkeypatch.setattr(verify.resolve, "planned", lambda: ["toy"])
     monkeypatch.setattr(verify.reader, "read", lambda name: {"scales": {"paper": {}}})
     monkeypatch.setattr(verify, "load", lambda name, scale: made.paper)
     monkeypatch.setattr(carry, "chosen_papers", lambda names: names.split(","))

@@ -60,11 +60,13 @@ def test_the_first_picture_and_the_first_decided_claims_are_told_once(tmp_path):
     verdicts = tmp_path / "verdicts.json"
     claims = [{"verdict": word} for word in ("reproduced", "contradicted", *OPEN)]
     verdicts.write_text(json.dumps({"claims": claims}))
+    values = tmp_path / "seed-values.json"  # claims, but no verdicts
+    values.write_text(json.dumps({"claims": [{"verdict": "reproduced"}]}))
     board = plugin.Board(began=0.0)
     told = []
     for number in range(2):
         board.start(number, "figure", (f"figures/quick/bkb/f{number}.png",), "", 0.0)
-        board.start(9, "verdicts", (str(verdicts),), "", 0.0)
+        board.start(9, "verdicts", (str(verdicts), str(values)), "", 0.0)
         told += [*board.finish(number, 65.0), *board.finish(9, 70.0)]
     assert told == [
         "first picture after 1 min 05 s: figures/quick/bkb/f0.png",

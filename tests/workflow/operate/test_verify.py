@@ -179,7 +179,7 @@ def toy(tmp_path, monkeypatch):
     )
     study = made.study("lemma", lambda seed: {"t": np.arange(3)}, seeds=1)
     rewrite(tmp_path / study.record(0), data_sha256=synthetic.SHA, cpu_seconds=1.0)
-    monkeypatch.setattr(verify.resolve, "papers", lambda: ["toy"])
+    monkeypatch.setattr(verify.resolve, "planned", lambda: ["toy"])
     monkeypatch.setattr(verify.reader, "read", lambda name: {"scales": {"paper": {}}})
     monkeypatch.setattr(verify, "load", lambda name, scale: made.paper)
     monkeypatch.chdir(tmp_path)

@@ -3,6 +3,8 @@ directions.
 """
 
 import json
+import sys
+from importlib import metadata
 
 import numpy as np
 import pyarrow as pa
@@ -208,3 +210,11 @@ def test_provenance_says_where_a_record_comes_from():
     assert found["threads"] == 1
     assert found["libraries"]["numpy"] == np.__version__
     json.dumps(found)
+
+
+@pytest.mark.parametrize("library", ["botorch", "optuna", "cma", "nevergrad"])
+def test_provenance_names_a_library_once_it_is_loaded(library, monkeypatch):
+    monkeypatch.delitem(sys.modules, library, raising=False)
+    assert library not in record.provenance()["libraries"]
+    monkeypatch.setitem(sys.modules, library, None)
+    assert record.provenance()["libraries"][library] == metadata.version(library)

@@ -1,0 +1,169 @@
+"""The numbers behind verdicts, one a seed: what the test of each comparison reads, by default and
+under every reading that was run. They are enough to judge a claim again, at another level, with
+other tolerances or without some of the seeds, and the site does so in the page.
+
+`python -m workflow.claims PAPER` writes them as seed-values.json beside verdicts.json.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from workflow.judge.checks import TESTS, below_bound, crossings, slopes, taus, within_band
+from workflow.judge.claims import Claim, Verdict, standing
+from workflow.judge.evidence import Check, Compared, Evidence, runs_of
+from workflow.measure.metrics import Array
+from workflow.measure.statistics import looks
+from workflow.measure.store import NotRun, Store
+from workflow.plan.cells import Paper
+
+# of a check: what its test compares numbers with, and how
+SAYS = (
+    "test",
+    "compare",
+    "direction",
+    "factor",
+    "plus",
+    "tolerance",
+    "absolute",
+    "value",
+    "at_least",
+    "at_most",
+    "event",
+    "share",
+)
+PAIRED = ("less", "more", "equivalent", "spread")
+Numbers = dict[str, Any]
+
+
+def as_json(paper: Paper, store: Store, verdicts: Sequence[Verdict]) -> str:
+    """The numbers behind these verdicts, with all their digits; a claim that nothing was run of is
+    left out. NaN is null, what is infinite a text.
+    """
+    lines = {claim["id"]: claim for claim in paper.entry.get("claims", [])}
+    found = {one.id: _of(paper, store, lines[one.id], one) for one in verdicts}
+    claims = {name: told for name, told in found.items() if told}
+    whole = {"paper": paper.name, "scale": paper.scale, "claims": claims}
+    return json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def _of(paper: Paper, store: Store, claim: Claim, verdict: Verdict) -> Numbers:
+    """The numbers of a claim, by default and under readings that come to runs of their own."""
+    if not paper.judges(claim["id"]):
+        return {}
+    own = [
+        name
+        for name, one in verdict.readings.items()
+        if one.was_run and not one.is_same_run and not one.again
+    ]
+    check = claim["check"]
+    return {
+        "check": {key: check[key] for key in SAYS if key in check},
+        "deterministic": bool(claim.get("deterministic")),
+        "default": _under(Evidence(paper, store), claim),
+        "readings": {name: _under(Evidence(paper, store, name), claim) for name in own},
+    }
+
+
+def _under(evidence: Evidence, claim: Claim) -> Numbers:
+    """The comparisons of a claim under a reading, and why they may not decide it, whatever their
+    numbers are.
+    """
+    check = claim["check"]
+    parts = [_part(evidence, check, part) for part in TESTS[check["test"]][0](evidence, check)]
+    planned = runs_of(evidence.paper, check, evidence.reading)
+    is_there = any("missing" not in part for part in parts)
+    return {"barred": standing(evidence, claim, planned, is_there=is_there), "parts": parts}
+
+
+def _part(evidence: Evidence, check: Check, part: Compared) -> Numbers:
+    """One comparison: how many seeds are planned, the seeds of the looks that have all of theirs,
+    and the numbers of all seeds up to the last look. `narrow` are those of the first look, where
+    they are others than the same seeds have among all: a ratio to a mean over the seeds that are
+    read.
+    """
+    plan = looks(planned := min(len(evidence.paper.planned(run)) for run in part.runs))
+    said: Numbers = {"what": part.what, "planned": planned, "looks": {}}
+    try:
+        said |= _numbers(_first(evidence, plan[-1].seeds), check, part)
+    except NotRun as error:
+        return {**said, "missing": str(error)}
+    for look in plan:
+        narrow = _first(evidence, look.seeds)
+        if not all(narrow.is_whole(run) for run in part.runs):
+            break
+        mine = _numbers(narrow, check, part)
+        said["looks"][str(look.seeds)] = mine["seeds"]
+        if mine != _among(said, mine["seeds"]):
+            said["narrow"] = mine
+    return said
+
+
+def _first(evidence: Evidence, seeds: int) -> Evidence:
+    return Evidence(evidence.paper, evidence.store, evidence.reading, seeds)
+
+
+def _among(said: Numbers, seeds: Sequence[int]) -> Numbers:
+    """The numbers of some of the seeds."""
+    at = [said["seeds"].index(seed) for seed in seeds if seed in said["seeds"]]
+    return {
+        name: [values[i] for i in at]
+        for name, values in said.items()
+        if name in (*COLUMNS, "seeds")
+    }
+
+
+COLUMNS = ("left", "right", "value", "rows", "kept", "least", "most")
+
+
+def _numbers(evidence: Evidence, check: Check, part: Compared) -> Numbers:
+    """What the test of a check reads of each seed. Raises NotRun."""
+    data = part.read(evidence)
+    found = {name: list(map(_plain, values)) for name, values in _columns(check, data).items()}
+    many = len(next(iter(found.values())))
+    return {"seeds": _seeds(evidence, part, many), **found}
+
+
+def _columns(check: Check, data: Any) -> Mapping[str, Sequence[float] | Array]:
+    test = check["test"]
+    if test in PAIRED:
+        return {"left": data[0], "right": data[1]}
+    if test == "exponent":
+        return {"value": slopes(check, data)}
+    if test == "monotone":
+        return {"value": taus(data)}
+    if test == "passes":
+        return {"value": crossings(data)}
+    if test in ("published", "share"):
+        return {"value": data}
+    inside, rows = (within_band if test == "band" else below_bound)(check, data)
+    seen = [row[~np.isnan(row)] for row in rows]  # 0 <= 0 is kept and has no ratio
+    return {
+        "rows": [len(kept) for kept in inside],
+        "kept": [int(kept.sum()) for kept in inside],
+        "least": [row.min() if len(row) else math.nan for row in seen],
+        "most": [row.max() if len(row) else math.nan for row in seen],
+    }
+
+
+def _seeds(evidence: Evidence, part: Compared, many: int) -> list[int]:
+    """The seeds of so many numbers: those that all runs of a comparison have. Where a check leaves
+    some of them out, which ones is not known here, and they are numbered from -1 down.
+    """
+    common = sorted(set.intersection(*(set(evidence.seeds(run)) for run in part.runs)))
+    return common if len(common) == many else [-1 - position for position in range(many)]
+
+
+def _plain(value: float) -> float | str | None:
+    """JSON has no NaN and no infinity."""
+    number = float(value)
+    if math.isnan(number):
+        return None
+    return (
+        (int(number) if number.is_integer() else number) if math.isfinite(number) else str(number)
+    )
