@@ -20,7 +20,7 @@ from workflow.measure.store import NotRun, Store, made_of
 from workflow.plan.cells import Cell, Paper
 from workflow.plan.parameters import draws_instance
 from workflow.plan.resolve import own_parameters
-from workflow.plan.selection import algorithm_of, panel_options, places
+from workflow.plan.selection import algorithm_of, panel_options, places, printed_numbers
 
 ABSCISSA = "(x)"
 CONTROLS = ("random-search", "uniform")  # grey wherever they are
@@ -57,6 +57,15 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A number that the paper prints for a curve."""
+
+    label: str
+    look: Look
+    value: float
+
+
+@dataclass(frozen=True)
 class Dots:
     """One row of a dot plot: a value per seed."""
 
@@ -78,6 +87,7 @@ class Panel:
     data: str = "none"
     lines: Sequence[Line] = ()
     dots: Sequence[Dots] = ()
+    marks: Sequence[Mark] = ()
     seeds: frozenset[int] = field(default_factory=frozenset)  # how many, over the curves
     lengths: frozenset[int] = field(default_factory=frozenset)
     missing: Sequence[str] = ()  # curves of which nothing was run
@@ -203,6 +213,10 @@ def _panel(
         data=made_of(data),
         lines=lines,
         dots=dots,
+        marks=[
+            Mark(label, looks.get(label) or look(algorithm_of(label)), value)
+            for label, value in printed_numbers(paper, panel).items()
+        ],
         seeds=frozenset(seeds),
         lengths=frozenset(lengths),
         missing=missing,

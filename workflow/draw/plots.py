@@ -26,7 +26,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
 from workflow.draw.interactive import as_json
-from workflow.draw.panels import BANDS, Dots, Panel, drawn, panels_of
+from workflow.draw.panels import BANDS, Dots, Mark, Panel, drawn, panels_of
 from workflow.draw.panels import Line as Drawn
 from workflow.draw.style import PRINTED_LINE, SMALL_PRINT, put_small_print, spans, wrapped
 from workflow.measure import report
@@ -134,6 +134,7 @@ def small_print(
         _not_run(panels),
         _elsewhere(paper, panels),
         _timed_out(panels),
+        _marked(panels),
         ", ".join(sorted({version for panel in panels for version in panel.versions})),
         entry.get("note", ""),
     ]
@@ -162,6 +163,12 @@ def _timed_out(panels: Sequence[Panel]) -> str:
     """Which curves lack seeds since an evaluation took too long."""
     parts = list(dict.fromkeys(part for panel in panels for part in panel.timeouts))
     return f"an evaluation took too long in {'; '.join(parts)}" if parts else ""
+
+
+def _marked(panels: Sequence[Panel]) -> str:
+    """What the marks at the right edge are."""
+    table = next((panel.options["printed"] for panel in panels if panel.marks), "")
+    return f"triangles at the right: the numbers that the paper prints, {table}" if table else ""
 
 
 def _span(numbers: set[int]) -> str:
@@ -332,6 +339,8 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
             annotation_clip=False,
         )
     _draw_open_bands(ax, lines)
+    if not is_empty:
+        _draw_marks(ax, panel.marks)
     ax.set(xlabel=panel.xlabel, ylabel=textwrap.fill(panel.ylabel, 36))
     for limit, put in (("xlim", ax.set_xlim), ("ylim", ax.set_ylim)):
         if limit in options:
@@ -405,6 +414,31 @@ def _draw_open_bands(ax: Axes, lines: Sequence[Drawn]) -> None:
                 linewidth=0,
             )
             ax.set_ylim(top=top)
+
+
+def _draw_marks(ax: Axes, marks: Sequence[Mark]) -> None:
+    """The paper's numbers: triangles outside the right edge that point at their height, within
+    what the axis then spans.
+    """
+    logarithmic = ax.get_yscale() == "log"
+    shown = [mark for mark in marks if mark.value > 0 or not logarithmic]
+    for mark in shown:
+        ax.annotate(  # words, unlike markers, are given room beside the panel
+            "\N{BLACK LEFT-POINTING TRIANGLE}",
+            (1, mark.value),
+            xycoords=("axes fraction", "data"),
+            xytext=(1, 0),
+            textcoords="offset points",
+            ha="left",
+            va="center",
+            fontsize=SMALL_PRINT,
+            color=mark.look.colour,
+            annotation_clip=False,
+        )
+    if shown:
+        low, high = ax.get_ylim()
+        values = [mark.value for mark in shown]
+        ax.set_ylim(min(low, *values), max(high, *values))
 
 
 def _draw_dots(ax: Axes, rows: Sequence[Dots]) -> None:

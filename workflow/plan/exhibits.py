@@ -240,6 +240,13 @@ class Drawing(Section):
             default="none",
         )
     )
+    printed: Id = said(
+        "a table of kind `published`: its numbers on the panel's problem and metric stand as marks"
+        " at the right edge, each in the look of its curve; not where the panel has a reading or a"
+        " variant",
+        "table2",
+        default="no marks",
+    )
     study: StudyName = said("whose columns are drawn", "lemma-3", default="runs are drawn")
     x: Column = said("study: the column along the axis", "t", default="evaluations")
     y: Annotated[Names | str, Expected("the name of a column, or a list of them, each once")] = (
@@ -275,10 +282,11 @@ OF_CURVES = {
     "extrapolate",
     "to",
     "shortest",
+    "printed",
 }
 
 
-NOT_OF_DOTS = {"reading", "controls", "extrapolate"}
+NOT_OF_DOTS = {"reading", "controls", "extrapolate", "printed"}
 
 
 class PanelLine(Drawing):

@@ -164,6 +164,31 @@ def panels_left(paper: Paper, entry: Line) -> list[dict[str, Any]]:
     ]
 
 
+def printed_numbers(paper: Paper, panel: Mapping[str, Any]) -> dict[str, float]:
+    """The paper's own number for each curve of a panel, by the first block of its table on the
+    panel's problem and metric; none under a reading or for a variant, which the paper did not
+    print. Raises PlanError.
+    """
+    if "printed" not in panel or "reading" in panel or "variant" in panel:
+        return {}
+    table = line_of(paper, "tables", "table", panel["printed"])
+    if table["kind"] != "published":
+        raise PlanError(
+            f"figure {panel['id']}: printed: expected a table of kind published, got"
+            f" {panel['printed']} of kind {table['kind']}"
+        )
+    of_panel = (panel["problem"], panel["metric"])
+    numbers: Mapping[str, float] = next(
+        (
+            block["published"]
+            for block in table["blocks"]
+            if (block["problem"], block["metric"]) == of_panel
+        ),
+        {},
+    )
+    return {curve: numbers[curve] for curve in panel["curves"] if curve in numbers}
+
+
 def places(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:
     """Label and cell of each curve of a panel that this scale does not leave out."""
     if "problem" not in panel or "metric" not in panel or "curves" not in panel:

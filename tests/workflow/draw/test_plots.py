@@ -116,6 +116,43 @@ def test_extrapolations_are_labelled_and_lighter(toy):
     assert plots._looks(fitted)["linestyle"] != plots._looks(lines[1])["linestyle"]
 
 
+def printing(toy, **panel):
+    """A figure that marks what a table prints of curve A, and of one that no panel has."""
+    block = {"problem": "p", "metric": "seconds", "published": {"A": 900.0, "Z": 1.0}}
+    toy.entry["tables"] = [
+        {"id": "printed", "kind": "published", "curves": ["A"], "blocks": [block]},
+        {"id": "other", "kind": "settings"},
+    ]
+    toy.entry["figures"] = [
+        {"id": "f", "metric": "seconds", "curves": ["A"], "panels": [{"problem": "p", **panel}]}
+    ]
+    return panels.panels_of(toy.paper, toy.store(), "f")
+
+
+def test_numbers_that_the_paper_prints_stand_as_marks_within_the_axis(toy):
+    found = printing(toy, printed="printed")
+    assert [(mark.label, mark.value) for mark in found[0].marks] == [("A", 900.0)]
+    assert found[0].marks[0].look == found[0].lines[0].look
+    figure = plots._figure(found, plots.small_print(toy.paper, toy.entry["figures"][0], found))
+    ax = figure.axes[0]
+    assert ax.get_ylim()[1] >= 900.0
+    assert [words.xy for words in ax.texts] == [(1, 900.0)]
+    assert to_rgb(ax.texts[0].get_color()) == to_rgb(found[0].lines[0].look.colour)
+    note = plots.small_print(toy.paper, toy.entry["figures"][0], found)
+    assert "triangles at the right: the numbers that the paper prints, printed" in note
+
+
+def test_what_the_paper_did_not_print_has_no_mark(toy):
+    assert printing(toy)[0].marks == []
+    for how in ({"reading": "wide"}, {"variant": "b-1"}):
+        panel = {"id": "f", "problem": "p", "metric": "seconds", "curves": ["A"], **how}
+        assert selection.printed_numbers(toy.paper, {**panel, "printed": "printed"}) == {}
+    with pytest.raises(PlanError, match="expected a table of kind published, got other of kind"):
+        printing(toy, printed="other")
+    with pytest.raises(PlanError, match="unknown table 'none'; known: printed, other"):
+        printing(toy, printed="none")
+
+
 def test_panels_of_cut_variants_are_left_out(tmp_path):
     toy = Toy(tmp_path, scale="quick", seeds=2)
     toy.add("A", noisy(0.5), variant="b-1")
