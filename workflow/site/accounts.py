@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workflow.plan import reader
 from workflow.plan.cells import PUBLISHED
 from workflow.site.folder import Report
 from workflow.trace import curve_file
@@ -146,7 +147,8 @@ def accounts(reports: Sequence[Report], root: Path, *, others: bool) -> list[Acc
         for folder in sorted((root / PUBLISHED / scale).glob("*")):
             if folder.name not in names:
                 files = [_file(path, root, {}) for path in sorted(folder.rglob("*.parquet"))]
-                found.append(Account(folder.name, folder.name, (), tuple(files)))
+                label = reader.read(folder.name, root)["paper"].get("label", folder.name)
+                found.append(Account(folder.name, str(label), (), tuple(files)))
     return found
 
 

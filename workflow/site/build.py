@@ -216,13 +216,16 @@ def _paper(site: Site, report: Report) -> None:
 def _runs(site: Site, root: Path, *, others: bool) -> None:
     """The page of all run-sets, and what they cost."""
     found = accounts.accounts(site.reports, root, others=others)
+    total = accounts.summed(account.total for account in found)
     site.page(
         "runs.html",
         "accounts.html",
         accounts=found,
-        total=accounts.summed(account.total for account in found),
+        total=total,
         alone=sum(account.alone for account in found),
         hours_alone=sum(account.hours_alone for account in found),
+        never=[key for key in ("carried", "other_code", "timeouts") if not getattr(total, key)],
+        unlisted=[report.label for report in site.reports if not report.runs],
         values={report.name: list(report.seed_values) for report in site.reports},
     )
 
@@ -385,8 +388,8 @@ def decided(one: Comparison) -> str:
 
 
 def hours(value: float) -> str:
-    """Core-hours with as many digits as say something."""
-    return f"{value:.2f}" if value >= 0.1 or not value else f"{value:.2g}"
+    """Core-hours for people."""
+    return f"{value:.2f}" if value >= 0.005 or not value else "< 0.01"
 
 
 def percent(share: float) -> str:

@@ -183,7 +183,7 @@ class _Writer:
                     if not after.startswith(" " * width):
                         break
                 elif not line.startswith(" " * width) and (
-                    not item[-1].strip() or _begins_block(lines, at)
+                    not item[-1].strip() or ITEM.match(line) or _begins_block(lines, at)
                 ):
                     break
                 item.append(_dedented(line, width))
@@ -247,7 +247,8 @@ class _Writer:
 
         safe = str(escape(PIECE.sub(piece, text.replace("\x00", ""))))
         safe = re.sub(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<strong>\1</strong>", safe, flags=re.DOTALL)
-        safe = re.sub(r"(?<![\w*])\*(?=[^\s*])([^*]*?)(?<=\S)\*(?![\w*])", r"<em>\1</em>", safe)
+        # not after a quote, which is `&#39;` by now: signatures in headings have values such as '*'
+        safe = re.sub(r"(?<![\w*;])\*(?=[^\s*])([^*]*?)(?<=\S)\*(?![\w*])", r"<em>\1</em>", safe)
         return STASHED.sub(lambda found: kept[int(found[1])], safe)
 
     def _piece(self, found: re.Match[str]) -> str:
