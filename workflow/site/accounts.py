@@ -74,8 +74,7 @@ class Line:
     @property
     def seeds(self) -> str:
         """How many seeds its runs have: `5`, or `1 to 5`."""
-        numbers = sorted(len(run["trace_sha256"]) for run in self.runs)
-        return " to ".join(dict.fromkeys(map(str, (numbers[0], numbers[-1])))) if numbers else "-"
+        return _seeds([self])
 
     @property
     def total(self) -> Total:
@@ -106,6 +105,11 @@ class Account:
     @property
     def total(self) -> Total:
         return summed(line.total for line in self.lines)
+
+    @property
+    def seeds(self) -> str:
+        """How many seeds its runs have, as for a line; "" where it has none."""
+        return _seeds(self.lines)
 
     @property
     def alone(self) -> int:
@@ -192,6 +196,11 @@ def _file(path: Path, root: Path, traces: Mapping[str, str]) -> File:
         carried=sum(bool(header.get(CARRIED)) for header in headers.values()),
         other_code=sum(bool(header.get(LABEL)) for header in headers.values()),
     )
+
+
+def _seeds(lines: Iterable[Line]) -> str:
+    numbers = sorted(len(run["trace_sha256"]) for line in lines for run in line.runs)
+    return " to ".join(dict.fromkeys(map(str, numbers[:1] + numbers[-1:])))
 
 
 def _named(lines: Iterable[Line], key: str) -> list[str]:

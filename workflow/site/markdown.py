@@ -189,11 +189,11 @@ class _Writer:
                 item.append(_dedented(line, width))
                 at += 1
             items.append(item)
-            after = at
-            while after < len(lines) and not lines[after].strip():
-                after += 1
-            if after < len(lines) and ITEM.match(lines[after]) and _kind(lines[after]) == kind:
-                at = after
+            there = at
+            while there < len(lines) and not lines[there].strip():
+                there += 1
+            if there < len(lines) and ITEM.match(lines[there]) and _kind(lines[there]) == kind:
+                at = there
         made = "".join(f"<li>{self._item(item)}</li>\n" for item in items)
         start = f' start="{first[1]}"' if first and first[1] != "1" else ""
         return f"<{kind}{start}>\n{made}</{kind}>\n", at

@@ -82,6 +82,7 @@ def test_run_sets_are_counted_from_the_list_of_runs(found):
     assert (first.curves, first.records, first.seconds, first.timeouts) == (2, 3, 1800.0, 1)
     assert account.total.records == 5 and account.total.hours == pytest.approx(1.75)
     assert account.lines[1].code_paths == ["X", "Y"]
+    assert account.seeds == "1 to 2"
     assert account.mixed["commits"] == ["c1", "c2"]
     assert account.versions == {"numpy": "2.0, 2.1", "scipy": "1"}
 
