@@ -23,10 +23,11 @@ from workflow.judge.votes import KINDS
 from workflow.plan.costs import duration
 from workflow.plan.exhibits import SPECIFICATIONS
 from workflow.plan.resolve import ROOT, PlanError
-from workflow.site import claim_pages, finder, findings, shrink, text
+from workflow.site import accounts, claim_pages, finder, findings, guide, shrink, text
 from workflow.site.findings import Finding
 from workflow.site.folder import Claim, Report, reports
 from workflow.site.glossary import GLOSSARY
+from workflow.site.guide import Guide
 from workflow.site.methods import Algorithm, algorithms, in_a_line, styles
 from workflow.trace import record
 
@@ -88,6 +89,7 @@ class Site:
     root: Path
     reports: Sequence[Report]
     algorithms: Sequence[Algorithm]
+    guide: Sequence[Guide] = ()
 
     @property
     def outcomes(self) -> list[str]:
@@ -116,7 +118,9 @@ def build(
     """
     found = reports(source, papers)
     _clear(target)
-    site = Site(target, found, algorithms(found, root))
+    methods = algorithms(found, root)
+    told_in = guide.pages(root, found, [method.name for method in methods])
+    site = Site(target, found, methods, told_in)
     shutil.copytree(STATIC, target / "static")
     (target / "static" / "source.css").write_text(styles() + "\n", encoding="utf-8")
     known = {report.name: report for report in found}
@@ -141,7 +145,7 @@ def build(
     site.page(
         "find.html",
         "find.html",
-        lines=finder.lines(found, site.algorithms, told),
+        lines=finder.lines(found, site.algorithms, told, site.guide),
         papers=[(report.name, report.label) for report in found],
         outcomes=[(name, name) for name in site.outcomes],
         qualifiers=[(name, name) for name in GROUPS],
@@ -150,6 +154,11 @@ def build(
     )
     for report in found:
         _paper(site, report)
+    _runs(site, root, others=not papers)
+    for page in site.guide:
+        site.page(page.path, "guide.html", page=page)
+    for picture in guide.pictures(root) if site.guide else []:
+        shutil.copyfile(picture, target / guide.FOLDER / picture.name)
     site.page("algorithms/index.html", "algorithms.html")
     for algorithm in site.algorithms:
         site.page(f"algorithms/{algorithm.name}.html", "algorithm.html", algorithm=algorithm)
@@ -202,6 +211,23 @@ def _paper(site: Site, report: Report) -> None:
             problem="",
             runs=report.runs["studies"],
         )
+
+
+def _runs(site: Site, root: Path, *, others: bool) -> None:
+    """The page of all run-sets, and what they cost."""
+    found = accounts.accounts(site.reports, root, others=others)
+    total = accounts.summed(account.total for account in found)
+    site.page(
+        "runs.html",
+        "accounts.html",
+        accounts=found,
+        total=total,
+        alone=sum(account.alone for account in found),
+        hours_alone=sum(account.hours_alone for account in found),
+        never=[key for key in ("carried", "other_code", "timeouts") if not getattr(total, key)],
+        unlisted=[report.label for report in site.reports if not report.runs],
+        values={report.name: list(report.seed_values) for report in site.reports},
+    )
 
 
 def _claim(site: Site, report: Report, claim: Claim) -> None:
@@ -316,6 +342,7 @@ def _environment() -> Environment:
     )
     found.filters |= {
         "percent": percent,
+        "hours": hours,
         "inline": text.inline,
         "slug": slug,
         "duration": duration,
@@ -358,6 +385,11 @@ def decided(one: Comparison) -> str:
     if one.decides:
         return f"{one.decides} the claim"
     return one.missing or one.few or one.undecided or "for neither side"
+
+
+def hours(value: float) -> str:
+    """Core-hours for people."""
+    return f"{value:.2f}" if value >= 0.005 or not value else "< 0.01"
 
 
 def percent(share: float) -> str:

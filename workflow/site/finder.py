@@ -1,4 +1,6 @@
-"""What the page `Find` lists: every claim, paper, method and finding in a line."""
+"""What the page `Find` lists, each in a line: claims, papers, methods, findings, and pages of the
+guide.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from workflow.judge.outcomes import group
 from workflow.site.claim_pages import FOLDER, line_of
 from workflow.site.findings import Finding
 from workflow.site.folder import Report
+from workflow.site.guide import Guide
 from workflow.site.methods import Algorithm
 
 CHECKS = {  # the tests of checks, for people
@@ -42,9 +45,12 @@ class Found:
 
 
 def lines(
-    reports: Sequence[Report], algorithms: Sequence[Algorithm], findings: Sequence[Finding]
+    reports: Sequence[Report],
+    algorithms: Sequence[Algorithm],
+    findings: Sequence[Finding],
+    guide: Sequence[Guide] = (),
 ) -> list[Found]:
-    """All lines: papers, findings, methods, then claims."""
+    """All lines: papers, findings, methods, pages of the guide with their headings, then claims."""
     labels = {report.name: report.label for report in reports}
     papers = [
         Found(
@@ -69,6 +75,10 @@ def lines(
         )
         for one in algorithms
     ]
+    pages = [
+        Found("guide", one.title, one.path, " · ".join(words for _, words in one.sections))
+        for one in guide
+    ]
     claims = [
         Found(
             "claim",
@@ -84,4 +94,4 @@ def lines(
         for report in reports
         for claim in report.claims
     ]
-    return [*papers, *told, *methods, *claims]
+    return [*papers, *told, *methods, *pages, *claims]

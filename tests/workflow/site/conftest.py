@@ -19,9 +19,17 @@ ALGORITHMS = "dumbo", "lcbo", "random_search"
 
 @pytest.fixture(scope="session")
 def made_up_site(tmp_path_factory) -> Path:
-    """The site of the made-up report, with the pages of three algorithms."""
+    """The site of the made-up report, with the pages of three algorithms and the guide."""
     root = tmp_path_factory.mktemp("checkout")
-    (root / "papers").symlink_to(ROOT / "papers")
+    for name in (
+        "papers",
+        "docs",
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    ):
+        (root / name).symlink_to(ROOT / name)
     (root / "algorithms").mkdir()
     for name in ALGORITHMS:
         (root / "algorithms" / f"{name}.py").symlink_to(ROOT / "algorithms" / f"{name}.py")

@@ -1,0 +1,179 @@
+"""The page `Runs`: its numbers are those of the records."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from tests.workflow.site import made_up
+from workflow.plan.resolve import ROOT
+from workflow.site.accounts import accounts, summed
+from workflow.site.build import build, hours
+from workflow.site.folder import Report, reports
+from workflow.trace import curve_file, record
+from workflow.trace.curve_file import Kept
+
+
+def run(problem, curve, traces, seconds, **more):
+    return {
+        **({"problem": problem, "curve": curve} if problem else {"study": curve}),
+        "trace_sha256": traces,
+        "cpu_seconds": seconds,
+        "commits": ["c1"],
+        "machines": ["M"],
+        "libraries": {"numpy": "2.0"},
+        **more,
+    }
+
+
+def published(root, place, seeds):
+    """A file of published records: {seed: (trace, CPU seconds, more of its header)}."""
+    kept = {}
+    for seed, (trace, seconds, more) in seeds.items():
+        header = {"rows": 1, "seed": seed, "digest": "d", "trace_sha256": trace}
+        header |= {"cpu_seconds": seconds, **more}
+        kept[seed] = curve_file.sealed(Kept(header, {"true": np.array([0.5])}))
+    path = root / "figures/reference/records/paper" / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    curve_file.write(path, {"paper": "bkb"}, kept)
+
+
+@pytest.fixture
+def found(tmp_path):
+    """The account of a report of three run-sets, beside published records."""
+    runs = [
+        run("p", "A", {"0": "a0", "1": "a1"}, 1800.0, code_paths=["X"]),
+        run("p", "B", {"0": "b0"}, None, timeouts=[0], libraries={"numpy": "2.1", "scipy": "1"}),
+        run("p@raw", "A", {"0": "r0"}, 900.0, code_paths=["X", "Y"], commits=["c2"]),
+    ]
+    studies = [run("", "S", {"0": "s0"}, 3600.0)]
+    published(
+        tmp_path,
+        "bkb/p/A.parquet",
+        {
+            0: ("a0", 100.0, {"carried": [{"from": "d0"}]}),
+            1: ("other", 360.0, {"other_code": {"first": 1}}),
+            2: ("a2", 1440.0, {}),
+        },
+    )
+    published(tmp_path, "bkb/studies/S.parquet", {0: ("s0", 5.0, {})})
+    published(tmp_path, "bkb/q/C.parquet", {0: ("c0", 7200.0, {})})
+    published(tmp_path, "today/p/A.parquet", {0: ("t0", 3600.0, {})})
+    listed = {"runs": runs, "studies": studies}
+    report = Report("bkb", tmp_path, {"paper": {"label": "BKB"}}, {"scale": "paper"}, listed)
+    (tmp_path / "papers").symlink_to(ROOT / "papers")
+    (tmp_path / "algorithms").symlink_to(ROOT / "algorithms")
+    (tmp_path / "problems").symlink_to(ROOT / "problems")
+    return report, tmp_path
+
+
+def test_run_sets_are_counted_from_the_list_of_runs(found):
+    report, root = found
+    (account,) = accounts([report], root, others=False)
+    assert [(line.problem, line.page, line.seeds) for line in account.lines] == [
+        ("p", "bkb/runs-p.html", "1 to 2"),
+        ("p@raw", "bkb/runs-p@raw.html", "1"),
+        ("studies", "bkb/studies.html", "1"),
+    ]
+    first = account.lines[0].total
+    assert (first.curves, first.records, first.seconds, first.timeouts) == (2, 3, 1800.0, 1)
+    assert account.total.records == 5 and account.total.hours == pytest.approx(1.75)
+    assert account.lines[1].code_paths == ["X", "Y"]
+    assert account.seeds == "1 to 2"
+    assert account.mixed["commits"] == ["c1", "c2"]
+    assert account.versions == {"numpy": "2.0, 2.1", "scipy": "1"}
+
+
+def test_published_records_count_by_their_traces(found):
+    report, root = found
+    (account,) = accounts([report], root, others=False)
+    total = account.lines[0].total
+    assert (total.published, total.carried, total.other_code) == (1, 1, 1)
+    (file,) = account.lines[0].files
+    assert file.path == "figures/reference/records/paper/bkb/p/A.parquet"
+    assert (file.records, file.alone) == (3, 2)
+    assert account.lines[2].total.published == 1
+    assert [file.path.rpartition("paper/")[2] for file in account.others] == ["bkb/q/C.parquet"]
+    assert account.alone == 3 and account.hours_alone == pytest.approx((360 + 1440 + 7200) / 3600)
+
+
+def test_what_has_no_report_stands_apart(found):
+    report, root = found
+    _, other = accounts([report], root, others=True)
+    assert (other.name, other.label, other.alone, other.hours_alone) == ("today", "Today", 1, 1.0)
+    assert other.total == summed([]) and other.total.records == 0
+
+
+def test_a_damaged_file_is_none(found):
+    report, root = found
+    (root / "figures/reference/records/paper/bkb/p/A.parquet").write_bytes(b"PAR1")
+    (account,) = accounts([report], root, others=False)
+    assert account.lines[0].total.published == 0 and account.lines[0].files[0].records == 0
+
+
+def row(page: str, name: str) -> dict[str, str]:
+    """The cells of the row of the first table that begins with a name."""
+    table = page.partition("<table")[2].partition("</table>")[0]
+    line = next(each for each in table.split("<tr>") if f">{name}<" in each)
+    return dict(re.findall(r'data-label="([^"]*)"[^>]*>([^<]*)<', line))
+
+
+def test_the_page_says_what_the_records_say(tmp_path):
+    """Counted again from the records themselves, which no list stands between."""
+    source = made_up.report(tmp_path / "report")
+    build(source, tmp_path / "site")
+    page = (tmp_path / "site/runs.html").read_text()
+    headers = defaultdict(list)
+    for path in (tmp_path / "report").glob("results/**/*.parquet"):
+        found = record.read(path).header
+        headers[path.parent.parent.name].append(float(found["cpu_seconds"]))
+    seconds = sum(map(sum, headers.values()))
+    cells = row(page, "DuMBO")
+    assert int(cells["records"]) == sum(map(len, headers.values())) > 50
+    assert cells["core-hours"] == hours(seconds / 3600) != "0.00"
+    sets = page.partition('<h2 id="dumbo">')[2]
+    for problem, each in headers.items():
+        line = row(sets, problem)
+        assert int(line["records"]) == len(each) and line["seeds"] == "5", problem
+        assert line["core-hours"] == hours(sum(each) / 3600).replace("<", "&lt;")
+        assert line["code path of the CPU"] in ("not named", "unnamed code path")
+    assert "numpy 2.0; python 3.11.7; scipy 1.15" in sets and "Linux, two cores" in sets
+    assert "<code>c0ffee</code>" in sets
+
+
+def test_the_committed_reports_add_up(reference_site):
+    found = accounts(reports(ROOT / "figures/reference"), ROOT, others=True)
+    total = summed(account.total for account in found)
+    page = (reference_site / "runs.html").read_text()
+    assert row(page, "all")["records"] == str(total.records)
+    assert row(page, "all")["core-hours"] == hours(total.seconds / 3600)
+    files = {path.relative_to(ROOT).as_posix() for path in ROOT.glob(RECORDS)}
+    assert set(re.findall(r"<code>(figures/[^<]*\.parquet)</code>", page)) == files and files
+
+
+RECORDS = "figures/reference/records/paper/**/*.parquet"
+
+
+def test_hours_lead_from_the_first_page_to_the_runs(made_up_site):
+    page = (made_up_site / "index.html").read_text()
+    assert re.search(r'<a href="runs\.html#dumbo">\d+ \w+</a>', page)
+    assert 'href="runs.html">Runs and their cost</a>' in page
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(0.0, "0.00"), (0.0004, "< 0.01"), (0.005, "0.01"), (12.345, "12.35")]
+)
+def test_core_hours_for_people(value, words):
+    assert hours(value) == words
+
+
+def test_a_report_without_a_list_is_named(tmp_path):
+    source = made_up.report(tmp_path / "report")
+    (source / "dumbo/runs.json").unlink()
+    build(source, tmp_path / "site")
+    page = (tmp_path / "site/runs.html").read_text()
+    assert "Not counted: DuMBO, whose report is older than lists of runs." in page
+    assert "<strong>0</strong> records" in page

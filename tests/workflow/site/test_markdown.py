@@ -1,0 +1,92 @@
+"""Markdown becomes the markup that CommonMark and GitHub's tables say, and no text becomes markup
+that is not meant.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from workflow.site import markdown
+
+
+def made(text: str) -> str:
+    """The markup of a text on a page whose links to `no...` lead nowhere."""
+    page = markdown.render(
+        text,
+        lambda link: "" if link.startswith("no") else f"at/{link}",
+        lambda link, alt: f'<img src="{link}" alt="{alt}">',
+    )
+    return str(page.body).strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "markup"),
+    [
+        ("one\ntwo\n\nthree", "<p>one\ntwo</p>\n<p>three</p>"),
+        ("# A *b*", "<h1>A <em>b</em></h1>"),
+        ("# t\n## A `b`, c\n## A b c", '<h1>t</h1>\n<h2 id="a-b-c">A <code>b</code>, c</h2>\n'
+         '<h2 id="a-b-c-1">A b c</h2>'),
+        ("# t\n## Content", '<h1>t</h1>\n<h2 id="content-1">Content</h2>'),
+        ("- a\n  goes on\n- b", "<ul>\n<li>a\ngoes on</li>\n<li>b</li>\n</ul>"),
+        ("- a\n  - b\n- c", "<ul>\n<li>a\n<ul>\n<li>b</li>\n</ul></li>\n<li>c</li>\n</ul>"),
+        ("2. a\n3. b", '<ol start="2">\n<li>a</li>\n<li>b</li>\n</ol>'),
+        ("1. a\n\n   ```\n   x\n\n   y\n   ```\n2. b",
+         '<ol>\n<li>a\n<pre tabindex="0"><code>x\n\ny\n</code></pre></li>\n<li>b</li>\n</ol>'),
+        ("in the year\n1984. It was", "<p>in the year\n1984. It was</p>"),
+        ("text\n- item", "<p>text</p>\n<ul>\n<li>item</li>\n</ul>"),
+        ("> a\n> b", "<blockquote><p>a\nb</p>\n</blockquote>"),
+        ("a\n\n---\n\nb", "<p>a</p>\n<hr>\n<p>b</p>"),
+        ("```bash\na < b  # **c**\n<!-- d -->\n```",
+         '<pre tabindex="0"><code>a &lt; b  # **c**\n&lt;!-- d --&gt;\n</code></pre>'),
+        ("a <!-- gone\ngone --> b", "<p>a  b</p>"),
+        ("**a *b* c** and 2 * 3 * 4", "<p><strong>a <em>b</em> c</strong> and 2 * 3 * 4</p>"),
+        ("f(a='*', b='*', **more)", "<p>f(a=&#39;*&#39;, b=&#39;*&#39;, **more)</p>"),
+        ("`a*b*` \\*c\\* `` d`e ``", "<p><code>a*b*</code> *c* <code>d`e</code></p>"),
+        ("[a `b`](c.md#d)", '<p><a href="at/c.md#d">a <code>b</code></a></p>'),
+        ("[a](../no.py)", '<p><a href="at/../no.py">a</a></p>'),
+        ("[a](no.py)", '<p>a <span class="where">(no.py)</span></p>'),
+        ("[`no.py`](no.py)", "<p><code>no.py</code></p>"),
+        ("![a *b*](c.png)", '<p><img src="c.png" alt="a b"></p>'),
+        ("<https://x.y/z>", '<p><a href="at/https://x.y/z">https://x.y/z</a></p>'),
+        ("a &lt; b &amp; c & d", "<p>a &lt; b &amp; c &amp; d</p>"),
+        ('<a href="x"><img src="y" alt="z" width="9"></a>',
+         '<p><a href="at/x"><img src="y" alt="z"></a></p>'),
+        ("<script>1</script>", "<p>&lt;script&gt;1&lt;/script&gt;</p>"),
+    ],
+)  # fmt: skip
+def test_a_text_becomes_its_markup(text, markup):
+    assert made(text) == markup
+
+
+def test_a_table_has_names_for_its_cells_and_keeps_pipes_in_code():
+    text = "# t\n\n| a | `b` |\n| --- | ---: |\n| x | 1 |\n| `p \\| q` | |\n"
+    assert made(text) == (
+        '<h1>t</h1>\n<div class="scroll" tabindex="0" role="region" aria-label="t">'
+        '<table class="stacked"><thead><tr><th scope="col">a</th>'
+        '<th scope="col" class="number"><code>b</code></th></tr></thead><tbody>\n'
+        '<tr><th scope="row">x</th><td class="number" data-label="b">1</td></tr>\n'
+        '<tr><th scope="row"><code>p | q</code></th><td class="number" data-label="b"></td></tr>\n'
+        "</tbody></table></div>"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a](javascript:alert(1))",
+        '[a](x"onclick="1)',
+        "<img src=x onerror=1>",
+        "`</code><script>`",
+        "| a |\n| --- |\n| <script> |",
+        "\x000\x00",
+    ],
+)
+def test_no_text_becomes_other_markup(text):
+    page = markdown.render(text, lambda link: link, lambda link, alt: "")
+    assert "<script" not in page.body and " onclick=" not in page.body.replace("&#34;", "")
+    assert "onerror=1>" not in page.body
+
+
+def test_the_title_and_the_sections_are_plain_words():
+    page = markdown.render("# The `a` & *b*\n## C [d](e)\n### f", str, lambda *_: "")
+    assert (page.title, page.sections) == ("The a & b", (("c-d", "C d"),))
