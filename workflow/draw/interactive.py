@@ -1,7 +1,7 @@
 """The panels of a figure as JSON, for pages on which curves can be switched off and axes changed.
 
 Curves keep some hundred points and four digits: enough to look at, and small enough to commit. The
-CSV beside holds all of them.
+CSV beside holds all of them. The seeds of a curve keep fewer points, since there are many of them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from workflow.draw.panels import Dots, Line, Panel
 from workflow.draw.style import MARKERS
 
 POINTS = 110
+TRACED = 48  # points of a seed
+MANY = 20  # seeds that can be told apart; a curve of more has no lines of its seeds
 DIGITS = 4
 DOTTED, LONG, DASH_DOT = [2, 3], [9, 4], [9, 3, 2, 3]  # pixels
 
@@ -25,7 +27,8 @@ DOTTED, LONG, DASH_DOT = [2, 3], [9, 4], [9, 3, 2, 3]  # pixels
 def as_json(title: str, panels: Sequence[Panel]) -> str:
     """What a figure draws, for a script: {title, panels: [{title, xlabel, ylabel, log, data,
     levels, xs, lines, dots}]}, where the `x` of a line says which of `xs`, since most lines share
-    theirs.
+    theirs. `each` of a line has what its seeds have: {seeds, at, values: [a list a seed]}, where
+    `at` says which points of its x these are.
     """
     whole = {"title": title, "panels": [_panel(panel) for panel in panels]}
     return json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
@@ -65,21 +68,33 @@ def _line(line: Line, *, logarithmic: bool) -> dict[str, Any]:
         "x": _numbers(line.x[kept]),
         "centre": _numbers(line.centre[kept]),
         **({"low": _numbers(line.low[kept]), "high": _numbers(line.high[kept])} if banded else {}),
+        **_each(line, kept, logarithmic=logarithmic),
     }
+
+
+def _each(line: Line, kept: NDArray[np.int64], *, logarithmic: bool) -> dict[str, Any]:
+    """The values of each seed at some of the points that the line keeps; nothing of a single seed,
+    which is the line itself.
+    """
+    if not 1 < len(line.each) <= MANY:
+        return {}
+    at = _kept(line.x[kept], logarithmic=logarithmic, most=TRACED)
+    values = [_numbers(np.asarray(one)[kept][at]) for one in line.each.values()]
+    return {"each": {"seeds": list(line.each), "at": at.tolist(), "values": values}}
 
 
 def _dots(row: Dots) -> dict[str, Any]:
     return {"label": row.label, "colour": row.look.colour, "values": _numbers(row.values)}
 
 
-def _kept(x: NDArray, *, logarithmic: bool) -> NDArray[np.int64]:
+def _kept(x: NDArray, *, logarithmic: bool, most: int = POINTS) -> NDArray[np.int64]:
     """Which of the points of a line stay: the ends and others evenly, or evenly in the logarithm,
     between them.
     """
-    if len(x) <= POINTS:
+    if len(x) <= most:
         return np.arange(len(x))
     at = np.log(np.maximum(x, 1e-300)) if logarithmic else x
-    nearest = np.searchsorted(at, np.linspace(at[0], at[-1], POINTS))
+    nearest = np.searchsorted(at, np.linspace(at[0], at[-1], most))
     return np.unique(np.concatenate([[0], np.minimum(nearest, len(x) - 1), [len(x) - 1]]))
 
 

@@ -39,7 +39,8 @@ BANDS = {
 @dataclass(frozen=True)
 class Line:
     """One drawn curve: centre and band over x, from n seeds; `fitted` (as t^2.9) marks an
-    extrapolation.
+    extrapolation. `each` has the values of each seed over x, by its number, for pages on which
+    these can be shown.
     """
 
     label: str
@@ -54,6 +55,7 @@ class Line:
     seeds: tuple[int, ...] = ()  # which these are, where a curve is of runs
     law: str = ""  # a power law fitted to it, in words
     absent: int = 0  # of the n seeds end at no number
+    each: Mapping[int, NDArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -329,6 +331,7 @@ def _line(
         hollow=hollow,
         seeds=seeds,
         absent=absent,
+        each=dict(zip(seeds, values[:, chosen], strict=True)),
     )
 
 
@@ -336,7 +339,12 @@ def _up_to(line: Line, end: float) -> Line:
     """The part of a line with x <= end."""
     kept = line.x <= end
     return replace(
-        line, x=line.x[kept], centre=line.centre[kept], low=line.low[kept], high=line.high[kept]
+        line,
+        x=line.x[kept],
+        centre=line.centre[kept],
+        low=line.low[kept],
+        high=line.high[kept],
+        each={seed: values[kept] for seed, values in line.each.items()},
     )
 
 
@@ -436,7 +444,8 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     for column in columns:
         for label, rows in groups:
             seeds = rows.pivot_table(index="seed", columns=ABSCISSA, values=column)
-            centre, low, high = _band(seeds.to_numpy(), panel.get("band", "ci95"))
+            values = seeds.to_numpy()
+            centre, low, high = _band(values, panel.get("band", "ci95"))
             words = ", ".join(
                 filter(
                     None, [column.replace("_", " ") if len(columns) > 1 or not label else "", label]
@@ -444,9 +453,9 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
             )
             x = seeds.columns.to_numpy(float)
             law = _law(panel, x, centre)
-            lines.append(
-                Line(words, column_look(len(lines)), x, centre, low, high, len(seeds), law=law)
-            )
+            each = dict(zip(map(int, seeds.index), values, strict=True))
+            style = column_look(len(lines))
+            lines.append(Line(words, style, x, centre, low, high, len(seeds), law=law, each=each))
     return Panel(
         title,
         xlabel,

@@ -43,7 +43,13 @@ from workflow.plan.sections import (
     Scale,
     StudyEntry,
 )
-from workflow.plan.statements import AssumptionEntry, ClaimEntry, DeviationEntry, ErratumEntry
+from workflow.plan.statements import (
+    MOST_HEADLINES,
+    AssumptionEntry,
+    ClaimEntry,
+    DeviationEntry,
+    ErratumEntry,
+)
 from workflow.plan.vocabulary import Name, Named, Section, Seeds, refusal, said
 
 T = TypeVar("T")
@@ -142,6 +148,18 @@ class _Paper(Section):
                 f" at once, got {', '.join(scales)}: add `{lacks[0]}: {{}}`"
             )
         return scales
+
+    @field_validator("claims", mode="after")
+    @classmethod
+    def _have_few_headlines(cls, claims: list[ClaimEntry]) -> list[ClaimEntry]:
+        """What an abstract claims is short: a first page has no room for more."""
+        marked = [claim.id for claim in claims if "headline" in claim.model_fields_set]
+        if len(marked) > MOST_HEADLINES:
+            raise refusal(
+                f"expected `headline` on at most {MOST_HEADLINES} claims, those that the abstract"
+                f" makes, got it on {', '.join(marked)}"
+            )
+        return claims
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:

@@ -43,6 +43,7 @@ Across = Annotated[
     Literal["max", "min", "mean", "ratio", "width"],
     Expected("one of max, min, mean, ratio, width"),
 ]
+MOST_HEADLINES = 3  # claims of a paper on the first page
 OF_RUNS = {  # what a check of a study does not read
     "metric",
     "relative_to",
@@ -549,6 +550,12 @@ class ClaimEntry(Section):
         True,
         default="the paper says it",
     )
+    headline: Annotated[Literal[True], Expected("true, or no such line")] = said(
+        "true: the abstract makes this claim, so that the first page and the summary show it for"
+        f" the paper; at most {MOST_HEADLINES} of a paper",
+        True,
+        default="it is none; where a paper marks none, its first claim is shown",
+    )
     readings: Readings = said(
         "judged under these readings, too, besides those that change one of its runs",
         ["wide"],
@@ -557,6 +564,15 @@ class ClaimEntry(Section):
     note: Words = said(
         "what a reader of the verdict has to know", "two seeds each", default="nothing is shown"
     )
+
+    @model_validator(mode="after")
+    def _is_of_the_abstract_or_ours(self) -> Self:
+        if {"headline", "ours"} <= self.model_fields_set:
+            raise refusal(
+                "expected `headline` on a claim of the paper's abstract, got it beside `ours`,"
+                " which says that the paper does not claim this: leave one of them out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _names_columns_of_its_study(self) -> Self:

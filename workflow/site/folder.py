@@ -170,6 +170,23 @@ class Report:
         return [Claim(entry) for entry in self.verdicts["claims"]]
 
     @cached_property
+    def headlines(self) -> list[Claim]:
+        """The claims that the abstract makes, as far as the report has them; the first claim of a
+        paper that marks none.
+        """
+        marked = self._marked
+        return [claim for claim in self.claims if claim.id in marked] if marked else self.claims[:1]
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the YAML says which claims the abstract makes."""
+        return bool(self._marked)
+
+    @property
+    def _marked(self) -> set[str]:
+        return {str(claim["id"]) for claim in self.entry.get("claims", []) if claim.get("headline")}
+
+    @cached_property
     def counts(self) -> dict[str, int]:
         """How many claims without a qualifier have each verdict, in the order of the ledger."""
         tally = outcomes.tally(self.verdicts["claims"])

@@ -53,6 +53,25 @@ def test_lines_on_the_same_points_share_them():
     assert len(panel["xs"]) == 2
 
 
+def test_seeds_keep_few_points_of_their_line():
+    each = {seed: (1 + seed) / np.arange(1.0, 1001) for seed in (0, 3)}
+    panel = written(line(each=each))
+    (shown,) = panel["lines"]
+    said, xs = shown["each"], panel["xs"][0]
+    assert said["seeds"] == [0, 3] and len(said["at"]) <= interactive.TRACED + 2
+    assert (xs[said["at"][0]], xs[said["at"][-1]]) == (1, 1000)
+    assert [len(values) for values in said["values"]] == [len(said["at"])] * 2
+    assert said["values"][1][-1] == pytest.approx(4e-3, rel=1e-3)
+    k = len(said["at"]) // 2
+    assert said["values"][0][k] == pytest.approx(1 / xs[said["at"][k]], rel=1e-3)
+
+
+@pytest.mark.parametrize("many", [0, 1, interactive.MANY + 1])
+def test_one_seed_or_very_many_have_no_lines_of_their_own(many):
+    each = {seed: np.ones(1000) for seed in range(many)}
+    assert "each" not in written(line(each=each))["lines"][0]
+
+
 def test_numbers_have_four_digits_and_gaps_are_null():
     panel = written(
         line(

@@ -108,6 +108,19 @@ def test_words_for_people_and_the_way_to_write_a_number_are_no_change(repository
     assert repository.line() == before
 
 
+def test_a_headline_is_no_change_of_a_check(repository):
+    repository.commit(yaml=checkout.MINI)
+    repository.commit(verdicts=numbers())
+    before = repository.line()
+    repository.edit("says: BKB beats", "headline: true, says: BKB beats")
+    repository.commit()
+    (claim,) = load("mini", "smoke", root=repository.root).entry["claims"]
+    assert claim["headline"] and repository.line() == before
+    repository.edit(CHECK, LENIENT)  # what decides is still compared
+    repository.commit()
+    assert repository.line().check_came == "after"
+
+
 def test_defaults_are_those_of_what_the_check_names(repository):
     first = repository.commit(yaml=checkout.MINI)
     repository.commit(verdicts=numbers())

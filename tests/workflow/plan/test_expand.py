@@ -272,6 +272,18 @@ def test_what_is_given_is_part_of_the_digest(mini):
     assert other.cell("giving", "own").digest != first
 
 
+def test_a_headline_is_no_part_of_the_digest(mini):
+    claim = {
+        "id": "better",
+        "where": "nowhere",
+        "says": "own is better than nobody",
+        "check": {"test": "less", "metric": "simple_regret", "left": ["own"], "right": 3},
+    }
+    first = mini(lambda entry: entry.update(claims=[claim])).cell("giving", "own").digest
+    marked = mini(lambda entry: entry.update(claims=[{**claim, "headline": True}]))
+    assert marked.cell("giving", "own").digest == first
+
+
 def test_a_cut_of_a_study_reaches_one_field_and_keeps_the_others(mini):
     def study(entry):
         entry["studies"] = [

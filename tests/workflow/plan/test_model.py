@@ -206,6 +206,24 @@ def test_every_name_that_a_line_mentions_is_found_by_the_type_of_its_property():
             "expected `variants` and `across` together, got one of them",
         ),
         (
+            changed("says: BKB beats", "headline: true, ours: true, says: BKB beats"),
+            "expected `headline` on a claim of the paper's abstract, got it beside `ours`",
+        ),
+        (
+            changed(
+                "  - {id: better,",
+                "".join(
+                    f"  - {{id: h{n}, where: w, says: BKB beats uniform, headline: true,"
+                    " check: {test: less,"
+                    " metric: seconds, left: [BKB], right: [uniform]}}\n"
+                    for n in range(4)
+                )
+                + "  - {id: better,",
+            ),
+            "claims: expected `headline` on at most 3 claims, those that the abstract makes, got it"
+            " on h0, h1, h2, h3",
+        ),
+        (
             changed("quick: {seeds: 2, budget: 60}, ", ""),
             "line 3, scales: expected the scales smoke, quick, paper, which are asked of all papers"
             " at once, got smoke, paper: add `quick: {}`",

@@ -4,10 +4,13 @@ reader without a mouse can do.
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import json
 import math
 import re
+import shutil
 import threading
 from dataclasses import dataclass
 from functools import partial
@@ -232,7 +235,7 @@ def test_curves_are_drawn_where_they_are_asked_for(page):
     buttons = (
         "[...document.querySelectorAll('#fig4 .toggles button')].map((each) => each.textContent)"
     )
-    assert browser.evaluate(buttons) == ["DuMBO", "TuRBO", "random-search"]
+    assert browser.evaluate(buttons) == ["DuMBO", "TuRBO", "random-search", "seeds"]
     assert (
         browser.evaluate("document.querySelectorAll('#fig1c canvas, #recovery canvas').length") == 0
     )
@@ -259,6 +262,55 @@ def test_a_curve_goes_and_comes_back_in_all_panels(page):
     browser.evaluate("document.querySelector('#fig4 .toggles button').focus()")
     browser.press("Enter")
     assert (browser.evaluate(whole), browser.evaluate(pressed)) == (drawn, "true")
+
+
+def test_the_lines_of_seeds_come_and_go(page):
+    browser = explored(page, "fig4")
+    whole = "[...document.querySelectorAll('#fig4 canvas')].map((canvas) => canvas.toDataURL())"
+    lines = "[...document.querySelectorAll('#fig4 section')].map((each) => each.dataset.seeds)"
+    pressed = "document.querySelector('#fig4 button.seeds').getAttribute('aria-pressed')"
+    drawn = browser.evaluate(whole)
+    assert (browser.evaluate(lines), browser.evaluate(pressed)) == (["0", "0"], "false")
+    browser.click("#fig4 button.seeds")
+    assert (browser.evaluate(lines), browser.evaluate(pressed)) == (["15", "15"], "true")
+    with_seeds = browser.evaluate(whole)
+    assert all(now != before for now, before in zip(with_seeds, drawn, strict=True))
+    browser.click("#fig4 .toggles button")  # a curve that is off takes its seeds along
+    assert browser.evaluate(lines) == ["10", "10"]
+    browser.click("#fig4 .toggles button")
+    browser.click("#fig4 button.seeds")
+    assert browser.evaluate(whole) == drawn
+    assert browser.complaints == []
+
+
+def test_the_data_of_a_figure_can_be_taken_along_as_csv(page):
+    browser = explored(page, "fig4")
+    link = "document.querySelector('#fig4 a.csv')"
+    assert browser.evaluate(f"{link}.download") == "dumbo-fig4.csv"
+    text = browser.evaluate(f"decodeURIComponent({link}.href.slice({link}.href.indexOf(',') + 1))")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert {row["panel"] for row in rows} == {"1 Powell, $d = 24$", "2 Rastrigin"}
+    last = [row for row in rows if row["x"] == "60" and row["curve"] == "DuMBO"]
+    here = [row for row in last if row["panel"].startswith("1")]
+    assert [row["seed"] for row in here] == ["", "0", "1", "2", "3", "4"]
+    mean = sum(float(row["value"]) for row in here[1:]) / 5
+    assert float(here[0]["value"]) == pytest.approx(mean, rel=1e-3)
+    assert float(here[0]["low"]) < mean < float(here[0]["high"])
+
+
+def test_a_figure_of_an_older_report_has_no_lines_of_seeds(browser, made_up_site, tmp_path):
+    shutil.copytree(made_up_site, tmp_path / "site")
+    script = tmp_path / "site/dumbo/fig4.js"
+    text = script.read_text()
+    older = re.sub(r',"each":\{"seeds":.*?\]\]\}', "", text)
+    assert older != text and "each" not in older
+    script.write_text(older)
+    browser.open((tmp_path / "site/dumbo/index.html").as_uri(), *DESK)
+    browser.click("#fig4 button.explore")
+    browser.wait("document.querySelector('#fig4 canvas')")
+    assert browser.evaluate("document.querySelector('#fig4 button.seeds')") is None
+    assert browser.evaluate("document.querySelectorAll('#fig4 a.csv').length") == 1
+    assert browser.complaints == []
 
 
 def test_an_axis_changes_between_logarithmic_and_linear(page):

@@ -15,7 +15,9 @@ from PIL import Image
 from workflow.judge import outcomes, sensitivity
 from workflow.judge.certificate import WAYS
 from workflow.judge.votes import KINDS
+from workflow.plan.reader import read
 from workflow.plan.resolve import PlanError
+from workflow.plan.statements import MOST_HEADLINES
 from workflow.site import build
 from workflow.site.__main__ import main
 from workflow.site.folder import Claim, Report, reports
@@ -144,7 +146,8 @@ def test_the_overview_counts_verdicts_and_cost(site):
     page = (site / "index.html").read_text()
     first, outcome = (part.partition("</tbody>")[0] for part in page.split("<tbody>")[1:])
     assert "<strong>1</strong> of 2" in first and "+ 1 open" in first and ">4 min<" in first
-    assert first.count(">-</td>") == 4  # an older report: no certificates, no dates
+    # an older report: no certificates, no dates, none of the claims that the YAML marks
+    assert first.count(">-</td>") == 5
     counts = re.findall(r'data-label="([^"]*)">(?:<a href="([^"]*)">)?(\d+)<', outcome)
     link = "find.html?paper=bkb&amp;outcome="
     assert counts[:6] == [
@@ -156,6 +159,41 @@ def test_the_overview_counts_verdicts_and_cost(site):
         ("not reproduced (first edition)", f"{link}not%20reproduced%20%28first%20edition%29", "1"),
     ]
     assert ">real<" in outcome and ("records", "", "2") in counts
+
+
+def test_what_the_abstract_claims_stands_on_the_first_page_and_on_the_summary(source, tmp_path):
+    shutil.copytree(source, tmp_path / "reports")
+    path = tmp_path / "reports/bkb/verdicts.json"
+    verdicts = json.loads(path.read_text())
+    verdicts["claims"].append(claim("near-constant-step", "not reproduced"))
+    path.write_text(json.dumps(verdicts))
+    build.build(tmp_path / "reports", tmp_path / "site")
+    first = (tmp_path / "site/index.html").read_text()
+    (cell,) = re.findall(r'<td class="main".*?</td>', first)
+    assert cell.count('class="verdict') == 1 and "not reproduced" in cell
+    assert 'href="bkb/claims/near-constant-step.html"' in cell
+    summary = (tmp_path / "site/bkb/summary.html").read_text()
+    (said,) = re.findall(r'<p class="note headlines">.*?</p>', summary)
+    assert said.count('class="verdict') == 1 and 'href="claims/near-constant-step.html"' in said
+    assert "What its abstract claims" in said
+
+
+def test_a_paper_that_marks_no_headline_shows_its_first_claim(source):
+    (report,) = reports(source)
+    assert report.is_marked and report.headlines == []  # the report has none of those marked
+    bare = [
+        {key: value for key, value in one.items() if key != "headline"}
+        for one in report.entry["claims"]
+    ]
+    unmarked = replace(report, entry={**report.entry, "claims": bare})
+    assert not unmarked.is_marked
+    assert [one.id for one in unmarked.headlines] == ["sublinear-regret"]
+
+
+@pytest.mark.parametrize("name", ["bbkb", "bkb", "dumbo", "go_ucb", "lcbo"])
+def test_every_paper_marks_what_its_abstract_claims(name):
+    marked = [one for one in read(name)["claims"] if one.get("headline")]
+    assert 1 <= len(marked) <= MOST_HEADLINES
 
 
 def test_curves_become_a_script_that_a_page_may_load_from_a_file(site):

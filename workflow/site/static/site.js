@@ -61,7 +61,7 @@ const noregret = (() => {
   };
 
   // All lines of a panel over one list of x: where a line has no point there is a gap that is spanned.
-  const aligned = (panel, shown, logarithmic) => {
+  const aligned = (panel, shown, logarithmic, seeds) => {
     const all = [...new Set(panel.lines.flatMap((line) => panel.xs[line.x]))].filter((x) => !logarithmic[0] || x > 0).sort((a, b) => a - b);
     const columns = [all];
     for (const line of panel.lines) {
@@ -75,7 +75,37 @@ const noregret = (() => {
         }));
       }
     }
+    for (const { line, values } of seeds) {
+      const at = new Map(line.each.at.map((i, k) => [panel.xs[line.x][i], k]));
+      columns.push(all.map((x) => {
+        const k = at.get(x);
+        if (k === undefined) return undefined;
+        const y = values[k];
+        return logarithmic[1] && y !== null && y <= 0 ? null : y;
+      }));
+    }
     return columns;
+  };
+
+  // The lines of single seeds, of the curves that are shown; none in figures that were drawn before these were kept.
+  const seedsOf = (panel, state) => (state.view.seeds
+    ? panel.lines.filter((line) => line.each && state.shown.has(line.label)).flatMap((line) => line.each.values.map((values) => ({ line, values })))
+    : []);
+
+  // What the figure holds, as rows: centre and band of each curve, and the value of each seed.
+  const asCsv = (data) => {
+    const quoted = (cell) => (/[",\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell ?? ""));
+    const rows = [["panel", "curve", "seed", "x", "value", "low", "high"]];
+    data.panels.forEach((panel, number) => {
+      const where = `${number + 1} ${panel.title}`.trim();
+      for (const line of panel.lines) {
+        const xs = panel.xs[line.x];
+        xs.forEach((x, i) => rows.push([where, line.label, "", x, line.centre[i], line.low?.[i], line.high?.[i]]));
+        line.each?.seeds.forEach((seed, k) => line.each.at.forEach((i, j) => rows.push([where, line.label, seed, xs[i], line.each.values[k][j], "", ""])));
+      }
+      for (const row of panel.dots ?? []) row.values.forEach((value) => rows.push([where, row.label, "", "", value, "", ""]));
+    });
+    return `${rows.map((row) => row.map(quoted).join(",")).join("\r\n")}\r\n`;
   };
 
   const plot = (panel, state, place) => {
@@ -89,6 +119,9 @@ const noregret = (() => {
       { stroke: "transparent", spanGaps: true, points: { show: false } },
       { stroke: "transparent", spanGaps: true, points: { show: false } },
     ]);
+    const seeds = seedsOf(panel, state);
+    series.push(...seeds.map(({ line }) => ({ stroke: `${line.colour}88`, width: 1, spanGaps: true, points: { show: false } })));
+    place.dataset.seeds = seeds.length;
     const levels = (u) => {
       for (const [label, y] of Object.entries(panel.levels)) {
         const at = u.valToPos(y, "y", true);
@@ -123,7 +156,7 @@ const noregret = (() => {
       axes: [{ ...axis, label: panel.xlabel }, { ...axis, label: panel.ylabel, size: 66 }],
       series: [{}, ...series], bands, hooks: { draw: [levels], setCursor: [told] },
     };
-    return new uPlot(options, aligned(panel, state.shown, state.log), chart);
+    return new uPlot(options, aligned(panel, state.shown, state.log, seeds), chart);
   };
 
   const toggle = (label, pressed, act) => {
@@ -139,15 +172,16 @@ const noregret = (() => {
     return button;
   };
 
-  const explore = (data, place) => {
+  const explore = (figure, data, place) => {
     const lines = new Map(data.panels.flatMap((panel) => panel.lines).map((line) => [line.label, line]));
     const shown = new Set(lines.keys());
+    const view = { seeds: false };
     const panels = data.panels.filter((panel) => panel.lines.length).map((panel) => {
       const section = document.createElement("section");
       section.innerHTML = '<h4></h4><div class="axes"></div><div class="chart"></div><p class="readout" aria-live="off"></p>';
       section.querySelector("h4").textContent = panel.title.replaceAll("$", "");
       if (panel.data.startsWith("substitute")) section.querySelector("h4").insertAdjacentHTML("beforeend", ' <span class="substitute">substitute data</span>');
-      const state = { shown, log: [...panel.log] };
+      const state = { shown, view, log: [...panel.log] };
       const draw = () => plot(panel, state, section);
       ["x", "y"].forEach((name, i) => {
         section.querySelector(".axes").append(toggle(`logarithmic ${name}`, state.log[i], (now) => { state.log[i] = now; draw(); }));
@@ -164,6 +198,18 @@ const noregret = (() => {
       button.prepend(swatch(line));
       toggles.append(button);
     }
+    if ([...lines.values()].some((line) => line.each)) {
+      const button = toggle("seeds", false, (now) => { view.seeds = now; redraw(); });
+      button.className = "seeds";
+      button.title = "the line of each seed beside centre and band";
+      toggles.append(button);
+    }
+    const link = document.createElement("a");
+    link.className = "csv";
+    link.textContent = "Download as CSV";
+    link.download = `${figure.replaceAll("/", "-")}.csv`;
+    link.href = `data:text/csv;charset=utf-8,${encodeURIComponent(asCsv(data))}`;
+    toggles.append(link);
     place.append(toggles, ...panels.map((panel) => panel.section));
     redraw();
     let width = place.clientWidth;
@@ -183,7 +229,7 @@ const noregret = (() => {
     document.head.append(script);
   };
 
-  const receive = (figure, data) => explore(data, waiting.get(figure));
+  const receive = (figure, data) => explore(figure, data, waiting.get(figure));
 
   const unfold = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
