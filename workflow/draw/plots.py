@@ -40,6 +40,7 @@ from workflow.trace.atomic import atomic
 KINDS = ("pdf", "png", "csv", "json")
 BESIDE = 0.9  # inches of a panel's width that are not its axes
 PALE = "#444444"
+MARK = "\N{BLACK LEFT-POINTING TRIANGLE}"  # of a number that the paper prints
 SHORT = 200.0  # the ratio of the ends of a short logarithmic axis
 RC: dict[Any, Any] = {
     "font.size": 9,
@@ -330,7 +331,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         ax.axhline(value, color="#666666", linewidth=0.8, linestyle=(0, (4, 2)))
         ax.annotate(  # beside the panel, where no curve is
             textwrap.fill(label, 12),
-            (1.01, value),
+            (1.04 if panel.marks else 1.01, value),
             xycoords=("axes fraction", "data"),
             ha="left",
             va="center",
@@ -424,7 +425,7 @@ def _draw_marks(ax: Axes, marks: Sequence[Mark]) -> None:
     shown = [mark for mark in marks if mark.value > 0 or not logarithmic]
     for mark in shown:
         ax.annotate(  # words, unlike markers, are given room beside the panel
-            "\N{BLACK LEFT-POINTING TRIANGLE}",
+            MARK,
             (1, mark.value),
             xycoords=("axes fraction", "data"),
             xytext=(1, 0),
