@@ -76,7 +76,7 @@ def _place(source: str) -> str:
 
 def _normal(source: str, link: str) -> str:
     """The path from the top of the repository that a link in one of its files names."""
-    return os.path.normpath(f"{os.path.dirname(source)}/{link}").lstrip("/")  # noqa: PTH120
+    return os.path.normpath(f"{PurePosixPath(source).parent}/{link}").lstrip("/")
 
 
 @dataclass(frozen=True)
