@@ -103,7 +103,7 @@ def _entry(name: str, thing: Any) -> str:
         if key != "self"
     ]
     said = inspect.getdoc(thing) or ""
-    call = f"({', '.join(arguments)})" if called else ""
+    call = f"({', '.join(arguments)})".replace("*", r"\*") if called else ""
     return f"### {name}{call}\n```text\n{said}\n```"
 
 

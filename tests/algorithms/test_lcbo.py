@@ -252,6 +252,7 @@ def test_an_answer_has_one_role_which_the_report_says():
         {"repeats": 1, "exploration": 1},
     ],
 )
+@pytest.mark.usefixtures("sums_alone")
 def test_room_and_prefixes_change_nothing(changes):
     changes = {**changes, **QUICK}
     whole = play(started(**changes), 60)

