@@ -88,15 +88,30 @@ def largest(name: str) -> Paper:
 
 
 def replace(name: str, drawn: Path) -> Path:
-    """Put a drawn report in the place of the committed one; what shows nothing is left out."""
+    """Put a drawn report in the place of the committed one; what shows nothing is left out.
+
+    Raises PlanError where that would lose a figure or table that the paper's YAML still has.
+    """
     kept = REFERENCE / name
-    shutil.rmtree(kept, ignore_errors=True)
-    kept.mkdir(parents=True)
     empty = {path.stem for path in drawn.glob("*.json") if _is_empty(path)}
     shown = {ending for kind in REGISTRY.values() for ending in kind.shown.values()}
-    for path in sorted(drawn.iterdir()):
-        if path.suffix.removeprefix(".") in shown.union(LEDGER) and path.stem not in empty:
-            shutil.copyfile(path, kept / path.name)
+    new = [
+        path
+        for path in sorted(drawn.iterdir())
+        if path.suffix.removeprefix(".") in shown.union(LEDGER) and path.stem not in empty
+    ]
+    planned = {line["id"] for _, line in lines_of(read(name))}
+    lost = sorted(planned & {path.stem for path in kept.glob("*.*")} - {path.stem for path in new})
+    if lost:
+        raise PlanError(
+            f"{name}: expected what {kept} has, found no runs of {', '.join(lost)}, so the"
+            f" committed report stays as it was: make them (`make figures SCALE=paper"
+            f" PAPERS={name}`), or delete these files first, if they are to go"
+        )
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir(parents=True)
+    for path in new:
+        shutil.copyfile(path, kept / path.name)
     if any((drawn / SPECIFICATIONS).glob("*.png")):
         shutil.copytree(drawn / SPECIFICATIONS, kept / SPECIFICATIONS)
     return kept

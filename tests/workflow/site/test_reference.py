@@ -57,6 +57,20 @@ def test_what_was_drawn_is_committed_but_for_what_shows_nothing(checkout):
     }
 
 
+def test_no_committed_figure_is_lost_for_want_of_runs(checkout, capsys):
+    kept = checkout / "figures" / "reference" / "bbkb"
+    kept.mkdir(parents=True)
+    (kept / "fig3.png").write_text("of an earlier report")
+    assert reference.main(["bbkb"]) == 1
+    said = capsys.readouterr().err
+    assert "found no runs of fig3" in said
+    assert "delete these files first" in said
+    assert [path.name for path in kept.iterdir()] == ["fig3.png"]
+    (kept / "fig3.png").unlink()
+    assert reference.main(["bbkb"]) == 0
+    assert (kept / "fig1.png").exists()
+
+
 def test_specification_curves_are_committed_with_the_report(checkout, monkeypatch):
     def drawn(_, folder, *__, **___):
         report(folder)
