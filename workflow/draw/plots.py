@@ -320,7 +320,12 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         ax.plot(line.x, line.centre, markevery=(first, step), **_looks(line))
         if np.isfinite(line.low).any():
             ax.fill_between(
-                line.x, line.low, line.high, color=line.look.colour, alpha=0.13, linewidth=0
+                line.x,
+                line.low,
+                line.high,
+                color=line.look.colour,
+                alpha=_shade(lines),
+                linewidth=0,
             )
     if panel.dots:
         _draw_dots(ax, panel.dots)
@@ -400,6 +405,11 @@ def _label_logs(ax: Axes) -> None:
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
+def _shade(lines: Sequence[Drawn]) -> float:
+    """How opaque bands are: the more curves a panel has, the less, lest they hide each other."""
+    return 0.13 * min(1.0, 6 / len(lines))
+
+
 def _draw_open_bands(ax: Axes, lines: Sequence[Drawn]) -> None:
     """Bands without an upper edge, up to the top of what the curves span."""
     top = ax.get_ylim()[1]
@@ -411,7 +421,7 @@ def _draw_open_bands(ax: Axes, lines: Sequence[Drawn]) -> None:
                 top,
                 where=opened.tolist(),
                 color=line.look.colour,
-                alpha=0.13,
+                alpha=_shade(lines),
                 linewidth=0,
             )
             ax.set_ylim(top=top)

@@ -81,6 +81,11 @@ LOOKS = {
     "EPBO": Look(PURPLE, "v", SHORT),
     "SCBO": Look(BLUE, "s", DASH_DOT),
     "HDsafeBO": Look(ORANGE, "P", LONG),
+    "LogEI": Look("#882255", "p", SHORT),
+    "Optuna-GP": Look("#8A8A2E", "D", LONG),
+    "Optuna-TPE": Look("#8C510A", "P", DASH_DOT),
+    "CMA-ES": Look(SKY, "d", DASH_DOT),
+    "NGOpt": Look("#1D2F6F", "s", LONG),
 }
 
 

@@ -32,11 +32,14 @@ from workflow.plan.exhibits import IMAGE, REGISTRY, SPECIFICATIONS, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.reader import read
 from workflow.plan.resolve import PlanError, papers
+from workflow.site import methods
 from workflow.site.text import mathematics
 
 LEDGER = ("md", "json")  # of the verdicts and the runs
 REFERENCE = Path("figures", "reference")
-PAGES = {"README.md": "", "docs/results.md": "../"}  # with generated parts, and the way to the root
+# with generated parts, and the way to the root
+PAGES = {"README.md": "", "docs/results.md": "../", "docs/which-method.md": "../"}
+COMPARISON = "today"  # of the papers' methods with other libraries'
 THUMBNAILS = 3  # of each paper in the gallery
 Task = tuple[str, list[str]]  # a module of workflow/ and the arguments of its main
 
@@ -119,7 +122,12 @@ def replace(name: str, drawn: Path) -> Path:
 
 def sections(up: str = "") -> dict[str, list[str]]:
     """The generated parts of a page by their names; `up` leads from it to the root."""
-    return {"verdicts": counts(up), "gallery": gallery(up), "plan": plan()}
+    return {
+        "verdicts": counts(up),
+        "gallery": gallery(up),
+        "plan": plan(),
+        "methods": methods.table(REFERENCE / COMPARISON),
+    }
 
 
 def reports() -> list[Path]:
