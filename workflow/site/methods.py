@@ -1,79 +1,161 @@
-"""The table of docs/which-method.md: which share of its targets each method reached in the
-comparison with today's optimizers, problem group by problem group, and what a query costs it.
-
-Both come from the committed report: the ends of the curves of its data profile, and its tables of
-where runs end.
+"""The page of an algorithm: its source, what the source cites, its parameters, where it is used,
+and how fast it is.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-PROFILE, ENDS, SECONDS = "reached.json", "ends-*.md", "seconds per 1000 evaluations"
+from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from workflow.judge import render
+from workflow.plan import costs
+from workflow.plan.parameters import flat, parameters_of
+from workflow.plan.resolve import ROOT
+from workflow.site.folder import Report
+
+CITED = re.compile(
+    r"#.*?(?:\b(?:eqs?\.|Alg\.|Algorithm|Thms?\.|Theorem|Lemmas?|App\.|Sec\.|Cor\.|Def\.|Prop\.)\s?|eq\."
+    r" ?\()"
+)
+NO_PAGE = ("api",)
 
 
-def table(report: Path) -> list[str]:
-    """The table in Markdown, methods by the mean of their shares; none without a profile."""
-    if not (report / PROFILE).exists():
-        return []
-    panels = json.loads((report / PROFILE).read_text(encoding="utf-8"))["panels"]
-    reached = [{line["label"]: _ends(line) for line in panel["lines"]} for panel in panels]
-    costs: dict[str, list[float]] = {}
-    for path in sorted(report.glob(ENDS)):
-        for row in _rows(path.read_text(encoding="utf-8")):
-            reading = row["reading"]
-            label = row["algorithm"] + f"@{reading}" * (reading != "default")
-            costs.setdefault(label, []).append(float(row[SECONDS]) / 1000)
+@dataclass(frozen=True)
+class Use:
+    """One name in the legend of a paper, with the values that the paper gives its parameters."""
 
-    def standing(label: str) -> float:
-        shares = [group[label][0] for group in reached if label in group]
-        return sum(shares) / len(shares)
+    paper: str
+    name: str
+    values: Mapping[str, str]
 
-    lines = [
-        f"| method | {' | '.join(panel['title'] for panel in panels)} | CPU seconds a query |",
-        f"| --- |{' ---: |' * len(panels)} --- |",
+
+@dataclass(frozen=True)
+class Speed:
+    """Measured CPU seconds of one seed."""
+
+    paper: str
+    problem: str
+    curve: str
+    seconds: float
+    evaluations: int
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One file of algorithms/."""
+
+    name: str
+    about: str
+    classes: Sequence[str]
+    source: Markup
+    cited: Sequence[tuple[int, str]]
+    uses: Sequence[Use]
+    speeds: Sequence[Speed]
+
+    @property
+    def parameters(self) -> list[str]:
+        """All parameters that any paper names, in the order of the first."""
+        return list(dict.fromkeys(name for use in self.uses for name in use.values))
+
+    @property
+    def headline(self) -> str:
+        return self.about.split("\n")[0]
+
+
+def algorithms(reports: Sequence[Report], root: Path = ROOT) -> list[Algorithm]:
+    """A page for each file of algorithms/."""
+    files = [
+        path
+        for path in sorted((root / "algorithms").glob("*.py"))
+        if path.stem not in NO_PAGE and not path.stem.startswith("_")  # no method, a template
     ]
-    for label in sorted({label for group in reached for label in group}, key=standing)[::-1]:
-        cells = [_share(group.get(label), group) for group in reached]
-        lines.append(f"| {label} | {' | '.join(cells)} | {_span(costs.get(label, []))} |")
-    return lines
+    return [_algorithm(path, reports, root) for path in files]
 
 
-def _ends(line: dict) -> tuple[float, float, float]:
-    """Where a curve ends: centre and edges of its band."""
-    centre, low, high = (
-        [value for value in line[part] if value is not None][-1]
-        for part in ("centre", "low", "high")
+def styles() -> str:
+    """The colours of highlighted source."""
+    return str(HtmlFormatter(style="xcode").get_style_defs(".source"))
+
+
+def _algorithm(path: Path, reports: Sequence[Report], root: Path) -> Algorithm:
+    code = path.read_text(encoding="utf-8")
+    tree = ast.parse(code)
+    classes = [
+        node.name for node in tree.body if isinstance(node, ast.ClassDef) and _is_optimizer(node)
+    ]
+    form = HtmlFormatter(linenos="inline", lineanchors="line", anchorlinenos=True, wrapcode=True)
+    uses = [use for report in reports for use in _uses(path.stem, report, root)]
+    return Algorithm(
+        name=path.stem,
+        about=ast.get_docstring(tree) or "",
+        classes=classes,
+        source=Markup(highlight(code, PythonLexer(), form)),  # escapes what it highlights
+        cited=list(_cited(code)),
+        uses=uses,
+        speeds=[
+            speed
+            for report in reports
+            for speed in _speeds(report, {use.name for use in uses if use.paper == report.name})
+        ],
     )
-    return centre, low, high
 
 
-def _share(ends: tuple[float, float, float] | None, group: dict) -> str:
-    """A share of targets with its interval; the largest one of a group is bold."""
-    if ends is None:
-        return "-"
-    centre, low, high = ends
-    share = f"{centre:.2f}"
-    if centre == max(other[0] for other in group.values()):
-        share = f"**{share}**"
-    return f"{share} [{max(low, 0):.2f}, {min(high, 1):.2f}]"
+def _is_optimizer(node: ast.ClassDef) -> bool:
+    return any(isinstance(base, ast.Name) and base.id == "Optimizer" for base in node.bases)
 
 
-def _span(seconds: list[float]) -> str:
-    """The smallest and the largest of the costs on the problems."""
-    if not seconds:
-        return "-"
-    low, high = (f"{value:.2g}" for value in (min(seconds), max(seconds)))
-    return low if low == high else f"{low} to {high}"
+def _cited(code: str) -> Iterable[tuple[int, str]]:
+    """(line, comment) of the comments at the ends of lines that cite a place in a paper."""
+    for number, line in enumerate(code.splitlines(), 1):
+        head, mark, comment = line.partition("  # ")
+        if mark and head.strip() and CITED.search(f"# {comment}"):
+            yield number, comment.strip()
 
 
-def _rows(text: str) -> Iterator[dict[str, str]]:
-    """The rows of the first table of a page, by the names of its columns."""
-    lines = (line for line in text.splitlines() if line.startswith("| "))
-    cells = ([cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines)
-    head = next(cells)
-    next(cells)  # the rule below it
-    for row in cells:
-        yield dict(zip(head, row, strict=True))
+def _uses(module: str, report: Report, root: Path) -> Iterable[Use]:
+    for name, entry in report.entry["algorithms"].items():
+        if entry["is"].split(".")[0] == module:
+            yield Use(
+                report.name,
+                name,
+                {key: in_a_line(value) for key, value in _values(entry, root) if key != "is"},
+            )
+
+
+def _values(entry: Mapping[str, Any], root: Path) -> Iterable[tuple[str, Any]]:
+    """What an entry says of parameters, fields of groups by their dotted names.
+
+    A report may be older than the code: where the method is gone, its groups stay together.
+    """
+    try:
+        known = parameters_of(entry["is"], "algorithms", root=root)[1]
+    except LookupError:
+        known = set()
+    return flat(entry, known).items()
+
+
+def in_a_line(value: Any) -> str:
+    """A value of a paper's YAML in one line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {in_a_line(part)}" for key, part in value.items())
+    if isinstance(value, list):
+        return f"[{', '.join(map(in_a_line, value))}]"
+    return render.number(value) if isinstance(value, float) else str(value)
+
+
+def _speeds(report: Report, names: set[str]) -> Iterable[Speed]:
+    """What the table of measured costs says of the default curves of some names."""
+    for problem, curves in costs.table().get("cells", {}).get(report.name, {}).items():
+        known = report.entry["problems"].get(problem.split("@")[0])
+        for curve, (seconds, evaluations, *_) in curves.items() if known else []:
+            if curve in names:
+                yield Speed(report.name, problem, curve, seconds, evaluations)

@@ -32,7 +32,7 @@ from workflow.plan.exhibits import IMAGE, REGISTRY, SPECIFICATIONS, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.reader import read
 from workflow.plan.resolve import PlanError, papers
-from workflow.site import methods
+from workflow.site import comparison
 from workflow.site.text import mathematics
 
 LEDGER = ("md", "json")  # of the verdicts and the runs
@@ -126,7 +126,8 @@ def sections(up: str = "") -> dict[str, list[str]]:
         "verdicts": counts(up),
         "gallery": gallery(up),
         "plan": plan(),
-        "methods": methods.table(REFERENCE / COMPARISON),
+        "methods": comparison.table(REFERENCE / COMPARISON),
+        "judged-again": comparison.judged_again(REFERENCE / COMPARISON, up),
     }
 
 

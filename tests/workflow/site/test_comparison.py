@@ -1,0 +1,78 @@
+"""The tables of docs/which-method.md say what the report of the comparison holds."""
+
+import json
+
+import pytest
+
+from workflow.site import comparison
+
+ENDS = """# Where runs end
+
+| problem | algorithm | reading | seconds per 1000 evaluations | data |
+| --- | --- | --- | --- | --- |
+| f1 | GP-EI | default | 30 | none |
+| f1 | GP-EI | scaled | 200 | none |
+| f2 | GP-EI | scaled | 1.04e+03 | none |
+"""
+
+
+def line(label, centre, low, high):
+    """A curve whose band has no value at its last evaluation."""
+    return {"label": label, "centre": [0, centre], "low": [0, low, None], "high": [0, high, None]}
+
+
+def judged(folder, *claims):
+    """The verdicts of a report: name, verdict and where the claim stands."""
+    folder.mkdir()
+    keys = ("id", "verdict", "where", "says")
+    found = [dict(zip(keys, claim, strict=True)) for claim in claims]
+    (folder / "verdicts.json").write_text(json.dumps({"edition": 2, "claims": found}))
+
+
+@pytest.fixture
+def report(tmp_path):
+    """A comparison of two methods on two groups of problems, the second with one method alone."""
+    judged(
+        tmp_path / "mine",
+        ("lowest", "direction only", "Fig. 1", "ours is lowest"),
+        ("best", "inconclusive", "Fig. 2", "ours is best"),
+    )
+    folder = tmp_path / "today"
+    judged(
+        folder,
+        ("mine-lowest", "contradicted", "papers/mine.yaml, lowest", "lowest of all"),
+        ("mine-best", "reproduced", "papers/mine.yaml, best", "best of all"),
+        ("mine-early", "reproduced", "papers/mine.yaml, best, earlier", "best of all at first"),
+    )
+    panels = [
+        {
+            "title": "sums",
+            "lines": [line("GP-EI", 0.3, -0.1, 0.4), line("GP-EI@scaled", 0.5, 0.4, 1.2)],
+        },
+        {"title": "rovers", "lines": [line("GP-EI@scaled", 0.25, 0.25, 0.25)]},
+    ]
+    (folder / "reached.json").write_text(json.dumps({"panels": panels}))
+    (folder / "ends-sums.md").write_text(ENDS)
+    return folder
+
+
+def test_each_method_has_its_share_its_interval_and_its_seconds(report):
+    assert comparison.table(report)[2:] == [
+        "| GP-EI@scaled | **0.50** [0.40, 1.00] | **0.25** [0.25, 0.25] | 0.2 to 1 |",
+        "| GP-EI | 0.30 [0.00, 0.40] | - | 0.03 |",
+    ]
+
+
+def test_claims_are_paired_with_those_of_their_paper(report):
+    *rows, _, count = comparison.judged_again(report, "../")[2:]
+    assert len(rows) == 2  # the claim about earlier evaluations has no pair
+    assert rows[0].startswith("| lowest of all | [direction only](../")
+    assert "mine/verdicts.md#lowest) | [contradicted](../" in rows[0]
+    assert rows[0].endswith("today/verdicts.md#mine-lowest) |")
+    assert "Of these 2 claims 1 hold" in count
+    assert "1 with today's optimizers" in count
+    assert "0 in both" in count
+
+
+def test_without_a_report_there_is_no_table(tmp_path):
+    assert comparison.table(tmp_path) == comparison.judged_again(tmp_path) == []
