@@ -173,12 +173,12 @@ def _paper(site: Site, report: Report) -> None:
     folder.mkdir()
     for path in sorted(report.folder.iterdir()):
         if path.suffix == ".png":
-            shrink.put(path, folder / path.name)
+            shrink.put(path, folder)
         elif path.suffix == ".gif":
             shutil.copyfile(path, folder / path.name)
     for curve in sorted((report.folder / SPECIFICATIONS).glob("*.png")):
         (folder / SPECIFICATIONS).mkdir(exist_ok=True)
-        shrink.put(curve, folder / SPECIFICATIONS / curve.name)
+        shrink.put(curve, folder / SPECIFICATIONS)
     for figure in report.shown:
         if figure.interactive:
             data = _curves(report.folder / figure.interactive)
@@ -293,7 +293,7 @@ def _highlights(
         shown = next((each for each in report.shown if each.id == finding.figure), None)
         if shown is None or not shown.image or finding.paper in found or len(found) == FEW:
             continue
-        target = site.root / THUMBNAILS / f"{finding.id}.png"
+        target = site.root / THUMBNAILS / f"{finding.id}{shrink.ENDING}"
         target.parent.mkdir(exist_ok=True)
         size = shrink.put_small(report.folder / shown.image, target)
         found[finding.paper] = Highlight(finding, report.label, size, shown.alt)

@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from workflow.judge import outcomes
+from workflow.judge.votes import HOLDS
 
 PROFILE, ENDS, SECONDS = "reached.json", "ends-*.md", "seconds per 1000 evaluations"
-HOLDS = ("reproduced", "direction only")
 
 
 def table(report: Path) -> list[str]:
-    """The table in Markdown, methods by the mean of their shares; none without a profile."""
+    """The table in Markdown, methods of most columns first, then by the mean of their
+    shares; none without a profile.
+    """
     if not (report / PROFILE).exists():
         return []
     panels = json.loads((report / PROFILE).read_text(encoding="utf-8"))["panels"]
@@ -30,9 +32,9 @@ def table(report: Path) -> list[str]:
             label = row["algorithm"] + f"@{reading}" * (reading != "default")
             costs.setdefault(label, []).append(float(row[SECONDS]) / 1000)
 
-    def standing(label: str) -> float:
+    def standing(label: str) -> tuple[int, float]:
         shares = [group[label][0] for group in reached if label in group]
-        return sum(shares) / len(shares)
+        return len(shares), sum(shares) / len(shares)
 
     lines = [
         f"| method | {' | '.join(panel['title'] for panel in panels)} | CPU seconds a query |",

@@ -26,7 +26,7 @@ from workflow.plan.exhibits import (
     lines_of,
 )
 from workflow.plan.resolve import PlanError
-from workflow.site import matching, text
+from workflow.site import matching, shrink, text
 from workflow.site.text import Sheet
 
 Entry = Mapping[str, Any]
@@ -126,6 +126,11 @@ class Shown:
     moving: str = ""
     interactive: str = ""
     sheet: Sheet | None = None
+
+    @property
+    def picture(self) -> str:
+        """What the image is called in the site."""
+        return shrink.named(self.image)
 
     @property
     def is_wide(self) -> bool:

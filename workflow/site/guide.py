@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from markupsafe import Markup, escape
 from PIL import Image
 
-from workflow.site import markdown
+from workflow.site import markdown, shrink
 from workflow.site.claim_pages import FOLDER as CLAIMS
 from workflow.site.folder import Report
 
@@ -145,5 +145,7 @@ class _Where:
             return file, f"{FOLDER}/{path.name}"
         report = self._report(path.parent)
         return (
-            (file, f"{report.name}/{path.name}") if report and path.suffix != ".svg" else ("", "")
+            (file, f"{report.name}/{shrink.named(path.name)}")
+            if report and path.suffix != ".svg"
+            else ("", "")
         )

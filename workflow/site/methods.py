@@ -6,15 +6,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 from pygments import highlight
+from pygments.filter import Filter, simplefilter
 from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
 from pygments.lexers import PythonLexer
+from pygments.style import Style
+from pygments.token import Token
 
 from workflow.judge import render
 from workflow.plan import costs
@@ -27,6 +31,7 @@ CITED = re.compile(
     r" ?\()"
 )
 NO_PAGE = ("api",)
+COLOURS = "xcode"  # of source
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ def algorithms(reports: Sequence[Report], root: Path = ROOT) -> list[Algorithm]:
 
 def styles() -> str:
     """The colours of highlighted source."""
-    return str(HtmlFormatter(style="xcode").get_style_defs(".source"))
+    return str(HtmlFormatter(style=COLOURS).get_style_defs(".source"))
 
 
 def _algorithm(path: Path, reports: Sequence[Report], root: Path) -> Algorithm:
@@ -92,13 +97,16 @@ def _algorithm(path: Path, reports: Sequence[Report], root: Path) -> Algorithm:
     classes = [
         node.name for node in tree.body if isinstance(node, ast.ClassDef) and _is_optimizer(node)
     ]
-    form = HtmlFormatter(linenos="inline", lineanchors="line", anchorlinenos=True, wrapcode=True)
+    # an element of its own for each line, which links may lead to, and for each coloured token
+    form = HtmlFormatter(style=COLOURS, linenos="inline", linespans="line", wrapcode=True)
+    lexer = PythonLexer()
+    lexer.add_filter(_coloured(form.style))
     uses = [use for report in reports for use in _uses(path.stem, report, root)]
     return Algorithm(
         name=path.stem,
         about=ast.get_docstring(tree) or "",
         classes=classes,
-        source=Markup(highlight(code, PythonLexer(), form)),  # escapes what it highlights
+        source=Markup(highlight(code, lexer, form)),  # escapes what it highlights
         cited=list(_cited(code)),
         uses=uses,
         speeds=[
@@ -107,6 +115,20 @@ def _algorithm(path: Path, reports: Sequence[Report], root: Path) -> Algorithm:
             for speed in _speeds(report, {use.name for use in uses if use.paper == report.name})
         ],
     )
+
+
+def _coloured(style: type[Style]) -> Filter:
+    """Makes plain text of the tokens that a style shows as such, half of a page's bytes."""
+    plain = (style.style_for_token(Token), style.style_for_token(Token.Name))
+
+    @simplefilter
+    def coloured(
+        _self: Filter, _lexer: Lexer, stream: Iterable[tuple[Any, str]], _options: object
+    ) -> Iterator[tuple[Any, str]]:
+        for kind, value in stream:
+            yield (Token.Text if style.style_for_token(kind) in plain else kind), value
+
+    return coloured()
 
 
 def _is_optimizer(node: ast.ClassDef) -> bool:

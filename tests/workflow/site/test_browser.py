@@ -426,13 +426,15 @@ def test_a_figure_opens_large_and_escape_closes_it(page):
     )
     browser.click("#fig1c a.enlarge")
     assert browser.evaluate(state) == [True, True]
-    assert browser.evaluate("document.querySelector('#large img').src").endswith("/dumbo/fig1c.png")
+    assert browser.evaluate("document.querySelector('#large img').src").endswith(
+        "/dumbo/fig1c.webp"
+    )
     browser.press("Escape")
     assert browser.evaluate(state)[0] is False
     browser.evaluate("document.querySelector('#fig4 a.enlarge').focus()")
     browser.press("Enter")
     assert browser.evaluate(state) == [True, True]
-    assert browser.evaluate("document.querySelector('#large img').src").endswith("/dumbo/fig4.png")
+    assert browser.evaluate("document.querySelector('#large img').src").endswith("/dumbo/fig4.webp")
     browser.press("Escape")
     assert browser.evaluate("document.activeElement === document.querySelector('#fig4 a.enlarge')")
 

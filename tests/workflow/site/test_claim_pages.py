@@ -35,15 +35,19 @@ def report(tmp_path_factory):
 
 
 def test_every_claim_of_a_report_has_its_page(reference_site):
-    """Under the name that history.json knows it by, as long as the YAML has it."""
+    """Under the name that history.json knows it by, as long as the YAML has it; it knows no claims of
+    a comparison.
+    """
     known = json.loads((ROOT / LEDGER).read_text(encoding="utf-8"))
     found = sorted((ROOT / "figures" / "reference").glob("*/verdicts.json"))
-    assert len(found) >= 5
+    assert {path.parent.name for path in found} >= known.keys()
     for path in found:
         paper = path.parent.name
         judged = {one["id"] for one in json.loads(path.read_text(encoding="utf-8"))["claims"]}
         pages = {page.stem for page in (reference_site / paper / "claims").glob("*.html")}
-        assert pages == judged and len(pages & known[paper].keys()) > 10
+        assert pages == judged
+        if paper in known:
+            assert len(pages & known[paper].keys()) > 10
 
 
 def test_numbers_of_seeds_stand_in_the_page_and_in_a_file(report, made_up_site):

@@ -73,7 +73,7 @@ def test_links_lead_to_pages_of_the_site(root):
     page = found["docs/c.md"]
     assert links(page) == [
         "../guide/c.svg",
-        "../toy/fig.png",
+        "../toy/fig.webp",
         "../toy/index.html",
         "../toy/claims/c1.html",
         "../algorithms/bkb.html",
@@ -108,7 +108,7 @@ def test_every_page_of_docs_is_in_the_site_and_nothing_of_its_marks_is_left(refe
 
 def test_results_show_the_figures_of_the_reports(reference_site):
     page = (reference_site / "guide/results.html").read_text()
-    assert '<img src="../go_ucb/fig2.png" width="' in page
+    assert '<img src="../go_ucb/fig2.webp" width="' in page
     assert 'href="../go_ucb/claims/lowest-regret.html"' in page
 
 

@@ -331,8 +331,8 @@ def test_the_page_shows_the_certificate_and_its_curves(source, tmp_path):
     assert "Of 3 plain claims hold: 1 as printed, 2 as in the public code." in table
     assert "not under &lt;code&gt;. It is contradicted under code." in table
     assert table.count("50 %") == 4 and "#claim-sublinear-regret" not in table
-    assert table.count('<a href="specifications/thm2-bound.png">curve</a>') == 1
-    assert (tmp_path / "site" / "bkb" / "specifications" / "thm2-bound.png").exists()
+    assert table.count('<a href="specifications/thm2-bound.webp">curve</a>') == 1
+    assert (tmp_path / "site" / "bkb" / "specifications" / "thm2-bound.webp").exists()
     first = (tmp_path / "site" / "index.html").read_text().partition("</tbody>")[0]
     held = re.findall(r"<strong>(\d)</strong> of (\d) <span[^>]*>\+ 2 open", first)
     assert held == [("1", "1"), ("2", "2")] and ">1 of 3<" in first
