@@ -35,9 +35,7 @@ def report(tmp_path_factory):
 
 
 def test_every_claim_of_a_report_has_its_page(reference_site):
-    """Under the name that history.json knows it by, as long as the YAML has it; it knows no claims of
-    a comparison.
-    """
+    """Under the name that history.json knows it by; comparisons make no claims of a paper's."""
     known = json.loads((ROOT / LEDGER).read_text(encoding="utf-8"))
     found = sorted((ROOT / "figures" / "reference").glob("*/verdicts.json"))
     assert {path.parent.name for path in found} >= known.keys()
