@@ -79,7 +79,8 @@ def publish(
         if merged.other and not replace:
             outcome.errors.append(
                 f"{path}: expected seeds {_listed(merged.other)} with the digest and trace that are"
-                " published, found others: nothing was replaced; say --replace to publish these"
+                " published, found others (by other code, or on another code path of the CPU):"
+                " nothing was replaced; say --replace to publish these"
             )
     return outcome
 
