@@ -77,7 +77,7 @@ class Line:
     """A decided claim in the summary of a paper."""
 
     claim: Claim
-    printed: Sequence[claim_pages.Printed]
+    printed: str
     groups: Sequence[str]
     sentence: str
 
@@ -265,7 +265,7 @@ def _summary(site: Site, report: Report) -> None:
     decided = [
         Line(
             claim,
-            claim_pages.printed(report, claim),
+            claim_pages.in_short(claim_pages.printed(report, claim)),
             [name] if (name := group(claim.qualifiers)) else [],
             robust.get(claim.id, ""),
         )

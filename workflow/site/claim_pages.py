@@ -60,10 +60,16 @@ class Command:
 class Printed:
     """A number that the paper prints for a run of the claim, beside ours."""
 
-    what: str
+    curve: str
+    problem: str
+    place: str  # the table, and after how many evaluations
     printed: str
     ours: str
     seeds: int
+
+    @property
+    def what(self) -> str:
+        return f"{self.curve} on {self.problem} ({self.place})"
 
 
 @dataclass(frozen=True)
@@ -127,23 +133,43 @@ def _seconds(report: Report, problem: str, curve: str) -> float:
 
 
 def printed(report: Report, claim: Claim) -> list[Printed]:
-    """The numbers of the paper's tables for the runs that a claim reads, by the certificate."""
+    """The numbers of the paper's tables for what a claim reads of its runs, by the certificate."""
     check = line_of(claim, report.entry).get("check", {})
     curves = {name for side in ("left", "right", "curves") for name in _names(check.get(side))}
-    found = []
+    problems, found = _labels(report, check), []
     for number in report.numbers:
-        if number["curve"] in curves and number["problem"] in _labels(report, check):
+        is_read = check.get("metric", number["metric"]) == number["metric"]
+        if is_read and number["curve"] in curves and number["problem"] in problems:
             ours = number["default"]
             mean, low, high = (
                 math.nan if ours[name] is None else ours[name] for name in ("mean", "low", "high")
             )
             shown = "not run" if math.isnan(mean) else render.effect("", mean, low, high)
-            what = f"{number['curve']} on {number['problem']}"
-            place = f"{number['table']}, after {number['at']} evaluations"
             found.append(
-                Printed(f"{what} ({place})", render.number(number["printed"]), shown, ours["seeds"])
+                Printed(
+                    curve=number["curve"],
+                    problem=number["problem"],
+                    place=f"{number['table']}, after {number['at']} evaluations",
+                    printed=render.number(number["printed"]),
+                    ours=shown,
+                    seeds=ours["seeds"],
+                )
             )
     return found
+
+
+def in_short(numbers: Sequence[Printed]) -> str:
+    """Printed numbers in a few words, each once: who has which, by problem if there are several."""
+    by_problem: dict[str, dict[str, str]] = {}
+    for number in numbers:
+        by_problem.setdefault(number.problem, {})[number.curve] = number.printed
+    said = {
+        problem: ", ".join(f"{curve} {value}" for curve, value in values.items())
+        for problem, values in by_problem.items()
+    }
+    if len(said) == 1:
+        return next(iter(said.values()))
+    return "; ".join(f"{problem}: {values}" for problem, values in said.items())
 
 
 def _names(side: Any) -> list[str]:

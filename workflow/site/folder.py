@@ -167,6 +167,11 @@ class Report:
         return str(self.head.get("label", self.name))
 
     @property
+    def is_comparison(self) -> bool:
+        """Whether it is no paper: its YAML borrows problems and runs of papers, to compare them."""
+        return "borrows" in self.entry
+
+    @property
     def scale(self) -> str:
         return str(self.verdicts["scale"])
 

@@ -164,6 +164,18 @@ def test_a_printed_number_stands_beside_ours(report):
     (found,) = claim_pages.printed(told, claim)
     assert found.what == "DuMBO on Hartmann (6-6) (table2, after 110 evaluations)"
     assert (found.printed, found.ours.strip()) == ("0.54", "0.5 [-, -]")
+    check["metric"] = "seconds"  # the table prints regrets
+    assert claim_pages.printed(told, claim) == []
+
+
+def test_printed_numbers_in_short_say_whose_they_are():
+    one = claim_pages.Printed("DuMBO", "Powell", "table2, after 110 evaluations", "496", "4780", 5)
+    later = replace(one, place="table2, after 250 evaluations")
+    other = replace(one, curve="TuRBO", printed="667")
+    assert claim_pages.in_short([]) == ""
+    assert claim_pages.in_short([one, other, later]) == "DuMBO 496, TuRBO 667"
+    elsewhere = replace(one, problem="Rastrigin", printed="986")
+    assert claim_pages.in_short([one, elsewhere]) == "Powell: DuMBO 496; Rastrigin: DuMBO 986"
 
 
 def test_words_of_the_glossary_stand_once_in_order_and_are_linked_to():
