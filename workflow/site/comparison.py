@@ -18,8 +18,8 @@ PROFILE, ENDS, SECONDS = "reached.json", "ends-*.md", "seconds per 1000 evaluati
 
 
 def table(report: Path) -> list[str]:
-    """The table in Markdown, methods of most columns first, then by the mean of their
-    shares; none without a profile.
+    """The table in Markdown, methods of most columns first, then by the mean of their shares; none
+    without a profile.
     """
     if not (report / PROFILE).exists():
         return []
@@ -32,9 +32,9 @@ def table(report: Path) -> list[str]:
             label = row["algorithm"] + f"@{reading}" * (reading != "default")
             costs.setdefault(label, []).append(float(row[SECONDS]) / 1000)
 
-    def standing(label: str) -> tuple[int, float]:
+    def standing(label: str) -> tuple[int, float, str]:
         shares = [group[label][0] for group in reached if label in group]
-        return len(shares), sum(shares) / len(shares)
+        return len(shares), sum(shares) / len(shares), label
 
     lines = [
         f"| method | {' | '.join(panel['title'] for panel in panels)} | CPU seconds a query |",
