@@ -22,7 +22,7 @@ from workflow.data.places import DataUnavailable
 
 BODY = random.Random(0).randbytes(200_000)
 ACCEPTED = {hashlib.sha256(BODY).hexdigest(): len(BODY)}
-SHORT = Limits(silence=0.3, head=0.5, head_bytes=20_000, rate=5000.0, window=0.45, whole=2.5)
+SHORT = Limits(silence=0.3, head=1.5, head_bytes=20_000, rate=5000.0, window=0.45, whole=2.5)
 SOON = 8.0  # seconds in which every test of a limit has to end; a Rude server lasts twice as long
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -30,7 +30,7 @@ SIZED = OK + b"Content-Length: %d\r\n\r\n" % len(BODY)
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 MOVED = b"HTTP/1.1 302 Found\r\nLocation: /on\r\n"
-ANSWER, RATE = "too slow: expected an answer within 0.5 s", "too slow: expected at least 5000 bytes"
+ANSWER, RATE = "too slow: expected an answer within 1.5 s", "too slow: expected at least 5000 bytes"
 SILENT = "silent: expected something within 0.3 s, got nothing"
 HEADERS = "expected an answer with at most 20000 bytes of headers, got more"
 MANNERS = {  # what it sends at first, then for ever, with what pauses, and what is said of it

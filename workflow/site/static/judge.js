@@ -199,11 +199,18 @@ const judging = (() => {
     return told(shown, "median evaluation by rank", test.mean < 0, [bound], what.replace(" and ", " reaches the end of "));
   };
 
+  // a number as Python's {:.3g} writes it
+  const general = (value) => {
+    const [digits, power] = value.toExponential(2).split("e").map(Number);
+    if (value === 0 || (power >= -4 && power < 3)) return String(Number(value.toPrecision(3)));
+    return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+  };
+
   const equivalent = (check, what, { left, right }) => {
     const tolerances = right.map((value) => ("absolute" in check ? check.absolute : check.tolerance * Math.abs(value)));
     const distance = left.map((value, i) => value - right[i]);
     const edge = mean(tolerances);
-    const words = `${what.replace(" and ", " = ")} within ${Number(edge.toPrecision(3))}`;
+    const words = `${what.replace(" and ", " = ")} within ${general(edge)}`;
     return told(within(distance, tolerances), "difference", Math.abs(mean(distance)) < edge, [-edge, edge], words);
   };
 
