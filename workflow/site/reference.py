@@ -32,7 +32,7 @@ from workflow.plan.exhibits import IMAGE, REGISTRY, SPECIFICATIONS, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.reader import read
 from workflow.plan.resolve import PlanError, papers
-from workflow.site import comparison
+from workflow.site import comparison, shrink
 from workflow.site.text import mathematics
 
 LEDGER = ("md", "json")  # of the verdicts and the runs
@@ -111,12 +111,18 @@ def replace(name: str, drawn: Path) -> Path:
             f" committed report stays as it was: make them (`make figures SCALE=paper"
             f" PAPERS={name}`), or delete these files first, if they are to go"
         )
-    shutil.rmtree(kept, ignore_errors=True)
-    kept.mkdir(parents=True)
+    new += sorted((drawn / SPECIFICATIONS).glob("*.png"))
+    made = drawn / "committed"  # whole before the old report goes
     for path in new:
-        shutil.copyfile(path, kept / path.name)
-    if any((drawn / SPECIFICATIONS).glob("*.png")):
-        shutil.copytree(drawn / SPECIFICATIONS, kept / SPECIFICATIONS)
+        target = made / path.relative_to(drawn)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".png":
+            shrink.repack(path, target)
+        else:
+            shutil.copyfile(path, target)
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(made, kept)
     return kept
 
 

@@ -27,6 +27,12 @@ def put(picture: Path, folder: Path) -> None:
         _write(image.convert("RGB"), folder / named(picture.name), COLOURS)
 
 
+def repack(picture: Path, target: Path) -> None:
+    """Write a PNG with a palette of its own, still as PNG: git keeps every version for good."""
+    with Image.open(picture) as image:
+        _palette(image.convert("RGB"), COLOURS).save(target, optimize=True)
+
+
 def put_small(picture: Path, target: Path) -> tuple[int, int]:
     """Write a thumbnail of a picture; returns its width and height in pixels."""
     with Image.open(picture) as image:
@@ -37,5 +43,8 @@ def put_small(picture: Path, target: Path) -> tuple[int, int]:
 
 
 def _write(image: Image.Image, target: Path, colours: int) -> None:
-    palette = image.quantize(colours, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-    palette.convert("RGB").save(target, "WEBP", lossless=True)
+    _palette(image, colours).convert("RGB").save(target, "WEBP", lossless=True)
+
+
+def _palette(image: Image.Image, colours: int) -> Image.Image:
+    return image.quantize(colours, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)

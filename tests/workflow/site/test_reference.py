@@ -4,7 +4,9 @@ parts of the README.
 
 import json
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from workflow.plan.resolve import PlanError
 from workflow.site import reference
@@ -21,14 +23,24 @@ CLAIMS = [
 ]
 
 
+def picture(path):
+    """A PNG as matplotlib writes them: four channels, few colours."""
+    colours = np.array([(255, 255, 255, 255), (31, 119, 180, 255), (255, 127, 14, 255)], np.uint8)
+    pixels = colours[np.random.default_rng(0).integers(3, size=(120, 160))]
+    Image.fromarray(pixels).save(path)
+    return pixels[..., :3]
+
+
 def report(folder, claims=CLAIMS):
     """What drawing leaves: a figure, one without any run, and verdicts."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "verdicts.json").write_text(
         json.dumps({"paper": "bbkb", "scale": "paper", "claims": claims})
     )
-    for name in ("verdicts.md", "fig1.png", "fig1.csv", "fig1.pdf", "fig3.png"):
+    for name in ("verdicts.md", "fig1.csv", "fig1.pdf"):
         (folder / name).write_text(name)
+    for name in ("fig1.png", "fig3.png"):
+        picture(folder / name)
     (folder / "fig1.json").write_text(json.dumps({"panels": [{"lines": [{}], "dots": []}]}))
     (folder / "fig3.json").write_text(json.dumps({"panels": [{"lines": [], "dots": []}]}))
 
@@ -76,14 +88,39 @@ def test_specification_curves_are_committed_with_the_report(checkout, monkeypatc
     def drawn(_, folder, *__, **___):
         report(folder)
         (folder / "specifications").mkdir()
-        (folder / "specifications" / "better.png").write_text("a curve")
+        picture(folder / "specifications" / "better.png")
         (folder / "certificate.json").write_text(json.dumps({"claims": []}))
 
     monkeypatch.setattr(reference, "draw", drawn)
     assert reference.main(["bbkb"]) == 0
     kept = checkout / "figures" / "reference" / "bbkb"
-    assert (kept / "specifications" / "better.png").read_text() == "a curve"
+    assert (kept / "specifications" / "better.png").exists()
     assert (kept / "certificate.json").exists()
+
+
+def test_committed_pictures_look_the_same_in_fewer_bytes(checkout):
+    pixels = picture(checkout / "drawn.png")
+    assert reference.main(["bbkb"]) == 0
+    kept = checkout / "figures" / "reference" / "bbkb" / "fig1.png"
+    with Image.open(kept) as image:
+        assert image.mode == "P"
+        assert np.array_equal(np.asarray(image.convert("RGB")), pixels)
+    assert kept.stat().st_size < (checkout / "drawn.png").stat().st_size
+
+
+def test_a_picture_that_cannot_be_read_leaves_the_committed_report(checkout, monkeypatch):
+    assert reference.main(["bbkb"]) == 0
+    kept = checkout / "figures" / "reference" / "bbkb"
+    before = {path.name: path.read_bytes() for path in kept.iterdir()}
+
+    def drawn(_, folder, *__, **___):
+        report(folder)
+        (folder / "fig1.png").write_text("half of a picture")
+
+    monkeypatch.setattr(reference, "draw", drawn)
+    with pytest.raises(OSError, match="cannot identify image file"):
+        reference.main(["bbkb"])
+    assert {path.name: path.read_bytes() for path in kept.iterdir()} == before
 
 
 def test_the_readme_tells_verdicts_and_shows_figures(checkout):
