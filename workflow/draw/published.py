@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from workflow.judge import printed
 from workflow.judge.evidence import Evidence, curves
-from workflow.judge.outcomes import SAME_RUN
+from workflow.judge.outcomes import REPRODUCED, SAME_RUN
 from workflow.measure.metrics import Array, metric
 from workflow.measure.statistics import (
     interval,
@@ -27,6 +27,8 @@ from workflow.plan.selection import block_cells, default_of
 Row = dict[str, Any]
 
 SAME = f" ({SAME_RUN})"  # behind the name of a reading
+BESIDE = "beside the published"
+LEVEL = {REPRODUCED: "level"}  # a number is no claim, and has no verdict
 
 
 def rows(
@@ -56,8 +58,10 @@ def rows(
             )
             row = {
                 **_beside(store, cell, block, end, number, reading),
-                # a second verdict on the numbers of the default run would be none
-                "verdict": SAME_RUN if reading.endswith(SAME) and verdict else verdict,
+                # a second comparison of the numbers of the default run would be none
+                BESIDE: SAME_RUN
+                if reading.endswith(SAME) and verdict
+                else LEVEL.get(verdict, verdict),
                 **ranks[curve],
                 "data": store.data(cell),
             }
@@ -146,12 +150,12 @@ def _beside(
         "metric": block["metric"],
         "algorithm": cell.algorithm + (f"+{cell.variant}" if cell.variant else ""),
         "reading": reading,
+        "published": number,
         "mean": mean,
+        "ratio": mean / number if number else np.nan,
         **(basins(store, cell, end) if block.get("basins") else {}),
         "standard error": float(standard_error(end)),
         "seeds": len(end),
-        "published": number,
-        "ratio": mean / number if number else np.nan,
     }
 
 

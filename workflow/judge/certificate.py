@@ -189,7 +189,8 @@ def quantity_of(check: Mapping[str, Any]) -> tuple[str, str]:
 
 def _sentence(entry: Entry) -> str:
     default, others = entry.default, entry.others
-    head = f"{HEAD[default.counts_as]} as printed"
+    is_partial = default.counts_as == NOT_RUN and default.weakest is not None
+    head = f"{'Not run in full' if is_partial else HEAD[default.counts_as]} as printed"
     if entry.agrees:
         head += " and in the public code, which agree here"
     if not others:

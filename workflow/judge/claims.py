@@ -533,6 +533,9 @@ def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> 
     words = {"at_least": "at least", "at_most": "at most", "equals": "equal to"}
     for key, text in words.items():
         if key in requirement and not all(_meets(value, key, requirement[key]) for value in values):
+            if "column" in requirement and because and key == "at_least" and requirement[key] == 1:
+                met = "no row" if values[-1] < 1 else "not every row"
+                return f"{met} of {check['study']} meets{because}"
             said = ", ".join(
                 f"{value:g}" if isinstance(value, float | int) else str(value) for value in values
             )

@@ -28,7 +28,7 @@ UNENTERED = "not entered"
 DECIDES = ("check", "requires", "deterministic", "scale", "data")
 TOLD = frozenset({"because", "label", "note", "says", "title", "where"})  # for people, no setting
 SECTIONS = ("problems", "algorithms", "studies", "readings", "variants")
-HOW = {TOGETHER: "in the same commit as", BEFORE: "before", AFTER: "after"}
+HOW = {TOGETHER: "in the same commit as", BEFORE: "before", AFTER: "after"}  # the first records
 Entry = Mapping[str, Any]
 Name = tuple[str, str]  # a section and a key of it
 
@@ -77,11 +77,11 @@ class Fixed:
         check = "check" if whole else f"check (its {self.check_what})"
         sides = (
             (check, self.check, self.check_since),
-            ("defaults", self.defaults, self.defaults_since),
+            ("default settings of its runs", self.defaults, self.defaults_since),
         )
         told = [_told(what, came, since, self.first_records) for what, came, since in sides]
         first = day(self.first_records) if self.first_records else "none known when entered"
-        return f"Fixed: {'; '.join(told)}. First records: {first}."
+        return f"Unchanged since then: {'; '.join(told)}. First records: {first}."
 
 
 def _told(what: str, came: str, since: str, first: str) -> str:

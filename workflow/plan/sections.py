@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from annotated_types import MinLen
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from workflow.plan.vocabulary import (
     Algorithms,
@@ -55,6 +55,14 @@ class Head(Section):
         default="the key stands in its place",
     )
     venue: Words = said("where and when it was published", "ICML 2020", default="nothing is shown")
+    link: Annotated[
+        str, Expected("an address that begins with https://"), Field(pattern="^https://")
+    ] = said("where it can be read", "https://arxiv.org/abs/1903.05594", default="nothing is shown")
+    proposes: Words = said(
+        "what it proposes and claims, in two or three sentences for who has not read it",
+        "BKB replaces the Gaussian process of GP-UCB by a sketch. It claims ...",
+        default="nothing is shown",
+    )
     note: Words = said(
         "what a reader has to know before anything else",
         "the text has theorems and no experiments",

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from workflow.judge import render, sensitivity
 from workflow.judge.certificate import WAYS
 from workflow.judge.checks import Comparison
-from workflow.judge.outcomes import GROUPS, MEANINGS, SYMBOLS, UNDECIDED, group
+from workflow.judge.outcomes import GROUPS, MEANINGS, SYMBOLS, UNDECIDED
 from workflow.judge.sensitivity import Matrix
 from workflow.judge.votes import KINDS
+from workflow.measure.statistics import LEVEL
 from workflow.plan.costs import duration
 from workflow.plan.exhibits import SPECIFICATIONS
 from workflow.plan.resolve import ROOT, PlanError
@@ -119,8 +121,9 @@ def build(
     found = reports(source, papers)
     _clear(target)
     methods = algorithms(found, root)
-    told_in = guide.pages(root, found, [method.name for method in methods])
-    site = Site(target, found, methods, told_in)
+    names = [method.name for method in methods]
+    site = Site(target, found, methods, guide.pages(root, found, names))
+    words = guide.told(root, found, names)
     shutil.copytree(STATIC, target / "static")
     (target / "static" / "source.css").write_text(styles() + "\n", encoding="utf-8")
     known = {report.name: report for report in found}
@@ -131,6 +134,7 @@ def build(
         environment=_versions(),
         findings=told,
         highlights=_highlights(site, known, told),
+        told=words,
         ways=WAYS,
         commit=record.provenance()["commit"],
         source=source,
@@ -153,7 +157,7 @@ def build(
         live=[report.name for report in found if report.seed_values],
     )
     for report in found:
-        _paper(site, report)
+        _paper(site, report, words.get(report.name, Markup()))
     _runs(site, root, others=not papers)
     for page in site.guide:
         site.page(page.path, "guide.html", page=page)
@@ -165,9 +169,9 @@ def build(
     return sorted(target.rglob("*.html"))
 
 
-def _paper(site: Site, report: Report) -> None:
-    """The page of a paper, its run-sets and pictures; curves become scripts, which a page read from
-    a file may load.
+def _paper(site: Site, report: Report, told: Markup) -> None:
+    """The page of a paper with what came of it in words, its run-sets and pictures; curves become
+    scripts, which a page read from a file may load.
     """
     folder = site.root / report.name
     folder.mkdir()
@@ -185,9 +189,13 @@ def _paper(site: Site, report: Report) -> None:
             script = f"noregret.receive({json.dumps(f'{report.name}/{figure.id}')},{data});\n"
             (folder / f"{figure.id}.js").write_text(script, encoding="utf-8")
     matrix = _matrix(report)
-    words = sensitivity.summary(matrix) if matrix else ""
     site.page(
-        f"{report.name}/index.html", "paper.html", report=report, matrix=matrix, summary=words
+        f"{report.name}/index.html",
+        "paper.html",
+        report=report,
+        matrix=matrix,
+        summary=sensitivity.summary(matrix) if matrix else "",
+        told=told,
     )
     for claim in report.claims:
         _claim(site, report, claim)
@@ -266,7 +274,7 @@ def _summary(site: Site, report: Report) -> None:
         Line(
             claim,
             claim_pages.in_short(claim_pages.printed(report, claim)),
-            [name] if (name := group(claim.qualifiers)) else [],
+            claim.groups,
             robust.get(claim.id, ""),
         )
         for claim in report.claims
@@ -352,6 +360,7 @@ def _environment() -> Environment:
         "number": render.number,
         "effect": effect,
         "decided": decided,
+        "seeds": seeds,
     }
     found.tests["startswith"] = str.startswith
     found.globals |= {"kinds": KINDS, "specifications": SPECIFICATIONS}
@@ -384,7 +393,16 @@ def decided(one: Comparison) -> str:
     """Which side a comparison decides for, or why for none, in words."""
     if one.decides:
         return f"{one.decides} the claim"
-    return one.missing or one.few or one.undecided or "for neither side"
+    if why := one.missing or one.few or one.undecided:
+        return why
+    if one.p_against <= LEVEL:
+        return "on the other side, not surely enough for one comparison of several"
+    return "for neither side"
+
+
+def seeds(count: int) -> str:
+    """So many seeds, in words."""
+    return f"{count} seed{'' if count == 1 else 's'}"
 
 
 def hours(value: float) -> str:

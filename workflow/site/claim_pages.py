@@ -20,25 +20,12 @@ from workflow.judge.checks import AGAINST, FOR, OF_ROWS, Comparison
 from workflow.plan import costs
 from workflow.plan.cells import PUBLISHED
 from workflow.plan.resolve import ROOT
+from workflow.site import questions
 from workflow.site.folder import Claim, Report
 from workflow.site.methods import in_a_line
 
 Entry = Mapping[str, Any]
 FOLDER = "claims"  # of a paper's pages; a claim's address is PAPER/claims/ID.html for good
-ASKS = {
-    "less": "Over paired seeds, the mean of the left side is below that of the right side.",
-    "more": "Over paired seeds, the mean of the left side is above that of the right side.",
-    "equivalent": "Over paired seeds, the means of both sides differ by less than a tolerance.",
-    "published": "Our mean differs from the published number by less than a tolerance.",
-    "spread": "The left side varies less from seed to seed than the right side.",
-    "passes": "The left side reaches the last value of the right side soon enough.",
-    "exponent": "A power law is fitted to the curve of each seed; the mean exponent keeps bounds.",
-    "monotone": "The curve of each seed rises, or falls, along its run (Kendall's tau).",
-    "share": "In so many of the seeds a number lies within bounds.",
-    "band": "Every row of every seed lies within bounds: one seed that does not refutes it.",
-    "bound": "In every row of every seed the left side is at most the right side: one seed that"
-    " breaks this refutes it.",
-}
 SIZE, HALF, EDGE = 240, 11, 8  # of a small picture: width, half its height, margin; in pixels
 BLUE, VERMILLION, GREY, LINE = "#0b4f7d", "#8f3200", "#57606a", "#b0b7bf"
 INKS = {FOR: BLUE, AGAINST: VERMILLION}
@@ -82,7 +69,7 @@ class Sample:
 
 
 def asked(claim: Claim, entry: Entry) -> tuple[str, list[tuple[str, str]]]:
-    """The check of a claim: a sentence, and its settings as the paper's YAML has them. Nothing
+    """The check of a claim: a question, and its settings as the paper's YAML has them. Nothing
     where the YAML does not know the claim any more.
     """
     check = line_of(claim, entry).get("check", {})
@@ -92,7 +79,7 @@ def asked(claim: Claim, entry: Entry) -> tuple[str, list[tuple[str, str]]]:
     quantity, unit = quantity_of(check)
     if quantity:
         settings.append(("what is read", f"{quantity} ({unit})" if unit else quantity))
-    return ASKS[check["test"]], settings
+    return questions.question(check), settings
 
 
 def line_of(claim: Claim, entry: Entry) -> Entry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,13 +32,14 @@ from workflow.site.text import Sheet
 
 Entry = Mapping[str, Any]
 WIDE = 1.6
+BRIEF = 110  # letters of the reasons of a claim that is not decided, beside others
 AS_PRINTED = "as printed"  # the first of a certificate's ways
 
 
 @dataclass(frozen=True)
 class Effect:
     """One comparison of a claim in words: what was compared, the effect with its interval, the
-    smallest one that could have been seen, p-values, seeds.
+    smallest one that could have been seen, p-values for the claim and against it, seeds.
     """
 
     what: str
@@ -46,6 +48,8 @@ class Effect:
     holds: bool
     p: str
     p_flip: str
+    p_against: str
+    p_flip_against: str
     seeds: int
 
 
@@ -88,6 +92,8 @@ class Claim:
                 one.holds,
                 render.number(one.p),
                 render.number(one.p_flip),
+                render.number(one.p_against),
+                render.number(one.p_flip_against),
                 one.n,
             )
             for one in sorted(found, key=lambda one: one.weakness)
@@ -98,6 +104,22 @@ class Claim:
         """p adjusted over all claims of the paper; "" where there is none."""
         q = self.entry.get("q")
         return "" if q is None or math.isnan(q) else render.number(q)
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether it is contradicted, so that p and q are those against it."""
+        return self.verdict == outcomes.CONTRADICTED
+
+    @property
+    def groups(self) -> list[str]:
+        """The group that it is counted in, if it is counted apart."""
+        name = outcomes.group(self.qualifiers)
+        return [name] if name else []
+
+    @property
+    def why(self) -> str:
+        """Why it is not decided, in short; "" where it is."""
+        return textwrap.shorten("; ".join(self.entry.get("reasons", ())), BRIEF, placeholder=" ...")
 
     @property
     def fixed(self) -> str:
@@ -181,15 +203,15 @@ class Report:
 
     @cached_property
     def headlines(self) -> list[Claim]:
-        """The claims that the abstract makes, as far as the report has them; the first claim of a
-        paper that marks none.
+        """The claims that the paper is known for, as far as the report has them; the first claim of
+        a paper that marks none.
         """
         marked = self._marked
         return [claim for claim in self.claims if claim.id in marked] if marked else self.claims[:1]
 
     @property
     def is_marked(self) -> bool:
-        """Whether the YAML says which claims the abstract makes."""
+        """Whether the YAML says which claims the paper is known for."""
         return bool(self._marked)
 
     @property
@@ -263,9 +285,10 @@ class Report:
         return found
 
     @property
-    def firm(self) -> tuple[int, int] | None:
-        """Of how many decided plain claims every reading that may decide says whether they hold as
-        the default does, and how many there are; None where no report says.
+    def firm(self) -> tuple[int, int, int] | None:
+        """Of how many decided plain claims every other reading that may decide says whether they
+        hold as the default does; of how many another reading was run that may decide; and of how
+        many none was. None where no report says.
         """
         if not self.certified:
             return None
@@ -274,7 +297,9 @@ class Report:
             for claim in self._certificate["claims"]
             if not claim["group"] and _decides(claim["specifications"][0])
         ]
-        return sum(len(set(seen)) == 1 for seen in decided), len(decided)
+        tested = [seen for seen in decided if len(seen) > 1]
+        same = sum(len(set(seen)) == 1 for seen in tested)
+        return same, len(tested), len(decided) - len(tested)
 
     @property
     def since(self) -> str:
@@ -335,6 +360,12 @@ class Report:
             else {run["data"] for run in self._all_runs}
         )
         return sorted({part for status in said for part in status.split("; ") if part})
+
+    @property
+    def data_in_words(self) -> str:
+        """The same for people."""
+        read = [said for said in self.data if said != "none"]
+        return "; ".join(read) if read else "none needed: every problem is computed"
 
     @property
     def mixed(self) -> list[str]:

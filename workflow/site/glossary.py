@@ -4,59 +4,75 @@ from __future__ import annotations
 
 GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
+        "admm",
+        "ADMM",
+        "A method of distributed optimization: parts of a problem propose values for what they "
+        "share, and penalties drive the proposals together until they agree.",
+    ),
+    (
         "arm",
         "arm",
-        "One of finitely many points that a method may choose, a row of a table. To *pull* an arm"
-        " is to evaluate it.",
+        "One of finitely many points that a method may choose, a row of a table. To *pull* an "
+        "arm is to evaluate it.",
     ),
     (
         "as-printed",
         "as printed",
-        "With the settings that the paper states; where it states none, with the answer that the"
-        " page of the paper lists under assumptions.",
+        "With the settings that the paper states; where it states none, with the answer that "
+        "the page of the paper lists under assumptions.",
     ),
     (
         "axis",
         "axis",
-        "A question that a paper leaves open: the set of settings that a reading changes. Readings"
-        " of the same axis are alternatives, and share one vote.",
+        "A question that a paper leaves open: the set of settings that a reading changes. "
+        "Readings of the same axis are alternatives, and share one vote.",
     ),
     (
         "bayesian-optimization",
         "Bayesian optimization",
-        "Searching the largest value of a function that is costly to evaluate: a statistical model"
-        " of the values seen so far chooses where to evaluate next.",
+        "Searching the largest value of a function that is costly to evaluate: a statistical "
+        "model of the values seen so far chooses where to evaluate next.",
     ),
     (
         "certificate",
         "certificate",
-        "How robust a claim is: under which readings it holds, in which share of their votes, and"
-        " the smallest change of readings that would turn it.",
+        "How robust a claim is: under which readings it holds, in which share of their votes, "
+        "and the smallest change of readings that would turn it.",
     ),
     (
         "check",
         "check",
-        "A claim written so that a program can decide it: a test, what it compares, on which"
-        " problems, and from which bound on it fails.",
+        "A claim written so that a program can decide it: a test, what it compares, on which "
+        "problems, and from which bound on it fails.",
     ),
-    ("claim", "claim", "A sentence of a paper that can turn out wrong, with its check."),
+    (
+        "late",
+        "check fixed after its first records",
+        "The test of the claim was written, or changed, when numbers for it were there already. "
+        "It may have been chosen with them in sight; its page says when.",
+    ),
+    (
+        "claim",
+        "claim",
+        "A sentence of a paper that can turn out wrong, with its check.",
+    ),
     (
         "code-path",
         "code path",
-        "Which variant of its numerical routines a library takes on a processor. Another one gives"
-        " other last digits.",
+        "Which variant of its numerical routines a library takes on a processor. Another one "
+        "gives other last digits.",
     ),
     (
         "comparison",
         "comparison",
-        "One part of a claim: two methods on one problem, or one curve against a bound. The"
-        " *weakest* one is the one that speaks least for the claim.",
+        "One part of a claim: two methods on one problem, or one curve against a bound. The "
+        "*weakest* one is the one that speaks least for the claim.",
     ),
     (
         "contradicted",
         "contradicted",
-        "Outcome: some comparison is significantly on the other side, or one run refutes a"
-        " statement about all.",
+        "Outcome: some comparison is significantly on the other side, or one run refutes a "
+        "statement about all.",
     ),
     (
         "control",
@@ -71,8 +87,25 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "curve",
         "curve",
-        "The runs of one method with one set of settings on one problem, a line in a figure."
-        " `method@reading+variant` names it.",
+        "The runs of one method with one set of settings on one problem, a line in a figure. "
+        "`method@reading+variant` names it.",
+    ),
+    (
+        "decomposition",
+        "decomposition",
+        "A way to write a function of many variables as a sum of functions of fewer, its "
+        "*factors*.",
+    ),
+    (
+        "default",
+        "default",
+        "The settings with which a figure or a claim is run unless a reading says otherwise: "
+        "what the paper states, and our answer where it states nothing.",
+    ),
+    (
+        "dictionary",
+        "dictionary",
+        "The few arms by which a sketch describes all others.",
     ),
     (
         "direction-only",
@@ -82,10 +115,14 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "equivalence",
         "equivalence test",
-        "Shows that two means differ by less than a tolerance: the difference is tested against"
-        " both ends of it.",
+        "Shows that two means differ by less than a tolerance: the difference is tested against "
+        "both ends of it.",
     ),
-    ("evaluation", "evaluation", "One call of the function that is optimized."),
+    (
+        "evaluation",
+        "evaluation",
+        "One call of the function that is optimized.",
+    ),
     (
         "feasible",
         "feasible",
@@ -104,38 +141,44 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "interval",
         "interval",
-        "The 95 % t interval of a mean over seeds: made like this, such intervals contain the true"
-        " mean in 95 % of cases.",
+        "The 95 % t interval of a mean over seeds: made like this, such intervals contain the "
+        "true mean in 95 % of cases.",
     ),
     (
         "level",
         "level",
-        "How often a claim that is wrong may be called reproduced by accident: 0.05, over both"
-        " looks together.",
+        "How often a claim that is wrong may be called reproduced by accident: 0.05, over both "
+        "looks together.",
     ),
     (
         "look",
         "look",
-        "A time at which the seeds are judged: when five are there, and when ten are. In between"
-        " nothing is decided.",
+        "A time at which the seeds are judged: when five are there, and when ten are. In "
+        "between nothing is decided.",
     ),
     (
         "not-decided",
         "not decided",
-        "Outcome: there are too few seeds, missing runs, substituted data, or hypotheses that the"
-        " runs do not meet. The page says which.",
+        "Outcome: there are too few seeds, missing runs, substituted data, or hypotheses that "
+        "the runs do not meet. The page says which.",
+    ),
+    (
+        "one-sided",
+        "one-sided",
+        "A test asks about one side alone: is the left mean below the right one? Its p can be "
+        "small while the two-sided 95 % interval beside it still reaches just beyond no effect.",
     ),
     (
         "p",
         "p",
-        "How likely numbers at least this much in favour of a statement would be if it were wrong."
-        " Small is strong evidence.",
+        "How likely numbers at least this much in favour of a statement would be if it were "
+        "wrong. Small is strong evidence.",
     ),
     (
         "paired",
         "paired",
-        "Compared seed by seed: with the same seed all methods meet the same problem, the same"
-        " first points and the same noise.",
+        "Compared seed by seed: with the same seed all methods meet the same problem, the same "
+        "first points and the same noise.",
     ),
     (
         "problem",
@@ -145,39 +188,40 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "public-code",
         "public code",
-        "What the authors published as a program. Where it differs from the paper's text, a"
-        " reading follows it.",
+        "What the authors published as a program. Where it differs from the paper's text, a "
+        "reading follows it.",
     ),
     (
         "q",
         "q",
-        "p, adjusted for the number of claims of a paper (Benjamini and Hochberg): among all claims"
-        " with q up to 0.05, about 5 % at most are called wrongly.",
+        "p, adjusted for the number of claims of a paper (Benjamini and Hochberg): among all "
+        "claims with q up to 0.05, about 5 % at most are called wrongly. Of a contradicted "
+        "claim it is p against the claim that is adjusted.",
     ),
     (
         "qualifier",
         "qualifier",
-        "What an outcome is worth, beside it. Claims with one of four qualifiers are counted apart:"
-        " our controls, what lies outside a theorem, what holds trivially, and what was decided on"
-        " data that take the place of the paper's.",
+        "What an outcome is worth, beside it. Claims with one of four qualifiers are counted "
+        "apart: our controls, what lies outside a theorem, what holds trivially, and what was "
+        "decided on data that take the place of the paper's.",
     ),
     (
         "reading",
         "reading",
-        "Another answer to what a paper leaves open, or to where its text and its public code"
-        " disagree: a named set of settings that runs through the same workflow.",
+        "Another answer to what a paper leaves open, or to where its text and its public code "
+        "disagree: a named set of settings that runs through the same workflow.",
     ),
     (
         "record",
         "record",
-        "The verified file of one run: a row for each evaluation, the settings, the versions and"
-        " the machine.",
+        "The verified file of one run: a row for each evaluation, the settings, the versions "
+        "and the machine.",
     ),
     (
         "regret",
         "regret",
-        "What is lost against the optimum. *Simple* regret is that of the best point so far;"
-        " *cumulative* regret is the sum over all evaluations.",
+        "What is lost against the optimum. *Simple* regret is that of the best point so far; "
+        "*cumulative* regret is the sum over all evaluations.",
     ),
     (
         "reproduced",
@@ -187,8 +231,8 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "scale",
         "scale",
-        "How large the runs are: `paper` is published size; `quick` and `smoke` are small and"
-        " decide few claims.",
+        "How large the runs are: `paper` is published size; `quick` and `smoke` are small and "
+        "decide few claims.",
     ),
     (
         "seed",
@@ -198,8 +242,13 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "sign-flip",
         "sign-flip test",
-        "An exact test without assumptions on the shape of the numbers: in how many of all ways to"
-        " swap the sides of seeds is the sum as extreme as the one seen.",
+        "An exact test without assumptions on the shape of the numbers: in how many of all ways "
+        "to swap the sides of seeds is the sum as extreme as the one seen.",
+    ),
+    (
+        "sketch",
+        "sketch",
+        "A cheap stand-in for a Gaussian process, which describes all points by a few of them.",
     ),
     (
         "specification",
@@ -209,8 +258,8 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "specification-curve",
         "specification curve",
-        "The effect of a claim under all its specifications, sorted, above a table of what each"
-        " of them is.",
+        "The effect of a claim under all its specifications, sorted, above a table of what each "
+        "of them is.",
     ),
     (
         "study",
@@ -220,16 +269,34 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "substitute",
         "substitute",
-        "Data of the same shape in the place of data that cannot be had. They are labelled, and"
-        " claims that need real data stay undecided on them.",
+        "Data of the same shape in the place of data that cannot be had. They are labelled, and "
+        "claims that need real data stay undecided on them.",
     ),
-    ("tolerance", "tolerance", "The difference up to which two numbers count as level."),
-    ("variant", "variant", "A point of a sweep that the paper itself makes."),
-    ("verdict", "verdict", "The outcome of a claim, with its reasons and qualifiers."),
+    (
+        "disagree",
+        "t and sign-flip tests disagree",
+        "One of the two tests is significant and the other is not. The t test decides, and the "
+        "page shows both.",
+    ),
+    (
+        "tolerance",
+        "tolerance",
+        "The difference up to which two numbers count as level.",
+    ),
+    (
+        "variant",
+        "variant",
+        "A point of a sweep that the paper itself makes.",
+    ),
+    (
+        "verdict",
+        "verdict",
+        "The outcome of a claim, with its reasons and qualifiers.",
+    ),
     (
         "vote",
         "vote",
-        "What a reading counts in a certificate: the paper as printed has one, and each axis has"
-        " one that its alternatives share.",
+        "What a reading counts in a certificate: the paper as printed has one, and each axis "
+        "has one that its alternatives share.",
     ),
 )

@@ -19,6 +19,7 @@ from workflow.site.claim_pages import FOLDER as CLAIMS
 from workflow.site.folder import Report
 
 FOLDER, DOCS, INDEX = "guide", "docs", "docs/README.md"
+RESULTS = "docs/results.md"  # has a section for each paper, below its label
 PAGES = {"figures/reference": "index.html", "papers/findings.yaml": "findings.html"}
 LINK = re.compile(r"\]\(([^()\s]+\.md)(?:#[^()\s]*)?\)")
 PICTURES = (".svg", ".png", ".gif")
@@ -39,10 +40,8 @@ def pages(root: Path, reports: Sequence[Report], algorithms: Collection[str] = (
     """The pages of the guide in the order of docs/README.md, which is the first; [] where `root`
     has no docs. `algorithms` are the names of those with a page.
     """
-    if not (root / INDEX).exists():
-        return []
     found = []
-    places = {source: _place(source) for source in _sources(root)}
+    places = _places(root)
     for source, path in places.items():
         text = (root / source).read_text(encoding="utf-8")
         where = _Where(root, source, places, reports, algorithms)
@@ -51,9 +50,33 @@ def pages(root: Path, reports: Sequence[Report], algorithms: Collection[str] = (
     return found
 
 
+def told(
+    root: Path, reports: Sequence[Report], algorithms: Collection[str] = ()
+) -> dict[str, Markup]:
+    """What the page of results says of each report in words, by the name of the report, for a page
+    of its own folder; pictures are left out, which that page has.
+    """
+    page = root / RESULTS
+    if not page.exists():
+        return {}
+    where = _Where(root, RESULTS, _places(root), reports, algorithms)
+    parts = re.split(r"^## (.+)\n", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    said = dict(zip(parts[1::2], parts[2::2], strict=True))
+    return {
+        report.name: markdown.render(said[report.label], where.address, lambda *_: "").body
+        for report in reports
+        if report.label in said
+    }
+
+
 def pictures(root: Path) -> list[Path]:
     """The pictures of docs/, which stand beside the pages."""
     return [path for path in sorted((root / DOCS).glob("*")) if path.suffix in PICTURES]
+
+
+def _places(root: Path) -> dict[str, str]:
+    """Where each page of the guide stands in the site."""
+    return {source: _place(source) for source in _sources(root)} if (root / INDEX).exists() else {}
 
 
 def _sources(root: Path) -> Iterator[str]:

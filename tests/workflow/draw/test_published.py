@@ -25,12 +25,12 @@ COLUMNS = [
     "metric",
     "algorithm",
     "reading",
+    "published",
     "mean",
+    "ratio",
     "standard error",
     "seeds",
-    "published",
-    "ratio",
-    "verdict",
+    "beside the published",
     "our rank",
     "published rank",
     "rank correlation",
@@ -268,9 +268,9 @@ def test_variants_and_readings_may_be_curves_of_their_own(toy):
 @pytest.mark.parametrize(
     ("published", "verdict"),
     [
-        (1, "reproduced"),
-        (1.3, "reproduced"),
-        (0.7, "reproduced"),
+        (1, "level"),
+        (1.3, "level"),
+        (0.7, "level"),
         (1.35, "ours is lower"),
         (0.6, "ours is higher"),
     ],
@@ -288,16 +288,16 @@ def test_a_cell_is_judged_by_the_interval_of_our_mean(tmp_path, published, verdi
     ]
     half = 2.7764451 * np.std(spread, ddof=1) / np.sqrt(5)
     assert 0.3 < half < 0.35
-    assert built(toy).iloc[0]["verdict"] == verdict
+    assert built(toy).iloc[0]["beside the published"] == verdict
     quick = replace(toy.paper, scale="quick")
     (row,) = published_rows.rows(
         quick, toy.store(), toy.entry["tables"][0], toy.entry["tables"][0]["blocks"][0]
     )
-    assert row["verdict"] == "not decided"
+    assert row["beside the published"] == "not decided"
 
 
 @pytest.mark.parametrize(
-    ("published", "verdict"), [(0.68, "reproduced"), (0.65, "not decided"), (2.1, "not decided")]
+    ("published", "verdict"), [(0.68, "level"), (0.65, "not decided"), (2.1, "not decided")]
 )
 def test_a_wide_interval_reproduces_nothing(tmp_path, published, verdict):
     """Five seeds with mean 1 and a 95 % t interval that reaches from below zero beyond two."""
@@ -308,11 +308,11 @@ def test_a_wide_interval_reproduces_nothing(tmp_path, published, verdict):
         {**TABLE, "curves": ["A"], "blocks": [{**BLOCK, "published": {"A": published}}]}
     ]
     assert 2.7764451 * np.std(spread, ddof=1) / np.sqrt(5) > 1.1
-    assert built(toy).iloc[0]["verdict"] == verdict
+    assert built(toy).iloc[0]["beside the published"] == verdict
 
 
 def test_four_seeds_decide_no_cell_and_nothing_published_is_no_verdict(toy):
-    assert built(toy)["verdict"].tolist() == ["not decided"] * 3 + [""]
+    assert built(toy)["beside the published"].tolist() == ["not decided"] * 3 + [""]
 
 
 def test_exponents_stand_beside_printed_complexities(toy):
@@ -427,10 +427,10 @@ def test_the_files_are_stable(toy, tmp_path, monkeypatch):
     text = (first / "t.md").read_text()
     assert "# Minimal regrets (Table 2)" in text
     assert (
-        "| Powell (24-4) | 60 | simple_regret | B | default | 4 | 0.129 | 4 | 4 | 1 | not decided"
+        "| Powell (24-4) | 60 | simple_regret | B | default | 4 | 4 | 1 | 0.129 | 4 | not decided"
         " | 3 | 3 | 0.5 | real |" in text
     )
-    assert "| uniform | default | 6 | 0.129 | 4 | - | - |  | - | - | 0.5 | real |" in text
+    assert "| uniform | default | - | 6 | - | 0.129 | 4 |  | - | - | 0.5 | real |" in text
 
 
 def test_a_reading_that_changes_nothing_is_the_same_run_and_no_second_verdict(tmp_path):
@@ -446,12 +446,12 @@ def test_a_reading_that_changes_nothing_is_the_same_run_and_no_second_verdict(tm
                 reading=reading,
             )
     table = built(toy)
-    rows = table[["algorithm", "reading", "verdict"]].to_numpy().tolist()
+    rows = table[["algorithm", "reading", "beside the published"]].to_numpy().tolist()
     assert rows == [
         ["A", "default", "ours is lower"],
-        ["B", "default", "reproduced"],
+        ["B", "default", "level"],
         ["A", "code (same run)", "same run"],
-        ["B", "code", "reproduced"],
+        ["B", "code", "level"],
     ]
     text = tabulate.as_markdown(toy.paper, "t", table)
     assert "Same run: the reading changes nothing in these runs" in text
@@ -484,7 +484,7 @@ def test_the_median_and_the_share_in_the_basin_stand_beside_the_mean_where_asked
     assert (row["mean"], row["median"]) == (pytest.approx(1.0), pytest.approx(0.15))
     assert row["share in the basin"] == pytest.approx(2 / 3)
     columns = list(built(toy).columns)
-    assert columns[5:9] == ["mean", "median", "share in the basin", "standard error"]
+    assert columns[6:10] == ["mean", "ratio", "median", "share in the basin"]
     other = built(toy).iloc[1]  # none of its records says
     assert np.isnan(other["share in the basin"]) and other["median"] == pytest.approx(4)
     toy.entry["tables"] = [

@@ -53,7 +53,10 @@ def line(toy, check="before", defaults="before", first="2026-01-02T00:00:00Z b",
 def test_what_was_fixed_before_is_said_and_qualifies_nothing(toy, monkeypatch):
     page, claim = written(toy, monkeypatch, line(toy))
     assert "the checks of 1 and the defaults of 1 of 1 claims" in page
-    assert "Fixed: check 2026-01-01 00:00 (a), before the first records; defaults" in page
+    assert (
+        "Unchanged since then: check 2026-01-01 00:00 (a), before the first records; default"
+        in page
+    )
     assert claim["qualifiers"] == [] and claim["fixed"]["check"] == "before"
     assert claim["fixed"]["first_records"] == "2026-01-02T00:00:00Z b"
     assert Claim(claim).fixed in page
@@ -71,7 +74,10 @@ def test_what_was_fixed_after_stands_beside_the_outcome_and_in_no_group(toy, mon
     assert claim["verdict"] == "reproduced" and page.count("\n1 reproduced\n") == 1
     assert claim["qualifiers"] == ["check fixed after its first records"]
     assert claim["verdict_in_full"] == "reproduced; check fixed after its first records"
-    assert "defaults 2026-01-01 00:00 (a), in the same commit as the first records" in page
+    assert (
+        "default settings of its runs 2026-01-01 00:00 (a), in the same commit as the first records"
+        in page
+    )
 
 
 def test_another_tolerance_than_the_ledger_speaks_of_is_flagged(toy, monkeypatch):
@@ -87,7 +93,9 @@ def test_other_defaults_than_the_ledger_speaks_of_are_told(toy, monkeypatch):
     toy.entry["algorithms"]["B"] = {"is": "random_search.RandomSearch", "beta": "code"}
     page, claim = written(toy, monkeypatch, known)
     assert (claim["fixed"]["check"], claim["fixed"]["defaults"]) == ("before", "changed")
-    assert "defaults changed since 2026-01-01 00:00 (a), not yet entered" in page
+    assert (
+        "default settings of its runs changed since 2026-01-01 00:00 (a), not yet entered" in page
+    )
 
 
 def test_a_claim_without_a_line_says_so(toy, monkeypatch):

@@ -10,9 +10,12 @@ import pytest
 from PIL import Image
 
 from tests.workflow.site import made_up
-from workflow.plan.resolve import ROOT
+from workflow.plan.reader import read
+from workflow.plan.resolve import ROOT, papers
 from workflow.site import finder, guide
 from workflow.site.build import build
+
+PAPERS = papers()
 
 
 @pytest.fixture
@@ -138,3 +141,30 @@ def test_without_docs_there_is_no_guide(tmp_path):
     build(made_up.report(tmp_path / "report"), tmp_path / "site", tmp_path / "root")
     assert not (tmp_path / "site/guide").exists()
     assert "guide/" not in (tmp_path / "site/index.html").read_text()
+
+
+def test_what_came_of_a_paper_stands_on_its_page_without_pictures(root):
+    (root / guide.RESULTS).write_text(
+        "# Results\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## Toy\n\n"
+        "![shown](../figures/reference/toy/fig.png)\n\n"
+        "It [holds](../figures/reference/toy/verdicts.md#c1), see [C](c.md).\n\n## Other\n\nNo.\n"
+    )
+    mine = report(root / "figures/reference/toy")
+    mine.label = "Toy"
+    (said,) = guide.told(root, [mine]).values()
+    assert '<a href="../toy/claims/c1.html">holds</a>' in said
+    assert '<a href="../guide/c.html">C</a>' in said
+    assert "<img" not in said and "No." not in said and "<table" not in said
+
+
+def test_a_repository_without_a_page_of_results_tells_nothing(root):
+    assert guide.told(root, [report(root / "figures/reference/toy")]) == {}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_paper_says_what_it_proposes_and_what_came_of_it(name, reference_site):
+    page = (reference_site / name / "index.html").read_text(encoding="utf-8")
+    head = read(name)["paper"]
+    assert head["link"].startswith("https://") and f'<a href="{head["link"]}">' in page
+    assert '<h2 id="told">What came of it</h2>' in page
+    assert "claims" in head["proposes"]
