@@ -18,7 +18,7 @@ from workflow.draw.panels import Dots, Line, Panel
 from workflow.draw.style import MARKERS
 
 POINTS = 110
-TRACED = 48  # points of a seed
+TRACED = 32  # points of a seed
 MANY = 20  # seeds that can be told apart; a curve of more has no lines of its seeds
 DIGITS = 4
 DOTTED, LONG, DASH_DOT = [2, 3], [9, 4], [9, 3, 2, 3]  # pixels

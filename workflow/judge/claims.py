@@ -488,7 +488,10 @@ def _qualifiers(
     said += [f"{OUTSIDE}: observed {observed}"] if is_outside else []
     said += [STAND_IN] if any(status.startswith("substitute") for status in data) else []
     said += [DISAGREE] if any(one.tests_disagree for one in found) else []
-    faded = any(one.decides == FOR and one.at < one.n and not one.p <= one.level for one in found)
+    # decided at the first look, and no longer at the second; where nothing is drawn there is none
+    faded = any(
+        one.decides == FOR and 0 < one.at < one.n and not one.p <= one.level for one in found
+    )
     return said + ([FADED] if faded else [])
 
 

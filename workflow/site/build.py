@@ -21,11 +21,19 @@ from workflow.judge.checks import Comparison
 from workflow.judge.outcomes import GROUPS, MEANINGS, SYMBOLS, UNDECIDED
 from workflow.judge.sensitivity import Matrix
 from workflow.judge.votes import KINDS
-from workflow.measure.statistics import LEVEL
 from workflow.plan.costs import duration
 from workflow.plan.exhibits import SPECIFICATIONS
 from workflow.plan.resolve import ROOT, PlanError
-from workflow.site import accounts, claim_pages, finder, findings, guide, shrink, text
+from workflow.site import (
+    accounts,
+    claim_pages,
+    described,
+    finder,
+    findings,
+    guide,
+    shrink,
+    text,
+)
 from workflow.site.findings import Finding
 from workflow.site.folder import Claim, Report, reports
 from workflow.site.glossary import GLOSSARY
@@ -92,6 +100,7 @@ class Site:
     reports: Sequence[Report]
     algorithms: Sequence[Algorithm]
     guide: Sequence[Guide] = ()
+    metadata: str = ""  # the file that describes the site for machines, where there is one
 
     @property
     def outcomes(self) -> list[str]:
@@ -122,7 +131,9 @@ def build(
     _clear(target)
     methods = algorithms(found, root)
     names = [method.name for method in methods]
-    site = Site(target, found, methods, guide.pages(root, found, names))
+    is_described = (root / described.CITATION).exists()
+    metadata = described.METADATA if is_described else ""
+    site = Site(target, found, methods, guide.pages(root, found, names), metadata)
     words = guide.told(root, found, names)
     shutil.copytree(STATIC, target / "static")
     (target / "static" / "source.css").write_text(styles() + "\n", encoding="utf-8")
@@ -166,6 +177,8 @@ def build(
     site.page("algorithms/index.html", "algorithms.html")
     for algorithm in site.algorithms:
         site.page(f"algorithms/{algorithm.name}.html", "algorithm.html", algorithm=algorithm)
+    if metadata:
+        (target / metadata).write_text(described.metadata(target, found, root), encoding="utf-8")
     return sorted(target.rglob("*.html"))
 
 
@@ -234,8 +247,17 @@ def _runs(site: Site, root: Path, *, others: bool) -> None:
         hours_alone=sum(account.hours_alone for account in found),
         never=[key for key in ("carried", "other_code", "timeouts") if not getattr(total, key)],
         unlisted=[report.label for report in site.reports if not report.runs],
-        values={report.name: list(report.seed_values) for report in site.reports},
+        values={
+            report.name: [claim for claim, told in report.seed_values.items() if _has_seeds(told)]
+            for report in site.reports
+        },
     )
+
+
+def _has_seeds(told: Mapping[str, Any]) -> bool:
+    """Whether the numbers behind a claim hold those of a seed, by default or under a reading."""
+    runs = [told["default"], *told["readings"].values()]
+    return any(part.get("seeds") for one in runs for part in one["parts"])
 
 
 def _claim(site: Site, report: Report, claim: Claim) -> None:
@@ -395,7 +417,7 @@ def decided(one: Comparison) -> str:
         return f"{one.decides} the claim"
     if why := one.missing or one.few or one.undecided:
         return why
-    if one.p_against <= LEVEL:
+    if one.p_against <= one.level:
         return "on the other side, not surely enough for one comparison of several"
     return "for neither side"
 

@@ -27,7 +27,7 @@ from workflow.site.methods import in_a_line
 Entry = Mapping[str, Any]
 FOLDER = "claims"  # of a paper's pages; a claim's address is PAPER/claims/ID.html for good
 SIZE, HALF, EDGE = 240, 11, 8  # of a small picture: width, half its height, margin; in pixels
-BLUE, VERMILLION, GREY, LINE = "#0b4f7d", "#8f3200", "#57606a", "#b0b7bf"
+BLUE, VERMILLION, GREY, LINE = "#0b4f7d", "#8f3200", "#57606a", "#767f89"
 INKS = {FOR: BLUE, AGAINST: VERMILLION}
 SAMPLES = ("left", "right", "value", "kept", "rows", "least", "most")
 
@@ -137,7 +137,7 @@ def printed(report: Report, claim: Claim) -> list[Printed]:
                     curve=number["curve"],
                     problem=number["problem"],
                     place=f"{number['table']}, after {number['at']} evaluations",
-                    printed=render.number(number["printed"]),
+                    printed=f"{number['printed']:.10g}",  # as the table has it
                     ours=shown,
                     seeds=ours["seeds"],
                 )
@@ -261,9 +261,10 @@ def marks(one: Comparison) -> str:
         return f"{EDGE + (value - least + room) * scale:.1f}"
 
     ink = INKS.get(one.side, GREY)
-    left, right = (at(end) if math.isfinite(end) else None for end in (one.low, one.high))
     parts = [_rule(at(edge), 1, at(edge), 2 * HALF - 1, LINE, 2) for edge in borders]
-    parts.append(_rule(left or EDGE, HALF, right or SIZE - EDGE, HALF, ink, 2.5))
+    if not (math.isnan(one.low) or math.isnan(one.high)):  # of one seed there is no interval
+        left, right = (at(end) if math.isfinite(end) else None for end in (one.low, one.high))
+        parts.append(_rule(left or EDGE, HALF, right or SIZE - EDGE, HALF, ink, 2.5))
     if OF_ROWS not in one.kind and math.isfinite(one.effect):
         parts.append(f'<circle cx="{at(one.effect)}" cy="{HALF}" r="4.5" fill="{ink}"/>')
     return "".join(parts)

@@ -32,7 +32,7 @@ from workflow.site.text import Sheet
 
 Entry = Mapping[str, Any]
 WIDE = 1.6
-BRIEF = 110  # letters of the reasons of a claim that is not decided, beside others
+BRIEF = 64  # letters of the reasons of a claim that is not decided, beside others
 AS_PRINTED = "as printed"  # the first of a certificate's ways
 
 

@@ -73,7 +73,9 @@ class Algorithm:
 
     @property
     def headline(self) -> str:
-        return self.about.split("\n")[0]
+        """The first sentence of what is said about it, without the keys of what it cites."""
+        first = re.split(r"(?<=[.:])\s", " ".join(self.about.split("\n\n")[0].split()))[0]
+        return re.sub(r" \([^()]*\b[a-z]+\d{4}[a-z]*\b[^()]*\)", "", first).rstrip(":")
 
 
 def algorithms(reports: Sequence[Report], root: Path = ROOT) -> list[Algorithm]:

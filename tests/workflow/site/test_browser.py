@@ -424,11 +424,9 @@ def test_a_figure_opens_large_and_escape_closes_it(page):
         "[document.getElementById('large').open, document.querySelector('#large img').alt.length"
         " > 20]"
     )
-    browser.click("#fig1c a.enlarge")
+    browser.click("#fig4 a.enlarge")
     assert browser.evaluate(state) == [True, True]
-    assert browser.evaluate("document.querySelector('#large img').src").endswith(
-        "/dumbo/fig1c.webp"
-    )
+    assert browser.evaluate("document.querySelector('#large img').src").endswith("/dumbo/fig4.webp")
     browser.press("Escape")
     assert browser.evaluate(state)[0] is False
     browser.evaluate("document.querySelector('#fig4 a.enlarge').focus()")
@@ -481,7 +479,7 @@ def test_from_a_web_server_pages_and_curves_are_the_same(browser, served):
     browser.wait("document.querySelector('#fig4 canvas')")
     browser.click("#table2 th:nth-child(2) button")
     assert orders(browser) == [None, "ascending", None]
-    browser.click("#fig1c a.enlarge")
+    browser.click("#fig4 a.enlarge")
     browser.click("#large button")
     assert browser.evaluate("document.getElementById('large').open") is False
     assert browser.evaluate("getComputedStyle(document.querySelector('nav')).display") == "flex"

@@ -139,7 +139,9 @@ def test_a_claim_shows_its_weakest_comparison_beside_its_figure(site):
     assert (
         "Not decided: 2 seeds, 5 are needed. The numbers alone would say: direction only." in page
     )
-    assert "python -m workflow.claims bkb --scale paper --partial" in shown
+    assert "all comparisons, its seeds and how to run it again" in shown
+    again = (site / "bkb/claims/sublinear-regret.html").read_text()
+    assert "python -m workflow.claims bkb --scale paper --partial" in again
 
 
 def test_the_overview_counts_verdicts_and_cost(site):

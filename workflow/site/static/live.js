@@ -43,6 +43,7 @@
       found[kind] = (found[kind] ?? 0) + spec.vote * (weights[spec.axis.join(", ")] ?? 1);
     }
     const total = Object.values(found).reduce((sum, value) => sum + value, 0);
+    if (!(total > 0)) return [];
     return Object.entries(found).filter(([, value]) => value > 0).map(([kind, value]) => [kind, value / total]);
   };
 
@@ -51,7 +52,7 @@
     const number = (key, usual) => { const value = Number.parseFloat(said.get(key)); return Number.isNaN(value) ? usual : value; };
     const own = judging.movable(claim.check);
     return {
-      level: number("level", judging.LEVEL),
+      level: Math.min(0.5, Math.max(0.0001, number("level", judging.LEVEL))),
       numbers: Object.fromEntries(Object.entries(own).map(([key, usual]) => [key, number(key, usual)])),
       without: (said.get("without") ?? "").split(",").filter(Boolean).map(Number),
       weights: Object.fromEntries(axesOf(claim).map((axis, i) => [axis, Math.max(0, number(`weight${i}`, 1))])),
@@ -91,14 +92,17 @@
     const { verdict, reasons, comparisons: found } = judged.default;
     const line = make("p", { class: "lead outcome" }, badge(verdict), verdict === claim.verdict ? " as above" : ` instead of ${claim.verdict}`);
     const parts = [line];
-    if (reasons.length) parts.push(make("p", { class: "reasons" }, `Not decided: ${reasons.join("; ")}.`));
+    if (reasons.length) {
+      const seen = judged.default.observed === "not run" ? "" : ` The numbers alone would say: ${judged.default.observed}.`;
+      parts.push(make("p", { class: "reasons" }, `Not decided: ${reasons.join("; ")}.${seen}`));
+    }
     if (claim.specifications.length > 1) {
       const told = shares(claim, judged, state.weights);
       const holds = told.filter(([kind]) => HOLDS.includes(kind)).reduce((sum, [, share]) => sum + share, 0);
       const each = told.map(([kind, share]) => `${kind} ${Math.round(100 * share)} %`).join(", ");
-      parts.push(make("p", { class: "votes" }, `It holds in ${Math.round(100 * holds)} % of the votes of all readings: ${each}.`));
+      parts.push(make("p", { class: "votes" }, !told.length ? "No reading has a weight." : `It holds in ${Math.round(100 * holds)} % of the votes of all readings: ${each}.`));
     }
-    if (location.hash.length > 1) parts.push(comparisons(found));
+    if (location.hash.includes("=")) parts.push(comparisons(found));
     place.replaceChildren(...parts);
   };
 
@@ -145,6 +149,6 @@
     };
     place.hidden = false;
     draw();
-    window.addEventListener("hashchange", draw);
+    window.addEventListener("hashchange", () => { if (!location.hash || location.hash.includes("=")) draw(); });  // an anchor moves nothing
   };
 })();
