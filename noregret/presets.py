@@ -40,7 +40,17 @@ from workflow.plan.reader import Document
 SILENT = 1e-6  # variance of the likelihood's noise, in standardised units, where there is none
 MAY_BE_NEGATIVE = {"low", "high"}
 MAY_BE_INFINITE = {"dims_per_success", "largest_factor", "memory_per_dim"}  # no limit
-ABOVE_ZERO = {"bandwidth", "lam", "norm", "qbar", "radius", "longest", "shortest", "length"}
+ABOVE_ZERO = {
+    "bandwidth",
+    "lam",
+    "length",
+    "longest",
+    "norm",
+    "qbar",
+    "radius",
+    "shortest",
+    "sigma",
+}
 AT_LEAST_ONE = {
     "C",
     "batch",
@@ -52,6 +62,7 @@ AT_LEAST_ONE = {
     "models",
     "points_per_axis",
     "raw",
+    "restarts",
     "rounds",
     "samples",
     "starts",

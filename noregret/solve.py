@@ -158,6 +158,8 @@ def _solve(
     )
     if failures not in FAILURES:
         raise ValueError(f"failures: expected {' or '.join(FAILURES)}, got {failures!r:.80}")
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback: expected a function of a point, got {callback!r:.80}")
     began = time.monotonic()
     for number in range(1, evaluations + 1):
         try:
@@ -181,8 +183,14 @@ def _solve(
                 f"{number}/{evaluations}: {point.y:.6g}, best {said},"
                 f" {time.monotonic() - began:.1f} s\n"
             )
-        if callback is not None and callback(point) is True:
-            break
+        try:
+            if callback is not None and callback(point) is True:
+                break
+        except KeyboardInterrupt:
+            raise Interrupted(_so_far(search)) from None
+        except Exception as error:
+            words = f"callback: failed after evaluation {number} of {evaluations}: {_said(error)}"
+            raise EvaluationFailed(words, _so_far(search)) from error
     found = _so_far(search)
     if found is None:
         raise EvaluationFailed(f"f: all of {evaluations} evaluations failed", None)
@@ -192,13 +200,25 @@ def _solve(
 def _evaluated(
     f: Callable[[Any], Any], x: Any, search: Optimizer, constraints: int
 ) -> tuple[Point | None, Exception | None]:
-    """The point that was told, or why there is none. Raises ValueError where f shows something of
-    another kind than it should.
+    """The point that was told, or why there is none. Raises ValueError where the first that f shows
+    is of another kind than it should: later on that is a failure as any other.
     """
     try:
-        shown = f(x)
+        shown = f(np.copy(x))  # f may change what it is given
     except Exception as error:  # whatever it is, what was evaluated before must not be lost
         return None, error
+    try:
+        return _told(shown, x, search, constraints)
+    except ValueError as error:
+        if not len(search.history.y):
+            raise
+        return None, error
+
+
+def _told(
+    shown: Any, x: Any, search: Optimizer, constraints: int
+) -> tuple[Point | None, Exception | None]:
+    """The same of what f showed. Raises ValueError where it is of another kind than it should."""
     if constraints and not (isinstance(shown, tuple) and len(shown) == 2):
         raise ValueError(f"f: expected (y, g) with {constraints} constraints, got {shown!r:.80}")
     if not constraints and isinstance(shown, tuple):
@@ -206,7 +226,7 @@ def _evaluated(
             f"f: expected a number, got {shown!r:.80}: say constraints=..., if it shows (y, g)"
         )
     y, g = shown if constraints else (shown, None)
-    if _is_broken(y) or _is_broken(g):
+    if _is_broken(y) or (constraints and _is_broken(g)):
         return None, ValueError(f"expected finite numbers, got {shown!r:.80}")
     search.tell(x, y, g)
     history = search.history
@@ -217,7 +237,7 @@ def _evaluated(
 def _is_broken(shown: Any) -> bool:
     """Whether these are numbers, and NaN or infinite ones among them."""
     try:
-        return not np.isfinite(np.asarray(0 if shown is None else shown, dtype=np.float64)).all()
+        return not np.isfinite(np.asarray(shown, dtype=np.float64)).all()
     except (TypeError, ValueError):
         return False  # of what is no number, `tell` complains
 

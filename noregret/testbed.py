@@ -57,6 +57,8 @@ def problem(name: str, *, seed: int = 0) -> Testbed:
         raise ValueError(
             f"{name}: expected its data, got none ({error}): work in a checkout of the repository"
         ) from None
+    except ImportError as error:
+        raise ValueError(f"{name}: expected what its problem needs, got none ({error})") from None
 
 
 def load(

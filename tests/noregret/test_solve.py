@@ -187,3 +187,53 @@ def test_whoever_interrupts_keeps_what_there_is():
 def test_how_to_fail_is_one_of_two_ways():
     with pytest.raises(ValueError, match="failures: expected stop or skip, got 'go on'"):
         noregret.minimize(bowl, BOX, failures="go on")
+
+
+def test_f_may_change_the_point_that_it_is_given():
+    """The point that was asked for is told, whatever f makes of its own copy."""
+    seen = []
+
+    def f(x):
+        seen.append(x.copy())
+        x -= 1.0
+        return float((x**2).sum())
+
+    found = noregret.minimize(f, [(-5, 5)] * 2, method="random", evaluations=6, seed=0)
+    assert np.array_equal(found.history.x, seen)
+    assert found.y == pytest.approx(((found.x - 1) ** 2).sum())
+
+
+@pytest.mark.parametrize("shown", [None, "failed", (1.0, 2.0)])
+def test_what_is_no_number_loses_nothing_once_something_was_told(shown):
+    def f(x):
+        count.append(x)
+        return shown if len(count) == 4 else float(x.sum())
+
+    count: list[np.ndarray] = []
+    settings = {"method": "random", "evaluations": 6, "seed": 0}
+    with pytest.raises(noregret.EvaluationFailed, match="evaluation 4 of 6 failed") as failed:
+        noregret.minimize(f, [(0, 1)] * 2, **settings)
+    assert len(failed.value.result.history.y) == 3
+    count.clear()
+    assert len(noregret.minimize(f, [(0, 1)] * 2, failures="skip", **settings).history.y) == 5
+
+
+def test_a_callback_that_fails_loses_nothing():
+    def fails(point):
+        if point.y > -np.inf:
+            raise KeyError("mine")
+
+    with pytest.raises(noregret.EvaluationFailed, match="callback: failed after evaluation 1") as e:
+        noregret.minimize(sum, [(0, 1)] * 2, method="random", evaluations=3, callback=fails)
+    assert isinstance(e.value.__cause__, KeyError) and len(e.value.result.history.y) == 1
+    with pytest.raises(ValueError, match="callback: expected a function of a point, got 3"):
+        noregret.minimize(sum, [(0, 1)] * 2, callback=3)
+
+
+@pytest.mark.parametrize(
+    ("method", "parameter"), [("logei", {"restarts": 0}), ("cma-es", {"sigma": 0.0})]
+)
+def test_a_parameter_that_lets_a_method_do_nothing_is_refused(method, parameter):
+    (name,) = parameter
+    with pytest.raises(ValueError, match=name):
+        noregret.optimizer(method, bounds=[(0, 1)] * 3, parameters=parameter)
