@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from workflow.draw.panels import Dots, Line, Panel
 from workflow.draw.style import MARKERS
 
-POINTS = 110
-TRACED = 32  # points of a seed
+POINTS, LEAST = 110, 48  # points of a curve, in a figure of few of them and of many
+TRACED, FEWEST = 32, 12  # the same of a seed
+LINES = 24  # curves from which on a figure counts as one of many
 MANY = 20  # seeds that can be told apart; a curve of more has no lines of its seeds
 DIGITS = 4
 DOTTED, LONG, DASH_DOT = [2, 3], [9, 4], [9, 3, 2, 3]  # pixels
@@ -30,14 +31,16 @@ def as_json(title: str, panels: Sequence[Panel]) -> str:
     theirs. `each` of a line has what its seeds have: {seeds, at, values: [a list a seed]}, where
     `at` says which points of its x these are.
     """
-    whole = {"title": title, "panels": [_panel(panel) for panel in panels]}
+    share = LINES / max(LINES, sum(len(panel.lines) for panel in panels))
+    most = max(LEAST, round(POINTS * share)), max(FEWEST, round(TRACED * share))
+    whole = {"title": title, "panels": [_panel(panel, *most) for panel in panels]}
     return json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
+def _panel(panel: Panel, points: int, traced: int) -> dict[str, Any]:
     options = panel.options
     logarithmic = options.get("xscale") == "log"
-    lines = [_line(line, logarithmic=logarithmic) for line in panel.lines]
+    lines = [_line(line, points, traced, logarithmic=logarithmic) for line in panel.lines]
     xs = list(dict.fromkeys(tuple(line["x"]) for line in lines))
     return {
         "title": panel.title,
@@ -55,8 +58,8 @@ def _panel(panel: Panel) -> dict[str, Any]:
     }
 
 
-def _line(line: Line, *, logarithmic: bool) -> dict[str, Any]:
-    kept = _kept(line.x, logarithmic=logarithmic)
+def _line(line: Line, points: int, traced: int, *, logarithmic: bool) -> dict[str, Any]:
+    kept = _kept(line.x, points, logarithmic=logarithmic)
     banded = bool(np.isfinite(line.low).any())
     return {
         "label": line.label,
@@ -68,17 +71,17 @@ def _line(line: Line, *, logarithmic: bool) -> dict[str, Any]:
         "x": _numbers(line.x[kept]),
         "centre": _numbers(line.centre[kept]),
         **({"low": _numbers(line.low[kept]), "high": _numbers(line.high[kept])} if banded else {}),
-        **_each(line, kept, logarithmic=logarithmic),
+        **_each(line, kept, traced, logarithmic=logarithmic),
     }
 
 
-def _each(line: Line, kept: NDArray[np.int64], *, logarithmic: bool) -> dict[str, Any]:
+def _each(line: Line, kept: NDArray[np.int64], traced: int, *, logarithmic: bool) -> dict[str, Any]:
     """The values of each seed at some of the points that the line keeps; nothing of a single seed,
     which is the line itself.
     """
     if not 1 < len(line.each) <= MANY:
         return {}
-    at = _kept(line.x[kept], logarithmic=logarithmic, most=TRACED)
+    at = _kept(line.x[kept], traced, logarithmic=logarithmic)
     values = [_numbers(np.asarray(one)[kept][at]) for one in line.each.values()]
     return {"each": {"seeds": list(line.each), "at": at.tolist(), "values": values}}
 
@@ -87,7 +90,7 @@ def _dots(row: Dots) -> dict[str, Any]:
     return {"label": row.label, "colour": row.look.colour, "values": _numbers(row.values)}
 
 
-def _kept(x: NDArray, *, logarithmic: bool, most: int = POINTS) -> NDArray[np.int64]:
+def _kept(x: NDArray, most: int, *, logarithmic: bool) -> NDArray[np.int64]:
     """Which of the points of a line stay: the ends and others evenly, or evenly in the logarithm,
     between them.
     """

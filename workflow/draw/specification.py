@@ -61,7 +61,7 @@ RC: dict[Any, Any] = {
     "font.size": 8.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "savefig.dpi": 160,
+    "savefig.dpi": 110,
     "figure.dpi": 100,
 }
 

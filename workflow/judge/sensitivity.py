@@ -135,6 +135,18 @@ class Matrix:
         return [name for name in self.says if any(name in row.readings for row in self.rows)]
 
     @property
+    def run_columns(self) -> list[str]:
+        """Those of them under which some claim was run, or is the same run."""
+        return [
+            name
+            for name in self.columns
+            if any(
+                (one := row.readings.get(name)) and (one.was_run or one.is_same_run)
+                for row in self.rows
+            )
+        ]
+
+    @property
     def fates(self) -> Mapping[str, int]:
         """How many claims keep their outcome, change it, or cannot be said."""
         seen = Counter(row.fate for row in self.rows)

@@ -2,15 +2,18 @@
 runs.json.
 
 One entry for each cell and study that has records: seeds, trace hashes, where each seed ended, CPU
-seconds, data, versions, code paths, commits, and the command that makes it again. It is what
+seconds, data, versions, code paths, commits, and the command that makes it again; and the licences
+of the libraries that took part. It is what
 remains of the records where these are not kept, and what the site shows of them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +41,15 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
 def inventory(paper: Paper, store: Store) -> dict[str, Any]:
     """All runs of a paper that have records, cells before studies. Raises BadRecords."""
     store.check(paper.parts)
+    runs = [_cell(paper, store, cell) for cell in paper.cells if store.has(cell)]
+    studies = [_study(store, study) for study in paper.studies.values() if store.has(study)]
     return {
         "paper": paper.name,
         "scale": paper.scale,
         "mixed": store.mixed(),
-        "runs": [_cell(paper, store, cell) for cell in paper.cells if store.has(cell)],
-        "studies": [_study(store, study) for study in paper.studies.values() if store.has(study)],
+        "licences": _licences({name for run in (*runs, *studies) for name in run["libraries"]}),
+        "runs": runs,
+        "studies": studies,
         "missing": [run.name for run in paper.parts if not store.has(run)],
     }
 
@@ -109,6 +115,22 @@ def _versions(made: Iterable[Mapping[str, str]]) -> dict[str, str]:
         for name, version in libraries.items():
             found.setdefault(name, set()).add(version)
     return {name: ", ".join(sorted(versions)) for name, versions in sorted(found.items())}
+
+
+def _licences(libraries: Iterable[str]) -> dict[str, str]:
+    """The licence that each library states, as far as it is installed here."""
+    found = {}
+    for name in sorted(libraries):
+        with contextlib.suppress(PackageNotFoundError):
+            said = metadata(name)
+            classes = [
+                line.rpartition(" :: ")[2]
+                for line in said.get_all("Classifier", [])
+                if line.startswith("License :: ")
+            ]
+            stated = said.get("License-Expression") or "; ".join(classes) or said.get("License", "")
+            found[name] = stated.partition("\n")[0]
+    return found
 
 
 def _digits(value: float) -> float | None:

@@ -5,7 +5,7 @@ report's list of runs, beside what is published of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,7 @@ class Account:
     label: str
     lines: Sequence[Line]
     others: Sequence[File] = ()
+    licences: Mapping[str, str] = field(default_factory=dict)  # of libraries that took part
 
     @property
     def total(self) -> Total:
@@ -176,7 +177,9 @@ def _account(report: Report, root: Path) -> Account:
                 left.remove(path)
                 files.append(_file(path, root, run["trace_sha256"]))
         lines.append(Line(problem, f"{report.name}/{page}.html", runs, files))
-    return Account(report.name, report.label, lines, [_file(path, root, {}) for path in left])
+    others = [_file(path, root, {}) for path in left]
+    licences = report.runs.get("licences", {})
+    return Account(report.name, report.label, lines, others, licences)
 
 
 def _file(path: Path, root: Path, traces: Mapping[str, str]) -> File:

@@ -59,6 +59,7 @@ POLICY = "; ".join(
 STATIC = Path(__file__).parent / "static"
 THUMBNAILS = "thumbnails"
 FEW = 3  # findings on the first page
+SAMPLES = 6  # comparisons whose seeds stand in the page of a claim
 LIBRARIES = (
     "numpy",
     "scipy",
@@ -281,6 +282,7 @@ def _claim(site: Site, report: Report, claim: Claim) -> None:
         printed=claim_pages.printed(report, claim),
         pictured=claim_pages.pictured(claim),
         samples=claim_pages.samples(report, claim),
+        shown_samples=SAMPLES,
         live=claim.id in report.seed_values,
         robust=next((one for one in report.certificate["claims"] if one["id"] == claim.id), None),
         says={name: told["says"] for name, told in report.entry.get("readings", {}).items()},

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from PIL import Image
 
-COLOURS = 256
+COLOURS = 256  # of what is committed
+SHOWN = 64  # of what a page shows
 ENDING = ".webp"  # without loss, a fifth smaller than the smallest PNG
 SMALL = 440  # pixels: the width of a thumbnail
 
@@ -24,7 +25,7 @@ def put(picture: Path, folder: Path) -> None:
     a fifth of the bytes is left.
     """
     with Image.open(picture) as image:
-        _write(image.convert("RGB"), folder / named(picture.name), COLOURS)
+        _write(image.convert("RGB"), folder / named(picture.name), SHOWN)
 
 
 def repack(picture: Path, target: Path) -> None:
@@ -38,7 +39,7 @@ def put_small(picture: Path, target: Path) -> tuple[int, int]:
     with Image.open(picture) as image:
         whole = image.convert("RGB")
     whole.thumbnail((SMALL, SMALL), Image.Resampling.LANCZOS)
-    _write(whole, target, COLOURS // 4)
+    _write(whole, target, SHOWN)
     return whole.size
 
 

@@ -3,6 +3,7 @@ missing.
 """
 
 import json
+from importlib.metadata import metadata
 
 import numpy as np
 import pytest
@@ -53,6 +54,7 @@ def test_a_run_is_told_by_its_records(toy):
     assert run["rerun"] == "python -m workflow.run toy p A 0-2 --scale paper"
     path = toy.root / toy.cells["p", "A"].record(1)
     assert run["trace_sha256"]["1"] == record.read(path).header["trace_sha256"]
+    assert found["licences"] == {"numpy": metadata("numpy")["License-Expression"]}
     json.dumps(found, allow_nan=False)
 
 

@@ -140,7 +140,8 @@ def test_the_page_says_what_the_records_say(tmp_path):
         assert int(line["records"]) == len(each) and line["seeds"] == "5", problem
         assert line["core-hours"] == hours(sum(each) / 3600).replace("<", "&lt;")
         assert line["code path of the CPU"] in ("not named", "unnamed code path")
-    assert "numpy 2.0; python 3.11.7; scipy 1.15" in sets and "Linux, two cores" in sets
+    assert "numpy 2.0 (BSD" in sets and "); python 3.11.7; scipy 1.15 (BSD" in sets
+    assert "Linux, two cores" in sets
     assert "<code>c0ffee</code>" in sets
 
 
