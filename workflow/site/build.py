@@ -262,15 +262,11 @@ def _has_seeds(told: Mapping[str, Any]) -> bool:
 
 
 def _claim(site: Site, report: Report, claim: Claim) -> None:
-    """The page of a claim, and its numbers as CSV and as a script that the page may load."""
+    """The page of a claim, and its numbers as a script that the page may load."""
     folder = site.root / report.name / claim_pages.FOLDER
     folder.mkdir(exist_ok=True)
-    for ending, content in (
-        ("csv", claim_pages.as_csv(report, claim)),
-        ("js", claim_pages.as_script(report, claim)),
-    ):
-        if content:
-            (folder / f"{claim.id}.{ending}").write_text(content, encoding="utf-8")
+    if content := claim_pages.as_script(report, claim):
+        (folder / f"{claim.id}.js").write_text(content, encoding="utf-8")
     asks, settings = claim_pages.asked(claim, report.entry)
     site.page(
         f"{report.name}/{claim_pages.FOLDER}/{claim.id}.html",

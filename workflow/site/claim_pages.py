@@ -5,8 +5,6 @@ comparisons, and the numbers that the paper prints for its runs.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -192,24 +190,6 @@ def samples(report: Report, claim: Claim) -> list[Sample]:
 
 def _digits(value: Any) -> str:
     return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def as_csv(report: Report, claim: Claim) -> str:
-    """All numbers of a claim's seeds, by default and under readings, with all their digits; "" in
-    reports that are older than these.
-    """
-    told = report.seed_values.get(claim.id)
-    if told is None:
-        return ""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["reading", "comparison", "seed", *SAMPLES])
-    for reading, runs in {"default": told["default"], **told["readings"]}.items():
-        for part in runs["parts"]:
-            for position, seed in enumerate(part.get("seeds", [])):
-                numbers = [part[name][position] if name in part else "" for name in SAMPLES]
-                lines.writerow([reading, part["what"], seed, *numbers])
-    return text.getvalue()
 
 
 def as_script(report: Report, claim: Claim) -> str:

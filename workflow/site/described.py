@@ -1,4 +1,4 @@
-"""The site described for machines: an RO-Crate 1.1 of its pages and of its numbers as CSV."""
+"""The site described for machines: an RO-Crate 1.1 of its pages."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from urllib.parse import quote
 
 import yaml
 
+from workflow.site.claim_pages import FOLDER
 from workflow.site.folder import Report
 
 METADATA = "ro-crate-metadata.json"
 CITATION = "CITATION.cff"
 SPECIFICATION = "https://w3id.org/ro/crate/1.1"
-FORMATS = {".html": "text/html", ".csv": "text/csv"}
+FORMAT = "text/html"
 Entity = Mapping[str, Any]
 
 
@@ -30,15 +31,14 @@ def metadata(site: Path, reports: Iterable[Report], root: Path) -> str:
     files = [
         _file(path, site, report, licence)
         for report in known
-        for pattern in ("*.html", "claims/*.csv")
-        for path in sorted((site / report.name).glob(pattern))
+        for path in sorted((site / report.name).rglob("*.html"))
     ]
     top = [
         {
             "@id": path.name,
             "@type": "File",
             "name": path.stem,
-            "encodingFormat": FORMATS[path.suffix],
+            "encodingFormat": FORMAT,
             "license": licence,
         }
         for path in sorted(site.glob("*.html"))
@@ -48,8 +48,8 @@ def metadata(site: Path, reports: Iterable[Report], root: Path) -> str:
         "@id": "./",
         "@type": "Dataset",
         "name": f"Results of {citation['title']}",
-        "description": "What reproduces of each paper, claim by claim: pages, and the numbers of"
-        " the seeds as CSV.",
+        "description": "What reproduces of each paper, claim by claim, with the numbers of the"
+        " seeds.",
         "datePublished": str(citation["date-released"]),
         "version": citation["version"],
         "license": licence,
@@ -79,12 +79,12 @@ def _article(report: Report) -> Entity:
 
 def _file(path: Path, site: Path, report: Report, licence: Entity) -> Entity:
     name = path.relative_to(site)
-    what = "numbers of the seeds behind a claim" if path.suffix == ".csv" else "page"
+    what = "a claim" if path.parent.name == FOLDER else "page"
     return {
         "@id": quote(name.as_posix(), safe="/@+,"),
         "@type": "File",
         "name": path.stem,
         "description": f"{report.label}: {what}",
-        "encodingFormat": FORMATS[path.suffix],
+        "encodingFormat": FORMAT,
         "license": licence,
     }

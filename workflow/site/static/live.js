@@ -26,6 +26,19 @@
     return make("span", { class: `verdict ${verdict.replaceAll(" ", "-")}` }, symbol, ` ${verdict}`);
   };
 
+  // All numbers of a claim's seeds, by default and under readings, with all their digits.
+  const asCsv = (claim) => {
+    const names = ["left", "right", "value", "kept", "rows", "least", "most"];
+    const lines = [["reading", "comparison", "seed", ...names]];
+    for (const [reading, runs] of [["default", claim.default], ...Object.entries(claim.readings)]) {
+      for (const part of runs.parts) {
+        (part.seeds ?? []).forEach((seed, i) => lines.push([reading, part.what, seed, ...names.map((name) => part[name]?.[i] ?? "")]));
+      }
+    }
+    const quoted = (cell) => (/[",\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell));
+    return `${lines.map((line) => line.map(quoted).join(",")).join("\n")}\n`;
+  };
+
   const seedsOf = (claim) => {
     const runs = [claim.default, ...Object.values(claim.readings)].flatMap((each) => each.parts);
     return [...new Set(runs.flatMap((part) => part.seeds ?? []))].filter((seed) => seed >= 0).sort((a, b) => a - b);
@@ -147,6 +160,11 @@
       place.replaceChildren(...controls(claim, state, act), reset, shown);
       outcome(claim, state, shown);
     };
+    const link = document.getElementById("csv");
+    if (link) {
+      link.href = `data:text/csv;charset=utf-8,${encodeURIComponent(asCsv(claim))}`;
+      link.hidden = false;
+    }
     place.hidden = false;
     draw();
     window.addEventListener("hashchange", () => { if (!location.hash || location.hash.includes("=")) draw(); });  // an anchor moves nothing
