@@ -59,7 +59,7 @@ POLICY = "; ".join(
 STATIC = Path(__file__).parent / "static"
 THUMBNAILS = "thumbnails"
 FEW = 3  # findings on the first page
-SAMPLES = 6  # comparisons whose seeds stand in the page of a claim
+SAMPLES = 3  # comparisons whose seeds stand in the page of a claim
 LIBRARIES = (
     "numpy",
     "scipy",

@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from workflow.judge import ledger, render
@@ -39,6 +39,16 @@ class Command:
     line: str
     seconds: float
     published: str
+
+    @property
+    def folder(self) -> str:
+        """Where the published records of its paper lie."""
+        return PurePosixPath(self.published).parent.parent.as_posix()
+
+    @property
+    def file(self) -> str:
+        """Its published records below that folder."""
+        return self.published.removeprefix(f"{self.folder}/")
 
 
 @dataclass(frozen=True)
