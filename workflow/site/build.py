@@ -59,7 +59,7 @@ POLICY = "; ".join(
 STATIC = Path(__file__).parent / "static"
 THUMBNAILS = "thumbnails"
 FEW = 3  # findings on the first page
-SAMPLES = 3  # comparisons whose seeds stand in the page of a claim
+SAMPLES = 1  # comparisons whose seeds stand in the page of a claim
 LIBRARIES = (
     "numpy",
     "scipy",
@@ -329,7 +329,8 @@ def _highlights(
 
 
 def _curves(path: Path) -> str:
-    """The curves of a figure as JSON, whatever else the file may hold: it becomes a script.
+    """The curves of a figure as JSON, whatever else the file may hold: it becomes a script. Bands
+    and seeds keep three digits there.
 
     Raises PlanError.
     """
@@ -337,7 +338,22 @@ def _curves(path: Path) -> str:
         data = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise PlanError(f"{path}: expected curves as JSON, got {error}: draw it again") from None
+    for panel in data["panels"]:
+        for line in panel["lines"]:
+            line.update({key: _coarse(line[key]) for key in ("low", "high", "each") if key in line})
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def _coarse(data: Any) -> Any:
+    """The same with numbers of three significant digits."""
+    if isinstance(data, Mapping):
+        return {key: _coarse(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_coarse(value) for value in data]
+    if isinstance(data, float):
+        short = float(f"{data:.3g}")
+        return int(short) if short.is_integer() else short
+    return data
 
 
 def _matrix(report: Report) -> Matrix | None:
