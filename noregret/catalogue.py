@@ -48,6 +48,7 @@ class Method:
     noise: what the argument `noise` sets.
     public: the reading that follows the authors' public code, "" where there is none.
     reading, changes, why: what `recommended` changes of `paper`, and for which reason.
+    most_rows: of a table under which `changes` are made; none, however many it has.
     repeats: whether it evaluates a point several times by its own rule.
     needs: libraries that it alone loads.
     extra: the extra of pyproject.toml that has them, where that has not the method's name.
@@ -67,6 +68,7 @@ class Method:
     reading: str = ""
     changes: Mapping[str, Any] = field(default_factory=dict, hash=False)
     why: str = ""
+    most_rows: int | None = None
     repeats: bool = False
     needs: tuple[str, ...] = ()
     extra: str = ""
@@ -430,7 +432,9 @@ METHODS = (
         batch=DRAWS,
         public="reference-code",
         about="Thompson sampling over a table",
-        **{**_BANDIT, "changes": {}, "why": ""},
+        # a draw over all rows under a short bandwidth takes minutes and gigabytes for more
+        most_rows=2000,
+        **{**_BANDIT, "why": f"{_TUNED}, in tables of 2000 rows and fewer"},
     ),
     Method(
         name="eps-greedy",

@@ -126,7 +126,8 @@ def resolved(
     )
     known = parameters.names(accepted(method))[1]
     values = {name: value for name, value in values.items() if name in known}
-    if preset == RECOMMENDED:
+    rows = len(space.points) if isinstance(space, Table) else 0
+    if preset == RECOMMENDED and (method.most_rows is None or rows <= method.most_rows):
         values |= parameters.flat(method.changes, known)
     own = checked(method, overrides)
     if method.noise == REGULARISATION and noise is not None and (twice := {"xi", "lam"} & set(own)):

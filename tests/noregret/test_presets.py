@@ -167,3 +167,11 @@ def test_a_parameter_with_the_name_of_an_argument_is_reached_by_parameters():
     )
     assert goucb.settings.parameters["method"] == "adam"
     assert goucb.settings.parameters["units"] == "standardised"
+
+
+@pytest.mark.parametrize(("rows", "is_median"), [(40, True), (2001, False)])
+def test_async_ts_takes_the_median_distance_where_the_table_is_small(rows, is_median):
+    """A draw over all rows of a large one would take minutes."""
+    table = np.random.default_rng(0).uniform(-1, 1, (rows, 3))
+    parameters_ = noregret.optimizer("async-ts", arms=table).settings.parameters
+    assert (parameters_["bandwidth"] != 10) == is_median
