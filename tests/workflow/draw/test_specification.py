@@ -157,7 +157,7 @@ def test_the_folder_is_made_anew_with_a_picture_for_each_claim_of_two_numbers(tm
     assert specification.main(["toy", "--scale", "paper", "-o", str(tmp_path)]) == 0
     assert [path.name for path in drawn.iterdir()] == ["c.png"]
     first = (drawn / "c.png").read_bytes()
-    assert struct.unpack(">I", first[16:20]) == (1280,)
+    assert struct.unpack(">I", first[16:20]) == (880,)
     assert specification.main(["toy", "--scale", "paper", "-o", str(tmp_path)]) == 0
     assert (drawn / "c.png").read_bytes() == first
     assert "wrote 1 curves" in capsys.readouterr().err

@@ -104,4 +104,11 @@ def test_curves_that_are_no_json_become_no_script(tmp_path):
     build(source, tmp_path / "site")
     script = next((tmp_path / "site").rglob("fig4.js")).read_text(encoding="utf-8")
     head = 'noregret.receive("dumbo/fig4",'
-    assert script.startswith(head) and json.loads(script[len(head) : -3]) == whole
+    assert script.startswith(head)
+    shown = json.loads(script[len(head) : -3])
+    for panel, same in zip(shown["panels"], whole["panels"], strict=True):
+        for line, other in zip(panel["lines"], same["lines"], strict=True):
+            for key in ("low", "high"):  # of three digits in the page
+                assert line.pop(key) == pytest.approx(other.pop(key), rel=5e-3)
+            assert line.pop("each")["seeds"] == other.pop("each")["seeds"]
+    assert shown == whole
