@@ -123,13 +123,11 @@ def _licences(libraries: Iterable[str]) -> dict[str, str]:
     for name in sorted(libraries):
         with contextlib.suppress(PackageNotFoundError):
             said = metadata(name)
-            classes = [
-                line.rpartition(" :: ")[2]
-                for line in said.get_all("Classifier", [])
-                if line.startswith("License :: ")
-            ]
-            stated = said.get("License-Expression") or "; ".join(classes) or said.get("License", "")
-            found[name] = stated.partition("\n")[0]
+            kinds = [line for line in said.get_all("Classifier", []) if line[:7] == "License"]
+            classes = "; ".join(line.rpartition(" :: ")[2] for line in kinds)
+            stated = [*said.get_all("License-Expression", []), classes]
+            stated += said.get_all("License", [])
+            found[name] = next(filter(None, stated), "").partition("\n")[0]
     return found
 
 
