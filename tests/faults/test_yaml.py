@@ -305,6 +305,17 @@ def test_a_slip_in_what_is_run_is_named_with_its_place_and_what_is_known(root, o
         ),
         ("claims:\n", f"claims:\n{CLAIM}", "expected every id once in claims, got 'better'"),
         (
+            "claims:\n",
+            "withdrawn: [{id: better, why: it has another name}]\nclaims:\n",
+            "withdrawn claim better: expected a name that no claim has: its page would be that of"
+            " the claim",
+        ),
+        (
+            "claims:\n",
+            "withdrawn: [{id: best, why: it has another name, instead: beter}]\nclaims:\n",
+            "withdrawn claim best: unknown claim 'beter'; known: better; did you mean 'better'?",
+        ),
+        (
             "left: [BKB]",
             "left: [BKBB]",
             "claim better: unknown algorithm 'BKBB'; known: BKB, GP-UCB, uniform",

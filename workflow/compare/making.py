@@ -7,6 +7,7 @@ those of every other run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from workflow.plan.guest import Visit
 from workflow.plan.resolve import seed_range
 
 LOGS = Path("logs", "compare")
+ERROR = "error: "  # how a sentence about a run begins
+INDENTED = re.compile(r"\n +")  # where it goes on, as the rows of an array do
+# An array without an end was cut, mostly within its last number.
+CUT = re.compile(r"(array\([^()]*), [^,()]*(: correct it)")
 
 
 def logs(visit: Visit) -> Path:
@@ -50,9 +55,10 @@ def make(visit: Visit, needs: Mapping[Cell, list[int]], cores: int, again: list[
 
 
 def _errors(log: Path) -> list[str]:
-    """What went wrong by a log: a sentence a seed."""
-    lines = log.read_text("utf-8", "replace").splitlines()
-    return [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    """What went wrong by a log: a sentence a seed, on one line."""
+    lines = INDENTED.sub(" ", log.read_text("utf-8", "replace")).splitlines()
+    errors = [line.removeprefix(ERROR) for line in lines if line.startswith(ERROR)]
+    return [CUT.sub(r"\1, ...\2", sentence) for sentence in errors]
 
 
 def _told(said: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workflow.draw.panels import Dots, Line, Panel
+from workflow.draw.panels import Dots, Line, Mark, Panel
 from workflow.draw.style import MARKERS
 
 POINTS, LEAST = 110, 48  # points of a curve, in a figure of few of them and of many
@@ -29,7 +29,8 @@ def as_json(title: str, panels: Sequence[Panel]) -> str:
     """What a figure draws, for a script: {title, panels: [{title, xlabel, ylabel, log, data,
     levels, xs, lines, dots}]}, where the `x` of a line says which of `xs`, since most lines share
     theirs. `each` of a line has what its seeds have: {seeds, at, values: [a list a seed]}, where
-    `at` says which points of its x these are.
+    `at` says which points of its x these are. A panel of which the paper prints numbers has
+    `marks`.
     """
     share = LINES / max(LINES, sum(len(panel.lines) for panel in panels))
     most = max(LEAST, round(POINTS * share)), max(FEWEST, round(TRACED * share))
@@ -55,6 +56,7 @@ def _panel(panel: Panel, points: int, traced: int) -> dict[str, Any]:
         "xs": [list(x) for x in xs],
         "lines": [{**line, "x": xs.index(tuple(line["x"]))} for line in lines],
         "dots": [_dots(row) for row in panel.dots],
+        **({"marks": [_mark(mark) for mark in panel.marks]} if panel.marks else {}),
     }
 
 
@@ -88,6 +90,10 @@ def _each(line: Line, kept: NDArray[np.int64], traced: int, *, logarithmic: bool
 
 def _dots(row: Dots) -> dict[str, Any]:
     return {"label": row.label, "colour": row.look.colour, "values": _numbers(row.values)}
+
+
+def _mark(mark: Mark) -> dict[str, Any]:
+    return {"label": mark.label, "colour": mark.look.colour, "value": _number(mark.value)}
 
 
 def _kept(x: NDArray, most: int, *, logarithmic: bool) -> NDArray[np.int64]:

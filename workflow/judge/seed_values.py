@@ -53,7 +53,9 @@ def as_json(paper: Paper, store: Store, verdicts: Sequence[Verdict]) -> str:
 
 
 def _of(paper: Paper, store: Store, claim: Claim, verdict: Verdict) -> Numbers:
-    """The numbers of a claim, by default and under readings that come to runs of their own."""
+    """The numbers of a claim, by default and under readings that come to runs of their own. The
+    comparison of rank 0 is the weakest one by default.
+    """
     if not paper.judges(claim["id"]):
         return {}
     own = [
@@ -62,10 +64,14 @@ def _of(paper: Paper, store: Store, claim: Claim, verdict: Verdict) -> Numbers:
         if one.was_run and not one.is_same_run and not one.again
     ]
     check = claim["check"]
+    default = _under(Evidence(paper, store), claim)
+    weakness = [one.weakness for one in verdict.comparisons]
+    for part, one in zip(default["parts"], weakness, strict=True):
+        part["rank"] = sorted(weakness).index(one)
     return {
         "check": {key: check[key] for key in SAYS if key in check},
         "deterministic": bool(claim.get("deterministic")),
-        "default": _under(Evidence(paper, store), claim),
+        "default": default,
         "readings": {name: _under(Evidence(paper, store, name), claim) for name in own},
     }
 

@@ -146,21 +146,46 @@ def _tree(root: Path, module: str) -> tuple[bytes, frozenset[tuple[str, str, str
 
 
 def domains_of(name: str, *, root: Path = ROOT) -> set[str]:
-    """The names in `domains = (...)` of an optimizer class, from the syntax tree."""
+    """The names in `domains = (...)` of an optimizer class, or of a class of its file that it
+    inherits from, from the syntax tree. Raises LookupError where there are none.
+    """
     module, _, wanted = name.partition(".")
     path = module_file(root, f"algorithms.{module}")
     if path is None:
         raise LookupError(f"no file algorithms/{module}.py")
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ClassDef) and node.name == wanted:
-            for item in node.body:
-                if isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) == "domains":
-                    return {
-                        found.id for found in ast.walk(item.value) if isinstance(found, ast.Name)
-                    }
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    classes = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
+    waiting = [wanted]
+    while waiting:
+        if (one := classes.pop(waiting.pop(0), None)) is None:
+            continue
+        for item in one.body:
+            if isinstance(item, ast.Assign | ast.AnnAssign) and _assigned(item) == "domains":
+                return _last_names(item.value)
+        waiting += [ast.unparse(base) for base in one.bases]
     raise LookupError(
         f"expected `domains = (...)` in class {wanted} of algorithms/{module}.py, found none"
     )
+
+
+def _assigned(item: ast.Assign | ast.AnnAssign) -> str:
+    return ast.unparse(item.targets[0] if isinstance(item, ast.Assign) else item.target)
+
+
+def _last_names(value: ast.expr | None) -> set[str]:
+    """Of `(Box, api.Arms)` Box and Arms."""
+    listed = value.elts if isinstance(value, ast.Tuple | ast.List) else [value] if value else []
+    return {ast.unparse(one).rpartition(".")[2] for one in listed}
+
+
+@cache
+def domains_of_problems(name: str, *, root: Path = ROOT) -> set[str]:
+    """The names of the domains that the problems of a file have: of whatever it calls and passes as
+    `domain=`.
+    """
+    given = _passed(root, f"problems.{name.partition('.')[0]}", "domain")
+    calls = [value.func for value in given if isinstance(value, ast.Call)]
+    return {ast.unparse(called).rpartition(".")[2] for called in calls}
 
 
 @cache
@@ -168,18 +193,14 @@ def reveals_of(name: str, *, root: Path = ROOT) -> set[str]:
     """What the problems of a file reveal: the keys of every dict literal that it passes as
     `reveals=`.
     """
-    path = module_file(root, f"problems.{name.partition('.')[0]}")
-    calls = (
-        [
-            node
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, ast.Call)
-        ]
-        if path
-        else []
-    )
-    given = [
-        keyword.value for call in calls for keyword in call.keywords if keyword.arg == "reveals"
-    ]
+    given = _passed(root, f"problems.{name.partition('.')[0]}", "reveals")
     dicts = [value for value in given if isinstance(value, ast.Dict)]
     return {str(ast.literal_eval(key)) for value in dicts for key in value.keys if key}
+
+
+def _passed(root: Path, module: str, keyword: str) -> list[ast.expr]:
+    """What the calls in a module pass by some keyword; nothing where there is no such module."""
+    path = module_file(root, module)
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if path else ()
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    return [one.value for call in calls for one in call.keywords if one.arg == keyword]

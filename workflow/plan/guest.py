@@ -31,6 +31,7 @@ SCALE = "paper"  # at which a method is compared: budgets are the published ones
 SEEDS = 5  # of the guest, at most: the first ones that the paper plans
 REPORTED = ("best_feasible_iterate", "best_feasible_by_iteration")  # read what optimizers report
 NEITHER = ("batch_size", "batches", "centre_distance", *REPORTED)  # say not who is better
+DOMAINS = {"Box": "points of the unit cube", "Arms": "rows of a table"}
 HIGHER = ("feasible_evaluations", "basin")  # the metrics of which more is better
 BUILD = Path("build", "compare")
 Line = Mapping[str, Any]
@@ -124,6 +125,10 @@ def visit(method: str, wish: str, file: Path | None = None, root: Path = ROOT) -
             f"{wish}: expected a figure that shows how good methods are, got one of"
             f" {', '.join(dict.fromkeys(left))} alone"
         )
+    panels, others = _fitting(document, line, panels, target, root)
+    if not panels:
+        raise PlanError(f"{wish}: {_unfit(others, target, root)}")
+    left += [f"{problem}, a problem on {kind}" for problem, kind in others.items()]
     before = expanded(document, SCALE, root=root)
     own = _alone(document, before, [{**line, **panel} for panel in panels], guest, root)
     paper = replace(
@@ -171,6 +176,69 @@ def _compared(line: Line) -> tuple[list[Line], list[str]]:
         else:
             panels.append(panel)
     return panels, left
+
+
+def _fitting(
+    document: Document, line: Line, panels: Sequence[Line], target: str, root: Path
+) -> tuple[list[Line], dict[str, str]]:
+    """The panels whose problems are on a domain on which a method works, and the domain of the
+    problem of each other one. Where either cannot be read, the run itself tells.
+    """
+    own, kept, others = _known_domains(target, root), list[Line](), dict[str, str]()
+    for panel in panels:
+        problem = {**line, **panel}.get("problem", "")
+        theirs = _domains_on(document, problem, root)
+        if own and theirs and own.isdisjoint(theirs):
+            others[problem] = min(theirs)
+        else:
+            kept.append(panel)
+    return kept, others
+
+
+def _known_domains(target: str, root: Path) -> set[str]:
+    """The domains on which a method works, nothing where they cannot be read."""
+    try:
+        found = code.domains_of(target, root=root)
+    except LookupError:
+        return set()
+    return found if found <= set(DOMAINS) else set()
+
+
+def _domains_on(document: Document, problem: str, root: Path) -> set[str]:
+    """The domains of the problems of the file that has a problem, nothing where there is none."""
+    entry = document.entry["problems"].get(problem.partition("@")[0])
+    return code.domains_of_problems(entry["is"], root=root) & set(DOMAINS) if entry else set()
+
+
+def _unfit(others: Mapping[str, str], target: str, root: Path) -> str:
+    """Why a method cannot be compared on the domains of some problems, and in which figures it can
+    be.
+    """
+    module, _, name = target.partition(".")
+    wanted = " or ".join(f"{kind} ({DOMAINS[kind]})" for kind in sorted(set(others.values())))
+    got = " and ".join(f"{kind} ({DOMAINS[kind]})" for kind in _known_domains(target, root))
+    figures = "; ".join(
+        f"{paper}/{', '.join(names)}"
+        for paper in resolve.planned(root)
+        if (names := _figures_for(paper, target, root))
+    )
+    return (
+        f"expected a method that works on {wanted}, got {name} of algorithms/{module}.py, whose"
+        f" `domains` are {got}: choose a figure in which it can be compared: {figures or 'none'}"
+    )
+
+
+def _figures_for(paper: str, target: str, root: Path) -> list[str]:
+    """The figures of a paper that have a panel in which a method can be compared."""
+    document = reader.document(paper, root)
+    lines = [
+        line for line in document.entry.get("figures", []) if SCALE in line.get("scales", [SCALE])
+    ]
+    return [
+        line["id"]
+        for line in lines
+        if _fitting(document, line, _compared(line)[0], target, root)[0]
+    ]
 
 
 def _target(method: str, root: Path) -> tuple[str, str]:

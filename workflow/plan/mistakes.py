@@ -28,6 +28,7 @@ SINGULAR = {
     "runs": "run",
     "studies": "study",
     "claims": "claim",
+    "withdrawn": "withdrawn claim",
     "assumptions": "assumption",
     "deviations": "deviation",
     "errata": "erratum",

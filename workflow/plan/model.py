@@ -49,6 +49,7 @@ from workflow.plan.statements import (
     ClaimEntry,
     DeviationEntry,
     ErratumEntry,
+    WithdrawnEntry,
 )
 from workflow.plan.vocabulary import Name, Named, Section, Seeds, refusal, said
 
@@ -119,6 +120,11 @@ class _Paper(Section):
                 },
             }
         ],
+        default="none",
+    )
+    withdrawn: list[WithdrawnEntry] = said(
+        "claims of earlier reports that are not judged any more; their addresses stay",
+        [{"id": "sub-linear", "why": "it is called sublinear", "instead": "sublinear"}],
         default="none",
     )
     assumptions: list[AssumptionEntry] = said(

@@ -33,6 +33,7 @@ def check(document: Document, root: Path) -> None:
         for what, name in _parts(said, kind):
             _check_name(name, what, known, document.where(*path[:2]))
     _check_ids(document)
+    _check_withdrawn(document)
     _check_scales(document)
     _check_overrides(document, root)
     for name, problem in entry["problems"].items():
@@ -110,7 +111,8 @@ def _parts(name: str, kind: str) -> Iterator[tuple[str, str]]:
 def _check_ids(document: Document) -> None:
     """Every id once in its section, and those that become files once among them."""
     entry = document.entry
-    sections = [*REGISTRY, "claims", "studies", "assumptions", "deviations", "errata"]
+    stated = ["claims", "withdrawn", "assumptions", "deviations", "errata"]
+    sections = [*REGISTRY, "studies", *stated]
     ids = {section: [line["id"] for line in entry.get(section, [])] for section in sections}
     files = [name for section in REGISTRY for name in ids[section]]
     for section, names in [*ids.items(), (", ".join(REGISTRY), [*files, *LEDGER])]:
@@ -125,6 +127,17 @@ def _check_ids(document: Document) -> None:
             raise PlanError(
                 f"{places[-1]}: expected every id once in {section}, got {twice[0]!r} twice{taken}:"
                 " rename one"
+            )
+
+
+def _check_withdrawn(document: Document) -> None:
+    """No claim has the name of a withdrawn one: each has a page under its name."""
+    known = {line["id"] for line in document.entry.get("claims", [])}
+    for number, line in enumerate(document.entry.get("withdrawn", [])):
+        if line["id"] in known:
+            raise PlanError(
+                f"{document.where('withdrawn', number)}: expected a name that no claim has: its"
+                " page would be that of the claim"
             )
 
 

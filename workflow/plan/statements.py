@@ -1,5 +1,5 @@
-"""The typed models of what a paper states: claims with their checks, assumptions, deviations and
-errata.
+"""The typed models of what a paper states: claims with their checks, those that were withdrawn,
+assumptions, deviations and errata.
 
 Each check is judged by the model of its own `test:`.
 """
@@ -12,6 +12,7 @@ from annotated_types import MinLen
 from pydantic import Discriminator, model_validator
 
 from workflow.plan.vocabulary import (
+    ClaimName,
     Column,
     Count,
     Curve,
@@ -596,6 +597,16 @@ class ClaimEntry(Section):
                 " runs"
             )
         return self
+
+
+class WithdrawnEntry(Section):
+    """A claim of an earlier report that is not judged any more: its page stays, and says why."""
+
+    id: Id = said("the name that it had", "sub-linear")
+    why: Sentence = said("why it is not judged any more", "the paper does not say it")
+    instead: ClaimName = said(
+        "the claim that is judged in its place", "sublinear", default="there is none"
+    )
 
 
 class AssumptionEntry(Section):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 import shutil
@@ -39,6 +41,7 @@ from workflow.site.folder import Claim, Report, reports
 from workflow.site.glossary import GLOSSARY
 from workflow.site.guide import Guide
 from workflow.site.methods import Algorithm, algorithms, in_a_line, styles
+from workflow.site.profiles import Profile, profiles
 from workflow.trace import record
 
 # What a page may load: scripts, styles and pictures that lie beside it, and its empty icon. A
@@ -59,6 +62,7 @@ POLICY = "; ".join(
 STATIC = Path(__file__).parent / "static"
 THUMBNAILS = "thumbnails"
 FEW = 3  # findings on the first page
+MOST_ROWS = 35  # of the summary of a paper: two printed sides have room for these
 SAMPLES = 1  # comparisons whose seeds stand in the page of a claim
 LIBRARIES = (
     "numpy",
@@ -102,6 +106,7 @@ class Site:
     algorithms: Sequence[Algorithm]
     guide: Sequence[Guide] = ()
     metadata: str = ""  # the file that describes the site for machines, where there is one
+    profiles: Sequence[Profile] = ()
 
     @property
     def outcomes(self) -> list[str]:
@@ -134,7 +139,8 @@ def build(
     names = [method.name for method in methods]
     is_described = (root / described.CITATION).exists()
     metadata = described.METADATA if is_described else ""
-    site = Site(target, found, methods, guide.pages(root, found, names), metadata)
+    told_by_guide = guide.pages(root, found, names)
+    site = Site(target, found, methods, told_by_guide, metadata, profiles(found))
     words = guide.told(root, found, names)
     shutil.copytree(STATIC, target / "static")
     (target / "static" / "source.css").write_text(styles() + "\n", encoding="utf-8")
@@ -157,6 +163,8 @@ def build(
         findings=[(finding, known[finding.paper]) for finding in told],
     )
     site.page("methods.html", "methods.html")
+    if site.profiles:
+        site.page("profiles.html", "profiles.html", profiles=site.profiles)
     site.page("glossary.html", "glossary.html", glossary=GLOSSARY)
     site.page(
         "find.html",
@@ -199,7 +207,7 @@ def _paper(site: Site, report: Report, told: Markup) -> None:
         shrink.put(curve, folder / SPECIFICATIONS)
     for figure in report.shown:
         if figure.interactive:
-            data = _curves(report.folder / figure.interactive)
+            data = _packed(_curves(report.folder / figure.interactive))
             script = f"noregret.receive({json.dumps(f'{report.name}/{figure.id}')},{data});\n"
             (folder / f"{figure.id}.js").write_text(script, encoding="utf-8")
     matrix = _matrix(report)
@@ -213,6 +221,13 @@ def _paper(site: Site, report: Report, told: Markup) -> None:
     )
     for claim in report.claims:
         _claim(site, report, claim)
+    for former in report.entry.get("withdrawn", []):
+        site.page(
+            f"{report.name}/{claim_pages.FOLDER}/{former['id']}.html",
+            "withdrawn.html",
+            report=report,
+            former=former,
+        )
     if report.seed_values:
         script = claim_pages.as_one_script(report)
         (folder / "claims.js").write_text(script, encoding="utf-8")
@@ -267,6 +282,7 @@ def _claim(site: Site, report: Report, claim: Claim) -> None:
     folder.mkdir(exist_ok=True)
     if content := claim_pages.as_script(report, claim):
         (folder / f"{claim.id}.js").write_text(content, encoding="utf-8")
+    has_table = claim_pages.write_table(report, claim, folder / f"{claim.id}.parquet")
     asks, settings = claim_pages.asked(claim, report.entry)
     site.page(
         f"{report.name}/{claim_pages.FOLDER}/{claim.id}.html",
@@ -278,6 +294,7 @@ def _claim(site: Site, report: Report, claim: Claim) -> None:
         printed=claim_pages.printed(report, claim),
         pictured=claim_pages.pictured(claim),
         samples=claim_pages.samples(report, claim),
+        has_table=has_table,
         shown_samples=SAMPLES,
         live=claim.id in report.seed_values,
         robust=next((one for one in report.certificate["claims"] if one["id"] == claim.id), None),
@@ -290,6 +307,7 @@ def _claim(site: Site, report: Report, claim: Claim) -> None:
 def _summary(site: Site, report: Report) -> None:
     """The claims of a paper on two printed sides."""
     robust = {each["id"]: each["sentence"] for each in report.certificate["claims"]}
+    # of the claims that are counted apart a long summary has the outcome alone
     decided = [
         Line(
             claim,
@@ -300,11 +318,13 @@ def _summary(site: Site, report: Report) -> None:
         for claim in report.claims
         if claim.verdict != UNDECIDED
     ]
+    rows = [line for line in decided if not line.groups] if len(decided) > MOST_ROWS else decided
     site.page(
         f"{report.name}/summary.html",
         "summary.html",
         report=report,
-        decided=decided,
+        decided=rows,
+        apart=[line.claim for line in decided if line not in rows],
         others=[claim for claim in report.claims if claim.verdict == UNDECIDED],
         is_printed=any(line.printed for line in decided),
         is_certified=any(line.sentence for line in decided),
@@ -342,6 +362,11 @@ def _curves(path: Path) -> str:
         for line in panel["lines"]:
             line.update({key: _coarse(line[key]) for key in ("low", "high", "each") if key in line})
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def _packed(data: str) -> str:
+    """A text as a string of a script: gzipped, which makes curves a quarter as large, in base64."""
+    return json.dumps(base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode())
 
 
 def _coarse(data: Any) -> Any:

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import pyarrow
+from pyarrow import parquet
+
 from workflow.judge import ledger, render
 from workflow.judge.certificate import quantity_of
 from workflow.judge.checks import AGAINST, FOR, OF_ROWS, Comparison
@@ -183,12 +186,14 @@ def _labels(report: Report, check: Entry) -> set[str]:
 
 
 def samples(report: Report, claim: Claim) -> list[Sample]:
-    """The numbers of a claim's seeds, by comparison; [] in reports that are older than these."""
+    """The numbers of a claim's seeds by comparison, the weakest first; [] in reports that are older
+    than these.
+    """
     told = report.seed_values.get(claim.id, {}).get("default", {"parts": []})
+    parts = [part for part in told["parts"] if "missing" not in part]
+    parts.sort(key=lambda part: part.get("rank", 0))  # older ones have none
     found = []
-    for part in told["parts"]:
-        if "missing" in part:
-            continue
+    for part in parts:
         columns = [name for name in SAMPLES if name in part]
         rows = [
             (seed, [_digits(part[name][position]) for name in columns])
@@ -196,6 +201,36 @@ def samples(report: Report, claim: Claim) -> list[Sample]:
         ]
         found.append(Sample(part["what"], columns, rows))
     return found
+
+
+def write_table(report: Report, claim: Claim, path: Path) -> bool:
+    """Write all numbers of a claim's seeds as Parquet, a row each: reading, comparison, seed (-1:
+    of no seed), and a column for each of SAMPLES that the check reads. Returns whether there are
+    any: reports that are older than these have none.
+    """
+    told = report.seed_values.get(claim.id)
+    runs = {"default": told["default"], **told["readings"]} if told else {}
+    rows = [
+        {"reading": reading, "comparison": part["what"], "seed": seed}
+        | {name: _real(part[name][position]) for name in SAMPLES if name in part}
+        for reading, run in runs.items()
+        for part in run["parts"]
+        for position, seed in enumerate(part.get("seeds", []))
+    ]
+    if rows:
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        columns = {name: [row.get(name) for row in rows] for name in names}
+        # without what Parquet can keep beside: there are hundreds of these small files
+        parquet.write_table(
+            pyarrow.table(columns), path, compression="zstd", write_statistics=False,
+            store_schema=False,
+        )  # fmt: skip
+    return bool(rows)
+
+
+def _real(value: Any) -> float:
+    """A number of the JSON, where null is NaN and what is infinite a text."""
+    return math.nan if value is None else float(value)
 
 
 def _digits(value: Any) -> str:

@@ -253,11 +253,33 @@ def test_a_method_that_fails_is_told_in_a_sentence(published, name, code, senten
     assert not (published / "build" / "compare" / f"mini-regret-{name}").exists()
 
 
-def test_a_method_on_another_kind_of_domain_is_told(published):
+def test_an_answer_that_is_told_in_many_lines_is_one_sentence(published):
+    """And an array that is shown in part does not end within a number."""
+    ask = "return np.repeat([[0.123456789, 0.5], [np.nan, 0.25]], [{}, 1], axis=0)"
+    for name, count in (("long", 29), ("short", 1)):
+        (published / "algorithms" / f"{name}.py").write_text(bare(ask=ask.format(count)))
+    text = (published / "papers" / "mini.yaml").read_text()
+    (published / "papers" / "mini.yaml").write_text(text.replace("room: 1", "room: 30"))
+    try:
+        told = {name: compare(published, name, "mini/ring-box") for name in ("long", "short")}
+    finally:
+        (published / "papers" / "mini.yaml").write_text(text)
+    head = r"error: mini/hills/{} seed 0: Bare\.ask: expected queries inside the domain, .*: "
+    tail = r": correct it \(and 4 more of its seeds\)"
+    rows = r"array\(\[\[0\.12345679, 0\.5 +\], (\[0\.12345679, 0\.5 +\], )+"
+
+
+def test_a_method_on_another_kind_of_domain_is_refused_before_anything_runs(published):
     (published / "algorithms" / "boxed.py").write_text(bare())
+    before = contents(published / "results")
     done = compare(published, "boxed", "mini/ring")
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "Bare works on Box, got Arms" in done.stderr
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr == (
+        "error: mini/ring: expected a method that works on Arms (rows of a table), got Bare of"
+        " algorithms/boxed.py, whose `domains` are Box (points of the unit cube): choose a figure"
+        " in which it can be compared: mini/regret, basins\n"
+    )
+    assert contents(published / "results") == before
 
 
 def test_what_has_finished_is_drawn_where_some_seeds_fail(published):
@@ -284,6 +306,38 @@ def root(tmp_path):
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers" / "mini.yaml").write_text(PAPER)
     return tmp_path
+
+
+def test_a_method_on_tables_is_refused_on_boxes(root):
+    sentence = (
+        "mini/regret: expected a method that works on Box (points of the unit cube), got GPUCB of"
+        " algorithms/gp_ucb.py, whose `domains` are Arms (rows of a table): choose a figure in"
+        " which it can be compared: mini/ring"
+    )
+    with pytest.raises(PlanError, match=f"^{re.escape(sentence)}$"):
+        guest.visit("gp_ucb", "mini/regret", root=root)
+
+
+def test_a_panel_on_another_kind_of_domain_is_left_out(root):
+    both = "panels: [{problem: hills, title: A}, {problem: ring, title: B}]}"
+    text = PAPER.replace("panels: [{problem: hills}]}", both, 1)  # of the figure of basins
+    text = text.replace("metric: basin,", "metric: simple_regret,")
+    (root / "papers" / "mini.yaml").write_text(text)
+    (root / "algorithms" / "boxed.py").write_text(bare())
+    found = guest.visit("boxed", "mini/basins", root=root)
+    assert {cell.problem for cell in found.cells} == {"hills"}
+    assert found.left == ("ring, a problem on Arms",)
+    everywhere = guest.visit("random_search", "mini/basins", root=root)
+    assert {cell.problem for cell in everywhere.cells} == {"hills", "ring"}
+
+
+@pytest.mark.parametrize(
+    "domains", ["DOMAINS", "tuple([Box])", "(Box, Mine)"], ids=["named", "made", "unknown"]
+)
+def test_domains_that_cannot_be_read_are_left_to_the_run(root, domains):
+    code = bare().replace("domains = (Box,)", f"domains = {domains}")
+    (root / "algorithms" / "boxed.py").write_text(code)
+    assert len(guest.visit("boxed", "mini/ring", root=root).cells) == 1
 
 
 @pytest.mark.parametrize(

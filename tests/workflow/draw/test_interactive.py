@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from workflow.draw import interactive
-from workflow.draw.panels import Dots, Line, Panel
+from workflow.draw.panels import Dots, Line, Mark, Panel
 from workflow.draw.style import look
 
 
@@ -99,3 +99,10 @@ def test_every_pattern_of_a_look_has_a_dash(name):
     assert all(
         length > 0 for length in interactive._dash(SimpleNamespace(look=look(name), fitted=""))
     )
+
+
+def test_numbers_that_a_paper_prints_stay_with_their_panel():
+    panel = Panel("t", "t", "y", {}, lines=[line()], marks=[Mark("A", look("A"), 0.123456)])
+    (shown,) = json.loads(interactive.as_json("whole", [panel]))["panels"]
+    assert shown["marks"] == [{"label": "A", "colour": look("A").colour, "value": 0.1235}]
+    assert "marks" not in written(line())

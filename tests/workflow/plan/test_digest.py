@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workflow.plan import digest, parameters
+from workflow.plan import digest, expand, parameters, resolve
 
 ROOT = Path(__file__).resolve().parents[3]
 PARAMETERS = {"lam": 1e-4, "bandwidth": 17.5}
@@ -184,6 +184,35 @@ def test_parameters_are_read_from_the_syntax_tree():
     assert parameters.parameters_of("random_search.RandomSearch", "algorithms") == (set(), set())
     assert digest.domains_of("random_search.RandomSearch") == {"Box", "Arms"}
     assert digest.domains_of("bkb.BKB") == {"Arms"}
+    assert digest.domains_of_problems("synthetic.rastrigin") == {"Box"}
+    assert digest.domains_of_problems("tables.abalone") == {"Arms"}
+
+
+def test_every_planned_method_works_on_the_domain_of_its_problem():
+    pairs = {
+        (cell.algorithm_entry["is"], cell.problem_entry["is"])
+        for name in resolve.planned()
+        for cell in expand.load(name, "paper").cells
+    }
+    for algorithm, problem in pairs:
+        (domain,) = digest.domains_of_problems(problem)
+        assert domain in digest.domains_of(algorithm), (algorithm, problem)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "class One(Base):\n    domains = (api.Box,)",
+        "class One(Base):\n    domains: ClassVar[tuple[type, ...]] = (Box,)",
+        "class One(Other):\n    pass\nclass Other(Base):\n    domains = [Box]",
+    ],
+)
+def test_domains_are_read_however_they_are_written(tmp_path, lines):
+    (tmp_path / "algorithms").mkdir()
+    (tmp_path / "algorithms/one.py").write_text(f"{lines}\n")
+    assert digest.domains_of("one.One", root=tmp_path) == {"Box"}
+    with pytest.raises(LookupError, match=r"expected `domains = \(\.\.\.\)` in class Two of"):
+        digest.domains_of("one.Two", root=tmp_path)
 
 
 def test_a_parameter_with_a_default_is_known_but_not_required(tmp_path):

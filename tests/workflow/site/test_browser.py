@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tests.workflow.site import chromium
+from tests.workflow.site import chromium, scripts
 from tests.workflow.site.chromium import Chromium, ChromiumError
 from tests.workflow.site.made_up import MORE, report
 from workflow.site.build import build
@@ -333,16 +333,52 @@ def test_the_data_of_a_figure_can_be_taken_along_as_csv(page):
 def test_a_figure_of_an_older_report_has_no_lines_of_seeds(browser, made_up_site, tmp_path):
     shutil.copytree(made_up_site, tmp_path / "site")
     script = tmp_path / "site/dumbo/fig4.js"
-    text = script.read_text()
-    older = re.sub(r',"each":\{"seeds":.*?\]\]\}', "", text)
-    assert older != text and "each" not in older
-    script.write_text(older)
+    _, curves = scripts.read(script)
+    for panel in curves["panels"]:
+        for line in panel["lines"]:
+            del line["each"]
+    scripts.rewrite(script, curves)
     browser.open((tmp_path / "site/dumbo/index.html").as_uri(), *DESK)
     browser.click("#fig4 button.explore")
     browser.wait("document.querySelector('#fig4 canvas')")
     assert browser.evaluate("document.querySelector('#fig4 button.seeds')") is None
     assert browser.evaluate("document.querySelectorAll('#fig4 a.csv').length") == 1
     assert browser.complaints == []
+
+
+def test_numbers_that_the_paper_prints_are_marked_and_taken_along(browser, made_up_site, tmp_path):
+    """As triangles at the right, which go with their curve, in words, and in the CSV."""
+    shutil.copytree(made_up_site, tmp_path / "site")
+    script = tmp_path / "site/dumbo/fig4.js"
+    _, curves = scripts.read(script)
+    line = curves["panels"][0]["lines"][0]
+    mark = {"label": line["label"], "colour": "#ff00ff", "value": line["centre"][0]}
+    curves["panels"][0]["marks"] = [mark]
+    scripts.rewrite(script, curves)
+    browser.open((tmp_path / "site/dumbo/index.html").as_uri(), *DESK)
+    browser.click("#fig4 button.explore")
+    browser.wait("document.querySelector('#fig4 canvas')")
+    pixels = f"{PIXELS}(document.querySelector('#fig4 canvas'), '#ff00ff')"
+    assert browser.evaluate(pixels) > 20
+    said = browser.evaluate("document.querySelector('#fig4 .printed').textContent")
+    assert said == f"Triangles at the right: what the paper prints: DuMBO {mark['value']}."
+    text = browser.evaluate(
+        "decodeURIComponent(document.querySelector('#fig4 a.csv').href.split(',')[1])"
+    )
+    assert f'"DuMBO, printed in the paper",,,{mark["value"]},,' in text
+    browser.click("#fig4 .toggles button")
+    assert browser.evaluate(pixels) == 0
+    assert browser.complaints == []
+
+
+def test_curves_that_cannot_be_unpacked_are_said_so(browser, made_up_site, tmp_path):
+    shutil.copytree(made_up_site, tmp_path / "site")
+    (tmp_path / "site/dumbo/fig4.js").write_text('noregret.receive("dumbo/fig4","AAAA");\n')
+    browser.open((tmp_path / "site/dumbo/index.html").as_uri(), *DESK)
+    browser.click("#fig4 button.explore")
+    browser.wait("document.querySelector('#fig4 .plots').textContent")
+    said = browser.evaluate("document.querySelector('#fig4 .plots').textContent")
+    assert said.startswith("This browser cannot unpack the curves (")
 
 
 def test_an_axis_changes_between_logarithmic_and_linear(page):

@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from tests.workflow.site import made_up
@@ -43,7 +44,8 @@ def test_every_claim_of_a_report_has_its_page(reference_site):
         paper = path.parent.name
         judged = {one["id"] for one in json.loads(path.read_text(encoding="utf-8"))["claims"]}
         pages = {page.stem for page in (reference_site / paper / "claims").glob("*.html")}
-        assert pages == judged
+        withdrawn = {one["id"] for one in reader.read(paper).get("withdrawn", [])}
+        assert pages == judged | withdrawn and not judged & withdrawn
         if paper in known:
             assert len(pages & known[paper].keys()) > 10
 
@@ -53,6 +55,50 @@ def test_numbers_of_seeds_stand_in_the_page(report, made_up_site):
     page = (made_up_site / "dumbo" / "claims" / f"{READ}.html").read_text(encoding="utf-8")
     for value in (*told["left"], *told["right"]):
         assert f">{value:.6g}<" in page
+
+
+def test_the_weakest_comparison_comes_first(report):
+    several = 0
+    for claim in report.claims:
+        sides = [what.partition(" and ")[::2] for what in shown(report, claim)]
+        weakest = [effect.what for effect in claim.effects]
+        several += len(sides) > 1
+        assert len(sides) == len(weakest)
+        for (left, right), what in zip(sides, weakest, strict=True):
+            assert what.startswith(left) and what.endswith(right)
+    assert several
+
+
+def shown(report, claim):
+    return [sample.what for sample in claim_pages.samples(report, claim)]
+
+
+def test_numbers_of_seeds_can_be_taken_along_as_parquet(report, made_up_site):
+    """All of them, by default and under readings, as the page of the claim links them."""
+    path = made_up_site / "dumbo" / "claims" / f"{READ}.parquet"
+    page = path.with_suffix(".html").read_text(encoding="utf-8")
+    assert f'href="{READ}.parquet"' in page
+    told = report.seed_values[READ]
+    expected = [
+        (reading, part["what"], seed, left, right)
+        for reading, run in {"default": told["default"], **told["readings"]}.items()
+        for part in run["parts"]
+        for seed, left, right in zip(part["seeds"], part["left"], part["right"], strict=True)
+    ]
+    table = pd.read_parquet(path)
+    assert list(table) == ["reading", "comparison", "seed", "left", "right"]
+    assert list(table.itertuples(index=False, name=None)) == expected
+    assert set(table.reading) == {"default", "public-code"}
+
+
+def test_the_address_of_a_withdrawn_claim_says_why_and_leads_on(reference_site):
+    page = (reference_site / "bbkb/claims/nas-faster-than-parallel-evolution.html").read_text()
+    assert "4,910 trainings at once" in page
+    assert 'href="nas-faster-than-evolution.html"' in page
+    assert (reference_site / "bbkb/claims/nas-faster-than-evolution.html").exists()
+    assert "Judged in its place" not in (
+        reference_site / "go_ucb/claims/growth-condition.html"
+    ).read_text(encoding="utf-8")
 
 
 def test_an_older_report_says_what_it_lacks(tmp_path):

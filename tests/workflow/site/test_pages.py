@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from tests.workflow.site import scripts
 from workflow.judge import outcomes, sensitivity
 from workflow.judge.certificate import WAYS
 from workflow.judge.votes import KINDS
@@ -205,8 +206,8 @@ def test_every_paper_marks_its_headline_claims(name):
 
 
 def test_curves_become_a_script_that_a_page_may_load_from_a_file(site):
-    script = (site / "bkb" / "regret.js").read_text()
-    assert script == 'noregret.receive("bkb/regret",{"title":"t","panels":[]});\n'
+    found = scripts.read(site / "bkb" / "regret.js")
+    assert found == ("bkb/regret", {"title": "t", "panels": []})
 
 
 def test_mixed_code_paths_are_named_on_the_page_of_their_paper(source, site, tmp_path):

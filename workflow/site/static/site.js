@@ -103,6 +103,7 @@ const noregret = (() => {
         xs.forEach((x, i) => rows.push([where, line.label, "", x, line.centre[i], line.low?.[i], line.high?.[i]]));
         line.each?.seeds.forEach((seed, k) => line.each.at.forEach((i, j) => rows.push([where, line.label, seed, xs[i], line.each.values[k][j], "", ""])));
       }
+      for (const mark of panel.marks ?? []) rows.push([where, `${mark.label}, printed in the paper`, "", "", mark.value, "", ""]);
       for (const row of panel.dots ?? []) row.values.forEach((value) => rows.push([where, row.label, "", "", value, "", ""]));
     });
     return `${rows.map((row) => row.map(quoted).join(",")).join("\r\n")}\r\n`;
@@ -138,6 +139,22 @@ const noregret = (() => {
         u.ctx.restore();
       }
     };
+    // What the paper prints for a curve: a triangle at the right edge, as in the picture.
+    const marks = (u) => {
+      for (const mark of panel.marks ?? []) {
+        const at = u.valToPos(mark.value, "y", true);
+        if (!state.shown.has(mark.label) || !(at >= u.bbox.top && at <= u.bbox.top + u.bbox.height)) continue;
+        const edge = u.bbox.left + u.bbox.width;
+        u.ctx.save();
+        u.ctx.fillStyle = mark.colour;
+        u.ctx.beginPath();
+        u.ctx.moveTo(edge - 12 * devicePixelRatio, at);
+        u.ctx.lineTo(edge, at - 6 * devicePixelRatio);
+        u.ctx.lineTo(edge, at + 6 * devicePixelRatio);
+        u.ctx.fill();
+        u.ctx.restore();
+      }
+    };
     const told = (u) => {
       const i = u.cursor.idx;
       if (i === null || i === undefined) return;
@@ -154,7 +171,7 @@ const noregret = (() => {
       width: Math.max(260, chart.clientWidth), height: 300, legend: { show: false }, cursor: { drag: { x: true, y: true } },
       scales: { x: { time: false, distr: state.log[0] ? 3 : 1 }, y: { distr: state.log[1] ? 3 : 1 } },
       axes: [{ ...axis, label: panel.xlabel }, { ...axis, label: panel.ylabel, size: 66 }],
-      series: [{}, ...series], bands, hooks: { draw: [levels], setCursor: [told] },
+      series: [{}, ...series], bands, hooks: { draw: [levels, marks], setCursor: [told] },
     };
     return new uPlot(options, aligned(panel, state.shown, state.log, seeds), chart);
   };
@@ -181,6 +198,12 @@ const noregret = (() => {
       section.innerHTML = '<h4></h4><div class="axes"></div><div class="chart"></div><p class="readout" aria-live="off"></p>';
       section.querySelector("h4").textContent = panel.title.replaceAll("$", "");
       if (panel.data.startsWith("substitute")) section.querySelector("h4").insertAdjacentHTML("beforeend", ' <span class="substitute">substitute data</span>');
+      if (panel.marks?.length) {
+        const note = document.createElement("p");
+        note.className = "note printed";
+        note.textContent = `Triangles at the right: what the paper prints: ${panel.marks.map((mark) => `${mark.label} ${mark.value}`).join(", ")}.`;
+        section.append(note);
+      }
       const state = { shown, view, log: [...panel.log] };
       const draw = () => plot(panel, state, section);
       ["x", "y"].forEach((name, i) => {
@@ -229,7 +252,23 @@ const noregret = (() => {
     document.head.append(script);
   };
 
-  const receive = (figure, data) => explore(figure, data, waiting.get(figure));
+  // Curves come as JSON, gzipped and in base64: a quarter as large.
+  const unpacked = (packed) => {
+    const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  };
+
+  const receive = async (figure, packed) => {
+    const place = waiting.get(figure);
+    let data;
+    try {
+      data = await unpacked(packed);
+    } catch (error) {
+      place.textContent = `This browser cannot unpack the curves (${error.message}). A browser of 2023 or later can. Their numbers lie as CSV beside each figure that a run draws.`;
+      return;
+    }
+    explore(figure, data, place);
+  };
 
   const unfold = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
