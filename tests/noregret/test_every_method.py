@@ -85,6 +85,45 @@ def test_a_history_told_at_once_or_point_by_point_is_the_same(name):
     assert_array_equal(played(together, name, 2), played(apart, name, 2))
 
 
+@pytest.mark.parametrize("name", ["gp-ei", "lcbo", "turbo", "cma-es", "ngopt"])
+def test_rounded_points_told_at_once_or_one_by_one_are_the_same(name):
+    together, apart = begun(name), begun(name)
+    for optimizer in (together, apart):
+        played(optimizer, name, 6)
+    asked = together.ask(3)
+    assert_array_equal(apart.ask(3), asked)
+    x = np.round(asked, 2)
+    shows = [shown(name, row) for row in x]
+    limits = [limit for _, limit in shows] if line(name).constrained else None
+    together.tell(x, [y for y, _ in shows], limits)
+    for row, (y, limit) in zip(x, shows, strict=True):
+        apart.tell(row, y, limit)
+    for optimizer in (together, apart):
+        assert len(optimizer.pending) == 0
+        assert_array_equal(optimizer.history.x[-3:], x)
+    assert_array_equal(together.ask(2), apart.ask(2))
+
+
+@pytest.mark.parametrize("name", ON_BOXES)
+def test_who_rounds_what_is_asked_leaves_nothing_pending(name):
+    """A method that has to recognise its points goes on as without the rounding; the model of any
+    other one has the points that were told.
+    """
+    exact, rounded = begun(name), begun(name)
+    steps = 14 if line(name).recognises else 6
+    for _ in range(steps):
+        x = rounded.ask()
+        rounded.tell(np.round(x, 2), *shown(name, x))
+        assert len(rounded.pending) == 0
+    asked = played(exact, name, steps)
+    if line(name).recognises:
+        assert_array_equal(rounded.history.x, np.round(asked, 2))
+        assert_array_equal(rounded.ask(), exact.ask())
+    else:
+        low, high = np.array(BOUNDS).T
+        assert_allclose(rounded._taught().x, (rounded.history.x - low) / (high - low), atol=1e-12)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_minimising_is_maximising_what_is_minus(name):
     def minus(name, x):

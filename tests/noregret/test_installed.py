@@ -75,3 +75,92 @@ def test_importing_it_loads_no_numerical_library_but_numpy_and_scipy(tmp_path):
         check=True,
     )
     assert done.stdout == "[]\n"
+
+
+EDITABLE = """
+import sys
+from importlib.util import spec_from_file_location
+
+class Finder:
+    def find_spec(name, path=None, target=None):
+        if name in ("algorithms", "noregret", "problems", "workflow"):
+            return spec_from_file_location(name, f"{sys.argv[1]}/{name}/__init__.py")
+
+sys.meta_path.append(Finder)  # as that of an editable install: asked after the folders of the path
+import noregret
+"""
+BEFORE = "import problems, sys; sys.path.pop(0); import noregret"  # from one's own folder
+HIDING = (
+    "expected noregret's own package `{}` beside it in {}, got {}, which hides it: rename that, or"
+)
+
+
+def imported(folder, code, *arguments, path=""):
+    """What becomes of some code in a folder: the last line that it writes."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return (done.stdout + done.stderr).splitlines()[-1:]
+
+
+@pytest.fixture(params=["wheel", "clone", "editable"])
+def kind(request):
+    """A way of installing, as the folder of the packages, and code that imports them."""
+    site = request.getfixturevalue("installed") if request.param == "wheel" else ROOT
+    return site, EDITABLE if request.param == "editable" else "import noregret"
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("problems", "problems/__init__.py"),
+        ("problems", "problems.py"),
+        ("workflow", "workflow.py"),
+        ("algorithms", "algorithms/__init__.py"),
+    ],
+)
+def test_what_hides_its_packages_is_told(kind, tmp_path, name, file):
+    site, code = kind
+    own = tmp_path / file
+    own.parent.mkdir(exist_ok=True)
+    own.touch()
+    (said,) = imported(tmp_path, code, site, path="" if code == EDITABLE else site)
+    hiding = own.parent if own.name == "__init__.py" else own
+    assert said.startswith(f"ImportError: {HIDING.format(name, site, hiding)} start Python in")
+
+
+def test_what_was_imported_before_is_told(tmp_path):
+    """Though its folder is on the path no more."""
+    own = tmp_path / "problems.py"
+    own.touch()
+    (said,) = imported(tmp_path, BEFORE, path=ROOT)
+    assert HIDING.format("problems", ROOT, own) in said
+
+
+def test_what_hides_nothing_is_no_matter(tmp_path):
+    """A folder without __init__.py comes after packages, where both lie on the path, and papers/ is
+    read as files; a finder of an editable install comes after such folders.
+    """
+    for name in ("problems", "papers"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "papers" / "__init__.py").touch()
+    assert imported(tmp_path, "import noregret", path=ROOT) == []
+    (said,) = imported(tmp_path, EDITABLE, ROOT)
+    assert HIDING.format("problems", ROOT, tmp_path / "problems") in said
+
+
+def test_links_to_its_packages_are_its_packages(tmp_path):
+    for name in PARTS:
+        (tmp_path / name).symlink_to(ROOT / name)
+    assert imported(tmp_path, "import noregret", path=tmp_path) == []
+
+
+def test_a_module_that_is_no_file_is_told(tmp_path):
+    code = "import sys, types; sys.modules['workflow'] = types.ModuleType('workflow')"
+    (said,) = imported(tmp_path, f"{code}; import noregret", path=ROOT)
+    assert HIDING.format("workflow", ROOT, "a module that is no file") in said

@@ -55,6 +55,16 @@ def on_box(method="gp-ei", **options):
         ({"method": "epbo", "beta": -2.0}, "epbo: beta: expected no negative number, got -2.0"),
         ({"exploration": np.nan}, "gp-ei: exploration: expected a number"),
         ({"exploration": np.inf}, "gp-ei: exploration: expected a finite number, got inf"),
+        (
+            {"method": "ngopt", "evaluations": 300},
+            "^ngopt: NGOpt takes a meta-model for 2 variables and 300 evaluations, which Nevergrad"
+            r" .* expected another number of `evaluations`, or another method$",
+        ),
+        (
+            {"method": "ngopt", "bounds": BOX[:1]},
+            r"another number of `evaluations` \(none was given: the paper's 72 count\), or",
+        ),
+        ({"method": "ngopt", "horizon": 300}, "^NGOpt .* 300 .* expected another horizon$"),
         ({"parameters": 3}, "parameters: expected a mapping of names to values, got 3"),
         (
             {"exploration": 0.1, "parameters": {"exploration": 0.2}},
@@ -180,6 +190,45 @@ def test_a_point_told_in_fewer_digits_is_the_pending_one():
     optimizer.tell(np.float32(x[0]), 1.0)
     np.testing.assert_array_equal(optimizer.pending, x[1:])
     np.testing.assert_array_equal(optimizer.history.x, np.float32(x[:1]).astype(float))
+
+
+@pytest.mark.parametrize("digits", [2, 3, 5])
+def test_a_rounded_point_takes_the_place_of_the_one_that_was_asked(digits):
+    optimizer = on_box()
+    x = optimizer.ask(3)
+    optimizer.tell(np.round(x[1], digits), 1.0)
+    np.testing.assert_array_equal(optimizer.pending, x[[0, 2]])
+    np.testing.assert_array_equal(optimizer.history.x, np.round(x[1:2], digits))
+    optimizer.forget(np.round(x[2], digits))
+    np.testing.assert_array_equal(optimizer.pending, x[:1])
+
+
+@pytest.mark.parametrize(
+    ("pending", "told", "left"),
+    [
+        ([(0.5, 1.0)], (0.509, 0.982), []),
+        ([(0.5, 1.0)], (0.511, 1.0), [0]),
+        ([(0.5, 1.0)], (0.5, 1.021), [0]),
+        ([(0.5, 1.0), (0.504, 1.0)], (0.501, 1.0), [1]),
+        ([(0.5, 1.0), (0.504, 1.0)], (0.502, 1.0), [0, 1]),  # in the middle: it may be either
+        ([(0.5, 1.0), (0.504, 1.0)], (0.511, 1.0), [0, 1]),
+        ([(0.5, 1.0), (0.504, 1.0)], (0.504, 1.0), [0]),
+        ([(0.5, 1.0), (0.5, 1.0), (0.6, 1.0)], (0.503, 1.0), [1, 2]),  # asked for twice
+    ],
+)
+def test_a_point_that_may_be_none_or_another_of_those_that_are_pending(pending, told, left):
+    optimizer = on_box("lcbo")
+    optimizer._pending = np.array(pending) / [1.0, 2.0]
+    optimizer.tell(told, 1.0)
+    np.testing.assert_allclose(optimizer.pending, np.reshape([pending[i] for i in left], (-1, 2)))
+    np.testing.assert_array_equal(optimizer.history.x, [told])
+
+
+def test_a_row_beside_a_pending_one_is_another():
+    optimizer = noregret.optimizer("gp-ucb", arms=TABLE)
+    row = optimizer.ask()
+    optimizer.tell((row + 1) % len(TABLE), 1.0)
+    assert optimizer.pending.tolist() == [row]
 
 
 @pytest.mark.parametrize("find", [noregret.minimize, noregret.maximize])

@@ -21,7 +21,7 @@ LOGS = Path("logs", "compare")
 ERROR = "error: "  # how a sentence about a run begins
 INDENTED = re.compile(r"\n +")  # where it goes on, as the rows of an array do
 # An array without an end was cut, mostly within its last number.
-CUT = re.compile(r"(array\([^()]*), [^,()]*(: correct it)")
+CUT = re.compile(r"(array\([^()]*), ?[^,()]*(: correct it)")
 
 
 def logs(visit: Visit) -> Path:

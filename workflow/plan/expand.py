@@ -384,7 +384,7 @@ def _cell(
     root: Path,
 ) -> Cell:
     """Resolve every parameter of one cell and check it against the constructors."""
-    cut = _cuts(document, scale, problem, root)
+    cut = _cuts(document, scale, problem)
     where = f"{document.where('algorithms', algorithm)} on {problem}"
     published = entry["problems"][problem]["budget"]
 
@@ -432,14 +432,14 @@ def _cell(
     )
 
 
-def _cuts(document: Document, scale: str, problem: str, root: Path) -> Mapping[str, Any]:
+def _cuts(document: Document, scale: str, problem: str) -> Mapping[str, Any]:
     """What a scale cuts of the runs on a problem: a borrowed one is cut as in its own paper."""
     lender = [
         name
         for name, line in document.entry.get("borrows", {}).items()
         if problem in line["problems"]
     ]
-    entry = reader.read(lender[0], root) if lender else document.entry
+    entry = document.lenders[lender[0]] if lender else document.entry
     cut: Mapping[str, Any] = entry["scales"][scale]
     return cut
 

@@ -20,11 +20,14 @@ from workflow.plan.strict_yaml import Source
 
 @dataclass(frozen=True)
 class Document:
-    """What a paper's YAML says, as it stands there, and on which lines."""
+    """What a paper's YAML says, as it stands there, and on which lines; of a comparison also what
+    the papers say that it borrows from, each read once.
+    """
 
     name: str
     entry: dict[str, Any]
     source: Source = field(default_factory=Source)
+    lenders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def where(self, *path: str | int) -> str:
         """File, line and place of something, as errors begin."""
@@ -63,27 +66,28 @@ def document(name: str, root: Path = ROOT) -> Document:
         ) from None
     check(file, entry, source)
     found = Document(name, entry, source)
-    return replace(found, entry=_with_borrowed(found, root)) if "borrows" in entry else found
+    return _with_borrowed(found, root) if "borrows" in entry else found
 
 
-def _with_borrowed(document: Document, root: Path) -> dict[str, Any]:
-    """The entry of a comparison with the problems that it borrows, as they stand in their papers.
-
-    Raises PlanError.
+def _with_borrowed(document: Document, root: Path) -> Document:
+    """A comparison with the problems that it borrows, as they stand in their papers. Raises
+    PlanError.
     """
     entry, problems = document.entry, dict(document.entry.get("problems", {}))
+    lenders: dict[str, dict[str, Any]] = {}
     for lender, line in entry["borrows"].items():
         where = document.where("borrows", lender)
         if lender not in (known := papers(root)):
             raise PlanError(f"{where}: unknown paper {lender!r}{or_nearest(lender, known)}")
-        there = read(lender, root)["problems"]
+        lenders[lender] = read(lender, root)
+        there = lenders[lender]["problems"]
         for name in line["problems"]:
             if name not in there:
                 raise PlanError(f"{where}: unknown problem {name!r}{or_nearest(name, there)}")
             if name in problems:
                 raise PlanError(f"{where}: expected every problem once, got {name!r} twice")
             problems[name] = there[name]
-    return {**entry, "problems": problems}
+    return replace(document, entry={**entry, "problems": problems}, lenders=lenders)
 
 
 def check(file: str, entry: object, source: Source) -> None:

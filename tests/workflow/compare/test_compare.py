@@ -8,14 +8,18 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from algorithms.api import Box
 from tests.workflow import checkout
+from workflow.compare import making
 from workflow.draw import style
 from workflow.plan import guest, reader
 from workflow.plan.expand import load
 from workflow.plan.resolve import PlanError, papers
 from workflow.plan.selection import panel_options, places
+from workflow.run import boundary
 
 PAPER = """
 paper: {key: mini, title: A tiny paper, venue: nowhere}
@@ -240,6 +244,7 @@ def test_nobody_takes_the_folders_of_a_guest_for_something_else(published, knowi
         ("asking", bare(ask="return self.nothing"), "has no attribute 'nothing'"),
         ("telling", bare(tell="raise ArithmeticError('too hard')"), "too hard"),
         ("shaped", bare(ask="return self.rng.random((1, self.domain.d + 1))"), "(1, 3)"),
+        ("nans", bare(ask="return np.array([[0.5, np.nan]])"), "array([[0.5, nan]]): correct it ("),
         ("lacking", "import no_such_library\n" + bare(), "no_such_library"),
     ],
 )
@@ -253,20 +258,23 @@ def test_a_method_that_fails_is_told_in_a_sentence(published, name, code, senten
     assert not (published / "build" / "compare" / f"mini-regret-{name}").exists()
 
 
-def test_an_answer_that_is_told_in_many_lines_is_one_sentence(published):
+@pytest.mark.parametrize("rows", [1, 2, 9, 30])
+@pytest.mark.parametrize("d", range(1, 30))
+def test_what_is_told_in_many_lines_is_one_sentence(tmp_path, rows, d):
     """And an array that is shown in part does not end within a number."""
-    ask = "return np.repeat([[0.123456789, 0.5], [np.nan, 0.25]], [{}, 1], axis=0)"
-    for name, count in (("long", 29), ("short", 1)):
-        (published / "algorithms" / f"{name}.py").write_text(bare(ask=ask.format(count)))
-    text = (published / "papers" / "mini.yaml").read_text()
-    (published / "papers" / "mini.yaml").write_text(text.replace("room: 1", "room: 30"))
-    try:
-        told = {name: compare(published, name, "mini/ring-box") for name in ("long", "short")}
-    finally:
-        (published / "papers" / "mini.yaml").write_text(text)
-    head = r"error: mini/hills/{} seed 0: Bare\.ask: expected queries inside the domain, .*: "
-    tail = r": correct it \(and 4 more of its seeds\)"
-    rows = r"array\(\[\[0\.12345679, 0\.5 +\], (\[0\.12345679, 0\.5 +\], )+"
+    answer = np.full((rows, d), 0.123456789)
+    answer[-1, -1] = np.nan
+    with pytest.raises(boundary.BadAnswer) as refused:
+        boundary.query(Box(d), answer, rows, "Mine.ask")
+    log = tmp_path / "log"
+    log.write_text(f"begun\nerror: {refused.value}\nended\nerror: another\n")
+    said, other = making._errors(log)
+    assert other == "another" and "\n" not in said
+    assert said.endswith(": correct it")
+    shown = said.partition("array(")[2].removesuffix(": correct it")
+    numbers = re.findall(r"[0-9.]+[0-9]|nan", shown)
+    assert set(numbers) <= {"0.12345679", "nan"} and len(numbers) >= min(rows * d, 4)
+    assert shown.endswith("nan]])" if len(numbers) == rows * d else ", ...")
 
 
 def test_a_method_on_another_kind_of_domain_is_refused_before_anything_runs(published):
@@ -323,8 +331,8 @@ def test_a_panel_on_another_kind_of_domain_is_left_out(root):
     text = PAPER.replace("panels: [{problem: hills}]}", both, 1)  # of the figure of basins
     text = text.replace("metric: basin,", "metric: simple_regret,")
     (root / "papers" / "mini.yaml").write_text(text)
-    (root / "algorithms" / "boxed.py").write_text(bare())
-    found = guest.visit("boxed", "mini/basins", root=root)
+    (root / "algorithms" / "pycma.yaml").write_text("{sigma: 0.3, growth: 2.0}")
+    found = guest.visit("pycma", "mini/basins", root=root)
     assert {cell.problem for cell in found.cells} == {"hills"}
     assert found.left == ("ring, a problem on Arms",)
     everywhere = guest.visit("random_search", "mini/basins", root=root)
@@ -337,7 +345,10 @@ def test_a_panel_on_another_kind_of_domain_is_left_out(root):
 def test_domains_that_cannot_be_read_are_left_to_the_run(root, domains):
     code = bare().replace("domains = (Box,)", f"domains = {domains}")
     (root / "algorithms" / "boxed.py").write_text(code)
-    assert len(guest.visit("boxed", "mini/ring", root=root).cells) == 1
+    document = reader.document("mini", root)
+    line = next(one for one in document.entry["figures"] if one["id"] == "ring")
+    kept, others = guest._fitting(document, line, line["panels"], "boxed.Bare", root)
+    assert kept == line["panels"] and others == {}
 
 
 @pytest.mark.parametrize(
