@@ -1,19 +1,18 @@
-"""What runs end at, beside the committed report: `python -m benchmarks.ends FILE.csv`, and the
-table of docs/fair-readings.md: `python -m benchmarks.ends --page`.
+"""What runs end at, beside the first edition: `python -m benchmarks.ends FILE.csv`, and the table
+of docs/fair-readings.md: `python -m benchmarks.ends --page`.
 
-One row for each record below `results/paper` that was made by today's code: paper, problem, curve,
+One row for each record, published or local, that was made by today's code: paper, problem, curve,
 measure, seed, the value at the end, whether the run ended in the basin of a global optimum (closed
 forms alone), whether its data were real or a substitute, the trace hash, and `before`, the end of
-the same seed in `figures/reference`, where that has it. Rows that the file has of other runs
-stay. The table that is printed has a line for each problem and curve: seeds, mean and median of
-both. `benchmarks/ends.csv` has what was run since the committed report.
+the same seed in the first edition's report, which only the file itself knows any more. Rows that
+the file has of other runs stay. The table that is printed has a line for each problem and curve:
+seeds, mean and median of both.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -25,7 +24,6 @@ from workflow.measure.store import Store
 from workflow.plan.expand import load
 from workflow.plan.resolve import ROOT
 
-REFERENCE = Path("figures/reference")
 MEASURES = {
     "bbkb": ("cumulative_regret",),
     "bkb": ("cumulative_regret",),
@@ -84,30 +82,11 @@ FIELDS = (
 )
 
 
-def before(paper: str, measure: str) -> Mapping[tuple[str, str, int], float]:
-    """Ends of the committed report by problem, curve and seed; none where it has no such list or
-    another measure.
-    """
-    path = REFERENCE / paper / "runs.json"
-    if not path.exists():
-        return {}
-    runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
-    return {
-        (run["problem"], name, int(seed)): end
-        for run in runs
-        if run["measure"] == measure
-        for name in {run["curve"], *run["names"]}
-        for seed, end in run["ends"].items()
-        if end is not None
-    }
-
-
 def rows(name: str) -> Iterator[Row]:
     """Rows of one paper, in the order of its plan. Raises BadRecords."""
     paper = load(name, "paper")
     store = Store(paper, partial=True)
     for measure in MEASURES[name]:
-        old = before(name, measure)
         for cell in paper.cells:
             if not store.has(cell):
                 continue
@@ -125,19 +104,22 @@ def rows(name: str) -> Iterator[Row]:
                     "basin": None if np.isnan(basin) else int(basin),
                     "data": header["data"].partition(":")[0],
                     "trace_sha256": header["trace_sha256"],
-                    "before": old.get((cell.problem_name, cell.curve, seed)),
+                    "before": None,
                 }
 
 
 def merged(file: Path, found: Iterable[Row]) -> list[Row]:
     """The rows that a file has, and those found, which replace the ones of the same run and measure
-    there; by paper, problem, curve, measure and seed.
+    there but for what was before; by paper, problem, curve, measure and seed.
     """
     had: list[Row] = []
     if file.exists():
         with file.open(encoding="utf-8", newline="") as lines:
             had = [dict(row) for row in csv.DictReader(lines)]
-    rows = {tuple(str(row[name]) for name in FIELDS[:5]): row for row in (*had, *found)}
+    rows: dict[tuple[str, ...], Row] = {}
+    for row in (*had, *found):
+        key = tuple(str(row[name]) for name in FIELDS[:5])
+        rows[key] = {**row, "before": row["before"] or rows.get(key, row)["before"]}
     return [rows[key] for key in sorted(rows, key=lambda key: (*key[:4], int(key[4])))]
 
 
@@ -212,9 +194,11 @@ def main() -> None:
         writer.writerows(everything)
     print("| problem | curve | measure | before: n, mean, median | now: n, mean, median | basin |")
     print("| --- | --- | --- | --- | --- | ---: |")
+    known = {tuple(str(row[name]) for name in FIELDS[:5]): row["before"] for row in everything}
     for key, group in groupby(found, key=lambda row: [row[name] for name in FIELDS[:4]]):
         seeds = list(group)
-        was = [row["before"] for row in seeds if row["before"] is not None]
+        both = (known[tuple(str(row[name]) for name in FIELDS[:5])] for row in seeds)
+        was = [float(end) for end in both if end]
         basins = [row["basin"] for row in seeds if row["basin"] is not None]
         share = f"{sum(map(float, basins)):g} of {len(basins)}" if basins else ""
         print(
