@@ -11,10 +11,16 @@ resolved. Constraints are g <= 0 where a point is feasible.
 
 from __future__ import annotations
 
-from noregret.asking import Optimizer, Point, optimizer
-from noregret.catalogue import Method, Methods, methods
-from noregret.solve import EvaluationFailed, Interrupted, Result, maximize, minimize
-from noregret.testbed import Testbed, load, problem
+from pathlib import Path
+
+from noregret.shadowing import check_packages
+
+check_packages(Path(__file__).parents[1])  # before the imports below, which import them
+
+from noregret.asking import Optimizer, Point, optimizer  # noqa: E402
+from noregret.catalogue import Method, Methods, methods  # noqa: E402
+from noregret.solve import EvaluationFailed, Interrupted, Result, maximize, minimize  # noqa: E402
+from noregret.testbed import Testbed, load, problem  # noqa: E402
 
 __all__ = [
     "EvaluationFailed",

@@ -32,7 +32,9 @@ from workflow.run import boundary
 from workflow.trace import seeds
 
 MOST_CONSTRAINTS = 1000
-SAME = 1e-6  # of a side: closer to a pending point is that point, in fewer digits
+HORIZON = "horizon"  # the parameter that `evaluations` sets
+SAME = 1e-6  # of a side: closer to a pending point is that point
+ROUNDED = 1e-2  # of a side: closer to a pending point may be that point, in fewer digits
 APART = 1e-3  # of a side of the box, in some variable: closer to a pending point is no new one
 
 
@@ -143,28 +145,31 @@ def optimizer(
     presets.check_preset(line, preset)
     presets.check_like(line, like or line.like)
     presets.check_libraries(line)
-    return Optimizer(
-        space,
-        Settings(
-            method=method,
+    settings = Settings(
+        method=method,
+        preset=preset,
+        like=like or line.like,
+        parameters=presets.resolved(
+            line,
+            space,
             preset=preset,
             like=like or line.like,
-            parameters=presets.resolved(
-                line,
-                space,
-                preset=preset,
-                like=like or line.like,
-                evaluations=None if evaluations is None else int(evaluations),
-                noise=None if noise is None else float(noise),
-                overrides=overrides,
-            ),
-            seed=int(seed),
-            minimize=minimize,
-            constraints=int(constraints),
-            initial=presets.default_initial(space) if initial is None else int(initial),
+            evaluations=None if evaluations is None else int(evaluations),
             noise=None if noise is None else float(noise),
+            overrides=overrides,
         ),
+        seed=int(seed),
+        minimize=minimize,
+        constraints=int(constraints),
+        initial=presets.default_initial(space) if initial is None else int(initial),
+        noise=None if noise is None else float(noise),
     )
+    try:
+        return Optimizer(space, settings)
+    except ValueError as error:
+        if HORIZON not in str(error) or HORIZON not in settings.parameters.keys() - overrides:
+            raise
+        raise ValueError(_of_evaluations(str(error), settings, evaluations)) from None
 
 
 class Optimizer:
@@ -236,7 +241,10 @@ class Optimizer:
     def tell(self, x: Any, y: Any, g: Any = None) -> None:
         """What points showed: x (d,), y a number and g (m,), or x (n, d), y (n,) and g (n, m).
 
-        Whether they were asked for does not matter. Raises ValueError.
+        Whether they were asked for does not matter. A told point takes the place of a pending one
+        that it is in fewer digits: no variable differs by more than a hundredth of the width of
+        its bounds, and any other pending point is at least twice as far away. The history has the
+        point that was told. Raises ValueError.
         """
         u, single = self._space.inside(x)
         n, m = len(u), self._settings.constraints
@@ -269,14 +277,18 @@ class Optimizer:
         self._g = np.concatenate([self._g, limits.reshape(n, m)])
 
     def forget(self, x: Any) -> None:
-        """A pending point will not be told, since its evaluation failed. Raises ValueError."""
+        """A pending point will not be told: its evaluation failed, or another point was evaluated
+        in its place. It may be given in fewer digits, as for `tell`. Raises ValueError.
+        """
         u, _ = self._space.inside(x)
         before = self._pending
         for row in u:
             self._settled(row)
         if len(self._pending) != len(before) - len(u):
             self._pending = before
-            raise ValueError(f"x: expected a pending point, got {x!r:.80}")
+            raise ValueError(
+                f"x: expected a pending point, got {x!r:.80}: `pending` has all that there are"
+            )
 
     def best(self) -> Point:
         """The best feasible point that was told; where none is, the one of least violation.
@@ -347,14 +359,21 @@ class Optimizer:
         return -1.0 if self._settings.minimize else 1.0
 
     def _settled(self, row: NDArray) -> NDArray:
-        """The pending query that a told one is, no longer pending; itself where it is none."""
+        """What the method is told of a told query, which is pending no longer if it was: itself;
+        where it is a pending one in fewer digits, this one for a method that has to recognise what
+        it asked for.
+        """
         if not len(self._pending):
             return row
         off = np.abs(self._pending - row).reshape(len(self._pending), -1).max(1)
-        if off.min() > SAME:
-            return row
         first = int(np.argmin(off))
         found: NDArray = self._pending[first]
+        if off[first] > SAME:
+            others = np.abs(self._pending - found).reshape(len(off), -1).max(1) > SAME
+            if off[first] > ROUNDED or (off[others] < 2 * off[first]).any():
+                return row
+            if not self._line.recognises:
+                found = row
         self._pending = np.delete(self._pending, first, axis=0)
         return found
 
@@ -439,6 +458,16 @@ class Optimizer:
 def _is_near(some: NDArray, others: NDArray) -> bool:
     """Whether a point of some (q, d) is as good as one of others (k, d)."""
     return bool((np.abs(some[:, None] - others[None]) < APART).all(axis=2).any())
+
+
+def _of_evaluations(refusal: str, settings: Settings, evaluations: int | None) -> str:
+    """A method's refusal of the horizon, a parameter that nobody named, in the words in which it
+    was chosen.
+    """
+    said = refusal.replace(HORIZON, "number of `evaluations`")
+    count = settings.parameters[HORIZON]
+    usual = f" (none was given: the paper's {count} count)" if evaluations is None else ""
+    return f"{settings.method}: {said}{usual}, or another method"
 
 
 def _check_whole(what: str, value: Any, least: int, most: int) -> None:

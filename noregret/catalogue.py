@@ -50,6 +50,7 @@ class Method:
     reading, changes, why: what `recommended` changes of `paper`, and for which reason.
     most_rows: of a table under which `changes` are made; none, however many it has.
     repeats: whether it evaluates a point several times by its own rule.
+    recognises: whether it waits for values of the very points that it has asked for.
     needs: libraries that it alone loads.
     extra: the extra of pyproject.toml that has them, where that has not the method's name.
     """
@@ -70,6 +71,7 @@ class Method:
     why: str = ""
     most_rows: int | None = None
     repeats: bool = False
+    recognises: bool = False
     needs: tuple[str, ...] = ()
     extra: str = ""
 
@@ -237,6 +239,7 @@ _TODAY = (
     Method(
         name="cma-es",
         algorithm="CMA-ES",
+        recognises=True,
         cite="hansen2016tutorial",
         about="the evolution strategy of pycma",
         needs=("cma",),
@@ -246,6 +249,7 @@ _TODAY = (
     Method(
         name="ngopt",
         algorithm="NGOpt",
+        recognises=True,
         cite="meunier2022ngopt",
         about="Nevergrad's choice of an optimizer",
         needs=("nevergrad",),
@@ -281,6 +285,7 @@ METHODS = (
     Method(
         name="scbo",
         algorithm="SCBO",
+        recognises=True,
         cite="eriksson2021scbo",
         batch=DRAWS,
         about="Thompson sampling in a trust region, constrained",
@@ -289,6 +294,7 @@ METHODS = (
     Method(
         name="hdsafebo",
         algorithm="HDsafeBO",
+        recognises=True,
         cite="wei2025hdsafebo",
         batch=DRAWS,
         about="Thompson sampling where it may be safe",
@@ -371,6 +377,7 @@ METHODS = (
     Method(
         name="turbo",
         algorithm="TuRBO",
+        recognises=True,
         cite="eriksson2019turbo",
         batch=DRAWS,
         about="Thompson sampling in a trust region",

@@ -345,7 +345,9 @@ def _alone(
         "algorithms": {**document.entry["algorithms"], guest.name: _algorithm(guest)},
         "runs": [run for panel in panels for run in _runs(panel, guest, budgets)],
     }
-    return expanded(Overlaid(document.name, entry, document.source, document.lenders, guest), SCALE, root=root)
+    return expanded(
+        Overlaid(document.name, entry, document.source, document.lenders, guest), SCALE, root=root
+    )
 
 
 def _algorithm(guest: Guest) -> dict[str, Any]:

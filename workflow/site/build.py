@@ -41,7 +41,7 @@ from workflow.site.folder import Claim, Report, reports
 from workflow.site.glossary import GLOSSARY
 from workflow.site.guide import Guide
 from workflow.site.methods import Algorithm, algorithms, in_a_line, styles
-from workflow.site.profiles import Profile, profiles
+from workflow.site.reached import Profile, profiles
 from workflow.trace import record
 
 # What a page may load: scripts, styles and pictures that lie beside it, and its empty icon. A

@@ -4,7 +4,7 @@ import json
 from types import SimpleNamespace
 
 from workflow.plan.resolve import ROOT
-from workflow.site import profiles
+from workflow.site import reached
 from workflow.site.folder import reports
 
 LINES = [
@@ -25,7 +25,7 @@ def test_shares_are_those_reached_before_and_the_end_has_its_interval(tmp_path):
     shown = SimpleNamespace(kind="profiles", interactive="reached.json")
     others = [SimpleNamespace(kind="figures", interactive="a.json"),
               SimpleNamespace(kind="profiles", interactive="")]  # fmt: skip
-    (one,) = profiles.profiles([SimpleNamespace(shown=[*others, shown], folder=tmp_path)])
+    (one,) = reached.profiles([SimpleNamespace(shown=[*others, shown], folder=tmp_path)])
     (group,) = one.groups
     assert (group.title, group.at) == ("all", ["0.25", "0.5"])
     assert [(each.curve, each.shares, each.end) for each in group.curves] == [
@@ -37,7 +37,7 @@ def test_shares_are_those_reached_before_and_the_end_has_its_interval(tmp_path):
 
 def test_the_committed_profiles_stand_on_a_page_of_their_own(reference_site):
     page = (reference_site / "profiles.html").read_text(encoding="utf-8")
-    found = profiles.profiles(reports(ROOT / "figures" / "reference"))
+    found = reached.profiles(reports(ROOT / "figures" / "reference"))
     assert {one.shown.id for one in found} >= {"reached", "reached-seconds"}
     for one in found:
         assert f'data-script="{one.report.name}/{one.shown.id}.js"' in page
