@@ -198,9 +198,9 @@ def _feasible(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell) 
         best = store.values(cell, "best_feasible")[:, -1]
     except NotRun:
         return {}
-    low, middle, high = np.quantile(best, [0.25, 0.5, 0.75], method="inverted_cdf")
+    low, middle, high = _quartiles(best)
     search = store.values(cell, "search_for_feasible")[:, -1]
-    searched = np.sort(search[~np.isnan(search)])
+    searched = search[~np.isnan(search)]
     return {
         "problem": cell.problem_name,
         "algorithm": cell.algorithm,
@@ -208,13 +208,11 @@ def _feasible(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell) 
         "seeds": len(best),
         "evaluations": cell.budget,
         "seeds with a feasible point": int(np.isfinite(best).sum()),
-        "median": float(middle),
-        "lower quartile": float(low),
-        "upper quartile": float(high),
+        "median": middle,
+        "lower quartile": low,
+        "upper quartile": high,
         "designs without a feasible point": len(searched),
-        "median search from there": (
-            float(searched[(len(searched) - 1) // 2]) if len(searched) else np.nan
-        ),
+        "median search from there": _quartiles(searched)[1] if len(searched) else np.nan,
         "feasible evaluations": _last(store.values(cell, "feasible_evaluations")),
         "descent over the last 30 %": float(np.median(store.values(cell, "late_descent")[:, -1])),
         "seconds per 1000 evaluations": (
@@ -222,6 +220,18 @@ def _feasible(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell) 
         ),
         "data": store.data(cell),
     }
+
+
+def _quartiles(ends: np.ndarray) -> list[float]:
+    """Lower quartile, median and upper quartile as the figures draw them: interpolated, but between
+    a number and infinity lies infinity.
+    """
+    ordered = np.sort(ends)
+    found = []
+    for place in np.array([0.25, 0.5, 0.75]) * (len(ordered) - 1):
+        below, above = ordered[int(place)], ordered[int(np.ceil(place))]
+        found.append(float(above if np.isinf(above) else below + place % 1 * (above - below)))
+    return found
 
 
 def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell) -> Row:

@@ -467,6 +467,13 @@ def test_quartiles_of_seeds_that_may_have_found_nothing(values, low, centre, hig
     ).tolist()
 
 
+@pytest.mark.parametrize("seeds", [[-2.549, -1.1], [1, 2, 3, INF], [1, 2, INF, INF], [INF], [7]])
+def test_table_and_figure_have_the_same_median_and_quartiles(seeds):
+    centre, low, high = np.ravel(band(*[[value] for value in seeds]))
+    found = tabulate._quartiles(np.array(seeds, dtype=float))
+    assert found == pytest.approx([low, INF if np.isnan(centre) else centre, high])
+
+
 def feasible_after(toy, name, first, **options):
     """Runs that reach 10 - 1 at this evaluation, one less at each later one; nothing is feasible
     before.
@@ -766,8 +773,8 @@ def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
         10,
         3,
     )
-    # of 10, 9, 8 and infinity
-    assert (a["lower quartile"], a["median"], a["upper quartile"]) == (8, 9, 10)
+    # of 10, 9, 8 and infinity: the upper quartile lies between 10 and infinity
+    assert (a["lower quartile"], a["median"], a["upper quartile"]) == (8.75, 9.5, INF)
     # 3, 8 and never
     assert (a["designs without a feasible point"], a["median search from there"]) == (3, 8)
     assert a["feasible evaluations"] == (8 + 6 + 1 + 0) / 4
@@ -784,7 +791,7 @@ def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
     assert np.isnan(c["median search from there"])
     text = tabulate.as_markdown(toy.paper, "t", table)
     assert "| p | B | default | 4 | 10 | 0 | ∞ | ∞ | ∞ | 4 | ∞ | 0 | 0 | 1 | real |" in text
-    assert "| p | C | default | 4 | 10 | 4 | 8 | 7 | 9 | 0 | - | 8 | 3 | 1 | real |" in text
+    assert "| p | C | default | 4 | 10 | 4 | 8.5 | 7.75 | 9.25 | 0 | - | 8 | 3 | 1 | real |" in text
     assert {run.name for run in tabulate.runs_of(toy.paper, "t")} == {
         "toy/p/A",
         "toy/p/A@code",
