@@ -1,8 +1,9 @@
 """Fit papers/costs.yaml, what a run costs, to records: `python -m benchmarks.costs FOLDER...`.
 
-A folder holds records of runs, complete ones or the beginnings of longer ones. Every record says
-what an optimizer had spent after each evaluation, so that one run gives the whole growth of its
-cost. `--validate` leaves 30 cells out, chosen by a fixed seed over all methods, and prints what is
+A folder holds records of runs, complete ones or the beginnings of longer ones, or published ones;
+without a folder it is results/paper and figures/reference/records. Every record says what an
+optimizer had spent after each evaluation, so that one run gives the whole growth of its cost.
+`--validate` leaves 30 cells out, chosen by a fixed seed over all methods, and prints what is
 predicted of them. workflow/plan/costs.py says what the numbers mean.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -24,6 +25,8 @@ import yaml
 from numpy.typing import NDArray
 
 from algorithms.api import Arms
+from workflow.measure.condense import restored, restored_study
+from workflow.measure.metrics import BEST, is_on_arms
 from workflow.plan import costs, machine
 from workflow.plan.cells import Paper
 from workflow.plan.costs import Run
@@ -31,9 +34,10 @@ from workflow.plan.digest import with_data
 from workflow.plan.expand import load
 from workflow.plan.resolve import PlanError
 from workflow.run.instance import build_problem
-from workflow.trace import record
+from workflow.trace import curve_file, record
 
 Name = tuple[str, str, str]  # paper, problem[@reading], curve
+FOLDERS = [Path("results", "paper"), Path("figures", "reference", "records", "paper")]
 LEFT_OUT = 30  # cells of the validation
 SEED = 20_261_123  # chooses them
 FEW = 5  # errors, of which nobody tells a quantile
@@ -166,13 +170,7 @@ def sample(found: record.Record, trusted: Sequence[str]) -> Sample | None:
         return None
     method = header["setup_seconds"] - header["given_seconds"]
     spent = method + np.cumsum(columns["timing.ask"] + columns["timing.tell"])
-    query = columns["query"]
-    is_box = query.ndim == 2
-    shape = {
-        "d": query.shape[1] if is_box else 0,
-        "m": columns["g"].shape[1] if "g" in columns else 0,
-        "arms": 0 if is_box else _arms(run.paper, run.problem),
-    }
+    shape = _shape(found, run)
     at = _checkpoints(run.first, run.last)
     total = header["cpu_seconds"] - header["given_seconds"]
     return Sample(
@@ -184,14 +182,31 @@ def sample(found: record.Record, trusted: Sequence[str]) -> Sample | None:
         spent[at - offset - 1],
         max(0.0, total - spent[-1]) / costs.steps(run),
         shape,
-        _pulled(columns) if not is_box and "bandwidth" in run.parameters else 0.0,
+        _pulled(columns) if shape["arms"] and "bandwidth" in run.parameters else 0.0,
     )
+
+
+def _shape(found: record.Record, run: Run) -> dict[str, float]:
+    """Dimension, constraints and arms of a record's problem; a published one has its best design
+    instead of the queries.
+    """
+    if is_on_arms(found):
+        return {"d": 0, "m": 0, "arms": _arms(run.paper, run.problem)}
+    columns = found.columns
+    if "query" in columns:
+        d, m = columns["query"].shape[1], columns["g"].shape[1] if "g" in columns else 0
+    else:
+        best = found.header[BEST]
+        d, m = len(best["query"]), len(best.get("g", ()))
+    return {"d": d, "m": m, "arms": 0}
 
 
 def _pulled(columns: record.Columns) -> float:
     """How many arms a run on a table has at its end, in its dictionary where it has one."""
     dictionary = columns.get("report.dictionary")
     if dictionary is None:
+        if "query" not in columns:  # a published record
+            return float(columns["report.distinct_arms"][-1])
         return float(len(np.unique(columns["query"])))
     return float(np.nanmedian(dictionary[-max(1, len(dictionary) // 10) :]))
 
@@ -212,11 +227,13 @@ def read(folders: Iterable[Path], trusted: Sequence[str]) -> tuple[list[Sample],
     studies: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for path in (path for folder in folders for path in sorted(folder.rglob("*.parquet"))):
-        found = record.read(path)
+    known = set()  # a run that lies in two folders counts once
+    for found in _records(folders):
         header = found.header
-        if header.get("scale") != "paper" or "peak_mib" not in header:
+        name = tuple(header.get(part) for part in ("paper", "problem", "curve", "study", "seed"))
+        if header.get("scale") != "paper" or "peak_mib" not in header or name in known:
             continue
+        known.add(name)
         if "study" in header:
             studies[header["paper"]][header["study"]].append(
                 (header["cpu_seconds"], header["peak_mib"])
@@ -231,6 +248,17 @@ def read(folders: Iterable[Path], trusted: Sequence[str]) -> tuple[list[Sample],
         for paper, here in studies.items()
     }
     return samples, means
+
+
+def _records(folders: Iterable[Path]) -> Iterator[record.Record]:
+    """All records below some folders, those of one run and the published ones of many."""
+    for folder in folders:
+        for path in sorted(folder.rglob("*.parquet")):
+            if not curve_file.headers(path):
+                yield record.read(path)
+                continue
+            for kept in curve_file.read(path).values():
+                yield restored_study(kept) if "study" in kept.header else restored(kept)
 
 
 def fitted(samples: Sequence[Sample]) -> dict[str, Any]:
@@ -627,7 +655,7 @@ def main(arguments: list[str] | None = None) -> int:
     a record stay as they are.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.costs", description=main.__doc__)
-    parser.add_argument("folders", nargs="*", type=Path, default=[Path("results", "paper")])
+    parser.add_argument("folders", nargs="*", type=Path, default=FOLDERS)
     parser.add_argument(
         "--trust",
         nargs="*",

@@ -2,12 +2,14 @@
 validation from a fit.
 """
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from benchmarks import costs as fit
+from workflow.measure.condense import condensed, restored
 from workflow.plan import costs
 from workflow.plan.costs import Run
 from workflow.plan.digest import with_data
@@ -139,6 +141,7 @@ def made(digest, status="complete", rows=110):
             "setup_seconds": 0.5,
             "given_seconds": 0.0,
             "peak_mib": 200,
+            "rows": rows,
         },
         {
             "evaluation": np.arange(rows),
@@ -160,6 +163,23 @@ def test_a_record_tells_what_its_method_has_cost_so_far_and_an_evaluation():
     assert found.shape == {"d": 2, "m": 0, "arms": 0}
     begun = fit.sample(made(digest, "cutoff", 60), [])
     assert (begun.run.last, begun.complete) == (60, False)
+
+
+def test_a_published_record_tells_the_same():
+    found = made(with_data(fit._plan("dumbo").cell("six-hump-camel", "random-search").digest, ""))
+    found.columns["true"], found.columns["batch"] = np.linspace(0, 1, 110), np.arange(110)
+    published, one = fit.sample(restored(condensed(found)), []), fit.sample(found, [])
+    assert (published.run, published.shape) == (one.run, one.shape)
+    assert published.spent == pytest.approx(one.spent)
+    assert published.evaluation == pytest.approx(one.evaluation)
+
+
+def test_a_run_that_is_local_and_published_counts_once(tmp_path):
+    records = fit.costs.ROOT / "figures" / "reference" / "records" / "paper" / "dumbo"
+    shutil.copytree(records / "six-hump-camel", tmp_path / "published" / "six-hump-camel")
+    samples, _ = fit.read([tmp_path], [])
+    assert {one.run.problem for one in samples} == {"six-hump-camel"}
+    assert len(fit.read([tmp_path, tmp_path], [])[0]) == len(samples)
 
 
 def test_a_record_of_other_code_counts_where_its_method_is_trusted_alone():
