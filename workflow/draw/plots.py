@@ -41,6 +41,9 @@ KINDS = ("pdf", "png", "csv", "json")
 BESIDE = 0.9  # inches of a panel's width that are not its axes
 PALE = "#444444"
 MARK = "\N{BLACK LEFT-POINTING TRIANGLE}"  # of a number that the paper prints
+WIDE = 0.05  # of a panel's height
+MANY = 3  # bands of that width, from which on they are shown side by side, too
+BAR = 0.016  # of a panel's width, that each then takes
 SHORT = 200.0  # the ratio of the ends of a short logarithmic axis
 RC: dict[Any, Any] = {
     "font.size": 9,
@@ -116,6 +119,8 @@ def small_print(
     real = any(panel.data == "real" for panel in panels)
     bands = dict.fromkeys(BANDS[panel.options.get("band", "ci95")] for panel in panels)
     shown = "one dot a seed" if entry.get("kind") == "dots" else " or ".join(bands)
+    if any(_ends(panel) for panel in panels):
+        shown += ", at the end as bars"
     several = "readings" in entry or any(
         "@" in label for panel in panels for label in panel.options.get("curves", [])
     )
@@ -351,6 +356,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     for limit, put in (("xlim", ax.set_xlim), ("ylim", ax.set_ylim)):
         if limit in options:
             put(*options[limit])
+    _draw_ends(ax, _ends(panel))
     _label_logs(ax)
     if panel.data.startswith("substitute"):
         ax.text(
@@ -425,6 +431,47 @@ def _draw_open_bands(ax: Axes, lines: Sequence[Drawn]) -> None:
                 linewidth=0,
             )
             ax.set_ylim(top=top)
+
+
+def _ends(panel: Panel) -> list[Drawn]:
+    """The curves whose bands at the last x are shown as bars side by side, too: where several are
+    wide, nobody tells their edges apart.
+    """
+    if "xlim" in panel.options:
+        return []
+    is_log = panel.options.get("yscale") == "log"
+    lines = [_positive(line) if is_log else line for line in panel.lines if len(line.x)]
+    last = max((line.x[-1] for line in lines), default=0.0)
+    ends = [line for line in lines if line.x[-1] == last and np.isfinite(line.high[-1])]
+    scaled = np.log if is_log else np.asarray
+    shown = np.concatenate([scaled(line.centre) for line in lines] or [np.zeros(0)])
+    span = np.ptp(shown[np.isfinite(shown)]) if np.isfinite(shown).any() else 0.0
+    least = 0.0 if is_log else -np.inf
+    with np.errstate(divide="ignore"):  # a band from 0 on is wide
+        wide = [
+            scaled(line.high[-1]) - scaled(max(line.low[-1], least)) > WIDE * span for line in ends
+        ]
+    return ends if sum(wide) >= MANY else []
+
+
+def _draw_ends(ax: Axes, ends: Sequence[Drawn]) -> None:
+    """Bands at the last x as bars beyond it."""
+    if not ends:
+        return
+    scale = ax.xaxis.get_transform()
+    bottom, top = ax.get_ylim()
+    left, right = ax.get_xlim()
+    begin, end, at = scale.transform([left, right, ends[0].x[-1]])
+    step = BAR * (end - begin)
+    for number, line in enumerate(ends, start=1):
+        (x,) = scale.inverted().transform([at + (number + 0.5) * step])
+        low, high = max(line.low[-1], bottom), line.high[-1]  # a logarithm has no 0
+        ax.plot([x, x], [low, high], color=line.look.colour, linewidth=1.6, solid_capstyle="butt")
+        ax.plot([x], [line.centre[-1]], color=line.look.colour, marker="_", markersize=5)
+    if ax.get_xscale() == "linear":  # no number stands below the bars
+        ax.set_xticks([tick for tick in ax.get_xticks() if tick <= ends[0].x[-1]])
+    (beyond,) = scale.inverted().transform([max(end, at + (len(ends) + 1.5) * step)])
+    ax.set(xlim=(left, beyond), ylim=(bottom, top))
 
 
 def _draw_marks(ax: Axes, marks: Sequence[Mark]) -> None:

@@ -975,3 +975,42 @@ def test_a_curve_without_values_says_so(tmp_path):
     assert "no value in runs of this length" not in {t.get_text() for t in axes_of(found).texts}
     nothing = replace(panel, lines=[replace(panel.lines[0], centre=np.full(10, NAN))])
     assert "no value in runs of this length" in {t.get_text() for t in axes_of([nothing]).texts}
+
+
+def of_bands(bands, **options):
+    """A panel of curves that end, at x = 30, with bands from low to high."""
+    x = np.arange(1.0, 31.0)
+    shown = [
+        panels.Line(name, style.GUEST, x, (low + high) / 2 * x / 30, low * x / 30, high * x / 30, 5)
+        for name, (low, high) in bands.items()
+    ]
+    return panels.Panel("P", "t", "y", options, lines=shown)
+
+
+WIDTHS = {"A": (1.0, 9.0), "B": (2.0, 10.0), "C": (0.5, 8.0)}
+
+
+@pytest.mark.parametrize("scales", [{}, {"yscale": "log"}, {"xscale": "log", "yscale": "log"}])
+def test_wide_bands_stand_side_by_side_beyond_the_end(scales):
+    panel = of_bands(WIDTHS, **scales)
+    ax = axes_of([panel])
+    bars = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
+    assert [tuple(bar[:, 1]) for bar in bars] == list(WIDTHS.values())
+    at = [bar[0, 0] for bar in bars]
+    assert 30 < at[0] < at[1] < at[2] < ax.get_xlim()[1]
+    assert all(bar[0, 0] == bar[1, 0] for bar in bars)
+    if "xscale" not in scales:
+        assert max(ax.get_xticks()) <= 30
+
+
+@pytest.mark.parametrize(
+    ("bands", "options"),
+    [
+        ({**WIDTHS, "C": (4.0, 4.1)}, {}),
+        ({name: WIDTHS[name] for name in "AB"}, {}),
+        (WIDTHS, {"xlim": [0, 30]}),
+    ],
+)
+def test_narrow_bands_and_few_stay_as_they_are(bands, options):
+    ax = axes_of([of_bands(bands, **options)])
+    assert not [line for line in ax.lines if len(line.get_xydata()) == 2]
