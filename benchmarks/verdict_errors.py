@@ -16,7 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from workflow.judge.outcomes import DISAGREE, FADED, GROUPS, MEANINGS, ORDER, OUTSIDE, TRIVIAL
+from workflow.judge.outcomes import (
+    CHANGED,
+    DISAGREE,
+    FADED,
+    GROUPS,
+    LATE,
+    MEANINGS,
+    ORDER,
+    OTHER_CODE,
+    OUTSIDE,
+    TRIVIAL,
+)
 from workflow.judge.render import table
 from workflow.judge.trivial import PASSES
 from workflow.measure.statistics import (
@@ -362,11 +373,11 @@ and for ledgers). Rates are of claims whose truth is known.
   the level of 5 % is shared among all comparisons and their looks (Bonferroni); the table below
   shows what would happen otherwise. A claim that is contradicted waits for no other run.
 - **Statements about every run** ("never exceeds", "in every repetition") are contradicted by one
-  run. Where all n keep it, p is 2^-n, that of at least half of all runs breaking it: more cannot
-  be shown.
-- **A ledger** has q for each claim: p, times the number of looks, adjusted over all claims of
-  the paper by the procedure of Benjamini and Hochberg (1995), for reproduced and contradicted
-  apart.
+  run. If all n runs keep the statement, p is 2^-n. This is the p-value against the hypothesis that
+  at least half of all runs break it. n runs cannot show more.
+- **All claims of a paper together.** `verdicts.md` shows q for each claim: p, times the number of
+  looks, adjusted over all claims of the paper by the procedure of Benjamini and Hochberg (1995),
+  separately for reproduced and contradicted.
 - **What could be seen.** Each comparison shows the smallest effect that a t test of so many
   seeds, of the spread that was found, sees with a power of {POWER:g}: in standard deviations
   {smallest}.
@@ -382,12 +393,13 @@ the plain claims of the paper, once, in the first row that fits:
 
 - *{OUTSIDE}* is said where a hypothesis under `requires:` is not met by what was run. The claim is
   then not decided; what was observed stands in the qualifier.
-- *{TRIVIAL}* is computed from records: the claim names a null model, and the claim's own check is
-  asked what that model would come to: draws of a random search in the place of the method's runs,
-  another column or metric, such as the number of all distinct arms or the regret of the worst
-  policy, or a column that says where a dictionary holds (nearly) all arms. It holds trivially if
-  the null model passes in at least {PASSES:.0%} of the cases.
-- Not counted apart, but said: *{DISAGREE}*, *{FADED}*.
+- *{TRIVIAL}* is computed from records. A claim may name a **null model**: something that knows
+  nothing of the claim's method, such as draws of a random search, another column or metric (the
+  number of all distinct arms, the regret of the worst policy), or a column that says where a
+  dictionary holds (nearly) all arms. The claim's check is applied to the null model. The claim
+  holds trivially if the null model passes in at least {PASSES:.0%} of the cases.
+- These qualifiers are shown, but the claim is not counted apart: *{DISAGREE}*, *{FADED}*,
+  *{OTHER_CODE}*, *{LATE}*, *{CHANGED}*.
 
 ## Certificates
 
@@ -462,7 +474,7 @@ Exact. A share of exactly 1 cannot be shown, and one seed refutes it.
 
 {shares()}
 
-## A ledger
+## All claims of a paper
 
 Ten seeds, effects of 1.5 deviations. Without q, claims that have no effect and are called
 reproduced are few among all claims, and may be many among those called reproduced.

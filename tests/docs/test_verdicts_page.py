@@ -17,7 +17,7 @@ WRITTEN = (ROOT / verdict_errors.PAGE).read_text(encoding="utf-8")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 QUICK = 20_000
 # the fewest claims that a rate of a quick page is of, by its section; others have a fourth of them
-FEWEST = {"Several comparisons": QUICK // 24, "A ledger": 40}
+FEWEST = {"Several comparisons": QUICK // 24, "All claims of a paper": 40}
 
 
 @cache

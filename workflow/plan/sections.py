@@ -203,7 +203,7 @@ class ProblemEntry(OpenSection):
     timeout: Positive = said(
         "how long one evaluation may take; a longer one ends its run",
         600,
-        default="as long as it takes",
+        default="3600",
         unit="seconds",
     )
 
