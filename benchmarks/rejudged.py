@@ -128,7 +128,10 @@ def _paper(paper: str, folder: Path, known: Mapping[tuple[str, str], First]) -> 
             continue
         lines.append(f"| `{name}` | {old} | {new} | {why(before, claim)} |")
     table = ["| claim | first edition | now | why |", "|---|---|---|---|", *lines]
-    counted = f"{kept} of {len(names)} verdicts are what they were.\n\n"
+    counted = (
+        f"{kept} of the {len(names)} claims of either edition have the same verdict and qualifier"
+        " in both.\n\n"
+    )
     return head + counted + "\n".join(table if lines else [])
 
 

@@ -1,8 +1,8 @@
 """How far a scale is: `python -m workflow.status [--scale quick] [--papers a,b] [--seeds 0-4]
 [--watch SECONDS] [--json] [--fresh]`.
 
-What is counted and how: workflow/operate/tally.py. What starting jobs has cost beside the runs is told as
-overhead.
+What is counted and how: workflow/operate/tally.py. What starting jobs has cost beside the runs is
+told as overhead.
 """
 
 from __future__ import annotations

@@ -552,8 +552,8 @@ class ClaimEntry(Section):
         default="the paper says it",
     )
     headline: Annotated[Literal[True], Expected("true, or no such line")] = said(
-        "true: the abstract makes this claim, so that the first page and the summary show it for"
-        f" the paper; at most {MOST_HEADLINES} of a paper",
+        "true: this claim carries a main statement of the paper, so that the first page and the"
+        f" summary show it for the paper; at most {MOST_HEADLINES} of a paper",
         True,
         default="it is none; where a paper marks none, its first claim is shown",
     )

@@ -141,12 +141,13 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "interval",
         "interval",
-        "The 95 % t interval of a mean over seeds: made like this, such intervals contain the "
-        "true mean in 95 % of cases.",
+        "The 95 % t interval of a mean over seeds: if the numbers of the seeds are normally "
+        "distributed, such intervals contain the true mean in 95 % of cases; with skewed numbers "
+        "in fewer.",
     ),
     (
         "level",
-        "level",
+        "level of a test",
         "How often a claim that is wrong may be called reproduced by accident: 0.05, over both "
         "looks together.",
     ),
@@ -231,8 +232,9 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "scale",
         "scale",
-        "How large the runs are: `paper` is published size; `quick` and `smoke` are small and "
-        "decide few claims.",
+        "How large the runs are. `paper` is all runs at published size. `quick` is a cheap part of "
+        "them, at published size, too: it decides the claims that these runs can decide. `smoke` "
+        "is small and decides nothing.",
     ),
     (
         "seed",
@@ -281,7 +283,7 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "tolerance",
         "tolerance",
-        "The difference up to which two numbers count as level.",
+        "The difference up to which two numbers count as level with each other.",
     ),
     (
         "variant",

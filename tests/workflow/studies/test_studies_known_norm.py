@@ -262,7 +262,8 @@ def test_lemma_2_holds_where_arms_drop_out_and_breaks_where_the_dictionary_is_ti
     for claim in ("lemma2-dropped-dense", "lemma2-upper-dropped-dense"):
         assert holds("bbkb", claim, found)
         assert unmet("bbkb", claim, found) == []
-    assert "an empty dictionary" in trivially("bbkb", "lemma2-dropped-dense", found)  # its variances are larger, too
+    # the variances of an empty dictionary are larger, too
+    assert "an empty dictionary" in trivially("bbkb", "lemma2-dropped-dense", found)
     assert trivially("bbkb", "lemma2-upper-dropped-dense", found) == ""
     assert not holds("bbkb", "lemma2-upper-dropped-dense", found, qbar=0.5)
 

@@ -126,7 +126,7 @@
       parts.push(field(LABELS[key], value, { step: "any" }, (now) => moved(() => { state.numbers[key] = now; })));
     }
     const first = make("div", { class: "fields" }, ...parts);
-    if (!Object.keys(state.numbers).length) first.append(make("span", { class: "note" }, "The bound of this check is not live: it needs every row of the runs."));
+    if (!Object.keys(state.numbers).length) first.append(make("span", { class: "note" }, "The bound of this check cannot be changed here: that needs every row of the runs."));
     const seeds = seedsOf(claim).map((seed) => {
       const box = make("input", { type: "checkbox", value: seed });
       box.checked = !state.without.includes(seed);
