@@ -108,6 +108,12 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "The few arms by which a sketch describes all others.",
     ),
     (
+        "digest",
+        "digest",
+        "A number computed from the code, the parameters and the data of a run. It tells whether a "
+        "record is what today's code would make.",
+    ),
+    (
         "direction-only",
         "direction only",
         "Outcome: every comparison is on the claimed side, but not each of them significantly.",
@@ -152,6 +158,12 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "looks together.",
     ),
     (
+        "level-with",
+        "level with",
+        "Two means that an equivalence test shows to differ by less than a tolerance. “Not told "
+        "apart” says only that no test shows a difference.",
+    ),
+    (
         "look",
         "look",
         "A time at which the seeds are judged: when five are there, and when ten are. In "
@@ -162,6 +174,12 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "not decided",
         "Outcome: there are too few seeds, missing runs, substituted data, or hypotheses that "
         "the runs do not meet. The page says which.",
+    ),
+    (
+        "null-model",
+        "null model",
+        "Something that knows nothing of the method that a claim is about, such as draws of a "
+        "random search. If it passes the check of the claim, the claim holds trivially.",
     ),
     (
         "one-sided",
@@ -230,6 +248,11 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "Outcome: every comparison is significantly on the claimed side.",
     ),
     (
+        "run-set",
+        "run-set",
+        "All runs on one problem under one reading.",
+    ),
+    (
         "scale",
         "scale",
         "How large the runs are. `paper` is all runs at published size. `quick` is a cheap part of "
@@ -284,6 +307,11 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "tolerance",
         "tolerance",
         "The difference up to which two numbers count as level with each other.",
+    ),
+    (
+        "trace",
+        "trace",
+        "All columns of a record but the timings. Its hash, a checksum, tells equal runs.",
     ),
     (
         "variant",
