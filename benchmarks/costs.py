@@ -71,7 +71,8 @@ WORTH = 1.0  # seconds: cells of less are left to the clock's moods
 LEAST = 0.1  # seconds: what is shorter is the clock's and the first call's
 RATIO = 1.5  # between the evaluations at which the growth of a cost is read
 COMMENTS = {
-    "reference": "The machine that all seconds are of, the seconds of its probe, what was read.",
+    "reference": """The machine of the fit, the seconds of its probe, what was read; seconds of
+        records from other machines count as they are.""",
     "validation": """Cells of a second and more that were left out of a fit: the median of
         |predicted/measured - 1|, the worst factor, how many are beyond a factor of two.""",
     "within": """Four of five costs lie within this factor of the estimate: the cell measured; its
