@@ -356,7 +356,8 @@ def _ahead(
 def _study_term(column: Callable[[str], Array], term: str | float, check: Check) -> float:
     if not isinstance(term, str):
         return float(term)
-    return float(_summary(column(term)[None], check)[0])
+    values = column(term)
+    return float(_summary(values[None], check)[0]) if len(values) else np.nan
 
 
 def bound_sides(evidence: Evidence, check: Check) -> Iterator[Compared]:

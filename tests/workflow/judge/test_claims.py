@@ -659,6 +659,15 @@ def study(root, low=0.5):
     return toy
 
 
+def test_rows_that_a_shorter_study_does_not_reach_have_no_number(tmp_path):
+    level = {"test": "equivalent", "study": "s", "left": "ratio", "right": "met", "tolerance": 2.0}
+    toy = study(tmp_path)
+    assert judged(toy, {**level, "rows": {"q": 2, "t": 10}}).verdict == REPRODUCED
+    found = judged(toy, {**level, "rows": {"q": 2, "t": 100}})
+    assert found.verdict == UNDECIDED
+    assert "a comparison has no number at this budget" in found.reasons
+
+
 def test_band_and_bound_of_a_study(tmp_path):
     toy = study(tmp_path)
     band = {"test": "band", "study": "s", "column": "ratio", "at_least": 1 / 3, "at_most": 3}
