@@ -666,6 +666,8 @@ def test_rows_that_a_shorter_study_does_not_reach_have_no_number(tmp_path):
     found = judged(toy, {**level, "rows": {"q": 2, "t": 100}})
     assert found.verdict == UNDECIDED
     assert "a comparison has no number at this budget" in found.reasons
+    assert found.comparisons[0].borders == ()
+    assert "nan" not in found.comparisons[0].what
 
 
 def test_band_and_bound_of_a_study(tmp_path):
