@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from algorithms.api import Arms
 from workflow.measure.condense import restored, restored_study
-from workflow.measure.metrics import BEST, is_on_arms
+from workflow.measure.metrics import best_design, is_on_arms
 from workflow.plan import costs, machine
-from workflow.plan.cells import Paper
+from workflow.plan.cells import PUBLISHED, Paper
 from workflow.plan.costs import Run
 from workflow.plan.digest import with_data
 from workflow.plan.expand import load
@@ -37,7 +37,7 @@ from workflow.run.instance import build_problem
 from workflow.trace import curve_file, record
 
 Name = tuple[str, str, str]  # paper, problem[@reading], curve
-FOLDERS = [Path("results", "paper"), Path("figures", "reference", "records", "paper")]
+FOLDERS = [Path("results", "paper"), PUBLISHED / "paper"]
 LEFT_OUT = 30  # cells of the validation
 SEED = 20_261_123  # chooses them
 FEW = 5  # errors, of which nobody tells a quantile
@@ -188,18 +188,11 @@ def sample(found: record.Record, trusted: Sequence[str]) -> Sample | None:
 
 
 def _shape(found: record.Record, run: Run) -> dict[str, float]:
-    """Dimension, constraints and arms of a record's problem; a published one has its best design
-    instead of the queries.
-    """
+    """Dimension, constraints and arms of a record's problem."""
     if is_on_arms(found):
         return {"d": 0, "m": 0, "arms": _arms(run.paper, run.problem)}
-    columns = found.columns
-    if "query" in columns:
-        d, m = columns["query"].shape[1], columns["g"].shape[1] if "g" in columns else 0
-    else:
-        best = found.header[BEST]
-        d, m = len(best["query"]), len(best.get("g", ()))
-    return {"d": d, "m": m, "arms": 0}
+    best = best_design(found)  # which published records have, too
+    return {"d": len(best.query), "m": len(best.g), "arms": 0}
 
 
 def _pulled(columns: record.Columns) -> float:

@@ -343,7 +343,7 @@ def page(repeats: int = REPEATS) -> str:
 
 This page is written by `python -m benchmarks.verdict_errors`, which simulates its tables
 ({repeats:,} claims a row, a quarter of that with sign flips and ranks, fewer with many comparisons
-and for ledgers). Rates are of claims whose truth is known.
+and for whole papers). Rates are of claims whose truth is known.
 
 ## The rules
 

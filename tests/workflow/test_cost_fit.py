@@ -146,7 +146,8 @@ def made(digest, status="complete", rows=110):
         {
             "evaluation": np.arange(rows),
             "query": np.zeros((rows, 2)),
-            "g": np.zeros((rows, 0)),
+            "batch": np.arange(rows),
+            "true": np.linspace(0, 1, rows),
             "timing.ask": np.full(rows, 0.015),
             "timing.tell": np.full(rows, 0.005),
         },
@@ -167,7 +168,6 @@ def test_a_record_tells_what_its_method_has_cost_so_far_and_an_evaluation():
 
 def test_a_published_record_tells_the_same():
     found = made(with_data(fit._plan("dumbo").cell("six-hump-camel", "random-search").digest, ""))
-    found.columns["true"], found.columns["batch"] = np.linspace(0, 1, 110), np.arange(110)
     published, one = fit.sample(restored(condensed(found)), []), fit.sample(found, [])
     assert (published.run, published.shape) == (one.run, one.shape)
     assert published.spent == pytest.approx(one.spent)

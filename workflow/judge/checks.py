@@ -345,7 +345,7 @@ def _equivalent(check: Check, what: str, data: tuple[Array, Array], level: float
         else check["tolerance"] * np.abs(right)
     )
     words = what.replace(" and ", " = ", 1)
-    if np.isfinite(tolerance).all():  # rows that a shorter study does not reach have none
+    if np.isfinite(tolerance).all():  # a share of no number is none
         words += f" within {tolerance.mean():.3g}"
     holds = abs(float((left - right).mean())) < tolerance.mean()
     seen = _smallest(left - right, level, (1 + POWER) / 2)

@@ -220,6 +220,8 @@ def scalars(
 
 
 def _summary(values: Array, check: Check) -> Array:
+    if not values.shape[1]:  # rows that a shorter study does not reach
+        return np.full(len(values), np.nan)
     at = check.get("at", "end")
     if at == "end":
         return values[:, -1]
@@ -356,8 +358,7 @@ def _ahead(
 def _study_term(column: Callable[[str], Array], term: str | float, check: Check) -> float:
     if not isinstance(term, str):
         return float(term)
-    values = column(term)
-    return float(_summary(values[None], check)[0]) if len(values) else np.nan
+    return float(_summary(column(term)[None], check)[0])
 
 
 def bound_sides(evidence: Evidence, check: Check) -> Iterator[Compared]:
