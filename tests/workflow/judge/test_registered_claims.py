@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflow.judge.claims import runs
+from workflow.judge.claims import readings_of, runs
 from workflow.plan.expand import load
 from workflow.plan.resolve import papers
 from workflow.site.matching import labels
@@ -28,6 +28,17 @@ def test_what_the_paper_does_not_say_is_ours(paper, claim):
         "our own question" in claim.get("note", ""),
     )
     assert bool(claim.get("ours")) == any(ours)
+
+
+@pytest.mark.parametrize("paper", sorted(papers()))
+def test_every_reading_that_a_claim_names_is_planned_at_published_size(paper):
+    plan = load(paper, "paper")
+    assert not [
+        f"{claim['id']}: {reading}"
+        for claim in plan.entry["claims"]
+        for reading, wanted in readings_of(plan, claim).items()
+        if not wanted
+    ]
 
 
 @pytest.mark.parametrize("paper", sorted(papers()))
