@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from workflow.judge import trivial
-from workflow.judge.checks import AGAINST, FOR, Comparison, compare
+from workflow.judge.checks import AGAINST, FOR, Comparison, compare, pairs_of
 from workflow.judge.evidence import (
     Check,
     Composed,
@@ -47,6 +47,7 @@ from workflow.judge.outcomes import (
     STAND_IN,
     TRIVIAL,
     UNDECIDED,
+    group,
 )
 from workflow.measure.metrics import metric
 from workflow.measure.statistics import FULL, false_discovery
@@ -126,8 +127,8 @@ class Verdict:
     """A claim, judged: what was compared, why it may not be decided, and what its outcome is worth.
 
     `p` and `p_against` are those of the whole claim, for it and against it, valid at both looks; q
-    is the one of the side that it is on, adjusted over all claims of the ledger (`with_q`). `fixed`
-    says when check and defaults were (`with_history`); None where nobody asked.
+    is the one of the side that it is on, adjusted over the claims that are counted with it
+    (`with_q`). `fixed` says when check and defaults were (`with_history`); None where nobody asked.
     """
 
     id: str
@@ -208,16 +209,21 @@ def composed(paper: Paper, store: Store, claim: Claim, readings: Sequence[str]) 
 
 
 def with_q(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The verdicts of a whole ledger, each with its p adjusted over all of them: that for the claim
-    where its numbers are on the claimed side, else that against it.
+    """The verdicts of a whole ledger, each with its p adjusted over those that are counted with it,
+    so that our controls do not lend the paper's claims their small ones: that for the claim where
+    its numbers are on the claimed side, else that against it.
     """
-    sides = [
-        false_discovery([getattr(one, name) for one in verdicts]) for name in ("p", "p_against")
-    ]
-    return [
-        replace(one, q=float(sides[one.observed not in (REPRODUCED, DIRECTION)][number]))
-        for number, one in enumerate(verdicts)
-    ]
+    families = [group(one.qualifiers) for one in verdicts]
+    found = list(verdicts)
+    for family in set(families):
+        places = [place for place, name in enumerate(families) if name == family]
+        for name in ("p", "p_against"):
+            adjusted = false_discovery([getattr(verdicts[place], name) for place in places])
+            for place, q in zip(places, adjusted, strict=True):
+                is_for = verdicts[place].observed in (REPRODUCED, DIRECTION)
+                if is_for == (name == "p"):
+                    found[place] = replace(verdicts[place], q=float(q))
+    return found
 
 
 def with_history(
@@ -346,6 +352,8 @@ def _outcome(
         return Specification(NOT_RUN, NOT_RUN, (str(error),), 0)
     judged = NOT_RUN if verdict.observed == NOT_RUN else verdict.verdict
     pairs, reads = beside_default(paper, claim["check"], reading), _reads(claim)
+    if judged != NOT_RUN and (why := _not_its_own(paper, store, claim, reading, verdict)):
+        return Specification(NOT_RUN, NOT_RUN, (why,), 0, len(pairs))
     same = [usual is not None and store.is_same(usual, other, reads) for usual, other in pairs]
     return Specification(
         judged,
@@ -357,6 +365,23 @@ def _outcome(
         weakest=weakest(verdict.comparisons),
         other_code=store.of_other_code({run.name: run for run in planned}.values()),
     )
+
+
+def _not_its_own(paper: Paper, store: Store, claim: Claim, reading: str, verdict: Verdict) -> str:
+    """Why a verdict says nothing of a reading: runs of the reading are not there, and the
+    comparisons that refute the claim without them have none of its runs. "" where it does.
+    """
+    own = {run.name: run for _, run in beside_default(paper, claim["check"], reading)}
+    missing = [name for name, run in own.items() if not store.has(run)]
+    parts = pairs_of(Evidence(paper, store, reading), claim["check"])
+    has_decided = any(
+        one.decides == AGAINST and own.keys() & {run.name for run in part}
+        for one, part in zip(verdict.comparisons, parts, strict=True)
+    )
+    if not missing or has_decided:
+        return ""
+    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    return f"{missing[0]}{more}: not run at scale {paper.scale}; the default's runs decide"
 
 
 def weakest(found: Sequence[Comparison]) -> Weakest | None:
@@ -497,8 +522,8 @@ def _qualifiers(
 
 def _p(found: Sequence[Comparison]) -> float:
     """p of the whole claim: the largest of its comparisons, times how often they are looked at."""
-    values = [min(1.0, one.p * one.looks) for one in found]
-    return max(values) if values and np.isfinite(values).all() else math.nan
+    values = [one.p * one.looks for one in found]
+    return min(1.0, max(values)) if values and np.isfinite(values).all() else math.nan
 
 
 def _p_against(found: Sequence[Comparison]) -> float:

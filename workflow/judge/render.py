@@ -19,10 +19,12 @@ from workflow.judge.outcomes import (
     GROUPS,
     MEANINGS,
     OTHER_CODE,
+    OURS,
     REPRODUCED,
     SAME_RUN,
     UNDECIDED,
     counted,
+    group,
     listed,
     tally,
 )
@@ -41,9 +43,10 @@ of them is, at the level over their number; runs that are missing then no longer
 is what the numbers would say if they could decide. Counted apart:
 {"; ".join(f"*{name}*: {meaning}" for name, meaning in GROUPS.items())}.
 Brackets are 95 % t intervals of the effect; *could see* is the smallest effect that so many seeds
-of this spread show in four of five times. q is p adjusted over all claims of this page (Benjamini
-and Hochberg). *By rank*: a run that has found nothing feasible has an infinite value; then the
-exact signed-rank test decides, and the numbers are the median and quartiles of the differences.
+of this spread show in four of five times. q is p adjusted over all claims of this page that are
+counted together (Benjamini and Hochberg). *By rank*: a run that has found nothing feasible has an
+infinite value; then the exact signed-rank test decides, and the numbers are the median and
+quartiles of the differences.
 *Same run*: the reading changes nothing on these problems, it is no independent evidence. Where that
 is so of some runs alone, their number is stated. How often all this is wrong: docs/verdicts.md."""
 
@@ -109,14 +112,28 @@ def _counts(verdicts: Sequence[Verdict]) -> list[str]:
     plain, *others = tally(asdict(verdict) for verdict in verdicts).items()
     groups = [f"* {name}: {counted(count)}" for name, count in others if count]
     apart = ["Counted apart:\n\n" + "\n".join(groups)] if groups else []
-    decided = [one for one in verdicts if one.verdict in (REPRODUCED, CONTRADICTED)]
-    tested = [one for one in decided if not math.isnan(one.q)]
-    kept = sum(one.q <= LEVEL for one in tested)
-    rate = (
-        f"Of {len(tested)} claims reproduced or contradicted by a test, {kept} are so at a"
-        f" false-discovery rate of 5 % over all claims."
-    )
-    return [listed(plain[1]) or "no plain claims", *apart, *([rate] if tested else [])]
+    return [listed(plain[1]) or "no plain claims", *apart, *_kept(verdicts)]
+
+
+def _kept(verdicts: Sequence[Verdict]) -> list[str]:
+    """How many of the plain claims that a test decided, and of our controls, remain under a
+    false-discovery rate.
+    """
+    said = []
+    for family, name in (("", "the paper's claims"), (OURS, "our controls")):
+        decided = [
+            one
+            for one in verdicts
+            if group(one.qualifiers) == family
+            and one.verdict in (REPRODUCED, CONTRADICTED)
+            and not math.isnan(one.q)
+        ]
+        kept = sum(one.q <= LEVEL for one in decided)
+        if decided:
+            said.append(f"of {len(decided)} of {name} that a test decided, {kept} are so")
+    words = "; ".join(said)
+    rate = f"{words} at a false-discovery rate of 5 % over all that are counted with them."
+    return [rate[0].upper() + rate[1:]] if said else []
 
 
 def _history(verdicts: Sequence[Verdict]) -> list[str]:

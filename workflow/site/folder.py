@@ -101,7 +101,7 @@ class Claim:
 
     @property
     def q(self) -> str:
-        """p adjusted over all claims of the paper; "" where there is none."""
+        """p adjusted over the claims that are counted with it; "" where there is none."""
         q = self.entry.get("q")
         return "" if q is None or math.isnan(q) else render.number(q)
 

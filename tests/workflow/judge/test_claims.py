@@ -247,7 +247,22 @@ def test_q_is_the_p_of_a_claim_among_all_of_the_ledger(tmp_path):
     against = statistics.false_discovery([one.p_against for one in found])
     assert [one.q for one in found] == [q[0], against[1], q[2]]
     text = render.as_markdown(toy.paper, found)
-    assert "Of 3 claims reproduced or contradicted by a test, 2 are so" in text
+    assert "Of 3 of the paper's claims that a test decided, 2 are so" in text
+
+
+def test_our_controls_do_not_lend_their_small_p_to_the_claims_of_the_paper(tmp_path):
+    toy = paired(tmp_path, [at_t(2.4), at_t(9.0), at_t(8.0)])
+    ours = [{"ours": name != "B"} for name in "BCD"]
+    verdicts = [
+        judged(toy, {**LESS, "right": [name]}, **more)
+        for name, more in zip("BCD", ours, strict=True)
+    ]
+    found = claims.with_q(verdicts)
+    assert found[0].q == found[0].p
+    alone = statistics.false_discovery([one.p for one in verdicts[1:]])
+    assert [one.q for one in found[1:]] == list(alone)
+    text = render.as_markdown(toy.paper, found)
+    assert "Of 1 of the paper's claims that a test decided, 1 are so; of 2 of our controls" in text
 
 
 def test_a_statement_about_all_runs_is_refuted_by_one_whenever_it_comes(tmp_path):
@@ -701,6 +716,11 @@ def test_one_seed_decides_where_nothing_is_drawn(tmp_path):
     )
 
 
+def test_what_is_decided_without_a_test_has_no_p(tmp_path):
+    found = judged(pair(tmp_path, 0.9, 0.5), deterministic=True)
+    assert (found.verdict, np.isnan(found.p)) == (REPRODUCED, True)
+
+
 def test_an_infinite_violation_is_a_violation(tmp_path):
     toy = Toy(tmp_path)
     toy.study(
@@ -897,6 +917,24 @@ def test_a_reading_without_records_is_not_run_in_a_partial_report(tmp_path):
     assert "toy/p/A@first: not run" in found.reasons[0]
     with pytest.raises(BadRecords, match="4 records are refused"):
         judged(toy)
+
+
+def test_what_the_runs_of_the_default_refute_says_nothing_of_a_reading_without_records(tmp_path):
+    """A conjunction that one comparison refutes waits for no other run, but a reading none of
+    whose own runs decides, and not all of whose runs are there, has not been tried.
+    """
+    toy = paired(tmp_path, [at_t(-9.0), at_t(9.0, 4)])
+    toy.entry["readings"]["other"] = {"says": "another C", "algorithms": {"C": {"beta": 2}}}
+    toy.add("C", noisy(0.0), reading="other")
+    check = {**LESS, "right": ["B", "C"]}
+    assert observed(judged(toy, check)) == {"other": CONTRADICTED}
+    for seed in range(10):
+        (tmp_path / toy.cells["p", "C@other"].record(seed)).unlink()
+    found = claims.judge(toy.paper, toy.store(partial=True), claim(check))
+    assert (found.verdict, observed(found)) == (CONTRADICTED, {"other": "not run"})
+    assert found.readings["other"].reasons == (
+        "toy/p/C@other: not run at scale paper; the default's runs decide",
+    )
 
 
 def test_a_hypothesis_on_a_curve_without_a_run_under_a_reading_is_no_verdict(tmp_path):
