@@ -392,11 +392,12 @@ def _comes_to(spec: Spec) -> str:
 
 def _numbers(numbers: Sequence[Number], missed: Sequence[Number]) -> str:
     said = Counter(number.default.verdict for number in numbers)
+    printed = len({(number.table, number.problem, number.curve) for number in numbers})
     head = (
-        f"Of {len(numbers)} printed numbers {said[REPRODUCED]} lie in the interval of ours and"
-        f" close to its mean, {len(missed)} outside it; {said[UNDECIDED]} are not decided, and the"
-        f" runs of {said[NOT_RUN]} were not made. One reading at a time: two readings would change"
-        " the same run, and no such run was made."
+        f"{len(numbers)} comparisons with {printed} printed numbers: in {said[REPRODUCED]} the number"
+        f" lies in the interval of ours and close to its mean, in {len(missed)} outside it;"
+        f" {said[UNDECIDED]} are not decided, and the runs of {said[NOT_RUN]} were not made. One"
+        " reading at a time: two readings would change the same run, and no such run was made."
     )
     rows = [
         [
@@ -404,7 +405,7 @@ def _numbers(numbers: Sequence[Number], missed: Sequence[Number]) -> str:
             quoted(number.problem),
             quoted(f"{number.metric}, {number.at}"),
             quoted(number.curve),
-            render.number(number.printed),
+            f"{number.printed:.10g}",
             f"{render.number(number.default.mean)} [{render.number(number.default.low)},"
             f" {render.number(number.default.high)}]",
             quoted(reaching(number)),

@@ -120,7 +120,7 @@ def _kept(verdicts: Sequence[Verdict]) -> list[str]:
     false-discovery rate.
     """
     said = []
-    for family, name in (("", "the paper's claims"), (OURS, "our controls")):
+    for family, name in (("", "the paper's {} claims"), (OURS, "our {} controls")):
         decided = [
             one
             for one in verdicts
@@ -130,10 +130,13 @@ def _kept(verdicts: Sequence[Verdict]) -> list[str]:
         ]
         kept = sum(one.q <= LEVEL for one in decided)
         if decided:
-            said.append(f"of {len(decided)} of {name} that a test decided, {kept} are so")
-    words = "; ".join(said)
-    rate = f"{words} at a false-discovery rate of 5 % over all that are counted with them."
-    return [rate[0].upper() + rate[1:]] if said else []
+            said.append(f"{kept} of {name.format(len(decided))}")
+    if not said:
+        return []
+    return [
+        f"{' and '.join(said)} that a test decided remain at a false-discovery rate of 5 % over all"
+        " that are counted together."
+    ]
 
 
 def _history(verdicts: Sequence[Verdict]) -> list[str]:

@@ -247,7 +247,7 @@ def test_q_is_the_p_of_a_claim_among_all_of_the_ledger(tmp_path):
     against = statistics.false_discovery([one.p_against for one in found])
     assert [one.q for one in found] == [q[0], against[1], q[2]]
     text = render.as_markdown(toy.paper, found)
-    assert "Of 3 of the paper's claims that a test decided, 2 are so" in text
+    assert "2 of the paper's 3 claims that a test decided remain" in text
 
 
 def test_our_controls_do_not_lend_their_small_p_to_the_claims_of_the_paper(tmp_path):
@@ -262,7 +262,7 @@ def test_our_controls_do_not_lend_their_small_p_to_the_claims_of_the_paper(tmp_p
     alone = statistics.false_discovery([one.p for one in verdicts[1:]])
     assert [one.q for one in found[1:]] == list(alone)
     text = render.as_markdown(toy.paper, found)
-    assert "Of 1 of the paper's claims that a test decided, 1 are so; of 2 of our controls" in text
+    assert "1 of the paper's 1 claims and 2 of our 2 controls that a test decided" in text
 
 
 def test_a_statement_about_all_runs_is_refuted_by_one_whenever_it_comes(tmp_path):
