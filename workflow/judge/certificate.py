@@ -394,8 +394,8 @@ def _numbers(numbers: Sequence[Number], missed: Sequence[Number]) -> str:
     said = Counter(number.default.verdict for number in numbers)
     printed = len({(number.table, number.problem, number.curve) for number in numbers})
     head = (
-        f"{len(numbers)} comparisons with {printed} printed numbers: in {said[REPRODUCED]} the number"
-        f" lies in the interval of ours and close to its mean, in {len(missed)} outside it;"
+        f"{len(numbers)} comparisons with {printed} printed numbers: {said[REPRODUCED]} in which"
+        f" the number lies in the interval of ours and close to its mean, {len(missed)} outside it;"
         f" {said[UNDECIDED]} are not decided, and the runs of {said[NOT_RUN]} were not made. One"
         " reading at a time: two readings would change the same run, and no such run was made."
     )

@@ -365,7 +365,7 @@ def test_the_page_shows_shares_axes_and_missed_numbers(tmp_path):
     assert told["claims"][0]["shares"][CONTRADICTED] == 0.75
     assert "| 25 % | 25 % | - | - | 75 % | - | - | 3 on 2 |" in text
     assert "| A: qbar | low: contradicted; high: reproduced |" in text
-    assert "2 comparisons with 2 printed numbers: in 1 the number lies in the interval" in text
+    assert "2 comparisons with 2 printed numbers: 1 in which the number lies in" in text
     ours = "0.3 [0.293, 0.307] | none of 2 readings run (of 2) |"
     assert f"| t1 | P | simple_regret, end | A | 0.1 | {ours}" in text
 
