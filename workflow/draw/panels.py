@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workflow.draw.style import Look, column_look, look, own_look
+from workflow.draw.style import COLOURS, LOOKS, MARKERS, Look, column_look, look, own_look
 from workflow.measure import metrics
 from workflow.measure.metrics import Array, ratio_to
 from workflow.measure.statistics import interval, power_law, wald, within_error
@@ -110,22 +110,35 @@ def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
         else _panel(paper, store, panel, looks)
         for panel in options
     ]
-    order = list(
-        dict.fromkeys(
-            line.label for panel in panels if "study" in panel.options for line in panel.lines
-        )
-    )
+    of_studies = _study_looks(paper, panels)
     return [
-        replace(
-            panel,
-            lines=[
-                replace(line, look=column_look(order.index(line.label))) for line in panel.lines
-            ],
-        )
+        replace(panel, lines=[replace(line, look=of_studies[line.label]) for line in panel.lines])
         if "study" in panel.options
         else panel
         for panel in panels
     ]
+
+
+def _study_looks(paper: Paper, panels: Sequence[Panel]) -> dict[str, Look]:
+    """The look of every label of the studies of a figure: that of the method which it names, as in
+    all other figures, else the next one whose colour and marker no method here has.
+    """
+    labels = dict.fromkeys(
+        line.label for panel in panels if "study" in panel.options for line in panel.lines
+    )
+    found = {label: look(label) for label in labels if _is_method(paper, label)}
+    colours, markers = (
+        {getattr(way, part) for way in found.values()} for part in ("colour", "marker")
+    )
+    ways = [column_look(position) for position in range(len(COLOURS) * len(MARKERS))]
+    apart = [way for way in ways if way.colour not in colours and way.marker not in markers]
+    free = iter([*apart, *ways])
+    return {label: found.get(label) or next(free) for label in labels}
+
+
+def _is_method(paper: Paper, label: str) -> bool:
+    """Whether a label of a study is the name of a method, of this paper or of another one."""
+    return label in paper.entry["algorithms"] or label in LOOKS
 
 
 def looks_of(paper: Paper, panels: Sequence[Mapping[str, Any]]) -> dict[str, Look]:
@@ -374,14 +387,15 @@ def _band(values: Array, band: str) -> tuple[Array, Array, Array]:
     return centre, low, high
 
 
-def _law(panel: Mapping[str, Any], x: Array, y: Array) -> str:
-    """The power law through the part of a curve that the panel's `fit` names; nothing where it
-    names none.
+def _law(panel: Mapping[str, Any], x: Array, rows: Array) -> str:
+    """The mean exponent of the power laws through the part of each seed's row that the panel's
+    `fit` names, as tables and verdicts have it; nothing where it names none.
     """
     if "fit" not in panel:
         return ""
     tail = x >= panel["fit"]["from"]
-    return f"{panel['x']}^{power_law(x[tail], y[tail])[1]:.2f}"
+    exponents = [power_law(x[tail], row[tail])[1] for row in rows]
+    return f"{panel['x']}^{np.mean(exponents):.2f}"
 
 
 def _extrapolated(lines: Iterable[Line], *, start: int, to: int) -> list[Line]:
@@ -452,7 +466,7 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
                 )
             )
             x = seeds.columns.to_numpy(float)
-            law = _law(panel, x, centre)
+            law = _law(panel, x, values)
             each = dict(zip(map(int, seeds.index), values, strict=True))
             style = column_look(len(lines))
             lines.append(Line(words, style, x, centre, low, high, len(seeds), law=law, each=each))

@@ -28,7 +28,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullForm
 from workflow.draw.interactive import as_json
 from workflow.draw.panels import BANDS, Dots, Mark, Panel, drawn, panels_of
 from workflow.draw.panels import Line as Drawn
-from workflow.draw.style import PRINTED_LINE, SMALL_PRINT, put_small_print, spans, wrapped
+from workflow.draw.style import MARGIN, PRINTED_LINE, SMALL_PRINT, put_small_print, spans, wrapped
 from workflow.measure import report
 from workflow.measure.metrics import OPTIMAL
 from workflow.measure.store import Store
@@ -43,7 +43,8 @@ PALE = "#444444"
 MARK = "\N{BLACK LEFT-POINTING TRIANGLE}"  # of a number that the paper prints
 WIDE = 0.05  # of a panel's height
 MANY = 3  # bands of that width, from which on they are shown side by side, too
-BAR = 0.016  # of a panel's width, that each then takes
+BAR = 0.02  # of a panel's width, that each then takes
+TITLE, HEAD_LINE = 11.0, 0.2  # of the figure: points; inches a line
 SHORT = 200.0  # the ratio of the ends of a short logarithmic axis
 RC: dict[Any, Any] = {
     "font.size": 9,
@@ -84,7 +85,8 @@ def write(
     name = entry["id"]
     paths = [folder / f"{name}.{kind}" for kind in KINDS]
     with plt.rc_context({**matplotlib.rcParamsDefault, **RC}):
-        save(_figure(panels, note), *paths[:2], title=f"{paper.name} {name}")
+        figure = _figure(panels, note, entry.get("title", ""))
+        save(figure, *paths[:2], title=f"{paper.name} {name}")
     with atomic(paths[2]) as temporary:
         drawn(panels).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
     with atomic(paths[3]) as temporary:
@@ -119,19 +121,15 @@ def small_print(
     real = any(panel.data == "real" for panel in panels)
     bands = dict.fromkeys(BANDS[panel.options.get("band", "ci95")] for panel in panels)
     shown = "one dot a seed" if entry.get("kind") == "dots" else " or ".join(bands)
-    if any(_ends(panel) for panel in panels):
-        shown += ", at the end as bars"
-    several = "readings" in entry or any(
-        "@" in label for panel in panels for label in panel.options.get("curves", [])
-    )
-    reading = entry.get("reading", "see labels" if several else "default")
+    if any(barred := [bool(_ends(panel)) for panel in panels]):
+        shown += ", at the end as bars" + ("" if all(barred) else " in some panels")
     parts = [
         f"{paper.name} {entry['id']}",
         f"scale {paper.scale}",
         f"{_span(seeds)} {'seed' if seeds == {1} else 'seeds'}"
         + (", see above the panels" if _seeds_differ(panels) else ""),
         f"{_span(lengths)} evaluations" if lengths else "",
-        f"reading: {reading}",
+        _readings(entry, panels),
         shown,
         says,
         "real data" if real else "",
@@ -145,6 +143,18 @@ def small_print(
         entry.get("note", ""),
     ]
     return " · ".join(filter(None, parts))
+
+
+def _readings(entry: Line, panels: Sequence[Panel]) -> str:
+    """Under which reading the runs were made, or that of each panel, in their order."""
+    several = "readings" in entry or any(
+        "@" in label for panel in panels for label in panel.options.get("curves", [])
+    )
+    whole = entry.get("reading", "see labels" if several else "default")
+    names = [panel.options.get("reading", whole) for panel in panels]
+    if len(set(names)) > 1:
+        return f"readings of the panels: {', '.join(names)}"
+    return f"reading: {names[0] if names else whole}"
 
 
 def _not_run(panels: Sequence[Panel]) -> str:
@@ -181,8 +191,8 @@ def _span(numbers: set[int]) -> str:
     return f"{min(numbers)}-{max(numbers)}" if len(numbers) > 1 else str(next(iter(numbers), 0))
 
 
-def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
-    """All panels, one legend below them, the small print in the lower left corner."""
+def _figure(panels: Sequence[Panel], small_print: str, title: str = "") -> Figure:
+    """A title, all panels, one legend below them, the small print in the lower left corner."""
     across = min(len(panels), 2 if len(panels) in (2, 4) else 3)
     down = -(-len(panels) // across)
     dotted = any(panel.dots for panel in panels)
@@ -201,9 +211,11 @@ def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
     note = wrapped(small_print, width)
     note_height = 0.1 + PRINTED_LINE * len(note)
     low = note_height + 0.2 * -(-len(legend) // columns) + 0.04
-    total = height * down + low
+    head = wrapped(title, width, TITLE) if title else []
+    high = HEAD_LINE * len(head) + (MARGIN if head else 0)
+    total = height * down + low + high
     engine = ConstrainedLayoutEngine(
-        rect=(0, low / total, 1, 1 - low / total), w_pad=0.06, h_pad=0.05
+        rect=(0, low / total, 1, 1 - (low + high) / total), w_pad=0.06, h_pad=0.05
     )
     figure, axes = plt.subplots(down, across, figsize=(width, total), layout=engine, squeeze=False)
     for panel, ax, lines in zip(panels, axes.flat, above, strict=False):
@@ -223,6 +235,8 @@ def _figure(panels: Sequence[Panel], small_print: str) -> Figure:
             borderpad=0,
             labelspacing=0.35,
         )
+    if head:
+        figure.text(0.5, 1 - MARGIN / total, "\n".join(head), ha="center", va="top", fontsize=TITLE)
     put_small_print(figure, note)
     return figure
 
@@ -279,13 +293,12 @@ def _said_above(panel: Panel, *, differ: bool, nowhere: Collection[str]) -> str:
     absent = [f"{line.label} {line.absent} of {line.n}" for line in panel.lines if line.absent]
     if absent:
         parts.append(f"seeds without a feasible point: {', '.join(absent)}")
-    laws = [
-        f"{line.label.partition(':')[0]} {line.fitted or line.law}"
-        for line in panel.lines
-        if (line.fitted or line.law) and not (line.fitted or line.law).endswith("nan")
-    ]
-    if laws:
-        parts.append(f"fitted: {', '.join(laws)}")
+    fits = {"fitted": [(line.label, line.fitted) for line in panel.lines]}
+    fits["fitted, mean over the seeds"] = [(line.label, line.law) for line in panel.lines]
+    for words, laws in fits.items():
+        known = [(label, law) for label, law in laws if law and not law.endswith("nan")]
+        shown = [f"{label.partition(':')[0]} {law}" for label, law in known]
+        parts += [f"{words}: {', '.join(shown)}"] if shown else []
     return " · ".join(parts)
 
 
@@ -455,7 +468,9 @@ def _ends(panel: Panel) -> list[Drawn]:
 
 
 def _draw_ends(ax: Axes, ends: Sequence[Drawn]) -> None:
-    """Bands at the last x as bars beyond it."""
+    """Bands at the last x as bars beyond it, each with the marker of its curve, or dashed as one
+    that has none.
+    """
     if not ends:
         return
     scale = ax.xaxis.get_transform()
@@ -466,8 +481,16 @@ def _draw_ends(ax: Axes, ends: Sequence[Drawn]) -> None:
     for number, line in enumerate(ends, start=1):
         (x,) = scale.inverted().transform([at + (number + 0.5) * step])
         low, high = max(line.low[-1], bottom), line.high[-1]  # a logarithm has no 0
-        ax.plot([x, x], [low, high], color=line.look.colour, linewidth=1.6, solid_capstyle="butt")
-        ax.plot([x], [line.centre[-1]], color=line.look.colour, marker="_", markersize=5)
+        ax.plot(
+            [x, x],
+            [low, high],
+            color=line.look.colour,
+            linewidth=1.6,
+            linestyle="-" if line.look.marker else line.look.dash,
+            solid_capstyle="butt",
+        )
+        marker = {"marker": line.look.marker or "_", "markersize": 4, "zorder": 3}
+        ax.plot([x], [line.centre[-1]], **{**_looks(line), **marker})
     if ax.get_xscale() == "linear":  # no number stands below the bars
         ax.set_xticks([tick for tick in ax.get_xticks() if tick <= ends[0].x[-1]])
     (beyond,) = scale.inverted().transform([max(end, at + (len(ends) + 1.5) * step)])

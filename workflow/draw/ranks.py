@@ -20,8 +20,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import text_to_path
 
 from workflow.draw.plots import RC, save
 from workflow.draw.style import (
@@ -29,6 +27,7 @@ from workflow.draw.style import (
     PRINTED_LINE,
     SMALL_PRINT,
     Look,
+    inches,
     look,
     put_small_print,
     wrapped,
@@ -364,7 +363,7 @@ def _draw_ranks(ax: Axes, found: Ranking, bars: Bars, y: float) -> None:
     half, order = -(-k // 2), np.argsort(found.means, kind="stable").tolist()
     # the best from the top on the left, the worst from the top on the right
     sides = order[:half], order[half:][::-1]
-    start, end = (max(_width(words[j]) for j in side) + MARGIN + 0.3 for side in sides)
+    start, end = (max(inches(words[j], NAME) for j in side) + MARGIN + 0.3 for side in sides)
     unit = (WIDTH - start - end) / (k - 1)  # inches a rank
     _draw_axis(ax, k, len(found.problems), start, unit, y)
     for depth, bar in enumerate(bars, 1):
@@ -435,14 +434,6 @@ def _draw_axis(ax: Axes, k: int, n: int, start: float, unit: float, y: float) ->
         ", more than the axis" if difference > shown else ""
     )
     ax.text(start, y + 0.43, words, ha="left", va="bottom", fontsize=TICK, color=PALE)
-
-
-def _width(text: str) -> float:
-    """Inches of a name."""
-    points, _, _ = text_to_path.get_text_width_height_descent(
-        text, FontProperties(size=NAME), ismath=False
-    )
-    return float(points / 72)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,9 +2,10 @@
 [-o DIR]` reads certificate.json and writes specifications/CLAIM.png beside it.
 
 Above, the effect of the claim's weakest comparison with its interval, as printed and under every
-reading that has a number, sorted; its colour and marker say what it comes to. Below, which reading
-that is, grouped by axes, and which comparison is the weakest there, where that is not always the
-same one. The folder is written anew each time, and may be empty.
+reading that has a number, sorted; its colour and marker say what it comes to. An infinite effect is
+an arrow at the edge of the axis. Below, which reading that is, grouped by axes, and which
+comparison is the weakest there, where that is not always the same one. The folder is written anew
+each time, and may be empty.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import shutil
 import sys
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +32,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from workflow.draw.style import BLUE, GREY, ORANGE, SKY, VERMILLION, put_small_print, wrapped
+from workflow.draw.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    PRINTED_LINE,
+    SKY,
+    VERMILLION,
+    inches,
+    put_small_print,
+    wrapped,
+)
 from workflow.judge.checks import BY_RANK, OF_ROWS
 from workflow.judge.outcomes import (
     CONTRADICTED,
@@ -44,10 +57,16 @@ from workflow.plan.exhibits import SPECIFICATIONS
 from workflow.trace.atomic import atomic
 
 PRINTED = "as printed"  # what the default specification is called
-WIDTH = 8.0  # inches; 1280 pixels
-ROW, TOP, PLOT, BOTTOM = 0.19, 0.62, 2.3, 0.16  # inches: a line of the matrix; title; curve; margin
-LETTER = 0.066  # inches that a letter of a label takes
-LEFT = (1.3, 3.4)  # inches: the least and the most for labels
+WIDTH = 8.0  # inches; 880 pixels
+# inches: a line of the matrix; above the title and for the legend below it; curve; margin
+ROW, TOP, PLOT, BOTTOM = 0.19, 0.36, 2.3, 0.16
+TITLE, TITLE_LINE = 8.5, 0.15  # points; inches
+LABEL = 7.5  # points
+LEFT, ASIDE = (1.3, 4.0), 0.15  # inches: the least and the most for labels, what of it is free
+EDGE = 0.05  # of the height of the axis, between its edge and the mark of an infinite effect
+EVALUATION = "median evaluation"  # a kind of effect that is never below zero
+# what a label tells of the numbers of one reading: not part of what is compared
+NUMBERS = re.compile(r": \d+ of \d+ seeds$| within -?[\d.]+(e[+-]?\d+)?$| \(our spread [^)]*\)$")
 WIDE = 300.0  # ratio of effects beyond which the axis is logarithmic on both sides of zero
 DECADES = 4  # powers of ten that are named on each side of zero
 LOOKS = {  # what is observed: colour and marker, which differ in shape and in grey, too
@@ -68,7 +87,9 @@ RC: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Point:
-    """One specification with a number: its interval, borders, and the look of its outcome."""
+    """One specification with a number, which may be infinite: its interval, borders, and the look
+    of its outcome.
+    """
 
     names: tuple[str, ...]
     axis: tuple[str, ...]
@@ -85,10 +106,15 @@ class Point:
     def is_default(self) -> bool:
         return not self.axis
 
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """The interval with the effect in it."""
+        return self.low, self.effect, self.high
+
 
 def points(claim: Mapping[str, Any]) -> tuple[list[Point], list[str]]:
-    """The specifications of a claim of certificate.json that have a finite number, by rising
-    effect, and the names of the others.
+    """The specifications of a claim of certificate.json that have a number, by rising effect, and
+    the names of the others.
     """
     found, left = [], []
     for spec in claim["specifications"]:
@@ -96,9 +122,10 @@ def points(claim: Mapping[str, Any]) -> tuple[list[Point], list[str]]:
         # where a run is missing, the weakest of the others may not be that of the claim
         was_run = spec["counts_as"] != NOT_RUN
         if not was_run or seen is None or (effect := _shown(seen)) is None:
-            left.append(spec["names"][0] if spec["axis"] else PRINTED)
+            if not (was_run and _is_unplaced(seen)):
+                left.append(_name(spec))
             continue
-        low, high = (effect if seen[key] is None else seen[key] for key in ("low", "high"))
+        low, high = _ends(seen, effect)
         found.append(
             Point(
                 tuple(spec["names"]),
@@ -113,14 +140,62 @@ def points(claim: Mapping[str, Any]) -> tuple[list[Point], list[str]]:
                 spec["counts_as"] != UNDECIDED,
             )
         )
+    named = _named_alike([point.what for point in found])
+    found = [replace(point, what=named[point.what]) for point in found]
     return sorted(found, key=lambda point: (point.effect, point.names)), left
+
+
+def unplaced(claim: Mapping[str, Any]) -> list[str]:
+    """The specifications whose number is infinite and has no place on the axis, each with what it
+    comes to.
+    """
+    return [
+        f"{_name(spec)} ({spec['observed']})"
+        for spec in claim["specifications"]
+        if spec["counts_as"] != NOT_RUN
+        and _is_unplaced(spec["weakest"])
+        and _shown(spec["weakest"]) is None
+    ]
+
+
+def _is_unplaced(seen: Mapping[str, Any] | None) -> bool:
+    """Whether a comparison that is not drawn has a number: by rank without one, it is infinite; a
+    statement about every row has a share of them.
+    """
+    if seen is None:
+        return False
+    return BY_RANK in seen["kind"] or (
+        seen["kind"].startswith(OF_ROWS) and seen["effect"] is not None
+    )
+
+
+def _name(spec: Mapping[str, Any]) -> str:
+    return str(spec["names"][0]) if spec["axis"] else PRINTED
+
+
+def _named_alike(whats: Sequence[str]) -> dict[str, str]:
+    """Each label of a comparison, and that under which it is named: those that differ only in the
+    numbers of their readings are of one comparison.
+    """
+    alike = {what: NUMBERS.sub("", what) for what in whats}
+    several = {
+        plain for plain in alike.values() if len({w for w in alike if alike[w] == plain}) > 1
+    }
+    return {what: plain if plain in several else what for what, plain in alike.items()}
 
 
 def _shown(seen: Mapping[str, Any]) -> float | None:
     """Where a comparison is drawn: at its effect. Of a statement about every row, whose interval is
     that of the values seen, at the end of these that is nearest to a border, or farthest beyond it.
+
+    Infinity is null in the file. By rank an effect without a number is infinite; a finite end of
+    its interval tells on which side, and an evaluation that never comes is late.
     """
     ends = [seen["low"], seen["high"]]
+    if BY_RANK in seen["kind"] and seen["effect"] is None:
+        if ends == [None, None]:
+            return math.inf if seen["kind"].startswith(EVALUATION) else None
+        return math.inf if seen["high"] is None else -math.inf
     if not seen["kind"].startswith(OF_ROWS) or None in ends or not seen["borders"]:
         return None if seen["kind"].startswith(OF_ROWS) else seen["effect"]
     borders = seen["borders"]
@@ -128,6 +203,19 @@ def _shown(seen: Mapping[str, Any]) -> float | None:
     if middle is not None:
         return max(ends, key=lambda end: abs(end - middle))
     return min(ends, key=lambda end: abs(end - borders[0]))
+
+
+def _ends(seen: Mapping[str, Any], effect: float) -> tuple[float, float]:
+    """The interval of a comparison. By rank, null is infinite; else there is none, and it ends at
+    the effect.
+    """
+    is_ranked = BY_RANK in seen["kind"] and math.isfinite(effect)
+    ends = (-math.inf, math.inf) if is_ranked else (effect, effect)
+    low, high = (
+        end if seen[key] is None else seen[key]
+        for key, end in zip(("low", "high"), ends, strict=True)
+    )
+    return low, high
 
 
 def draw(claim: Mapping[str, Any], path: Path, paper: str) -> bool:
@@ -148,10 +236,12 @@ def _figure(
 ) -> Figure:
     rows = _rows(found)
     small = wrapped(_small_print(claim, found, left), WIDTH)
-    labels = max(LEFT[0], min(LEFT[1], 0.15 + LETTER * max(len(label) for label, _ in rows)))
-    bottom = BOTTOM + 0.115 * len(small)
+    title = wrapped(f"{paper}, {claim['where']}: {claim['says']}", WIDTH, TITLE)
+    widest = max(inches(label, LABEL) for label, _ in rows)
+    labels = max(LEFT[0], min(LEFT[1], ASIDE + widest))
+    bottom = BOTTOM + PRINTED_LINE * len(small)
     matrix = ROW * len(rows)
-    height = TOP + PLOT + 0.12 + matrix + bottom
+    height = TOP + TITLE_LINE * len(title) + PLOT + 0.12 + matrix + bottom
     figure = plt.figure(figsize=(WIDTH, height))
     width = (WIDTH - labels - 0.2) / WIDTH
     above = figure.add_axes(
@@ -160,16 +250,11 @@ def _figure(
     below = figure.add_axes((labels / WIDTH, bottom / height, width, matrix / height))
     _curve(above, claim, found)
     _matrix(below, rows, len(found))
-    title = "\n".join(_wrapped_title(f"{paper}, {claim['where']}: {claim['says']}"))
-    figure.text(0.1 / WIDTH, 1 - 0.08 / height, title, va="top", fontsize=8.5)
+    figure.text(
+        0.1 / WIDTH, 1 - 0.08 / height, "\n".join(title), va="top", fontsize=TITLE, linespacing=1.2
+    )
     put_small_print(figure, small)
     return figure
-
-
-def _wrapped_title(text: str) -> list[str]:
-    """At most two lines."""
-    lines = wrapped(text, WIDTH * 0.73)
-    return lines if len(lines) <= 2 else [lines[0], lines[1] + " ..."]
 
 
 def _rows(found: Sequence[Point]) -> list[tuple[str, list[int]]]:
@@ -196,35 +281,27 @@ def _axis(axis: Sequence[str]) -> str:
 
 def _curve(axes: Axes, claim: Mapping[str, Any], found: Sequence[Point]) -> None:
     for at, point in enumerate(found):
-        colour, marker = LOOKS.get(point.observed, LOOKS[NO_NUMBER])
+        colour, _ = LOOKS.get(point.observed, LOOKS[NO_NUMBER])
         if point.is_default:
             axes.axvspan(at - 0.5, at + 0.5, color="#EFEFEF", lw=0, zorder=0)
-        axes.plot([at, at], [point.low, point.high], color=colour, lw=1.6, zorder=2)
-        axes.plot(
-            [at],
-            [point.effect],
-            marker,
-            color=colour,
-            mfc=colour if point.decides else "white",
-            mew=1.2,
-            ms=6.5,
-            zorder=3,
-        )
+        if known := [y for y in point.ends if math.isfinite(y)]:
+            axes.plot([at, at], [min(known), max(known)], color=colour, lw=1.6, zorder=2)
         for border in point.borders:
-            ends = [at - 0.5, at + 0.5]
-            axes.plot(ends, [border, border], color="black", lw=1.1, zorder=1)
+            axes.plot([at - 0.5, at + 0.5], [border, border], color="black", lw=1.1, zorder=1)
     axes.set_xlim(-0.5, len(found) - 0.5)
     axes.set_xticks([])
-    values = [abs(v) for p in found for v in (p.effect, *p.borders) if v]
+    values = [abs(v) for p in found for v in (p.effect, *p.borders) if v and math.isfinite(v)]
     if values and max(values) > WIDE * min(values):
         least = max(min(values), max(values) / 1e6)
         axes.set_yscale("symlog", linthresh=least)
         axes.yaxis.set_major_locator(FixedLocator(_ticks(least, max(values))))
         axes.yaxis.set_minor_locator(NullLocator())
-    axes.margins(y=0.08)
+    is_endless = any(math.isinf(end) for point in found for end in point.ends)
+    axes.margins(y=0.16 if is_endless else 0.08)
+    _marks(axes, found)
     axes.grid(axis="y", color="#E6E6E6", lw=0.6)
     axes.set_axisbelow(True)
-    axes.set_ylabel(_label(claim, found[0].kind), fontsize=8.5)
+    axes.set_ylabel(_label(claim, found[0].kind), fontsize=TITLE)
     there = dict.fromkeys(point.observed for point in found)
     handles = [
         Line2D([], [], color=LOOKS[name][0], marker=LOOKS[name][1], lw=1.6, label=name)
@@ -235,6 +312,8 @@ def _curve(axes: Axes, claim: Mapping[str, Any], found: Sequence[Point]) -> None
         handles.append(
             Line2D([], [], color=GREY, marker="o", mfc="white", lw=0, label="may not decide")
         )
+    if is_endless:
+        handles.append(Line2D([], [], color=GREY, marker="^", ms=4, lw=0, label="to infinity"))
     handles.append(Line2D([], [], color="black", lw=1.1, label="border of the claim"))
     axes.legend(
         handles=handles,
@@ -249,6 +328,36 @@ def _curve(axes: Axes, claim: Mapping[str, Any], found: Sequence[Point]) -> None
     )
 
 
+def _marks(axes: Axes, found: Sequence[Point]) -> None:
+    """A mark at each effect. What is infinite goes on to the edge of what the axis then spans, an
+    arrow there; the mark of an infinite effect is beside it.
+    """
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(bottom, top)
+    share = axes.get_xaxis_transform()  # whose heights are shares of the axis
+    for at, point in enumerate(found):
+        colour, marker = LOOKS.get(point.observed, LOOKS[NO_NUMBER])
+        known = [y for y in point.ends if math.isfinite(y)]
+        for end in set(point.ends) - set(known):
+            edge, arrow, place = (top, "^", 1.0) if end > 0 else (bottom, "v", 0.0)
+            if known:
+                start = max(known) if end > 0 else min(known)
+                axes.plot([at, at], [start, edge], color=colour, lw=1.6, zorder=2)
+            axes.plot([at], [place], arrow, color=colour, ms=4, transform=share, clip_on=False)
+        is_finite, place = math.isfinite(point.effect), EDGE if point.effect < 0 else 1 - EDGE
+        axes.plot(
+            [at],
+            [point.effect if is_finite else place],
+            marker,
+            color=colour,
+            mfc=colour if point.decides else "white",
+            mew=1.2,
+            ms=6.5,
+            zorder=3,
+            transform=axes.transData if is_finite else share,
+        )
+
+
 def _ticks(least: float, most: float) -> list[float]:
     """Zero and at most DECADES powers of ten on each side of it, none in the linear part."""
     first, last = math.ceil(math.log10(3 * least)), math.floor(math.log10(most))
@@ -261,7 +370,7 @@ def _label(claim: Mapping[str, Any], kind: str) -> str:
     plain = kind.removeprefix(f"{OF_ROWS}, ").removesuffix(f" {BY_RANK}")
     has_unit = "difference" in plain or plain == "value"
     unit = f" ({claim['unit']})" if claim["unit"] and has_unit else ""
-    lines = wrapped(f"{claim['quantity']}{unit}", 1.75)
+    lines = wrapped(f"{claim['quantity']}{unit}", PLOT, TITLE)
     return "\n".join([plain, *lines])
 
 
@@ -269,10 +378,9 @@ def _matrix(axes: Axes, rows: Sequence[tuple[str, list[int]]], columns: int) -> 
     """Dots under the curve."""
     axes.set_xlim(-0.5, columns - 0.5)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    longest = round((LEFT[1] - 0.15) / LETTER)
     for row, (label, dots) in enumerate(rows):
         is_head = not dots
-        text = label if len(label) <= longest else f"{label[: longest - 1]}…"
+        text = _cut(label, LEFT[1] - ASIDE)
         axes.text(
             -0.01,
             row,
@@ -280,7 +388,7 @@ def _matrix(axes: Axes, rows: Sequence[tuple[str, list[int]]], columns: int) -> 
             transform=axes.get_yaxis_transform(),
             ha="right",
             va="center",
-            fontsize=7.5,
+            fontsize=LABEL,
             color="#666666" if is_head else "black",
             style="italic" if is_head else "normal",
         )
@@ -291,6 +399,14 @@ def _matrix(axes: Axes, rows: Sequence[tuple[str, list[int]]], columns: int) -> 
     axes.set_yticks([])
     for spine in axes.spines.values():
         spine.set_visible(False)
+
+
+def _cut(label: str, width: float) -> str:
+    """As much of a label as a width in inches has room for."""
+    if inches(label, LABEL) <= width:
+        return label
+    letters = range(1, len(label))
+    return f"{label[: bisect_right(letters, width, key=lambda n: inches(f'{label[:n]}…', LABEL))]}…"
 
 
 def _small_print(claim: Mapping[str, Any], found: Sequence[Point], left: Sequence[str]) -> str:
@@ -313,6 +429,8 @@ def _small_print(claim: Mapping[str, Any], found: Sequence[Point], left: Sequenc
     )
     if left:
         said.append(f"Left out, not run or without a number: {', '.join(left)}.")
+    if others := unplaced(claim):
+        said.append(f"Infinite, without a place on the axis: {', '.join(others)}.")
     said.append(str(claim["sentence"]))
     return " ".join(said)
 

@@ -8,16 +8,20 @@ changes.
 from __future__ import annotations
 
 import hashlib
+import re
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import matplotlib
+from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-# points, the smallest letters of all: 16 pixels at 160 dots an inch, whole ones, since letters of
-# any other height are set wider than they are measured; inches
+# points, the smallest letters of all: 16 pixels at 160 dots an inch; inches
 SMALL_PRINT, MARGIN = 7.2, 0.06
+MOST = 80  # words of a line
 PRINTED_LINE = 0.138  # inches, a line of the small print
 BLACK, ORANGE, SKY, GREEN = (
     "#000000",
@@ -141,19 +145,30 @@ def column_look(position: int) -> Look:
     )
 
 
-def wrapped(text: str, width: float) -> list[str]:
-    """A small print in lines that fit on paper of a width in inches; measured, since capitals are
-    wider than other letters.
+def wrapped(text: str, width: float, size: float = SMALL_PRINT) -> list[str]:
+    """Words in lines that fit on paper of a width in inches; measured, since capitals are wider
+    than other letters. A formula is not broken.
     """
-    font, lines = FontProperties(size=SMALL_PRINT), [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}".lstrip()
-        points, _, _ = text_to_path.get_text_width_height_descent(longer, font, ismath=False)
-        if lines[-1] and points > 72 * (width - 2 * MARGIN):
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return lines
+    words, lines = re.findall(r"(?:\$[^$]*\$|\S)+", text), list[str]()
+    room = width - 2 * MARGIN
+    while words:
+        counts = range(1, min(len(words), MOST) + 1)
+        first = bisect_left(counts, room, key=lambda n: inches(" ".join(words[:n]), size))
+        lines.append(" ".join(words[: max(1, first)]))
+        del words[: max(1, first)]
+    return lines or [""]
+
+
+def inches(text: str, size: float) -> float:
+    """How wide a text of a size in points is, in the files of vectors or in those of pixels,
+    whichever is wider: pixels hold whole ones of a letter, so that some sizes are set wider.
+    """
+    font = FontProperties(size=size)
+    points, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    chosen = matplotlib.rcParams["savefig.dpi"]
+    dpi = float(matplotlib.rcParams["figure.dpi"] if chosen == "figure" else chosen)
+    pixels, _, _ = RendererAgg(1, 1, dpi).get_text_width_height_descent(text, font, ismath=False)
+    return max(points / 72, pixels / dpi)
 
 
 def spans(numbers: Iterable[int]) -> str:

@@ -101,7 +101,9 @@ def _table(paper: Paper, study: str) -> dict[str, np.ndarray]:
 def drawn(name: str, figure: str, *, whole: bool) -> tuple[list[panels.Panel], Any]:
     paper = PAPERS[name]
     found = panels.panels_of(paper, MadeUp(paper, whole=whole), figure)
-    return found, plots._figure(found, plots.small_print(paper, figure_entry(paper, figure), found))
+    entry = figure_entry(paper, figure)
+    note = plots.small_print(paper, entry, found)
+    return found, plots._figure(found, note, entry.get("title", ""))
 
 
 # every figure lacks runs, and every third is drawn complete as well

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.colors import to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
@@ -206,6 +207,29 @@ def test_a_study_gives_a_line_per_column_and_split(toy):
         "high, q = 2",
     ]
     assert lines[1].centre.tolist() == [3, 5]
+
+
+def test_a_study_split_by_methods_has_their_looks(toy):
+    toy.study("s", lambda seed: {"m": [0, 1, 2], "t": [1, 1, 1], "y": [1, 2, 3]})
+    line = {"study": "s", "x": "t", "y": "y", "split": "m", "names": {"0": "other", "1": "GO-UCB"}}
+    toy.entry["figures"] = [{"id": "f", "panels": [line]}]
+    other, named, unnamed = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
+    assert named.look == style.look("GO-UCB")
+    for part in ("colour", "marker"):
+        assert len({getattr(line.look, part) for line in (other, named, unnamed)}) == 3
+    toy.entry["figures"] = [{"id": "f", "panels": [{**line, "names": {}}]}]
+    lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
+    assert [line.look for line in lines] == [style.column_look(n) for n in range(3)]
+
+
+def test_a_fit_is_the_mean_of_those_of_the_seeds(toy):
+    """Of medians it would be that of the seed in the middle."""
+    t = np.array([1.0, 2.0, 4.0, 8.0])
+    toy.study("s", lambda seed: {"t": t, "y": t ** [1.0, 1.2, 3.0][seed]})
+    panel = {"study": "s", "x": "t", "y": "y", "band": "iqr", "fit": {"from": 2}}
+    toy.entry["figures"] = [{"id": "f", "panels": [panel]}]
+    found = panels.panels_of(toy.paper, toy.store(), "f")
+    assert above(found) == ["fitted, mean over the seeds: y t^1.73"]
 
 
 def test_dots_show_every_seed_under_every_planned_reading(toy, tmp_path):
@@ -429,6 +453,15 @@ def test_curves_that_name_a_reading_are_called_so(toy):
     toy.add("A", noisy(0.4), reading="code")
     toy.entry["figures"] = [{**FIGURE, "curves": ["A", "A@code"]}]
     assert "reading: see labels" in words(toy)[0]
+
+
+def test_panels_with_readings_of_their_own_are_called_so(toy):
+    toy.add("A", noisy(0.4), reading="code")
+    shown = [{"problem": "p"}, {"problem": "p", "reading": "code"}]
+    toy.entry["figures"] = [{"id": "f", "metric": "seconds", "curves": ["A"], "panels": shown}]
+    assert "readings of the panels: default, code ·" in words(toy)[0]
+    toy.entry["figures"] = [{**toy.entry["figures"][0], "panels": shown[1:]}]
+    assert "reading: code ·" in words(toy)[0]
 
 
 INF, NAN = np.inf, np.nan
@@ -819,7 +852,13 @@ def test_small_print_keeps_its_width_whatever_its_letters():
             for line in lines
         ]
         assert max(widths) <= 7.88 and min(widths[:-1]) > 7.1
+    with plots.plt.rc_context({"savefig.dpi": 110}):  # where whole pixels make it wider
+        lines, font = style.wrapped(text, 8.0), FontProperties(size=style.SMALL_PRINT)
+        drawn = RendererAgg(1, 1, 110)
+        widths = [drawn.get_text_width_height_descent(line, font, False)[0] for line in lines]
+    assert max(widths) <= 7.88 * 110
     assert style.wrapped("", 1) == [""]
+    assert style.wrapped("as $a = 1$", 0.2) == ["as", "$a = 1$"]
     assert style.wrapped("a-word-that-is-wider-than-its-line b", 0.2) == [
         "a-word-that-is-wider-than-its-line",
         "b",
@@ -1001,6 +1040,45 @@ def test_wide_bands_stand_side_by_side_beyond_the_end(scales):
     assert all(bar[0, 0] == bar[1, 0] for bar in bars)
     if "xscale" not in scales:
         assert max(ax.get_xticks()) <= 30
+
+
+def test_bars_have_the_markers_of_their_curves_or_are_dashed_without_one(toy):
+    panel = of_bands({**WIDTHS, "D": (1.0, 9.0)})
+    looks = [style.look(name) for name in ("GO-UCB", "GP-EI", "random-search", "GP-PI")]
+    lines = [
+        replace(line, look=look, hollow=not n)
+        for n, (line, look) in enumerate(zip(panel.lines, looks, strict=True))
+    ]
+    ax = axes_of([replace(panel, lines=lines)])
+    marks = [line for line in ax.lines if len(line.get_xydata()) == 1]
+    assert [mark.get_marker() for mark in marks] == ["o", "^", "_", "v"]
+    assert [to_rgb(mark.get_color()) for mark in marks] == [to_rgb(look.colour) for look in looks]
+    assert [mark.get_markerfacecolor() == "white" for mark in marks[:2]] == [True, False]
+    bars = [line for line in ax.lines if len(line.get_xydata()) == 2]
+    assert [bar.get_linestyle() == "-" for bar in bars] == [True, True, False, True]
+
+
+def test_bars_that_only_some_panels_have_are_called_so(toy):
+    wide, narrow = of_bands(WIDTHS), of_bands({"A": WIDTHS["A"]})
+    entry = {"id": "f"}
+    assert "as bars ·" in plots.small_print(toy.paper, entry, [wide, wide]) + " ·"
+    assert "as bars in some panels" in plots.small_print(toy.paper, entry, [wide, narrow])
+    assert "as bars" not in plots.small_print(toy.paper, entry, [narrow])
+
+
+def test_a_figure_has_its_title_above_its_panels(toy, monkeypatch):
+    """A panel may name no problem, as the only one of a figure often does."""
+    seen = []
+    monkeypatch.setattr(plots, "save", lambda figure, *paths, title: seen.append(figure))
+    toy.entry["figures"] = [{**FIGURE, "title": "Regret on a toy " * 8}]
+    plots.draw(toy.paper, toy.store(), "f", toy.root / "out")
+    (figure,) = seen
+    (title,) = [text for text in figure.texts if text.get_text().startswith("Regret on a toy")]
+    assert title.get_text().count("\n") == 1
+    figure.set_dpi(plots.RC["savefig.dpi"])
+    figure.draw_without_rendering()
+    assert title.get_window_extent().y0 > figure.axes[0].title.get_window_extent().y1
+    plots.plt.close(figure)
 
 
 @pytest.mark.parametrize(

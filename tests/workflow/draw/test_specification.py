@@ -1,11 +1,14 @@
 """Specification curves: what is drawn of a certificate, in which order, and what is left out."""
 
 import json
+import math
 import struct
 import time
 
+import matplotlib
 import pytest
 
+from tests.workflow.draw import overprint
 from workflow.draw import specification
 from workflow.judge.outcomes import CONTRADICTED, DIRECTION, NOT_RUN, REPRODUCED, UNDECIDED
 
@@ -56,7 +59,7 @@ THREE = claim(
 )
 
 
-def test_effects_are_sorted_and_what_was_not_run_or_is_infinite_is_named():
+def test_effects_are_sorted_and_what_was_not_run_or_has_no_number_is_named():
     found, left = specification.points(THREE)
     assert [point.names[0] for point in found] == ["few", "default", "high"]
     assert [point.effect for point in found] == [-2.0, -1.0, 3.0]
@@ -76,7 +79,99 @@ def test_a_claim_that_was_not_run_as_printed_is_drawn_from_its_readings_and_says
     assert "Grey" not in specification._small_print(told, found, left)
 
 
-def test_an_infinite_end_of_an_interval_is_drawn_to_the_effect():
+RANKED = "median difference by rank"
+NEVER = "median evaluation by rank"
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers", "ends"),
+    [
+        (RANKED, (None, None, -6.8), (-math.inf, -math.inf, -6.8)),
+        (RANKED, (None, 2.0, None), (2.0, math.inf, math.inf)),
+        (RANKED, (1.0, 0.5, None), (0.5, 1.0, math.inf)),
+        (NEVER, (None, 964.0, None), (964.0, math.inf, math.inf)),
+        (NEVER, (None, None, None), (math.inf, math.inf, math.inf)),
+    ],
+)
+def test_what_is_infinite_by_rank_is_an_arrow_at_the_edge(kind, numbers, ends):
+    effect, low, high = numbers
+    told = claim(
+        spec("default", seen(-1.0, -2.0, 0.5, kind=kind)),
+        spec("code", {**seen(effect, kind=kind), "low": low, "high": high}),
+    )
+    found, left = specification.points(told)
+    (point,) = [point for point in found if not point.is_default]
+    assert (point.ends, left, specification.unplaced(told)) == (ends, [], [])
+    figure = specification._figure(told, found, left, "toy")
+    axes, at = figure.axes[0], float(found.index(point))
+    arrows = [line for line in axes.lines if line.get_marker() in "v^" and not line.get_clip_on()]
+    up = max(ends) == math.inf
+    assert [line.get_xydata().tolist() for line in arrows] == [[[at, 1.0 if up else 0.0]]]
+    known = [end for end in ends if math.isfinite(end)]
+    edge = axes.get_ylim()[1 if up else 0]
+    reached = [line for line in axes.lines if line.get_xydata()[-1:].tolist() == [[at, edge]]]
+    assert len(reached) == bool(known)
+    assert all(axes.get_ylim()[0] < end < axes.get_ylim()[1] for end in known)
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert "to infinity" in labels
+
+
+def test_what_is_infinite_on_no_known_side_is_told_with_its_outcome():
+    told = claim(
+        spec("default", seen(-1.0, kind=RANKED)),
+        spec("a", seen(-2.0, kind=RANKED)),
+        spec("code", seen(None, kind=RANKED), CONTRADICTED),
+        spec("lost", None, NOT_RUN),
+    )
+    found, left = specification.points(told)
+    words = specification._small_print(told, found, left)
+    assert "Left out, not run or without a number: lost." in words
+    assert "Infinite, without a place on the axis: code (contradicted)." in words
+
+
+@pytest.mark.parametrize(
+    ("whats", "named"),
+    [
+        (("A on p: 1 of 5 seeds", "A on p: 6 of 10 seeds"), "A on p"),
+        (("A = B on p within 463", "A = B on p within 3.2e+03"), "A = B on p"),
+        (("A on p: 5 of 5 seeds",) * 2, "A on p: 5 of 5 seeds"),
+    ],
+)
+def test_a_comparison_is_the_same_whatever_its_numbers(whats, named):
+    one, other = whats
+    told = claim(spec("default", seen(0.2, what=one)), spec("code", seen(0.6, what=other)))
+    found, left = specification.points(told)
+    assert specification._rows(found) == [("as printed", [0]), ("code", [1])]
+    assert f"Weakest comparison: {named}." in specification._small_print(told, found, left)
+
+
+def test_long_words_have_room(monkeypatch):
+    """Titles, labels of comparisons, and a small print as wide as its pixels are."""
+    long = "TuRBO = GP-UCB on breast-cancer-perceptron within 0.1"
+    told = claim(
+        spec("default", seen(-1.0, what=long)),
+        spec("scaled", seen(2.0, what=long.replace("GP-UCB", "GP-EI"))),
+    )
+    told["says"] = (
+        "relative to random search's, the regrets of both are larger than the others " * 3
+    )
+    told["sentence"] = "Holds in direction as printed and in the public code; not under greedy " * 9
+    monkeypatch.setattr(overprint, "DPI", specification.RC["savefig.dpi"])
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **specification.RC}):
+        found, left = specification.points(told)
+        figure = specification._figure(told, found, left, "toy")
+        assert overprint.faults(figure) == []
+        specification.plt.close(figure)
+    assert long in {text.get_text() for text in figure.axes[1].texts}
+    assert " ".join(figure.texts[0].get_text().split()) == f"toy, Fig. 1: {told['says'].strip()}"
+
+
+def test_a_label_that_is_wider_than_its_column_is_cut():
+    cut = specification._cut("W" * 99, 1.0)
+    assert cut.endswith("W…") and 0.8 < specification.inches(cut, specification.LABEL) <= 1.0
+
+
+def test_the_interval_of_a_mean_that_has_no_end_is_drawn_to_the_effect():
     told = claim(spec("default", {**seen(1.0, 0.5), "high": None}))
     (point,) = specification.points(told)[0]
     assert (point.low, point.high) == (0.5, 1.0)
