@@ -26,6 +26,7 @@ from workflow.plan.selection import block_cells, default_of
 
 Row = dict[str, Any]
 
+PRINTED = "published"  # the column of what a paper prints
 SAME = f" ({SAME_RUN})"  # behind the name of a reading
 BESIDE = "beside the published"
 LEVEL = {REPRODUCED: "level"}  # a number is no claim, and has no verdict
@@ -150,7 +151,7 @@ def _beside(
         "metric": block["metric"],
         "algorithm": cell.algorithm + (f"+{cell.variant}" if cell.variant else ""),
         "reading": reading,
-        "published": number,
+        PRINTED: number,
         "mean": mean,
         "ratio": mean / number if number else np.nan,
         **(basins(store, cell, end) if block.get("basins") else {}),

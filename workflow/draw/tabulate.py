@@ -4,6 +4,7 @@ TABLE.csv and TABLE.md.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -103,11 +104,20 @@ def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
     return entries[name]
 
 
+def _cell(column: str, cell: Any) -> str:
+    """A cell for people: what a paper prints with all its digits, numbers of ours with three."""
+    if not isinstance(cell, float):
+        return quoted(cell)
+    if column == published.PRINTED and math.isfinite(cell):
+        return f"{cell:.10g}"
+    return render.number(cell)
+
+
 def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -> str:
     """A table for people; `other` says which records other code made."""
     entry = entry_of(paper, name)
     rows = [
-        [render.number(cell) if isinstance(cell, float) else quoted(cell) for cell in row]
+        [_cell(column, cell) for column, cell in zip(table.columns, row, strict=True)]
         for row in table.itertuples(index=False)
     ]
     where = f" ({entry['where']})" if "where" in entry else ""

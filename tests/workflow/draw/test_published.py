@@ -354,6 +354,12 @@ def test_exponents_stand_beside_printed_complexities(toy):
     )
 
 
+def test_a_page_shows_what_a_paper_prints_with_all_its_digits(toy):
+    change(toy, published={"A": -120.67, "B": 22271.5, "C": 3.5})
+    text = tabulate.as_markdown(toy.paper, "t", built(toy))
+    assert "| -120.67 |" in text and "| 22271.5 |" in text
+
+
 def test_errata_are_listed_below_a_table_and_must_be_known(toy, monkeypatch):
     toy.entry["errata"] = [
         {"id": "e", "where": "eq. (1)", "says": "1 = 2", "instead": "1 = 1"},
