@@ -376,8 +376,8 @@ and for whole papers). Rates are of claims whose truth is known.
   run. If all n runs keep the statement, p is 2^-n. This is the p-value against the hypothesis that
   at least half of all runs break it. n runs cannot show more.
 - **All claims of a paper together.** `verdicts.md` shows q for each claim: p, times the number of
-  looks, adjusted over all claims of the paper by the procedure of Benjamini and Hochberg (1995),
-  separately for reproduced and contradicted.
+  looks, adjusted over the claims that are counted together (those of the paper, our controls, ...)
+  by the procedure of Benjamini and Hochberg (1995), separately for reproduced and contradicted.
 - **What could be seen.** Each comparison shows the smallest effect that a t test of so many
   seeds, of the spread that was found, sees with a power of {POWER:g}: in standard deviations
   {smallest}.
@@ -421,7 +421,9 @@ of each claim how much hangs on them.
   setting gives it no more weight. This says how much of what was asked agrees; it is no
   probability: nobody drew the readings, and an axis that nobody thought of has no vote.
 - What was not run, and what may not decide (too few seeds, stand-in data), has shares of its own.
-  A sentence says how many of the readings were run.
+  A sentence says how many of the readings were run. A reading not all of whose runs were made
+  counts as run only where one of its own runs refutes the claim: what the default's runs refute
+  says nothing of it.
 - **In the public code** a claim comes to what it comes to under the reading that follows that code
   as a whole (`follows: public code`). Where that changes none of its runs, text and code agree, and
   the default outcome counts.
@@ -436,7 +438,8 @@ of each claim how much hangs on them.
 
 A **specification curve** (`specifications/CLAIM.png`) shows the effect with its interval under
 every specification that has a number, sorted, with the border of the claim. Of several comparisons
-it is that of the weakest, which need not be the same one everywhere; the picture names it.
+it is that of the weakest, which need not be the same one everywhere; the picture names it. An
+infinite effect (a run that has found nothing feasible) is an arrow at the edge.
 
 ## No effect
 

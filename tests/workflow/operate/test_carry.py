@@ -212,7 +212,7 @@ def test_reports_that_admit_what_is_labelled_tell_it(toy, monkeypatch):
     assert carry.main([]) == 0
     shutil.rmtree("results")
     noted = []
-    monkeypatch.setattr(plots, "wrapped", lambda text, width: noted.append(text) or [text])
+    monkeypatch.setattr(plots, "wrapped", lambda text, width, *size: noted.append(text) or [text])
     makers = ((ledger.write, ""), (plots.draw, "f"), (tabulate.write, "t"), (tabulate.write, "s"))
     for make, name in makers:
         make(toy.paper, toy.store(other_code=True), name, Path("report"))
