@@ -271,7 +271,7 @@ def test_a_summary_prints_on_two_sides(browser, reference_site, paper):
 
 def test_the_site_is_small(browser, reference_site):
     whole = sum(path.stat().st_size for path in reference_site.rglob("*") if path.is_file())
-    assert whole < 15e6
+    assert whole < 20e6  # some 60 kB a claim: a page, its seeds and its share of the pictures
     browser.open((reference_site / "index.html").as_uri(), *DESK)
     files = [Path(url.removeprefix("file://")) for url in browser.requests if url[:4] == "file"]
     assert len(files) > 4
