@@ -4,7 +4,6 @@ TABLE.csv and TABLE.md.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -108,9 +107,7 @@ def _cell(column: str, cell: Any) -> str:
     """A cell for people: what a paper prints with all its digits, numbers of ours with three."""
     if not isinstance(cell, float):
         return quoted(cell)
-    if column == published.PRINTED and math.isfinite(cell):
-        return f"{cell:.10g}"
-    return render.number(cell)
+    return render.printed(cell) if column == published.PRINTED else render.number(cell)
 
 
 def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -> str:

@@ -405,7 +405,7 @@ def _numbers(numbers: Sequence[Number], missed: Sequence[Number]) -> str:
             quoted(number.problem),
             quoted(f"{number.metric}, {number.at}"),
             quoted(number.curve),
-            f"{number.printed:.10g}",
+            render.printed(number.printed),
             f"{render.number(number.default.mean)} [{render.number(number.default.low)},"
             f" {render.number(number.default.high)}]",
             quoted(reaching(number)),

@@ -346,13 +346,17 @@ def _outcome(
     """The verdict under another reading in short."""
     if not planned:
         return Specification(NOT_RUN, NOT_RUN, (f"not planned at scale {paper.scale}",), 0)
+    evidence = Evidence(paper, store, reading)
     try:
-        verdict = _judge(Evidence(paper, store, reading), claim, planned)
+        verdict = _judge(evidence, claim, planned)
     except PlanError as error:  # a hypothesis about a curve that the check does not read
         return Specification(NOT_RUN, NOT_RUN, (str(error),), 0)
     judged = NOT_RUN if verdict.observed == NOT_RUN else verdict.verdict
     pairs, reads = beside_default(paper, claim["check"], reading), _reads(claim)
-    if judged != NOT_RUN and (why := _not_its_own(paper, store, claim, reading, verdict)):
+    missing = [other.name for _, other in pairs if not store.has(other)]
+    if missing and judged != NOT_RUN and not _refuted_by(verdict, evidence, claim, pairs):
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        why = f"{missing[0]}{more}: not run at scale {paper.scale}; the default's runs decide"
         return Specification(NOT_RUN, NOT_RUN, (why,), 0, len(pairs))
     same = [usual is not None and store.is_same(usual, other, reads) for usual, other in pairs]
     return Specification(
@@ -367,21 +371,16 @@ def _outcome(
     )
 
 
-def _not_its_own(paper: Paper, store: Store, claim: Claim, reading: str, verdict: Verdict) -> str:
-    """Why a verdict says nothing of a reading: runs of the reading are not there, and the
-    comparisons that refute the claim without them have none of its runs. "" where it does.
-    """
-    own = {run.name: run for _, run in beside_default(paper, claim["check"], reading)}
-    missing = [name for name, run in own.items() if not store.has(run)]
-    parts = pairs_of(Evidence(paper, store, reading), claim["check"])
-    has_decided = any(
-        one.decides == AGAINST and own.keys() & {run.name for run in part}
+def _refuted_by(
+    verdict: Verdict, evidence: Evidence, claim: Claim, pairs: Sequence[tuple[Cell | None, Cell]]
+) -> bool:
+    """Whether a comparison that refutes a claim under a reading has a run of the reading's own."""
+    own = {run.name for _, run in pairs}
+    parts = pairs_of(evidence, claim["check"])
+    return any(
+        one.decides == AGAINST and own & {run.name for run in part}
         for one, part in zip(verdict.comparisons, parts, strict=True)
     )
-    if not missing or has_decided:
-        return ""
-    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-    return f"{missing[0]}{more}: not run at scale {paper.scale}; the default's runs decide"
 
 
 def weakest(found: Sequence[Comparison]) -> Weakest | None:

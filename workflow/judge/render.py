@@ -186,6 +186,11 @@ def number(value: float) -> str:
     return f"{value:.6g}" if short in ("1", "-1") else short
 
 
+def printed(value: float) -> str:
+    """A number that a paper prints, with all its digits."""
+    return f"{value:.10g}" if math.isfinite(value) else number(value)
+
+
 def _summary(verdicts: Sequence[Verdict]) -> str:
     rows = []
     for verdict in verdicts:
