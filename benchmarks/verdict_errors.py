@@ -420,6 +420,9 @@ of each claim how much hangs on them.
   is a part of all votes. So saying a reading twice changes no share, and trying more values of a
   setting gives it no more weight. This says how much of what was asked agrees; it is no
   probability: nobody drew the readings, and an axis that nobody thought of has no vote.
+- **Controls.** A reading with `control: true` is an experiment of ours that answers no question of
+  the paper, such as decompositions drawn at random. It is run, judged and shown like the others,
+  and has no vote, no axis and no part in what turns a claim.
 - What was not run, and what may not decide (too few seeds, stand-in data), has shares of its own.
   A sentence says how many of the readings were run. A reading not all of whose runs were made
   counts as run only where one of its own runs refutes the claim: what the default's runs refute

@@ -114,10 +114,10 @@ class Point:
 
 def points(claim: Mapping[str, Any]) -> tuple[list[Point], list[str]]:
     """The specifications of a claim of certificate.json that have a number, by rising effect, and
-    the names of the others.
+    the names of the others; controls are no readings of the paper, and left out.
     """
     found, left = [], []
-    for spec in claim["specifications"]:
+    for spec in _of_the_paper(claim):
         seen = spec["weakest"]
         # where a run is missing, the weakest of the others may not be that of the claim
         was_run = spec["counts_as"] != NOT_RUN
@@ -151,11 +151,16 @@ def unplaced(claim: Mapping[str, Any]) -> list[str]:
     """
     return [
         f"{_name(spec)} ({spec['observed']})"
-        for spec in claim["specifications"]
+        for spec in _of_the_paper(claim)
         if spec["counts_as"] != NOT_RUN
         and _is_unplaced(spec["weakest"])
         and _shown(spec["weakest"]) is None
     ]
+
+
+def _of_the_paper(claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The specifications of a claim that are no controls."""
+    return [spec for spec in claim["specifications"] if not spec.get("control")]
 
 
 def _is_unplaced(seen: Mapping[str, Any] | None) -> bool:

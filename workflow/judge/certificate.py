@@ -62,7 +62,8 @@ question that the paper leaves open. The settings that it changes in the runs of
 *axis*; readings with the same axis are alternatives on it. The paper as printed has one vote, each
 axis has one, which its alternatives share equally; readings that come to the same runs count once,
 those that change nothing count with the paper as printed. A share is one of all these votes: what
-was not run, or may not decide, has a share of its own and is no evidence either way.
+was not run, or may not decide, has a share of its own and is no evidence either way. A *control*
+is an experiment of ours that answers no question of the paper; it has no vote.
 docs/verdicts.md says more."""
 
 
@@ -89,12 +90,17 @@ class Entry:
 
     @property
     def others(self) -> tuple[Spec, ...]:
-        return self.specs[1:]
+        """The paper's other readings."""
+        return tuple(spec for spec in self.specs[1:] if not spec.is_control)
+
+    @property
+    def controls(self) -> tuple[Spec, ...]:
+        return tuple(spec for spec in self.specs if spec.is_control)
 
     @property
     def best(self) -> str:
-        """The best that any specification comes to, in the order of BEST."""
-        return min((spec.counts_as for spec in self.specs), key=BEST.index)
+        """The best that any of the paper's specifications comes to, in the order of BEST."""
+        return min((spec.counts_as for spec in (self.default, *self.others)), key=BEST.index)
 
     @property
     def agrees(self) -> bool:
@@ -323,7 +329,7 @@ def _table(found: Sequence[Entry]) -> str:
                 _link(entry),
                 quoted(entry.sentence),
                 *(_percent(value) for value in (holds, *part.values())),
-                f"{len(entry.specs)} on {1 + len(axes(entry.specs))}",
+                f"{1 + len(entry.others)} on {1 + len(axes(entry.specs))}",
             ]
         )
     columns = ["claim", "", "holds", *KINDS, "specifications on axes"]
@@ -356,13 +362,15 @@ def _details(entry: Entry) -> str:
         for axis, alternatives in axes(entry.specs).items()
     ]
     said = turned(entry)
+    beside = "; ".join(quoted(_comes_to(spec)) for spec in entry.controls)
     parts = [
         f"## {entry.id}",
         quoted(f"{entry.where}: {entry.says}"),
         quoted(f"{entry.sentence} {said}".strip()),
         render.table(["axis: what its readings change", "readings"], rows),
+        f"Controls, which have no vote: {beside}." if beside else "",
     ]
-    return "\n\n".join(parts)
+    return "\n\n".join(part for part in parts if part)
 
 
 def _setting(axis: Sequence[str]) -> str:
@@ -473,6 +481,7 @@ def _as_entry(entry: Entry) -> dict[str, Any]:
                 "names": spec.names,
                 "axis": spec.axis,
                 "vote": float(spec.vote),
+                "control": spec.is_control,
                 "counts_as": spec.counts_as,
                 "observed": spec.outcome.observed,
                 "seeds": spec.outcome.seeds,

@@ -40,7 +40,8 @@ class Turn:
 
 def smallest(paper: Paper, store: Store, claim: Claim, specs: Sequence[Spec]) -> Turn:
     """What makes a claim hold that does not by default, or contradicts one that does."""
-    default, others = specs[0], [spec for spec in specs[1:] if spec.outcome.was_run]
+    default = specs[0]
+    others = [spec for spec in specs[1:] if spec.outcome.was_run and not spec.is_control]
     goal, wanted = (OVERTURN, (CONTRADICTED,)) if default.holds else (HOLD, HOLDS)
     alone = [(spec.name,) for spec in _ordered(others, wanted)]
     if alone:

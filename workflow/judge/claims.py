@@ -65,7 +65,7 @@ class Outcome:
     """What a claim comes to under another reading; all that is `not run` has no numbers.
 
     Of the `runs` of the claim to which the reading gives other parameters, `same_runs` have the
-    very traces of the default ones.
+    very traces of the default ones. A `control` is an experiment of ours, no reading of the paper.
     """
 
     verdict: str
@@ -74,6 +74,7 @@ class Outcome:
     seeds: int
     runs: int = 0
     same_runs: int = 0
+    control: bool = False
 
     @property
     def was_run(self) -> bool:
@@ -174,6 +175,7 @@ def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
         mine = changes.get(name, frozenset())
         others[name] = replace(
             found,
+            control=bool(paper.entry["readings"][name].get("control")),
             settings=tuple(sorted({setting for _, setting, _ in mine})),
             refines=tuple(
                 other for other, changed in changes.items() if changed and changed < mine

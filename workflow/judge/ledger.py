@@ -61,7 +61,8 @@ def as_json(
     """
     rows = [entry(verdict) for verdict in verdicts]
     registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
-    says = {name: reading["says"] for name, reading in paper.entry.get("readings", {}).items()}
+    known = paper.entry.get("readings", {})
+    says = {name: render.said_of(reading) for name, reading in known.items()}
     whole = {
         "edition": EDITION,
         "paper": paper.name,

@@ -127,9 +127,13 @@ def verdict(ends: Array, number: float, data: str, *, is_full_size: bool) -> str
 
 
 def _under_readings(paper: Paper, problem: str, curve: str) -> dict[str, Cell]:
-    """The run of a curve by default ("") and under each reading that has one of its own."""
+    """The run of a curve by default ("") and under each reading that has one of its own; controls
+    are no readings of the paper.
+    """
     found: dict[str, Cell] = {}
-    for reading in ("default", *paper.entry.get("readings", {})):
+    known = paper.entry.get("readings", {})
+    admitted = [name for name, reading in known.items() if not reading.get("control")]
+    for reading in ("default", *admitted):
         for _, cell in selection.under_readings(paper, problem, [curve], [reading]):
             if cell.name not in {other.name for other in found.values()}:
                 found["" if reading == "default" else reading] = cell

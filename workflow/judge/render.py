@@ -74,7 +74,8 @@ def as_markdown(paper: Paper, verdicts: Sequence[Verdict], mixed: Sequence[str] 
     """
     head = paper.entry["paper"]
     readings = [
-        {"id": name, **reading} for name, reading in paper.entry.get("readings", {}).items()
+        {"id": name, "says": said_of(reading)}
+        for name, reading in paper.entry.get("readings", {}).items()
     ]
     parts = [
         f"# Verdicts on {quoted(head['key'])}, scale {quoted(paper.scale)}",
@@ -213,6 +214,11 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     return table(SUMMARY, rows) if rows else ""
 
 
+def said_of(reading: Mapping[str, Any]) -> str:
+    """What a reading of a paper's YAML says, and that it is a control where it is."""
+    return f"a control: {reading['says']}" if reading.get("control") else str(reading["says"])
+
+
 def _other_readings(verdict: Verdict) -> str:
     """The readings by what is observed under them: first what differs from the default, then what
     agrees, then those that are the same run, last those not run.
@@ -231,6 +237,7 @@ def _other_readings(verdict: Verdict) -> str:
         notes = [f"{outcome.seeds} seeds"] * (outcome.seeds != verdict.seeds)
         notes += [f"same run in {outcome.in_part}"] * bool(outcome.in_part)
         notes += [OTHER_CODE] * bool(outcome.other_code)
+        notes += ["a control"] * outcome.control
         said = f" ({', '.join(notes)})" if notes else ""
         groups.setdefault(f"{what} under", []).append(quoted(name) + said)
     if missing:

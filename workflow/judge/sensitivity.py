@@ -37,8 +37,9 @@ how many seeds are paired, where not as many as by default; fewer seeds alone ma
 = same run: the reading changes nothing on these problems, it is no independent evidence and counts
 for nothing; `= 1 of 3` beside an outcome: that is so of 1 of the 3 runs to which the reading gives
 other parameters. Blank: the reading changes no run of the claim, or the plan lacks some of its
-runs. What of this decides, in which share of the readings a claim holds, and what would have to be
-true for another verdict: [certificate.md](certificate.md)."""
+runs. A control is an experiment of ours and no reading of the paper: its outcomes are shown and
+count for nothing. What of this decides, in which share of the readings a claim holds, and what
+would have to be true for another verdict: [certificate.md](certificate.md)."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,10 @@ class Row:
 
     @property
     def others(self) -> list[str]:
-        """The readings that may say something else."""
-        return [name for name in self.readings if name not in self.same]
+        """The readings that may say something else; controls are none."""
+        return [
+            name for name, one in self.readings.items() if name not in self.same and not one.control
+        ]
 
     @property
     def changed(self) -> list[str]:
@@ -340,6 +343,7 @@ def outcome(judged: Mapping[str, Any]) -> Outcome:
         judged["seeds"],
         runs,
         same,
+        control=bool(judged.get("control")),
     )
 
 

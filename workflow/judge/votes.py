@@ -6,8 +6,9 @@ with it. An **axis** is the set of settings that a reading gives other values in
 specifications with the same axis are alternatives on it. A reading that repeats all changes of one
 other reading and adds to them is a refinement of it, on its axis; one that repeats several combines
 questions and has an axis of its own. The default has one **vote**, and each axis has one that its
-alternatives share equally. So neither a reading that is said twice, nor one more value on an axis,
-nor a refinement gives a question more weight than it had.
+alternatives share equally. A **control**, an experiment of ours that answers no question of the
+paper, has no vote and belongs to no axis. So neither a reading that is said twice, nor one more
+value on an axis, nor a refinement gives a question more weight than it had.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ KINDS = (*ORDER, NOT_RUN)  # what a specification counts as
 class Spec:
     """One specification of a claim: its reading, and others that come to the same runs; the
     settings that it changes (none by default); its vote; what it comes to; which records of a
-    reading other code made.
+    reading other code made; whether it is a control, which is none of the paper's.
     """
 
     names: tuple[str, ...]
@@ -42,6 +43,7 @@ class Spec:
     outcome: Outcome
     weakest: Weakest | None
     other_code: str = ""
+    is_control: bool = False
 
     @property
     def name(self) -> str:
@@ -59,18 +61,23 @@ class Spec:
 
 def specifications(claim: Mapping[str, Any]) -> list[Spec]:
     """All specifications of a claim of a verdicts.json, the default one first, then in the order of
-    the YAML.
+    the YAML; controls are the last.
 
     Raises PlanError where the verdicts are older than settings.
     """
     found = {AS_PRINTED: _spec(AS_PRINTED, claim, ())}
     of: dict[str, str] = {}  # a reading: the specification that it belongs to
+    controls: list[Spec] = []
     for name, judged in claim["readings"].items():
         if "settings" not in judged:
             raise PlanError(
                 f"claim {claim['id']}: expected the settings that its readings change, found older"
                 " verdicts: run `python -m workflow.claims` again"
             )
+        if judged.get("control"):
+            spec = _spec(name, judged, tuple(judged["settings"]))
+            controls.append(replace(spec, vote=Fraction(0), is_control=True))
+            continue
         again = AS_PRINTED if outcome(judged).is_same_run else of.get(judged["again"], "")
         of[name] = again or name
         if again:
@@ -84,23 +91,24 @@ def specifications(claim: Mapping[str, Any]) -> list[Spec]:
         for name, spec in found.items()
     ]
     many = Counter(spec.axis for spec in specs)
-    return [replace(spec, vote=Fraction(1, many[spec.axis])) for spec in specs]
+    return [*(replace(spec, vote=Fraction(1, many[spec.axis])) for spec in specs), *controls]
 
 
 def _root(readings: Mapping[str, Mapping[str, Any]], name: str, of: Mapping[str, str]) -> str:
     """The one specification that a reading refines and that refines none itself; the reading where
     there is none, or more than one.
     """
-    known = [other for other in readings[name]["refines"] if of[other] not in (AS_PRINTED, name)]
+    refined = [other for other in readings[name]["refines"] if other in of]  # no controls
+    known = [other for other in refined if of[other] not in (AS_PRINTED, name)]
     first = {of[one] for one in known if not set(readings[one]["refines"]) & set(known)}
     return first.pop() if len(first) == 1 else name
 
 
 def axes(specs: Iterable[Spec]) -> dict[tuple[str, ...], list[Spec]]:
-    """The alternatives on each axis, without the default."""
+    """The alternatives on each axis, without the default and controls."""
     found: dict[tuple[str, ...], list[Spec]] = {}
     for spec in specs:
-        if spec.axis:
+        if spec.axis and not spec.is_control:
             found.setdefault(spec.axis, []).append(spec)
     return found
 

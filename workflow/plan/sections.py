@@ -279,6 +279,12 @@ class ReadingEntry(Section):
         "public code",
         default="it answers one question",
     )
+    control: Annotated[Literal[True], Expected("true, or no such line")] = said(
+        "that it is an experiment of ours and no answer that the paper leaves room for: its runs"
+        " are judged and shown, and it has no vote",
+        True,
+        default="it is a reading of the paper",
+    )
     problems: dict[str, Parameters] = said(
         "problem: its parameters under this reading", {"*": {"noise": 0.1}}, default="no change"
     )

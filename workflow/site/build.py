@@ -298,7 +298,9 @@ def _claim(site: Site, report: Report, claim: Claim) -> None:
         shown_samples=SAMPLES,
         live=claim.id in report.seed_values,
         robust=next((one for one in report.certificate["claims"] if one["id"] == claim.id), None),
-        says={name: told["says"] for name, told in report.entry.get("readings", {}).items()},
+        says={
+            name: render.said_of(told) for name, told in report.entry.get("readings", {}).items()
+        },
         beside=claim_pages.shown_in(report, claim),
         commands=claim_pages.commands(report, claim),
     )

@@ -248,6 +248,7 @@ def as_script(report: Report, claim: Claim) -> str:
     specs = [
         {key: spec[key] for key in ("names", "axis", "vote", "counts_as")}
         for spec in (robust["specifications"] if robust else [])
+        if not spec.get("control")  # it has no vote that could be moved
     ]
     whole = {**told, "verdict": claim.verdict, "specifications": specs}
     return f"noregret.claim({_json(whole)});\n"

@@ -327,6 +327,7 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "vote",
         "vote",
         "What a reading counts in a certificate: the paper as printed has one, and each axis "
-        "has one that its alternatives share.",
+        "has one that its alternatives share. A control, an experiment of ours beside the readings "
+        "of the paper, has none.",
     ),
 )

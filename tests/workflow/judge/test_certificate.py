@@ -290,6 +290,15 @@ def test_a_sentence_says_where_a_claim_holds_and_how_much_was_run(specs, follows
     assert entry(*specs, follows=follows).sentence == sentence
 
 
+def test_a_control_is_shown_and_is_in_no_count():
+    control = replace(spec("moved", CONTRADICTED, vote=0), is_control=True)
+    found = entry(DEFAULT, spec("a", REPRODUCED), control)
+    assert certificate._sentence(found).endswith("that was run (1 of 1 other readings run).")
+    assert found.best == REPRODUCED
+    assert entry(AGAINST, replace(control, outcome=DEFAULT.outcome)).best == CONTRADICTED
+    assert "Controls, which have no vote: moved: contradicted." in certificate._details(found)
+
+
 def test_a_sentence_says_where_text_and_code_agree():
     agree = "Contradicted as printed and in the public code, which agree here; "
     found = entry(AGAINST, follows=("code",), public=CONTRADICTED)

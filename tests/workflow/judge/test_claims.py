@@ -978,6 +978,7 @@ def test_the_ledger_spells_out_the_readings_that_change_something_and_counts_tho
         "seeds": 4,
         "runs": 1,
         "same_runs": 0,
+        "control": False,
         "settings": [],
         "refines": [],
         "again": "",

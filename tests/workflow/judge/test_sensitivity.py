@@ -21,6 +21,7 @@ def outcome(observed, seeds=10, reasons=(), runs=2, same=0):
         "observed": observed,
         "reasons": list(reasons),
         "seeds": 0 if observed == NOT_RUN else seeds,
+        "control": False,
     }
 
 
@@ -55,6 +56,14 @@ def report(*rows, partial=False, scale="paper"):
 
 def row(default, **readings):
     return sensitivity.matrix(report(claimed("c", default, **readings))).rows[0]
+
+
+def test_a_control_is_shown_and_turns_nothing():
+    control = {**outcome(CONTRADICTED), "control": True}
+    found = row(REPRODUCED, code=REPRODUCED, zeros=control)
+    assert (found.fate, found.turned, found.compared) == ("kept", [], ["code"])
+    assert found.conclusion == "same under all readings run (1 of 1)"
+    assert "✗" in sensitivity._symbol(found, "zeros")
 
 
 @pytest.mark.parametrize(
