@@ -1,7 +1,7 @@
 """A Slurm cluster of this one machine, for tests: munged, slurmctld and slurmd on loopback, with
 all their files in one folder.
 
-    python tests/slurm/cluster.py start DIR
+    python tests/slurm/cluster.py start DIR [--cores N]
     python tests/slurm/cluster.py stop DIR
 
 In between: sbatch, squeue, snakemake --workflow-profile profiles/slurm. Needs root. It stops only
@@ -29,9 +29,7 @@ from pathlib import Path
 CONFIGURED = Path("/etc/slurm/slurm.conf")
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo")
 PACKAGES = ("slurm-wlm", "munge")
-SLOTS = (
-    8  # cores that the machine says to have at least: jobs of the tests wait more than they compute
-)
+SLOTS = 8  # cores that the node says to have at least, for jobs that wait more than they compute
 MEMORY_MB = 32000  # likewise
 LIVING = ("PENDING", "RUNNING", "COMPLETING")
 PATIENCE = 30.0  # seconds until a daemon answers, or has ended
@@ -78,11 +76,12 @@ class Unavailable(RuntimeError):
 
 class Cluster:
     """The daemons whose files lie in `folder`; what they are is written there, so that another
-    process may stop them.
+    process may stop them. The node says to have so many `cores`; 0: enough for tests, whose jobs
+    wait more than they compute.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder.resolve()
+    def __init__(self, folder: Path, cores: int = 0) -> None:
+        self.folder, self.cores = folder.resolve(), cores
         self.conf = self.folder / "slurm.conf"
 
     def start(self) -> None:
@@ -101,7 +100,7 @@ class Cluster:
                 host=host(),
                 controller_port=controller_port,
                 node_port=node_port,
-                cpus=cpus,
+                cpus=self.cores or cpus,
                 memory=memory,
             )
         )
@@ -326,9 +325,16 @@ def main() -> int:
     )
     parser.add_argument("action", choices=["start", "stop"])
     parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "--cores",
+        type=int,
+        default=0,
+        help="that the node says to have: as many as there are, where jobs are to be timed"
+        f" (default: at least {SLOTS}, for tests, whose jobs wait)",
+    )
     options = parser.parse_args()
     try:
-        getattr(Cluster(options.folder), options.action)()
+        getattr(Cluster(options.folder, options.cores), options.action)()
     except Unavailable as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
