@@ -166,19 +166,22 @@ def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
     others: dict[str, Specification] = {}
     before: dict[str, Mapping[Place, Cell]] = {}
     wanted = readings_of(paper, claim)
+    controls = {name for name in wanted if paper.entry["readings"][name].get("control")}
     changes = {name: _changes(paper, claim, name) for name, runs in wanted.items() if runs}
     for name, runs in wanted.items():
         found = _outcome(paper, store, claim, name, runs)
-        if found.was_run:
+        if found.was_run and name not in controls:
             before[name] = placed(paper, claim["check"], name)
             found = replace(found, again=_again(store, claim, name, before))
         mine = changes.get(name, frozenset())
         others[name] = replace(
             found,
-            control=bool(paper.entry["readings"][name].get("control")),
+            control=name in controls,
             settings=tuple(sorted({setting for _, setting, _ in mine})),
             refines=tuple(
-                other for other, changed in changes.items() if changed and changed < mine
+                other
+                for other, changed in changes.items()
+                if changed and changed < mine and other not in controls
             ),
         )
     return replace(verdict, readings=others)

@@ -98,8 +98,7 @@ def _root(readings: Mapping[str, Mapping[str, Any]], name: str, of: Mapping[str,
     """The one specification that a reading refines and that refines none itself; the reading where
     there is none, or more than one.
     """
-    refined = [other for other in readings[name]["refines"] if other in of]  # no controls
-    known = [other for other in refined if of[other] not in (AS_PRINTED, name)]
+    known = [other for other in readings[name]["refines"] if of[other] not in (AS_PRINTED, name)]
     first = {of[one] for one in known if not set(readings[one]["refines"]) & set(known)}
     return first.pop() if len(first) == 1 else name
 

@@ -124,21 +124,15 @@ def test_what_may_not_decide_and_what_is_not_planned_are_shown_apart():
     assert share(told) == {REPRODUCED: 1 / 3, UNDECIDED: 1 / 3, NOT_RUN: 1 / 3}
 
 
-def test_a_control_has_no_vote_and_refines_nothing():
+def test_a_control_has_no_vote_and_is_on_no_axis():
     told = claim(DIRECTION, **READINGS)
     before = votes.specifications(told)
     control = {**judged(CONTRADICTED, ["A.width"]), "control": True}
-    more = judged(CONTRADICTED, ["A.deep", "A.width"], refines=["control"])
     told["readings"] = {"control": control, **told["readings"]}
     found = votes.specifications(told)
     assert votes.shares(found) == votes.shares(before)
     assert votes.axes(found) == votes.axes(before)
     assert [(spec.name, spec.vote) for spec in found if spec.is_control] == [("control", 0)]
-    told["readings"]["more"] = more
-    assert {spec.name: spec.axis for spec in votes.specifications(told)}["more"] == (
-        "A.deep",
-        "A.width",
-    )
 
 
 def test_verdicts_without_settings_are_refused():
