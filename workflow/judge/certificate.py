@@ -55,6 +55,13 @@ HEAD = {
 # of what a claim may come to; where one reading is not decided, it may still hold
 BEST = (REPRODUCED, DIRECTION, INCONCLUSIVE, UNDECIDED, CONTRADICTED, NOT_RUN)
 FEW = 4  # names that a sentence lists
+ACROSS = {
+    "max": "largest {} of the variants",
+    "min": "smallest {} of the variants",
+    "mean": "mean {} of the variants",
+    "ratio": "largest over smallest {} of the variants",
+    "width": "number of variants with a {} near the best",
+}
 RULES = """\
 *As printed* is the default reading: what the paper says, and where it is silent the answer that
 verdicts.md lists under assumptions and deviations. Another *reading* is another answer to a
@@ -184,13 +191,19 @@ def _public(
 
 
 def quantity_of(check: Mapping[str, Any]) -> tuple[str, str]:
-    """What the effects of a claim are of, and its unit: its metric, or the column of its study."""
+    """What the effects of a claim are of, and its unit: its metric, or the column of its study;
+    over several variants what these have together, where a ratio and a count have no unit.
+    """
     if "metric" not in check:
         return str(check.get("column", check.get("left", ""))), ""
     read = metric(check["metric"])
+    label, unit = read.label, read.unit
     if "relative_to" in check:
-        return f"{read.label} over that of {check['relative_to']}", ""
-    return read.label, read.unit
+        label, unit = f"{label} over that of {check['relative_to']}", ""
+    if "across" in check:
+        label = ACROSS[check["across"]].format(label)
+        unit = "" if check["across"] in ("ratio", "width") else unit
+    return label, unit
 
 
 def _sentence(entry: Entry) -> str:

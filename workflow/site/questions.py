@@ -9,13 +9,6 @@ from workflow.judge.certificate import quantity_of
 from workflow.judge.render import number
 
 Check = Mapping[str, Any]
-ACROSS = {
-    "max": "largest {} of the variants",
-    "min": "smallest {} of the variants",
-    "mean": "mean {} of the variants",
-    "ratio": "largest over smallest {} of the variants",
-    "width": "number of variants with a {} near the best",
-}
 AT = {"end": "at the end", "mean": "in the mean over the run", "median": "in the median over it"}
 
 
@@ -105,8 +98,6 @@ QUESTIONS: Mapping[str, Callable[[Check], str]] = {
 def _what(check: Check) -> str:
     """The quantity that is read, and where."""
     what = quantity_of(check)[0]
-    if "across" in check:
-        what = ACROSS[check["across"]].format(what)
     at = check.get("at")
     if at in AT:
         return f"*{what}* {AT[at]}"

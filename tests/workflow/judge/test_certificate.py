@@ -417,3 +417,13 @@ def test_a_certificate_needs_the_verdicts_of_its_paper(tmp_path):
     toy.entry["claims"] = []
     with pytest.raises(PlanError, match=r"claim best: expected it in papers/toy\.yaml"):
         certificate.write(toy.paper, toy.store(), "", tmp_path / "out")
+
+
+def test_effects_over_variants_are_of_what_these_have_together():
+    """Counts and ratios of a metric have not its unit, and are not called after it alone."""
+    check = {"metric": "best_feasible", "problems": ["p"], "variants": "all"}
+    label, unit = certificate.quantity_of(check)
+    for across, words in certificate.ACROSS.items():
+        what, of = certificate.quantity_of({**check, "across": across})
+        assert what == words.format(label) != label
+        assert of == ("" if across in ("ratio", "width") else unit)
