@@ -55,7 +55,7 @@ HEAD = {
 # of what a claim may come to; where one reading is not decided, it may still hold
 BEST = (REPRODUCED, DIRECTION, INCONCLUSIVE, UNDECIDED, CONTRADICTED, NOT_RUN)
 FEW = 4  # names that a sentence lists
-ACROSS = {
+OVER_VARIANTS = {
     "max": "largest {} of the variants",
     "min": "smallest {} of the variants",
     "mean": "mean {} of the variants",
@@ -201,7 +201,7 @@ def quantity_of(check: Mapping[str, Any]) -> tuple[str, str]:
     if "relative_to" in check:
         label, unit = f"{label} over that of {check['relative_to']}", ""
     if "across" in check:
-        label = ACROSS[check["across"]].format(label)
+        label = OVER_VARIANTS[check["across"]].format(label)
         unit = "" if check["across"] in ("ratio", "width") else unit
     return label, unit
 

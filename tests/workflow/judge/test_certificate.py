@@ -423,7 +423,7 @@ def test_effects_over_variants_are_of_what_these_have_together():
     """Counts and ratios of a metric have not its unit, and are not called after it alone."""
     check = {"metric": "best_feasible", "problems": ["p"], "variants": "all"}
     label, unit = certificate.quantity_of(check)
-    for across, words in certificate.ACROSS.items():
+    for across, words in certificate.OVER_VARIANTS.items():
         what, of = certificate.quantity_of({**check, "across": across})
         assert what == words.format(label) != label
         assert of == ("" if across in ("ratio", "width") else unit)
