@@ -34,7 +34,7 @@ PAGE, FIRST = Path("docs/rejudged.md"), Path("benchmarks/first_edition.csv")
 REFERENCE = Path("figures/reference")
 WORSE = "not reproduced"  # the first edition's word for inconclusive and contradicted
 NONE = "no such claim"
-THE_RULES = "the rules alone: today's make the same of the first edition's numbers"
+THE_RULES = "today's rules make this of the first edition's numbers, too"
 OTHER_NUMBERS = (
     "other numbers: defaults, seeds or the claim's check changed, and its runs were made anew"
 )

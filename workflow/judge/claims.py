@@ -52,6 +52,7 @@ from workflow.judge.outcomes import (
 from workflow.measure.metrics import metric
 from workflow.measure.statistics import FULL, false_discovery
 from workflow.measure.store import Run, Store
+from workflow.plan import selection
 from workflow.plan.cells import DEFAULT, Cell, Paper
 from workflow.plan.parameters import dotted, flat
 from workflow.plan.reads import null_runs
@@ -260,9 +261,9 @@ def runs(paper: Paper) -> list[Run]:
 def readings_of(paper: Paper, claim: Claim) -> dict[str, list[Run]]:
     """The other readings that affect a claim, with its runs under each.
 
-    A reading affects a claim if at least one of its runs is another one then. Where the plan lacks
-    some of them the reading is left out; if the claim names it, it stays, without runs. Raises
-    PlanError where a claim names an unknown reading.
+    A reading affects a claim if at least one of its runs is another one then, and if it leaves two
+    sides to compare. Where the plan lacks some of the runs the reading is left out; if the claim
+    names it, it stays, without runs. Raises PlanError where a claim names an unknown reading.
     """
     known, named = paper.entry.get("readings", {}), claim.get("readings", [])
     if unknown := [name for name in named if name not in known]:
@@ -282,7 +283,24 @@ def readings_of(paper: Paper, claim: Claim) -> dict[str, list[Run]]:
         reading: wanted
         for reading, wanted in found.items()
         if [run.name for run in wanted] != usual
+        and not (wanted and _compares_nothing(paper, claim["check"], reading))
     }
+
+
+def _compares_nothing(paper: Paper, check: Mapping[str, Any], reading: str) -> bool:
+    """Whether both sides of a check are the same runs under a reading, as where one side is named
+    by that very reading.
+    """
+    left, right = check.get("left"), check.get("right")
+    if not isinstance(left, list) or not isinstance(right, list) or "against" in check:
+        return False
+    return all(
+        selection.place(paper, problem, one, reading=reading)
+        == selection.place(paper, problem, two, reading=reading)
+        for problem in check["problems"]
+        for one in left
+        for two in right
+    )
 
 
 def _judge(evidence: Evidence, claim: Claim, planned: Sequence[Run]) -> Verdict:

@@ -231,8 +231,10 @@ def _other_readings(verdict: Verdict) -> str:
         return pair[1].is_same_run, pair[1].observed == verdict.observed
 
     for name, outcome in sorted(judged, key=rank):
-        other = f"**{outcome.observed}**{f' ({UNDECIDED})' if outcome.reasons else ''}"
-        what = "same" if outcome.observed == verdict.observed else other
+        decides_less = f" ({UNDECIDED})" if outcome.reasons else ""
+        what = f"**{outcome.observed}**{decides_less}"
+        if outcome.observed == verdict.observed and (outcome.reasons or not verdict.reasons):
+            what = f"same{decides_less if not verdict.reasons else ''}"
         what = SAME_RUN if outcome.is_same_run else what
         notes = [f"{outcome.seeds} seeds"] * (outcome.seeds != verdict.seeds)
         notes += [f"same run in {outcome.in_part}"] * bool(outcome.in_part)

@@ -2,7 +2,8 @@
 method, would have come to in it.
 
 A claim names its null models in the YAML (`null_model`); whether one of them passes is computed
-from records, never declared. A claim holds trivially if it does in at least PASSES of the cases.
+from records, unless a proof makes it unnecessary (`always`). A claim holds trivially if one does in
+at least PASSES of the cases.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ Claim = Mapping[str, Any]
 PASSES = 0.9  # a null model that passes so often shows that the check decides nothing
 REPEATS = 1000  # resampled claims: a share of 0.9 has a standard error of 0.01
 SIDES = ("left", "column")  # what a check says of which
+BOUNDS = ("at_least", "at_most")  # of a null model's own column, in place of the check's
 
 
 def why(evidence: Evidence, claim: Claim) -> str:
@@ -55,8 +57,12 @@ def _share(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> float:
         return float(np.mean([bool(len(flag)) and bool((flag > 0).all()) for flag in flags]))
     if "metric" in line:
         return float(holds(evidence, {**check, "metric": line["metric"]}))
+    if "always" in line:
+        return 1.0
     side = next(side for side in SIDES if side in check)
-    return float(holds(evidence, {**check, side: line["column"]}))
+    bounds = {name: line[name] for name in BOUNDS if name in line}
+    kept = {name: said for name, said in check.items() if not bounds or name not in BOUNDS}
+    return float(holds(evidence, {**kept, side: line["column"], **bounds}))
 
 
 @dataclass

@@ -472,7 +472,7 @@ KINDS_OF_REQUIREMENT = (
 
 class NullModel(Section):
     """Something that knows nothing of the claim's method. Where it passes the check, the claim
-    holds trivially; whether it does is computed from records.
+    holds trivially; whether it does is computed from records, unless it is `always` so.
     """
 
     curve: Curve = said(
@@ -496,6 +496,21 @@ class NullModel(Section):
         "vacuous",
         default="another kind is given",
     )
+    at_least: Number = said(
+        "the least value of `column` that passes",
+        0.333333,
+        default="the bounds are the check's",
+    )
+    at_most: Number = said(
+        "the largest value of `column` that passes",
+        3,
+        default="the bounds are the check's",
+    )
+    always: Annotated[Literal[True], Expected("true, or no such line")] = said(
+        "true: nothing can fail the check, as `because` proves",
+        True,
+        default="another kind is given",
+    )
     because: Words = said(
         "why it passes, which the verdict then says",
         "the bound allows all distinct arms",
@@ -504,12 +519,14 @@ class NullModel(Section):
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
-        kinds = self.model_fields_set & {"curve", "column", "metric", "where"}
+        kinds = self.model_fields_set & {"curve", "column", "metric", "where", "always"}
         if len(kinds) != 1:
             raise refusal(
-                "expected one of `curve`, `column`, `metric` and `where`, got"
+                "expected one of `curve`, `column`, `metric`, `where` and `always`, got"
                 f" {', '.join(sorted(kinds)) or 'none of them'}"
             )
+        if "column" not in kinds and (bounds := self.model_fields_set & {"at_least", "at_most"}):
+            raise refusal(f"expected `column` beside {bounds.pop()!r}, got {kinds.pop()!r}")
         if ("because" in self.model_fields_set) == ("curve" in kinds):
             raise refusal("expected `because` beside every kind but `curve`")
         return self

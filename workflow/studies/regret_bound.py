@@ -51,12 +51,13 @@ def run(
     values.
 
     `outputs` says whether factors are learnt from their sum, eq. (5), or each from its own outputs,
-    eq. (24). `regret` of the query and `mean_regret` R_t/t; (18) as `bound`, its like with the sum
-    of all deviations (DEC-HBO's) and with sigma_t of f itself; `bounded` is 1 where the regret
-    keeps (18). `covered` is the share of D where |f - mu| <= width times (6), `needed` the width
-    that all of D would have needed; `*_deviation` are the same with sigma_t of f itself, and
-    `beyond` is the share of D where that exceeds (6). `noise` is the variance of the noise of a
-    sum; all factors have the same scales, on [0,1]^d with `points` values on each axis. `problem`
+    eq. (24). `regret` of the query, `worst_regret` of the worst point of D, and `mean_regret`
+    R_t/t; (18) as `bound`, its like with the sum of all deviations (DEC-HBO's) and with sigma_t of
+    f itself; `bounded` is 1 where the regret keeps (18). `covered` is the share of D where
+    |f - mu| <= width times (6), `needed` the width that all of D would have needed; `*_deviation`
+    are the same with sigma_t of f itself, and `beyond` is the share of D where that exceeds (6).
+    `noise` is the variance of the noise of a sum; all factors have the same scales, on [0,1]^d with
+    `points` values on each axis. `problem`
     is not used.
     """
     decomposition = canonical(factors)
@@ -176,6 +177,7 @@ class Bandit:
                 "t": t,
                 "width": width,
                 "regret": regret,
+                "worst_regret": float(np.ptp(whole)),
                 "mean_regret": total / t,
                 "bound": bound,
                 "bound_deviation": 2 * width * float(deviation[x]),

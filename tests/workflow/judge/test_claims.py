@@ -356,8 +356,11 @@ def test_a_metric_or_a_column_may_be_what_passes_by_itself(tmp_path):
     study = {"test": "band", "study": "s", "column": "size"}
     assert why({**study, "at_most": 6}, column="most") == [f"holds trivially: {words}"]
     assert why({**study, "at_most": 4}, column="most") == []
+    assert why({**study, "at_most": 4}, column="most", at_least=4) == [f"holds trivially: {words}"]
+    assert why({**study, "at_most": 6}, column="most", at_least=4.5) == []
     assert why({**study, "at_most": 4}, where="all") == [f"holds trivially: {words}"]  # 9 of 10
     assert why({**study, "at_most": 2}, where="all") == []  # it does not hold
+    assert why({**study, "at_most": 4}, always=True) == [f"holds trivially: {words}"]
 
 
 def test_fewer_than_five_seeds_are_undecided_but_shown(tmp_path):
@@ -869,6 +872,13 @@ def test_a_claim_is_judged_under_every_planned_reading_that_changes_one_of_its_r
     }
 
 
+def test_a_reading_that_leaves_nothing_to_compare_affects_nothing(tmp_path):
+    """Under `first` A is A@first, which is the other side of the claim already."""
+    toy = under_readings(tmp_path)
+    against_itself = {**claim()["check"], "left": ["A"], "right": ["A@first"]}
+    assert set(judged(toy, against_itself).readings) == {"code"}
+
+
 def test_a_reading_that_a_claim_names_is_judged_even_where_it_is_not_planned(tmp_path):
     toy = under_readings(tmp_path)
     found = judged(toy, readings=["never", "other"])
@@ -962,7 +972,7 @@ def test_the_ledger_spells_out_the_readings_that_change_something_and_counts_tho
     )
     assert (
         row.split(" | ")[-1]
-        == "**contradicted** under: code; same under: first (4 seeds); not run: never |"
+        == "**contradicted** under: code; same (not decided) under: first (4 seeds); not run: never |"
     )
     missing = claims.Specification("not run", "not run", (), 0)
     many = replace(verdict, readings=dict.fromkeys("uvwx", missing))
