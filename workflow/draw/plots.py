@@ -28,7 +28,15 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullForm
 from workflow.draw.interactive import as_json
 from workflow.draw.panels import BANDS, Dots, Mark, Panel, drawn, panels_of
 from workflow.draw.panels import Line as Drawn
-from workflow.draw.style import MARGIN, PRINTED_LINE, SMALL_PRINT, put_small_print, spans, wrapped
+from workflow.draw.style import (
+    MARGIN,
+    PRINTED_LINE,
+    SMALL_PRINT,
+    put_small_print,
+    put_stand_in,
+    spans,
+    wrapped,
+)
 from workflow.measure import report
 from workflow.measure.metrics import OPTIMAL
 from workflow.measure.store import Store
@@ -146,15 +154,21 @@ def small_print(
 
 
 def _readings(entry: Line, panels: Sequence[Panel]) -> str:
-    """Under which reading the runs were made, or that of each panel, in their order."""
+    """Under which reading the runs were made, or that of each panel, in their order. A panel of a
+    study has none: what it was made with stands in its title.
+    """
+    of_runs = [panel for panel in panels if "study" not in panel.options]
+    if panels and not of_runs:
+        return ""
     several = "readings" in entry or any(
-        "@" in label for panel in panels for label in panel.options.get("curves", [])
+        "@" in label for panel in of_runs for label in panel.options.get("curves", [])
     )
     whole = entry.get("reading", "see labels" if several else "default")
-    names = [panel.options.get("reading", whole) for panel in panels]
+    names = [panel.options.get("reading", whole) for panel in of_runs]
+    studies = "" if len(of_runs) == len(panels) else "; those of studies: see their titles"
     if len(set(names)) > 1:
-        return f"readings of the panels: {', '.join(names)}"
-    return f"reading: {names[0] if names else whole}"
+        return f"readings of the panels: {', '.join(names)}{studies}"
+    return f"reading: {names[0] if names else whole}{studies}"
 
 
 def _not_run(panels: Sequence[Panel]) -> str:
@@ -372,20 +386,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     _draw_ends(ax, _ends(panel))
     _label_logs(ax)
     if panel.data.startswith("substitute"):
-        ax.text(
-            0.5,
-            0.5,
-            "SUBSTITUTE DATA",
-            transform=ax.transAxes,
-            rotation=24,
-            ha="center",
-            va="center",
-            fontsize=19,
-            weight="bold",
-            color="#B00000",
-            alpha=0.22,
-            zorder=5,
-        )
+        put_stand_in(ax, 0.5, 0.5, rotation=24, transform=ax.transAxes)
     if panel.lines and not any(
         line.absent or np.isfinite(line.centre).any() for line in panel.lines
     ):

@@ -30,6 +30,7 @@ from workflow.draw.style import (
     inches,
     look,
     put_small_print,
+    put_stand_in,
     wrapped,
 )
 from workflow.measure import report
@@ -312,19 +313,7 @@ def diagram(found: Ranking, title: str, small_print: str) -> Figure:
             linespacing=1.15,
         )
     if any(data.startswith("substitute") for data in found.data):
-        ax.text(
-            WIDTH / 2,
-            (height + below - 0.3) / 2,
-            "SUBSTITUTE DATA",
-            rotation=12,
-            ha="center",
-            va="center",
-            fontsize=19,
-            weight="bold",
-            color="#B00000",
-            alpha=0.22,
-            zorder=5,
-        )
+        put_stand_in(ax, WIDTH / 2, (height + below - 0.3) / 2, rotation=12)
     put_small_print(figure, note)
     return figure
 

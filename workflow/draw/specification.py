@@ -2,10 +2,11 @@
 [-o DIR]` reads certificate.json and writes specifications/CLAIM.png beside it.
 
 Above, the effect of the claim's weakest comparison with its interval, as printed and under every
-reading that has a number, sorted; its colour and marker say what it comes to. An infinite effect is
-an arrow at the edge of the axis. Below, which reading that is, grouped by axes, and which
-comparison is the weakest there, where that is not always the same one. The folder is written anew
-each time, and may be empty.
+reading that has a number, sorted; its colour and marker say what it comes to. A wide bar has the
+quartiles, where ranks decide; a thin one the 95 % interval of a mean. An infinite effect is an
+arrow at the edge of the axis. Below, which reading that is, grouped by axes, and which comparison
+is the weakest there, where that is not always the same one. Substituted data are named in the small
+print and written across the curve. The folder is written anew each time, and may be empty.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -35,12 +37,14 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from workflow.draw.style import (
     BLUE,
     GREY,
+    MARGIN,
     ORANGE,
     PRINTED_LINE,
     SKY,
     VERMILLION,
     inches,
     put_small_print,
+    put_stand_in,
     wrapped,
 )
 from workflow.judge.checks import BY_RANK, OF_ROWS
@@ -57,11 +61,17 @@ from workflow.plan.exhibits import SPECIFICATIONS
 from workflow.trace.atomic import atomic
 
 PRINTED = "as printed"  # what the default specification is called
+OTHERS = "others:"  # the head of the readings that are alone on their axes
 WIDTH = 8.0  # inches; 880 pixels
 # inches: a line of the matrix; above the title and for the legend below it; curve; margin
 ROW, TOP, PLOT, BOTTOM = 0.19, 0.36, 2.3, 0.16
+KEY = 0.16  # inches, a line of the legend below its first
+MORE = 0.13  # inches, a line of a label below its first
 TITLE, TITLE_LINE = 8.5, 0.15  # points; inches
 LABEL = 7.5  # points
+HANDLE, GAP = 1.6, 1.2  # of the legend, in letters: a handle, and between two entries
+# points: bars of intervals and of quartiles; how opaque the latter are
+THIN, BROAD, PALE = 1.6, 7.0, 0.4
 LEFT, ASIDE = (1.3, 4.0), 0.15  # inches: the least and the most for labels, what of it is free
 EDGE = 0.05  # of the height of the axis, between its edge and the mark of an infinite effect
 EVALUATION = "median evaluation"  # a kind of effect that is never below zero
@@ -105,6 +115,11 @@ class Point:
     @property
     def is_default(self) -> bool:
         return not self.axis
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it is a median with its quartiles, which ranks decide; else a mean, or a row."""
+        return BY_RANK in self.kind
 
     @property
     def ends(self) -> tuple[float, float, float]:
@@ -239,14 +254,17 @@ def draw(claim: Mapping[str, Any], path: Path, paper: str) -> bool:
 def _figure(
     claim: Mapping[str, Any], found: Sequence[Point], left: Sequence[str], paper: str
 ) -> Figure:
-    rows = _rows(found)
+    rows = [(_lines(label), dots) for label, dots in _rows(found)]
     small = wrapped(_small_print(claim, found, left), WIDTH)
     title = wrapped(f"{paper}, {claim['where']}: {claim['says']}", WIDTH, TITLE)
-    widest = max(inches(label, LABEL) for label, _ in rows)
+    widest = max(inches(line, LABEL) for lines, _ in rows for line in lines)
     labels = max(LEFT[0], min(LEFT[1], ASIDE + widest))
     bottom = BOTTOM + PRINTED_LINE * len(small)
-    matrix = ROW * len(rows)
-    height = TOP + TITLE_LINE * len(title) + PLOT + 0.12 + matrix + bottom
+    matrix = sum(_tall(lines) for lines, _ in rows)
+    keys = _handles(found)
+    columns = _columns([str(key.get_label()) for key in keys])
+    top = TOP + KEY * (-(-len(keys) // columns) - 1) + TITLE_LINE * len(title)
+    height = top + PLOT + 0.12 + matrix + bottom
     figure = plt.figure(figsize=(WIDTH, height))
     width = (WIDTH - labels - 0.2) / WIDTH
     above = figure.add_axes(
@@ -254,6 +272,19 @@ def _figure(
     )
     below = figure.add_axes((labels / WIDTH, bottom / height, width, matrix / height))
     _curve(above, claim, found)
+    above.legend(
+        handles=keys,
+        loc="lower left",
+        bbox_to_anchor=(-above.get_position().x0 / above.get_position().width, 1.0),
+        ncols=columns,
+        frameon=False,
+        fontsize=LABEL,
+        borderpad=0.1,
+        handlelength=HANDLE,
+        columnspacing=GAP,
+    )
+    if claim.get("stand_in"):
+        put_stand_in(above, 0.5, 0.5, rotation=12, transform=above.transAxes)
     _matrix(below, rows, len(found))
     figure.text(
         0.1 / WIDTH, 1 - 0.08 / height, "\n".join(title), va="top", fontsize=TITLE, linespacing=1.2
@@ -264,14 +295,21 @@ def _figure(
 
 def _rows(found: Sequence[Point]) -> list[tuple[str, list[int]]]:
     """The lines of the matrix, from above: a label, and in which columns there is a dot: in none
-    for the head of an axis with several alternatives.
+    for a head. An axis with several alternatives has one; what is alone on its axis follows these,
+    under a head of its own, so that it is not taken for one more of their alternatives.
     """
     named = [(at, point) for at, point in enumerate(found)]
     rows = [(PRINTED, [at]) for at, point in named if point.is_default]
     axes = dict.fromkeys(point.axis for point in found if not point.is_default)
+    alone: list[tuple[str, list[int]]] = []
     for axis in axes:
         here = [(" = ".join(point.names), [at]) for at, point in named if point.axis == axis]
-        rows += [(_axis(axis), [])] * (len(here) > 1) + here
+        if len(here) > 1:
+            rows += [(_axis(axis), []), *here]
+        else:
+            alone += here
+    is_grouped = any(not dots for _, dots in rows)
+    rows += [(OTHERS, [])] * (is_grouped and bool(alone)) + alone
     whats = list(dict.fromkeys(point.what for point in found))
     if len(whats) > 1:
         rows.append(("weakest comparison:", []))
@@ -290,7 +328,7 @@ def _curve(axes: Axes, claim: Mapping[str, Any], found: Sequence[Point]) -> None
         if point.is_default:
             axes.axvspan(at - 0.5, at + 0.5, color="#EFEFEF", lw=0, zorder=0)
         if known := [y for y in point.ends if math.isfinite(y)]:
-            axes.plot([at, at], [min(known), max(known)], color=colour, lw=1.6, zorder=2)
+            axes.plot([at, at], [min(known), max(known)], color=colour, **_bar(point))
         for border in point.borders:
             axes.plot([at - 0.5, at + 0.5], [border, border], color="black", lw=1.1, zorder=1)
     axes.set_xlim(-0.5, len(found) - 0.5)
@@ -306,10 +344,21 @@ def _curve(axes: Axes, claim: Mapping[str, Any], found: Sequence[Point]) -> None
     _marks(axes, found)
     axes.grid(axis="y", color="#E6E6E6", lw=0.6)
     axes.set_axisbelow(True)
-    axes.set_ylabel(_label(claim, found[0].kind), fontsize=TITLE)
+    axes.set_ylabel(_label(claim, found), fontsize=TITLE)
+
+
+def _bar(point: Point) -> dict[str, Any]:
+    """How the bar of a specification is drawn: wide and pale as a box of quartiles, or thin."""
+    if point.is_ranked:
+        return {"lw": BROAD, "alpha": PALE, "solid_capstyle": "butt", "zorder": 2}
+    return {"lw": THIN, "zorder": 2}
+
+
+def _handles(found: Sequence[Point]) -> list[Line2D]:
+    """The legend: the outcomes that are there, and what the signs beside them are."""
     there = dict.fromkeys(point.observed for point in found)
     handles = [
-        Line2D([], [], color=LOOKS[name][0], marker=LOOKS[name][1], lw=1.6, label=name)
+        Line2D([], [], color=LOOKS[name][0], marker=LOOKS[name][1], lw=THIN, label=name)
         for name in LOOKS
         if name in there
     ]
@@ -317,20 +366,32 @@ def _curve(axes: Axes, claim: Mapping[str, Any], found: Sequence[Point]) -> None
         handles.append(
             Line2D([], [], color=GREY, marker="o", mfc="white", lw=0, label="may not decide")
         )
-    if is_endless:
+    if any(math.isinf(end) for point in found for end in point.ends):
         handles.append(Line2D([], [], color=GREY, marker="^", ms=4, lw=0, label="to infinity"))
+    if _is_mixed(found):
+        box = Line2D([], [], color=GREY, lw=BROAD, alpha=PALE, label="by rank: median, quartiles")
+        box.set_solid_capstyle("butt")
+        handles.append(box)
     handles.append(Line2D([], [], color="black", lw=1.1, label="border of the claim"))
-    axes.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(-axes.get_position().x0 / axes.get_position().width, 1.0),
-        ncols=len(handles),
-        frameon=False,
-        fontsize=7.5,
-        borderpad=0.1,
-        handlelength=1.6,
-        columnspacing=1.2,
-    )
+    return handles
+
+
+def _is_mixed(found: Sequence[Point]) -> bool:
+    """Whether ranks decide some of the points alone."""
+    return len({point.is_ranked for point in found}) > 1
+
+
+def _columns(labels: Sequence[str]) -> int:
+    """In how many columns a legend fits on the paper; it is filled column by column, and the first
+    ones are the longer ones.
+    """
+    letter = LABEL / 72
+    beside = (HANDLE + 0.8 + GAP) * letter  # a handle, its distance from the words, the next entry
+    widths = [inches(label, LABEL) + beside for label in labels]
+    for columns in range(len(labels), 1, -1):
+        if sum(map(max, np.array_split(widths, columns))) <= WIDTH:
+            return columns
+    return 1
 
 
 def _marks(axes: Axes, found: Sequence[Point]) -> None:
@@ -347,7 +408,7 @@ def _marks(axes: Axes, found: Sequence[Point]) -> None:
             edge, arrow, place = (top, "^", 1.0) if end > 0 else (bottom, "v", 0.0)
             if known:
                 start = max(known) if end > 0 else min(known)
-                axes.plot([at, at], [start, edge], color=colour, lw=1.6, zorder=2)
+                axes.plot([at, at], [start, edge], color=colour, **_bar(point))
             axes.plot([at], [place], arrow, color=colour, ms=4, transform=share, clip_on=False)
         is_finite, place = math.isfinite(point.effect), EDGE if point.effect < 0 else 1 - EDGE
         axes.plot(
@@ -370,26 +431,48 @@ def _ticks(least: float, most: float) -> list[float]:
     return [0.0, *(sign * 10.0**power for power in powers for sign in (1, -1))]
 
 
-def _label(claim: Mapping[str, Any], kind: str) -> str:
-    """What is drawn, in two lines: the kind of the effect, and of what, with its unit."""
-    plain = kind.removeprefix(f"{OF_ROWS}, ").removesuffix(f" {BY_RANK}")
-    has_unit = "difference" in plain or plain == "value"
+def _label(claim: Mapping[str, Any], found: Sequence[Point]) -> str:
+    """What is drawn, in lines: the kind of the effect, both where it is of means and of medians,
+    and of what, with its unit.
+    """
+    plain = list(
+        dict.fromkeys(
+            point.kind.removeprefix(f"{OF_ROWS}, ").removesuffix(f" {BY_RANK}")
+            for point in sorted(found, key=lambda point: point.is_ranked)
+        )
+    )
+    has_unit = all("difference" in kind or kind == "value" for kind in plain)
     unit = f" ({claim['unit']})" if claim["unit"] and has_unit else ""
-    lines = wrapped(f"{claim['quantity']}{unit}", PLOT, TITLE)
-    return "\n".join([plain, *lines])
+    kind = " or ".join(plain)
+    if plain == ["difference", "median difference"]:
+        kind = "mean or median difference"
+    lines = [wrapped(words, PLOT, TITLE) for words in (kind, f"{claim['quantity']}{unit}")]
+    return "\n".join(line for part in lines for line in part)
 
 
-def _matrix(axes: Axes, rows: Sequence[tuple[str, list[int]]], columns: int) -> None:
-    """Dots under the curve."""
+def _lines(label: str) -> list[str]:
+    """A label in lines that its column has room for; a word that is wider is cut."""
+    room = LEFT[1] - ASIDE
+    return [_cut(line, room) for line in wrapped(label, room + 2 * MARGIN, LABEL)]
+
+
+def _tall(lines: Sequence[str]) -> float:
+    """Inches that a line of the matrix takes with a label of so many lines."""
+    return ROW + MORE * (len(lines) - 1)
+
+
+def _matrix(axes: Axes, rows: Sequence[tuple[Sequence[str], list[int]]], columns: int) -> None:
+    """Dots under the curve; the axis is in inches, as labels of several lines are taller."""
     axes.set_xlim(-0.5, columns - 0.5)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    for row, (label, dots) in enumerate(rows):
+    axes.set_ylim(sum(_tall(lines) for lines, _ in rows), 0)
+    below = 0.0
+    for lines, dots in rows:
+        row, below = below + _tall(lines) / 2, below + _tall(lines)
         is_head = not dots
-        text = _cut(label, LEFT[1] - ASIDE)
         axes.text(
             -0.01,
             row,
-            text,
+            "\n".join(lines),
             transform=axes.get_yaxis_transform(),
             ha="right",
             va="center",
@@ -417,12 +500,19 @@ def _cut(label: str, width: float) -> str:
 def _small_print(claim: Mapping[str, Any], found: Sequence[Point], left: Sequence[str]) -> str:
     """What the curve shows, and what it lacks."""
     of_rows = found[0].kind.startswith(OF_ROWS)
-    said = [f"Grey: {PRINTED}."] if any(point.is_default for point in found) else []
+    substitute = claim.get("stand_in", "")
+    said = [f"SUBSTITUTE: {substitute}."] if substitute else []
+    said += [f"Grey: {PRINTED}."] if any(point.is_default for point in found) else []
     if of_rows:
         said.append(
             "Bars: the least and the greatest value seen; the mark is at the end that decides."
         )
-    elif BY_RANK in found[0].kind:
+    elif _is_mixed(found):
+        said.append(
+            "Thin bars: means with 95 % intervals. Wide bars: medians with quartiles, where some"
+            " values are infinite and ranks decide."
+        )
+    elif found[0].is_ranked:
         said.append("Marks and bars: median and quartiles.")
     else:
         said.append("Bars: 95 % intervals.")

@@ -14,15 +14,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
+from matplotlib.transforms import Transform
 
 # points, the smallest letters of all: 16 pixels at 160 dots an inch; inches
 SMALL_PRINT, MARGIN = 7.2, 0.06
 MOST = 80  # words of a line
 PRINTED_LINE = 0.138  # inches, a line of the small print
+STAND_IN = "SUBSTITUTE DATA"  # what is written across what was made of such
 BLACK, ORANGE, SKY, GREEN = (
     "#000000",
     "#E69F00",
@@ -194,4 +197,26 @@ def put_small_print(figure: Figure, lines: list[str]) -> None:
         va="bottom",
         ha="left",
         linespacing=1.15,
+    )
+
+
+def put_stand_in(
+    axes: Axes, x: float, y: float, *, rotation: float, transform: Transform | None = None
+) -> None:
+    """Across a panel, that it shows runs on data that take the place of the paper's; the place is
+    in units of the data, or in those of a transform.
+    """
+    axes.text(
+        x,
+        y,
+        STAND_IN,
+        transform=transform or axes.transData,
+        rotation=rotation,
+        ha="center",
+        va="center",
+        fontsize=19,
+        weight="bold",
+        color="#B00000",
+        alpha=0.22,
+        zorder=5,
     )

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from workflow.draw import published
+from workflow.draw.panels import BANDS
 from workflow.judge import render
 from workflow.judge.quoting import quoted
 from workflow.measure import report
@@ -23,8 +24,16 @@ from workflow.plan.cells import Cell, Paper
 from workflow.plan.expand import load
 from workflow.plan.parameters import dotted
 from workflow.plan.resolve import PlanError
-from workflow.plan.selection import block_cells, blocks, companions, table_cells
+from workflow.plan.selection import (
+    block_cells,
+    blocks,
+    companions,
+    panels_left,
+    places,
+    table_cells,
+)
 from workflow.trace.atomic import atomic
+from workflow.trace.record import BadRecord
 
 Row = dict[str, Any]
 LEGEND = (
@@ -51,7 +60,7 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
     """One table as rows. Raises PlanError, BadRecords."""
     entry = entry_of(paper, name)
     if entry["kind"] == "parameters":
-        return pd.DataFrame(_parameters(paper, entry))
+        return pd.DataFrame(_parameters(paper, store, entry))
     if entry["kind"] == "settings":
         return pd.DataFrame(_settings(paper, entry))
     if entry["kind"] == "study":
@@ -142,13 +151,14 @@ def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -
     return "\n\n".join(parts) + "\n"
 
 
-def _parameters(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
+def _parameters(paper: Paper, store: Store, entry: Mapping[str, Any]) -> list[Row]:
     """A parameter of each algorithm on each problem, budget and repetitions, as published: at scale
-    `paper`.
+    `paper`. Beside the repetitions planned stand those that there are records of. The bands are
+    those that figures draw around the same runs; there is no column where no figure draws them.
     """
     full = load(paper.name, "paper")
     problems = entry.get("problems", list(paper.entry["problems"]))
-    rows = []
+    bands, rows = _bands(full), list[Row]()
     for algorithm in entry["algorithms"]:
         cells = {problem: full.cell(problem, algorithm) for problem in problems}
         values = {
@@ -157,18 +167,60 @@ def _parameters(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
             )
             for problem, cell in cells.items()
         }
-        budgets = "; ".join(sorted({str(cell.budget) for cell in cells.values()}))
-        repetitions = "; ".join(sorted({str(len(cell.seeds)) for cell in cells.values()}))
+        around = dict.fromkeys(band for cell in cells.values() for band in bands.get(cell.name, ()))
         rows.append(
             {
                 "algorithm": algorithm,
                 **values,
-                "evaluations": budgets,
-                "repetitions": repetitions,
-                "band": "95 % t interval",
+                "evaluations": _by_problem({p: str(cell.budget) for p, cell in cells.items()}),
+                "repetitions": _by_problem(
+                    {p: _repetitions(paper, store, cell) for p, cell in cells.items()}
+                ),
+                "band": "; ".join(around) or "-",
             }
         )
+    if all(row["band"] == "-" for row in rows):
+        return [{name: value for name, value in row.items() if name != "band"} for row in rows]
     return rows
+
+
+def _by_problem(said: Mapping[str, str]) -> str:
+    """What is said of each problem: once where it is the same on all of them, else each with its
+    problems.
+    """
+    of: dict[str, list[str]] = {}
+    for problem, value in said.items():
+        of.setdefault(value, []).append(problem)
+    if len(of) < 2:
+        return "".join(of)
+    return "; ".join(f"{value} ({', '.join(problems)})" for value, problems in of.items())
+
+
+def _repetitions(paper: Paper, store: Store, cell: Cell) -> str:
+    """How many repetitions of a published run are planned, and how many of these are there, which a
+    report of another scale does not know.
+    """
+    planned = f"{len(cell.seeds)} planned"
+    if paper.scale != cell.scale:
+        return planned
+    try:
+        return f"{len(store.seeds(cell))} of {planned}"
+    except NotRun:
+        return f"0 of {planned}"
+    except BadRecord:  # a table of what is published needs no records
+        return planned
+
+
+def _bands(paper: Paper) -> dict[str, list[str]]:
+    """The bands that the figures of a paper draw around the curve of each of its cells, by name."""
+    found: dict[str, list[str]] = {}
+    for entry in paper.entry.get("figures", []):
+        for panel in panels_left(paper, entry):
+            if "study" in panel or panel.get("kind") == "dots":
+                continue  # no curve of a cell, or none with a band
+            for _, cell in places(paper, panel):
+                found.setdefault(cell.name, []).append(BANDS[panel.get("band", "ci95")])
+    return found
 
 
 def _settings(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:

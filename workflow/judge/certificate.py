@@ -28,6 +28,7 @@ from workflow.judge.outcomes import (
     NOT_RUN,
     OTHER_CODE,
     REPRODUCED,
+    SIDES,
     UNDECIDED,
     group,
     translated,
@@ -55,6 +56,7 @@ HEAD = {
 # of what a claim may come to; where one reading is not decided, it may still hold
 BEST = (REPRODUCED, DIRECTION, INCONCLUSIVE, UNDECIDED, CONTRADICTED, NOT_RUN)
 FEW = 4  # names that a sentence lists
+SUBSTITUTE = "substitute: "  # what the data of a claim begin with that stand in for others
 OVER_VARIANTS = {
     "max": "largest {} of the variants",
     "min": "smallest {} of the variants",
@@ -77,7 +79,8 @@ docs/verdicts.md says more."""
 @dataclass(frozen=True)
 class Entry:
     """The certificate of one claim. `public` is what it comes to in the public code; "" where no
-    reading follows one. `quantity` is what its effects are of, in `unit`.
+    reading follows one. `quantity` is what its effects are of, in `unit`. `stand_in` says which
+    data take the place of the paper's; "" where none do.
     """
 
     id: str
@@ -90,6 +93,7 @@ class Entry:
     public: str
     quantity: str
     unit: str
+    stand_in: str = ""
 
     @property
     def default(self) -> Spec:
@@ -154,9 +158,17 @@ def entries(paper: Paper, store: Store, verdicts: Mapping[str, Any]) -> list[Ent
                 follows,
                 _public(paper, line, specs, follows),
                 *quantity_of(line["check"]),
+                _stand_in(judged.get("data", "")),
             )
         )
     return found
+
+
+def _stand_in(data: str) -> str:
+    """Of the data that the runs of a claim read, those that take the place of the paper's: they are
+    the last.
+    """
+    return data.partition(SUBSTITUTE)[2].replace(f"; {SUBSTITUTE}", "; ")
 
 
 def counts(found: Iterable[Entry]) -> dict[str, Counter[str]]:
@@ -208,18 +220,29 @@ def quantity_of(check: Mapping[str, Any]) -> tuple[str, str]:
 
 def _sentence(entry: Entry) -> str:
     default, others = entry.default, entry.others
+    run, idle = _run(entry), _idle(entry)
+    if run and len(idle) == len(run) and default.counts_as == UNDECIDED:
+        return _nothing_decides(entry)
     is_partial = default.counts_as == NOT_RUN and default.weakest is not None
     head = f"{'Not run in full' if is_partial else HEAD[default.counts_as]} as printed"
     if entry.agrees:
         head += " and in the public code, which agree here"
+    if default.counts_as == UNDECIDED and default.outcome.observed in SIDES:
+        head += f" (observed: {default.outcome.observed})"
     if not others:
         again = "the readings of it come to the same runs" if default.names[1:] else ""
         return f"{head}; {again or 'no reading tried changes one of its runs'}."
-    run = [spec for spec in others if spec.outcome.was_run]
     of = f"{len(run)} of {len(others)} other readings run"
     if not run:
         none = f"none of {len(others)} others was run"
         return f"{head}; {'the one other reading was not run' if len(others) == 1 else none}."
+    # what may not decide is no evidence either way, whatever its numbers show
+    if len(idle) == len(run):
+        return f"{head}; no other reading run may decide it ({of}; observed: {_observed(idle)})."
+    if idle:
+        one = f"{idle[0].name} may not decide, observed: {idle[0].outcome.observed}"
+        several = f"{len(idle)} of them may not decide, observed: {_observed(idle)}"
+        of += f"; {one if len(idle) == 1 else several}"
     good = [spec for spec in run if spec.holds]
     public = [spec for spec in good if set(spec.names) & set(entry.follows)]
     rest = [spec for spec in good if spec not in public]
@@ -228,16 +251,59 @@ def _sentence(entry: Entry) -> str:
         if rest:
             where.append(f"under {_listed(rest)}")
         only = f"; holds only {' and '.join(where)}" if where else ""
-        return f"{head}{only or ', and holds under no other reading tried'} ({of})."
+        tried = "that may decide" if idle else "tried"
+        return f"{head}{only or f', and holds under no other reading {tried}'} ({of})."
     if public:
         head += " and in the public code"
-    if bad := [spec for spec in run if not spec.holds]:
+    if bad := [spec for spec in run if not spec.holds and spec not in idle]:
         listed = _listed(bad, lambda spec: f"{spec.name} ({spec.counts_as})")
         return f"{head}; not under {listed} ({of})."
     if rest:
         what = "every other reading" if len(rest) > 1 else f"{rest[0].name}, the other reading"
-        head += f", and under {what} that was run"
+        head += f", and under {what} that was run" + " and may decide" * bool(idle)
     return f"{head} ({of})."
+
+
+def _run(entry: Entry) -> list[Spec]:
+    """The paper's other readings that were run."""
+    return [spec for spec in entry.others if spec.outcome.was_run]
+
+
+def _idle(entry: Entry) -> list[Spec]:
+    """Those of them that may not decide."""
+    return [spec for spec in _run(entry) if spec.counts_as == UNDECIDED]
+
+
+def _nothing_decides(entry: Entry) -> str:
+    """The sentence of a claim of which nothing that was run may decide: why, where that is the same
+    everywhere, and what was observed.
+    """
+    run, first = _run(entry), entry.default.outcome.observed
+    heads = [
+        {reason.partition(":")[0] for reason in spec.outcome.reasons}
+        for spec in (entry.default, *run)
+    ]
+    shared = set.intersection(*heads)
+    reasons = [reason.partition(":")[0] for reason in entry.default.outcome.reasons]
+    why = [reason for reason in dict.fromkeys(reasons) if reason in shared]
+    because = f" ({'; '.join(why)})" if why else ""
+    same = [spec for spec in run if spec.outcome.observed == first]
+    agree = " and in the public code, which agree here," if entry.agrees else ""
+    beside = _observed([spec for spec in run if spec not in same])
+    untried = len(entry.others) - len(run)
+    return (
+        f"No reading may decide it{because}; observed: {first} as printed{agree} and under"
+        f" {len(same) or 'none'} of {len(run)} other readings run"
+        + (f", {beside}" if beside else "")
+        + (f"; {untried} more not run" if untried else "")
+        + "."
+    )
+
+
+def _observed(specs: Iterable[Spec]) -> str:
+    """What was observed under how many readings, the most frequent first."""
+    seen = Counter(spec.outcome.observed for spec in specs)
+    return ", ".join(f"{kind} under {count}" for kind, count in seen.most_common())
 
 
 def _listed(specs: Sequence[Spec], say: Callable[[Spec], str] = lambda spec: spec.name) -> str:
@@ -255,21 +321,34 @@ def turned(entry: Entry) -> str:
         return ""
     said = [" with ".join(change) for change in turn.changes]
     if not said:
-        if turn.singles == 1:
-            does = "let it hold" if turn.goal == HOLD else "contradict it"
-            return f"The one reading that was run does not {does}."
-        pairs = f", nor of {_many(turn.tried, 'pair')} of them," if turn.tried else ""
-        untried = (
-            f"; {_many(turn.never_run, 'pair')} changing a run in common, or lacking one, never run"
-            if turn.never_run
-            else ""
-        )
-        lets = "lets it hold" if turn.goal == HOLD else "contradicts it"
-        return f"None of {turn.singles} readings run{pairs} {lets}{untried}."
+        return _unturned(turn, len(_idle(entry)))
     listed = " or ".join(said[:FEW]) + (f" or {len(said) - FEW} more" if len(said) > FEW else "")
     how = ", composed of runs that were made one at a time" if turn.is_composed else ""
     alike = "; these runs cannot tell which" if len(said) > 1 and turn.goal == HOLD else ""
     return f"It {turn.goal} under {listed}{how}{alike}."
+
+
+def _unturned(turn: Turn, idle: int) -> str:
+    """That nothing tried turns a claim; `idle` of the readings, and some pairs, may not decide, and
+    are no evidence that it does not turn.
+    """
+    is_barred = idle == turn.singles and turn.undecided == turn.tried
+    if turn.singles == 1:
+        does = "let it hold" if turn.goal == HOLD else "contradict it"
+        does = "may not decide it" if is_barred else f"does not {does}"
+        return f"The one reading that was run {does}."
+    pairs = f", nor of {_many(turn.tried, 'pair')} of them," if turn.tried else ""
+    turns = "lets it hold" if turn.goal == HOLD else "contradicts it"
+    turns = "may decide it" if is_barred else turns
+    barred = [_many(idle, "reading")] * bool(idle)
+    barred += [_many(turn.undecided, "pair")] * bool(turn.undecided)
+    said = f"; of these {' and '.join(barred)} may not decide" if barred and not is_barred else ""
+    untried = (
+        f"; {_many(turn.never_run, 'pair')} changing a run in common, or lacking one, never run"
+        if turn.never_run
+        else ""
+    )
+    return f"None of {turn.singles} readings run{pairs} {turns}{said}{untried}."
 
 
 def _many(count: int, what: str) -> str:
@@ -489,6 +568,7 @@ def _as_entry(entry: Entry) -> dict[str, Any]:
         "shares": shares(entry.specs),
         "quantity": entry.quantity,
         "unit": entry.unit,
+        "stand_in": entry.stand_in,
         "specifications": [
             {
                 "names": spec.names,

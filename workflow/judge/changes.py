@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from workflow.judge.claims import Claim, composed
-from workflow.judge.outcomes import CONTRADICTED, NOT_RUN
+from workflow.judge.outcomes import CONTRADICTED, NOT_RUN, UNDECIDED
 from workflow.judge.votes import HOLDS, Spec
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
@@ -23,7 +23,8 @@ HOLD, OVERTURN = "holds", "is contradicted"
 @dataclass(frozen=True)
 class Turn:
     """The smallest changes under which a claim comes to its `goal`: each is one reading, or else
-    each is two; none where nothing tried does. `tried` and `never_run` count pairs.
+    each is two; none where nothing tried does. `tried` and `never_run` count pairs, and `undecided`
+    those tried that may not decide.
     """
 
     goal: str
@@ -31,6 +32,7 @@ class Turn:
     singles: int
     tried: int = 0
     never_run: int = 0
+    undecided: int = 0
 
     @property
     def is_composed(self) -> bool:
@@ -46,16 +48,17 @@ def smallest(paper: Paper, store: Store, claim: Claim, specs: Sequence[Spec]) ->
     alone = [(spec.name,) for spec in _ordered(others, wanted)]
     if alone:
         return Turn(goal, tuple(alone), len(others))
-    found, tried, never = list[tuple[str, str]](), 0, 0
+    found, tried, never, undecided = list[tuple[str, str]](), 0, 0, 0
     for one, two in combinations(others, 2):
         verdict = composed(paper, store, claim, [one.name, two.name])
         if verdict is None or verdict.observed == NOT_RUN:
             never += 1
             continue
         tried += 1
+        undecided += verdict.verdict == UNDECIDED
         if verdict.verdict in wanted:
             found.append((one.name, two.name))
-    return Turn(goal, tuple(found), len(others), tried, never)
+    return Turn(goal, tuple(found), len(others), tried, never, undecided)
 
 
 def _ordered(specs: Sequence[Spec], wanted: Collection[str]) -> Iterator[Spec]:

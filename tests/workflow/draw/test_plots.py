@@ -455,6 +455,16 @@ def test_curves_that_name_a_reading_are_called_so(toy):
     assert "reading: see labels" in words(toy)[0]
 
 
+def test_a_panel_of_a_study_has_no_reading(toy):
+    toy.study("s", lambda seed: {"t": [1, 2], "low": [1, 2]})
+    study = {"study": "s", "x": "t", "y": "low"}
+    toy.entry["figures"] = [{"id": "f", "panels": [study, study]}]
+    assert "reading" not in words(toy)[0]
+    curves = {"problem": "p", "metric": "seconds", "curves": ["A"]}
+    toy.entry["figures"] = [{"id": "f", "panels": [study, curves]}]
+    assert "reading: default; those of studies: see their titles ·" in words(toy)[0]
+
+
 def test_panels_with_readings_of_their_own_are_called_so(toy):
     toy.add("A", noisy(0.4), reading="code")
     shown = [{"problem": "p"}, {"problem": "p", "reading": "code"}]
@@ -754,6 +764,62 @@ def test_a_table_of_settings_holds_what_is_published_at_any_scale(tmp_path, monk
     assert asked == [("toy", "paper")]
     assert tabulate.runs_of(here.paper, "t") == []
     assert "| B | qbar | 3 | 0.25 |" in tabulate.as_markdown(here.paper, "t", table)
+
+
+def tabulated(toy, monkeypatch, **options):
+    """The rows of a table of a parameter of A and B on p and q."""
+    monkeypatch.setattr(tabulate, "load", lambda *which: toy.paper)
+    line = {"id": "t", "kind": "parameters", "parameter": "qbar"}
+    toy.entry["tables"] = [{**line, "algorithms": ["A", "B"], "problems": ["p", "q"]}]
+    return tabulate.build(toy.paper, toy.store(**options), "t").to_dict("records")
+
+
+def two_by_two(root, **options):
+    toy = Toy(root, **options)
+    for problem, seeds in (("p", 3), ("q", 2)):
+        for name in "AB":
+            toy.add(name, noisy(0.5), problem=problem, seeds=seeds)
+    return toy
+
+
+def test_a_table_of_parameters_counts_planned_repetitions_and_those_there(tmp_path, monkeypatch):
+    toy = two_by_two(tmp_path)
+    (toy.root / toy.cells["p", "A"].record(2)).unlink()
+    for seed in range(2):
+        (toy.root / toy.cells["q", "B"].record(seed)).unlink()
+    rows = tabulated(toy, monkeypatch, partial=True)
+    assert [row["repetitions"] for row in rows] == [
+        "2 of 3 planned (p); 2 of 2 planned (q)",
+        "3 of 3 planned (p); 0 of 2 planned (q)",
+    ]
+    assert [row["evaluations"] for row in rows] == ["60", "60"]
+    # a report that admits no missing record does not know how many there are
+    assert tabulated(toy, monkeypatch)[0]["repetitions"] == "3 planned (p); 2 of 2 planned (q)"
+
+
+def test_another_scale_knows_the_planned_repetitions_alone(tmp_path, monkeypatch):
+    published, here = two_by_two(tmp_path), two_by_two(tmp_path, scale="quick")
+    monkeypatch.setattr(tabulate, "load", lambda *which: published.paper)
+    line = {"id": "t", "kind": "parameters", "parameter": "qbar", "algorithms": ["A"]}
+    here.entry["tables"] = [{**line, "problems": ["p"]}]
+    (row,) = tabulate.build(here.paper, here.store(), "t").to_dict("records")
+    assert row["repetitions"] == "3 planned"
+
+
+def test_the_bands_of_a_table_are_those_of_the_figures_of_the_same_runs(tmp_path, monkeypatch):
+    toy = two_by_two(tmp_path)
+    toy.add("A", noisy(0.4), reading="code")
+    assert "band" not in tabulated(toy, monkeypatch)[0]  # no figure draws them
+    panel = {"problem": "p", "metric": "simple_regret"}
+    toy.entry["figures"] = [
+        {"id": "f", "curves": ["A"], "panels": [{**panel, "band": "iqr"}, panel]},
+        {"id": "dots", "kind": "dots", "curves": ["B"], "panels": [{**panel, "band": "se"}]},
+        {"id": "code", "curves": ["A@code"], "panels": [{**panel, "band": "wald"}]},
+    ]
+    assert [row["band"] for row in tabulated(toy, monkeypatch)] == [
+        "median and quartiles; mean and 95 % t interval",
+        "-",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,16 @@ import matplotlib
 import pytest
 
 from tests.workflow.draw import overprint
-from workflow.draw import specification
-from workflow.judge.outcomes import CONTRADICTED, DIRECTION, NOT_RUN, REPRODUCED, UNDECIDED
+from workflow.draw import specification, style
+from workflow.judge.outcomes import (
+    CONTRADICTED,
+    DIRECTION,
+    INCONCLUSIVE,
+    NO_NUMBER,
+    NOT_RUN,
+    REPRODUCED,
+    UNDECIDED,
+)
 
 
 def seen(effect, low=None, high=None, *, what="A < B on p", kind="difference", borders=(0.0,)):
@@ -81,6 +89,7 @@ def test_a_claim_that_was_not_run_as_printed_is_drawn_from_its_readings_and_says
 
 RANKED = "median difference by rank"
 NEVER = "median evaluation by rank"
+BY_RANK = "by rank: median, quartiles"  # in the legend
 
 
 @pytest.mark.parametrize(
@@ -166,7 +175,20 @@ def test_long_words_have_room(monkeypatch):
     assert " ".join(figure.texts[0].get_text().split()) == f"toy, Fig. 1: {told['says'].strip()}"
 
 
-def test_a_label_that_is_wider_than_its_column_is_cut():
+def test_a_label_that_is_wider_than_its_column_is_wrapped_and_a_word_is_cut(monkeypatch):
+    long = "LCBO on syn-100 < LCBO on syn-25, less the best of CEI, EPBO, SCBO, HDsafeBO"
+    told = claim(
+        spec("default", seen(-1.0, what=long)),
+        spec("a", seen(2.0, what=long.replace("100", "50"))),
+    )
+    found, left = specification.points(told)
+    monkeypatch.setattr(overprint, "DPI", specification.RC["savefig.dpi"])
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **specification.RC}):
+        figure = specification._figure(told, found, left, "toy")
+        assert overprint.faults(figure) == []
+        specification.plt.close(figure)
+    shown = {text.get_text().replace("\n", " ") for text in figure.axes[1].texts}
+    assert {long, long.replace("100", "50")} <= shown
     cut = specification._cut("W" * 99, 1.0)
     assert cut.endswith("W…") and 0.8 < specification.inches(cut, specification.LABEL) <= 1.0
 
@@ -195,6 +217,17 @@ def test_the_matrix_groups_readings_by_axes_and_names_the_weakest_comparison():
         ("few", [0]),
         ("high", [2]),
     ]
+    beside = claim(*THREE["specifications"], spec("alone", seen(0.0), axis=["B.y"]))
+    found, _ = specification.points(beside)
+    # not one more alternative on A.x, which the rows above it are
+    assert specification._rows(found) == [
+        ("as printed", [1]),
+        ("A.x:", []),
+        ("few", [0]),
+        ("high", [3]),
+        ("others:", []),
+        ("alone", [2]),
+    ]
     other = claim(
         spec("default", seen(-1.0)), spec("code", seen(2.0, what="A < C on p"), CONTRADICTED)
     )
@@ -220,7 +253,74 @@ def test_the_matrix_groups_readings_by_axes_and_names_the_weakest_comparison():
     ],
 )
 def test_the_axis_says_what_is_drawn_and_its_unit(kind, words):
-    assert specification._label(THREE, kind) == words
+    found, _ = specification.points(claim(spec("default", seen(-1.0, kind=kind))))
+    assert specification._label(THREE, found) == words
+
+
+MIXED = claim(
+    spec("default", seen(-1.0, -2.0, 0.5)),
+    spec("forgotten", {**seen(-7.0, kind=RANKED), "low": None, "high": -6.0}),
+)
+
+
+def test_means_and_medians_in_one_picture_are_told_apart():
+    """On the axis, in the small print and the legend, and by their bars; whichever comes first."""
+    found, left = specification.points(MIXED)
+    for points in (found, found[::-1]):
+        label = specification._label(MIXED, points)
+        assert label == "mean or median difference\ncumulative regret (unit of y)"
+        words = specification._small_print(MIXED, points, left)
+        assert "Thin bars: means with 95 % intervals. Wide bars: medians with quartiles" in words
+    figure = specification._figure(MIXED, found, left, "toy")
+    axes = figure.axes[0]
+    assert BY_RANK in [text.get_text() for text in axes.get_legend().get_texts()]
+    wide = {
+        line.get_xydata()[0][0]
+        for line in axes.lines
+        if line.get_linewidth() == specification.BROAD
+    }
+    assert wide == {0.0}  # the lowest is the one decided by rank
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [(RANKED, "Marks and bars: median and quartiles."), ("difference", "Bars: 95 % intervals.")],
+)
+def test_of_one_kind_of_points_there_is_no_more_to_say(kind, words):
+    told = claim(spec("default", seen(-1.0, kind=kind)), spec("code", seen(1.0, kind=kind)))
+    found, left = specification.points(told)
+    assert words in specification._small_print(told, found, left)
+    figure = specification._figure(told, found, left, "toy")
+    assert BY_RANK not in [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+
+
+def test_a_legend_that_is_wider_than_the_paper_has_more_lines(monkeypatch):
+    told = claim(
+        spec("default", seen(-1.0)),
+        spec("a", seen(2.0), CONTRADICTED),
+        spec("b", seen(3.0), INCONCLUSIVE),
+        spec("c", seen(1.0), DIRECTION),
+        spec("d", seen(1.5), UNDECIDED, observed=NO_NUMBER),
+        spec("e", {**seen(-7.0, kind=RANKED), "low": None, "high": -6.0}),
+    )
+    monkeypatch.setattr(overprint, "DPI", specification.RC["savefig.dpi"])
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **specification.RC}):
+        found, left = specification.points(told)
+        figure = specification._figure(told, found, left, "toy")
+        assert overprint.faults(figure) == []
+        specification.plt.close(figure)
+    assert len(figure.axes[0].get_legend().get_texts()) == 9
+
+
+def test_substituted_data_are_written_across_and_named():
+    told = {**MIXED, "stand_in": "a synthetic table"}
+    found, left = specification.points(told)
+    figure = specification._figure(told, found, left, "toy")
+    assert style.STAND_IN in [text.get_text() for text in figure.axes[0].texts]
+    assert "SUBSTITUTE: a synthetic table." in specification._small_print(told, found, left)
+    figure = specification._figure(MIXED, found, left, "toy")
+    assert style.STAND_IN not in [text.get_text() for text in figure.axes[0].texts]
+    assert "SUBSTITUTE" not in specification._small_print(MIXED, found, left)
 
 
 def test_outcomes_differ_in_colour_and_in_shape():

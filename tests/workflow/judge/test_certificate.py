@@ -231,7 +231,14 @@ def entry(*specs, follows=(), public="", group="", turn=None):
     return certificate.Entry(*parts)
 
 
+def barred(name, observed, *reasons):
+    """A specification that may not decide, and what it shows."""
+    return replace(spec(name, "few"), outcome=Outcome(UNDECIDED, observed, reasons, 10))
+
+
 DEFAULT = spec("default", REPRODUCED)
+OPEN = spec("default", "few")
+MANY = (CONTRADICTED, REPRODUCED, CONTRADICTED)
 AGAINST = spec("default", CONTRADICTED)
 
 
@@ -263,14 +270,73 @@ AGAINST = spec("default", CONTRADICTED)
         (
             [DEFAULT, spec("a", CONTRADICTED), spec("b", "few"), spec("d", REPRODUCED)],
             (),
-            "Holds as printed; not under a (contradicted) and b (not decided) (3 of 3 other"
-            " readings run).",
+            "Holds as printed; not under a (contradicted) (3 of 3 other readings run; b may not"
+            " decide, observed: reproduced).",
         ),
         (
             [AGAINST, spec("a", INCONCLUSIVE), spec("b", "few"), spec("d", NOT_RUN)],
             (),
-            "Contradicted as printed, and holds under no other reading tried (2 of 3 other readings"
+            "Contradicted as printed, and holds under no other reading that may decide (2 of 3"
+            " other readings run; b may not decide, observed: reproduced).",
+        ),
+        (
+            [AGAINST, spec("a", INCONCLUSIVE), spec("d", NOT_RUN)],
+            (),
+            "Contradicted as printed, and holds under no other reading tried (1 of 2 other readings"
             " run).",
+        ),
+        (
+            [OPEN, spec("a", "few")],
+            (),
+            "No reading may decide it; observed: reproduced as printed and under 1 of 1 other"
+            " readings run.",
+        ),
+        (
+            [
+                OPEN,
+                *(barred(name, seen) for name, seen in zip("abc", MANY, strict=True)),
+                spec("d", NOT_RUN),
+            ],
+            (),
+            "No reading may decide it; observed: reproduced as printed and under 1 of 3 other"
+            " readings run, contradicted under 2; 1 more not run.",
+        ),
+        (
+            [barred("default", DIRECTION), barred("a", CONTRADICTED)],
+            (),
+            "No reading may decide it; observed: direction only as printed and under none of 1"
+            " other readings run, contradicted under 1.",
+        ),
+        (
+            [OPEN],
+            (),
+            "Not decided as printed (observed: reproduced); no reading tried changes one of its"
+            " runs.",
+        ),
+        (
+            [OPEN, spec("a", "few"), spec("b", CONTRADICTED)],
+            (),
+            "Not decided as printed (observed: reproduced), and holds under no other reading that"
+            " may decide (2 of 2 other readings run; a may not decide, observed: reproduced).",
+        ),
+        (
+            [DEFAULT, spec("a", "few"), spec("b", "few")],
+            (),
+            "Holds as printed; no other reading run may decide it (2 of 2 other readings run;"
+            " observed: reproduced under 2).",
+        ),
+        (
+            [DEFAULT, spec("a", "few"), barred("c", CONTRADICTED), spec("b", REPRODUCED)],
+            (),
+            "Holds as printed, and under b, the other reading that was run and may decide (3 of 3"
+            " other readings run; 2 of them may not decide, observed: reproduced under 1,"
+            " contradicted under 1).",
+        ),
+        (
+            [spec("default", NOT_RUN), barred("a", INCONCLUSIVE)],
+            (),
+            "Not run as printed; no other reading run may decide it (1 of 1 other readings run;"
+            " observed: inconclusive under 1).",
         ),
         (
             [AGAINST, spec("code", REPRODUCED), spec("b", CONTRADICTED)],
@@ -288,6 +354,55 @@ AGAINST = spec("default", CONTRADICTED)
 )
 def test_a_sentence_says_where_a_claim_holds_and_how_much_was_run(specs, follows, sentence):
     assert entry(*specs, follows=follows).sentence == sentence
+
+
+def test_why_nothing_may_decide_is_said_where_it_is_the_same_everywhere():
+    unmet = ("hypotheses not met: lam of A is 0.1", "substituted data")
+    specs = [barred("default", REPRODUCED, *unmet), barred("a", REPRODUCED, *unmet[:1])]
+    assert entry(*specs).sentence == (
+        "No reading may decide it (hypotheses not met); observed: reproduced as printed and under 1"
+        " of 1 other readings run."
+    )
+    agreed = replace(entry(*specs), follows=("code",), public=UNDECIDED)
+    assert "reproduced as printed and in the public code, which agree here, and under 1 of 1" in (
+        agreed.sentence
+    )
+
+
+def test_that_nothing_turns_a_claim_is_not_said_of_what_may_not_decide():
+    """Neither as if it held against the claim, nor as if it held for it."""
+    one, two = barred("a", REPRODUCED), barred("b", CONTRADICTED)
+    alone = entry(OPEN, one, turn=changes.Turn(HOLD, (), 1))
+    assert certificate.turned(alone) == "The one reading that was run may not decide it."
+    both = entry(OPEN, one, two, turn=changes.Turn(HOLD, (), 2, 1, 3, 1))
+    assert certificate.turned(both) == (
+        "None of 2 readings run, nor of 1 pair of them, may decide it; 3 pairs changing a run in"
+        " common, or lacking one, never run."
+    )
+    turn = changes.Turn(OVERTURN, (), 3, 2, 1, 1)
+    mixed = entry(DEFAULT, one, two, spec("c", INCONCLUSIVE), turn=turn)
+    assert certificate.turned(mixed) == (
+        "None of 3 readings run, nor of 2 pairs of them, contradicts it; of these 2 readings and 1"
+        " pair may not decide; 1 pair changing a run in common, or lacking one, never run."
+    )
+
+
+def test_pairs_that_may_not_decide_are_counted(tmp_path):
+    """On substituted data no reading decides, and no pair of them."""
+    readings = {"a": {"A": ({"qbar": 1}, 0.95)}, "b": {"B": ({"qbar": 3}, 0.5)}}
+    toy = universe(tmp_path, readings, data="substitute: a table; of ours")
+    told, text = certified(toy, tmp_path / "out")
+    (found,) = told["claims"]
+    assert found["stand_in"] == "a table; of ours"
+    assert (found["changes"]["tried"], found["changes"]["undecided"]) == (1, 1)
+    assert found["turn"] == "None of 2 readings run, nor of 1 pair of them, may decide it."
+    assert found["sentence"].startswith("No reading may decide it (substituted data); observed: ")
+    assert "holds under no other" not in text and "lets it hold" not in text
+
+
+def test_a_claim_on_the_papers_own_data_has_no_stand_in(tmp_path):
+    told, _ = certified(universe(tmp_path, {}), tmp_path / "out")
+    assert [claim["stand_in"] for claim in told["claims"]] == [""]
 
 
 def test_a_control_is_shown_and_is_in_no_count():

@@ -970,9 +970,8 @@ def test_the_ledger_spells_out_the_readings_that_change_something_and_counts_tho
         for line in render.as_markdown(toy.paper, [verdict]).splitlines()
         if line.startswith("| [c](#c)")
     )
-    assert (
-        row.split(" | ")[-1]
-        == "**contradicted** under: code; same (not decided) under: first (4 seeds); not run: never |"
+    assert row.split(" | ")[-1] == (
+        "**contradicted** under: code; same (not decided) under: first (4 seeds); not run: never |"
     )
     missing = claims.Specification("not run", "not run", (), 0)
     many = replace(verdict, readings=dict.fromkeys("uvwx", missing))
