@@ -8,7 +8,7 @@ named in the small print and written across their panels.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ KINDS = ("pdf", "png", "csv", "json")
 BESIDE = 0.9  # inches of a panel's width that are not its axes
 PALE = "#444444"
 MARK = "\N{BLACK LEFT-POINTING TRIANGLE}"  # of a number that the paper prints
+NEAR = 0.05  # of an axis: marks that are nearer than this hide each other
 WIDE = 0.05  # of a panel's height
 MANY = 3  # bands of that width, from which on they are shown side by side, too
 BAR = 0.02  # of a panel's width, that each then takes
@@ -500,16 +501,25 @@ def _draw_ends(ax: Axes, ends: Sequence[Drawn]) -> None:
 
 def _draw_marks(ax: Axes, marks: Sequence[Mark]) -> None:
     """The paper's numbers: triangles outside the right edge that point at their height, within
-    what the axis then spans.
+    what the axis then spans. Where some are too near each other, they stand side by side, the
+    figure's first curve next to the edge.
     """
     logarithmic = ax.get_yscale() == "log"
     shown = [mark for mark in marks if mark.value > 0 or not logarithmic]
-    for mark in shown:
+    if not shown:
+        return
+    low, high = ax.get_ylim()
+    values = [mark.value for mark in shown]
+    ax.set_ylim(min(low, *values), max(high, *values))
+    heights = ax.transLimits.transform(
+        ax.transScale.transform([(ax.get_xlim()[0], value) for value in values])
+    )[:, 1]
+    for mark, column in zip(shown, _columns(heights), strict=True):
         ax.annotate(  # words, unlike markers, are given room beside the panel
             MARK,
             (1, mark.value),
             xycoords=("axes fraction", "data"),
-            xytext=(1, 0),
+            xytext=(1 + column * SMALL_PRINT, 0),
             textcoords="offset points",
             ha="left",
             va="center",
@@ -517,10 +527,24 @@ def _draw_marks(ax: Axes, marks: Sequence[Mark]) -> None:
             color=mark.look.colour,
             annotation_clip=False,
         )
-    if shown:
-        low, high = ax.get_ylim()
-        values = [mark.value for mark in shown]
-        ax.set_ylim(min(low, *values), max(high, *values))
+
+
+def _columns(heights: Iterable[float]) -> list[int]:
+    """In which column each mark stands, as shares of an axis: in the first where none is near."""
+    taken: list[list[float]] = []
+    columns = []
+    for height in heights:
+        free = (
+            number
+            for number, others in enumerate(taken)
+            if all(abs(height - other) > NEAR for other in others)
+        )
+        column = next(free, len(taken))
+        if column == len(taken):
+            taken.append([])
+        taken[column].append(height)
+        columns.append(column)
+    return columns
 
 
 def _draw_dots(ax: Axes, rows: Sequence[Dots]) -> None:

@@ -363,6 +363,11 @@ def test_no_two_methods_of_a_paper_look_alike(paper):
     assert len({style.look(name) for name in names}) == len(names)
 
 
+def test_marks_too_near_each_other_stand_side_by_side():
+    assert plots._columns([0.5, 0.51, 0.9, 0.52, 0.88]) == [0, 1, 0, 2, 1]
+    assert plots._columns([]) == []
+
+
 def test_several_readings_of_an_algorithm_in_a_panel_look_different(toy):
     toy.entry["readings"]["other"] = {"says": "another", "algorithms": {"A": {"beta": "other"}}}
     for reading in ("code", "other"):
