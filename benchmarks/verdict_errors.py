@@ -397,7 +397,8 @@ the plain claims of the paper, once, in the first row that fits:
   nothing of the claim's method, such as draws of a random search, another column or metric (the
   number of all distinct arms, the regret of the worst policy), or a column that says where a
   dictionary holds (nearly) all arms. The claim's check is applied to the null model. The claim
-  holds trivially if the null model passes in at least {PASSES:.0%} of the cases.
+  holds trivially if the null model passes in at least {PASSES:.0%} of the cases. A
+  check that is true of every number, such as an identity, needs no null model: the claim says why.
 - These qualifiers are shown, but the claim is not counted apart: *{DISAGREE}*, *{FADED}*,
   *{OTHER_CODE}*, *{LATE}*, *{CHANGED}*.
 

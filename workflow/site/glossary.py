@@ -179,7 +179,8 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "null-model",
         "null model",
         "Something that knows nothing of the method that a claim is about, such as draws of a "
-        "random search. If it passes the check of the claim, the claim holds trivially.",
+        "random search. If it passes the check of the claim, the claim holds trivially. So does "
+        "one whose check is true of every number.",
     ),
     (
         "one-sided",
