@@ -3,9 +3,10 @@ called by `make verify`.
 
 Reads all records of results/, or of an archive, in full, draws some that are whole, or published
 where results/ has none of their seed, makes each anew and compares it bit for bit, but for measured
-times. Where bits differ it says whether another code
-path of the CPU or other versions of libraries explain that. Ends with status 0 if all agree, 1 if
-one differs, is damaged or could not be made again, 2 if there was nothing to compare.
+times. Where bits differ and variables of the environment take the code path of the CPU that the
+record names, it is made once more under these. Where they differ still it says whether another code
+path or other versions of libraries explain that. Ends with status 0 if all agree, 1 if one differs,
+is damaged or could not be made again, 2 if there was nothing to compare.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +43,8 @@ from workflow.trace.record import BadRecord, Columns, Record
 
 AGREES, DIFFERS, DAMAGED, FAILED, OTHER = "agrees", "differs", "damaged", "failed", "other"
 KEPT = ("trace_sha256", condense.COMPARED, "status", "best")  # of an outcome, in a header
+UNDER = "under"  # another code path of the CPU than that of this machine
+USUAL_MOST = 60.0  # CPU seconds of a record that is drawn
 OTHER_CODE = "made by other code, parameters, data or library versions"
 Header = Mapping[str, Any]
 
@@ -233,14 +237,36 @@ def judge(candidate: Candidate, root: Path, expected: str = "") -> Judged:
     if again.header["digest"] != expected:
         said = f"expected digest {expected[:12]}, got {again.header['digest'][:12]}"
         return Judged(OTHER, [f"{OTHER_CODE}: {said}"])
-    if isinstance(recorded, Record):
-        lines = differences(recorded, again)
-    else:
-        lines = from_kept(recorded, again)
+    lines = _unlike(recorded, again)
     if not lines:
         return Judged(AGREES, [])
+    made = recorded.header.get("provenance", {})
     here = again.header.get("provenance") or record.provenance()
-    return Judged(DIFFERS, lines, is_elsewhere(recorded.header.get("provenance", {}), here))
+    if asked := _its_path(made, here):
+        try:
+            with tempfile.TemporaryDirectory(prefix="noregret-verify-") as folder:
+                there = rerun(candidate, Path(folder), asked)
+        except (ChildProcessError, BadRecord):  # kernels that this processor has not
+            return Judged(DIFFERS, lines, is_elsewhere=True)
+        if there.header["digest"] == expected and not _unlike(recorded, there):
+            return Judged(AGREES, [f"{UNDER} {code_path.as_words(asked)}, its code path"])
+    return Judged(DIFFERS, lines, is_elsewhere(made, here))
+
+
+def _unlike(recorded: Record | Kept, again: Record) -> list[str]:
+    """What differs between a record, kept in full or published, and the one made again."""
+    if isinstance(recorded, Record):
+        return differences(recorded, again)
+    return from_kept(recorded, again)
+
+
+def _its_path(made: Header, here: Header) -> dict[str, str]:
+    """The environment that takes the code path of a record here; {} where nothing else than another
+    processor or other versions would, or nothing needs to.
+    """
+    if "code_path" not in made or _other_versions(made, here):
+        return {}
+    return code_path.variables(made["code_path"], here["code_path"])
 
 
 def _recorded(candidate: Candidate, root: Path) -> Record | Kept:
@@ -275,9 +301,9 @@ def _shown(kept: Kept) -> Columns:
     return columns
 
 
-def rerun(candidate: Candidate, folder: Path) -> Record:
-    """The record made anew below an empty folder. Raises ChildProcessError with the last words of a
-    run that failed.
+def rerun(candidate: Candidate, folder: Path, asked: Mapping[str, str] | None = None) -> Record:
+    """The record made anew below an empty folder, where variables of the environment are `asked`
+    under these. Raises ChildProcessError with the last words of a run that failed.
 
     A process of its own, as in the workflow: nothing that an earlier run has loaded or left in
     memory can matter. Data and simulators are shared, results are not, so that even the initial
@@ -290,7 +316,7 @@ def rerun(candidate: Candidate, folder: Path) -> Record:
     done = subprocess.run(
         command,
         cwd=folder,
-        env=_environment(candidate),
+        env={**_environment(candidate), **(asked or {})},
         capture_output=True,
         text=True,
         check=False,
@@ -474,18 +500,29 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
     )
     print("\n".join(_announced(found, kept, drawn, options)), flush=True)
     outcomes = Counter[str]()
-    for candidate in [*found.damaged, *drawn]:
-        began = time.monotonic()
-        outcome, lines, _ = judge(candidate, root)
-        outcomes[outcome] += 1
-        said = f"{outcome:8} {candidate.name} ({time.monotonic() - began:.1f} s)"
-        print("\n         ".join([said, *lines]), flush=True)
+    pool = ThreadPoolExecutor(options.cores)
+    try:
+        chosen = [*found.damaged, *drawn]
+        timed = pool.map(lambda candidate: _timed(candidate, root), chosen)
+        for candidate, ((outcome, lines, _), seconds) in zip(chosen, timed, strict=True):
+            outcomes[outcome] += 1
+            outcomes[UNDER] += outcome == AGREES and bool(lines)
+            said = f"{outcome:8} {candidate.name} ({seconds:.1f} s)"
+            print("\n         ".join([said, *lines]), flush=True)
+    finally:
+        pool.shutdown(cancel_futures=True)
     print(
         summary(outcomes)
         if outcomes
         else "nothing to compare: run the workflow, name an --archive, or exclude fewer records"
     )
     return status(outcomes)
+
+
+def _timed(candidate: Candidate, root: Path) -> tuple[Judged, float]:
+    """What becomes of a record that is made again, and the seconds that this took."""
+    began = time.monotonic()
+    return judge(candidate, root), time.monotonic() - began
 
 
 def _announced(
@@ -506,6 +543,7 @@ def _announced(
     if left := len(found.candidates) - len(kept):
         lines.append(
             f"left out: {left} records of more than {options.most_seconds:g} CPU seconds each"
+            " (--most-seconds, MOST of make)"
         )
     cost = (
         f"they took {sum(candidate.seconds for candidate in drawn) / 60:.1f} CPU minutes, and each"
@@ -527,7 +565,9 @@ def summary(outcomes: Mapping[str, int]) -> str:
         OTHER: OTHER_CODE,
     }
     rest = [f"{outcomes[name]} {words}" for name, words in said.items() if outcomes.get(name)]
-    return "; ".join([f"{agree} of {agree + differ} records agree bit for bit", *rest])
+    there = f", {outcomes[UNDER]} of them {UNDER} the code path that made them"
+    agreeing = f"{agree} of {agree + differ} records agree bit for bit"
+    return "; ".join([agreeing + there * bool(outcomes.get(UNDER)), *rest])
 
 
 def status(outcomes: Mapping[str, int]) -> int:
@@ -565,9 +605,15 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--most-seconds",
         type=float,
-        default=math.inf,
+        default=USUAL_MOST,
         metavar="S",
-        help="check only records that cost at most this",
+        help=f"check only records that cost at most this (default: {USUAL_MOST:g}; inf: all)",
+    )
+    parser.add_argument(
+        "--cores",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="records made again at a time (default: all cores)",
     )
     options = parser.parse_args(arguments)
     if not 0 < options.share <= 1 or (options.records is not None and options.records < 1):
@@ -575,6 +621,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
             f"expected a share in (0, 1] and at least one record, got {options.share} and"
             f" {options.records}: correct it"
         )
+    if options.cores < 1:
+        parser.error(f"expected at least one core, got {options.cores}: correct it")
     return options
 
 

@@ -86,30 +86,51 @@ def remedy(wanted: CodePath, here: CodePath) -> str:
     processor with ...`; "" where they agree. The versions of what a library has brought are those
     of the library.
     """
+    processor, under, without = _needed(wanted, here)
+    found = [f"on a processor {' '.join(processor)}"] if processor else []
+    found += [f"under {as_words(under)}"] if under else []
+    found += [f"without {', '.join(without)}"] if without else []
+    return " ".join(found)
+
+
+def variables(wanted: CodePath, here: CodePath) -> dict[str, str]:
+    """The environment that takes a path on the machine of another one; {} where they agree, or
+    where that needs another processor, or a variable to be unset.
+    """
+    processor, under, without = _needed(wanted, here)
+    return {} if processor or without else under
+
+
+def as_words(environment: Mapping[str, str]) -> str:
+    """Variables as one writes them before a command."""
+    return " ".join(f"{name}={value}" for name, value in environment.items())
+
+
+def _needed(wanted: CodePath, here: CodePath) -> tuple[list[str], dict[str, str], list[str]]:
+    """What the processor has to be or to have, which variables to set and which to unset."""
     differing = {name for name, _, _ in differences(wanted, here)}
-    under = [
-        f"OPENBLAS_CORETYPE={one['architecture']}"
-        for one in wanted.get("blas", [])
-        if f"{one['name']} of {one['library']}" in differing and one["name"] == "openblas"
-    ]
+    under: dict[str, str] = {}
+    for one in wanted.get("blas", []):
+        if one["name"] == "openblas" and f"openblas of {one['library']}" in differing:
+            under["OPENBLAS_CORETYPE"] = one["architecture"]
     if "PyTorch" in differing:
-        under.append(f"ATEN_CPU_CAPABILITY={wanted['torch']['capability'].lower()}")
+        under["ATEN_CPU_CAPABILITY"] = wanted["torch"]["capability"].lower()
     without: list[str] = []
     for name in ASKED:
         if f"{name} of PyTorch" in differing:
             value = wanted["torch"]["asked"].get(name)
-            (without.append(name) if value is None else under.append(f"{name}={value}"))
-    lacking: list[str] = []
+            if value is None:
+                without.append(name)
+            else:
+                under[name] = value
+    processor = [f"of {wanted['torch']['maker']}"] if MAKER in differing else []
     if "NumPy" in differing:
         has, had = here["numpy"]["found"], wanted["numpy"]["found"]
-        lacking = [name for name in had if name not in has]
+        if lacking := [name for name in had if name not in has]:
+            processor.append(f"with {', '.join(lacking)}")
         if more := [name for name in has if name not in had]:
-            under.append(f"NPY_DISABLE_CPU_FEATURES={','.join(more)}")
-    found = [f"on a processor of {wanted['torch']['maker']}"] if MAKER in differing else []
-    found += [f"on a processor with {', '.join(lacking)}"] if lacking else []
-    found += [f"under {' '.join(dict.fromkeys(under))}"] if under else []
-    found += [f"without {', '.join(without)}"] if without else []
-    return " ".join(found)
+            under["NPY_DISABLE_CPU_FEATURES"] = ",".join(more)
+    return processor, under, without
 
 
 def words(path: CodePath) -> str:
