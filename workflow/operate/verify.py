@@ -249,7 +249,7 @@ def judge(candidate: Candidate, root: Path, expected: str = "") -> Judged:
         except (ChildProcessError, BadRecord):  # kernels that this processor has not
             return Judged(DIFFERS, lines, is_elsewhere=True)
         if there.header["digest"] == expected and not _unlike(recorded, there):
-            return Judged(AGREES, [f"{UNDER} {code_path.as_words(asked)}, its code path"])
+            return Judged(AGREES, [f"{UNDER} {code_path.as_words(asked)}, for its code path"])
     return Judged(DIFFERS, lines, is_elsewhere(made, here))
 
 
@@ -261,8 +261,8 @@ def _unlike(recorded: Record | Kept, again: Record) -> list[str]:
 
 
 def _its_path(made: Header, here: Header) -> dict[str, str]:
-    """The environment that takes the code path of a record here; {} where nothing else than another
-    processor or other versions would, or nothing needs to.
+    """The environment that takes the code path of a record here, or one so near that its bits may
+    be the same; {} where another processor or other versions would be needed, or nothing is.
     """
     if "code_path" not in made or _other_versions(made, here):
         return {}

@@ -94,11 +94,13 @@ def remedy(wanted: CodePath, here: CodePath) -> str:
 
 
 def variables(wanted: CodePath, here: CodePath) -> dict[str, str]:
-    """The environment that takes a path on the machine of another one; {} where they agree, or
-    where that needs another processor, or a variable to be unset.
+    """The environment that takes a path on the machine of another one, or comes nearest to it where
+    the processor lacks what few functions of NumPy use; {} where they agree, or where that needs a
+    processor of another maker, whose kernels of MKL no variable takes, or a variable to be unset.
     """
-    processor, under, without = _needed(wanted, here)
-    return {} if processor or without else under
+    _, under, without = _needed(wanted, here)
+    is_of_another = any(name == MAKER for name, _, _ in differences(wanted, here))
+    return {} if without or is_of_another else under
 
 
 def as_words(environment: Mapping[str, str]) -> str:

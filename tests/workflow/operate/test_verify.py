@@ -473,12 +473,12 @@ def test_a_record_of_another_code_path_is_verified_by_taking_it(copy, monkeypatc
     found = checkout.run(copy, "workflow.verify", "--records", "9")
     assert found.returncode == 0, found.stdout
     assert f"agrees   {place}" in found.stdout
-    assert f"under OPENBLAS_CORETYPE={named}, its code path" in found.stdout
+    assert f"under OPENBLAS_CORETYPE={named}, for its code path" in found.stdout
     assert ", 1 of them under the code path that made them" in found.stdout
     monkeypatch.setenv("OPENBLAS_CORETYPE", named)
     found = checkout.run(copy, "workflow.verify", "--records", "9")
     assert found.returncode == 0, found.stdout
-    assert f"agrees   {place}" in found.stdout and "its code path" not in found.stdout
+    assert f"agrees   {place}" in found.stdout and "for its code path" not in found.stdout
 
 
 def test_another_code_path_is_taken_by_variables_alone_or_not_at_all():
@@ -491,6 +491,10 @@ def test_another_code_path_is_taken_by_variables_alone_or_not_at_all():
     other = {**here, "torch": {**here["torch"], "maker": "AMD"}}
     assert verify._its_path(with_path(made), with_path(other)) == {}
     assert verify._its_path({}, with_path(here)) == {}
+    # what NumPy alone lacks does not keep it from being tried
+    made, here = ({**one, "numpy": {"baseline": [], "found": []}} for one in (made, here))
+    made["numpy"]["found"] = ["AVX512_SPR"]
+    assert verify._its_path(with_path(made), with_path(here)) == asked
 
 
 def test_a_flipped_bit_is_found_whichever_records_are_drawn(toy, monkeypatch, capsys):
