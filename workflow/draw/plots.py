@@ -37,6 +37,7 @@ from workflow.draw.style import (
     spans,
     wrapped,
 )
+from workflow.judge.outcomes import stood_in
 from workflow.measure import report
 from workflow.measure.metrics import OPTIMAL
 from workflow.measure.store import Store
@@ -120,13 +121,7 @@ def small_print(
     """
     seeds = {n for panel in panels for n in panel.seeds}
     lengths = {n for panel in panels for n in panel.lengths}
-    substitutes = sorted(
-        {
-            panel.data.removeprefix("substitute: ")
-            for panel in panels
-            if panel.data.startswith("substitute")
-        }
-    )
+    substitutes = sorted({said for panel in panels if (said := stood_in(panel.data))})
     real = any(panel.data == "real" for panel in panels)
     bands = dict.fromkeys(BANDS[panel.options.get("band", "ci95")] for panel in panels)
     shown = "one dot a seed" if entry.get("kind") == "dots" else " or ".join(bands)
@@ -386,7 +381,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
             put(*options[limit])
     _draw_ends(ax, _ends(panel))
     _label_logs(ax)
-    if panel.data.startswith("substitute"):
+    if stood_in(panel.data):
         put_stand_in(ax, 0.5, 0.5, rotation=24, transform=ax.transAxes)
     if panel.lines and not any(
         line.absent or np.isfinite(line.centre).any() for line in panel.lines

@@ -33,6 +33,7 @@ from workflow.draw.style import (
     put_stand_in,
     wrapped,
 )
+from workflow.judge.outcomes import stood_in
 from workflow.measure import report
 from workflow.measure.metrics import Array, metric
 from workflow.measure.statistics import (
@@ -244,13 +245,11 @@ def _small_print(paper: Paper, name: str, found: Ranking, other: str = "") -> st
     at = "" if entry.get("at", "end") == "end" else f" after {entry['at']} evaluations"
     several = any("@" in label for label in [*entry["curves"], *entry["problems"]])
     replaced = {
-        problem: data
+        problem: said
         for problem, data in zip(found.problems, found.data, strict=True)
-        if data.startswith("substitute")
+        if (said := stood_in(data))
     }
-    substitutes = ", ".join(
-        dict.fromkeys(data.removeprefix("substitute: ") for data in replaced.values())
-    )
+    substitutes = ", ".join(dict.fromkeys(replaced.values()))
     ends = sorted({min(found.seeds, default=0), max(found.seeds, default=0)})
     parts = [
         f"{paper.name} {name}",
@@ -312,7 +311,7 @@ def diagram(found: Ranking, title: str, small_print: str) -> Figure:
             color=DARK,
             linespacing=1.15,
         )
-    if any(data.startswith("substitute") for data in found.data):
+    if any(map(stood_in, found.data)):
         put_stand_in(ax, WIDTH / 2, (height + below - 0.3) / 2, rotation=12)
     put_small_print(figure, note)
     return figure

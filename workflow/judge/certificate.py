@@ -31,6 +31,7 @@ from workflow.judge.outcomes import (
     SIDES,
     UNDECIDED,
     group,
+    stood_in,
     translated,
 )
 from workflow.judge.printed import Number
@@ -56,7 +57,6 @@ HEAD = {
 # of what a claim may come to; where one reading is not decided, it may still hold
 BEST = (REPRODUCED, DIRECTION, INCONCLUSIVE, UNDECIDED, CONTRADICTED, NOT_RUN)
 FEW = 4  # names that a sentence lists
-SUBSTITUTE = "substitute: "  # what the data of a claim begin with that stand in for others
 OVER_VARIANTS = {
     "max": "largest {} of the variants",
     "min": "smallest {} of the variants",
@@ -158,17 +158,10 @@ def entries(paper: Paper, store: Store, verdicts: Mapping[str, Any]) -> list[Ent
                 follows,
                 _public(paper, line, specs, follows),
                 *quantity_of(line["check"]),
-                _stand_in(judged.get("data", "")),
+                stood_in(judged.get("data", "")),
             )
         )
     return found
-
-
-def _stand_in(data: str) -> str:
-    """Of the data that the runs of a claim read, those that take the place of the paper's: they are
-    the last.
-    """
-    return data.partition(SUBSTITUTE)[2].replace(f"; {SUBSTITUTE}", "; ")
 
 
 def counts(found: Iterable[Entry]) -> dict[str, Counter[str]]:

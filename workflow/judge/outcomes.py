@@ -26,6 +26,7 @@ OURS = "our control"
 OUTSIDE = "outside the theorem"
 TRIVIAL = "holds trivially"
 STAND_IN = "on stand-in data"
+SUBSTITUTE = "substitute: "  # before each of the data that stand in; real ones are the first
 GROUPS = {
     OURS: "not in the paper, and in no tally of its claims",
     OUTSIDE: (
@@ -70,6 +71,13 @@ SIDES = {
     CONTRADICTED: -1,
     FIRST_EDITION: -1,
 }
+
+
+def stood_in(data: str) -> str:
+    """Of what runs say that they are made of, joined by "; " where these differ, that which takes
+    the place of the paper's data; "" where nothing does.
+    """
+    return data.partition(SUBSTITUTE)[2].replace(f"; {SUBSTITUTE}", "; ")
 
 
 def group(qualifiers: Iterable[str]) -> str:
