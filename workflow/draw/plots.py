@@ -358,23 +358,25 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     if panel.dots:
         _draw_dots(ax, panel.dots)
     is_empty = not panel.lines and not panel.dots  # then its axes have no numbers
-    for label, value in options.get("lines", {}).items():
-        if is_empty or (logarithmic and value <= 0):
-            continue
-        ax.axhline(value, color="#666666", linewidth=0.8, linestyle=(0, (4, 2)))
-        ax.annotate(  # beside the panel, where no curve is
+    levels = {} if is_empty else dict(options.get("lines", {}))
+    levels = {label: at for label, at in levels.items() if at > 0 or not logarithmic}
+    for at in levels.values():
+        ax.axhline(at, color="#666666", linewidth=0.8, linestyle=(0, (4, 2)))
+    _draw_open_bands(ax, lines)
+    columns = 0 if is_empty else _draw_marks(ax, panel.marks)
+    for label, at in levels.items():
+        ax.annotate(  # beside the panel and its marks, where no curve is
             textwrap.fill(label, 12),
-            (1.04 if panel.marks else 1.01, value),
+            (1.01, at),
             xycoords=("axes fraction", "data"),
+            xytext=(columns * SMALL_PRINT, 0),
+            textcoords="offset points",
             ha="left",
             va="center",
             fontsize=SMALL_PRINT,
             color=PALE,
             annotation_clip=False,
         )
-    _draw_open_bands(ax, lines)
-    if not is_empty:
-        _draw_marks(ax, panel.marks)
     ax.set(xlabel=panel.xlabel, ylabel=textwrap.fill(panel.ylabel, 36))
     for limit, put in (("xlim", ax.set_xlim), ("ylim", ax.set_ylim)):
         if limit in options:
@@ -494,22 +496,23 @@ def _draw_ends(ax: Axes, ends: Sequence[Drawn]) -> None:
     ax.set(xlim=(left, beyond), ylim=(bottom, top))
 
 
-def _draw_marks(ax: Axes, marks: Sequence[Mark]) -> None:
+def _draw_marks(ax: Axes, marks: Sequence[Mark]) -> int:
     """The paper's numbers: triangles outside the right edge that point at their height, within
     what the axis then spans. Where some are too near each other, they stand side by side, the
-    figure's first curve next to the edge.
+    figure's first curve next to the edge. Returns in how many columns they stand.
     """
     logarithmic = ax.get_yscale() == "log"
     shown = [mark for mark in marks if mark.value > 0 or not logarithmic]
     if not shown:
-        return
+        return 0
     low, high = ax.get_ylim()
     values = [mark.value for mark in shown]
     ax.set_ylim(min(low, *values), max(high, *values))
     heights = ax.transLimits.transform(
         ax.transScale.transform([(ax.get_xlim()[0], value) for value in values])
     )[:, 1]
-    for mark, column in zip(shown, _columns(heights), strict=True):
+    columns = _columns(heights)
+    for mark, column in zip(shown, columns, strict=True):
         ax.annotate(  # words, unlike markers, are given room beside the panel
             MARK,
             (1, mark.value),
@@ -522,6 +525,7 @@ def _draw_marks(ax: Axes, marks: Sequence[Mark]) -> None:
             color=mark.look.colour,
             annotation_clip=False,
         )
+    return max(columns) + 1
 
 
 def _columns(heights: Iterable[float]) -> list[int]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ from workflow.measure.store import Run, Store
 from workflow.plan import selection
 from workflow.plan.cells import DEFAULT, Cell, Paper
 from workflow.plan.parameters import dotted, flat
-from workflow.plan.reads import null_runs
+from workflow.plan.reads import named, null_runs, problems_of, variants_of
 from workflow.plan.resolve import PlanError, seed_range
 
 Claim = Mapping[str, Any]
@@ -291,16 +292,18 @@ def _compares_nothing(paper: Paper, check: Mapping[str, Any], reading: str) -> b
     """Whether both sides of a check are the same runs under a reading, as where one side is named
     by that very reading.
     """
-    left, right = check.get("left"), check.get("right")
-    if not isinstance(left, list) or not isinstance(right, list) or "against" in check:
+    if "against" in check:
         return False
-    return all(
-        selection.place(paper, problem, one, reading=reading)
-        == selection.place(paper, problem, two, reading=reading)
-        for problem in check["problems"]
-        for one in left
-        for two in right
-    )
+    pairs = [
+        [selection.place(paper, problem, curve, reading=reading, variant=variant) for curve in both]
+        for problem in problems_of(paper, check)
+        for both in product(
+            *(named(paper, check, side, problem, reading) for side in ("left", "right"))
+        )
+        for variant in variants_of(paper, check, problem, both[0], reading)
+        if variant in variants_of(paper, check, problem, both[1], reading)
+    ]
+    return bool(pairs) and all(left == right for left, right in pairs)
 
 
 def _judge(evidence: Evidence, claim: Claim, planned: Sequence[Run]) -> Verdict:

@@ -877,6 +877,8 @@ def test_a_reading_that_leaves_nothing_to_compare_affects_nothing(tmp_path):
     toy = under_readings(tmp_path)
     against_itself = {**claim()["check"], "left": ["A"], "right": ["A@first"]}
     assert set(judged(toy, against_itself).readings) == {"code"}
+    everywhere = {key: value for key, value in against_itself.items() if key != "problems"}
+    assert set(judged(toy, everywhere).readings) == {"code"}
 
 
 def test_a_reading_that_a_claim_names_is_judged_even_where_it_is_not_planned(tmp_path):
