@@ -302,7 +302,8 @@ def _said_above(panel: Panel, *, differ: bool, nowhere: Collection[str]) -> str:
         parts.append(f"not run: {', '.join(missing)}")
     absent = [f"{line.label} {line.absent} of {line.n}" for line in panel.lines if line.absent]
     if absent:
-        parts.append(f"seeds without a feasible point: {', '.join(absent)}")
+        unbroken = ", ".join(words.replace(" ", "\N{NO-BREAK SPACE}") for words in absent)
+        parts.append(f"seeds without a feasible point: {unbroken}")
     fits = {"fitted": [(line.label, line.fitted) for line in panel.lines]}
     fits["fitted, mean over the seeds"] = [(line.label, line.law) for line in panel.lines]
     for words, laws in fits.items():
