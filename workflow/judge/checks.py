@@ -216,8 +216,12 @@ def _side(found: Comparison, many: int) -> str:
         return ""
     if found.holds:
         return FOR if found.p <= found.level else ""
-    level = found.level if many == 1 else LEVEL / (many * found.looks)
-    return AGAINST if found.p_against <= level else ""
+    return AGAINST if found.p_against <= refuting_level(found, many) else ""
+
+
+def refuting_level(found: Comparison, many: int) -> float:
+    """The level at which one of so many comparisons refutes their claim."""
+    return found.level if many == 1 else LEVEL / (many * found.looks)
 
 
 def _too_few(n: int) -> str:

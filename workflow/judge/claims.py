@@ -21,7 +21,14 @@ from typing import Any
 import numpy as np
 
 from workflow.judge import trivial
-from workflow.judge.checks import AGAINST, FOR, Comparison, compare, pairs_of
+from workflow.judge.checks import (
+    AGAINST,
+    FOR,
+    Comparison,
+    compare,
+    pairs_of,
+    refuting_level,
+)
 from workflow.judge.evidence import (
     Check,
     Composed,
@@ -538,11 +545,21 @@ def _qualifiers(
     said += [f"{OUTSIDE}: observed {observed}"] if is_outside else []
     said += [STAND_IN] if any(status.startswith("substitute") for status in data) else []
     said += [DISAGREE] if any(one.tests_disagree for one in found) else []
-    # decided at the first look, and no longer at the second; where nothing is drawn there is none
-    faded = any(
-        one.decides == FOR and 0 < one.at < one.n and not one.p <= one.level for one in found
+    return said + ([FADED] if _has_faded(found, observed) else [])
+
+
+def _has_faded(found: Sequence[Comparison], observed: str) -> bool:
+    """Whether an outcome rests on what the first look decided and later seeds show no longer: one
+    comparison of those that all have to be shown, or all that refute the claim.
+    """
+
+    early = [one for one in found if 0 < one.at < one.n]  # where nothing is drawn there is no look
+    if observed == REPRODUCED:
+        return any(not one.p <= one.level for one in early)
+    against = [one for one in found if one.decides == AGAINST]
+    return observed == CONTRADICTED and all(
+        one in early and not one.p_against <= refuting_level(one, len(found)) for one in against
     )
-    return said + ([FADED] if faded else [])
 
 
 def _p(found: Sequence[Comparison]) -> float:

@@ -216,6 +216,21 @@ def test_numbers_are_of_the_last_look_and_say_so_if_they_no_longer_decide(tmp_pa
     assert "0-9 --scale" in found.rerun[0]
 
 
+@pytest.mark.parametrize(
+    ("last", "faded"), [([-9.0, -9.0], False), ([1.0, -9.0], False), ([1.0, 1.0], True)]
+)
+def test_a_contradiction_fades_with_the_last_comparison_that_refutes(tmp_path, last, faded):
+    """However the other comparisons fare, as the first one does here."""
+    rows = [(6.0, -1.0), *((-9.0, late) for late in last)]
+    differences = [
+        np.concatenate([at_t(early, key, 5), 3 * at_t(late, key + 1, 5)])
+        for key, (early, late) in enumerate(rows)
+    ]
+    found = judged(paired(tmp_path, differences), {**LESS, "right": ["B", "C", "D"]})
+    assert (found.verdict, outcomes.FADED in found.qualifiers) == (CONTRADICTED, faded)
+    assert not found.comparisons[-1].p <= found.comparisons[-1].level
+
+
 def test_the_level_is_that_of_one_look_only_where_the_plan_has_fewer_than_ten_seeds(tmp_path):
     between = at_t(2.3, 1, 5)  # p = 0.041, above 1/32
     toy = paired(tmp_path / "ten", np.concatenate([between, between]))
