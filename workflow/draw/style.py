@@ -150,9 +150,9 @@ def column_look(position: int) -> Look:
 
 def wrapped(text: str, width: float, size: float = SMALL_PRINT) -> list[str]:
     """Words in lines that fit on paper of a width in inches; measured, since capitals are wider
-    than other letters. A formula is not broken.
+    than other letters. A formula is not broken, nor what a no-break space joins.
     """
-    words, lines = re.findall(r"(?:\$[^$]*\$|\S)+", text), list[str]()
+    words, lines = re.findall(r"(?:\$[^$]*\$|\S|\xa0)+", text), list[str]()
     room = width - 2 * MARGIN
     while words:
         counts = range(1, min(len(words), MOST) + 1)
