@@ -9,13 +9,14 @@ code had drawn is read off its queries: of the few that a chain can draw, one ex
 
 import json
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from math import log, sqrt
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 import algorithms
 from algorithms import dumbo
@@ -353,24 +354,26 @@ def test_mutants_leave_our_run_at_a_known_evaluation(monkeypatch):
 
 
 @pytest.mark.slow
-def test_like_the_code_most_runs_of_the_default_on_the_camel_end_in_the_global_basin():
+def test_the_default_is_in_the_global_basin_of_the_camel_about_as_often_as_the_code():
     """From the designs of the code's runs, none of which ends in a side basin, whose best value is
     0.816 below the optimum.
 
-    So do most of `public-code`: 26 of 30, six from each of these designs, after as many evaluations
-    as the code's run of that design has. An earlier 2 of 5 after 40 fits chance (p = 0.17).
+    After 40 evaluations 41 of 60 runs are there, 21 and 20 of 30 on two code paths of the CPU. At
+    that rate, 4 of 15 or fewer, which Fisher's test tells from 5 of 5, have probability 0.001; at a
+    rate of a fifth, 0.84.
     """
     problem, regrets = camel(), []
-    for name, run in CAMEL.items():
-        assert run["best"] < 0.8
-        if not name.startswith("design"):
-            continue
+    of_code = [run for name, run in CAMEL.items() if name.startswith("design")]
+    assert all(run["best"] < 0.8 for run in of_code)
+    for run, seed in product(of_code, range(3)):
         optimizer = algorithms.build(
-            "dumbo.DuMBO", problem.domain, np.random.default_rng(0), of_reading("DuMBO")
+            "dumbo.DuMBO", problem.domain, np.random.default_rng(seed), of_reading("DuMBO")
         )
         query = np.array(run["queries"][:2])
         for _ in range(40):
             optimizer.tell(query, problem.evaluate(query, np.random.default_rng(0)).seen)
             query = optimizer.ask(1, query[:0])
         regrets.append(problem.best - optimizer.y.max())
-    assert np.sum(np.array(regrets) < 0.8) >= 4, regrets
+    there = sum(regret < 0.8 for regret in regrets)
+    table = [[there, len(regrets) - there], [len(of_code), 0]]
+    assert stats.fisher_exact(table, alternative="less").pvalue > 0.01, regrets
