@@ -29,6 +29,11 @@ def mount(*arguments):
         pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
 
 
+def unmount(folder):
+    """Take a disk away at once, even if a process that was just stopped still holds a file there."""
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
 @pytest.fixture
 def small(empty):
     """small(pages) -> results/ on a disk of its own, filled up but for so many pages; the filling
@@ -47,7 +52,7 @@ def small(empty):
     mount("-t", "tmpfs", "-o", "size=256k", "tmpfs", folder)
     (empty / steep.FOLDER).mkdir(parents=True)
     yield filled
-    subprocess.run(["umount", str(folder)], check=True)
+    unmount(folder)
 
 
 # no lease can be written; a lease, but no record; a record in part
@@ -91,7 +96,7 @@ def read_only(finished):
 
     def end():
         while mounted:
-            subprocess.run(["umount", str(mounted.pop())], check=True)
+            unmount(mounted.pop())
 
     begin.end = end
     yield begin
