@@ -30,7 +30,7 @@ def mount(*arguments):
 
 
 def unmount(folder):
-    """Take a disk away at once, even if a process that was just stopped still holds a file there."""
+    """Take a disk away at once, even if a process just stopped still holds a file there."""
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
