@@ -552,7 +552,6 @@ def _has_faded(found: Sequence[Comparison], observed: str) -> bool:
     """Whether an outcome rests on what the first look decided and later seeds show no longer: one
     comparison of those that all have to be shown, or all that refute the claim.
     """
-
     early = [one for one in found if 0 < one.at < one.n]  # where nothing is drawn there is no look
     if observed == REPRODUCED:
         return any(not one.p <= one.level for one in early)
