@@ -19,7 +19,7 @@ from typing import Any
 
 from workflow.judge import printed, render, sensitivity
 from workflow.judge.changes import HOLD, Turn, smallest
-from workflow.judge.evidence import runs_of
+from workflow.judge.evidence import runs_of_claim
 from workflow.judge.ledger import plain
 from workflow.judge.outcomes import (
     CONTRADICTED,
@@ -189,7 +189,7 @@ def _public(
             if name in spec.names:
                 return spec.counts_as
         try:
-            runs_of(paper, line["check"], name)
+            runs_of_claim(paper, line, name)
         except PlanError:
             return NOT_RUN
     return specs[0].counts_as

@@ -18,6 +18,7 @@ from scipy import stats
 
 from workflow.judge.evidence import (
     Check,
+    Claim,
     Compared,
     Evidence,
     Pairs,
@@ -45,6 +46,7 @@ from workflow.measure.statistics import (
     within,
 )
 from workflow.measure.store import NotRun, Run
+from workflow.plan.reads import settings_of
 
 OF_ROWS = "share of rows"  # what the kind of a statement about every row begins with
 BY_RANK = "by rank"  # what a comparison's kind ends with where some values are infinite
@@ -67,7 +69,8 @@ class Comparison:
     unit of the effect, that this many seeds of this spread would have shown in four of five times.
     `first` is how many of the planned seeds were read. `borders` are the effects at which the
     claimed side ends: one, or the two ends of a stretch. The `low` and `high` of a statement about
-    every row are its extremes, and these its borders.
+    every row are its extremes, and these its borders. `apart` says why a setting of its claim
+    decides nothing; "" where it does.
     """
 
     what: str
@@ -91,6 +94,7 @@ class Comparison:
     looks: int = 1
     first: int = 0
     borders: tuple[float, ...] = ()
+    apart: str = ""
 
     @property
     def has_number(self) -> bool:
@@ -102,7 +106,7 @@ class Comparison:
     @property
     def decides(self) -> str:
         """The side that it has decided for; "" where its numbers may not decide."""
-        return "" if self.few else self.side
+        return "" if self.few or self.apart else self.side
 
     @property
     def tests_disagree(self) -> bool:
@@ -116,29 +120,37 @@ class Comparison:
         return (p <= self.level) != (p_flip <= self.level)
 
     @property
-    def weakness(self) -> tuple[bool, int, float]:
+    def weakness(self) -> tuple[int, int, float]:
         """The order in which comparisons are shown, the weakest first: what refutes the claim, what
-        lies on the wrong side, then by falling p; what is missing comes last.
+        lies on the wrong side, then by falling p; then what is missing, last what decides nothing.
         """
         rank = 0 if self.side == AGAINST else 1 if not self.holds else 2
-        return bool(self.missing), rank, -self.p if np.isfinite(self.p) else -2.0
+        last = 2 if self.apart else 1 if self.missing else 0
+        return last, rank, -self.p if np.isfinite(self.p) else -2.0
 
 
-def compare(evidence: Evidence, check: Check, *, deterministic: bool = False) -> list[Comparison]:
-    """All comparisons of a check; an empty list where this scale leaves nothing to compare.
+def compare(
+    evidence: Evidence, check: Check, *, deterministic: bool = False, many: int = 0
+) -> list[Comparison]:
+    """All comparisons of a check; an empty list where this scale leaves nothing to compare. `many`
+    is how many its claim has in all, where it has those of other checks, too.
 
     Where nothing is drawn (`deterministic`) the numbers decide as they are, without a p.
     """
-    source, test = TESTS[check["test"]]
-    parts = list(source(evidence, check))
+    test, parts = TESTS[check["test"]][1], parts_of(evidence, check)
     if not deterministic:
-        return [_looked_at(evidence, check, part, test, len(parts)) for part in parts]
+        return [_looked_at(evidence, check, part, test, many or len(parts)) for part in parts]
     return [_decided(_read(evidence, check, part, test, LEVEL)) for part in parts]
 
 
-def pairs_of(evidence: Evidence, check: Check) -> list[tuple[Run, ...]]:
-    """The runs of each comparison of a check, before any record is read."""
-    return [part.runs for part in TESTS[check["test"]][0](evidence, check)]
+def parts_of(evidence: Evidence, check: Check) -> list[Compared]:
+    """The comparisons of a check, before any record is read."""
+    return list(TESTS[check["test"]][0](evidence, check))
+
+
+def pairs_of(evidence: Evidence, claim: Claim) -> list[tuple[Run, ...]]:
+    """The runs of each comparison of a claim, before any record is read."""
+    return [part.runs for one in settings_of(claim) for part in parts_of(evidence, one["check"])]
 
 
 def _decided(found: Comparison) -> Comparison:

@@ -4,10 +4,11 @@ Paired over seeds; a one-sided paired t test decides, at five seeds and at ten, 
 sign-flip p stands beside it. `outcomes` has the words: reproduced, direction only, inconclusive,
 contradicted, and not decided with the reasons: substituted data, a scale other than `paper`, too
 few seeds, missing runs, or hypotheses that the runs do not meet. A claim about several comparisons
-is contradicted as soon as one of them is, whether or not the others were run. A claim is judged
-under every reading, too, that changes one of its runs and for which the plan has all of them. Where
-the runs under a reading have the traces of the default ones, the outcome is the `same run`, no
-second one.
+is contradicted as soon as one of them is, whether or not the others were run. The comparisons of a
+claim that is asked in several settings are those of all of them; a setting outside the theorem, or
+in which nothing can fail, decides nothing while others do. A claim is judged under every reading,
+too, that changes one of its runs and for which the plan has all of them. Where the runs under a
+reading have the traces of the default ones, the outcome is the `same run`, no second one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from workflow.judge.checks import (
     Comparison,
     compare,
     pairs_of,
+    parts_of,
     refuting_level,
 )
 from workflow.judge.evidence import (
@@ -36,7 +38,7 @@ from workflow.judge.evidence import (
     Place,
     beside_default,
     placed,
-    runs_of,
+    runs_of_claim,
 )
 from workflow.judge.fixed import Fixed, Line, of
 from workflow.judge.outcomes import (
@@ -59,11 +61,18 @@ from workflow.judge.outcomes import (
 )
 from workflow.measure.metrics import metric
 from workflow.measure.statistics import FULL, false_discovery
-from workflow.measure.store import Run, Store
+from workflow.measure.store import NotRun, Run, Store
 from workflow.plan import selection
 from workflow.plan.cells import DEFAULT, Cell, Paper
 from workflow.plan.parameters import dotted, flat
-from workflow.plan.reads import named, null_runs, problems_of, variants_of
+from workflow.plan.reads import (
+    named,
+    null_runs,
+    problems_of,
+    settings_of,
+    stated,
+    variants_of,
+)
 from workflow.plan.resolve import PlanError, seed_range
 
 Claim = Mapping[str, Any]
@@ -139,6 +148,7 @@ class Verdict:
     `p` and `p_against` are those of the whole claim, for it and against it, valid at both looks; q
     is the one of the side that it is on, adjusted over the claims that are counted with it
     (`with_q`). `fixed` says when check and defaults were (`with_history`); None where nobody asked.
+    `kind` says why it stands in the appendix; "" of a claim.
     """
 
     id: str
@@ -158,6 +168,12 @@ class Verdict:
     readings: Mapping[str, Specification]
     rerun: tuple[str, ...]
     fixed: Fixed | None = None
+    kind: str = ""
+
+    @property
+    def deciding(self) -> Sequence[Comparison]:
+        """The comparisons that its outcome rests on."""
+        return deciding(self.comparisons)
 
 
 def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
@@ -166,8 +182,12 @@ def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
     """
     if not paper.judges(claim["id"]):
         return _not_run(paper, claim)
-    verdict = _judge(Evidence(paper, store), claim, runs_of(paper, claim["check"]))
-    if "null_model" in claim and verdict.observed in (REPRODUCED, DIRECTION):
+    verdict = by_default(paper, store, claim)
+    if (
+        "settings" not in claim
+        and "null_model" in claim
+        and verdict.observed in (REPRODUCED, DIRECTION)
+    ):
         why = trivial.why(Evidence(paper, store, DEFAULT, FULL), claim)
         verdict = replace(
             verdict, qualifiers=(*verdict.qualifiers, *(f"{TRIVIAL}: {why}",) * bool(why))
@@ -180,7 +200,7 @@ def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
     for name, runs in wanted.items():
         found = _outcome(paper, store, claim, name, runs)
         if found.was_run and name not in controls:
-            before[name] = placed(paper, claim["check"], name)
+            before[name] = placed(paper, claim, name)
             found = replace(found, again=_again(store, claim, name, before))
         mine = changes.get(name, frozenset())
         others[name] = replace(
@@ -200,7 +220,7 @@ def by_default(paper: Paper, store: Store, claim: Claim) -> Verdict:
     """The verdict on one claim under the default reading alone, without other qualifiers than
     those of its numbers.
     """
-    return _judge(Evidence(paper, store), claim, runs_of(paper, claim["check"]))
+    return _judge(Evidence(paper, store), claim, runs_of_claim(paper, claim))
 
 
 def composed(paper: Paper, store: Store, claim: Claim, readings: Sequence[str]) -> Verdict | None:
@@ -208,14 +228,14 @@ def composed(paper: Paper, store: Store, claim: Claim, readings: Sequence[str]) 
     of the readings change the same run, so that nobody has made it under both, or where the plan
     lacks one.
     """
-    check, changed = claim["check"], dict[str, Cell]()
+    changed = dict[str, Cell]()
     for reading in readings:
-        pairs = beside_default(paper, check, reading)
+        pairs = beside_default(paper, claim, reading)
         runs = {usual.name: other for usual, other in pairs if usual is not None}
         if len(runs) < len(pairs) or runs.keys() & changed.keys():
             return None
         changed |= runs
-    wanted = [changed.get(run.name, run) for run in runs_of(paper, check)]
+    wanted = [changed.get(run.name, run) for run in runs_of_claim(paper, claim)]
     try:
         return _judge(Composed(paper, store, readings=tuple(readings)), claim, wanted)
     except PlanError:  # as under one reading: a run that the check does not read is not planned
@@ -244,7 +264,7 @@ def with_history(
     paper: Paper, verdicts: Sequence[Verdict], lines: Mapping[str, Line]
 ) -> list[Verdict]:
     """The verdicts of a whole ledger, each with what the lines of its paper's history say."""
-    claims = {claim["id"]: claim for claim in paper.entry.get("claims", [])}
+    claims = {claim["id"]: claim for claim in stated(paper.entry)}
     found = [(one, of(paper.entry, claims[one.id], lines)) for one in verdicts]
     return [
         replace(one, fixed=said, qualifiers=(*one.qualifiers, *said.qualifiers))
@@ -258,10 +278,10 @@ def runs(paper: Paper) -> list[Run]:
     Raises PlanError where none is planned under the default one.
     """
     found: list[Run] = []
-    for claim in paper.entry.get("claims", []):
+    for claim in stated(paper.entry):
         if not paper.judges(claim["id"]):
             continue
-        found += [*runs_of(paper, claim["check"]), *null_runs(paper, claim)]
+        found += [*runs_of_claim(paper, claim), *null_runs(paper, claim)]
         found += [run for wanted in readings_of(paper, claim).values() for run in wanted]
     return found
 
@@ -279,10 +299,10 @@ def readings_of(paper: Paper, claim: Claim) -> dict[str, list[Run]]:
             f"claim {claim['id']}: unknown reading {', '.join(unknown)}; known:"
             f" {', '.join(known) or 'none'}"
         )
-    usual, found = [run.name for run in runs_of(paper, claim["check"])], {}
+    usual, found = [run.name for run in runs_of_claim(paper, claim)], {}
     for reading in known:
         try:
-            wanted = runs_of(paper, claim["check"], reading)
+            wanted = runs_of_claim(paper, claim, reading)
         except PlanError:
             wanted = []
         if wanted or reading in named:
@@ -291,7 +311,10 @@ def readings_of(paper: Paper, claim: Claim) -> dict[str, list[Run]]:
         reading: wanted
         for reading, wanted in found.items()
         if [run.name for run in wanted] != usual
-        and not (wanted and _compares_nothing(paper, claim["check"], reading))
+        and not (
+            wanted
+            and all(_compares_nothing(paper, one["check"], reading) for one in settings_of(claim))
+        )
     }
 
 
@@ -299,6 +322,8 @@ def _compares_nothing(paper: Paper, check: Mapping[str, Any], reading: str) -> b
     """Whether both sides of a check are the same runs under a reading, as where one side is named
     by that very reading.
     """
+    if "study" in check:
+        return True  # which no reading changes
     if "against" in check:
         return False
     pairs = [
@@ -316,15 +341,16 @@ def _compares_nothing(paper: Paper, check: Mapping[str, Any], reading: str) -> b
 def _judge(evidence: Evidence, claim: Claim, planned: Sequence[Run]) -> Verdict:
     """The verdict on the `planned` runs of a claim, which are those that the evidence reads."""
     store, wanted = evidence.store, {run.name: run for run in planned}
-    found = compare(evidence, claim["check"], deterministic=bool(claim.get("deterministic")))
+    every = compared(evidence, claim)
+    found, many = deciding(every), len(_admitted(every))
     there = [one for one in found if not one.missing]
     data = sorted({store.data(run) for run in wanted.values() if store.has(run)} if there else ())
     observed = _observed(found)
     unmet = outside(evidence, claim) if there else ""
     reasons = standing(evidence, claim, planned, is_there=bool(there))
     reasons += [] if any(one.decides == AGAINST for one in found) else _lacking(found)
-    most = max((one.first for one in there), default=0)
-    said = _qualifiers(claim, found, observed, data, is_outside=bool(unmet))
+    most = max((one.first for one in every if not one.missing), default=0)
+    said = _qualifiers(claim, found, observed, data, is_outside=bool(unmet), many=many)
     other = store.of_other_code(wanted.values())
     return Verdict(
         id=claim["id"],
@@ -334,16 +360,55 @@ def _judge(evidence: Evidence, claim: Claim, planned: Sequence[Run]) -> Verdict:
         qualifiers=tuple(said + [f"{OTHER_CODE}: {other}"] * bool(other)),
         reasons=tuple(reasons),
         observed=observed,
-        comparisons=tuple(found),
+        comparisons=tuple(every),
         p=_p(found),
-        p_against=_p_against(found),
+        p_against=_p_against(found, many),
         q=math.nan,
         seeds=min((one.n for one in there), default=0),
         data="; ".join(data),
         note=claim.get("note", ""),
         readings={},
         rerun=tuple(dict.fromkeys(command(run, most) for run in wanted.values())),
+        kind=claim.get("kind", ""),
     )
+
+
+def compared(evidence: Evidence, claim: Claim) -> list[Comparison]:
+    """The comparisons of a claim in all its settings. Those of a setting outside the theorem, or in
+    which nothing can fail, say so; the level at which one refutes the claim is shared by all others
+    and by those that cannot fail.
+    """
+    sure, settings = bool(claim.get("deterministic")), settings_of(claim)
+    if "settings" not in claim:
+        return compare(evidence, claim["check"], deterministic=sure)
+    unmet = [_known_outside(evidence, one) for one in settings]
+    many = sum(
+        len(parts_of(evidence, one["check"]))
+        for one, why in zip(settings, unmet, strict=True)
+        if not why
+    )
+    found: list[Comparison] = []
+    for one, why in zip(settings, unmet, strict=True):
+        mine = compare(evidence, one["check"], deterministic=sure, many=0 if why else many)
+        if not why and "null_model" in one and mine and all(part.holds for part in mine):
+            null = trivial.why(replace(evidence, first=FULL), one)
+            why = f"{TRIVIAL}: {null}" if null else ""
+        elif why:
+            why = f"{OUTSIDE}: {why}"
+        found += [replace(part, what=f"{one['name']}: {part.what}", apart=why) for part in mine]
+    return found
+
+
+def deciding(found: Sequence[Comparison]) -> list[Comparison]:
+    """The comparisons that the outcome of a claim rests on: those of settings that decide; where
+    none does, those that meet the hypotheses; else all.
+    """
+    return [one for one in found if not one.apart] or _admitted(found) or list(found)
+
+
+def _admitted(found: Sequence[Comparison]) -> list[Comparison]:
+    """The comparisons of settings that meet the hypotheses."""
+    return [one for one in found if not one.apart.startswith(OUTSIDE)]
 
 
 def elsewhere(scale: str) -> str:
@@ -358,7 +423,7 @@ def _not_run(paper: Paper, claim: Claim) -> Verdict:
         where=claim["where"],
         says=claim["says"],
         verdict=UNDECIDED,
-        qualifiers=(OURS,) if claim.get("ours") else (),
+        qualifiers=_standing_of(claim),
         reasons=(elsewhere(paper.scale),),
         observed=NOT_RUN,
         comparisons=(),
@@ -370,6 +435,7 @@ def _not_run(paper: Paper, claim: Claim) -> Verdict:
         note=claim.get("note", ""),
         readings={},
         rerun=(),
+        kind=claim.get("kind", ""),
     )
 
 
@@ -385,13 +451,13 @@ def _outcome(
     except PlanError as error:  # a hypothesis about a curve that the check does not read
         return Specification(NOT_RUN, NOT_RUN, (str(error),), 0)
     judged = NOT_RUN if verdict.observed == NOT_RUN else verdict.verdict
-    pairs, reads = beside_default(paper, claim["check"], reading), _reads(claim)
+    pairs, reads = beside_default(paper, claim, reading), _reads(claim)
     missing = [other.name for _, other in pairs if not store.has(other)]
     if missing and judged != NOT_RUN and not _refuted_by(verdict, evidence, claim, pairs):
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         why = f"{missing[0]}{more}: not run at scale {paper.scale}; the default's runs decide"
         return Specification(NOT_RUN, NOT_RUN, (why,), 0, len(pairs))
-    same = [usual is not None and store.is_same(usual, other, reads) for usual, other in pairs]
+    same = [usual is not None and _is_same(store, usual, other, reads) for usual, other in pairs]
     return Specification(
         judged,
         verdict.observed,
@@ -409,7 +475,7 @@ def _refuted_by(
 ) -> bool:
     """Whether a comparison that refutes a claim under a reading has a run of the reading's own."""
     own = {run.name for _, run in pairs}
-    parts = pairs_of(evidence, claim["check"])
+    parts = pairs_of(evidence, claim)
     return any(
         one.decides == AGAINST and own & {run.name for run in part}
         for one, part in zip(verdict.comparisons, parts, strict=True)
@@ -418,16 +484,22 @@ def _refuted_by(
 
 def weakest(found: Sequence[Comparison]) -> Weakest | None:
     """The weakest of the comparisons that have numbers; None where none has."""
-    numbered = [one for one in found if one.has_number]
+    numbered = [one for one in deciding(found) if one.has_number]
     if not numbered:
         return None
     one = min(numbered, key=lambda each: each.weakness)
     return Weakest(one.what, one.kind, one.effect, one.low, one.high, one.borders)
 
 
-def _reads(claim: Claim) -> str:
-    """What the metric of a claim reads of a record beside its trace."""
-    return metric(claim["check"]["metric"]).reads if "metric" in claim["check"] else ""
+def _reads(claim: Claim) -> set[str]:
+    """What the metrics of a claim read of a record beside its trace."""
+    checks = [one["check"] for one in settings_of(claim)]
+    return {metric(check["metric"]).reads if "metric" in check else "" for check in checks}
+
+
+def _is_same(store: Store, one: Cell, other: Cell, reads: set[str]) -> bool:
+    """Whether two runs have the same traces, and all else that a claim reads of them."""
+    return all(store.is_same(one, other, what) for what in reads)
 
 
 def _changes(paper: Paper, claim: Claim, reading: str) -> frozenset[tuple[str, str, str]]:
@@ -435,7 +507,7 @@ def _changes(paper: Paper, claim: Claim, reading: str) -> frozenset[tuple[str, s
     the problem or the method that has them. Where this scale has no default run, it is unknown.
     """
     found = set()
-    for usual, other in beside_default(paper, claim["check"], reading):
+    for usual, other in beside_default(paper, claim, reading):
         if usual is None:
             continue
         sides = (
@@ -467,7 +539,7 @@ def _again(
         if other == reading:
             break
         is_same = cells.keys() == mine.keys() and all(
-            store.is_same(cells[place], cell, reads) for place, cell in mine.items()
+            _is_same(store, cells[place], cell, reads) for place, cell in mine.items()
         )
         if mine and is_same:
             return other
@@ -526,7 +598,23 @@ def _lacking(found: Sequence[Comparison]) -> list[str]:
 
 
 def outside(evidence: Evidence, claim: Claim) -> str:
-    """Which hypotheses of the claim's theorem its runs do not meet."""
+    """Which hypotheses of the claim's theorem its runs do not meet, in any setting."""
+    if "settings" not in claim:
+        return _outside(evidence, claim)
+    unmet = [_known_outside(evidence, one) for one in settings_of(claim)]
+    return "; ".join(dict.fromkeys(unmet)) if all(unmet) else ""
+
+
+def _known_outside(evidence: Evidence, claim: Claim) -> str:
+    """The same of one setting; "" where nothing of it was run, which breaks no hypothesis."""
+    try:
+        return _outside(evidence, claim)
+    except NotRun:
+        return ""
+
+
+def _outside(evidence: Evidence, claim: Claim) -> str:
+    """Which hypotheses of the claim's theorem its runs do not meet, in one setting."""
     unmet = [_unmet(evidence, claim["check"], one) for one in claim.get("requires", [])]
     said = "; ".join(sentence for sentence in unmet if sentence)
     return f"hypotheses not met: {said}" if said else ""
@@ -539,25 +627,31 @@ def _qualifiers(
     data: Sequence[str],
     *,
     is_outside: bool,
+    many: int,
 ) -> list[str]:
     """What the outcome of a claim is worth."""
-    said = [OURS] if claim.get("ours") else []
+    said = list(_standing_of(claim))
     said += [f"{OUTSIDE}: observed {observed}"] if is_outside else []
+    said += sorted({one.apart for one in found if one.apart.startswith(TRIVIAL)})[:1]
     said += [STAND_IN] if any(status.startswith("substitute") for status in data) else []
     said += [DISAGREE] if any(one.tests_disagree for one in found) else []
-    return said + ([FADED] if _has_faded(found, observed) else [])
+    return said + ([FADED] if _has_faded(found, observed, many) else [])
 
 
-def _has_faded(found: Sequence[Comparison], observed: str) -> bool:
+def _standing_of(claim: Claim) -> tuple[str, ...]:
+    return (OURS,) if claim.get("ours") else ()
+
+
+def _has_faded(found: Sequence[Comparison], observed: str, many: int) -> bool:
     """Whether an outcome rests on what the first look decided and later seeds show no longer: one
     comparison of those that all have to be shown, or all that refute the claim.
     """
     early = [one for one in found if 0 < one.at < one.n]  # where nothing is drawn there is no look
     if observed == REPRODUCED:
         return any(not one.p <= one.level for one in early)
-    against = [one for one in found if one.decides == AGAINST]
+    against = [one for one in found if one.side == AGAINST and not one.few]
     return observed == CONTRADICTED and all(
-        one in early and not one.p_against <= refuting_level(one, len(found)) for one in against
+        one in early and not one.p_against <= refuting_level(one, many) for one in against
     )
 
 
@@ -567,10 +661,10 @@ def _p(found: Sequence[Comparison]) -> float:
     return min(1.0, max(values)) if values and np.isfinite(values).all() else math.nan
 
 
-def _p_against(found: Sequence[Comparison]) -> float:
-    """p against the whole claim: the smallest of its comparisons, times their number."""
+def _p_against(found: Sequence[Comparison], many: int) -> float:
+    """p against the whole claim: the smallest of its comparisons, times the number of all."""
     values = [one.p_against * one.looks for one in found if np.isfinite(one.p_against)]
-    return min(1.0, len(found) * min(values)) if values else math.nan
+    return min(1.0, many * min(values)) if values else math.nan
 
 
 def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> str:

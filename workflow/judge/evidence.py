@@ -18,6 +18,7 @@ from workflow.measure.store import NotRun, Run, Store
 from workflow.plan import selection
 from workflow.plan.cells import DEFAULT, Cell, Paper
 from workflow.plan.reads import Check as Check
+from workflow.plan.reads import Claim as Claim
 from workflow.plan.reads import (
     base_of,
     each_read,
@@ -26,9 +27,10 @@ from workflow.plan.reads import (
     opposite,
     problems_of,
     rivals_of,
+    settings_of,
     variants_of,
 )
-from workflow.plan.reads import runs_of as runs_of  # for those who judge
+from workflow.plan.reads import runs_of_claim as runs_of_claim  # for those who judge
 from workflow.plan.resolve import seed_range
 
 Seeds = dict[int, float]
@@ -172,26 +174,27 @@ class Compared:
     read: Callable[[Evidence], Any]
 
 
-def placed(paper: Paper, check: Check, reading: str) -> dict[Place, Cell]:
-    """The run behind everything that a check reads, under a reading, by what names it in the check.
+def placed(paper: Paper, claim: Claim, reading: str) -> dict[Place, Cell]:
+    """The run behind everything that a claim reads, under a reading, by what names it in a check.
 
     Runs that only decide an optimum are left out. Raises PlanError where one is not planned.
     """
     found: dict[Place, Cell] = {}
-    for place, curve, variant in [] if "study" in check else each_read(paper, check, reading):
-        cell = selection.place(paper, place, curve, reading=reading, variant=variant)
-        found[place, curve, variant] = cell
-        for base in base_of(paper, check, cell):
-            found[place, check["relative_to"], DEFAULT] = base
+    for check in (one["check"] for one in settings_of(claim)):
+        for place, curve, variant in [] if "study" in check else each_read(paper, check, reading):
+            cell = selection.place(paper, place, curve, reading=reading, variant=variant)
+            found[place, curve, variant] = cell
+            for base in base_of(paper, check, cell):
+                found[place, check["relative_to"], DEFAULT] = base
     return found
 
 
-def beside_default(paper: Paper, check: Check, reading: str) -> list[tuple[Cell | None, Cell]]:
-    """The default run and the run under a reading of everything that a check reads, where they are
+def beside_default(paper: Paper, claim: Claim, reading: str) -> list[tuple[Cell | None, Cell]]:
+    """The default run and the run under a reading of everything that a claim reads, where they are
     not one; None where this scale has no default run.
     """
     found: dict[str, tuple[Cell | None, Cell]] = {}
-    for place, other in placed(paper, check, reading).items():
+    for place, other in placed(paper, claim, reading).items():
         usual = selection.planned(paper, *place)
         if usual is None or usual.name != other.name:
             found[other.name] = usual, other

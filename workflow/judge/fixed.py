@@ -5,9 +5,10 @@ for the claim were there first. `python -m workflow.history` writes it from git;
 that no report needs git. A line holds hashes of what it speaks of: where the YAML says something
 else today, it has been changed since, and the verdict says so at once.
 
-The check is what decides: `check` with its tolerances, `requires`, `deterministic`, and the scale
-and the data that may decide. The defaults are the entries of the problems, algorithms and studies
-that the check names, and of readings and variants where it names these.
+The check is what decides: `check` with its tolerances, `settings`, `requires`,
+`deterministic`, and the scale and the data that may decide. The defaults are the entries of the
+problems, algorithms and studies that the check names, and of readings and variants where it names
+these.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from workflow.judge.outcomes import CHANGED, LATE
+from workflow.plan.reads import settings_of
 
 LEDGER = Path("papers", "history.json")
 BEFORE, TOGETHER, AFTER = "before", "together", "after"  # than the first records, or with them
 ALTERED = "changed"  # the YAML is not what the ledger speaks of
 UNENTERED = "not entered"
-DECIDES = ("check", "requires", "deterministic", "scale", "data")
+DECIDES = ("check", "settings", "requires", "deterministic", "scale", "data")
 TOLD = frozenset({"because", "label", "note", "says", "title", "where"})  # for people, no setting
 SECTIONS = ("problems", "algorithms", "studies", "readings", "variants")
 HOW = {TOGETHER: "in the same commit as", BEFORE: "before", AFTER: "after"}  # the first records
@@ -169,18 +171,18 @@ def named(entry: Entry, claim: Entry) -> set[Name]:
     """The entries that the runs of a claim have their defaults from: what its check names, and what
     a study names in turn.
     """
-    check = claim.get("check") or {}
-    words = set(_words(check))
-    if "study" in check:
-        study = _keyed(entry, "studies").get(str(check["study"]), {})
-        words |= set(_words(study))
-        found = {("studies", str(check["study"]))}
-    else:
-        found = set()
-        if "problems" not in check:  # then it is of all of them
-            found = {("problems", problem) for problem in _keyed(entry, "problems")}
-    if check.get("variants") == "all":
-        words |= set(_keyed(entry, "variants"))
+    words: set[str] = set()
+    found: set[Name] = set()
+    for check in (one["check"] for one in settings_of(claim)):
+        words |= set(_words(check))
+        if "study" in check:
+            study = _keyed(entry, "studies").get(str(check["study"]), {})
+            words |= set(_words(study))
+            found.add(("studies", str(check["study"])))
+        elif "problems" not in check:  # then it is of all of them
+            found |= {("problems", problem) for problem in _keyed(entry, "problems")}
+        if check.get("variants") == "all":
+            words |= set(_keyed(entry, "variants"))
     for word in words:
         head, _, variant = word.partition("+")
         algorithm, _, reading = head.partition("@")

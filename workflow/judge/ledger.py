@@ -34,14 +34,19 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     Raises PlanError, BadRecord.
     """
     store.check(runs(paper))
-    verdicts = with_q([judge(paper, store, claim) for claim in paper.entry.get("claims", [])])
-    verdicts = with_history(paper, verdicts, fixed.read(ROOT).get(paper.name, {}))
+    lines = fixed.read(ROOT).get(paper.name, {})
+    verdicts, appendix = (
+        [judge(paper, store, claim) for claim in paper.entry.get(section, [])]
+        for section in ("claims", "appendix")
+    )
+    verdicts = with_history(paper, with_q(verdicts), lines)
+    appendix = with_history(paper, appendix, lines)
     paths = [folder / "verdicts.md", folder / "verdicts.json", folder / "seed-values.json"]
     mixed, is_partial = store.mixed(), store.partial and store.is_short(paper.parts)
     texts = [
-        render.as_markdown(paper, verdicts, mixed),
-        as_json(paper, verdicts, partial=is_partial, mixed=mixed),
-        seed_values.as_json(paper, store, verdicts),
+        render.as_markdown(paper, verdicts, mixed, appendix),
+        as_json(paper, verdicts, appendix, partial=is_partial, mixed=mixed),
+        seed_values.as_json(paper, store, [*verdicts, *appendix]),
     ]
     for path, text in zip(paths, texts, strict=True):
         with atomic(path) as temporary:
@@ -52,12 +57,14 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
 def as_json(
     paper: Paper,
     verdicts: Sequence[Verdict],
+    appendix: Sequence[Verdict] = (),
     *,
     partial: bool = False,
     mixed: Sequence[str] = (),
 ) -> str:
-    """All verdicts and comparisons, and what the YAML registers beside them; whether records may be
-    missing, and sentences on code paths and versions that are mixed in them.
+    """All verdicts and comparisons, those of the appendix apart, and what the YAML registers beside
+    them; whether records may be missing, and sentences on code paths and versions that are mixed in
+    them.
     """
     rows = [entry(verdict) for verdict in verdicts]
     registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
@@ -70,6 +77,7 @@ def as_json(
         "partial": partial,
         "mixed": mixed,
         "claims": rows,
+        "appendix": [entry(verdict) for verdict in appendix],
         "readings": says,
         **registered,
     }

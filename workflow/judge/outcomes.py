@@ -36,6 +36,11 @@ GROUPS = {
     TRIVIAL: "the check could not fail here",
     STAND_IN: "decided on data that take the place of the paper's",
 }
+WHY_APART = {  # by the `kind` of a line of the appendix
+    "control": "control of ours",
+    "trivial": TRIVIAL,
+    "outside": OUTSIDE,
+}
 # beside an outcome, and no group of their own: what a reader should know before relying on it
 DISAGREE = "t and sign-flip tests disagree"
 FADED = "no longer significant at ten seeds"
@@ -84,6 +89,17 @@ def group(qualifiers: Iterable[str]) -> str:
     """The group in which a claim with these qualifiers is counted; "" among the plain ones."""
     said = list(qualifiers)
     return next((name for name in GROUPS if any(one.startswith(name) for one in said)), "")
+
+
+def why_apart(kind: str, qualifiers: Iterable[str], observed: str) -> str:
+    """Why a line stands in the appendix, and whether its runs show it: with what was computed of a
+    theorem or of a null model, or with a note where that says otherwise.
+    """
+    said = WHY_APART[kind]
+    if kind == "control" or observed == NOT_RUN:
+        return said
+    found = next((one for one in qualifiers if one.startswith(said)), "")
+    return found.removesuffix(f": observed {observed}") or f"{said}, which these runs do not show"
 
 
 def tally(claims: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]:

@@ -39,8 +39,9 @@ what one look has decided the next one does not undo. The p of the exact sign-fl
 beside it.
 {" ".join(f"*{name}*: {meaning}." for name, meaning in MEANINGS.items())}
 A claim of several comparisons is reproduced if each of them is significant, and contradicted if one
-of them is, at the level over their number; runs that are missing then no longer matter. `observed`
-is what the numbers would say if they could decide. Counted apart:
+of them is, at the level over their number; runs that are missing then no longer matter. A
+setting of a claim that is outside the theorem, or in which nothing can fail, decides nothing.
+`observed` is what the numbers would say if they could decide. Counted apart:
 {"; ".join(f"*{name}*: {meaning}" for name, meaning in GROUPS.items())}.
 Brackets are 95 % t intervals of the effect; *could see* is the smallest effect that so many seeds
 of this spread show in four of five times. q is p adjusted over all claims of this page that are
@@ -50,6 +51,10 @@ quartiles of the differences.
 *Same run*: the reading changes nothing on these problems, it is no independent evidence. Where that
 is so of some runs alone, their number is stated. How often all this is wrong: docs/verdicts.md."""
 
+APPENDIX = (
+    "Judged as claims are, and in no tally: what is not in the paper, what could not fail here, and"
+    " what was run outside the hypotheses of a theorem."
+)
 DEVIATION = ("paper", "code", "default", "reading", "why")
 SUMMARY = (
     "claim",
@@ -68,9 +73,14 @@ SUMMARY = (
 FEW = 3  # readings that were not run and are still named
 
 
-def as_markdown(paper: Paper, verdicts: Sequence[Verdict], mixed: Sequence[str] = ()) -> str:
-    """The whole ledger: verdicts, comparisons, errata, assumptions, deviations, readings; `mixed`
-    are sentences on what the records were made with.
+def as_markdown(
+    paper: Paper,
+    verdicts: Sequence[Verdict],
+    mixed: Sequence[str] = (),
+    appendix: Sequence[Verdict] = (),
+) -> str:
+    """The whole ledger: verdicts, comparisons, appendix, errata, assumptions, deviations, readings;
+    `mixed` are sentences on what the records were made with.
     """
     head = paper.entry["paper"]
     readings = [
@@ -86,6 +96,7 @@ def as_markdown(paper: Paper, verdicts: Sequence[Verdict], mixed: Sequence[str] 
         RULES,
         _summary(verdicts),
         *(_details(paper, verdict) for verdict in verdicts),
+        _appendix(appendix),
         _registered(
             "Errata found in the paper",
             paper.entry.get("errata", []),
@@ -158,6 +169,11 @@ def _history(verdicts: Sequence[Verdict]) -> list[str]:
     ]
 
 
+def outcome_of(verdict: str, reasons: Sequence[str], observed: str) -> str:
+    """The outcome of a line of the appendix: what was observed, where that may not decide it."""
+    return f"observed: {observed}" if reasons else verdict
+
+
 def in_full(verdict: Verdict) -> str:
     """The verdict with its qualifiers, its reasons and what was observed."""
     parts = verdict.verdict, verdict.qualifiers, verdict.reasons, verdict.observed
@@ -196,7 +212,7 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     rows = []
     for verdict in verdicts:
         weakest = _weakest(verdict)
-        link, many = f"[{verdict.id}](#{verdict.id.lower()})", str(len(verdict.comparisons))
+        link, many = f"[{verdict.id}](#{verdict.id.lower()})", str(len(verdict.deciding))
         judged = f"**{quoted(in_full(verdict))}**"
         rows.append(
             [
@@ -252,7 +268,7 @@ def _weakest(verdict: Verdict) -> tuple[str, str, str, str]:
     """The weakest comparison, what it could see, and its p-values."""
     if not verdict.comparisons:
         return "-", "-", "-", "-"
-    one = min(verdict.comparisons, key=lambda each: each.weakness)
+    one = min(verdict.deciding, key=lambda each: each.weakness)
     return quoted(f"{one.what}: {_effect(one)}"), seen(one), number(one.p), number(one.p_flip)
 
 
@@ -295,7 +311,7 @@ def _details(paper: Paper, verdict: Verdict) -> str:
             number(one.p),
             number(one.p_flip),
             str(one.n),
-            f"{one.decides} the claim, at {one.at or one.n}" if one.decides else "-",
+            f"{one.decides} the claim, at {one.at or one.n}" if one.decides else one.apart or "-",
         ]
         for one in sorted(verdict.comparisons, key=lambda each: each.weakness)
     ]
@@ -328,6 +344,22 @@ def _details(paper: Paper, verdict: Verdict) -> str:
         f"<details><summary>run it again</summary>\n\n```\n{commands}\n```\n\n</details>",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _appendix(verdicts: Sequence[Verdict]) -> str:
+    """What is judged and is no claim of the paper, in one table."""
+    rows = [
+        [
+            quoted(one.id),
+            quoted(one.where),
+            quoted(one.says),
+            f"**{quoted(outcome_of(one.verdict, one.reasons, one.observed))}**",
+            quoted(outcomes.why_apart(one.kind, one.qualifiers, one.observed)),
+        ]
+        for one in verdicts
+    ]
+    columns = ["id", "where", "what is checked", "outcome", "why it is here"]
+    return f"## Appendix\n\n{APPENDIX}\n\n{table(columns, rows)}" if rows else ""
 
 
 def _registered(title: str, entries: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:

@@ -10,17 +10,26 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from workflow.judge.checks import TESTS, below_bound, crossings, slopes, taus, within_band
+from workflow.judge.checks import (
+    below_bound,
+    crossings,
+    parts_of,
+    slopes,
+    taus,
+    within_band,
+)
 from workflow.judge.claims import Claim, Verdict, standing
-from workflow.judge.evidence import Check, Compared, Evidence, runs_of
+from workflow.judge.evidence import Check, Compared, Evidence, runs_of_claim
 from workflow.measure.metrics import Array
 from workflow.measure.statistics import looks
 from workflow.measure.store import NotRun, Store
 from workflow.plan.cells import Paper
+from workflow.plan.reads import settings_of, stated
 
 # of a check: what its test compares numbers with, and how
 SAYS = (
@@ -45,7 +54,7 @@ def as_json(paper: Paper, store: Store, verdicts: Sequence[Verdict]) -> str:
     """The numbers behind these verdicts, with all their digits; a claim that nothing was run of is
     left out. NaN is null, what is infinite a text.
     """
-    lines = {claim["id"]: claim for claim in paper.entry.get("claims", [])}
+    lines = {claim["id"]: claim for claim in stated(paper.entry)}
     found = {one.id: _of(paper, store, lines[one.id], one) for one in verdicts}
     claims = {name: told for name, told in found.items() if told}
     whole = {"paper": paper.name, "scale": paper.scale, "claims": claims}
@@ -63,13 +72,17 @@ def _of(paper: Paper, store: Store, claim: Claim, verdict: Verdict) -> Numbers:
         for name, one in verdict.readings.items()
         if one.was_run and not one.is_same_run and not one.again
     ]
-    check = claim["check"]
     default = _under(Evidence(paper, store), claim)
     weakness = [one.weakness for one in verdict.comparisons]
     for part, one in zip(default["parts"], weakness, strict=True):
         part["rank"] = sorted(weakness).index(one)
+    says = [
+        {key: one["check"][key] for key in SAYS if key in one["check"]}
+        for one in settings_of(claim)
+    ]
     return {
-        "check": {key: check[key] for key in SAYS if key in check},
+        "check": says[0],
+        "is_one": "settings" not in claim,
         "deterministic": bool(claim.get("deterministic")),
         "default": default,
         "readings": {name: _under(Evidence(paper, store, name), claim) for name in own},
@@ -80,9 +93,12 @@ def _under(evidence: Evidence, claim: Claim) -> Numbers:
     """The comparisons of a claim under a reading, and why they may not decide it, whatever their
     numbers are.
     """
-    check = claim["check"]
-    parts = [_part(evidence, check, part) for part in TESTS[check["test"]][0](evidence, check)]
-    planned = runs_of(evidence.paper, check, evidence.reading)
+    parts = []
+    for one in settings_of(claim):
+        head = f"{one['name']}: " if "settings" in claim else ""
+        for part in parts_of(evidence, one["check"]):
+            parts.append(_part(evidence, one["check"], replace(part, what=head + part.what)))
+    planned = runs_of_claim(evidence.paper, claim, evidence.reading)
     is_there = any("missing" not in part for part in parts)
     return {"barred": standing(evidence, claim, planned, is_there=is_there), "parts": parts}
 

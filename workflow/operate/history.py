@@ -35,6 +35,7 @@ from workflow.judge.fixed import AFTER, BEFORE, LEDGER, TOGETHER, Line, Name
 from workflow.measure.store import Run, Store
 from workflow.plan.cells import PUBLISHED, Cell
 from workflow.plan.expand import load
+from workflow.plan.reads import stated
 from workflow.plan.resolve import ROOT, PlanError, papers
 from workflow.trace import curve_file
 from workflow.trace.atomic import atomic
@@ -171,7 +172,7 @@ def lines(history: History, name: str) -> dict[str, Line]:
     """The lines of a paper's claims. Raises PlanError."""
     versions = entries(history, Path("papers", f"{name}.yaml"))
     today = versions[-1]
-    claims = {str(claim["id"]): claim for claim in today.get("claims") or []}
+    claims = {str(claim["id"]): claim for claim in _stated(today)}
     first = first_records(history, name, claims)
     # a version is met by many commits: what is made of it is kept by its identity
     digests = _of_each(versions, fixed.digests)
@@ -205,8 +206,12 @@ def _of_each(versions: Sequence[Any], make: Callable[[Any], Any]) -> list[Any]:
 
 
 def _deciding(entry: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    claims = entry.get("claims") or []
-    return {str(claim["id"]): fixed.deciding(claim) for claim in claims if "id" in claim}
+    return {str(claim["id"]): fixed.deciding(claim) for claim in _stated(entry) if "id" in claim}
+
+
+def _stated(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """All that a version of a paper's YAML has judged, of which it may have a section empty."""
+    return [*(entry.get("claims") or []), *(entry.get("appendix") or [])]
 
 
 def _changed(history: History, values: Sequence[Mapping[str, str] | None], since: int) -> str:
@@ -250,7 +255,7 @@ def first_records(
 
 
 def _comparisons(evidence: Evidence, claim: Mapping[str, Any]) -> list[tuple[Run, ...]]:
-    return [pair for pair in pairs_of(evidence, claim["check"]) if pair]
+    return [pair for pair in pairs_of(evidence, claim) if pair]
 
 
 def _largest(name: str, root: Path) -> str:
@@ -272,7 +277,7 @@ def _judged(history: History, path: Path) -> dict[str, float]:
         if text not in read:
             read[text] = [
                 str(claim["id"])
-                for claim in json.loads(text)["claims"]
+                for claim in _stated(json.loads(text))
                 if any(one.get("effect") is not None for one in claim["comparisons"])
             ]
         for claim in read[text]:
@@ -327,7 +332,7 @@ def wrong(root: Path) -> list[str]:
     for name in papers(root):
         paper = load(name, _largest(name, root), root=root)
         said = known.pop(name, {})
-        there = {str(claim["id"]): claim for claim in paper.entry.get("claims", [])}
+        there = {str(claim["id"]): claim for claim in stated(paper.entry)}
         for key, claim in there.items():
             judged = fixed.of(paper.entry, claim, said)
             what = [

@@ -20,15 +20,16 @@ from workflow.data import fetch
 from workflow.data.places import prepared_path, substitutes_allowed
 from workflow.judge import chances
 from workflow.judge.chances import Chance, Prior
-from workflow.judge.checks import FOR, OF_ALL, TESTS, Comparison
+from workflow.judge.checks import FOR, OF_ALL, Comparison, parts_of
 from workflow.judge.claims import Claim, Verdict, by_default, outside
-from workflow.judge.evidence import Compared, Evidence, runs_of
+from workflow.judge.evidence import Compared, Evidence, runs_of_claim
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, STAND_IN
 from workflow.measure.statistics import FULL, Look, looks
 from workflow.measure.store import BadRecords, NotRun, Run, Store
 from workflow.operate.tally import MADE, Results
 from workflow.plan import costs, machine, show
 from workflow.plan.cells import Paper, Seed
+from workflow.plan.reads import Check, settings_of
 from workflow.plan.resolve import PlanError
 
 REFERENCE = Path("figures", "reference")
@@ -234,7 +235,7 @@ class Board:
 
     def _reads(self, paper: Paper, claim: Claim, changed: Collection[str]) -> bool:
         try:
-            return any(run.name in changed for run in runs_of(paper, claim["check"]))
+            return any(run.name in changed for run in runs_of_claim(paper, claim))
         except PlanError:
             return False
 
@@ -243,8 +244,12 @@ class Board:
         name = f"{paper.name}/{claim['id']}"
         evidence = Evidence(paper, store, first=FULL)
         try:
-            wanted = {run.name: run for run in runs_of(paper, claim["check"])}
-            parts = list(TESTS[claim["check"]["test"]][0](evidence, claim["check"]))
+            wanted = {run.name: run for run in runs_of_claim(paper, claim)}
+            parts = [
+                (one["check"], part)
+                for one in settings_of(claim)
+                for part in parts_of(evidence, one["check"])
+            ]
         except PlanError as error:
             found.apart[name] = str(error)
             return
@@ -278,7 +283,7 @@ class Board:
         claim: Claim,
         wanted: Iterable[Run],
         verdict: Verdict | None,
-        parts: Sequence[Compared],
+        parts: Sequence[tuple[Check, Compared]],
     ) -> str:
         """Why no run of the plan decides a claim; "" if some may."""
         with suppress(NotRun):  # a hypothesis about a study is known when that was run
@@ -299,7 +304,7 @@ class Board:
             return "substituted data"
         if claim.get("deterministic"):
             return ""
-        for part in parts:
+        for _, part in parts:
             for run in part.runs:
                 planned = evidence.paper.planned(run)
                 if len(planned) < looks(len(planned))[0].seeds:
@@ -319,17 +324,19 @@ class Board:
         self,
         paper: Paper,
         claim: Claim,
-        parts: Sequence[Compared],
+        parts: Sequence[tuple[Check, Compared]],
         verdict: Verdict | None,
         refused: Collection[str],
     ) -> Question:
         open_parts, is_stuck = [], False
-        for place, part in enumerate(parts):
+        for place, (check, part) in enumerate(parts):
             known = None if verdict is None else verdict.comparisons[place]
             stands = known is not None and known.decides == FOR
-            if stands and (claim["check"]["test"] not in OF_ALL or claim.get("deterministic")):
+            if known is not None and known.apart:
                 continue
-            found = self._part(paper, claim, part, known, len(parts), refused)
+            if stands and (check["test"] not in OF_ALL or claim.get("deterministic")):
+                continue
+            found = self._part(paper, {**claim, "check": check}, part, known, len(parts), refused)
             is_stuck |= found is None and not stands
             open_parts += [replace(found, stands=stands)] if found is not None else []
         now = "records are refused" if verdict is None else verdict.verdict

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from workflow.plan.cells import Cell, Paper, Study
 from workflow.plan.exhibits import lines_of
-from workflow.plan.reads import null_runs, runs_of
+from workflow.plan.reads import null_runs, runs_of_claim, stated
 from workflow.plan.resolve import PlanError
 from workflow.plan.selection import companions
 
@@ -24,9 +24,9 @@ def of(whole: Paper, scale: str) -> Paper:
     cut = whole.entry["scales"][scale]
     entry = {**whole.entry, **_shown(whole, cut.get("shows", []))}
     runs: list[Cell | Study] = []
-    for claim in whole.entry.get("claims", []):
+    for claim in stated(whole.entry):
         if claim["id"] in cut.get("claims", []):
-            runs += [*runs_of(whole, claim["check"]), *null_runs(whole, claim)]
+            runs += [*runs_of_claim(whole, claim), *null_runs(whole, claim)]
     for kind, line in lines_of(entry):
         runs += [run for run in kind.wanted(whole, line["id"]) if not _is_left(run, cut)]
     names = {run.name for run in runs}

@@ -28,6 +28,7 @@ SINGULAR = {
     "runs": "run",
     "studies": "study",
     "claims": "claim",
+    "appendix": "line of the appendix",
     "withdrawn": "withdrawn claim",
     "assumptions": "assumption",
     "deviations": "deviation",

@@ -45,6 +45,7 @@ from workflow.plan.sections import (
 )
 from workflow.plan.statements import (
     MOST_HEADLINES,
+    AppendixEntry,
     AssumptionEntry,
     ClaimEntry,
     DeviationEntry,
@@ -112,6 +113,25 @@ class _Paper(Section):
                 "id": "better",
                 "where": "Fig. 1",
                 "says": "BKB beats uniform search",
+                "check": {
+                    "test": "less",
+                    "metric": "simple_regret",
+                    "left": ["BKB"],
+                    "right": ["uniform"],
+                },
+            }
+        ],
+        default="none",
+    )
+    appendix: list[AppendixEntry] = said(
+        "what is judged as claims are and stands in a table of its own, in no tally: controls of"
+        " ours, what holds trivially, what lies outside a theorem",
+        [
+            {
+                "id": "worst",
+                "where": "not in the paper",
+                "says": "BKB beats uniform search at its worst",
+                "kind": "control",
                 "check": {
                     "test": "less",
                     "metric": "simple_regret",

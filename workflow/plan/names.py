@@ -19,6 +19,7 @@ from workflow.plan.model import Paper, mentions
 from workflow.plan.nearest import nearest
 from workflow.plan.parameters import dotted, flat, parameters_of
 from workflow.plan.reader import Document
+from workflow.plan.reads import stated
 from workflow.plan.resolve import RESERVED, PlanError
 
 Entry = Mapping[str, Any]
@@ -33,7 +34,7 @@ def check(document: Document, root: Path) -> None:
         for what, name in _parts(said, kind):
             _check_name(name, what, known, document.where(*path[:2]))
     _check_ids(document)
-    _check_withdrawn(document)
+    _check_pages(document)
     _check_scales(document)
     _check_overrides(document, root)
     for name, problem in entry["problems"].items():
@@ -83,7 +84,7 @@ def _known(entry: Entry) -> dict[str, list[str]]:
         "variant": [*SAME[1:], *entry.get("variants", {}), *borrowed("variant")],
         "study": [line["id"] for line in entry.get("studies", [])],
         "erratum": [line["id"] for line in entry.get("errata", [])],
-        "claim": [line["id"] for line in entry.get("claims", [])],
+        "claim": [line["id"] for line in stated(entry)],
         "exhibit": [line["id"] for _, line in lines_of(entry)],
     }
 
@@ -111,8 +112,8 @@ def _parts(name: str, kind: str) -> Iterator[tuple[str, str]]:
 def _check_ids(document: Document) -> None:
     """Every id once in its section, and those that become files once among them."""
     entry = document.entry
-    stated = ["claims", "withdrawn", "assumptions", "deviations", "errata"]
-    sections = [*REGISTRY, "studies", *stated]
+    words = ["claims", "appendix", "withdrawn", "assumptions", "deviations", "errata"]
+    sections = [*REGISTRY, "studies", *words]
     ids = {section: [line["id"] for line in entry.get(section, [])] for section in sections}
     files = [name for section in REGISTRY for name in ids[section]]
     for section, names in [*ids.items(), (", ".join(REGISTRY), [*files, *LEDGER])]:
@@ -130,9 +131,16 @@ def _check_ids(document: Document) -> None:
             )
 
 
-def _check_withdrawn(document: Document) -> None:
-    """No claim has the name of a withdrawn one: each has a page under its name."""
+def _check_pages(document: Document) -> None:
+    """Claims, the appendix and what was withdrawn share no name: each has a page under its name."""
     known = {line["id"] for line in document.entry.get("claims", [])}
+    for number, line in enumerate(document.entry.get("appendix", [])):
+        if line["id"] in known:
+            raise PlanError(
+                f"{document.where('appendix', number)}: expected a name that no claim has, got"
+                f" {line['id']}: rename it, or leave it out"
+            )
+    known |= {line["id"] for line in document.entry.get("appendix", [])}
     for number, line in enumerate(document.entry.get("withdrawn", [])):
         if line["id"] in known:
             raise PlanError(

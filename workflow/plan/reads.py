@@ -15,6 +15,32 @@ Check = Mapping[str, Any]
 Claim = Mapping[str, Any]
 
 
+def stated(entry: Mapping[str, Any]) -> list[Claim]:
+    """All that a paper's YAML has judged: its claims, then the appendix."""
+    return [*entry.get("claims", []), *entry.get("appendix", [])]
+
+
+def settings_of(claim: Claim) -> list[Claim]:
+    """A claim as it is asked in each of its settings, with the check, the hypotheses and the null
+    models of that one; the claim itself where it names no settings.
+    """
+    own = ("name", "requires", "null_model")
+    return [
+        {
+            **claim,
+            **{key: line[key] for key in own if key in line},
+            "check": {**claim["check"], **{k: v for k, v in line.items() if k not in own}},
+        }
+        for line in claim.get("settings", [])
+    ] or [claim]
+
+
+def runs_of_claim(paper: Paper, claim: Claim, reading: str = DEFAULT) -> list[Cell | Study]:
+    """Every run whose records a claim reads in any of its settings. Raises PlanError."""
+    runs = [run for one in settings_of(claim) for run in runs_of(paper, one["check"], reading)]
+    return list({run.name: run for run in runs}.values()) if "settings" in claim else runs
+
+
 def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Cell | Study]:
     """Every run whose records a check reads. Raises PlanError where none is planned."""
     if "study" in check:
@@ -28,12 +54,13 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Cell | S
 
 def null_runs(paper: Paper, claim: Claim) -> list[Cell]:
     """The runs of the curves that serve as null models of a claim."""
-    curves = [line["curve"] for line in claim.get("null_model", []) if "curve" in line]
     return [
-        selection.place(paper, problem, curve)
-        for curve in curves
-        for problem in problems_of(paper, claim["check"])
-        if not selection.is_left_out(paper, problem, curve)
+        selection.place(paper, problem, line["curve"])
+        for one in settings_of(claim)
+        for line in one.get("null_model", [])
+        if "curve" in line
+        for problem in problems_of(paper, one["check"])
+        if not selection.is_left_out(paper, problem, line["curve"])
     ]
 
 

@@ -1,15 +1,22 @@
-"""The typed models of what a paper states: claims with their checks, those that were withdrawn,
-assumptions, deviations and errata.
+"""The typed models of what a paper states: claims with their checks and settings, the appendix,
+claims that were withdrawn, assumptions, deviations and errata.
 
 Each check is judged by the model of its own `test:`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_type_hints
 
 from annotated_types import MinLen
-from pydantic import Discriminator, model_validator
+from pydantic import (
+    Discriminator,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 
 from workflow.plan.vocabulary import (
     ClaimName,
@@ -532,6 +539,66 @@ class NullModel(Section):
         return self
 
 
+class _Setting(Section):
+    """A setting in which a claim is asked: what its check says otherwise there."""
+
+    name: Words = said("its name, for the table of settings", "circle, qbar = 117")
+    requires: Annotated[list[Requirement], MinLen(1)] = said(
+        "hypotheses of the statement in this setting",
+        [{"column": "hypothesis_met", "at_least": 1, "because": "Lemma 2"}],
+        default="those of the claim",
+    )
+    null_model: Annotated[list[NullModel], MinLen(1)] = said(
+        "what might pass the check by itself in this setting",
+        [{"where": "vacuous", "because": "the dictionary holds every arm"}],
+        default="those of the claim",
+    )
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.model_fields_set <= {"name", *OF_THE_CLAIM}:
+            raise refusal(
+                "expected at least one key of `check` that this setting changes, got only"
+                f" {', '.join(sorted(self.model_fields_set))}: add it, or drop the setting"
+            )
+        return self
+
+
+OF_THE_CLAIM = ("requires", "null_model")  # what a setting may say otherwise beside its check
+
+
+def _with_overrides() -> type[_Setting]:
+    """A setting with every key that a check has, but for the test itself."""
+    found: dict[str, Any] = {}
+    for check in CHECKS:
+        types = get_type_hints(check, include_extras=True)
+        for name, info in check.model_fields.items():
+            if name != "test" and name not in found:
+                extra = {"default": "as in `check`"}
+                if isinstance(info.json_schema_extra, dict) and "unit" in info.json_schema_extra:
+                    extra["unit"] = str(info.json_schema_extra["unit"])
+                found[name] = (
+                    types[name],
+                    Field(
+                        default=None,
+                        alias=info.alias,
+                        description=info.description,
+                        examples=info.examples,
+                        json_schema_extra=extra,  # type: ignore[arg-type]
+                    ),
+                )
+    return create_model("Setting", __base__=_Setting, __doc__=_Setting.__doc__, **found)
+
+
+Setting: Any = _with_overrides()
+_CHECKED = TypeAdapter[Any](AnyCheck)
+
+
+def _said(section: Section) -> dict[str, Any]:
+    """What a section says, by the keys of the YAML."""
+    return section.model_dump(by_alias=True, exclude_unset=True)
+
+
 class ClaimEntry(Section):
     """A claim: one sentence of the paper, with the check that decides it."""
 
@@ -541,6 +608,12 @@ class ClaimEntry(Section):
     check: AnyCheck = said(
         "what is tested",
         {"test": "less", "metric": "simple_regret", "left": ["BKB"], "right": ["uniform"]},
+    )
+    settings: Annotated[list[Setting], MinLen(1)] = said(
+        "the settings in which the sentence is tested, each with the keys of `check` that it"
+        " changes; one outside the hypotheses, or in which nothing can fail, decides nothing",
+        [{"name": "qbar = 10", "rows": {"qbar": 10}}],
+        default="`check` is the only one",
     )
     data: Annotated[Literal["any"], Expected("any, or no such line")] = said(
         "any: decided on substituted data, too", "any", default="decided on the real data alone"
@@ -593,6 +666,19 @@ class ClaimEntry(Section):
         return self
 
     @model_validator(mode="after")
+    def _has_settings_that_fit(self) -> Self:
+        names = [line.name for line in self.settings or ()]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise refusal(f"expected every setting once, got {twice[0]!r} twice: rename one")
+        for line in self.settings or ():
+            changed = {k: v for k, v in _said(line).items() if k not in ("name", *OF_THE_CLAIM)}
+            try:
+                _CHECKED.validate_python({**_said(self.check), **changed})
+            except ValidationError as error:
+                raise refusal(f"setting {line.name!r}: {error.errors()[0]['msg']}") from None
+        return self
+
+    @model_validator(mode="after")
     def _names_columns_of_its_study(self) -> Self:
         if "study" in self.check.model_fields_set:
             for one in self.null_model or ():
@@ -613,6 +699,24 @@ class ClaimEntry(Section):
                 f"expected a check of a study beside the required column {named[0]!r}, got one of"
                 " runs"
             )
+        return self
+
+
+class AppendixEntry(ClaimEntry):
+    """What is judged as a claim is and stands in no tally."""
+
+    kind: Annotated[
+        Literal["control", "trivial", "outside"], Expected("one of control, trivial, outside")
+    ] = said(
+        "why it is in the appendix: a control of ours; the check could not fail here; or the runs"
+        " do not meet the hypotheses of the theorem",
+        "control",
+    )
+
+    @model_validator(mode="after")
+    def _is_no_headline(self) -> Self:
+        if "headline" in self.model_fields_set:
+            raise refusal("expected no `headline` in the appendix, got one: leave it out")
         return self
 
 

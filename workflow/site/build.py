@@ -218,8 +218,9 @@ def _paper(site: Site, report: Report, told: Markup) -> None:
         matrix=matrix,
         summary=sensitivity.summary(matrix) if matrix else "",
         told=told,
+        appendix_says=render.APPENDIX,
     )
-    for claim in report.claims:
+    for claim in [*report.claims, *report.appendix]:
         _claim(site, report, claim)
     for former in report.entry.get("withdrawn", []):
         site.page(
@@ -296,7 +297,7 @@ def _claim(site: Site, report: Report, claim: Claim) -> None:
         samples=claim_pages.samples(report, claim),
         has_table=has_table,
         shown_samples=SAMPLES,
-        live=claim.id in report.seed_values,
+        live=claim_pages.is_live(report, claim),
         robust=next((one for one in report.certificate["claims"] if one["id"] == claim.id), None),
         says={
             name: render.said_of(told) for name, told in report.entry.get("readings", {}).items()

@@ -20,6 +20,7 @@ from workflow.judge.certificate import quantity_of
 from workflow.judge.checks import AGAINST, FOR, OF_ROWS, Comparison
 from workflow.plan import costs
 from workflow.plan.cells import PUBLISHED
+from workflow.plan.reads import stated
 from workflow.plan.resolve import ROOT
 from workflow.site import questions
 from workflow.site.folder import Claim, Report
@@ -83,10 +84,15 @@ def asked(claim: Claim, entry: Entry) -> tuple[str, list[tuple[str, str]]]:
     """The check of a claim: a question, and its settings as the paper's YAML has them. Nothing
     where the YAML does not know the claim any more.
     """
-    check = line_of(claim, entry).get("check", {})
+    line = line_of(claim, entry)
+    check = line.get("check", {})
     if not check:
         return "", []
     settings = [(key, in_a_line(value)) for key, value in check.items() if key != "test"]
+    settings += [
+        (one["name"], in_a_line({key: value for key, value in one.items() if key != "name"}))
+        for one in line.get("settings", [])
+    ]
     quantity, unit = quantity_of(check)
     if quantity:
         settings.append(("what is read", f"{quantity} ({unit})" if unit else quantity))
@@ -95,7 +101,7 @@ def asked(claim: Claim, entry: Entry) -> tuple[str, list[tuple[str, str]]]:
 
 def line_of(claim: Claim, entry: Entry) -> Entry:
     """What the paper's YAML says of a claim; {} where a report is older and it is gone."""
-    return next((line for line in entry.get("claims", []) if line["id"] == claim.id), {})
+    return next((line for line in stated(entry) if line["id"] == claim.id), {})
 
 
 def commands(report: Report, claim: Claim, root: Path = ROOT) -> list[Command]:
@@ -237,13 +243,18 @@ def _digits(value: Any) -> str:
     return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def is_live(report: Report, claim: Claim) -> bool:
+    """Whether its page can judge a claim again: the numbers are there, and are of one check."""
+    return bool(report.seed_values.get(claim.id, {"is_one": False}).get("is_one", True))
+
+
 def as_script(report: Report, claim: Claim) -> str:
     """A claim's numbers and the votes of its readings, as a script that its page may load; "" in
     reports that are older than these.
     """
-    told = report.seed_values.get(claim.id)
-    if told is None:
+    if not is_live(report, claim):
         return ""
+    told = report.seed_values[claim.id]
     robust = next((each for each in report.certificate["claims"] if each["id"] == claim.id), None)
     specs = [
         {key: spec[key] for key in ("names", "axis", "vote", "counts_as")}
@@ -256,7 +267,11 @@ def as_script(report: Report, claim: Claim) -> str:
 
 def as_one_script(report: Report) -> str:
     """The numbers behind all claims of a paper as printed, as a script for the page `Find`."""
-    claims = {name: {**told, "readings": {}} for name, told in report.seed_values.items()}
+    claims = {
+        claim.id: {**report.seed_values[claim.id], "readings": {}}
+        for claim in report.claims
+        if is_live(report, claim)
+    }
     return f"noregret.claims({_json(report.name)},{_json(claims)});\n"
 
 

@@ -132,6 +132,17 @@ class Claim:
         """What its outcome is worth."""
         return list(self.entry.get("qualifiers", ()))
 
+    @property
+    def outcome(self) -> str:
+        """That of a line of the appendix."""
+        told = self.entry
+        return render.outcome_of(told["verdict"], told["reasons"], told["observed"])
+
+    @property
+    def why_apart(self) -> str:
+        """Why it stands in the appendix."""
+        return outcomes.why_apart(self.entry["kind"], self.qualifiers, self.entry["observed"])
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -200,6 +211,11 @@ class Report:
     @cached_property
     def claims(self) -> list[Claim]:
         return [Claim(entry) for entry in self.verdicts["claims"]]
+
+    @cached_property
+    def appendix(self) -> list[Claim]:
+        """What is judged and is no claim of the paper; [] in older reports."""
+        return [Claim(entry) for entry in self.verdicts.get("appendix", [])]
 
     @cached_property
     def headlines(self) -> list[Claim]:

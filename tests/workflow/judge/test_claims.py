@@ -492,13 +492,13 @@ def test_a_check_may_read_its_right_side_on_another_problem(tmp_path):
 
 def test_a_check_across_problems_reads_each_side_where_it_stands(tmp_path):
     toy = two_problems(tmp_path)
-    found = evidence.runs_of(toy.paper, {**LESS, "against": "q"})
+    found = reads.runs_of(toy.paper, {**LESS, "against": "q"})
     assert {run.name for run in found} == {"toy/p/A", "toy/q/B"}
-    plain = evidence.runs_of(toy.paper, {**LESS, "problems": ["p", "q"]})
+    plain = reads.runs_of(toy.paper, {**LESS, "problems": ["p", "q"]})
     assert {run.name for run in plain} == {"toy/p/A", "toy/p/B", "toy/q/A", "toy/q/B"}
     toy.add("uniform", noisy(0.1))
     toy.add("uniform", noisy(0.2), problem="q")
-    divided = evidence.runs_of(toy.paper, {**LESS, "against": "q", "relative_to": "uniform"})
+    divided = reads.runs_of(toy.paper, {**LESS, "against": "q", "relative_to": "uniform"})
     assert {run.name for run in divided} == {"toy/p/A", "toy/q/B", "toy/p/uniform", "toy/q/uniform"}
     ratios = {**LESS, "against": "q", "relative_to": "uniform", "compare": "ratio"}
     assert judged(toy, ratios).comparisons[0].effect == pytest.approx(
@@ -532,7 +532,7 @@ def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(tmp_path):
     ):
         _, values = evidence.Evidence(toy.paper, toy.store(), reading).series(check, "p", "A")
         assert values == pytest.approx(np.full((10, 60), ratio))
-        assert {run.name for run in evidence.runs_of(toy.paper, check, reading)} == {
+        assert {run.name for run in reads.runs_of(toy.paper, check, reading)} == {
             f"toy/{name}" for name in names
         }
     found = judged(toy, check, readings=["raw"])
@@ -774,6 +774,91 @@ def test_hypothesis_as_a_column_of_a_study(tmp_path):
         .reasons[0]
         .startswith("hypotheses not met: met of s is 0")
     )
+
+
+BELOW_THREE = {"test": "band", "study": "s", "column": "ratio", "at_most": 3}
+MET = [{"column": "met", "at_least": 1, "because": "Lemma 2"}]
+EVERY = [{"name": "q = 2", "rows": {"q": 2}}, {"name": "q = 3", "rows": {"q": 3}}]
+
+
+def in_settings(root, ratio=2.0):
+    """A study of three settings: the first is outside the hypothesis, and breaks the bound."""
+    toy = Toy(root)
+    toy.study("s", lambda seed: {"q": [1, 2, 3], "met": [0, 1, 1], "ratio": [9.0, 2.0, ratio]})
+    return toy
+
+
+def test_a_claim_in_several_settings_has_the_comparisons_of_all_and_one_verdict(tmp_path):
+    settings = [{"name": "q = 1", "rows": {"q": 1}}, *EVERY]
+    found = judged(in_settings(tmp_path), BELOW_THREE, settings=settings, requires=MET)
+    assert (found.verdict, found.qualifiers) == (REPRODUCED, ())
+    assert [(one.what.partition(":")[0], one.decides) for one in found.comparisons] == [
+        ("q = 1", ""),
+        ("q = 2", "for"),
+        ("q = 3", "for"),
+    ]
+    why = "outside the theorem: hypotheses not met: no row of s meets (Lemma 2)"
+    assert found.comparisons[0].apart == why
+    text = render.as_markdown(Toy(tmp_path / "none").paper, [found])
+    assert "| q = 1: ratio of s: 0 of 10 seeds |" in text
+    wrong = in_settings(tmp_path / "wrong", ratio=4.0)
+    assert judged(wrong, BELOW_THREE, settings=settings, requires=MET).verdict == CONTRADICTED
+
+
+def test_a_setting_may_have_a_study_and_hypotheses_of_its_own(tmp_path):
+    toy = in_settings(tmp_path)
+    toy.study("other", lambda seed: {"ratio": [4.0], "met": [1]})
+    other = {"name": "other", "study": "other", "requires": [{"column": "met", "at_least": 2}]}
+    settings = [EVERY[0], other]
+    assert judged(toy, BELOW_THREE, settings=settings, requires=MET).verdict == REPRODUCED
+    assert judged(toy, BELOW_THREE, settings=[EVERY[0], {**other, "requires": MET}]).verdict == (
+        CONTRADICTED
+    )
+
+
+def test_a_setting_in_which_nothing_can_fail_decides_nothing_while_others_do(tmp_path):
+    full = [{"where": "full", "because": "it holds every arm"}]
+    level = {"test": "less", "study": "s", "left": "ratio", "right": 3}
+    toy = Toy(tmp_path)
+    toy.study("s", lambda seed: {"q": [2, 3], "ratio": [2.9 + seed % 2, 1.0], "full": [0, 1]})
+    found = judged(toy, level, settings=EVERY, null_model=full)
+    assert found.verdict == INCONCLUSIVE  # q = 2 alone
+    assert found.comparisons[1].apart == "holds trivially: it holds every arm"
+    alone = judged(toy, level, settings=EVERY[1:], null_model=full)
+    assert (alone.verdict, alone.qualifiers) == (
+        REPRODUCED,
+        ("holds trivially: it holds every arm",),
+    )
+
+
+def test_a_claim_whose_settings_are_all_outside_the_theorem_is_not_decided(tmp_path):
+    one = [{"name": "q = 1", "rows": {"q": 1}}]
+    found = judged(in_settings(tmp_path), BELOW_THREE, settings=one, requires=MET)
+    assert found.verdict == UNDECIDED
+    assert found.qualifiers == ("outside the theorem: observed contradicted",)
+
+
+def test_the_level_at_which_one_setting_refutes_is_shared_among_all(tmp_path):
+    toy = paired(tmp_path, [at_t(-2.4), at_t(9.0)])  # p against = 0.020, of 0.026 or a share of it
+    settings = [{"name": name, "right": [name]} for name in "BC"]
+    assert judged(toy, {**LESS, "right": ["B"]}).verdict == CONTRADICTED
+    assert judged(toy, settings=settings).verdict == INCONCLUSIVE
+    assert judged(toy, {**LESS, "right": ["B", "C"]}).verdict == INCONCLUSIVE
+
+
+def test_the_appendix_is_judged_and_in_no_tally(tmp_path):
+    toy = in_settings(tmp_path)
+    line = claim({**BELOW_THREE, "rows": {"q": 1}}, requires=MET, kind="outside")
+    toy.entry["claims"] = [claim({**BELOW_THREE, "rows": {"q": 2}})]
+    toy.entry["appendix"] = [{**line, "id": "a"}, {**line, "id": "b", "kind": "trivial"}]
+    ledger.write(toy.paper, toy.store(), "", tmp_path / "out")
+    told = json.loads((tmp_path / "out" / "verdicts.json").read_text())
+    assert [one["id"] for one in told["claims"]] == ["c"]
+    assert [one["kind"] for one in told["appendix"]] == ["outside", "trivial"]
+    text = (tmp_path / "out" / "verdicts.md").read_text()
+    assert "\n\n1 reproduced\n\n" in text
+    assert "| a | Fig. 1 | A has less regret than B | **observed: contradicted** | outside" in text
+    assert "holds trivially, which these runs do not show |" in text
 
 
 def test_study_columns_compare_slope_and_order(tmp_path):
@@ -1350,11 +1435,9 @@ def test_a_curve_that_has_found_nothing_leads_nobody_who_has_not_either(tmp_path
 
 def test_a_lead_reads_the_curves_that_it_takes_off_on_both_problems(tmp_path):
     toy = leads(tmp_path)
-    names = {run.name for run in evidence.runs_of(toy.paper, LEAD)}
+    names = {run.name for run in reads.runs_of(toy.paper, LEAD)}
     assert names == {"toy/p/A", "toy/p/C", "toy/p/D", "toy/q/A", "toy/q/C", "toy/q/D"}
-    same = {
-        run.name for run in evidence.runs_of(toy.paper, {**BEST, "right": ["D"], "minus": ["C"]})
-    }
+    same = {run.name for run in reads.runs_of(toy.paper, {**BEST, "right": ["D"], "minus": ["C"]})}
     assert same == {"toy/p/A", "toy/p/C", "toy/p/D"}
     del toy.cells["q", "C"]
     toy.entry["claims"] = [claim(LEAD)]
@@ -1421,7 +1504,7 @@ def test_passes_asks_from_which_evaluation_on_one_is_as_good_as_another_at_its_e
     )
     assert comparison.has_number
     assert ("∞" in render.as_markdown(toy.paper, [found])) is (INF in effect)
-    assert {run.name for run in evidence.runs_of(toy.paper, PASSES)} == {"toy/p/A", "toy/p/B"}
+    assert {run.name for run in reads.runs_of(toy.paper, PASSES)} == {"toy/p/A", "toy/p/B"}
 
 
 def test_passes_is_paired_and_counts_the_first_time(tmp_path):

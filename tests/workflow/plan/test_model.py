@@ -206,6 +206,26 @@ def test_every_name_that_a_line_mentions_is_found_by_the_type_of_its_property():
             "expected `variants` and `across` together, got one of them",
         ),
         (
+            check(
+                "{test: band, study: s, column: a, at_most: 1}, settings: [{name: one}]",
+                STUDY,
+            ),
+            "claim better, settings[0]: expected at least one key of `check` that this setting"
+            " changes, got only name",
+        ),
+        (
+            check(
+                "{test: band, study: s, column: a, at_most: 1},"
+                " settings: [{name: runs, metric: seconds}]",
+                STUDY,
+            ),
+            "claim better: setting 'runs': expected keys that a check of a study reads, got metric",
+        ),
+        (
+            changed("claims:\n", "appendix:\n").replace("{id: better", "{kind: fun, id: better"),
+            "expected one of control, trivial, outside, got 'fun'",
+        ),
+        (
             changed("says: BKB beats", "headline: true, ours: true, says: BKB beats"),
             "expected `headline` on a claim of the paper's abstract, got it beside `ours`",
         ),

@@ -12,10 +12,10 @@ import yaml
 from tests.workflow import checkout
 from tests.workflow.synthetic import Toy, noisy
 from workflow.draw import panels, plots, tabulate
-from workflow.judge import claims, evidence
+from workflow.judge import claims
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, UNDECIDED
 from workflow.measure.store import BadRecords
-from workflow.plan import exhibits, expand, selection
+from workflow.plan import exhibits, expand, reads, selection
 from workflow.plan.expand import load, names_of
 from workflow.plan.resolve import PlanError
 from workflow.plan.selection import figure as figure_entry
@@ -330,7 +330,7 @@ def whats(found):
 
 
 def names(toy, check, reading=""):
-    return [run.name.removeprefix("toy/") for run in evidence.runs_of(toy.paper, check, reading)]
+    return [run.name.removeprefix("toy/") for run in reads.runs_of(toy.paper, check, reading)]
 
 
 def test_panels_show_the_curves_that_there_are(tmp_path):
@@ -500,7 +500,7 @@ def test_a_claim_of_which_nothing_is_left_is_undecided(tmp_path, check):
     assert found.reasons == ("nothing to compare at this scale",)
     toy.elsewhere = set()
     with pytest.raises(PlanError, match=r"no run makes the curve '[CD]"):
-        evidence.runs_of(toy.paper, check)
+        reads.runs_of(toy.paper, check)
 
 
 def test_only_rivals_on_both_problems_are_taken_off(tmp_path):
