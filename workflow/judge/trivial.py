@@ -26,6 +26,7 @@ Claim = Mapping[str, Any]
 PASSES = 0.9  # a null model that passes so often shows that the check decides nothing
 REPEATS = 1000  # resampled claims: a share of 0.9 has a standard error of 0.01
 SIDES = ("left", "column")  # what a check says of which
+CURVES = ("left", "curves")  # whose runs a check is about
 BOUNDS = ("at_least", "at_most")  # of a null model's own column, in place of the check's
 
 
@@ -52,6 +53,9 @@ def _share(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> float:
     if "curve" in line:
         drawn = _Drawn(evidence, claim, line["curve"])
         return float(np.mean([drawn.passes() for _ in range(REPEATS)]))
+    if "instead" in line:
+        side = next(side for side in CURVES if side in check)
+        return float(holds(evidence, {**check, side: [line["instead"]]}))
     if "where" in line:
         flags = [column(line["where"]) for _, column in evidence.rows(check)]
         return float(np.mean([bool(len(flag)) and bool((flag > 0).all()) for flag in flags]))

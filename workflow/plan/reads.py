@@ -55,12 +55,13 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Cell | S
 def null_runs(paper: Paper, claim: Claim) -> list[Cell]:
     """The runs of the curves that serve as null models of a claim."""
     return [
-        selection.place(paper, problem, line["curve"])
+        selection.place(paper, problem, line[kind])
         for one in settings_of(claim)
         for line in one.get("null_model", [])
-        if "curve" in line
+        for kind in ("curve", "instead")
+        if kind in line
         for problem in problems_of(paper, one["check"])
-        if not selection.is_left_out(paper, problem, line["curve"])
+        if not selection.is_left_out(paper, problem, line[kind])
     ]
 
 

@@ -488,6 +488,11 @@ class NullModel(Section):
         "random-search",
         default="another kind is given",
     )
+    instead: Curve = said(
+        "a curve whose own runs take the place of the claim's own curves",
+        "uniform",
+        default="another kind is given",
+    )
     column: Column = said(
         "the column of the study that takes the place of the left side, or of the column",
         "worst_regret",
@@ -526,10 +531,10 @@ class NullModel(Section):
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
-        kinds = self.model_fields_set & {"curve", "column", "metric", "where", "always"}
+        kinds = self.model_fields_set & {*KINDS_OF_NULL_MODEL}
         if len(kinds) != 1:
             raise refusal(
-                "expected one of `curve`, `column`, `metric`, `where` and `always`, got"
+                "expected one of `curve`, `instead`, `column`, `metric`, `where` and `always`, got"
                 f" {', '.join(sorted(kinds)) or 'none of them'}"
             )
         if "column" not in kinds and (bounds := self.model_fields_set & {"at_least", "at_most"}):
@@ -537,6 +542,9 @@ class NullModel(Section):
         if ("because" in self.model_fields_set) == ("curve" in kinds):
             raise refusal("expected `because` beside every kind but `curve`")
         return self
+
+
+KINDS_OF_NULL_MODEL = ("curve", "instead", "column", "metric", "where", "always")
 
 
 class _Setting(Section):
@@ -682,7 +690,7 @@ class ClaimEntry(Section):
     def _names_columns_of_its_study(self) -> Self:
         if "study" in self.check.model_fields_set:
             for one in self.null_model or ():
-                if given := one.model_fields_set & {"curve", "metric"}:
+                if given := one.model_fields_set & {"curve", "instead", "metric"}:
                     raise refusal(
                         f"expected `column` or `where` as the null model of a study, got"
                         f" {given.pop()}"

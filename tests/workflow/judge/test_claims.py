@@ -378,6 +378,15 @@ def test_a_metric_or_a_column_may_be_what_passes_by_itself(tmp_path):
     assert why({**study, "at_most": 4}, always=True) == [f"holds trivially: {words}"]
 
 
+def test_the_runs_of_another_method_may_be_what_passes_by_itself(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.8)
+    toy.add("C", noisy(0.1))
+    check = {**LESS, "right": 20.0}
+    for curve, is_trivial in (("B", True), ("C", False)):
+        found = judged(toy, check, null_model=[{"instead": curve, "because": "B keeps it, too"}])
+        assert found.qualifiers == ("holds trivially: B keeps it, too",) * is_trivial
+
+
 def test_fewer_than_five_seeds_are_undecided_but_shown(tmp_path):
     for seeds, verdict in ((4, UNDECIDED), (5, REPRODUCED)):
         found = judged(pair(tmp_path / str(seeds), 0.9, 0.5, seeds=seeds))
