@@ -632,7 +632,7 @@ def _qualifiers(
     """What the outcome of a claim is worth."""
     said = list(_standing_of(claim))
     said += [f"{OUTSIDE}: observed {observed}"] if is_outside else []
-    said += sorted({one.apart for one in found if one.apart.startswith(TRIVIAL)})[:1]
+    said += [one.apart for one in found if one.apart.startswith(TRIVIAL)][:1]
     said += [STAND_IN] if any(status.startswith("substitute") for status in data) else []
     said += [DISAGREE] if any(one.tests_disagree for one in found) else []
     return said + ([FADED] if _has_faded(found, observed, many) else [])

@@ -350,7 +350,7 @@ def _appendix(verdicts: Sequence[Verdict]) -> str:
     """What is judged and is no claim of the paper, in one table."""
     rows = [
         [
-            quoted(one.id),
+            f'<a id="{one.id.lower()}"></a>{quoted(one.id)}',
             quoted(one.where),
             quoted(one.says),
             f"**{quoted(outcome_of(one.verdict, one.reasons, one.observed))}**",

@@ -220,7 +220,7 @@ def _paper(site: Site, report: Report, told: Markup) -> None:
         told=told,
         appendix_says=render.APPENDIX,
     )
-    for claim in [*report.claims, *report.appendix]:
+    for claim in report.judged:
         _claim(site, report, claim)
     for former in report.entry.get("withdrawn", []):
         site.page(

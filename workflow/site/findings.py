@@ -17,6 +17,7 @@ import yaml
 
 from workflow.plan import reader, resolve
 from workflow.plan.exhibits import lines_of
+from workflow.plan.reads import stated
 from workflow.plan.resolve import PlanError
 
 SCALE = "paper"  # the scale of the committed report, whose figures and verdicts an entry shows
@@ -120,11 +121,11 @@ def _check(finding: Finding, paper: Mapping[str, Any]) -> None:
     where = f"papers/findings.yaml, {finding.id}"
     figures = [line["id"] for _, line in lines_of(paper) if SCALE in line.get("scales", [SCALE])]
     _known("figure, table or picture", [finding.figure], figures, where)
-    for kind, part, named in (
-        ("claim", "claims", finding.claims),
-        ("erratum", "errata", finding.errata),
+    for kind, named, lines in (
+        ("claim", finding.claims, stated(paper)),
+        ("erratum", finding.errata, paper.get("errata", [])),
     ):
-        _known(kind, named, [line["id"] for line in paper.get(part, [])], where)
+        _known(kind, named, [line["id"] for line in lines], where)
     _known(
         "reading", [finding.reading] if finding.reading else [], paper.get("readings", {}), where
     )

@@ -217,6 +217,11 @@ class Report:
         """What is judged and is no claim of the paper; [] in older reports."""
         return [Claim(entry) for entry in self.verdicts.get("appendix", [])]
 
+    @property
+    def judged(self) -> list[Claim]:
+        """All that has a page of its own: the claims, then the appendix."""
+        return [*self.claims, *self.appendix]
+
     @cached_property
     def headlines(self) -> list[Claim]:
         """The claims that the paper is known for, as far as the report has them; the first claim of

@@ -149,7 +149,7 @@ class _Where:
         report = self._report(path.parent if path.suffix == ".md" else path)
         if report is None:
             return ""
-        is_claim = fragment in {claim.id for claim in report.claims}
+        is_claim = fragment in {claim.id for claim in report.judged}
         return f"{report.name}/{f'{CLAIMS}/{fragment}' if is_claim else 'index'}.html"
 
     def _report(self, folder: PurePosixPath) -> Report | None:

@@ -866,7 +866,10 @@ def test_the_appendix_is_judged_and_in_no_tally(tmp_path):
     assert [one["kind"] for one in told["appendix"]] == ["outside", "trivial"]
     text = (tmp_path / "out" / "verdicts.md").read_text()
     assert "\n\n1 reproduced\n\n" in text
-    assert "| a | Fig. 1 | A has less regret than B | **observed: contradicted** | outside" in text
+    assert (
+        '| <a id="a"></a>a | Fig. 1 | A has less regret than B | **observed: contradicted** | out'
+        in text
+    )
     assert "holds trivially, which these runs do not show |" in text
 
 

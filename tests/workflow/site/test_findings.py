@@ -13,6 +13,7 @@ import yaml
 
 from workflow.plan import expand
 from workflow.plan.exhibits import lines_of
+from workflow.plan.reads import stated
 from workflow.plan.resolve import PlanError
 from workflow.site import findings
 
@@ -101,7 +102,7 @@ def test_what_a_finding_shows_is_offered_and_was_judged(finding, papers):
         (reference / f"{finding.figure}{ending}").exists() for ending in (".png", ".gif", ".md")
     )
     judged = {
-        claim["id"] for claim in json.loads((reference / "verdicts.json").read_text())["claims"]
+        claim["id"] for claim in stated(json.loads((reference / "verdicts.json").read_text()))
     }
     assert set(finding.claims) <= judged
 

@@ -46,7 +46,7 @@ def root(tmp_path):
 
 
 def report(folder):
-    return SimpleNamespace(name="toy", folder=folder, claims=[SimpleNamespace(id="c1")])
+    return SimpleNamespace(name="toy", folder=folder, judged=[SimpleNamespace(id="c1")])
 
 
 def test_pages_come_in_the_order_of_the_index(root):

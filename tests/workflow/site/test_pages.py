@@ -73,16 +73,19 @@ def source(tmp_path_factory):
     folder.mkdir(parents=True)
     claims = [
         claim(
-            "sublinear-regret",
+            "thm2-bound",
             "reproduced",
             comparisons=[
                 COMPARISON,
                 {**COMPARISON, "what": "A < C on p", "holds": False, "p": 0.9, "p_holm": 1},
             ],
         ),
-        claim("thm1a-qbar-2", "not reproduced"),
+        claim("regressors-starve", "not reproduced"),
         claim(
-            "thm2-bound", "undecided", reasons=["2 seeds, 5 are needed"], observed="direction only"
+            "thm2-regret-ratio",
+            "undecided",
+            reasons=["2 seeds, 5 are needed"],
+            observed="direction only",
         ),
     ]
     verdicts = {
@@ -132,16 +135,16 @@ def site(source, tmp_path_factory):
 def test_a_claim_shows_its_weakest_comparison_beside_its_figure(site):
     page = (site / "bkb/index.html").read_text()
     shown = page[page.index('id="regret"') : page.index("</section>", page.index('id="regret"'))]
-    assert 'id="claim-sublinear-regret"' in shown
+    assert 'id="claim-thm2-bound"' in shown
     assert "A &lt; C on p: <strong>difference -0.25 [-0.5, -]</strong>" in shown
     assert "the weakest of 2 comparisons" in shown
-    assert "sublinear-regret &lt;says&gt;" in shown
+    assert "thm2-bound &lt;says&gt;" in shown
     assert 'alt="' in shown
     assert (
         "Not decided: 2 seeds, 5 are needed. The numbers alone would say: direction only." in page
     )
     assert "all comparisons, its seeds and how to run it again" in shown
-    again = (site / "bkb/claims/sublinear-regret.html").read_text()
+    again = (site / "bkb/claims/thm2-bound.html").read_text()
     assert "python -m workflow.claims bkb --scale paper --partial" in again
 
 
@@ -196,7 +199,7 @@ def test_a_paper_that_marks_no_headline_shows_its_first_claim(source):
     ]
     unmarked = replace(report, entry={**report.entry, "claims": bare})
     assert not unmarked.is_marked
-    assert [one.id for one in unmarked.headlines] == ["sublinear-regret"]
+    assert [one.id for one in unmarked.headlines] == ["thm2-bound"]
 
 
 @pytest.mark.parametrize("name", ["bbkb", "bkb", "dumbo", "go_ucb", "lcbo"])
@@ -323,9 +326,9 @@ def test_the_page_shows_the_certificate_and_its_curves(source, tmp_path):
         ],
     }
     claims = [
-        {**told, "id": "thm1a-qbar-2"},
-        {**told, "id": "thm2-bound"},
-        {**told, "id": "sublinear-regret", "specifications": [as_printed]},
+        {**told, "id": "regressors-starve"},
+        {**told, "id": "thm2-regret-ratio"},
+        {**told, "id": "thm2-bound", "specifications": [as_printed]},
     ]
     counts = {
         way: {"reproduced": n, "direction only": 1, "not run": 2} for n, way in enumerate(WAYS[:2])
@@ -333,7 +336,7 @@ def test_the_page_shows_the_certificate_and_its_curves(source, tmp_path):
     whole = {"plain": 3, "partial": True, "counts": counts, "claims": claims}
     (copied / "bkb" / "certificate.json").write_text(json.dumps(whole))
     (copied / "bkb" / "specifications").mkdir()
-    (copied / "bkb" / "specifications" / "thm2-bound.png").write_bytes(PNG)
+    (copied / "bkb" / "specifications" / "thm2-regret-ratio.png").write_bytes(PNG)
     build.build(copied, tmp_path / "site")
     page = (tmp_path / "site" / "bkb" / "index.html").read_text()
     table = page.partition('id="certificate"')[2].partition("</table>")[0]
@@ -342,9 +345,9 @@ def test_the_page_shows_the_certificate_and_its_curves(source, tmp_path):
         in table
     )
     assert "not under &lt;code&gt;. It is contradicted under code." in table
-    assert table.count("50 %") == 4 and "#claim-sublinear-regret" not in table
-    assert table.count('<a href="specifications/thm2-bound.webp">curve</a>') == 1
-    assert (tmp_path / "site" / "bkb" / "specifications" / "thm2-bound.webp").exists()
+    assert table.count("50 %") == 4 and "#claim-thm2-bound" not in table
+    assert table.count('<a href="specifications/thm2-regret-ratio.webp">curve</a>') == 1
+    assert (tmp_path / "site" / "bkb" / "specifications" / "thm2-regret-ratio.webp").exists()
     first = (tmp_path / "site" / "index.html").read_text().partition("</tbody>")[0]
     held = re.findall(r"<strong>(\d)</strong> of (\d) <span[^>]*>\+ 2 open", first)
     assert held == [("1", "1"), ("2", "2")] and "<strong>0</strong> of 2" in first

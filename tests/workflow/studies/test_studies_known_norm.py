@@ -18,21 +18,30 @@ from algorithms.parts.arms import ExactPosterior, GaussianTable
 from problems import load
 from workflow.judge import checks, trivial
 from workflow.judge.claims import _unmet
+from workflow.plan import reads
 from workflow.studies import batch_regret, batching, exact_features, sketch_accuracy
 from workflow.studies.paired import ConfidenceSettings, truth
 from workflow.trace.seeds import instance
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIDENCE = ConfidenceSettings(xi=0.01, norm=1.0, delta=0.01, beta="theorem")
-CLAIMS = {
-    paper: {
-        claim["id"]: claim
-        for claim in yaml.safe_load((ROOT / f"papers/{paper}.yaml").read_text(encoding="utf-8"))[
-            "claims"
-        ]
+ENDS = ("smallest", "largest")
+
+
+def stated(paper):
+    """What a paper's YAML has judged, by id, and in each of its settings by `id: setting`."""
+    entry = yaml.safe_load((ROOT / f"papers/{paper}.yaml").read_text(encoding="utf-8"))
+    whole = {claim["id"]: claim for claim in reads.stated(entry)}
+    settings = {
+        f"{name}: {one['name']}": one
+        for name, claim in whole.items()
+        if "settings" in claim
+        for one in reads.settings_of(claim)
     }
-    for paper in ("bkb", "bbkb")
-}
+    return whole | settings
+
+
+CLAIMS = {paper: stated(paper) for paper in ("bkb", "bbkb")}
 
 
 class Rows:
@@ -184,9 +193,9 @@ def test_on_a_function_of_norm_1_every_hypothesis_of_theorem_2_is_met_and_its_bo
     assert (found["vacuous"][~top] == 0).all()
     for claim in (
         "thm2-bound",
-        "thm2-bound-sketch",
+        "thm2-bound: lambda = 1, qbar = 10",
         "thm2-regret-ratio",
-        "thm2-regret-ratio-sketch",
+        "thm2-regret-ratio: qbar = 10",
     ):
         assert holds("bkb", claim, found), claim
     # 120 evaluations are too few for the bound to exclude anything, and the verdict says so.
@@ -209,8 +218,8 @@ def test_an_inflated_function_breaks_the_bound_and_meets_no_hypothesis():
 def test_the_bound_of_theorem_2_falls_below_the_regret_with_lambda():
     changes = {"xi": 1e-4, "epsilon": 0.5, "exact": "distinct-arms"}
     found = bkb(ring(noise=1e-4), [[1e-8, 764]], T=100, **changes)
-    assert unmet("bkb", "thm2-bound-small-lambda", found) == []
-    assert not holds("bkb", "thm2-bound-small-lambda", found)
+    assert unmet("bkb", "thm2-bound: lambda = xi^2 = 10^-8, qbar = 764", found) == []
+    assert not holds("bkb", "thm2-bound: lambda = xi^2 = 10^-8, qbar = 764", found)
     # By hand at t = 2 and d_eff = 2: 2 6^1.5 sqrt(2) (xi 2 ln 2 + xi ln 100 + sqrt(lam 2 ln 2)).
     xi, at = 1e-4, found["t"] == 2
     by_hand = 2 * 6**1.5 * 2**0.5 * xi * (2 * np.log(2) + np.log(100) + np.sqrt(2 * np.log(2)))
@@ -229,20 +238,23 @@ def test_the_worst_policy_and_the_uniform_one_are_those_of_the_table():
 
 def test_the_band_of_theorem_1_breaks_where_the_dictionary_is_tiny():
     found = bkb(ring(), [[1, 10], [1, 0.3]], T=200)
-    assert holds("bkb", "thm1a-conclusion-qbar-10", found)
-    assert unmet("bkb", "thm1a-conclusion-qbar-10", found) == []
-    assert not holds("bkb", "thm1a-conclusion-qbar-10", found, qbar=0.3)
+    assert holds("bkb", "no-variance-starvation: norm 1, qbar = 10", found)
+    assert unmet("bkb", "no-variance-starvation: norm 1, qbar = 10", found)
+    assert not holds("bkb", "no-variance-starvation: norm 1, qbar = 10", found, qbar=0.3)
+
+
+FULL = "no-variance-starvation: Abalone, lambda = 1, qbar = 1427"
 
 
 def test_with_a_full_dictionary_theorem_1_holds_trivially():
     found = bkb(ring(arms=30), [[1, 1427]], T=60, epsilon=0.5)
-    assert holds("bkb", "thm1a-qbar-1427", found)
-    assert unmet("bkb", "thm1a-qbar-1427", found) == []
-    why = trivially("bkb", "thm1a-qbar-1427", found)
+    assert holds("bkb", FULL, found)
+    assert unmet("bkb", FULL, found) == []
+    why = trivially("bkb", FULL, found)
     assert why == "a dictionary of (nearly) all distinct arms is no sketch"
     assert "all distinct arms" in trivially("bkb", "thm1b-qbar-1427", found)
     dropped = {**found, "vacuous": np.zeros_like(found["vacuous"])}
-    assert trivially("bkb", "thm1a-qbar-1427", dropped) == ""
+    assert trivially("bkb", FULL, dropped) == ""
 
 
 def test_few_distinct_arms_make_a_small_dictionary_by_themselves():
@@ -259,13 +271,14 @@ def test_lemma_2_holds_where_arms_drop_out_and_breaks_where_the_dictionary_is_ti
     top = found["qbar"] == 117
     assert found["dictionary_share"][top][-1] < 0.9
     assert found["prior_over_exact"][top].max() > 3  # an empty dictionary would break the band
-    for claim in ("lemma2-dropped-dense", "lemma2-upper-dropped-dense"):
+    lower, upper = (f"lemma2: {s} ratio, circle of 5000 arms, qbar = 117" for s in ENDS)
+    for claim in (lower, upper):
         assert holds("bbkb", claim, found)
         assert unmet("bbkb", claim, found) == []
     # the variances of an empty dictionary are larger, too
-    assert "an empty dictionary" in trivially("bbkb", "lemma2-dropped-dense", found)
-    assert trivially("bbkb", "lemma2-upper-dropped-dense", found) == ""
-    assert not holds("bbkb", "lemma2-upper-dropped-dense", found, qbar=0.5)
+    assert "an empty dictionary" in trivially("bbkb", lower, found)
+    assert trivially("bbkb", upper, found) == ""
+    assert not holds("bbkb", upper, found, qbar=0.5)
 
 
 def test_the_dictionary_of_the_sphere_is_incomplete_and_its_sketch_not_exact():
@@ -274,15 +287,16 @@ def test_the_dictionary_of_the_sphere_is_incomplete_and_its_sketch_not_exact():
     assert found["vacuous"].max() == 0
     distance = max(found["ratio_max"].max() - 1, 1 - found["ratio_min"].min())
     assert 1e-5 < distance < 0.5
-    assert holds("bbkb", "lemma2-dropped-sphere", found)
-    assert holds("bbkb", "lemma6", found)
+    for end in ENDS:
+        assert holds("bbkb", f"lemma2: {end} ratio, sphere in 12 dimensions, qbar = 109", found)
+    assert holds("bbkb", "lemma6: exact, sphere in 12 dimensions, qbar = 109", found)
 
 
 def test_the_bound_on_the_dictionary_can_be_broken():
     # So poor a sketch takes known arms for unknown ones, and lets in far too many of them.
     found = batches(ring(arms=2000), [[1, 0.3]], T=3000)
     assert found["vacuous"].max() == found["size_trivial"].max() == 0
-    assert not holds("bbkb", "thm1-dictionary-conclusion", found, qbar=0.3)
+    assert not holds("bbkb", "thm1-dictionary: circle of 5000 arms, qbar = 2", found, qbar=0.3)
 
 
 def few_arms():
