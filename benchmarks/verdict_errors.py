@@ -372,11 +372,15 @@ and for whole papers). Rates are of claims whose truth is known.
   1982). It is contradicted if one of them is significantly on the other side. That is a union:
   the level of 5 % is shared among all comparisons and their looks (Bonferroni); the table below
   shows what would happen otherwise. A claim that is contradicted waits for no other run.
+- **Settings.** A claim may be asked in several settings, as a lemma is for several dictionaries:
+  its comparisons are those of all of them. A setting outside the theorem, or in which nothing can
+  fail, is shown with that word and decides nothing, unless no other is left. The level at which
+  one comparison contradicts the claim is shared among all settings within the theorem.
 - **Statements about every run** ("never exceeds", "in every repetition") are contradicted by one
   run. If all n runs keep the statement, p is 2^-n. This is the p-value against the hypothesis that
   at least half of all runs break it. n runs cannot show more.
 - **All claims of a paper together.** `verdicts.md` shows q for each claim: p, times the number of
-  looks, adjusted over the claims that are counted together (those of the paper, our controls, ...)
+  looks, adjusted over the claims that are counted together (the plain ones, the trivial ones, ...)
   by the procedure of Benjamini and Hochberg (1995), separately for reproduced and contradicted.
 - **What could be seen.** Each comparison shows the smallest effect that a t test of so many
   seeds, of the spread that was found, sees with a power of {POWER:g}: in standard deviations

@@ -51,7 +51,6 @@ from workflow.judge.outcomes import (
     NOT_RUN,
     NOTHING,
     OTHER_CODE,
-    OURS,
     OUTSIDE,
     REPRODUCED,
     STAND_IN,
@@ -244,8 +243,7 @@ def composed(paper: Paper, store: Store, claim: Claim, readings: Sequence[str]) 
 
 def with_q(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The verdicts of a whole ledger, each with its p adjusted over those that are counted with it,
-    so that our controls do not lend the paper's claims their small ones: that for the claim where
-    its numbers are on the claimed side, else that against it.
+    that for the claim where its numbers are on the claimed side, else that against it.
     """
     families = [group(one.qualifiers) for one in verdicts]
     found = list(verdicts)
@@ -423,7 +421,7 @@ def _not_run(paper: Paper, claim: Claim) -> Verdict:
         where=claim["where"],
         says=claim["says"],
         verdict=UNDECIDED,
-        qualifiers=_standing_of(claim),
+        qualifiers=(),
         reasons=(elsewhere(paper.scale),),
         observed=NOT_RUN,
         comparisons=(),
@@ -630,16 +628,11 @@ def _qualifiers(
     many: int,
 ) -> list[str]:
     """What the outcome of a claim is worth."""
-    said = list(_standing_of(claim))
-    said += [f"{OUTSIDE}: observed {observed}"] if is_outside else []
+    said = [f"{OUTSIDE}: observed {observed}"] if is_outside else []
     said += [one.apart for one in found if one.apart.startswith(TRIVIAL)][:1]
     said += [STAND_IN] if any(status.startswith("substitute") for status in data) else []
     said += [DISAGREE] if any(one.tests_disagree for one in found) else []
     return said + ([FADED] if _has_faded(found, observed, many) else [])
-
-
-def _standing_of(claim: Claim) -> tuple[str, ...]:
-    return (OURS,) if claim.get("ours") else ()
 
 
 def _has_faded(found: Sequence[Comparison], observed: str, many: int) -> bool:

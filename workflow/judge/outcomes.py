@@ -22,13 +22,11 @@ SAME_RUN = "same run"
 NO_NUMBER = "no number"
 NOTHING = "nothing to compare"
 
-OURS = "our control"
 OUTSIDE = "outside the theorem"
 TRIVIAL = "holds trivially"
 STAND_IN = "on stand-in data"
 SUBSTITUTE = "substitute: "  # before each of the data that stand in; real ones are the first
 GROUPS = {
-    OURS: "not in the paper, and in no tally of its claims",
     OUTSIDE: (
         "the runs do not meet the hypotheses of the theorem, so that what was observed neither"
         " bears it out nor contradicts it"

@@ -19,7 +19,6 @@ from workflow.judge.outcomes import (
     GROUPS,
     MEANINGS,
     OTHER_CODE,
-    OURS,
     REPRODUCED,
     SAME_RUN,
     UNDECIDED,
@@ -128,26 +127,20 @@ def _counts(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _kept(verdicts: Sequence[Verdict]) -> list[str]:
-    """How many of the plain claims that a test decided, and of our controls, remain under a
-    false-discovery rate.
-    """
-    said = []
-    for family, name in (("", "the paper's {} claims"), (OURS, "our {} controls")):
-        decided = [
-            one
-            for one in verdicts
-            if group(one.qualifiers) == family
-            and one.verdict in (REPRODUCED, CONTRADICTED)
-            and not math.isnan(one.q)
-        ]
-        kept = sum(one.q <= LEVEL for one in decided)
-        if decided:
-            said.append(f"{kept} of {name.format(len(decided))}")
-    if not said:
+    """How many of the plain claims that a test decided remain under a false-discovery rate."""
+    decided = [
+        one
+        for one in verdicts
+        if not group(one.qualifiers)
+        and one.verdict in (REPRODUCED, CONTRADICTED)
+        and not math.isnan(one.q)
+    ]
+    kept = sum(one.q <= LEVEL for one in decided)
+    if not decided:
         return []
     return [
-        f"{' and '.join(said)} that a test decided remain at a false-discovery rate of 5 % over all"
-        " that are counted together."
+        f"{kept} of {len(decided)} claims that a test decided remain at a false-discovery rate of"
+        " 5 % over all that are counted together."
     ]
 
 

@@ -590,7 +590,7 @@ def _with_overrides() -> type[_Setting]:
                     Field(
                         default=None,
                         alias=info.alias,
-                        description=info.description,
+                        description=f"`{info.alias or name}` of the check in this setting",
                         examples=info.examples,
                         json_schema_extra=extra,  # type: ignore[arg-type]
                     ),
@@ -644,11 +644,6 @@ class ClaimEntry(Section):
         [{"curve": "random-search"}],
         default="nothing that we know",
     )
-    ours: Annotated[Literal[True], Expected("true, or no such line")] = said(
-        "true: a control of ours, which the paper does not claim; it is in no tally of its claims",
-        True,
-        default="the paper says it",
-    )
     headline: Annotated[Literal[True], Expected("true, or no such line")] = said(
         "true: this claim carries a main statement of the paper, so that the first page and the"
         f" summary show it for the paper; at most {MOST_HEADLINES} of a paper",
@@ -663,15 +658,6 @@ class ClaimEntry(Section):
     note: Words = said(
         "what a reader of the verdict has to know", "two seeds each", default="nothing is shown"
     )
-
-    @model_validator(mode="after")
-    def _is_of_the_abstract_or_ours(self) -> Self:
-        if {"headline", "ours"} <= self.model_fields_set:
-            raise refusal(
-                "expected `headline` on a claim of the paper's abstract, got it beside `ours`,"
-                " which says that the paper does not claim this: leave one of them out"
-            )
-        return self
 
     @model_validator(mode="after")
     def _has_settings_that_fit(self) -> Self:

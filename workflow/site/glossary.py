@@ -221,9 +221,9 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "qualifier",
         "qualifier",
-        "What an outcome is worth, beside it. Claims with one of four qualifiers are counted "
-        "apart: our controls, what lies outside a theorem, what holds trivially, and what was "
-        "decided on data that take the place of the paper's.",
+        "What an outcome is worth, beside it. Some claims are counted apart: what lies outside a "
+        "theorem, what holds trivially, and what was decided on data that take the place of the "
+        "paper's.",
     ),
     (
         "reading",

@@ -431,12 +431,13 @@ def test_three_counts_of_the_plain_claims(tmp_path):
     """
     by_b = {**BEST, "id": "b", "check": {**BEST["check"], "left": ["B"], "right": ["C"]}}
     by_u = {**BEST, "id": "u", "check": {**BEST["check"], "left": ["uniform"], "right": ["C"]}}
-    ours = {**BEST, "id": "ours", "ours": True}
+    never = [{"never": True, "because": "no function has this norm"}]
+    idle = {**BEST, "id": "idle", "requires": never}
     toy = universe(
         tmp_path,
         {"code": {"A": ({"beta": "code"}, 0.99)}},
         levels={"A": 0.7, "B": 0.9, "C": 0.8, "uniform": 0.3},
-        claims=(BEST, by_b, by_u, ours),
+        claims=(BEST, by_b, by_u, idle),
     )
     toy.entry["readings"]["code"] |= {"follows": "public code"}
     toy.entry["readings"]["code"]["algorithms"]["uniform"] = {"beta": "code"}  # and is not run
@@ -449,10 +450,9 @@ def test_three_counts_of_the_plain_claims(tmp_path):
         "under any reading": {REPRODUCED: 2, CONTRADICTED: 1},
     }
     assert "3 claims; 1 that are counted apart are not in it." in text
-    plain = universe(tmp_path / "plain", {}, claims=(BEST, ours))
+    plain = universe(tmp_path / "plain", {}, claims=(BEST, idle))
     _, unmoved = certified(plain, tmp_path / "unmoved")
-    apart = "[ours](verdicts.md#ours) (our control)"
-    assert f"as printed: [best](verdicts.md#best), {apart}" in unmoved
+    assert "as printed: [idle](verdicts.md#idle) (outside the theorem)" in unmoved
     assert "where it is silent the answer that" in unmoved
     assert "| as in the public code | 2 | 2 | 0 | 0 | 0 | 0 | 1 |" in text
     assert "holds only in the public code (code) (1 of 1 other readings run)" in text

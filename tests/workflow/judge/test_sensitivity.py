@@ -170,9 +170,9 @@ def test_the_table_shows_outcomes_changes_and_seeds():
 
 
 def test_a_claim_that_is_counted_apart_says_so():
-    apart = {**claimed("c", REPRODUCED, code=REPRODUCED), "qualifiers": ["our control"]}
+    apart = {**claimed("c", REPRODUCED, code=REPRODUCED), "qualifiers": ["holds trivially"]}
     text = sensitivity.as_markdown(sensitivity.matrix(report(apart)))
-    assert "| [c](verdicts.md#c) (our control) | ✓ 10 |" in text
+    assert "| [c](verdicts.md#c) (holds trivially) | ✓ 10 |" in text
 
 
 def test_reports_of_the_first_edition_are_read_in_the_words_of_this_one():

@@ -226,8 +226,10 @@ def test_every_name_that_a_line_mentions_is_found_by_the_type_of_its_property():
             "expected one of control, trivial, outside, got 'fun'",
         ),
         (
-            changed("says: BKB beats", "headline: true, ours: true, says: BKB beats"),
-            "expected `headline` on a claim of the paper's abstract, got it beside `ours`",
+            changed("claims:\n", "appendix:\n").replace(
+                "{id: better", "{kind: control, headline: true, id: better"
+            ),
+            "expected no `headline` in the appendix, got one",
         ),
         (
             changed(

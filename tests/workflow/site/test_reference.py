@@ -126,7 +126,7 @@ def test_a_picture_that_cannot_be_read_leaves_the_committed_report(checkout, mon
 def test_the_readme_tells_verdicts_and_shows_figures(checkout):
     reference.main(["bbkb"])
     readme = (checkout / "README.md").read_text()
-    assert "| contradicted | not decided | not reproduced (first edition) | our control |" in readme
+    assert "| not decided | not reproduced (first edition) | outside the theorem |" in readme
     assert (
         "| [bbkb](figures/reference/bbkb/verdicts.md) | paper | 2 | 0 | 0 | 0 | 1 | 1 | - | - |"
         in readme
