@@ -96,7 +96,9 @@ def asked(claim: Claim, entry: Entry) -> tuple[str, list[tuple[str, str]]]:
     quantity, unit = quantity_of(check)
     if quantity:
         settings.append(("what is read", f"{quantity} ({unit})" if unit else quantity))
-    return questions.question(check), settings
+    many = len(line.get("settings", []))
+    more = f" So in {many} settings, each with what it changes (below)." if many else ""
+    return questions.question(check) + more, settings
 
 
 def line_of(claim: Claim, entry: Entry) -> Entry:

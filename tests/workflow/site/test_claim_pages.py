@@ -17,6 +17,7 @@ from tests.workflow.site import made_up
 from workflow.judge.checks import AGAINST, FOR, TESTS, Comparison
 from workflow.judge.fixed import LEDGER
 from workflow.plan import reader
+from workflow.plan.reads import stated
 from workflow.plan.resolve import ROOT
 from workflow.site import claim_pages
 from workflow.site.build import build
@@ -42,7 +43,7 @@ def test_every_claim_of_a_report_has_its_page(reference_site):
     assert {path.parent.name for path in found} >= known.keys()
     for path in found:
         paper = path.parent.name
-        judged = {one["id"] for one in json.loads(path.read_text(encoding="utf-8"))["claims"]}
+        judged = {one["id"] for one in stated(json.loads(path.read_text(encoding="utf-8")))}
         pages = {page.stem for page in (reference_site / paper / "claims").glob("*.html")}
         withdrawn = {one["id"] for one in reader.read(paper).get("withdrawn", [])}
         assert pages == judged | withdrawn and not judged & withdrawn
