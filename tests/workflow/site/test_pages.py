@@ -168,6 +168,23 @@ def test_the_overview_counts_verdicts_and_cost(site):
     assert "data: real" in (site / "bkb" / "index.html").read_text()
 
 
+def test_the_appendix_is_a_table_of_its_own_and_each_line_keeps_its_page(source, tmp_path):
+    shutil.copytree(source, tmp_path / "reports")
+    path = tmp_path / "reports/bkb/verdicts.json"
+    verdicts = json.loads(path.read_text())
+    line = claim("sublinear-regret", "reproduced", observed="reproduced", kind="outside")
+    verdicts["appendix"] = [{**line, "qualifiers": ["outside the theorem: observed reproduced"]}]
+    path.write_text(json.dumps(verdicts))
+    build.build(tmp_path / "reports", tmp_path / "site")
+    index = (tmp_path / "site/bkb/index.html").read_text()
+    (row,) = re.findall(r'<tr id="appendix-sublinear-regret">.*?</tr>', index)
+    assert 'href="claims/sublinear-regret.html"' in row and ">outside the theorem</td>" in row
+    assert 'id="claim-sublinear-regret"' not in index
+    page = (tmp_path / "site/bkb/claims/sublinear-regret.html").read_text()
+    assert "no claim of the paper's" in page
+    assert "sublinear-regret" not in (tmp_path / "site/find.html").read_text()
+
+
 def test_headline_claims_stand_on_the_first_page_on_that_of_the_paper_and_on_the_summary(
     source, tmp_path
 ):
