@@ -31,7 +31,7 @@ def root(tmp_path):
 
 def spoiled(root, change):
     entry = yaml.safe_load((ROOT / "papers" / "bbkb.yaml").read_text())
-    for section in ("figures", "tables", "claims", "withdrawn", "studies"):
+    for section in ("figures", "tables", "claims", "appendix", "withdrawn", "studies"):
         entry.pop(section, None)
     entry["scales"]["quick"] = {}
     change(entry)

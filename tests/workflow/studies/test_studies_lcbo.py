@@ -16,6 +16,7 @@ from tests.algorithms.grouped import changed
 from tests.workflow.synthetic import Toy
 from workflow.judge import claims, outcomes
 from workflow.plan.expand import load as load_paper
+from workflow.plan.reads import stated
 from workflow.studies import best_known, error_functions, exact_oracle, noisy_schedule
 from workflow.trace.seeds import rng
 
@@ -260,7 +261,7 @@ def judged(tmp_path, *problems, **changes):
     toy.study("oracle-25", found.__getitem__, seeds=len(found))
     return [
         claims.judge(toy.paper, toy.store(), claim)
-        for claim in load_paper("lcbo", "paper").entry["claims"]
+        for claim in stated(load_paper("lcbo", "paper").entry)
         if claim["check"].get("study") == "oracle-25"
     ]
 
