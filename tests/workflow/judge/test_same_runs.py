@@ -53,17 +53,11 @@ PAPER = {
     "tables": [
         {
             "id": "ends",
-            "kind": "published",
+            "kind": "diagnostics",
+            "problems": ["camel"],
             "curves": ["GP", "average", "random"],
             "readings": ["default", "replace", "triples"],
-            "blocks": [
-                {
-                    "problem": "camel",
-                    "metric": "simple_regret",
-                    "published": {"GP": 0.1},
-                    "basins": True,
-                }
-            ],
+            "basins": True,
         }
     ],
     "claims": [
