@@ -195,7 +195,7 @@ def _timed_out(panels: Sequence[Panel]) -> str:
 
 def _marked(panels: Sequence[Panel]) -> str:
     """How published numbers are drawn."""
-    said = ["dashed lines: published"] * any(panel.published for panel in panels)
+    said = ["thin dashed lines without marks: published"] * any(panel.published for panel in panels)
     said += ["triangles at the right: published ends"] * any(panel.marks for panel in panels)
     return "; ".join(said)
 
@@ -255,9 +255,14 @@ def _figure(panels: Sequence[Panel], small_print: str, title: str = "") -> Figur
 
 
 def _legend(panels: Sequence[Panel]) -> list[Line2D]:
-    """One handle per label, in the order of the first panel that has it."""
+    """One handle per label, in the order of the first panel that has it, and one for what was
+    published.
+    """
     lines = {line.label: line for panel in panels for line in panel.lines}
-    return [Line2D([], [], label=line.label, **_looks(line)) for line in lines.values()]
+    found = [Line2D([], [], label=line.label, **_looks(line)) for line in lines.values()]
+    if any(panel.published for panel in panels):
+        found.append(Line2D([], [], label="published", color=PALE, **PUBLISHED))
+    return found
 
 
 def _looks(line: Drawn) -> dict[str, Any]:

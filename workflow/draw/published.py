@@ -4,7 +4,7 @@ of measured seconds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,25 +21,31 @@ from workflow.plan.selection import default_of
 
 Row = dict[str, Any]
 
-SHOWN = 3  # points of a curve
 SAME = f" ({SAME_RUN})"  # behind the name of a reading
 
 
 def rows(paper: Paper, store: Store) -> list[Row]:
     """Each published number in brackets behind ours, a row a method: a column a panel as printed
-    and, if another setting of its experiment is nearest, one in that; of curves SHOWN points.
+    and, if another setting of its experiment is nearest, one in that.
     """
     found = experiments(paper, store)
+    shown = {
+        panel.get("label", panel["panel"]): panel.get("shown", panel["at"][-1:])
+        for experiment in paper.entry.get("published", {}).values()
+        for panel in experiment["panels"]
+    }
     methods = dict.fromkeys(
         fit.method for one in found for fit in one.default.fits if fit.is_scored
     )
     return [
-        {"method": method} | {name: said for one in found for name, said in _cells(one, method)}
+        {"method": method} | dict(cell for one in found for cell in _cells(one, method, shown))
         for method in methods
     ]
 
 
-def _cells(one: Experiment, method: str) -> Iterator[tuple[str, str]]:
+def _cells(
+    one: Experiment, method: str, shown: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[str, str]]:
     """Column and cell of a method, "-" where nothing is published or run."""
     candidates = {"": one.default, f" ({one.nearest.reading})": one.nearest}
     if not one.nearest.reading:
@@ -57,7 +63,7 @@ def _cells(one: Experiment, method: str) -> Iterator[tuple[str, str]]:
                 if (fit.panel, fit.method) == (panel, method)
                 for t, ours, theirs in zip(fit.at, fit.ours, fit.published, strict=True)
             }
-            for t in reversed(every[:: -max(1, -(-len(every) // SHOWN))]):
+            for t in shown[panel]:
                 at = f", t = {t}" if len(every) > 1 else ""
                 yield f"{panel}{at}{setting}", said.get(t, "-")
 

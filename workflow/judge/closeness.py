@@ -11,7 +11,8 @@ the seeds'. `scored: false` marks what the choice did not see, and what therefor
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -33,15 +34,17 @@ from workflow.plan.resolve import PlanError
 CAP = 100.0  # a ratio beyond it, or one of opposite signs, counts as it
 MARGIN = 1.1  # in the geometric mean over methods
 REPRODUCES = 1.5  # in the geometric mean over its points: a curve that is nearer is reproduced
-SAME_SEED = "same seed"
+SAME_SEED, MEAN, SPREAD = "same seed", "mean", "spread"
 FEW = 3  # missing runs that a table names
 RULES = f"""\
 The score of a reading is the mean of |ln(ours / published)| over all methods of the experiment and
 some points; a difference of more than a factor of {CAP:g} counts as {CAP:g}. The nearest reading
 has the least score among those all of whose runs were made. It is the default one unless another is
 nearer by a factor of {MARGIN:g}. *Test*: the score of published numbers that had no part in the
-choice. In the nearest setting a claim is decided only if each of its methods is within a factor of
-{REPRODUCES:g} of what is published, in the geometric mean over the points."""
+choice. *Alike*: the score if all methods had one number, the published median. In the nearest
+setting a comparison of methods is decided only if the setting beats that, and if each of its
+methods is within a factor of {REPRODUCES:g} of what is published, in the geometric mean over the
+points; a claim about one method needs the latter of that method."""
 
 Panel = Mapping[str, Any]  # of an experiment in the YAML
 
@@ -56,6 +59,7 @@ class Fit:
     panel: str
     problem: str
     metric: str
+    statistic: str
     method: str
     is_scored: bool
     reading: str
@@ -112,6 +116,22 @@ class Experiment:
     @property
     def default(self) -> Candidate:
         return self.candidates[0]
+
+    @property
+    def alike(self) -> float:
+        """The score if all methods of a panel had one number, the best one: what a setting that
+        knows nothing of the methods reaches.
+        """
+        panels: dict[tuple[str, int], list[float]] = {}
+        for fit in self.default.fits:
+            for t, published in zip(fit.at, fit.published, strict=True):
+                if fit.is_scored:
+                    panels.setdefault((fit.panel, t), []).append(published)
+        return _mean(
+            _distance(statistics.median(others), published)
+            for others in panels.values()
+            for published in others
+        )
 
     @cached_property
     def nearest(self) -> Candidate:
@@ -170,24 +190,47 @@ def _under_nearest(
     if of_claim is None or of_claim.nearest.reading not in verdict.readings:
         return None
     outcome = verdict.readings[of_claim.nearest.reading]
-    methods = {
-        selection.algorithm_of(curve)
-        for side in ("left", "right", "curves")
-        if isinstance(check.get(side), list)
-        for curve in check[side]
-    }
-    missed = [
-        f"{fit.method} is a factor of {math.exp(fit.score):.2g} from what is published"
-        for fit in of_claim.nearest.fits
-        if fit.is_scored and fit.method in methods and not fit.is_reproduced
-    ]
+    unmet = [*_not_met(check, of_claim)]
     return Nearest(
         of_claim.name,
         of_claim.nearest.reading,
-        UNDECIDED if missed else outcome.verdict,
+        UNDECIDED if unmet else outcome.verdict,
         outcome.observed,
-        (*missed, *outcome.reasons),
+        (*unmet, *outcome.reasons),
     )
+
+
+def _not_met(check: Mapping[str, Any], experiment: Experiment) -> Iterator[str]:
+    """Why the nearest setting cannot decide a claim: what it does not reproduce of the claim's
+    methods, on whichever problem of the experiment numbers are published.
+
+    A comparison of methods needs published numbers of what it compares, and a setting that says
+    more of the methods than one number for all of them would.
+    """
+    nearest = experiment.nearest
+    compares = isinstance(check.get("left"), list) and isinstance(check.get("right"), list)
+    sides = [check.get(side) for side in ("left", "right", "curves")]
+    curves = [curve for side in sides if isinstance(side, list) for curve in side]
+    if compares and nearest.score >= experiment.alike:
+        yield (
+            f"the setting tells the methods apart no better than one number for all of them would"
+            f" ({nearest.score:.2g}, {experiment.alike:.2g})"
+        )
+    for method in dict.fromkeys(map(selection.algorithm_of, curves)):
+        fits = [
+            fit
+            for fit in nearest.fits
+            if fit.method == method
+            and fit.statistic != SPREAD
+            and (fit.metric == check["metric"] if compares else fit.is_scored)
+        ]
+        if not fits and method != check.get("relative_to"):
+            yield f"no numbers of {method} are published for this"
+        for fit in fits:
+            if not fit.at:
+                yield f"{method} was not run in it"
+            elif not fit.is_reproduced:
+                yield f"{method} is a factor of {math.exp(fit.score):.2g} from what is published"
 
 
 def _admitted(paper: Paper, panels: Sequence[Panel]) -> list[str]:
@@ -209,6 +252,8 @@ def _fits(paper: Paper, store: Store, panels: Iterable[Panel], reading: str) -> 
     """Every method of every panel under a reading; those that it does not reach by default."""
     for panel in panels:
         for method in published_numbers.panel(paper.name, panel["panel"]):
+            if method == panel.get("relative_to"):
+                continue  # over itself
             cell = _run(paper, panel["problem"], method, reading)
             yield _fit(paper, store, panel, method, cell)
 
@@ -226,6 +271,7 @@ def _fit(paper: Paper, store: Store, panel: Panel, method: str, cell: Cell | Non
         panel.get("label", panel["panel"]),
         panel["problem"],
         panel["metric"],
+        panel.get("statistic", MEAN),
         method,
         panel.get("scored", True),
         (cell.algorithm_reading or cell.problem_reading) if cell else "",
@@ -248,10 +294,17 @@ def _fit(paper: Paper, store: Store, panel: Panel, method: str, cell: Cell | Non
     return replace(
         empty,
         at=at,
-        ours=tuple(float(np.nanmean(values[:, t - 1])) for t in at),
+        ours=tuple(_over_seeds(panel, values[:, t - 1]) for t in at),
         published=tuple(map(published, at)),
         seeds=len(store.seeds(cell)),
     )
+
+
+def _over_seeds(panel: Panel, values: Array) -> float:
+    """What a panel reads of one number a seed: their mean, or their standard deviation."""
+    if panel.get("statistic") == SPREAD:
+        return float(np.nanstd(values, ddof=1)) if len(values) > 1 else math.nan
+    return float(np.nanmean(values))
 
 
 def theirs(paper: Paper, panel: Panel, method: str) -> Callable[[int], float]:
@@ -264,8 +317,10 @@ def theirs(paper: Paper, panel: Panel, method: str) -> Callable[[int], float]:
     def read(of: Series, t: int) -> float:
         if not of.x:
             return of.value[0]
-        x = t + panel.get("known", 0)
-        return float(np.interp(x, of.x, of.value, left=np.nan, right=np.nan))
+        x, value = t + panel.get("known", 0), np.array(of.value)
+        if panel.get("statistic") == SPREAD:  # the band is 1.96 standard errors to each side
+            value = (np.array(of.high) - np.array(of.low)) / 2 / 1.96 * math.sqrt(panel["seeds"])
+        return float(np.interp(x, of.x, value, left=np.nan, right=np.nan))
 
     return lambda t: read(series, t) / (read(base, t) if base else 1.0)
 
@@ -277,7 +332,8 @@ def measured(paper: Paper, store: Store, panel: Panel, cell: Cell) -> Array:
     """
     if "relative_to" not in panel:
         return store.values(cell, panel["metric"])
-    base = paper.cell(cell.problem_name, panel["relative_to"])
+    reading = cell.algorithm_reading or cell.problem_reading
+    base = selection.place(paper, cell.problem, panel["relative_to"], reading=reading)
     if panel.get("denominator") != SAME_SEED:
         return store.relative(cell, panel["metric"], base)
     seeds, others = store.seeds(cell), store.seeds(base)
@@ -314,7 +370,8 @@ def as_markdown(found: Sequence[Experiment]) -> str:
         nearest = one.nearest.reading or "the default one"
         parts += [
             f"### {quoted(one.name)}",
-            f"On {quoted(', '.join(one.problems))}. The nearest reading is {quoted(nearest)}.",
+            f"On {quoted(', '.join(one.problems))}. The nearest reading is {quoted(nearest)}."
+            f" Alike: {one.alike:.3f}.",
             render.table(
                 ["reading", "score", "as a factor", "the default there", "test", "lacks"],
                 [_row(one, candidate) for candidate in one.candidates],
@@ -343,6 +400,7 @@ def as_data(found: Sequence[Experiment]) -> dict[str, Any]:
         one.name: {
             "problems": one.problems,
             "nearest": one.nearest.reading,
+            "alike": one.alike,
             "scores": [
                 {
                     "reading": candidate.reading,

@@ -339,6 +339,21 @@ class PublishedPanel(Section):
         "same seed",
         default="mean",
     )
+    statistic: Annotated[Literal["mean", "spread"], Expected("mean or spread")] = said(
+        "what is compared over seeds: the mean, or the standard deviation, which the published band"
+        " of 1.96 standard errors has",
+        "spread",
+        default="mean",
+    )
+    seeds: Seeds = said(
+        "repetitions behind the published band", 10, default="needed by spread alone", unit="seeds"
+    )
+    shown: Annotated[list[Count], MinLen(1)] = said(
+        "which of `at` the table of published numbers shows",
+        [1000],
+        default="the last one",
+        unit="evaluations",
+    )
     known: Count = said(
         "evaluations before the first one of ours, which the published x counts",
         2000,
@@ -353,6 +368,12 @@ class PublishedPanel(Section):
         False,
         default="it is scored",
     )
+
+    @model_validator(mode="after")
+    def _has_a_band(self) -> Self:
+        if (self.statistic == "spread") != ("seeds" in self.model_fields_set):
+            raise refusal("expected `seeds` beside `statistic: spread` and nowhere else")
+        return self
 
 
 class ExperimentEntry(Section):

@@ -145,7 +145,7 @@ def test_a_published_curve_is_drawn_dashed_in_the_colour_of_its_method(toy, monk
     assert first.get_xydata().tolist() == [[10, 2], [20, 3]]
     assert to_rgb(first.get_color()) == to_rgb(found[0].lines[0].look.colour)
     assert first.get_linestyle() != found[0].lines[0].look.dash
-    assert note.count("dashed lines: published") == 1
+    assert note.count("lines without marks: published") == 1
 
 
 def test_what_was_not_published_is_not_drawn(toy, monkeypatch):

@@ -12,7 +12,7 @@ from workflow.plan.resolve import PlanError
 
 CURVE = {"panel": "curve", "label": "Curve", "problem": "p", "metric": "simple_regret"}
 END = {"panel": "end", "label": "Powell (24-4)", "problem": "p", "metric": "cumulative_regret"}
-LINES = ["curve,A,1,0.9", "curve,A,60,0.3", "curve,B,1,0.9", "end,A,,22271.5", "end,B,,-0.25"]
+LINES = ["curve,A,1,0.9", "curve,A,60,0.3", "end,A,,22271.5", "end,B,,-0.25"]
 
 
 @pytest.fixture
@@ -49,10 +49,13 @@ def test_a_nearer_setting_has_columns_of_its_own(toy):
     assert "Powell (24-4) (code)" not in a  # both readings are a hundredfold off
 
 
-def test_of_a_curve_three_points_are_shown(toy):
-    toy.entry["published"]["near"]["panels"][0]["at"] = [1, 10, 20, 30, 40, 50, 60]
+def test_of_a_curve_the_chosen_points_are_shown_or_its_last(toy):
+    panel = toy.entry["published"]["near"]["panels"][0]
     shown = [name for name in built(toy) if name.startswith("Curve") and "code" not in name]
-    assert shown == ["Curve, t = 1", "Curve, t = 30", "Curve, t = 60"]
+    assert shown == ["Curve, t = 60"]
+    panel["shown"] = [55, 60]
+    shown = [name for name in built(toy) if name.startswith("Curve") and "code" not in name]
+    assert shown == ["Curve, t = 55", "Curve, t = 60"]
 
 
 def test_the_files_are_stable(toy, tmp_path, monkeypatch):

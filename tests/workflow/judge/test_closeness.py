@@ -7,6 +7,7 @@ import pytest
 from tests.workflow.synthetic import Toy, noisy, publish
 from workflow.judge import claims, closeness
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, UNDECIDED
+from workflow.plan import published_numbers
 
 PANEL = {"panel": "f", "problem": "p", "metric": "simple_regret"}
 CLAIM = {
@@ -66,7 +67,7 @@ def test_a_published_curve_of_the_denominator_divides_the_published_numbers(toy,
     panel = {**PANEL, "relative_to": "B"}
     publish(toy, monkeypatch, {"e": [panel]}, ["f,A,,6", "f,B,,3"])
     fits = {fit.method: fit.published for fit in judged(toy)[0].default.fits}
-    assert fits == {"A": (2.0,), "B": (1.0,)}
+    assert fits == {"A": (2.0,)}  # B over itself says nothing
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_a_side_that_is_not_reproduced_decides_nothing(toy, monkeypatch):
     publish(toy, monkeypatch, {"e": [PANEL]}, ["f,A,,0.2", "f,B,,0.04"])
     found = judged(toy)[1].nearest
     assert (found.verdict, found.observed) == (UNDECIDED, REPRODUCED)
-    assert found.reasons == ("B is a factor of 10 from what is published",)
+    assert found.reasons[-1] == "B is a factor of 10 from what is published"
 
 
 def test_a_claim_of_another_problem_or_of_the_default_setting_has_one_verdict(toy, monkeypatch):
@@ -145,3 +146,35 @@ def test_the_page_and_its_data_name_every_score(toy, monkeypatch):
     ends = [fit["ours"][0] for fit in told["fits"]["code"]]
     assert ends == pytest.approx([0.2, 0.4], abs=0.02)
     assert closeness.as_markdown([]) == ""
+
+
+def test_a_setting_that_tells_no_methods_apart_compares_none(toy, monkeypatch):
+    publish(toy, monkeypatch, {"e": [PANEL]}, ["f,A,,0.3", "f,B,,0.3"])
+    experiment, verdict = judged(toy)
+    assert experiment.alike == 0 < experiment.nearest.score
+    assert verdict.nearest.verdict == UNDECIDED
+    assert verdict.nearest.reasons[0].startswith("the setting tells the methods apart no better")
+
+
+def test_what_is_not_published_of_a_comparison_leaves_it_open(toy, monkeypatch):
+    publish(toy, monkeypatch, {"e": [PANEL]}, ["f,A,,0.2", "f,B,,0.4"])
+    other = {**CLAIM, "check": {**CLAIM["check"], "metric": "seconds"}}
+    experiment, _ = judged(toy)
+    assert list(closeness._not_met(other["check"], experiment)) == [
+        "no numbers of A are published for this",
+        "no numbers of B are published for this",
+    ]
+    alone = {"test": "band", "metric": "seconds", "curves": ["A"]}
+    assert list(closeness._not_met(alone, experiment)) == []  # its own runs are as published
+
+
+def test_a_spread_is_that_over_seeds_and_of_the_band(toy, monkeypatch):
+    panel = {**PANEL, "statistic": "spread", "seeds": 4, "scored": False}
+    publish(toy, monkeypatch, {"e": [PANEL, panel]}, ["f,A,1,1", "f,A,60,1"])
+    text = (toy.root / "papers/published/toy.csv").read_text().replace(",1,,,", ",1,0.902,1.098,")
+    (toy.root / "papers/published/toy.csv").write_text(text)
+    published_numbers._panel.cache_clear()
+    published_numbers._rows.cache_clear()
+    spread = judged(toy)[0].default.fits[1]
+    assert spread.published == (pytest.approx(0.1),)  # 0.098 / 1.96 times the root of 4 seeds
+    assert spread.ours == (pytest.approx(0.01),)

@@ -274,19 +274,19 @@ FEASIBLE = {
         (
             ("published", "e"),
             {"problems": ["abalone"], "panels": [without(PANEL, "at")]},
-            "published e, panels[0]",
+            "published.e.panels[0]",
             "expected a key `at`, got none",
         ),
         (
             ("published", "e"),
             {"problems": ["abalone"], "panels": [{**PANEL, "scored": True}]},
-            "published e, panels[0].scored",
-            "expected false, or no such line, got True",
+            "published.e.panels[0].scored",
+            "expected false, or no such line, got true",
         ),
         (
             ("published", "e"),
             {"problems": ["abalone"], "panels": [{**PANEL, "metric": "regret"}]},
-            "published e, panels[0].metric",
+            "published.e.panels[0].metric",
             "or report.NAME, got 'regret'; did you mean 'mean_regret'?",
         ),
         (

@@ -186,7 +186,6 @@ TABLES = [
         "relative_to": "uniform",
     },
     {"id": "t-settings", "kind": "settings", "problems": ["large"], "settings": {"slow": ["lam"]}},
-    {"id": "t-published", "kind": "published"},  # of nothing: this paper publishes no numbers
 ]
 PICTURES = [
     {"id": "p-some", "is": "structures.truss", "problem": "small", "curves": ["slow", "greedy"]},
