@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from workflow import ROOT
-from workflow.judge import fixed, render, seed_values
+from workflow.judge import closeness, fixed, render, seed_values
 from workflow.judge.checks import Comparison
 from workflow.judge.claims import Verdict, judge, runs, weakest, with_history, with_q
+from workflow.judge.closeness import Experiment
 from workflow.measure import report
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
@@ -36,11 +37,13 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     store.check(runs(paper))
     verdicts = with_q([judge(paper, store, claim) for claim in paper.entry.get("claims", [])])
     verdicts = with_history(paper, verdicts, fixed.read(ROOT).get(paper.name, {}))
-    paths = [folder / "verdicts.md", folder / "verdicts.json", folder / "seed-values.json"]
+    beside = closeness.experiments(paper, store)
+    verdicts = closeness.with_nearest(paper, verdicts, beside)
+    paths = [folder / name for name in ("verdicts.md", "verdicts.json", "seed-values.json")]
     mixed, is_partial = store.mixed(), store.partial and store.is_short(paper.parts)
     texts = [
-        render.as_markdown(paper, verdicts, mixed),
-        as_json(paper, verdicts, partial=is_partial, mixed=mixed),
+        render.as_markdown(paper, verdicts, mixed, closeness.as_markdown(beside)),
+        as_json(paper, verdicts, beside, partial=is_partial, mixed=mixed),
         seed_values.as_json(paper, store, verdicts),
     ]
     for path, text in zip(paths, texts, strict=True):
@@ -52,12 +55,13 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
 def as_json(
     paper: Paper,
     verdicts: Sequence[Verdict],
+    beside: Sequence[Experiment] = (),
     *,
     partial: bool = False,
     mixed: Sequence[str] = (),
 ) -> str:
-    """All verdicts and comparisons, and what the YAML registers beside them; whether records may be
-    missing, and sentences on code paths and versions that are mixed in them.
+    """All verdicts and comparisons, published numbers beside ours, and what the YAML registers;
+    whether records may be missing, and sentences on code paths and versions that are mixed in them.
     """
     rows = [entry(verdict) for verdict in verdicts]
     registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
@@ -70,6 +74,7 @@ def as_json(
         "partial": partial,
         "mixed": mixed,
         "claims": rows,
+        "published": closeness.as_data(beside),
         "readings": says,
         **registered,
     }

@@ -86,11 +86,14 @@ def group(qualifiers: Iterable[str]) -> str:
     return next((name for name in GROUPS if any(one.startswith(name) for one in said)), "")
 
 
-def tally(claims: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]:
-    """How many claims of a verdicts.json have each verdict, in each group; "": the plain ones."""
+def tally(claims: Iterable[Mapping[str, Any]], *, nearest: bool = False) -> dict[str, Counter[str]]:
+    """How many claims of a verdicts.json have each verdict, in each group; "": the plain ones.
+    `nearest` counts what a claim comes to in the nearest setting, where that is another one.
+    """
     found: dict[str, Counter[str]] = {name: Counter() for name in ("", *GROUPS)}
     for claim in claims:
-        found[group(claim.get("qualifiers", ()))][claim["verdict"]] += 1
+        judged = (nearest and claim.get("nearest")) or claim
+        found[group(claim.get("qualifiers", ()))][judged["verdict"]] += 1
     return found
 
 
