@@ -20,30 +20,31 @@ RAW = "raw"
 
 
 def abalone(
-    instance: np.random.Generator, *, data: Path, noise: float, features: list[str], target: str
+    instance: np.random.Generator, *, data: Path, noise: float, features: str, target: str
 ) -> Problem:
-    """Abalone (4177 arms) as `problems.tables.abalone` has it, under the maps of `features`, the
-    first one first. Raises ValueError for an unknown map.
+    """Abalone (4177 arms) as `problems.tables.abalone` has it, under the maps that `features`
+    names with commas, the first one first. Raises ValueError for an unknown map.
     """
     problem = tables.abalone(instance, data=data, noise=noise, features=RAW, target=target)
     return _under(problem, features)
 
 
 def cadata(
-    instance: np.random.Generator, *, data: Path, noise: float, features: list[str], target: str
+    instance: np.random.Generator, *, data: Path, noise: float, features: str, target: str
 ) -> Problem:
-    """California housing (20640 arms) as `problems.tables.cadata` has it, under the maps of
-    `features`, the first one first. Raises ValueError for an unknown map.
+    """California housing (20640 arms) as `problems.tables.cadata` has it, under the maps that
+    `features` names with commas, the first one first. Raises ValueError for an unknown map.
     """
     problem = tables.cadata(instance, data=data, noise=noise, features=RAW, target=target)
     return _under(problem, features)
 
 
-def _under(problem: Problem, features: list[str]) -> Problem:
-    if unknown := [name for name in features if name not in FEATURE_MAPS]:
+def _under(problem: Problem, features: str) -> Problem:
+    names = features.split(", ")
+    if unknown := [name for name in names if name not in FEATURE_MAPS]:
         raise ValueError(
             f"expected features of {', '.join(FEATURE_MAPS)}, got {', '.join(unknown)}: correct it"
             " in papers/*.yaml"
         )
     assert isinstance(problem.domain, Arms)
-    return replace(problem, domain=Arms(mapped(problem.domain.points, features)))
+    return replace(problem, domain=Arms(mapped(problem.domain.points, names)))

@@ -14,7 +14,7 @@ COLUMNS = np.array([[3.0, 4.0], [6.0, 8.0], [0.0, 6.0]])
 
 
 def under(path: Path, *features: str):
-    return mapped_tables.abalone(rng(), data=path, **{**OPTIONS, "features": list(features)})
+    return mapped_tables.abalone(rng(), data=path, **{**OPTIONS, "features": ", ".join(features)})
 
 
 def test_maps_are_applied_in_the_order_given():
