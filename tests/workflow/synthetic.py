@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from workflow.data import fetch
 from workflow.measure.store import Store
+from workflow.plan import published_numbers
 from workflow.plan.cells import Cell, Paper, Reach, Study
 from workflow.plan.digest import with_data
 from workflow.trace import record
@@ -223,3 +225,24 @@ def noisy(level: float, spread: float = 0.01, key: int = 0) -> Curve:
     draws = np.random.default_rng(key).standard_normal(10)
     draws = (draws - draws.mean()) / draws.std(ddof=1)
     return lambda seed: {"true": level + spread * draws[seed]}
+
+
+def publish(
+    toy: Toy,
+    monkeypatch: pytest.MonkeyPatch,
+    experiments: Mapping[str, list[dict[str, Any]]],
+    lines: list[str],
+) -> None:
+    """Give a toy paper published numbers: `panel,method,x,value` a line."""
+    folder = toy.root / published_numbers.FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [f"made up,{line},,," for line in lines]
+    text = "\n".join([",".join(published_numbers.COLUMNS), *rows])
+    (folder / "toy.csv").write_text(text + "\n", encoding="utf-8")
+    monkeypatch.setattr(published_numbers, "ROOT", toy.root)
+    for read in (published_numbers._panel, published_numbers._rows):
+        read.cache_clear()
+    toy.entry["published"] = {
+        name: {"problems": ["p"], "panels": [{"at": [60], **panel} for panel in panels]}
+        for name, panels in experiments.items()
+    }

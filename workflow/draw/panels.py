@@ -20,7 +20,7 @@ from workflow.measure.store import NotRun, Store, made_of
 from workflow.plan.cells import Cell, Paper
 from workflow.plan.parameters import draws_instance
 from workflow.plan.resolve import own_parameters
-from workflow.plan.selection import algorithm_of, panel_options, places, printed_numbers
+from workflow.plan.selection import algorithm_of, panel_options, places, published_series
 
 ABSCISSA = "(x)"
 CONTROLS = ("random-search", "uniform")  # grey wherever they are
@@ -60,11 +60,21 @@ class Line:
 
 @dataclass(frozen=True)
 class Mark:
-    """A number that the paper prints for a curve."""
+    """A number that the paper prints for the end of a curve."""
 
     label: str
     look: Look
     value: float
+
+
+@dataclass(frozen=True)
+class Published:
+    """A curve as it was published."""
+
+    label: str
+    look: Look
+    x: NDArray
+    value: NDArray
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,7 @@ class Panel:
     lines: Sequence[Line] = ()
     dots: Sequence[Dots] = ()
     marks: Sequence[Mark] = ()
+    published: Sequence[Published] = ()
     seeds: frozenset[int] = field(default_factory=frozenset)  # how many, over the curves
     lengths: frozenset[int] = field(default_factory=frozenset)
     missing: Sequence[str] = ()  # curves of which nothing was run
@@ -217,6 +228,11 @@ def _panel(
         lines += _extrapolated(
             lines, start=panel["extrapolate"]["from"], to=panel["extrapolate"]["to"]
         )
+    numbers = {} if dotted else published_series(paper, panel)
+
+    def way(label: str) -> Look:
+        return looks.get(label) or look(algorithm_of(label))
+
     ratio = (
         f"{shown.label} / that of {panel['relative_to']}" if "relative_to" in panel else shown.axis
     )
@@ -229,8 +245,12 @@ def _panel(
         lines=lines,
         dots=dots,
         marks=[
-            Mark(label, looks.get(label) or look(algorithm_of(label)), value)
-            for label, value in printed_numbers(paper, panel).items()
+            Mark(label, way(label), one.value[0]) for label, one in numbers.items() if not one.x
+        ],
+        published=[
+            Published(label, way(label), np.array(one.x), np.array(one.value))
+            for label, one in numbers.items()
+            if one.x
         ],
         seeds=frozenset(seeds),
         lengths=frozenset(lengths),

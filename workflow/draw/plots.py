@@ -8,7 +8,7 @@ named in the small print and written across their panels.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,8 @@ KINDS = ("pdf", "png", "csv", "json")
 BESIDE = 0.9  # inches of a panel's width that are not its axes
 PALE = "#444444"
 MARK = "\N{BLACK LEFT-POINTING TRIANGLE}"  # of a number that the paper prints
+# how a published curve is drawn, in the colour of its method
+PUBLISHED: Mapping[str, Any] = {"linewidth": 1.1, "linestyle": (0, (3, 1.5)), "zorder": 1.5}
 NEAR = 0.05  # of an axis: marks that are nearer than this hide each other
 WIDE = 0.05  # of a panel's height
 MANY = 3  # bands of that width, from which on they are shown side by side, too
@@ -192,9 +194,10 @@ def _timed_out(panels: Sequence[Panel]) -> str:
 
 
 def _marked(panels: Sequence[Panel]) -> str:
-    """What the marks at the right edge are."""
-    table = next((panel.options["printed"] for panel in panels if panel.marks), "")
-    return f"triangles at the right: the numbers that the paper prints, {table}" if table else ""
+    """How published numbers are drawn."""
+    said = ["thin dashed lines without marks: published"] * any(panel.published for panel in panels)
+    said += ["triangles at the right: published ends"] * any(panel.marks for panel in panels)
+    return "; ".join(said)
 
 
 def _span(numbers: set[int]) -> str:
@@ -252,9 +255,14 @@ def _figure(panels: Sequence[Panel], small_print: str, title: str = "") -> Figur
 
 
 def _legend(panels: Sequence[Panel]) -> list[Line2D]:
-    """One handle per label, in the order of the first panel that has it."""
+    """One handle per label, in the order of the first panel that has it, and one for what was
+    published.
+    """
     lines = {line.label: line for panel in panels for line in panel.lines}
-    return [Line2D([], [], label=line.label, **_looks(line)) for line in lines.values()]
+    found = [Line2D([], [], label=line.label, **_looks(line)) for line in lines.values()]
+    if any(panel.published for panel in panels):
+        found.append(Line2D([], [], label="published", color=PALE, **PUBLISHED))
+    return found
 
 
 def _looks(line: Drawn) -> dict[str, Any]:
@@ -343,6 +351,8 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     ax.set_yscale(options.get("yscale", "linear"))
     logarithmic = options.get("yscale") == "log"
     lines = [_positive(line) for line in panel.lines] if logarithmic else panel.lines
+    for curve in panel.published:
+        ax.plot(curve.x, curve.value, color=curve.look.colour, **PUBLISHED)
     for position, line in enumerate(lines):
         step = max(1, len(line.x) // 8)
         first = position * step // len(lines)

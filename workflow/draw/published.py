@@ -4,70 +4,73 @@ of measured seconds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
-from workflow.judge import printed
+from workflow.judge import render
+from workflow.judge.closeness import Experiment, experiments
 from workflow.judge.evidence import Evidence, curves
-from workflow.judge.outcomes import REPRODUCED, SAME_RUN
+from workflow.judge.outcomes import SAME_RUN
 from workflow.measure.metrics import Array, metric
-from workflow.measure.statistics import (
-    interval,
-    power_law,
-    rank_correlation,
-    standard_error,
-)
+from workflow.measure.statistics import interval, power_law
 from workflow.measure.store import Store
 from workflow.plan.cells import Cell, Paper
-from workflow.plan.selection import block_cells, default_of
+from workflow.plan.selection import default_of
 
 Row = dict[str, Any]
 
-PRINTED = "published"  # the column of what a paper prints
 SAME = f" ({SAME_RUN})"  # behind the name of a reading
-BESIDE = "beside the published"
-LEVEL = {REPRODUCED: "level"}  # a number is no claim, and has no verdict
 
 
-def rows(
-    paper: Paper, store: Store, entry: Mapping[str, Any], block: Mapping[str, Any]
-) -> list[Row]:
-    """Our numbers on one problem beside a paper's, each run once; ranks are among those of one
-    reading that have both.
+def rows(paper: Paper, store: Store) -> list[Row]:
+    """Each published number in brackets behind ours, a row a method: a column a panel as printed
+    and, if another setting of its experiment is nearest, one in that.
     """
-    found: dict[str, Row] = {}
-    shown = block_cells(paper, entry, block)
-    names = {cell.name for cells in shown for cell in cells.values()}
-    least = printed.least_budget([cell for cells in shown for cell in cells.values()], block)
-    for cells in shown:
-        ends = {
-            curve: end
-            for curve, cell in cells.items()
-            if cell.budget >= least and len(end := printed.end(store, cell, block))
-        }
-        ranks = _ranks(
-            {curve: float(end.mean()) for curve, end in ends.items()}, block["published"]
-        )
-        for curve, end in ends.items():
-            cell, number = cells[curve], float(block["published"].get(curve, np.nan))
-            reading = reading_of(paper, store, cell, block["metric"], names)
-            verdict = printed.verdict(
-                end, number, store.data(cell), is_full_size=paper.is_full_size
-            )
-            row = {
-                **_beside(store, cell, block, end, number, reading),
-                # a second comparison of the numbers of the default run would be none
-                BESIDE: SAME_RUN
-                if reading.endswith(SAME) and verdict
-                else LEVEL.get(verdict, verdict),
-                **ranks[curve],
-                "data": store.data(cell),
+    found = experiments(paper, store)
+    shown = {
+        panel.get("label", panel["panel"]): panel.get("shown", panel["at"][-1:])
+        for experiment in paper.entry.get("published", {}).values()
+        for panel in experiment["panels"]
+    }
+    methods = dict.fromkeys(
+        fit.method for one in found for fit in one.default.fits if fit.is_scored
+    )
+    return [
+        {"method": method} | dict(cell for one in found for cell in _cells(one, method, shown))
+        for method in methods
+    ]
+
+
+def _cells(
+    one: Experiment, method: str, shown: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[str, str]]:
+    """Column and cell of a method, "-" where nothing is published or run."""
+    candidates = {"": one.default, f" ({one.nearest.reading})": one.nearest}
+    if not one.nearest.reading:
+        del candidates[" ()"]
+    known: dict[str, list[int]] = {}
+    for fit in one.default.fits:
+        if fit.is_scored:
+            known[fit.panel] = sorted({*known.get(fit.panel, []), *fit.at})
+    for panel, every in known.items():
+        say = _short if len(every) > 1 else render.printed  # what is read off a curve, or printed
+        for setting, candidate in candidates.items():
+            said = {
+                t: f"{_short(ours)} ({say(theirs)})"
+                for fit in candidate.fits
+                if (fit.panel, fit.method) == (panel, method)
+                for t, ours, theirs in zip(fit.at, fit.ours, fit.published, strict=True)
             }
-            found.setdefault(cell.name, row)
-    return list(found.values())
+            for t in shown[panel]:
+                at = f", t = {t}" if len(every) > 1 else ""
+                yield f"{panel}{at}{setting}", said.get(t, "-")
+
+
+def _short(value: float) -> str:
+    """Three significant digits, and thousands in full."""
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e6 else render.number(value)
 
 
 def reading_of(paper: Paper, store: Store, cell: Cell, name: str, shown: Collection[str]) -> str:
@@ -137,44 +140,4 @@ def _exponent(
         "high": high,
         "seeds": len(slopes),
         "source": "measured" if chosen else "quoted, not measured",
-    }
-
-
-def _beside(
-    store: Store, cell: Cell, block: Mapping[str, Any], end: Array, number: float, reading: str
-) -> Row:
-    """One method's mean and standard error, and the published number."""
-    values, mean = store.values(cell, block["metric"]), float(end.mean())
-    return {
-        "problem": block.get("label", block["problem"]),
-        "evaluations": printed.read_at(values, block) if values.shape[1] > 1 else cell.budget,
-        "metric": block["metric"],
-        "algorithm": cell.algorithm + (f"+{cell.variant}" if cell.variant else ""),
-        "reading": reading,
-        PRINTED: number,
-        "mean": mean,
-        "ratio": mean / number if number else np.nan,
-        **(basins(store, cell, end) if block.get("basins") else {}),
-        "standard error": float(standard_error(end)),
-        "seeds": len(end),
-    }
-
-
-def _ranks(ours: Mapping[str, float], published: Mapping[str, float]) -> dict[str, Row]:
-    """The rank of each method by our numbers and by the published ones, 1 for the least; NaN for
-    who lacks one of them.
-    """
-    both = [curve for curve, mean in ours.items() if curve in published and not np.isnan(mean)]
-    sides: Sequence[Sequence[float]] = [
-        [side[curve] for curve in both] for side in (ours, published)
-    ]
-    ranks = [dict(zip(both, rankdata(side).tolist(), strict=True)) for side in sides]
-    correlation = rank_correlation(*sides)
-    return {
-        curve: {
-            "our rank": ranks[0].get(curve, np.nan),
-            "published rank": ranks[1].get(curve, np.nan),
-            "rank correlation": correlation,
-        }
-        for curve in ours
     }

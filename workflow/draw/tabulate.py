@@ -25,11 +25,10 @@ from workflow.plan.expand import load
 from workflow.plan.parameters import dotted
 from workflow.plan.resolve import PlanError
 from workflow.plan.selection import (
-    block_cells,
-    blocks,
     companions,
     panels_left,
     places,
+    published_cells,
     table_cells,
 )
 from workflow.trace.atomic import atomic
@@ -71,9 +70,7 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
     if entry["kind"] == "growth":
         return pd.DataFrame(published.growth(paper, store, entry))
     if entry["kind"] == "published":
-        return pd.DataFrame(
-            [row for block in blocks(entry) for row in published.rows(paper, store, entry, block)]
-        )
+        return pd.DataFrame(published.rows(paper, store))
     rows = [_diagnostics(paper, store, entry, cell) for cell in table_cells(paper, entry)]
     return pd.DataFrame([row for row in rows if row])
 
@@ -86,13 +83,7 @@ def runs_of(paper: Paper, name: str) -> list[Run]:
     if entry["kind"] in ("study", "growth"):
         return [paper.study(entry["study"])]
     if entry["kind"] == "published":
-        found = [
-            cell
-            for block in blocks(entry)
-            for cells in block_cells(paper, entry, block)
-            for cell in cells.values()
-        ]
-        return [companion for cell in found for companion in companions(paper, cell)]
+        return list(published_cells(paper))
     cells = table_cells(paper, entry)
     bases = (
         [paper.cell(cell.problem_name, entry["relative_to"]) for cell in cells]
@@ -112,20 +103,15 @@ def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
     return entries[name]
 
 
-def _cell(column: str, cell: Any) -> str:
-    """A cell for people: what a paper prints with all its digits, numbers of ours with three."""
-    if not isinstance(cell, float):
-        return quoted(cell)
-    return render.printed(cell) if column == published.PRINTED else render.number(cell)
+def _cell(cell: Any) -> str:
+    """A cell for people: numbers with three digits."""
+    return render.number(cell) if isinstance(cell, float) else quoted(cell)
 
 
 def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -> str:
     """A table for people; `other` says which records other code made."""
     entry = entry_of(paper, name)
-    rows = [
-        [_cell(column, cell) for column, cell in zip(table.columns, row, strict=True)]
-        for row in table.itertuples(index=False)
-    ]
+    rows = [[_cell(cell) for cell in row] for row in table.itertuples(index=False)]
     where = f" ({entry['where']})" if "where" in entry else ""
     parts = [
         f"# {quoted(entry.get('title', name) + where)}",

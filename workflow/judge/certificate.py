@@ -3,9 +3,8 @@
 reads.
 
 For each claim: in which share of its admissible readings it holds (`votes` says what counts), one
-sentence, and the smallest change of readings that would turn it; for each printed number that we
-miss, the readings that reach it; and how many claims hold as printed, in the public code, and under
-any reading.
+sentence, and the smallest change of readings that would turn it; and how many claims hold as
+printed, nearest to the published numbers, in the public code, and under any reading.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow.judge import printed, render, sensitivity
+from workflow.judge import render, sensitivity
 from workflow.judge.changes import HOLD, Turn, smallest
 from workflow.judge.evidence import runs_of_claim
 from workflow.judge.ledger import plain
@@ -34,7 +33,6 @@ from workflow.judge.outcomes import (
     stood_in,
     translated,
 )
-from workflow.judge.printed import Number
 from workflow.judge.quoting import quoted
 from workflow.judge.votes import HOLDS, KINDS, Spec, axes, shares, specifications
 from workflow.measure import report
@@ -45,7 +43,7 @@ from workflow.plan.resolve import PlanError
 from workflow.trace.atomic import atomic
 
 PUBLIC = "public code"
-WAYS = ("as printed", "as in the public code", "under any reading")
+WAYS = ("as printed", "nearest", "as in the public code", "under any reading")
 HEAD = {
     REPRODUCED: "Holds",
     DIRECTION: "Holds in direction",
@@ -79,8 +77,9 @@ docs/verdicts.md says more."""
 @dataclass(frozen=True)
 class Entry:
     """The certificate of one claim. `public` is what it comes to in the public code; "" where no
-    reading follows one. `quantity` is what its effects are of, in `unit`. `stand_in` says which
-    data take the place of the paper's; "" where none do.
+    reading follows one. `nearest` is what it comes to in the nearest setting; "" for a paper whose
+    numbers are not published. `quantity` is what its effects are of, in `unit`. `stand_in` says
+    which data take the place of the paper's; "" where none do.
     """
 
     id: str
@@ -94,6 +93,7 @@ class Entry:
     quantity: str
     unit: str
     stand_in: str = ""
+    nearest: str = ""
 
     @property
     def default(self) -> Spec:
@@ -159,6 +159,7 @@ def entries(paper: Paper, store: Store, verdicts: Mapping[str, Any]) -> list[Ent
                 _public(paper, line, specs, follows),
                 *quantity_of(line["check"]),
                 stood_in(judged.get("data", "")),
+                _nearest(paper, judged, specs[0]),
             )
         )
     return found
@@ -169,10 +170,19 @@ def counts(found: Iterable[Entry]) -> dict[str, Counter[str]]:
     kept = [entry for entry in found if not entry.group]
     looks: Sequence[Callable[[Entry], str]] = (
         lambda entry: entry.default.counts_as,
+        lambda entry: entry.nearest,
         lambda entry: entry.public,
         lambda entry: entry.best,
     )
     return {way: Counter(map(look, kept)) for way, look in zip(WAYS, looks, strict=True)}
+
+
+def _nearest(paper: Paper, judged: Mapping[str, Any], default: Spec) -> str:
+    """What a claim comes to in the nearest setting; "" where the paper publishes no numbers."""
+    if "published" not in paper.entry:
+        return ""
+    found = judged.get("nearest")
+    return str(found["verdict"]) if found else default.counts_as
 
 
 def _public(
@@ -348,29 +358,14 @@ def _many(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def reaching(number: Number) -> str:
-    """Which readings reach a printed number, in words."""
-    names = [ours.reading for ours in number.reached]
-    if names:
-        alike = "; these runs cannot tell which" if len(names) > 1 else ""
-        return " or ".join(names) + alike
-    if not number.readings:
-        return "no reading tried changes this run"
-    if not number.tried:
-        return f"of {_many(len(number.readings), 'reading')} none was run"
-    return f"none of {_many(len(number.tried), 'reading')} run (of {len(number.readings)})"
-
-
 def as_markdown(
     paper: Paper,
     found: Sequence[Entry],
-    numbers: Sequence[Number],
     *,
     partial: bool,
     mixed: Sequence[str] = (),
 ) -> str:
     """The certificate for people; `mixed` as in the verdicts."""
-    missed = [number for number in numbers if number.is_missed]
     parts = [
         f"# How robust the claims of {quoted(paper.name)} are, scale {quoted(paper.scale)}",
         "A partial report, from the records that existed." if partial else "",
@@ -380,8 +375,6 @@ def as_markdown(
         _table([entry for entry in found if entry.others]),
         _unmoved([entry for entry in found if not entry.others]),
         *(_details(entry) for entry in found if entry.others),
-        "## Printed numbers that we miss" if numbers else "",
-        _numbers(numbers, missed) if numbers else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -483,47 +476,11 @@ def _comes_to(spec: Spec) -> str:
     return f"{_names(spec)}: {spec.counts_as}{other}"
 
 
-def _numbers(numbers: Sequence[Number], missed: Sequence[Number]) -> str:
-    said = Counter(number.default.verdict for number in numbers)
-    printed = len({(number.table, number.problem, number.curve) for number in numbers})
-    head = (
-        f"{len(numbers)} comparisons with {printed} printed numbers: {said[REPRODUCED]} in which"
-        f" the number lies in the interval of ours and close to its mean, {len(missed)} outside it;"
-        f" {said[UNDECIDED]} are not decided, and the runs of {said[NOT_RUN]} were not made. One"
-        " reading at a time: two readings would change the same run, and no such run was made."
-    )
-    rows = [
-        [
-            quoted(number.table),
-            quoted(number.problem),
-            quoted(f"{number.metric}, {number.at}"),
-            quoted(number.curve),
-            render.printed(number.printed),
-            f"{render.number(number.default.mean)} [{render.number(number.default.low)},"
-            f" {render.number(number.default.high)}]",
-            quoted(reaching(number)),
-        ]
-        for number in missed
-    ]
-    columns = [
-        "table",
-        "problem",
-        "metric, after evaluations",
-        "curve",
-        "printed",
-        "ours [95 %]",
-        "reached under",
-    ]
-    return f"{head}\n\n{render.table(columns, rows)}" if rows else head
-
-
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share else "-"
 
 
-def as_json(
-    paper: Paper, found: Sequence[Entry], numbers: Sequence[Number], *, partial: bool
-) -> str:
+def as_json(paper: Paper, found: Sequence[Entry], *, partial: bool) -> str:
     """The whole certificate, with what a figure of it draws."""
     whole = {
         "paper": paper.name,
@@ -536,14 +493,6 @@ def as_json(
             if "" not in count
         },
         "claims": [_as_entry(entry) for entry in found],
-        "numbers": [
-            {
-                **asdict(number),
-                "missed": number.is_missed,
-                "reached": [ours.reading for ours in number.reached],
-            }
-            for number in numbers
-        ],
     }
     return json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -558,6 +507,7 @@ def _as_entry(entry: Entry) -> dict[str, Any]:
         "turn": turned(entry),
         "changes": asdict(entry.turn),
         "public": entry.public,
+        "nearest": entry.nearest,
         "shares": shares(entry.specs),
         "quantity": entry.quantity,
         "unit": entry.unit,
@@ -586,12 +536,12 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     """
     place = folder / "verdicts.json"
     read = sensitivity.read(place, paper.name, paper.scale, partial=store.partial)
-    found, numbers = entries(paper, store, read), printed.numbers(paper, store)
+    found = entries(paper, store, read)
     paths = [folder / "certificate.md", folder / "certificate.json"]
     partial, mixed = bool(read.get("partial")), read.get("mixed", [])
     texts = [
-        as_markdown(paper, found, numbers, partial=partial, mixed=mixed),
-        as_json(paper, found, numbers, partial=partial),
+        as_markdown(paper, found, partial=partial, mixed=mixed),
+        as_json(paper, found, partial=partial),
     ]
     for path, text in zip(paths, texts, strict=True):
         with atomic(path) as temporary:

@@ -141,6 +141,19 @@ class Specification(Outcome):
 
 
 @dataclass(frozen=True)
+class Nearest:
+    """What a claim comes to under the reading that is nearest to the published numbers of its
+    experiment (`judge/closeness.py`), where that is not the default one.
+    """
+
+    experiment: str
+    reading: str
+    verdict: str
+    observed: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Verdict:
     """A claim, judged: what was compared, why it may not be decided, and what its outcome is worth.
 
@@ -167,6 +180,7 @@ class Verdict:
     readings: Mapping[str, Specification]
     rerun: tuple[str, ...]
     fixed: Fixed | None = None
+    nearest: Nearest | None = None
     kind: str = ""
 
     @property

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from workflow import ROOT
-from workflow.judge import fixed, render, seed_values
+from workflow.judge import closeness, fixed, render, seed_values
 from workflow.judge.checks import Comparison
 from workflow.judge.claims import Verdict, judge, runs, weakest, with_history, with_q
+from workflow.judge.closeness import Experiment
 from workflow.measure import report
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
@@ -41,11 +42,13 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     )
     verdicts = with_history(paper, with_q(verdicts), lines)
     appendix = with_history(paper, appendix, lines)
-    paths = [folder / "verdicts.md", folder / "verdicts.json", folder / "seed-values.json"]
+    beside = closeness.experiments(paper, store)
+    verdicts = closeness.with_nearest(paper, verdicts, beside)
+    paths = [folder / name for name in ("verdicts.md", "verdicts.json", "seed-values.json")]
     mixed, is_partial = store.mixed(), store.partial and store.is_short(paper.parts)
     texts = [
-        render.as_markdown(paper, verdicts, mixed, appendix),
-        as_json(paper, verdicts, appendix, partial=is_partial, mixed=mixed),
+        render.as_markdown(paper, verdicts, mixed, closeness.as_markdown(beside), appendix),
+        as_json(paper, verdicts, beside, appendix, partial=is_partial, mixed=mixed),
         seed_values.as_json(paper, store, [*verdicts, *appendix]),
     ]
     for path, text in zip(paths, texts, strict=True):
@@ -57,14 +60,15 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
 def as_json(
     paper: Paper,
     verdicts: Sequence[Verdict],
+    beside: Sequence[Experiment] = (),
     appendix: Sequence[Verdict] = (),
     *,
     partial: bool = False,
     mixed: Sequence[str] = (),
 ) -> str:
-    """All verdicts and comparisons, those of the appendix apart, and what the YAML registers beside
-    them; whether records may be missing, and sentences on code paths and versions that are mixed in
-    them.
+    """All verdicts and comparisons, those of the appendix apart, published numbers beside ours, and
+    what the YAML registers; whether records may be missing, and sentences on code paths and
+    versions that are mixed in them.
     """
     rows = [entry(verdict) for verdict in verdicts]
     registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
@@ -77,6 +81,7 @@ def as_json(
         "partial": partial,
         "mixed": mixed,
         "claims": rows,
+        "published": closeness.as_data(beside),
         "appendix": [entry(verdict) for verdict in appendix],
         "readings": says,
         **registered,

@@ -100,11 +100,14 @@ def why_apart(kind: str, qualifiers: Iterable[str], observed: str) -> str:
     return found.removesuffix(f": observed {observed}") or f"{said}, which these runs do not show"
 
 
-def tally(claims: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]:
-    """How many claims of a verdicts.json have each verdict, in each group; "": the plain ones."""
+def tally(claims: Iterable[Mapping[str, Any]], *, nearest: bool = False) -> dict[str, Counter[str]]:
+    """How many claims of a verdicts.json have each verdict, in each group; "": the plain ones.
+    `nearest` counts what a claim comes to in the nearest setting, where that is another one.
+    """
     found: dict[str, Counter[str]] = {name: Counter() for name in ("", *GROUPS)}
     for claim in claims:
-        found[group(claim.get("qualifiers", ()))][claim["verdict"]] += 1
+        judged = (nearest and claim.get("nearest")) or claim
+        found[group(claim.get("qualifiers", ()))][judged["verdict"]] += 1
     return found
 
 

@@ -59,7 +59,8 @@ SUMMARY = (
     "claim",
     "where",
     "statement",
-    "verdict",
+    "as printed",
+    "nearest",
     "weakest comparison: effect [95 %]",
     "could see",
     "p",
@@ -76,10 +77,11 @@ def as_markdown(
     paper: Paper,
     verdicts: Sequence[Verdict],
     mixed: Sequence[str] = (),
+    beside: str = "",
     appendix: Sequence[Verdict] = (),
 ) -> str:
-    """The whole ledger: verdicts, comparisons, appendix, errata, assumptions, deviations, readings;
-    `mixed` are sentences on what the records were made with.
+    """The whole ledger: verdicts, published numbers `beside` ours, comparisons, appendix, errata,
+    assumptions, deviations, readings; `mixed` are sentences on what the records were made with.
     """
     head = paper.entry["paper"]
     readings = [
@@ -94,6 +96,7 @@ def as_markdown(
         *mixed,
         RULES,
         _summary(verdicts),
+        beside,
         *(_details(paper, verdict) for verdict in verdicts),
         _appendix(appendix),
         _registered(
@@ -120,10 +123,14 @@ def _counts(verdicts: Sequence[Verdict]) -> list[str]:
     """
     if not verdicts:
         return ["no claims"]
-    plain, *others = tally(asdict(verdict) for verdict in verdicts).items()
+    told = [asdict(verdict) for verdict in verdicts]
+    plain, *others = tally(told).items()
+    ways = {"": listed(plain[1]) or "no plain claims"}
+    if any(verdict.nearest for verdict in verdicts):
+        ways = {"As printed: ": ways[""], "Nearest: ": listed(tally(told, nearest=True)[""])}
     groups = [f"* {name}: {counted(count)}" for name, count in others if count]
     apart = ["Counted apart:\n\n" + "\n".join(groups)] if groups else []
-    return [listed(plain[1]) or "no plain claims", *apart, *_kept(verdicts)]
+    return [*(way + counts for way, counts in ways.items()), *apart, *_kept(verdicts)]
 
 
 def _kept(verdicts: Sequence[Verdict]) -> list[str]:
@@ -213,6 +220,7 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
                 quoted(verdict.where),
                 quoted(verdict.says),
                 judged,
+                _nearest(verdict),
                 *weakest,
                 number(verdict.q),
                 str(verdict.seeds),
@@ -221,6 +229,14 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
             ]
         )
     return table(SUMMARY, rows) if rows else ""
+
+
+def _nearest(verdict: Verdict) -> str:
+    """What a claim comes to in the nearest setting; "" where that is the default one."""
+    found = verdict.nearest
+    if found is None:
+        return ""
+    return f"**{quoted(outcomes.in_full(found.verdict, (), found.reasons, found.observed))}**"
 
 
 def said_of(reading: Mapping[str, Any]) -> str:

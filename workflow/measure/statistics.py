@@ -260,16 +260,6 @@ def false_discovery(p: Sequence[float]) -> Array:
     return adjusted
 
 
-def rank_correlation(x: Sequence[float], y: Sequence[float]) -> float:
-    """Spearman's rank correlation; NaN for fewer than three pairs or where all of one side are
-    equal.
-    """
-    ranks = np.array([stats.rankdata(x), stats.rankdata(y)])  # (2, n)
-    if ranks.shape[1] < 3 or (ranks == ranks[:, :1]).all(axis=1).any():
-        return float("nan")
-    return float(np.corrcoef(ranks)[0, 1])
-
-
 def ranks_in_rows(values: ArrayLike) -> Array:
     """Ranks from 1 for the least in each row of (N, k); ties share the mean of their ranks, as all
     infinite values of a row do.

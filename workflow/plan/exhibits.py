@@ -240,13 +240,6 @@ class Drawing(Section):
             default="none",
         )
     )
-    printed: Id = said(
-        "a table of kind `published`: its numbers on the panel's problem and metric stand as marks"
-        " at the right edge, each in the look of its curve; not where the panel has a reading or a"
-        " variant",
-        "table2",
-        default="no marks",
-    )
     study: StudyName = said("whose columns are drawn", "lemma-3", default="runs are drawn")
     x: Column = said("study: the column along the axis", "t", default="evaluations")
     y: Annotated[Names | str, Expected("the name of a column, or a list of them, each once")] = (
@@ -282,11 +275,10 @@ OF_CURVES = {
     "extrapolate",
     "to",
     "shortest",
-    "printed",
 }
 
 
-NOT_OF_DOTS = {"reading", "controls", "extrapolate", "printed"}
+NOT_OF_DOTS = {"reading", "controls", "extrapolate"}
 
 
 class PanelLine(Drawing):
@@ -488,37 +480,12 @@ class GrowthTable(TableLine):
     )
 
 
-class Block(Section):
-    """What the paper says of some of the curves on one problem."""
-
-    problem: Problem = said("on which problem", "abalone")
-    metric: Metric = said("of which metric", "simple_regret", unit="that of the metric")
-    at: Annotated[Count | Literal["end"], Expected("a whole number from 1 on, or end")] = said(
-        "after how many evaluations", 100, default="end", unit="evaluations"
-    )
-    curves: Curves = said("which curves", ["BKB"], default="those of the table")
-    label: Words = said("what the problem is called", "Powell (24-4)", default="its name")
-    published: Annotated[dict[str, Number], MinLen(1)] = said(
-        "curve: its number in the paper, lower is better", {"BKB": 0.5}, unit="that of the metric"
-    )
-    basins: Yes = said(
-        "true: the median beside the mean, and the share of seeds whose best point lies, at the end"
-        " of the run, in the basin of a global optimum; for closed forms with several optima",
-        True,
-        default="false",
-    )
-
-
 class PublishedTable(TableLine):
-    """`published`: the numbers of the paper beside ours."""
+    """`published`: our numbers beside those of the section `published`, in the paper's own layout:
+    a row a method, a column a panel.
+    """
 
     kind: Literal["published"] = said("which table", "published")
-    curves: Curves = said("which curves", ["BKB", "uniform"])
-    readings: Readings = said("under which readings", ["default"], default="the default one")
-    blocks: Annotated[list[Block], MinLen(1)] = said(
-        "one for each problem of the published table",
-        [{"problem": "abalone", "metric": "simple_regret", "published": {"BKB": 0.5}}],
-    )
 
 
 AnyTable = Annotated[

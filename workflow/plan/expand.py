@@ -15,7 +15,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from workflow.plan import excerpt, exhibits, names, parameters, reader, resolve, selection
+from workflow.plan import (
+    excerpt,
+    exhibits,
+    names,
+    parameters,
+    published_numbers,
+    reader,
+    resolve,
+)
 from workflow.plan.cells import (
     DEFAULT,
     Cell,
@@ -93,8 +101,7 @@ def expanded(document: Document, scale: str, *, seeds: str = "", root: Path = RO
         scales = list(document.entry["scales"])
         raise PlanError(f"papers/{name}.yaml: unknown scale {scale!r}{or_nearest(scale, scales)}")
     names.check(document, root)
-    for number, line in enumerate(document.entry.get("tables", [])):
-        selection.blocks(line, document.where("tables", number))
+    _check_published(document, root)
     wanted = parse_seeds(seeds) if seeds else None
     if document.entry["scales"][scale].get("size") == "published":
         paper = _of_seeds(excerpt.of(expanded(document, "paper", root=root), scale), wanted)
@@ -306,6 +313,19 @@ def _reached(name: str, entry: Mapping, root: Path) -> frozenset[Reach]:
         for key in entry[kind]
         if _overrides(name, entry, reading, kind, key, root)
     )
+
+
+def _check_published(document: Document, root: Path) -> None:
+    """Published numbers are of panels that the CSV has, and of algorithms that the paper has."""
+    for name, experiment in document.entry.get("published", {}).items():
+        for panel in experiment["panels"]:
+            methods = published_numbers.panel(document.name, panel["panel"], root)
+            if unknown := sorted(set(methods) - set(document.entry["algorithms"])):
+                raise PlanError(
+                    f"{document.where('published', name)}: panel {panel['panel']}: expected numbers"
+                    f" of algorithms of this paper, got {', '.join(unknown)}: correct"
+                    f" {published_numbers.FOLDER / f'{document.name}.csv'}"
+                )
 
 
 def _overrides(

@@ -36,6 +36,7 @@ from workflow.plan.sections import (
     REQUIRED_SCALES,
     AlgorithmEntry,
     BorrowedEntry,
+    ExperimentEntry,
     Head,
     ProblemEntry,
     ReadingEntry,
@@ -105,6 +106,23 @@ class _Paper(Section):
         "computations that are no runs",
         [{"id": "lemma-3", "is": "lemma3.run", "problem": "abalone"}],
         default="none",
+    )
+    published: Annotated[dict[Name, ExperimentEntry], MinLen(1)] = said(
+        "name: an experiment whose numbers the paper, its public code or a poster prints",
+        {
+            "tables": {
+                "problems": ["abalone"],
+                "panels": [
+                    {
+                        "panel": "fig-1-right",
+                        "problem": "abalone",
+                        "metric": "cumulative_regret",
+                        "at": [100, 1000],
+                    }
+                ],
+            }
+        },
+        default="no numbers are published",
     )
     claims: list[ClaimEntry] = said(
         "what the paper claims, and what decides it",

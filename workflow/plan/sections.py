@@ -13,9 +13,11 @@ from workflow.plan.vocabulary import (
     Algorithms,
     ClaimNames,
     Count,
+    Curve,
     ExhibitNames,
     Expected,
     Id,
+    Metric,
     Named,
     Names,
     OpenSection,
@@ -314,6 +316,83 @@ class RunLine(Section):
     )
     budget: Count = said(
         "length of the runs at most", 500, default="the budget of the problem", unit="evaluations"
+    )
+
+
+class PublishedPanel(Section):
+    """Published numbers beside ours: a panel of papers/published/<paper>.csv, and what of our runs
+    it is set beside.
+    """
+
+    panel: Words = said("the panel in the CSV file", "fig-1-right")
+    label: Words = said("what tables call it", "Powell (24-4)", default="the name of the panel")
+    problem: Problem = said("on which problem", "abalone")
+    metric: Metric = said("which metric of ours", "cumulative_regret")
+    relative_to: Curve = said(
+        "the metric is divided by that of this curve, and so are the published numbers if the panel"
+        " has that curve",
+        "uniform",
+        default="it is divided by nothing",
+    )
+    denominator: Annotated[Literal["mean", "same seed"], Expected("mean or same seed")] = said(
+        "whether it is divided by the mean over seeds or by the run of the same seed",
+        "same seed",
+        default="mean",
+    )
+    statistic: Annotated[Literal["mean", "spread"], Expected("mean or spread")] = said(
+        "what is compared over seeds: the mean, or the standard deviation, which the published band"
+        " of 1.96 standard errors has",
+        "spread",
+        default="mean",
+    )
+    seeds: Seeds = said(
+        "repetitions behind the published band", 10, default="needed by spread alone", unit="seeds"
+    )
+    shown: Annotated[list[Count], MinLen(1)] = said(
+        "which of `at` the table of published numbers shows",
+        [1000],
+        default="the last one",
+        unit="evaluations",
+    )
+    known: Count = said(
+        "evaluations before the first one of ours, which the published x counts",
+        2000,
+        default="0",
+        unit="evaluations",
+    )
+    at: Annotated[list[Count], MinLen(1)] = said(
+        "where both are read", [100, 1000], unit="evaluations"
+    )
+    scored: Annotated[Literal[False], Expected("false, or no such line")] = said(
+        "false: it has no part in the choice of the nearest setting, and tests it",
+        False,
+        default="it is scored",
+    )
+
+    @model_validator(mode="after")
+    def _has_a_band(self) -> Self:
+        if (self.statistic == "spread") != ("seeds" in self.model_fields_set):
+            raise refusal("expected `seeds` beside `statistic: spread` and nowhere else")
+        return self
+
+
+class ExperimentEntry(Section):
+    """An experiment with published numbers: problems whose runs share their settings. Every reading
+    of it is scored over all of its methods together, and the nearest one judges claims a second
+    time.
+    """
+
+    problems: Problems = said("whose claims are judged under the nearest reading", ["abalone"])
+    panels: Annotated[list[PublishedPanel], MinLen(1)] = said(
+        "its published numbers",
+        [
+            {
+                "panel": "fig-1-right",
+                "problem": "abalone",
+                "metric": "cumulative_regret",
+                "at": [100, 1000],
+            }
+        ],
     )
 
 

@@ -7,9 +7,12 @@ Snakemake asks this before anything has run, so it imports no numerical library.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from workflow.plan import published_numbers
 from workflow.plan.cells import DEFAULT, Cell, Paper, Study, curve_name
+from workflow.plan.published_numbers import Series
 from workflow.plan.resolve import PlanError
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
@@ -164,29 +167,33 @@ def panels_left(paper: Paper, entry: Line) -> list[dict[str, Any]]:
     ]
 
 
-def printed_numbers(paper: Paper, panel: Mapping[str, Any]) -> dict[str, float]:
-    """The paper's own number for each curve of a panel, by the first block of its table on the
-    panel's problem and metric; none under a reading or for a variant, which the paper did not
-    print. Raises PlanError.
+def published_series(paper: Paper, panel: Line) -> dict[str, Series]:
+    """The published numbers of each curve of a panel of a figure, by its label, their x counted in
+    our evaluations; none for a variant. Raises PlanError.
     """
-    if "printed" not in panel or "reading" in panel or "variant" in panel:
-        return {}
-    table = line_of(paper, "tables", "table", panel["printed"])
-    if table["kind"] != "published":
-        raise PlanError(
-            f"figure {panel['id']}: printed: expected a table of kind published, got"
-            f" {panel['printed']} of kind {table['kind']}"
-        )
-    of_panel = (panel["problem"], panel["metric"])
-    numbers: Mapping[str, float] = next(
-        (
-            block["published"]
-            for block in table["blocks"]
-            if (block["problem"], block["metric"]) == of_panel
-        ),
-        {},
-    )
-    return {curve: numbers[curve] for curve in panel["curves"] if curve in numbers}
+    found: dict[str, Series] = {}
+    if "variant" in panel:
+        return found
+    for experiment in paper.entry.get("published", {}).values():
+        for one in experiment["panels"]:
+            series = published_numbers.panel(paper.name, one["panel"])
+            # what is divided by one of its own curves is printed undivided
+            base = "" if one.get("relative_to") in series else one.get("relative_to", "")
+            mine = (panel["problem"], panel["metric"], panel.get("relative_to", ""))
+            if mine == (one["problem"], one["metric"], base):
+                found = {**series_from(series, one.get("known", 0)), **found}
+    return {
+        label: found[algorithm_of(label)]
+        for label in panel["curves"]
+        if algorithm_of(label) in found
+    }
+
+
+def series_from(series: Mapping[str, Series], known: int) -> dict[str, Series]:
+    """Series whose x counts from the first evaluation of ours on, after `known` ones."""
+    return {
+        method: replace(one, x=tuple(x - known for x in one.x)) for method, one in series.items()
+    }
 
 
 def places(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:
@@ -253,43 +260,22 @@ def table_cells(paper: Paper, entry: Line) -> list[Cell]:
     ]
 
 
-def blocks(entry: Line, where: str = "") -> list[Line]:
-    """The blocks of a table of published numbers; `where` is how a mistake in them is named.
-
-    Raises PlanError where a number is that of no curve of the table.
-    """
-    for block in entry.get("blocks", []):
-        if unknown := [
-            name for name in block["published"] if name not in block.get("curves", entry["curves"])
-        ]:
-            raise PlanError(
-                f"{where or 'table ' + entry['id']}, {block['problem']}: published numbers of"
-                f" {', '.join(unknown)}, expected some of its curves:"
-                f" {', '.join(block.get('curves', entry['curves']))}"
-            )
-    return list(entry.get("blocks", []))
-
-
-def block_cells(paper: Paper, entry: Line, block: Line) -> list[dict[str, Cell]]:
-    """The cell of each curve of a block, for each reading of its table; whom it does not reach
-    keeps the default run.
-    """
-    return [
-        {
-            curve: cell
-            for curve in block.get("curves", entry["curves"])
-            for cell in _planned(paper, block["problem"], curve, reading)
-        }
-        for reading in entry.get("readings", ["default"])
+def published_cells(paper: Paper) -> list[Cell]:
+    """The default runs that are set beside published numbers, as far as this scale has them."""
+    places = [
+        (panel["problem"], method)
+        for experiment in paper.entry.get("published", {}).values()
+        for panel in experiment["panels"]
+        for method in published_numbers.panel(paper.name, panel["panel"])
     ]
+    found = [planned(paper, *place) for place in dict.fromkeys(places)]
+    return [cell for cell in found if cell is not None]
 
 
 def tabulated(paper: Paper, entry: Line) -> Sequence[object]:
     """What a table is about: its cells, or something that no scale leaves out."""
     if entry["kind"] == "published":
-        return [
-            cells for block in blocks(entry) for cells in block_cells(paper, entry, block) if cells
-        ]
+        return published_cells(paper)
     return table_cells(paper, entry) if entry["kind"] in ("diagnostics", "feasible") else [entry]
 
 

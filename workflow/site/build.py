@@ -310,7 +310,8 @@ def _claim(site: Site, report: Report, claim: Claim) -> None:
 def _summary(site: Site, report: Report) -> None:
     """The claims of a paper on two printed sides."""
     robust = {each["id"]: each["sentence"] for each in report.certificate["claims"]}
-    # of the claims that are counted apart a long summary has the outcome alone
+    # of the claims that are counted apart, and of those for which the table has no room, a long
+    # summary has the outcome alone
     decided = [
         Line(
             claim,
@@ -321,13 +322,16 @@ def _summary(site: Site, report: Report) -> None:
         for claim in report.claims
         if claim.verdict != UNDECIDED
     ]
-    rows = [line for line in decided if not line.groups] if len(decided) > MOST_ROWS else decided
+    if len(decided) > MOST_ROWS:
+        rows = [line for line in decided if not line.groups][:MOST_ROWS]
+    else:
+        rows = decided
     site.page(
         f"{report.name}/summary.html",
         "summary.html",
         report=report,
         decided=rows,
-        apart=[line.claim for line in decided if line not in rows],
+        in_short=[line.claim for line in decided if line not in rows],
         others=[claim for claim in report.claims if claim.verdict == UNDECIDED],
         is_printed=any(line.printed for line in decided),
         is_certified=any(line.sentence for line in decided),

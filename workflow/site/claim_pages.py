@@ -139,29 +139,24 @@ def _seconds(report: Report, problem: str, curve: str) -> float:
 
 
 def printed(report: Report, claim: Claim) -> list[Printed]:
-    """The numbers of the paper's tables for what a claim reads of its runs, by the certificate."""
+    """The published numbers of the runs that a claim reads, of a curve the last one."""
     check = line_of(claim, report.entry).get("check", {})
     curves = {name for side in ("left", "right", "curves") for name in _names(check.get(side))}
-    problems, found = _labels(report, check), []
-    for number in report.numbers:
-        is_read = check.get("metric", number["metric"]) == number["metric"]
-        if is_read and number["curve"] in curves and number["problem"] in problems:
-            ours = number["default"]
-            mean, low, high = (
-                math.nan if ours[name] is None else ours[name] for name in ("mean", "low", "high")
-            )
-            shown = "not run" if math.isnan(mean) else render.effect("", mean, low, high)
-            found.append(
-                Printed(
-                    curve=number["curve"],
-                    problem=number["problem"],
-                    place=f"{number['table']}, after {number['at']} evaluations",
-                    printed=f"{number['printed']:.10g}",  # as the table has it
-                    ours=shown,
-                    seeds=ours["seeds"],
-                )
-            )
-    return found
+    problems = set(check.get("problems", report.entry["problems"]))
+    return [
+        Printed(
+            curve=fit["method"],
+            problem=fit["problem"],
+            place=f"{fit['panel']}, after {fit['at'][-1]} evaluations",
+            printed=f"{fit['published'][-1]:.10g}",
+            ours=render.number(fit["ours"][-1]),
+            seeds=fit["seeds"],
+        )
+        for fit in report.fits
+        if fit["metric"] == check.get("metric", fit["metric"])
+        and fit["method"] in curves
+        and fit["problem"] in problems
+    ]
 
 
 def in_short(numbers: Sequence[Printed]) -> str:
@@ -180,17 +175,6 @@ def in_short(numbers: Sequence[Printed]) -> str:
 
 def _names(side: Any) -> list[str]:
     return [name for name in side if isinstance(name, str)] if isinstance(side, list) else []
-
-
-def _labels(report: Report, check: Entry) -> set[str]:
-    """The names that tables give the problems of a check."""
-    problems = set(check.get("problems", report.entry["problems"]))
-    blocks = [
-        block for table in report.entry.get("tables", []) for block in table.get("blocks", [])
-    ]
-    return {
-        block.get("label", block["problem"]) for block in blocks if block["problem"] in problems
-    }
 
 
 def samples(report: Report, claim: Claim) -> list[Sample]:

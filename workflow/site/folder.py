@@ -100,6 +100,12 @@ class Claim:
         ]
 
     @property
+    def nearest(self) -> Entry | None:
+        """What it comes to in the nearest setting; None where that is the default one."""
+        found: Entry | None = self.entry.get("nearest")
+        return found
+
+    @property
     def q(self) -> str:
         """p adjusted over the claims that are counted with it; "" where there is none."""
         q = self.entry.get("q")
@@ -339,9 +345,12 @@ class Report:
         return claims
 
     @property
-    def numbers(self) -> list[Entry]:
-        """The numbers that the paper's tables print, beside ours; [] in older reports."""
-        return list(self.certificate.get("numbers", []))
+    def fits(self) -> list[Entry]:
+        """The published numbers beside ours as printed, a line a method and panel, as far as it was
+        run.
+        """
+        found = self.verdicts.get("published", {}).values()
+        return [fit for one in found for fit in one["fits"][""] if fit["at"]]
 
     @property
     def holding(self) -> list[str]:

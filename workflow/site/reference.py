@@ -40,6 +40,7 @@ REFERENCE = Path("figures", "reference")
 # with generated parts, and the way to the root
 PAGES = {"README.md": "", "docs/results.md": "../", "docs/which-method.md": "../"}
 COMPARISON = "today"  # of the papers' methods with other libraries'
+PRINTED, NEAREST = "as printed", "nearest"  # the settings in which claims are counted
 THUMBNAILS = 3  # of each paper in the gallery
 Task = tuple[str, list[str]]  # a module of workflow/ and the arguments of its main
 
@@ -160,20 +161,25 @@ def counts(up: str = "") -> list[str]:
         (path, outcomes.translated(json.loads(path.read_text(encoding="utf-8"))))
         for path in reports()
     ]
-    tallies = [outcomes.tally(report["claims"]) for _, report in found]
-    shown = outcomes.columns({str(i): tally[""] for i, tally in enumerate(tallies)})
+    tallies = [
+        (path, report, way, outcomes.tally(report["claims"], nearest=way == NEAREST))
+        for path, report in found
+        for way in (PRINTED, NEAREST)
+        if way == PRINTED or any(claim.get("nearest") for claim in report["claims"])
+    ]
+    shown = outcomes.columns({str(i): tally[""] for i, (*_, tally) in enumerate(tallies)})
     head = [*shown, *outcomes.GROUPS]
     lines = [
-        f"| paper | scale | {' | '.join(head)} |",
+        f"| paper | setting | {' | '.join(head)} |",
         f"| --- | --- |{' ---: |' * len(shown)}{' --- |' * len(outcomes.GROUPS)}",
     ]
-    for (path, report), tally in zip(found, tallies, strict=True):
+    for path, report, way, tally in tallies:
         name = f"[{report['paper']}]({up}{path.with_suffix('.md')})"
         cells = [str(tally[""][verdict]) for verdict in shown]
         # the first edition knew no qualifiers, which is not that it had none
         knows = "edition" in report
         cells += [outcomes.counted(tally[group]) if knows else "-" for group in outcomes.GROUPS]
-        lines.append(f"| {name} | {report['scale']} | {' | '.join(cells)} |")
+        lines.append(f"| {name} | {way} | {' | '.join(cells)} |")
     return lines
 
 

@@ -16,7 +16,7 @@ from matplotlib.textpath import text_to_path
 from scipy import stats
 
 from tests.workflow import synthetic
-from tests.workflow.synthetic import Toy, noisy
+from tests.workflow.synthetic import Toy, noisy, publish
 from workflow.draw import panels, plots, style, tabulate
 from workflow.measure.store import BadRecords, Store
 from workflow.plan import selection
@@ -117,41 +117,47 @@ def test_extrapolations_are_labelled_and_lighter(toy):
     assert plots._looks(fitted)["linestyle"] != plots._looks(lines[1])["linestyle"]
 
 
-def printing(toy, **panel):
-    """A figure that marks what a table prints of curve A, and of one that no panel has."""
-    block = {"problem": "p", "metric": "seconds", "published": {"A": 900.0, "Z": 1.0}}
-    toy.entry["tables"] = [
-        {"id": "printed", "kind": "published", "curves": ["A"], "blocks": [block]},
-        {"id": "other", "kind": "settings"},
-    ]
+def publishing(toy, monkeypatch, lines, **panel):
+    """A figure of a paper that publishes numbers of curve A, and of one that no panel has."""
+    publish(toy, monkeypatch, {"e": [{"panel": "f", "problem": "p", "metric": "seconds"}]}, lines)
     toy.entry["figures"] = [
         {"id": "f", "metric": "seconds", "curves": ["A"], "panels": [{"problem": "p", **panel}]}
     ]
     return panels.panels_of(toy.paper, toy.store(), "f")
 
 
-def test_numbers_that_the_paper_prints_stand_as_marks_within_the_axis(toy):
-    found = printing(toy, printed="printed")
+def test_published_ends_stand_as_marks_within_the_axis(toy, monkeypatch):
+    found = publishing(toy, monkeypatch, ["f,A,,900", "f,B,,1"])
     assert [(mark.label, mark.value) for mark in found[0].marks] == [("A", 900.0)]
     assert found[0].marks[0].look == found[0].lines[0].look
-    figure = plots._figure(found, plots.small_print(toy.paper, toy.entry["figures"][0], found))
-    ax = figure.axes[0]
+    note = plots.small_print(toy.paper, toy.entry["figures"][0], found)
+    ax = plots._figure(found, note).axes[0]
     assert ax.get_ylim()[1] >= 900.0
     assert [words.xy for words in ax.texts] == [(1, 900.0)]
     assert to_rgb(ax.texts[0].get_color()) == to_rgb(found[0].lines[0].look.colour)
+    assert "triangles at the right: published ends" in note
+
+
+def test_a_published_curve_is_drawn_dashed_in_the_colour_of_its_method(toy, monkeypatch):
+    found = publishing(toy, monkeypatch, ["f,A,10,2", "f,A,20,3"])
     note = plots.small_print(toy.paper, toy.entry["figures"][0], found)
-    assert "triangles at the right: the numbers that the paper prints, printed" in note
+    first = plots._figure(found, note).axes[0].lines[0]
+    assert first.get_xydata().tolist() == [[10, 2], [20, 3]]
+    assert to_rgb(first.get_color()) == to_rgb(found[0].lines[0].look.colour)
+    assert first.get_linestyle() != found[0].lines[0].look.dash
+    assert note.count("lines without marks: published") == 1
 
 
-def test_what_the_paper_did_not_print_has_no_mark(toy):
-    assert printing(toy)[0].marks == []
-    for how in ({"reading": "wide"}, {"variant": "b-1"}):
-        panel = {"id": "f", "problem": "p", "metric": "seconds", "curves": ["A"], **how}
-        assert selection.printed_numbers(toy.paper, {**panel, "printed": "printed"}) == {}
-    with pytest.raises(PlanError, match="expected a table of kind published, got other of kind"):
-        printing(toy, printed="other")
-    with pytest.raises(PlanError, match="unknown table 'none'; known: printed, other"):
-        printing(toy, printed="none")
+def test_what_was_not_published_is_not_drawn(toy, monkeypatch):
+    found = publishing(toy, monkeypatch, ["f,B,,900"])[0]
+    assert (found.marks, found.published) == ([], [])
+    publish(
+        toy, monkeypatch, {"e": [{"panel": "f", "problem": "p", "metric": "seconds"}]}, ["f,A,,9"]
+    )
+    panel = {"id": "f", "problem": "p", "metric": "seconds", "curves": ["A"]}
+    assert list(selection.published_series(toy.paper, panel)) == ["A"]
+    assert selection.published_series(toy.paper, {**panel, "variant": "b-1"}) == {}
+    assert selection.published_series(toy.paper, {**panel, "metric": "batches"}) == {}
 
 
 def test_panels_of_cut_variants_are_left_out(tmp_path):

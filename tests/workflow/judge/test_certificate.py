@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow.judge import certificate, changes, claims, ledger, printed
+from workflow.judge import certificate, changes, claims, ledger
 from workflow.judge.changes import HOLD, OVERTURN
 from workflow.judge.claims import Outcome
 from workflow.judge.outcomes import (
@@ -168,54 +168,6 @@ def test_a_composed_verdict_is_that_of_the_composed_runs(tmp_path):
     whole = claims.composed(toy.paper, store, BEST, ["both"])
     assert composed.verdict == whole.verdict == REPRODUCED
     assert [one.effect for one in composed.comparisons] == [one.effect for one in whole.comparisons]
-
-
-TABLE = {
-    "id": "t1",
-    "kind": "published",
-    "curves": ["A", "B"],
-    "blocks": [
-        {"problem": "p", "metric": "simple_regret", "published": {"A": 0.1, "B": 0.1}, "label": "P"}
-    ],
-}
-
-
-def numbers(toy):
-    toy.entry["tables"] = [TABLE]
-    found = printed.numbers(toy.paper, toy.store(partial=True))
-    return {number.curve: number for number in found}
-
-
-def test_the_reading_of_a_printed_number_is_found_again(tmp_path):
-    readings = {
-        "wrong": {"A": ({"qbar": 1}, 0.3)},
-        "published": {"A": ({"beta": "code"}, 0.9)},
-        "again": {"A": ({"unread": 1}, 0.9)},
-        "elsewhere": {"C": ({"qbar": 1}, 0.9)},
-    }
-    found = numbers(universe(tmp_path, readings))
-    assert not found["B"].is_missed and found["B"].default.verdict == REPRODUCED
-    assert found["A"].is_missed and found["A"].default.verdict == printed.HIGHER
-    assert [ours.reading for ours in found["A"].reached] == ["published", "again"]
-    assert certificate.reaching(found["A"]) == ("published or again; these runs cannot tell which")
-    assert len(found["A"].tried) == 3
-
-
-def test_a_reading_without_a_run_or_without_a_change_reaches_no_number(tmp_path):
-    toy = universe(
-        tmp_path,
-        {"lost": {"A": ({"qbar": 1}, 0.9)}, "far": {"A": ({"qbar": 4}, 0.2)}},
-    )
-    for seed in range(10):
-        (toy.root / toy.cells["p", "A@lost"].record(seed)).unlink()
-    toy.entry["readings"]["idle"] = {"says": "idle", "algorithms": {"A": {"unread": 1}}}
-    toy.add("A", noisy(0.7, key=0), reading="idle", settings={"unread": 1})
-    found = numbers(toy)["A"]
-    assert (found.same, found.reached) == (("idle",), [])
-    assert certificate.reaching(found) == "none of 1 reading run (of 2)"
-    lost = replace(found, readings=found.readings[:1])
-    assert certificate.reaching(lost) == "of 1 reading none was run"
-    assert certificate.reaching(numbers(toy)["B"]) == "no reading tried changes this run"
 
 
 def spec(name, counts_as, *, names=(), vote=1):
@@ -479,19 +431,15 @@ def test_without_a_public_code_there_is_no_such_count(tmp_path):
     assert "No reading of this paper is its public code as a whole." in text
 
 
-def test_the_page_shows_shares_axes_and_missed_numbers(tmp_path):
+def test_the_page_shows_shares_and_axes(tmp_path):
     toy = universe(
         tmp_path,
         {"low": {"A": ({"qbar": 1}, 0.3)}, "high": {"A": ({"qbar": 5}, 0.99)}},
     )
-    toy.entry["tables"] = [TABLE]
     told, text = certified(toy, tmp_path / "out")
     assert told["claims"][0]["shares"][CONTRADICTED] == 0.75
     assert "| 25 % | 25 % | - | - | 75 % | - | - | 3 on 2 |" in text
     assert "| A: qbar | low: contradicted; high: reproduced |" in text
-    assert "2 comparisons with 2 printed numbers: 1 in which the number lies in" in text
-    ours = "0.3 [0.293, 0.307] | none of 2 readings run (of 2) |"
-    assert f"| t1 | P | simple_regret, end | A | 0.1 | {ours}" in text
 
 
 def test_records_of_other_code_are_told_beside_the_reading_that_they_are_of(tmp_path, monkeypatch):

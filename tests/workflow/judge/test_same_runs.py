@@ -53,17 +53,11 @@ PAPER = {
     "tables": [
         {
             "id": "ends",
-            "kind": "published",
+            "kind": "diagnostics",
+            "problems": ["camel"],
             "curves": ["GP", "average", "random"],
             "readings": ["default", "replace", "triples"],
-            "blocks": [
-                {
-                    "problem": "camel",
-                    "metric": "simple_regret",
-                    "published": {"GP": 0.1},
-                    "basins": True,
-                }
-            ],
+            "basins": True,
         }
     ],
     "claims": [
@@ -136,10 +130,10 @@ def test_a_report_of_real_runs_shows_the_same_run_and_the_basins(
     table = tabulate.build(paper, Store(paper), "ends").set_index(["algorithm", "reading"])
     assert list(table.index) == [
         ("GP", "default"),
-        ("average", "default"),
-        ("random", "default"),
         ("GP", "replace (same run)"),
+        ("average", "default"),
         ("average", "triples"),
+        ("random", "default"),
     ]
     assert "Same run: " in (tmp_path / "ends.md").read_text(encoding="utf-8")
     for curve in ("GP", "random"):

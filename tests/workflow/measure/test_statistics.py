@@ -154,29 +154,6 @@ def test_a_standard_error_is_that_of_the_numbers_that_are_there():
         assert_allclose((high - low) / 2, width * np.array(expected))
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "expected"),
-    [
-        ([3, 1, 2], [30, -10, 20], 1),
-        ([1, 2, 3], [0, -1, -2], -1),
-        ([1, 2, 3, 4], [1, 3, 2, 4], 0.8),  # 1 - 6 * 2 / (4 * 15)
-        ([1, 2, np.inf], [5, 6, 7], 1),
-        ([1, 2], [1, 2], NAN),
-        ([], [], NAN),
-        ([1, 1, 1], [1, 2, 3], NAN),
-    ],
-)
-def test_rank_correlation_by_hand(x, y, expected):
-    assert statistics.rank_correlation(x, y) == pytest.approx(expected, nan_ok=True)
-
-
-def test_rank_correlation_agrees_with_scipy_where_numbers_are_equal():
-    x, y = np.random.default_rng(3).integers(0, 5, (2, 12))
-    assert statistics.rank_correlation(x, y) == pytest.approx(
-        stats.spearmanr(x, y).statistic, rel=1e-12
-    )
-
-
 @pytest.mark.parametrize("n", [5, 8, 10, 13])
 def test_signed_ranks_agree_with_scipy_and_know_infinity_as_the_largest(n):
     values = np.random.default_rng(n).standard_normal(n) - 0.4

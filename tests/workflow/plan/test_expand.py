@@ -26,6 +26,7 @@ def root(tmp_path):
     for name in ("algorithms", "problems", "workflow"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "published").symlink_to(ROOT / "papers" / "published")
     return tmp_path
 
 

@@ -196,14 +196,8 @@ def without(mapping, key):
 ORDERED = {"test": "less", "metric": "best_feasible", "left": ["BKB"], "right": ["GP-UCB"]}
 PASSES = {**ORDERED, "test": "passes", "at_most": 300}
 LINE = {"study": "s", "column": "best"}
-BLOCK = {
-    "problem": "abalone",
-    "metric": "simple_regret",
-    "at": 110,
-    "label": "Powell (24-4)",
-    "published": {"BKB": -1.5},
-}
-TABLE = {"id": "t", "kind": "published", "curves": ["BKB", "uniform"], "blocks": [BLOCK]}
+PANEL = {"panel": "f", "problem": "abalone", "metric": "simple_regret", "at": [110]}
+TABLE = {"id": "t", "kind": "published"}
 SETTINGS = {"id": "t", "kind": "settings", "problems": ["abalone"]}
 FEASIBLE = {
     "id": "t",
@@ -273,75 +267,27 @@ FEASIBLE = {
         ),
         (
             ("tables", None),
-            without(TABLE, "blocks"),
-            "table t",
-            "expected a key `blocks`, got none",
-        ),
-        (
-            ("tables", None),
-            without(TABLE, "curves"),
-            "table t",
-            "expected a key `curves`, got none",
-        ),
-        (
-            ("tables", None),
             {**TABLE, "columns": ["BKB"]},
             "table t, columns",
             "unknown key 'columns'; known: ",
         ),
         (
-            ("tables", None),
-            {**TABLE, "blocks": []},
-            "table t, blocks",
-            "expected at least one entry, got []",
+            ("published", "e"),
+            {"problems": ["abalone"], "panels": [without(PANEL, "at")]},
+            "published.e.panels[0]",
+            "expected a key `at`, got none",
         ),
         (
-            ("tables", None),
-            {**FEASIBLE, "blocks": [BLOCK]},
-            "table t, blocks",
-            "unknown key 'blocks'; known: ",
+            ("published", "e"),
+            {"problems": ["abalone"], "panels": [{**PANEL, "scored": True}]},
+            "published.e.panels[0].scored",
+            "expected false, or no such line, got true",
         ),
         (
-            ("tables", None),
-            {**TABLE, "blocks": [without(BLOCK, "published")]},
-            "table t, blocks[0]",
-            "expected a key `published`, got none",
-        ),
-        (
-            ("tables", None),
-            {**TABLE, "blocks": [{**BLOCK, "at": 0}]},
-            "table t, blocks[0].at",
-            "expected a whole number from 1 on, or end, got 0",
-        ),
-        (
-            ("tables", None),
-            {**TABLE, "blocks": [{**BLOCK, "at": "mean"}]},
-            "table t, blocks[0].at",
-            "expected a whole number from 1 on, or end, got 'mean'",
-        ),
-        (
-            ("tables", None),
-            {**TABLE, "blocks": [{**BLOCK, "published": {}}]},
-            "table t, blocks[0].published",
-            "expected at least one entry, got {}",
-        ),
-        (
-            ("tables", None),
-            {**TABLE, "blocks": [{**BLOCK, "published": {"BKB": "N/A"}}]},
-            "table t, blocks[0].published.BKB",
-            "expected a number, got 'N/A'",
-        ),
-        (
-            ("tables", None),
-            {**TABLE, "blocks": [{**BLOCK, "tables": 2}]},
-            "table t, blocks[0].tables",
-            "unknown key 'tables'; known: ",
-        ),
-        (
-            ("tables", None),
-            {**TABLE, "blocks": [{**BLOCK, "metric": "regret"}]},
-            "table t, blocks[0].metric",
-            "aper-yaml.md lists, or report.NAME, got 'regret'; did you mean 'mean_regret'?",
+            ("published", "e"),
+            {"problems": ["abalone"], "panels": [{**PANEL, "metric": "regret"}]},
+            "published.e.panels[0].metric",
+            "or report.NAME, got 'regret'; did you mean 'mean_regret'?",
         ),
         (
             ("tables", None),
@@ -455,25 +401,9 @@ def test_a_mistake_about_constrained_runs_is_named_with_its_place(
         ),
         (
             ("tables",),
-            [
-                {
-                    **TABLE,
-                    "readings": ["default"],
-                    "where": "Table 2",
-                    "title": "a",
-                    "scales": ["paper"],
-                }
-            ],
+            [{**TABLE, "where": "Table 2", "title": "a", "scales": ["paper"]}],
         ),
-        (
-            ("tables",),
-            [
-                {
-                    **TABLE,
-                    "blocks": [{**without(without(BLOCK, "label"), "at")}, {**BLOCK, "at": "end"}],
-                }
-            ],
-        ),
+        (("published", "e"), {"problems": ["abalone"], "panels": [PANEL, {**PANEL, "known": 9}]}),
         (("figures", 0, "band"), "se"),
         (("figures", 0, "panels", 0, "band"), "se"),
         (("claims", None), {**CLAIM, "check": PASSES}),

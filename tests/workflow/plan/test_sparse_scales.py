@@ -186,12 +186,6 @@ TABLES = [
         "relative_to": "uniform",
     },
     {"id": "t-settings", "kind": "settings", "problems": ["large"], "settings": {"slow": ["lam"]}},
-    {
-        "id": "t-published",
-        "kind": "published",
-        "curves": ["slow"],
-        "blocks": [{"problem": "large", "metric": "simple_regret", "published": {"slow": 1}}],
-    },
 ]
 PICTURES = [
     {"id": "p-some", "is": "structures.truss", "problem": "small", "curves": ["slow", "greedy"]},

@@ -14,6 +14,7 @@ import pytest
 from tests.workflow.site import chromium
 from tests.workflow.site.chromium import Chromium
 from workflow.judge.votes import HOLDS
+from workflow.plan.resolve import ROOT
 
 pytestmark = pytest.mark.skipif(
     not chromium.find(), reason="no Chromium in PATH: the pages are not opened"
@@ -267,6 +268,11 @@ def test_a_summary_prints_on_two_sides(browser, reference_site, paper):
     browser.open((reference_site / paper / "summary.html").as_uri(), *DESK)
     sides = len(re.findall(rb"/Type\s*/Page\b", browser.pdf()))
     assert 1 <= sides <= 2
+    # a short list holds the claims for which the table has no room
+    linked = browser.evaluate("[...document.querySelectorAll('main a')].map((each) => each.href)")
+    verdicts = (ROOT / "figures" / "reference" / paper / "verdicts.json").read_text("utf-8")
+    names = [claim["id"] for claim in json.loads(verdicts)["claims"]]
+    assert {Path(url).name for url in linked} >= {f"{name}.html" for name in names}
 
 
 def test_the_site_is_small(browser, reference_site):

@@ -1,0 +1,422 @@
+"""Which reading of an experiment comes nearest to the numbers that the authors published, and what
+claims come to under it.
+
+The score of a reading is the mean of |ln(ours / published)| over all methods of the experiment,
+each method's over its points. A difference of more than CAP counts as CAP, so that no method that
+meets an optimum exactly decides alone. The nearest reading is the one of least score among those
+all of whose runs were made. It is the default one unless another is nearer by MARGIN: less may be
+the seeds'. `scored: false` marks what the choice did not see, and what therefore tests it.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from workflow.judge import render
+from workflow.judge.claims import Nearest, Verdict
+from workflow.judge.outcomes import UNDECIDED
+from workflow.judge.quoting import quoted
+from workflow.measure.metrics import Array
+from workflow.measure.store import NotRun, Store
+from workflow.plan import published_numbers, selection
+from workflow.plan.cells import DEFAULT, Cell, Paper
+from workflow.plan.published_numbers import Series
+from workflow.plan.reads import problems_of, settings_of
+from workflow.plan.resolve import PlanError
+
+CAP = 100.0  # a ratio beyond it, or one of opposite signs, counts as it
+MARGIN = 1.1  # in the geometric mean over methods
+REPRODUCES = 1.5  # in the geometric mean over its points: a curve that is nearer is reproduced
+SAME_SEED, MEAN, SPREAD = "same seed", "mean", "spread"
+FEW = 3  # missing runs that a table names
+RULES = f"""\
+The score of a reading is the mean of |ln(ours / published)| over all methods of the experiment and
+some points; a difference of more than a factor of {CAP:g} counts as {CAP:g}. The nearest reading
+has the least score among those all of whose runs were made. It is the default one unless another is
+nearer by a factor of {MARGIN:g}. *Test*: the score of published numbers that had no part in the
+choice. *Alike*: the score if all methods had one number, the published median. In the nearest
+setting a comparison of methods is decided only if the setting beats that, and if each of its
+methods is within a factor of {REPRODUCES:g} of what is published, in the geometric mean over the
+points; a claim about one method needs the latter of that method."""
+
+Panel = Mapping[str, Any]  # of an experiment in the YAML
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One method beside its published numbers, under one reading: `ours` and `published` at `at`;
+    empty where its run is not there. `reading` is that of its own run: "" where the reading leaves
+    the method as it is.
+    """
+
+    panel: str
+    problem: str
+    metric: str
+    statistic: str
+    method: str
+    is_scored: bool
+    reading: str
+    at: tuple[int, ...] = ()
+    ours: tuple[float, ...] = ()
+    published: tuple[float, ...] = ()
+    seeds: int = 0
+
+    @property
+    def score(self) -> float:
+        """The mean |ln(ours / published)|; NaN without points."""
+        pairs = zip(self.ours, self.published, strict=True)
+        found = [_distance(ours, published) for ours, published in pairs]
+        return sum(found) / len(found) if found else math.nan
+
+    @property
+    def is_reproduced(self) -> bool:
+        return self.score <= math.log(REPRODUCES)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A reading of an experiment, "" for the default one, with the fit of every method."""
+
+    reading: str
+    fits: tuple[Fit, ...]
+
+    @property
+    def score(self) -> float:
+        """Over the methods; NaN where a run is missing."""
+        return _mean(fit.score for fit in self.fits if fit.is_scored)
+
+    @property
+    def test(self) -> float:
+        """The same of what was not scored, as far as it was run; NaN where nothing was."""
+        return _mean(fit.score for fit in self.fits if not fit.is_scored and fit.at)
+
+    @property
+    def missing(self) -> list[str]:
+        """The methods whose runs are missing, each with its problem."""
+        return [
+            f"{fit.method} on {fit.problem}" for fit in self.fits if fit.is_scored and not fit.at
+        ]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment with the candidates for its nearest reading, the default one first."""
+
+    name: str
+    problems: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def default(self) -> Candidate:
+        return self.candidates[0]
+
+    @property
+    def alike(self) -> float:
+        """The score if all methods of a panel had one number, the best one: what a setting that
+        knows nothing of the methods reaches.
+        """
+        panels: dict[tuple[str, int], list[float]] = {}
+        for fit in self.default.fits:
+            for t, published in zip(fit.at, fit.published, strict=True):
+                if fit.is_scored:
+                    panels.setdefault((fit.panel, t), []).append(published)
+        return _mean(
+            _distance(statistics.median(others), published)
+            for others in panels.values()
+            for published in others
+        )
+
+    @cached_property
+    def nearest(self) -> Candidate:
+        """The candidate of least score; the default one if no whole one is nearer by MARGIN."""
+        whole = [one for one in self.candidates if not math.isnan(one.score)]
+        least = min(whole, key=lambda one: one.score, default=self.default)
+        is_nearer = least.score < self.default.score - math.log(MARGIN)
+        return least if is_nearer or math.isnan(self.default.score) else self.default
+
+    def common(self, candidate: Candidate) -> tuple[float, float]:
+        """The scores of a candidate and of the default over the methods that the candidate has."""
+        pairs = [
+            (mine.score, usual.score)
+            for mine, usual in zip(candidate.fits, self.default.fits, strict=True)
+            if mine.is_scored and mine.at and usual.at
+        ]
+        return _mean(mine for mine, _ in pairs), _mean(usual for _, usual in pairs)
+
+
+def experiments(paper: Paper, store: Store) -> list[Experiment]:
+    """The experiments of a paper with published numbers. Raises PlanError, BadRecords."""
+    found = []
+    for name, entry in paper.entry.get("published", {}).items():
+        readings = [DEFAULT, *_admitted(paper, entry["panels"])]
+        candidates = [
+            Candidate(reading, tuple(_fits(paper, store, entry["panels"], reading)))
+            for reading in readings
+        ]
+        found.append(Experiment(name, tuple(entry["problems"]), tuple(candidates)))
+    return found
+
+
+def with_nearest(
+    paper: Paper, verdicts: Iterable[Verdict], found: Sequence[Experiment]
+) -> list[Verdict]:
+    """The verdicts of a whole ledger, those of experiments with another nearest reading than the
+    default one with what they come to under it.
+    """
+    claims = {claim["id"]: claim for claim in paper.entry.get("claims", [])}
+    return [
+        replace(one, nearest=_under_nearest(paper, claims[one.id], one, found)) for one in verdicts
+    ]
+
+
+def _under_nearest(
+    paper: Paper, claim: Mapping[str, Any], verdict: Verdict, found: Sequence[Experiment]
+) -> Nearest | None:
+    """None for a claim of no experiment, or of one whose nearest reading leaves its runs as they
+    are. A side that the reading does not reproduce decides nothing.
+    """
+    checks = [one["check"] for one in settings_of(claim)]
+    if any("study" in check for check in checks):
+        return None
+    asked = {problem for check in checks for problem in problems_of(paper, check)}
+    of_claim = next((one for one in found if asked <= set(one.problems)), None)
+    if of_claim is None or of_claim.nearest.reading not in verdict.readings:
+        return None
+    outcome = verdict.readings[of_claim.nearest.reading]
+    unmet = dict.fromkeys(why for check in checks for why in _not_met(check, of_claim))
+    return Nearest(
+        of_claim.name,
+        of_claim.nearest.reading,
+        UNDECIDED if unmet else outcome.verdict,
+        outcome.observed,
+        (*unmet, *outcome.reasons),
+    )
+
+
+def _not_met(check: Mapping[str, Any], experiment: Experiment) -> Iterator[str]:
+    """Why the nearest setting cannot decide a claim: what it does not reproduce of the claim's
+    methods, on whichever problem of the experiment numbers are published.
+
+    A comparison of methods needs published numbers of what it compares, and a setting that says
+    more of the methods than one number for all of them would.
+    """
+    nearest = experiment.nearest
+    compares = isinstance(check.get("left"), list) and isinstance(check.get("right"), list)
+    sides = [check.get(side) for side in ("left", "right", "curves")]
+    curves = [curve for side in sides if isinstance(side, list) for curve in side]
+    if compares and nearest.score >= experiment.alike:
+        yield (
+            f"the setting tells the methods apart no better than one number for all of them would"
+            f" ({nearest.score:.2g}, {experiment.alike:.2g})"
+        )
+    for method in dict.fromkeys(map(selection.algorithm_of, curves)):
+        fits = [
+            fit
+            for fit in nearest.fits
+            if fit.method == method
+            and fit.statistic != SPREAD
+            and (fit.metric == check["metric"] if compares else fit.is_scored)
+        ]
+        if not fits and method != check.get("relative_to"):
+            yield f"no numbers of {method} are published for this"
+        for fit in fits:
+            if not fit.at:
+                yield f"{method} was not run in it"
+            elif not fit.is_reproduced:
+                yield f"{method} is a factor of {math.exp(fit.score):.2g} from what is published"
+
+
+def _admitted(paper: Paper, panels: Sequence[Panel]) -> list[str]:
+    """The readings that answer a question of the paper and change a run of an experiment."""
+    return [
+        name
+        for name, reading in paper.entry.get("readings", {}).items()
+        if not reading.get("control")
+        and any(
+            _run(paper, panel["problem"], method, name)
+            not in (None, _run(paper, panel["problem"], method))
+            for panel in panels
+            for method in published_numbers.panel(paper.name, panel["panel"])
+        )
+    ]
+
+
+def _fits(paper: Paper, store: Store, panels: Iterable[Panel], reading: str) -> Iterable[Fit]:
+    """Every method of every panel under a reading; those that it does not reach by default."""
+    for panel in panels:
+        for method in published_numbers.panel(paper.name, panel["panel"]):
+            if method == panel.get("relative_to"):
+                continue  # over itself
+            cell = _run(paper, panel["problem"], method, reading)
+            yield _fit(paper, store, panel, method, cell)
+
+
+def _run(paper: Paper, problem: str, method: str, reading: str = DEFAULT) -> Cell | None:
+    """The run of a method under a reading; None where none is planned."""
+    try:
+        return selection.place(paper, problem, method, reading=reading)
+    except PlanError:
+        return None
+
+
+def _fit(paper: Paper, store: Store, panel: Panel, method: str, cell: Cell | None) -> Fit:
+    empty = Fit(
+        panel.get("label", panel["panel"]),
+        panel["problem"],
+        panel["metric"],
+        panel.get("statistic", MEAN),
+        method,
+        panel.get("scored", True),
+        (cell.algorithm_reading or cell.problem_reading) if cell else "",
+    )
+    if cell is None:
+        return empty
+    try:
+        values = measured(paper, store, panel, cell)
+    except (NotRun, PlanError):
+        return empty
+    published = theirs(paper, panel, method)
+    at = tuple(
+        t
+        for t in panel["at"]
+        if t <= values.shape[1]
+        and not (np.isnan(values[:, t - 1]).all() or math.isnan(published(t)))
+    )
+    if not at:
+        return empty
+    return replace(
+        empty,
+        at=at,
+        ours=tuple(_over_seeds(panel, values[:, t - 1]) for t in at),
+        published=tuple(map(published, at)),
+        seeds=len(store.seeds(cell)),
+    )
+
+
+def _over_seeds(panel: Panel, values: Array) -> float:
+    """What a panel reads of one number a seed: their mean, or their standard deviation."""
+    if panel.get("statistic") == SPREAD:
+        return float(np.nanstd(values, ddof=1)) if len(values) > 1 else math.nan
+    return float(np.nanmean(values))
+
+
+def theirs(paper: Paper, panel: Panel, method: str) -> Callable[[int], float]:
+    """The published number of a method after so many evaluations of ours; NaN where its curve has
+    not begun or has ended. One number stands for the end of a run.
+    """
+    every = published_numbers.panel(paper.name, panel["panel"])
+    series, base = every[method], every.get(panel.get("relative_to", ""))
+
+    def read(of: Series, t: int) -> float:
+        if not of.x:
+            return of.value[0]
+        x, value = t + panel.get("known", 0), np.array(of.value)
+        if panel.get("statistic") == SPREAD:  # the band is 1.96 standard errors to each side
+            value = (np.array(of.high) - np.array(of.low)) / 2 / 1.96 * math.sqrt(panel["seeds"])
+        return float(np.interp(x, of.x, value, left=np.nan, right=np.nan))
+
+    return lambda t: read(series, t) / (read(base, t) if base else 1.0)
+
+
+def measured(paper: Paper, store: Store, panel: Panel, cell: Cell) -> Array:
+    """What a panel sets beside published numbers, of one run: a row a seed, a column an evaluation.
+
+    Raises NotRun where the run, or the one that it is divided by, is not there.
+    """
+    if "relative_to" not in panel:
+        return store.values(cell, panel["metric"])
+    reading = cell.algorithm_reading or cell.problem_reading
+    base = selection.place(paper, cell.problem, panel["relative_to"], reading=reading)
+    if panel.get("denominator") != SAME_SEED:
+        return store.relative(cell, panel["metric"], base)
+    seeds, others = store.seeds(cell), store.seeds(base)
+    both = [seed for seed in seeds if seed in others]
+    if not both:
+        raise NotRun(f"{cell.name}: no seed in common with {base.name}")
+    ours = store.values(cell, panel["metric"])[[seeds.index(seed) for seed in both]]
+    theirs = store.values(base, panel["metric"])[[others.index(seed) for seed in both]]
+    length = min(ours.shape[1], theirs.shape[1])
+    below = np.where(theirs[:, :length] == 0, np.nan, theirs[:, :length])
+    found: Array = ours[:, :length] / below
+    return found
+
+
+def _distance(ours: float, published: float) -> float:
+    """|ln(ours / published)|, at most ln CAP."""
+    ratio = ours / published if published else math.inf
+    if not 1 / CAP < ratio < CAP:  # also a ratio that is negative or no number
+        return math.log(CAP)
+    return abs(math.log(ratio))
+
+
+def _mean(scores: Iterable[float]) -> float:
+    every = list(scores)
+    return sum(every) / len(every) if every else math.nan
+
+
+def as_markdown(found: Sequence[Experiment]) -> str:
+    """How near every reading comes, a table an experiment; "" for a paper without numbers."""
+    if not found:
+        return ""
+    parts = ["## Published numbers beside ours", RULES]
+    for one in found:
+        nearest = one.nearest.reading or "the default one"
+        parts += [
+            f"### {quoted(one.name)}",
+            f"On {quoted(', '.join(one.problems))}. The nearest reading is {quoted(nearest)}."
+            f" Alike: {one.alike:.3f}.",
+            render.table(
+                ["reading", "score", "as a factor", "the default there", "test", "lacks"],
+                [_row(one, candidate) for candidate in one.candidates],
+            ),
+        ]
+    return "\n\n".join(parts)
+
+
+def _row(experiment: Experiment, candidate: Candidate) -> list[str]:
+    """A candidate; what lacks runs is set beside the default over the methods that it has."""
+    score, usual = experiment.common(candidate)
+    missing = candidate.missing
+    return [
+        quoted(candidate.reading or "default"),
+        f"{score:.3f}",
+        f"{math.exp(score):.2f}",
+        f"{usual:.3f}" if missing else "",
+        render.number(candidate.test),
+        quoted(f"{len(missing)}: {', '.join(missing[:FEW])}") if missing else "",
+    ]
+
+
+def as_data(found: Sequence[Experiment]) -> dict[str, Any]:
+    """The same for verdicts.json, with every point as printed and in the nearest setting."""
+    return {
+        one.name: {
+            "problems": one.problems,
+            "nearest": one.nearest.reading,
+            "alike": one.alike,
+            "scores": [
+                {
+                    "reading": candidate.reading,
+                    "score": candidate.score,
+                    "test": candidate.test,
+                    "missing": candidate.missing,
+                }
+                for candidate in one.candidates
+            ],
+            "fits": {
+                reading: [asdict(fit) | {"score": fit.score} for fit in candidate.fits]
+                for reading, candidate in {
+                    "": one.default,
+                    one.nearest.reading: one.nearest,
+                }.items()
+            },
+        }
+        for one in found
+    }
