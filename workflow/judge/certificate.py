@@ -40,6 +40,7 @@ from workflow.measure.metrics import metric
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
 from workflow.plan.resolve import PlanError
+from workflow.plan.selection import algorithm_of
 from workflow.trace.atomic import atomic
 
 PUBLIC = "public code"
@@ -122,8 +123,9 @@ class Entry:
 
     @property
     def sentence(self) -> str:
-        """All of it in one sentence."""
-        return _sentence(self)
+        """All of it in one sentence, and whether the public code says nothing of it."""
+        is_silent = bool(self.follows) and not self.public
+        return _sentence(self) + " The public code says nothing of it." * is_silent
 
 
 def entries(paper: Paper, store: Store, verdicts: Mapping[str, Any]) -> list[Entry]:
@@ -174,7 +176,9 @@ def counts(found: Iterable[Entry]) -> dict[str, Counter[str]]:
         lambda entry: entry.public,
         lambda entry: entry.best,
     )
-    return {way: Counter(map(look, kept)) for way, look in zip(WAYS, looks, strict=True)}
+    return {
+        way: Counter(filter(None, map(look, kept))) for way, look in zip(WAYS, looks, strict=True)
+    }
 
 
 def _nearest(paper: Paper, judged: Mapping[str, Any], default: Spec) -> str:
@@ -188,11 +192,12 @@ def _nearest(paper: Paper, judged: Mapping[str, Any], default: Spec) -> str:
 def _public(
     paper: Paper, line: Mapping[str, Any], specs: Sequence[Spec], follows: Sequence[str]
 ) -> str:
-    """What a claim comes to in the public code: as by default where that changes none of its runs.
+    """What a claim comes to in the public code; "" if that has none of its methods. As by default
+    where it changes none of their runs.
 
     Where the plan lacks a run of it, nobody has run it.
     """
-    if not follows:
+    if not _can_make(paper, line, follows):
         return ""
     for name in follows:
         for spec in specs:
@@ -203,6 +208,15 @@ def _public(
         except PlanError:
             return NOT_RUN
     return specs[0].counts_as
+
+
+def _can_make(paper: Paper, line: Mapping[str, Any], follows: Sequence[str]) -> bool:
+    """Whether the public code has a method of the claim: one whose parameters it sets."""
+    sides = [line["check"].get(side) for side in ("left", "right", "curves")]
+    methods = {algorithm_of(curve) for side in sides if isinstance(side, list) for curve in side}
+    return any(
+        (name, "algorithms", method) in paper.reached for name in follows for method in methods
+    )
 
 
 def quantity_of(check: Mapping[str, Any]) -> tuple[str, str]:
@@ -384,7 +398,7 @@ def _counted(paper: Paper, found: Sequence[Entry]) -> str:
     rows = [
         [way, str(sum(count[kind] for kind in HOLDS)), *(str(count[kind]) for kind in KINDS)]
         for way, count in counts(found).items()
-        if "" not in count
+        if count
     ]
     apart = len(found) - len(kept)
     said = f"{len(kept)} claims" + (f"; {apart} that are counted apart are not in it" * bool(apart))
@@ -490,7 +504,7 @@ def as_json(paper: Paper, found: Sequence[Entry], *, partial: bool) -> str:
         "counts": {
             way: {kind: count[kind] for kind in KINDS}
             for way, count in counts(found).items()
-            if "" not in count
+            if count
         },
         "claims": [_as_entry(entry) for entry in found],
     }

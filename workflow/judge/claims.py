@@ -46,6 +46,7 @@ from workflow.judge.outcomes import (
     DIRECTION,
     DISAGREE,
     FADED,
+    IMPLEMENTATION,
     INCONCLUSIVE,
     NO_NUMBER,
     NOT_RUN,
@@ -358,11 +359,14 @@ def _judge(evidence: Evidence, claim: Claim, planned: Sequence[Run]) -> Verdict:
     there = [one for one in found if not one.missing]
     data = sorted({store.data(run) for run in wanted.values() if store.has(run)} if there else ())
     observed = _observed(found)
+    if is_faded := _has_faded(found, observed, many):
+        holds = observed == REPRODUCED and all(one.holds for one in found)
+        observed = DIRECTION if holds else INCONCLUSIVE
     unmet = outside(evidence, claim) if there else ""
     reasons = standing(evidence, claim, planned, is_there=bool(there))
     reasons += [] if any(one.decides == AGAINST for one in found) else _lacking(found)
     most = max((one.first for one in every if not one.missing), default=0)
-    said = _qualifiers(claim, found, observed, data, is_outside=bool(unmet), many=many)
+    said = _qualifiers(claim, found, observed, data, is_outside=bool(unmet), is_faded=is_faded)
     other = store.of_other_code(wanted.values())
     return Verdict(
         id=claim["id"],
@@ -594,6 +598,8 @@ def _barred(evidence: Evidence, claim: Claim, data: Sequence[str]) -> list[str]:
         reasons.append("substituted data")
     if not paper.is_full_size and claim.get("scale") != "any":
         reasons.append(f"scale {paper.scale}")
+    if claim.get("implementation"):
+        reasons.append("seconds of our own code")
     return reasons
 
 
@@ -639,14 +645,15 @@ def _qualifiers(
     data: Sequence[str],
     *,
     is_outside: bool,
-    many: int,
+    is_faded: bool,
 ) -> list[str]:
     """What the outcome of a claim is worth."""
     said = [f"{OUTSIDE}: observed {observed}"] if is_outside else []
     said += [one.apart for one in found if one.apart.startswith(TRIVIAL)][:1]
+    said += [IMPLEMENTATION] * bool(claim.get("implementation"))
     said += [STAND_IN] if any(status.startswith("substitute") for status in data) else []
     said += [DISAGREE] if any(one.tests_disagree for one in found) else []
-    return said + ([FADED] if _has_faded(found, observed, many) else [])
+    return said + [FADED] * is_faded
 
 
 def _has_faded(found: Sequence[Comparison], observed: str, many: int) -> bool:
@@ -657,8 +664,10 @@ def _has_faded(found: Sequence[Comparison], observed: str, many: int) -> bool:
     if observed == REPRODUCED:
         return any(not one.p <= one.level for one in early)
     against = [one for one in found if one.side == AGAINST and not one.few]
-    return observed == CONTRADICTED and all(
-        one in early and not one.p_against <= refuting_level(one, many) for one in against
+    return (
+        observed == CONTRADICTED
+        and bool(against)
+        and all(one in early and not one.p_against <= refuting_level(one, many) for one in against)
     )
 
 

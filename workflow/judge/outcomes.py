@@ -24,6 +24,7 @@ NOTHING = "nothing to compare"
 
 OUTSIDE = "outside the theorem"
 TRIVIAL = "holds trivially"
+IMPLEMENTATION = "about an implementation"
 STAND_IN = "on stand-in data"
 SUBSTITUTE = "substitute: "  # before each of the data that stand in; real ones are the first
 GROUPS = {
@@ -32,6 +33,7 @@ GROUPS = {
         " bears it out nor contradicts it"
     ),
     TRIVIAL: "the check could not fail here",
+    IMPLEMENTATION: "seconds of our own code, which say nothing of the authors' code",
     STAND_IN: "decided on data that take the place of the paper's",
 }
 WHY_APART = {  # by the `kind` of a line of the appendix
@@ -41,7 +43,7 @@ WHY_APART = {  # by the `kind` of a line of the appendix
 }
 # beside an outcome, and no group of their own: what a reader should know before relying on it
 DISAGREE = "t and sign-flip tests disagree"
-FADED = "no longer significant at ten seeds"
+FADED = "significant at the first look"
 OTHER_CODE = "on records of other code"
 LATE = "check fixed after its first records"
 CHANGED = "check changed"

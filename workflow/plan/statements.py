@@ -634,6 +634,12 @@ class ClaimEntry(Section):
     scale: Annotated[Literal["any"], Expected("any, or no such line")] = said(
         "any: decided at every scale", "any", default="decided at scale `paper` alone"
     )
+    implementation: Annotated[Literal[True], Expected("true, or no such line")] = said(
+        "true: it compares seconds of methods that are not implemented alike, so that our code says"
+        " nothing of the authors'; it is counted apart",
+        True,
+        default="seconds grow with the method, or are of methods that share their parts",
+    )
     requires: Annotated[list[Requirement], MinLen(1)] = said(
         "hypotheses of the statement",
         [{"curve": "BKB", "problem": "abalone", "parameter": "qbar", "at_least": 1427}],

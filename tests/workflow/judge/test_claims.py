@@ -187,8 +187,8 @@ def seen_so_far(toy, seeds, check=LESS):
     ("first", "last", "verdicts"),
     [
         (6.0, 6.0, [REPRODUCED] * 6),
-        (6.0, -1.0, [REPRODUCED] * 6),  # what five seeds have decided ten do not undo
-        (-6.0, 9.0, [CONTRADICTED] * 6),
+        (6.0, -1.0, [REPRODUCED] * 5 + [DIRECTION]),  # ten seeds no longer show it
+        (-6.0, 9.0, [CONTRADICTED] * 5 + [INCONCLUSIVE]),
         (1.0, 9.0, [DIRECTION] * 5 + [REPRODUCED]),
         (-1.0, 9.0, [INCONCLUSIVE] * 5 + [REPRODUCED]),
         (1.0, -1.0, [DIRECTION] * 5 + [INCONCLUSIVE]),
@@ -227,7 +227,8 @@ def test_a_contradiction_fades_with_the_last_comparison_that_refutes(tmp_path, l
         for key, (early, late) in enumerate(rows)
     ]
     found = judged(paired(tmp_path, differences), {**LESS, "right": ["B", "C", "D"]})
-    assert (found.verdict, outcomes.FADED in found.qualifiers) == (CONTRADICTED, faded)
+    assert found.verdict == (INCONCLUSIVE if faded else CONTRADICTED)
+    assert (outcomes.FADED in found.qualifiers) == faded
     assert not found.comparisons[-1].p <= found.comparisons[-1].level
 
 
@@ -573,7 +574,7 @@ def test_exponent_over_a_window(tmp_path, bound, verdict):
 
 @pytest.mark.parametrize(
     ("hits", "verdict"),
-    [(10, REPRODUCED), (7, REPRODUCED), (4, INCONCLUSIVE), (3, INCONCLUSIVE), (0, CONTRADICTED)],
+    [(10, REPRODUCED), (7, DIRECTION), (4, INCONCLUSIVE), (3, INCONCLUSIVE), (0, CONTRADICTED)],
 )
 def test_share_of_seeds(tmp_path, hits, verdict):
     toy = Toy(tmp_path)
@@ -1758,3 +1759,12 @@ def test_a_null_model_is_drawn_for_more_seeds_than_are_looked_at(tmp_path):
     check = {"test": "share", "metric": "simple_regret", **A_OF_P, "event": {"at_most": 1}}
     found = judged(toy, {**check, "at_least": 0.5}, null_model=[{"curve": "uniform"}])
     assert found.qualifiers and found.qualifiers[0].startswith("holds trivially")
+
+
+@pytest.mark.parametrize("level", [9.0, -9.0])
+def test_seconds_of_our_own_code_decide_nothing(tmp_path, level):
+    toy = paired(tmp_path, [at_t(level)])
+    found = claims.judge(toy.paper, toy.store(), claim(LESS, implementation=True))
+    assert (found.verdict, found.reasons) == (UNDECIDED, ("seconds of our own code",))
+    assert outcomes.group(found.qualifiers) == outcomes.IMPLEMENTATION
+    assert found.observed in (REPRODUCED, CONTRADICTED)

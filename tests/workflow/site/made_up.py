@@ -75,7 +75,7 @@ LESS = {
 }
 CLAIMS = [
     {
-        "id": "dec-hbo-best-on-camel",
+        "id": "add-dumbo-below-dumbo",
         "where": "Fig. 4(a)",
         "says": "DuMBO is *better* than `random-search`",
         "check": LESS,
@@ -93,7 +93,7 @@ CLAIMS = [
         "check": {**LESS, "problems": ["rastrigin"]},
     },
     {
-        "id": "level-with-turbo-on-rover",
+        "id": "restricted-fail-on-rover",
         "where": "Fig. 1(c)",
         "says": "better on the rover",
         "note": "a small difference",

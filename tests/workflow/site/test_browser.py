@@ -285,15 +285,15 @@ def test_the_lines_of_seeds_come_and_go(page):
 
 def test_the_numbers_of_a_claim_can_be_taken_along_as_csv(page, made_up_site):
     """All digits of all seeds, by default and under readings."""
-    browser = page("dumbo/claims/dec-hbo-best-on-camel.html")
+    browser = page("dumbo/claims/add-dumbo-below-dumbo.html")
     link = "document.getElementById('csv')"
     assert browser.evaluate(f"[{link}.hidden, {link}.download]") == [
         False,
-        "dumbo-dec-hbo-best-on-camel.csv",
+        "dumbo-add-dumbo-below-dumbo.csv",
     ]
     text = browser.evaluate(f"decodeURIComponent({link}.href.slice({link}.href.indexOf(',') + 1))")
     rows = list(csv.DictReader(io.StringIO(text)))
-    script = (made_up_site / "dumbo/claims/dec-hbo-best-on-camel.js").read_text(encoding="utf-8")
+    script = (made_up_site / "dumbo/claims/add-dumbo-below-dumbo.js").read_text(encoding="utf-8")
     told = json.loads(script.removeprefix("noregret.claim(").removesuffix(");\n"))
     runs = {"default": told["default"], **told["readings"]}
     seen = [

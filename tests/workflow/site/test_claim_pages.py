@@ -26,7 +26,7 @@ from workflow.site.folder import reports
 from workflow.site.glossary import GLOSSARY
 from workflow.site.questions import QUESTIONS
 
-READ = "dec-hbo-best-on-camel"
+READ = "add-dumbo-below-dumbo"
 ONE = Comparison("A < B", "difference", -2.0, -3.0, -1.0, True, 0.01, 0.03, 5, borders=(0.0,))
 
 

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(
     not chromium.find(), reason="no Chromium in PATH: the pages are not opened"
 )
 DESK, PHONE = (1280, 900), (390, 844)
-CLAIM = "dumbo/claims/level-with-turbo-on-rover.html"
-READ = "dumbo/claims/dec-hbo-best-on-camel.html"  # under another reading, too
+CLAIM = "dumbo/claims/restricted-fail-on-rover.html"
+READ = "dumbo/claims/add-dumbo-below-dumbo.html"  # under another reading, too
 SHOWN = "[...document.querySelectorAll('#found > li')].filter((line) => !line.hidden).length"
 OUTCOME = "document.querySelector('#judge .outcome .verdict').textContent.trim().slice(2)"
 # every text on an opaque ground, with its contrast (WCAG 2.2)
