@@ -113,7 +113,7 @@ FAMILIES: Mapping[str, Family] = {
 
 
 class Theory(GOUCB):
-    """GO-UCB on a family, with the ball of eq. (9), its constants 1 and its logarithms left out."""
+    """GO-UCB on a family, with the ball of eq. (9): constants 1, ln T for the hidden logarithm."""
 
     def __init__(
         self,
@@ -134,7 +134,8 @@ class Theory(GOUCB):
     def beta(self) -> float:
         """Eq. (9) in round t."""
         t, d = int(self.asked.sum()) + 1, self.family.size
-        return d * self.sigma**2 + d**3 / self.family.mu**2 * (1 + t / self.horizon)
+        within = d**3 / self.family.mu**2 * (1 + t / self.horizon)
+        return log(self.horizon) * (d * self.sigma**2 + within)
 
 
 def played(
