@@ -61,9 +61,11 @@ def run(
     `hypothesis_met` says lam >= 1, C >= 1, qbar >= 72 C ln(4T/delta) (`qbar_needed`), and that the
     problem reveals a function of norm at most F and noise of at most xi. `gpbucb_bound` and
     `gpucb_bound` are 55 C^2 and 55 C^3 times the measured regrets, `regret_bound` is the closed
-    form. In all rows of a run: `vacuous` is 1 where its dictionary holds more than nine tenths of
-    the distinct arms at its end, `trivial` where the closed form is no smaller there than what the
-    worst policy loses, and `trivial_ratio` where 55 C^2 times GP-BUCB's regret is none.
+    form. `outside` is the greatest |f - mu~| / (beta~ sigma~) over all arms and batch starts so
+    far; Prop. 5 asks for at most 1, of a beta that beta~ exceeds. In all rows of a run: `vacuous`
+    is 1 where its dictionary holds more than nine tenths of the distinct arms at its end, `trivial`
+    where the closed form is no smaller there than what the worst policy loses, and `trivial_ratio`
+    where 55 C^2 times GP-BUCB's regret is none.
     """
     needed = 72 * C * log(4 * T / confidence.delta)  # Thm. 2
     met = function_met(problem, bandwidth=bandwidth, xi=confidence.xi, norm=confidence.norm)
@@ -87,7 +89,7 @@ def run(
             start=RESPARSIFY,
             **model,
         )
-        pulls, sizes = _pulls(seed, problem, bbkb, T)
+        pulls, sizes, outside = _pulls(seed, problem, bbkb, T)
         spent = _spent(chosen(EXACT, exact, "exact")(bbkb.kernel, lam), pulls)
         regret, distinct = np.cumsum(gaps[pulls]), _distinct(pulls)
         S, steps = spent, np.arange(1, T + 1)
@@ -111,6 +113,7 @@ def run(
                     "t": t,
                     "dictionary": int(sizes[t - 1]),
                     "distinct": int(distinct[t - 1]),
+                    "outside": float(outside[t - 1]),
                     "regret": float(regret[t - 1]),
                     "gpucb_regret": float(rivals[0][t - 1]),
                     "gpbucb_regret": float(rivals[1][t - 1]),
@@ -124,20 +127,26 @@ def run(
     return tidy(rows)
 
 
-def _pulls(seed: int, problem: Problem, optimizer: Optimizer, T: int) -> tuple[Indices, Indices]:
-    """The arms (T,) that a method pulls, and the size (T,) of the dictionary that chose each; 0
-    where a method has none.
+def _pulls(
+    seed: int, problem: Problem, optimizer: Optimizer, T: int
+) -> tuple[Indices, Indices, Array]:
+    """The arms (T,) that a method pulls, the size (T,) of the dictionary that chose each, 0 where a
+    method has none, and BBKB's `outside` (T,) up to each, 0 before its first batch.
     """
-    query, arms, sizes = first_arm(seed, table(problem)), [], []
-    pulled = 0
+    query, arms, sizes, outside = first_arm(seed, table(problem)), [], [], []
+    f, pulled, worst = truth(problem), 0, 0.0
     while True:
         arms.append(query)
+        outside.append(np.full(len(query), worst))
         sizes.append(np.full(len(query), optimizer.report().get("dictionary", 0), dtype=np.int64))
         evaluation = evaluate(problem, query, noise(seed), first=pulled)
         pulled += len(query)
         if pulled == T:
-            return np.concatenate(arms), np.concatenate(sizes)
+            return np.concatenate(arms), np.concatenate(sizes), np.concatenate(outside)
         optimizer.tell(query, evaluation.seen)
+        if isinstance(optimizer, BBKB):
+            width = optimizer.alpha / optimizer.C * np.sqrt(optimizer.posterior.variance)
+            worst = max(worst, float((np.abs(f - optimizer.posterior.mean) / width).max()))
         query = optimizer.ask(T - pulled, query_none(problem))
 
 

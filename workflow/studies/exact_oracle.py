@@ -204,18 +204,23 @@ def beyond_cone(x: Array, v: Array) -> Array:
 
 
 def means_and_bounds(r_s: Array, r_f: Array, *, beyond: float) -> Columns:
-    """Columns of both residuals (K,), of their means up to k, and of C/sqrt(k), which is the mean
-    at the first k > beyond; NaN up to there, and everywhere where no k is.
+    """Columns of both residuals (K,), of their means up to k, of `index`, the greater residual at
+    the index up to k where that is least, and of C/sqrt(k) for each, which is its value at the
+    first k > beyond; NaN up to there, and everywhere where no k is. `*_ratio` is over C/sqrt(k).
     """
     k = np.arange(1, len(r_s) + 1)
     spoken = k > beyond
     columns: Columns = {"r_s": r_s, "r_f": r_f}
-    for name, residual in (("stationarity", r_s), ("feasibility", r_f)):
-        mean = np.cumsum(residual) / k
-        C = (mean * np.sqrt(k))[spoken][:1]
+    falling = {
+        "stationarity": np.cumsum(r_s) / k,
+        "feasibility": np.cumsum(r_f) / k,
+        "index": np.minimum.accumulate(np.maximum(r_s, r_f)),
+    }
+    for name, value in falling.items():
+        C = (value * np.sqrt(k))[spoken][:1]
         bound = np.full(len(k), np.nan)
         bound[spoken] = C / np.sqrt(k[spoken])
-        columns |= {name: mean, f"{name}_bound": bound}
+        columns |= {name: value, f"{name}_bound": bound, f"{name}_ratio": value / bound}
     return columns
 
 

@@ -1,5 +1,5 @@
-"""The two studies of GO-UCB: the drawn loss keeps its bounds and is far from convex; a ball is
-measured round by round.
+"""The studies of GO-UCB: the drawn loss keeps its bounds and is far from convex; a ball is measured
+round by round; two families meet the hypotheses of the theorems.
 """
 
 import numpy as np
@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 
 import algorithms
 from algorithms.api import Arms
-from algorithms.go_ucb import Network
+from algorithms.go_ucb import GOUCB, Network
 from problems import synthetic
 from problems.api import Problem
-from workflow.studies import confidence_ball, growth_condition
+from workflow.studies import confidence_ball, growth_condition, parametric_regret
 
 SHAPE = {
     "centre": 0.5,
@@ -79,3 +79,67 @@ def test_a_table_has_no_network():
     table = Problem(Arms(np.zeros((2, 1))), lambda query, rng: None)
     with pytest.raises(TypeError, match="expected a problem on a Box, got Arms"):
         confidence_ball.run(0, table, n=1, T=1, parameter=1, optimizer=METHOD)
+
+
+THEORY = {
+    **{name: value for name, value in METHOD.items() if name not in BOX},
+    "space": "unit",
+    "hidden": 1,
+    "method": "adam",
+    "oracle": {"calls": "once", "rate": 0.02, "steps": 300},
+    "ascent": {"start": "best-observed", "starts": 2, "rate": 0.02, "steps": 40},
+}
+
+
+def theory(seed, settings):
+    return parametric_regret.run(
+        seed, f1(), settings=settings, every=16, sigma=0.1, delta=0.1, optimizer=THEORY
+    )
+
+
+@pytest.mark.parametrize("name", ["phase", "amplitudes"])
+def test_families_meet_the_assumptions_with_the_constants_that_they_state(name):
+    f, draw = parametric_regret.FAMILIES[name], np.random.default_rng(0)
+    x = np.linspace(0.0, 1.0, 2001)[:-1, None]
+    tiled = lambda w: np.broadcast_to(w, (len(x), f.size))  # noqa: E731
+    step = 1e-5
+    assert f.mu < f.size
+    for true in draw.random((20, f.size)):
+        values = f(x, tiled(true))
+        over_x, over_w = f.gradients(x, tiled(true))
+        assert_allclose(
+            over_x[:, 0],
+            (f(x + step, tiled(true)) - f(x - step, tiled(true))) / (2 * step),
+            atol=1e-8,
+        )
+        for j, move in enumerate(step * np.eye(f.size)):
+            change = f(x, tiled(true + move)) - f(x, tiled(true - move))
+            assert_allclose(over_w[:, j], change / (2 * step), atol=1e-8)
+            bend = (f.gradients(x, tiled(true + move))[1] - over_w) / step
+            assert np.linalg.norm(bend, axis=1).max() <= f.C_h + 1e-4
+        assert np.abs(values).max() <= f.F
+        assert values.max() == pytest.approx(f.greatest(true), abs=1e-5)
+        assert np.linalg.norm(over_w, axis=1).max() <= f.C_g + 1e-12
+        hessian = 2 * over_w.T @ over_w / len(x)
+        assert np.linalg.eigvalsh(hessian).max() <= f.zeta + 1e-9
+        for w in draw.random((50, f.size)):
+            loss = ((f(x, tiled(w)) - values) ** 2).mean()
+            assert loss >= f.mu / 2 * ((w - true) ** 2).sum() - 1e-12
+
+
+def test_the_theorems_hold_and_one_that_never_learns_breaks_them(monkeypatch):
+    found = theory(0, [["phase", 1024]])
+    assert (found["outside"] <= 1).all()
+    assert (found["instant"] <= 1).all()
+    for left, right in (("regret", "regret_bound"), ("squares", "squares_bound")):
+        assert (found[left] <= found[right]).all()
+    assert (found["oracle_error"] <= found["oracle_bound"]).all()
+    assert (found["regret_worst"] > found["regret_bound"])[-1]
+    assert found["asked_for"][0] > 1 > theory(0, [["phase", 64]])["asked_for"][0]
+    monkeypatch.setattr(
+        GOUCB, "ask", lambda self, room, pending: (self.rng.random(), np.full((1, 1), 0.7))[1]
+    )
+    broken = theory(0, [["phase", 1024]])
+    assert broken["instant"][-1] > 1
+    assert broken["regret"][-1] > broken["regret_bound"][-1]
+    assert broken["squares"][-1] > broken["squares_bound"][-1]

@@ -319,6 +319,16 @@ def test_bbkb_keeps_the_chain_of_theorem_2_and_one_that_never_learns_breaks_it(m
     assert not holds("bbkb", "no-regret-known-norm", broken, qbar=1200)
 
 
+def test_f_lies_within_proposition_5_and_a_function_of_larger_norm_does_not():
+    found = regrets(ring(), [1200.0], T=100)
+    assert found["outside"][found["t"] == 1] == 0  # no batch has begun
+    assert 0 < found["outside"][-1] <= 1
+    assert holds("bbkb", "confidence-at-batch-starts", found, qbar=1200)
+    assert not holds(
+        "bbkb", "confidence-at-batch-starts", regrets(ring(norm=200.0), [1200.0], T=100), qbar=1200
+    )
+
+
 def test_regrets_are_paired_and_sums_of_variances_those_of_the_exact_posterior():
     problem = ring(arms=60)
     found = regrets(problem, [1e9, 2.0], T=60)

@@ -180,6 +180,15 @@ def test_the_constant_is_fixed_by_the_first_k_beyond_the_threshold(beyond, ancho
     assert C > 0
 
 
+def test_the_index_has_both_residuals_small_at_once():
+    found = exact_oracle.means_and_bounds(
+        np.array([1.0, 9.0, 4.0, 0.5]), np.array([8.0, 1.0, 3.0, 6.0]), beyond=1.5
+    )
+    assert_array_equal(found["index"], [8, 8, 4, 4])
+    assert_allclose(found["index_ratio"][1:], np.array([8, 4, 4]) / 8 * np.sqrt([1, 1.5, 2]))
+    assert np.isnan(found["index_ratio"][0])
+
+
 @pytest.mark.parametrize("beyond", [10.0, 1e9, inf])
 def test_up_to_the_threshold_there_is_no_bound(beyond):
     found = exact_oracle.means_and_bounds(np.ones(10), np.ones(10), beyond=beyond)
@@ -271,13 +280,21 @@ STEEP = [quadratic([a, 0.6, 0.2], [1.0, 0.5, 0.5], -1.0) for a in (0.1, 0.2, 0.3
 
 def test_claims_about_the_rate_are_decided_beyond_the_threshold(tmp_path, monkeypatch):
     verdicts = judged(tmp_path / "as it is", *STEEP)
-    assert [verdict.id for verdict in verdicts] == ["stationarity-rate-25", "feasibility-rate-25"]
-    assert [verdict.verdict for verdict in verdicts] == [outcomes.REPRODUCED] * 2
+    assert [verdict.id for verdict in verdicts] == [
+        "stationarity-rate-25",
+        "feasibility-rate-25",
+        "index-of-both",
+    ]
+    assert [verdict.verdict for verdict in verdicts] == [outcomes.REPRODUCED] * 3
     # a penalty that does not grow leaves the constraint violated; a larger L than needed is allowed
     monkeypatch.setitem(exact_oracle.SMOOTHNESS, "double", lambda instance, draw: 5.0)
     options = {"power_penalty": 0.0, "smoothness": "double", "K": 3000}
     verdicts = judged(tmp_path / "weak", *STEEP, **options)
-    assert [verdict.verdict for verdict in verdicts] == [outcomes.REPRODUCED, outcomes.CONTRADICTED]
+    assert [verdict.verdict for verdict in verdicts] == [
+        outcomes.REPRODUCED,
+        outcomes.CONTRADICTED,
+        outcomes.CONTRADICTED,
+    ]
 
 
 def test_one_seed_outside_the_theorem_leaves_its_claims_undecided(tmp_path):
