@@ -3,9 +3,10 @@ claims come to under it.
 
 The score of a reading is the mean of |ln(ours / published)| over all methods of the experiment,
 each method's over its points. A difference of more than CAP counts as CAP, so that no method that
-meets an optimum exactly decides alone. The nearest reading is the one of least score among those
-all of whose runs were made. It is the default one unless another is nearer by MARGIN: less may be
-the seeds'. `scored: false` marks what the choice did not see, and what therefore tests it.
+meets an optimum exactly decides alone. The nearest reading is, of those all of whose runs were made
+and whose score is within MARGIN of the least, the one that sets the fewest parameters: a smaller
+lead may be the seeds', or luck among many readings. `scored: false` marks what the choice did not
+see, and what therefore tests it.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ FEW = 3  # missing runs that a table names
 RULES = f"""\
 The score of a reading is the mean of |ln(ours / published)| over all methods of the experiment and
 some points; a difference of more than a factor of {CAP:g} counts as {CAP:g}. The nearest reading
-has the least score among those all of whose runs were made. It is the default one unless another is
-nearer by a factor of {MARGIN:g}. *Test*: the score of published numbers that had no part in the
+sets the fewest parameters of those all of whose runs were made and whose score is within a factor
+of {MARGIN:g} of the least. *Test*: the score of published numbers that had no part in the
 choice. *Alike*: the score if all methods had one number, the published median. In the nearest
 setting a comparison of methods is decided only if the setting beats that, and if each of its
 methods is within a factor of {REPRODUCES:g} of what is published, in the geometric mean over the
@@ -86,6 +87,7 @@ class Candidate:
 
     reading: str
     fits: tuple[Fit, ...]
+    changes: int = 0  # parameters that it sets
 
     @property
     def score(self) -> float:
@@ -135,11 +137,13 @@ class Experiment:
 
     @cached_property
     def nearest(self) -> Candidate:
-        """The candidate of least score; the default one if no whole one is nearer by MARGIN."""
+        """The whole candidate near the least score that sets the fewest parameters; the default one
+        where no candidate is whole.
+        """
         whole = [one for one in self.candidates if not math.isnan(one.score)]
-        least = min(whole, key=lambda one: one.score, default=self.default)
-        is_nearer = least.score < self.default.score - math.log(MARGIN)
-        return least if is_nearer or math.isnan(self.default.score) else self.default
+        least = min((one.score for one in whole), default=math.nan)
+        near = [one for one in whole if one.score <= least + math.log(MARGIN)]
+        return min(near, key=lambda one: (one.changes, one.score), default=self.default)
 
     def common(self, candidate: Candidate) -> tuple[float, float]:
         """The scores of a candidate and of the default over the methods that the candidate has."""
@@ -157,7 +161,11 @@ def experiments(paper: Paper, store: Store) -> list[Experiment]:
     for name, entry in paper.entry.get("published", {}).items():
         readings = [DEFAULT, *_admitted(paper, entry["panels"])]
         candidates = [
-            Candidate(reading, tuple(_fits(paper, store, entry["panels"], reading)))
+            Candidate(
+                reading,
+                tuple(_fits(paper, store, entry["panels"], reading)),
+                _leaves(paper.entry["readings"][reading]) if reading else 0,
+            )
             for reading in readings
         ]
         found.append(Experiment(name, tuple(entry["problems"]), tuple(candidates)))
@@ -256,6 +264,11 @@ def _fits(paper: Paper, store: Store, panels: Iterable[Panel], reading: str) -> 
                 continue  # over itself
             cell = _run(paper, panel["problem"], method, reading)
             yield _fit(paper, store, panel, method, cell)
+
+
+def _leaves(value: object) -> int:
+    """How many values a reading sets."""
+    return sum(map(_leaves, value.values())) if isinstance(value, Mapping) else 1
 
 
 def _run(paper: Paper, problem: str, method: str, reading: str = DEFAULT) -> Cell | None:

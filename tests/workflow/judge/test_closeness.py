@@ -178,3 +178,13 @@ def test_a_spread_is_that_over_seeds_and_of_the_band(toy, monkeypatch):
     spread = judged(toy)[0].default.fits[1]
     assert spread.published == (pytest.approx(0.1),)  # 0.098 / 1.96 times the root of 4 seeds
     assert spread.ours == (pytest.approx(0.01),)
+
+
+def test_of_readings_that_are_equally_near_the_simplest_is_nearest(toy, monkeypatch):
+    toy.entry["readings"]["more"] = {"says": "more", "algorithms": {"A": {"beta": "x", "qbar": 3}}}
+    toy.add("A", noisy(0.801, key=9), reading="more")
+    publish(toy, monkeypatch, {"e": [PANEL]}, ["f,A,,0.199", "f,B,,0.4"])
+    experiment, _ = judged(toy)
+    scores = {one.reading: one.score for one in experiment.candidates}
+    assert scores["more"] < scores["code"] < scores[""]
+    assert experiment.nearest.reading == "code"
