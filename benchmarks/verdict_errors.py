@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from workflow.judge.closeness import CAP, MARGIN, REPRODUCES
 from workflow.judge.outcomes import (
     CHANGED,
     DISAGREE,
     FADED,
     GROUPS,
+    IMPLEMENTATION,
     LATE,
     MEANINGS,
     ORDER,
@@ -102,30 +104,37 @@ def signed_rank(values: Array) -> Array:
     return sign_flip(signed_ranks(values))
 
 
-def decided(values: Array, planned: int, test: Test = t_test) -> Codes:
-    """1 for, -1 against and 0 for neither, of each comparison of claims (n, m, k)."""
+def decided(values: Array, planned: int, test: Test = t_test) -> tuple[Codes, Codes]:
+    """1 for, -1 against and 0 for neither, of each comparison of claims (n, m, k): as the first
+    look that decides has it, and as the last look has it.
+    """
     m = values.shape[1]
-    side: Codes = np.zeros(values.shape[1:], dtype=np.int64)
+    side = now = np.zeros(values.shape[1:], dtype=np.int64)
     for look in looks(planned):
         seen = values[: look.seeds]
         level = look.level if m == 1 else LEVEL / (m * len(looks(planned)))
         against = test(-seen) <= level
         now = np.where(test(seen) <= look.level, 1, np.where(against, -1, 0))
         side = np.where(side == 0, now, side)
-    return side
+    return side, now
 
 
 def judged(values: Array, planned: int, test: Test = t_test) -> Codes:
     """The outcomes (k,) of k claims about m comparisons from their differences (n, m, k), in the
     order of ORDER.
     """
-    side = decided(values, planned, test)
+    side, last = decided(values, planned, test)
     seen = values[: looks(planned)[-1].seeds]
     median = test is signed_rank
     holds = (np.quantile(seen, 0.5, axis=0, method="higher") if median else seen.mean(axis=0)) < 0
     found = np.where(((side == 1) | holds).all(axis=0), DIRECTION, INCONCLUSIVE)
     found = np.where((side == 1).all(axis=0), REPRODUCED, found)
-    return np.where((side == -1).any(axis=0), CONTRADICTED, found)
+    found = np.where((side == -1).any(axis=0), CONTRADICTED, found)
+    # what the first look decided and the last one no longer shows
+    faded = (found == REPRODUCED) & (last != 1).any(axis=0)
+    faded |= (found == CONTRADICTED) & ~((side == -1) & (last == -1)).any(axis=0)
+    is_direction = (found == REPRODUCED) & holds.all(axis=0)
+    return np.where(faded, np.where(is_direction, DIRECTION, INCONCLUSIVE), found)
 
 
 def percent(share: float) -> str:
@@ -198,7 +207,8 @@ def conjunctions(repeats: int) -> str:
         null = rng.standard_normal((FULL, m, k))
         one = null.copy()
         one[:, 1:] -= 50
-        without = np.any(decided(null.reshape(FULL, 1, -1), FULL).reshape(m, k) == -1, axis=0)
+        alone, _ = decided(null.reshape(FULL, 1, -1), FULL)
+        without = np.any(alone.reshape(m, k) == -1, axis=0)
         cells = [
             rate(judged(null, FULL), REPRODUCED),
             rate(judged(one, FULL), REPRODUCED),
@@ -309,7 +319,7 @@ def ledgers(repeats: int) -> str:
         for _ in range(max(repeats // 500, 40)):
             values = rng.standard_normal((FULL, 1, 100))
             values[..., :true] -= 1.5
-            alone = decided(values, FULL)[0] == 1
+            alone = judged(values, FULL) == REPRODUCED
             q = false_discovery(np.minimum(1.0, 2 * t_test(values[:, 0])))
             for name, called in (("each claim", alone), ("q at most 5 %", q <= LEVEL)):
                 wrong = float(called[true:].sum()) / max(int(called.sum()), 1)
@@ -356,10 +366,10 @@ and for whole papers). Rates are of claims whose truth is known.
   it, each at 5 %. The exact sign-flip test stands beside it. Where one of the two is significant
   and the other is not, the verdict says so.
 - **Two looks.** Where ten seeds are planned they are looked at when the first five are there, at
-  level 1/32, and when all ten are, at {LOOKS[1][1]:g}; together that is 5 %. What a look has
-  decided stands: seeds that come later are shown, and the verdict says if the claim is no longer
-  significant with them, but cannot turn it. With six to nine seeds the verdict is that of the
-  first five. 1/32 is the smallest p of an exact test of five pairs; it is also about what the
+  level 1/32, and when all ten are, at {LOOKS[1][1]:g}; together that is 5 %. What the first look
+  has decided stands if ten seeds show it as well. Otherwise the claim is direction only, or
+  inconclusive, and says *{FADED}*. With six to nine seeds the verdict is that of the first five.
+  1/32 is the smallest p of an exact test of five pairs; it is also about what the
   spending function 0.05 ln(1 + (e - 1)/2) = 0.0310 of Lan and DeMets (1983) allows half-way,
   which imitates the boundary of Pocock (1977).
 - **One look** at the full level, at all seeds, is taken where the YAML of the paper plans fewer
@@ -397,6 +407,9 @@ the plain claims of the paper, once, in the first row that fits:
 
 - *{OUTSIDE}* is said where a hypothesis under `requires:` is not met by what was run. The claim is
   then not decided; what was observed stands in the qualifier.
+- *{IMPLEMENTATION}* is said of claims that compare seconds of methods that are not implemented
+  alike (`implementation: true`). Seconds of our own code decide nothing of the authors': such a
+  claim is not decided, and its qualifier stands beside what was observed.
 - *{TRIVIAL}* is computed from records. A claim may name a **null model**: something that knows
   nothing of the claim's method, such as draws of a random search, another column or metric (the
   number of all distinct arms, the regret of the worst policy), or a column that says where a
@@ -433,16 +446,28 @@ of each claim how much hangs on them.
   counts as run only where one of its own runs refutes the claim: what the default's runs refute
   says nothing of it.
 - **In the public code** a claim comes to what it comes to under the reading that follows that code
-  as a whole (`follows: public code`). Where that changes none of its runs, text and code agree, and
-  the default outcome counts.
+  as a whole (`follows: public code`). That is said only of claims with a method whose parameters
+  this reading sets. Of all others the public code says nothing.
 - **What would have to be true.** For a claim that does not hold, the readings under which it does;
   for one that holds, those that contradict it. Where no single one does, pairs are composed of runs
   that were made one at a time: a run is that of the reading that changes it. Where two readings
   change the same run, nobody has run them together, and the pair is counted as never run. Several
   answers cannot be told apart by these runs. Many readings and pairs are tried without correction,
   so that what is found is a question to ask, no evidence of what the authors did.
-- **Printed numbers** that lie outside the 95 % interval of ours are listed with the readings under
-  which they lie in it, and ours is close (as in tables): one reading at a time.
+
+## Nearest
+
+Where authors have published numbers of an experiment (`papers/published/`), every reading has a
+score: the mean of |ln(ours / published)| over all methods of the experiment and some points. A
+difference of more than a factor of {CAP:g} counts as {CAP:g}. Of the readings within a factor of
+{MARGIN:g} of the least score the simplest is the **nearest** setting. A claim about the experiment
+then has two verdicts: as printed, and nearest.
+
+- In the nearest setting a comparison of methods is decided only if the setting beats one number for
+  all methods (*alike*), and if each of its methods is within a factor of {REPRODUCES:g} of what is
+  published. A claim about one method needs the latter of that method.
+- Published numbers that are not scored test the choice: batch sizes, the spread over seeds, seconds
+  as ratios. `verdicts.md` has all scores.
 
 A **specification curve** (`specifications/CLAIM.png`) shows the effect with its interval under
 every specification that has a number, sorted, with the border of the claim. Of several comparisons
