@@ -339,7 +339,7 @@ def test_a_password_of_a_mirror_is_used_and_found_nowhere(tmp_path, guarded, mon
     copy = checkout.make(tmp_path)
     source = Path(os.environ.get("NOREGRET_DATA", ""))
     manifest = yaml.safe_load((copy / "data" / "manifest.yaml").read_text(encoding="utf-8"))
-    place = manifest["abalone"]["mirror"]["path"]
+    place = manifest["abalone"]["mirror"][0]["path"]
     there = (source / place).is_file()
     guarded.serve(f"/{place}", (source / place).read_bytes() if there else b"another file")
     command = [sys.executable, "-m", "snakemake", "--cores", "1", "--config", "scale=smoke"]

@@ -138,8 +138,8 @@ ENTRY = {
     "title": "t",
     "licence": "CC0",
     "citation": "nobody",
-    "mirror": {"path": "toy/x", "sha256": "0" * 64, "bytes": 8},
-    "sources": [{"url": "https://example.org/x", "sha256": "0" * 64, "stated_by": "nobody"}],
+    "mirror": [{"path": "toy/x", "sha256": "0" * 64, "bytes": 8}],
+    "sources": [{"url": "https://example.org/x"}],
     "rows": 1,
     "separator": ",",
     "columns": {"a": ""},
@@ -150,7 +150,7 @@ ENTRY = {
 
 
 def places(path):
-    return {**ENTRY, "mirror": {**ENTRY["mirror"], "path": path}}
+    return {**ENTRY, "mirror": [{**ENTRY["mirror"][0], "path": path}]}
 
 
 def url(address):
@@ -174,8 +174,12 @@ def url(address):
         ({"toy": url("ftp://example.org/x")}, "expected a http or https URL"),
         ({"../toy": ENTRY}, "expected a name of small letters, digits and _"),
         ({"toy\nother": ENTRY}, "expected a name of small letters, digits and _"),
-        ({"toy": {**ENTRY, "mirror": {"path": "toy/x", "colour": "blue"}}}, "colour"),
-        ({"toy": {**ENTRY, "sources": [{"url": "https://example.org"}]}}, "missing"),
+        ({"toy": {**ENTRY, "mirror": [{"path": "toy/x", "colour": "blue"}]}}, "colour"),
+        ({"toy": {**ENTRY, "sources": [{"member": "x"}]}}, "missing"),
+        (
+            {"toy": {**ENTRY, "sources": [{"url": "https://example.org", "file": "/etc/x"}]}},
+            "expected a file among toy/x",
+        ),
         ({"toy": None}, "expected fields, got None"),
         (["toy"], "expected entries by the name of a data set"),
         ("x: [", "is no valid YAML"),

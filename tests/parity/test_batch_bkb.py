@@ -113,7 +113,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
 
 
 def table(name: str, root: Path) -> Instance | DataUnavailable:
-    raw = Path("data", "raw", read_manifest(ROOT)[name].mirror.path)
+    raw = Path("data", "raw", read_manifest(ROOT)[name].mirror[0].path)
     if (ROOT / raw).is_file() and not (root / raw).exists():
         (root / raw).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / raw, root / raw)

@@ -5,7 +5,8 @@ tables that stand in.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,37 +14,52 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from workflow.data.manifest import Dataset
+from workflow.data.manifest import Dataset, Layout
 from workflow.data.places import DataUnavailable, Prepared
 from workflow.trace import seeds
 
 Array = NDArray[np.float64]
+LARGEST = 1 << 26  # bytes of text; cadata has two million
 
 
 def parse(dataset: Dataset, raw: Path) -> Prepared:
-    """The table in a verified raw file.
+    """The table in a raw file, in whichever of the known orders of columns it has the manifest's
+    content.
 
-    Raises DataUnavailable if its content is not the manifest's.
+    Raises DataUnavailable if it has so in none.
     """
-    names = list(dataset.columns)
-    rows = [
-        line.split(dataset.separator)
-        for line in raw.read_bytes().decode("ascii").splitlines()
-        if line
-    ]
-    complete = [dict(zip(names, row, strict=True)) for row in rows if dataset.missing not in row]
-    kept = [(name, dataset.codes.get(name, {})) for name in [*dataset.features, dataset.target]]
-    values = np.array(
-        [[float(codes.get(row[name], row[name])) for name, codes in kept] for row in complete]
-    )
-    table = _prepared(values, dataset.features, source="")
-    if table.content_sha256 != dataset.content_sha256:
+    if (size := raw.stat().st_size) > LARGEST:
         raise DataUnavailable(
-            f"{dataset.name}: expected {dataset.rows} rows with content_sha256"
-            f" {dataset.content_sha256}, got {len(values)} rows with {table.content_sha256} from a"
-            " verified file: manifest and parser disagree"
+            f"{dataset.name}: expected at most {LARGEST} bytes of text, got {size}: remove {raw}"
         )
-    return table
+    lines = [line for line in raw.read_bytes().decode("ascii", "replace").splitlines() if line]
+    found = []
+    for layout in (Layout(dataset.separator, tuple(dataset.columns)), *dataset.layouts):
+        values = _values(dataset, layout, lines)
+        table = _prepared(values, dataset.features, source="")
+        if table.content_sha256 == dataset.content_sha256:
+            return table
+        found.append(f"{len(values)} rows with {table.content_sha256}")
+    raise DataUnavailable(
+        f"{dataset.name}: expected {dataset.rows} rows with content_sha256"
+        f" {dataset.content_sha256}, got {' or '.join(found)}: manifest and parser disagree"
+    )
+
+
+def _values(dataset: Dataset, layout: Layout, lines: Sequence[str]) -> Array:
+    """Features and, last, the target (n, d+1) of the complete rows; lines that are no row, such as
+    the prose before a table, are left out.
+    """
+    blank = None if layout.separator == " " else layout.separator
+    kept = [(name, dataset.codes.get(name, {})) for name in [*dataset.features, dataset.target]]
+    values = []
+    for line in lines:
+        fields = [one.rpartition(":")[2] for one in line.split(blank)]  # LIBSVM: number:value
+        row = dict(zip(layout.columns, fields, strict=False))
+        if len(fields) == len(layout.columns) and dataset.missing not in fields:
+            with suppress(ValueError):
+                values.append([float(codes.get(row[name], row[name])) for name, codes in kept])
+    return np.array(values).reshape(-1, len(kept))
 
 
 def substitute(dataset: Dataset, calibration: Path | None = None) -> Prepared:

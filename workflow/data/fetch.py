@@ -20,7 +20,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -30,8 +30,9 @@ import pyarrow.parquet as pq
 from workflow.data.download import download
 from workflow.data.extract import copy, unpack
 from workflow.data.manifest import Dataset, File, Source, read_manifest
-from workflow.data.partial import Rejected, check, file_sha256, say, writing
+from workflow.data.partial import ANY, Rejected, file_sha256, say, verify, writing
 from workflow.data.places import (
+    UNVERIFIED,
     DataUnavailable,
     Prepared,
     downloads_allowed,
@@ -43,7 +44,6 @@ from workflow.trace.record import KEY, atomic
 # each has parse, substitute, content_sha256
 FORMATS = {"delimited": "workflow.data.delimited", "nasbench101": "workflow.data.nasbench"}
 AGAIN = "remove it and run the workflow again, which fetches it anew"
-Found = tuple[Path, str]  # a verified raw file and its source
 
 
 def prepare(name: str, *, root: Path, substitutes: bool) -> Path:
@@ -103,7 +103,9 @@ def _check_content(path: Path, dataset: Dataset) -> None:
         )
 
 
-def _prepare(name: str, target: Path, *, root: Path, substitutes: bool) -> None:
+def _prepare(
+    name: str, target: Path, *, root: Path, substitutes: bool, unverified: bool = False
+) -> None:
     known = read_manifest(root)
     if name not in known:
         raise DataUnavailable(
@@ -121,8 +123,9 @@ def _prepare(name: str, target: Path, *, root: Path, substitutes: bool) -> None:
             shutil.copyfile(real, temporary)
         return say(f"{name}: real (a copy of {real}) -> {target}")
     tried: list[str] = []
-    raw = _find(name, dataset.mirror, dataset.accepted, dataset.sources, root, tried)
-    prepared = _parsed(dataset, *raw) if raw else _without_file(dataset, root, tried, substitutes)
+    prepared = _table(dataset, root, tried, unverified) or _without_file(
+        dataset, root, tried, substitutes
+    )
     _write(prepared, dataset, target)
     return say(f"{name}: {prepared.data} ({prepared.source}) -> {target}")
 
@@ -139,9 +142,10 @@ def _is_real(path: Path, dataset: Dataset) -> bool:
     except DataUnavailable as error:
         say(f"{dataset.name}: {path} is not used: {error}")
         return False
+    said = str(header["data"])
     wanted = {
         "name": dataset.name,
-        "data": "real",
+        "data": said if said.startswith(UNVERIFIED) else "real",
         "content_sha256": dataset.content_sha256 or header.get("content_sha256"),
     }
     if other := [key for key, value in wanted.items() if header.get(key) != value]:
@@ -152,13 +156,73 @@ def _is_real(path: Path, dataset: Dataset) -> bool:
     return not other
 
 
-def _parsed(dataset: Dataset, raw: Path, source: str) -> Prepared:
-    """The table in a verified raw file.
+def _table(dataset: Dataset, root: Path, tried: list[str], unverified: bool) -> Prepared | None:
+    """The table in the first file that is the right one; None if nobody has it, and why in `tried`.
 
-    Raises DataUnavailable if its content is not what the manifest expects.
+    A file is the right one if its table has the content of the manifest; where the manifest states
+    none, if it has the checksum of the manifest, or any where `unverified` files are admitted.
+
+    Raises DataUnavailable if a file of the right checksum cannot be parsed.
     """
-    prepared: Prepared = importlib.import_module(FORMATS[dataset.format]).parse(dataset, raw)
-    return replace(prepared, source=source, data="real")
+    doors = [one for file in dataset.mirror for one in _local(root, file)]
+    doors += [_remote(source, dataset.file(source)) for source in dataset.sources]
+    for door in doors:
+        path = root / "data" / "raw" / door.file.path
+        is_open = unverified or dataset.content_sha256
+        try:
+            door.bring(
+                path, {ANY if is_open else door.file.sha256: 0 if unverified else door.file.bytes}
+            )
+            prepared = _recognised(dataset, door.file, path, unverified)
+        except Rejected as reason:
+            _refuse(dataset.name, door, path, reason, tried)
+            continue
+        _keep_source(path, door)
+        return replace(prepared, source=door.source or _source_of(path))
+    return None
+
+
+def _recognised(dataset: Dataset, wanted: File, path: Path, unverified: bool) -> Prepared:
+    """The table in a file; its label says if neither content nor checksum is the manifest's.
+
+    Raises Rejected if the file is another one; DataUnavailable as `_table`.
+    """
+    try:
+        parse = importlib.import_module(FORMATS[dataset.format]).parse
+        prepared: Prepared = parse(dataset, path)
+    except DataUnavailable as error:
+        if (found := file_sha256(path)) == wanted.sha256:
+            raise
+        expected = (
+            f"sha256 {wanted.sha256} ({wanted.bytes} bytes)" if wanted.sha256 else "the table"
+        )
+        got = f"sha256 {found} ({path.stat().st_size} bytes)"
+        raise Rejected(f"expected {expected}, got {got}, which is another one: {error}") from None
+    if unverified and not dataset.content_sha256 and (found := file_sha256(path)) != wanted.sha256:
+        return replace(prepared, data=f"{UNVERIFIED}{path.name} of sha256 {found}")
+    return replace(prepared, data="real")
+
+
+def _refuse(name: str, door: Door, path: Path, reason: Rejected, tried: list[str]) -> None:
+    """Take away what was brought in vain, set aside what a person put there, and say why."""
+    said = str(reason)
+    if path.exists() and door.source:
+        with writing(path):
+            path.unlink(missing_ok=True)
+    elif path.exists():
+        aside = path.with_name(f"{path.name}.{file_sha256(path)[:8]}.corrupt")
+        with writing(aside), suppress(FileNotFoundError):  # another process may have done it
+            path.replace(aside)
+        said += f"; set aside as {aside.name}"
+    tried.append(f"{door.label}: {said}{'' if reason.usual else door.remedy}")
+    if not reason.usual:
+        say(f"{name}: {tried[-1]}")
+
+
+def _keep_source(path: Path, door: Door) -> None:
+    if door.source:
+        with writing(path), atomic(_source_file(path)) as temporary:
+            temporary.write_text(f"{door.source}\n", encoding="utf-8")
 
 
 def _without_file(dataset: Dataset, root: Path, tried: list[str], substitutes: bool) -> Prepared:
@@ -170,12 +234,8 @@ def _without_file(dataset: Dataset, root: Path, tried: list[str], substitutes: b
         not substitutes and not dataset.content_sha256
     ):  # nothing made here could turn out to be the real table
         raise DataUnavailable(_directions(dataset, root, tried))
-    wanted = dataset.calibration
-    found = (
-        _find(dataset.name, wanted, {wanted.sha256: wanted.bytes}, (), root, []) if wanted else None
-    )
     made: Prepared = importlib.import_module(FORMATS[dataset.format]).substitute(
-        dataset, found[0] if found else None
+        dataset, _calibration(dataset, root)
     )
     if made.content_sha256 == dataset.content_sha256:
         return made
@@ -189,65 +249,55 @@ def _without_file(dataset: Dataset, root: Path, tried: list[str], substitutes: b
     return replace(made, data=label)
 
 
-def _find(
-    name: str,
-    wanted: File,
-    accepted: Mapping[str, int],
-    sources: tuple[Source, ...],
-    root: Path,
-    tried: list[str],
-) -> Found | None:
-    """The verified file, now in data/raw, and its source; None if nobody has it, and why in
-    `tried`.
+def _calibration(dataset: Dataset, root: Path) -> Path | None:
+    """The verified file that shapes a substitute; None if it is not on this machine or its
+    mirror.
     """
-    path = root / "data" / "raw" / wanted.path
-    for where, source, bring in _doors(root, path, wanted, accepted, sources):
+    for door in _local(root, dataset.calibration) if dataset.calibration else ():
+        path, accepted = root / "data" / "raw" / door.file.path, {door.file.sha256: door.file.bytes}
         try:
-            bring()
+            door.bring(path, accepted)
+            verify(path, accepted)
         except Rejected as reason:
-            tried.append(f"{where}: {reason}")
-            if not reason.usual:
-                say(f"{name}: {tried[-1]}")
+            _refuse(dataset.name, door, path, reason, [])
             continue
-        if source:
-            with writing(path), atomic(_source_file(path)) as temporary:
-                temporary.write_text(f"{source}\n", encoding="utf-8")
-        return path, source or _source_of(path)
+        _keep_source(path, door)
+        return path
     return None
 
 
-def _doors(
-    root: Path,
-    path: Path,
-    wanted: File,
-    accepted: Mapping[str, int],
-    sources: tuple[Source, ...],
-) -> Iterator[tuple[str, str, Callable[[], None]]]:
-    """Where a file may be, in order: for people, for the provenance (empty: already kept), how to
-    bring it to `path`.
+@dataclass(frozen=True)
+class Door:
+    """Where a raw file may be: for people, for the provenance (empty: already kept), how to bring
+    the file to a path, and what helps if it is not the right one.
     """
-    yield str(path), "", partial(_raw, path, accepted)
-    shipped = root / "data" / "shipped" / wanted.path
-    yield str(shipped), "data/shipped", partial(_from_shipped, shipped, path, accepted)
+
+    label: str
+    source: str
+    file: File
+    bring: Callable[[Path, Mapping[str, int]], None]
+    remedy: str = ""
+
+
+def _local(root: Path, file: File) -> Iterator[Door]:
+    """Where a file may be that no canonical source gives."""
+    yield Door(str(root / "data" / "raw" / file.path), "", file, _raw)
+    shipped = root / "data" / "shipped" / file.path
+    remedy = f"; `git checkout {shipped}` restores it"
+    yield Door(str(shipped), "data/shipped", file, partial(_from_shipped, shipped), remedy)
     mirror = os.environ.get("NOREGRET_DATA", "")
-    label = f"NOREGRET_DATA={mirror_as_shown()}, {wanted.path}" if mirror else "NOREGRET_DATA"
-    yield label, "mirror", partial(_from_mirror, mirror, wanted, path, accepted)
-    for source in sources:
-        label = source.url if source.verified else f"{source.url} (checksum not verified by us)"
-        yield label, source.url, partial(_from_url, source, path, accepted)
+    label = f"NOREGRET_DATA={mirror_as_shown()}, {file.path}" if mirror else "NOREGRET_DATA"
+    yield Door(label, "mirror", file, partial(_from_mirror, mirror, file))
+
+
+def _remote(source: Source, file: File) -> Door:
+    return Door(source.url, source.url, file, partial(_from_url, source))
 
 
 def _raw(path: Path, accepted: Mapping[str, int]) -> None:
     if not path.exists():
         raise Rejected("not there", usual=True)
-    found = file_sha256(path)
-    try:
-        check(found, path.stat().st_size, accepted)
-    except Rejected as reason:
-        aside = path.with_name(f"{path.name}.{found[:8]}.corrupt")
-        with writing(aside), suppress(FileNotFoundError):  # another process may have done it
-            path.replace(aside)
-        raise Rejected(f"{reason}; set aside as {aside.name}") from None
+    verify(path, accepted)
 
 
 def _from_shipped(shipped: Path, path: Path, accepted: Mapping[str, int]) -> None:
@@ -256,8 +306,6 @@ def _from_shipped(shipped: Path, path: Path, accepted: Mapping[str, int]) -> Non
     try:
         with shipped.open("rb") as file:
             copy(file, path, accepted)
-    except Rejected as reason:
-        raise Rejected(f"{reason}; `git checkout {shipped}` restores it") from None
     except OSError as error:
         raise Rejected(error.strerror or str(error)) from None
 
@@ -293,15 +341,14 @@ def _may_ask() -> None:
 def _from_url(source: Source, path: Path, accepted: Mapping[str, int]) -> None:
     _may_ask()
     if not source.member:
-        return download(source.url, path, {source.sha256: source.bytes})
+        return download(source.url, path, accepted)
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         folder = tempfile.TemporaryDirectory(dir=path.parent, prefix=".archive-")
     with folder:
         archive = Path(folder.name) / "archive"
-        download(source.url, archive, {source.sha256: source.bytes})
-        member = source.member["sha256"]
-        unpack(archive, source.member["path"], path, {member: accepted.get(member, 0)})
+        download(source.url, archive, {ANY: 0})
+        unpack(archive, source.member, path, accepted)
     return None
 
 
@@ -319,21 +366,31 @@ def _source_file(path: Path) -> Path:
 
 
 def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:
-    path = dataset.mirror.path
-    part = root / "data" / "raw" / f"{path}.part"
-    kept = (
-        [f"{part} keeps the {part.stat().st_size} bytes that came: another try goes on there."]
+    files = dataset.mirror
+    path = " or ".join(file.path for file in files)
+    parts = [root / "data" / "raw" / f"{file.path}.part" for file in files]
+    kept = [
+        f"{part} keeps the {part.stat().st_size} bytes that came: another try goes on there."
+        for part in parts
         if part.exists()
-        else []
-    )
+    ]
+    if not dataset.content_sha256:
+        kept.append(
+            f"`python -m workflow.fetch {dataset.name} --accept-unverified` takes a file of another"
+            " checksum, if it can be read; its records say so."
+        )
     return "\n".join(
         [
             f"{dataset.name}: no verified copy of {path} could be had. Tried:",
             *(f"  {line}" for line in tried),
-            f"Expected sha256 {dataset.mirror.sha256}, {dataset.mirror.bytes} bytes.",
+            *(
+                f"Expected of {file.path}: sha256 {file.sha256}, {file.bytes} bytes."
+                for file in files
+                if file.sha256
+            ),
             *kept,
             f"To supply it, set NOREGRET_DATA to a directory (or URL of one) that contains {path},",
-            f"or put the file at data/raw/{path}.",
+            f"or put the file at data/raw/{files[0].path}.",
             (
                 "Without it, the smoke and quick scales run on a labelled substitute;"
                 " NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values"
@@ -350,7 +407,7 @@ def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:
 
 def _write(prepared: Prepared, dataset: Dataset, path: Path) -> None:
     """Write the prepared table, with the provenance in the schema."""
-    real = prepared.data == "real"
+    real = not prepared.data.startswith("substitute: ")
     header = {
         "name": dataset.name,
         "data": prepared.data,
@@ -383,6 +440,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "-o", metavar="PATH", type=Path, help="where the table goes (one NAME only)"
     )
+    parser.add_argument(
+        "--accept-unverified",
+        action="store_true",
+        help=(
+            "take a file whose checksum is not the manifest's, if that one is only quoted and the"
+            " file can be read; the table and all that is made of it say so"
+        ),
+    )
     options = parser.parse_args(arguments)
     if options.o and len(options.names) > 1:
         parser.error(f"-o takes one NAME, got {len(options.names)}")
@@ -390,7 +455,13 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.names:
         try:
             target = options.o or prepared_path(name, root=root, substitutes=allowed)
-            _prepare(name, target, root=root, substitutes=allowed)
+            _prepare(
+                name,
+                target,
+                root=root,
+                substitutes=allowed,
+                unverified=options.accept_unverified,
+            )
         except DataUnavailable as error:
             print(error, file=sys.stderr)
             failures += 1

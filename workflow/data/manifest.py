@@ -25,25 +25,32 @@ DELIMITED = "rows", "separator", "columns", "target", "content_sha256"
 
 @dataclass(frozen=True)
 class File:
-    """A path below a mirror, and what must lie there."""
+    """A path below a mirror, and what must lie there; sha256 "" and bytes 0 if these are not known:
+    then the content of the table decides.
+    """
 
     path: str
-    sha256: str
-    bytes: int
+    sha256: str = ""
+    bytes: int = 0
 
 
 @dataclass(frozen=True)
 class Source:
-    """A canonical URL of the raw file, or of the archive whose `member` it is; bytes 0 where the
-    size is not known.
+    """A canonical URL of a raw file, or of the archive whose `member` it is; `file` is the path of
+    that file, "" for the first one of the mirror.
     """
 
     url: str
-    sha256: str
-    stated_by: str
-    bytes: int = 0
-    verified: bool = False
-    member: Mapping[str, str] = field(default_factory=dict)
+    member: str = ""
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Another order of the columns, between which there are `separator`s (" ": any blanks)."""
+
+    separator: str
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class Dataset:
     title: str
     licence: str
     citation: str
-    mirror: File
+    mirror: tuple[File, ...]
     sources: tuple[Source, ...]
     substitute: Substitute
     format: str = "delimited"
@@ -79,6 +86,7 @@ class Dataset:
     ignored: tuple[str, ...] = ()
     missing: str = "?"
     codes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    layouts: tuple[Layout, ...] = ()
 
     @property
     def features(self) -> dict[str, str]:
@@ -89,13 +97,9 @@ class Dataset:
             if name not in (self.target, *self.ignored)
         }
 
-    @property
-    def accepted(self) -> dict[str, int]:
-        """sha256 and size of every version of the raw file; they differ in a last newline, never in
-        content.
-        """
-        direct = {source.sha256: source.bytes for source in self.sources if not source.member}
-        return {self.mirror.sha256: self.mirror.bytes, **direct}
+    def file(self, source: Source) -> File:
+        """The raw file that a source gives."""
+        return next(file for file in self.mirror if source.file in ("", file.path))
 
 
 def read_manifest(root: Path) -> dict[str, Dataset]:
@@ -152,17 +156,20 @@ def _misplaced(dataset: Dataset) -> str:
     """What is wrong with the places that an entry names, "" if nothing is: files lie below
     data/raw, sources are on the web.
     """
-    for file in filter(None, (dataset.mirror, dataset.calibration)):
+    for file in filter(None, (*dataset.mirror, dataset.calibration)):
         if not PLACE.fullmatch(str(file.path)) or not isinstance(file.bytes, int):
             return (
                 "expected a file as folder/name (letters, digits, -, _ and .) and its bytes, got"
                 f" {file.path!r}, {file.bytes!r}"
             )
+    paths = [file.path for file in dataset.mirror]
     for source in dataset.sources:
         if not str(source.url).startswith(("https://", "http://")):
             return f"expected a http or https URL, got {source.url!r:.200}"
-        if source.member and not {"path", "sha256"} <= set(source.member):
-            return "expected path and sha256 of a member of an archive"
+        if source.file not in ("", *paths):
+            return f"expected a file among {', '.join(paths)}, got {source.file!r:.200}"
+    if not dataset.content_sha256 and not all(file.sha256 for file in dataset.mirror):
+        return "expected the sha256 of each file, or content_sha256 of the table"
     return ""
 
 
@@ -190,9 +197,10 @@ def _complaint(name: object, entry: object) -> str:
 
 def _dataset(name: str, entry: Mapping[str, Any]) -> Dataset:
     nested = {
-        "mirror": File(**entry["mirror"]),
+        "mirror": tuple(File(**file) for file in entry["mirror"]),
         "sources": tuple(Source(**source) for source in entry["sources"]),
         "substitute": Substitute(**entry["substitute"]),
         "calibration": File(**entry["calibration"]) if "calibration" in entry else None,
+        "layouts": tuple(Layout(**layout) for layout in entry.get("layouts", ())),
     }
     return Dataset(name=name, **{**entry, **nested})

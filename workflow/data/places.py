@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
+UNVERIFIED = "unverified: "  # before the file of a table that no checksum confirms
+
 
 class DataUnavailable(RuntimeError):
     """A data set that cannot be had, read or written; says what was tried or found,
@@ -29,7 +31,8 @@ class Prepared:
     """The table of a data set and where it came from; `content_sha256` is that of the values,
     whichever file held them.
 
-    `data` is "real" or "substitute: ..."; `features` names what the columns mean, with units.
+    `data` is "real", "unverified: ..." or "substitute: ..."; `features` names what the columns
+    mean, with units.
     """
 
     table: pa.Table

@@ -37,7 +37,7 @@ from workflow.draw.style import (
     spans,
     wrapped,
 )
-from workflow.judge.outcomes import stood_in
+from workflow.judge.outcomes import stood_in, unverified
 from workflow.measure import report
 from workflow.measure.metrics import OPTIMAL
 from workflow.measure.store import Store
@@ -139,6 +139,7 @@ def small_print(
         shown,
         says,
         "real data" if real else "",
+        unverified(panel.data for panel in panels),
         f"SUBSTITUTE: {'; '.join(substitutes)}" if substitutes else "",
         f"MADE BY OTHER CODE: {other}" if other else "",
         _not_run(panels),

@@ -33,7 +33,7 @@ from workflow.draw.style import (
     put_stand_in,
     wrapped,
 )
-from workflow.judge.outcomes import stood_in
+from workflow.judge.outcomes import stood_in, unverified
 from workflow.measure import report
 from workflow.measure.metrics import Array, metric
 from workflow.measure.statistics import (
@@ -265,6 +265,7 @@ def _small_print(paper: Paper, name: str, found: Ranking, other: str = "") -> st
         "bars join what Nemenyi's test does not tell apart at 5 %",
         "infinite: tied for the last ranks" if np.isinf(found.values).any() else "",
         "real data" if "real" in found.data else "",
+        unverified(found.data),
         f"SUBSTITUTE on {', '.join(replaced)}: {substitutes}" if replaced else "",
         f"MADE BY OTHER CODE: {other}" if other else "",
         f"an evaluation took too long in {'; '.join(found.timeouts)}" if found.timeouts else "",

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from workflow.data.places import UNVERIFIED
+
 REPRODUCED = "reproduced"
 DIRECTION = "direction only"
 INCONCLUSIVE = "inconclusive"
@@ -83,6 +85,16 @@ def stood_in(data: str) -> str:
     the place of the paper's data; "" where nothing does.
     """
     return data.partition(SUBSTITUTE)[2].replace(f"; {SUBSTITUTE}", "; ")
+
+
+def unverified(data: Iterable[str]) -> str:
+    """Which tables no checksum confirms, of what runs say that they are made of; "" if none is."""
+    found = sorted({one for said in data for one in said.split(", ") if one.startswith(UNVERIFIED)})
+    return (
+        f"UNVERIFIED DATA: {', '.join(one.removeprefix(UNVERIFIED) for one in found)}"
+        if found
+        else ""
+    )
 
 
 def group(qualifiers: Iterable[str]) -> str:

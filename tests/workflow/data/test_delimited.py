@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from workflow.data import delimited
-from workflow.data.manifest import Dataset, File, Substitute, read_manifest
+from workflow.data.manifest import Dataset, File, Layout, Substitute, read_manifest
 from workflow.data.places import DataUnavailable
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -21,7 +21,7 @@ ANIMALS = Dataset(
     title="",
     licence="",
     citation="",
-    mirror=File("animals", "", 0),
+    mirror=(File("animals"),),
     sources=(),
     substitute=Substitute("shipped_diabetes", "other patients"),
     content_sha256=CONTENT,
@@ -61,6 +61,28 @@ def test_another_content_is_an_error(raw):
         DataUnavailable,
         match=f"animals: expected 3 rows with content_sha256 {CONTENT}, got 3 rows with",
     ):
+        delimited.parse(ANIMALS, raw)
+
+
+def test_another_order_of_columns_is_recognised_by_the_content(raw):
+    layout = Layout(" ", ("length", "rings", "sex", "id"))
+    table = "0.5 7 M 9\n2.5e-1  9 F 8\n1.25E-01\t11 M 6\n"
+    for prose, text in (
+        ("Animals, in order:\nlength\n", table),
+        ("", "0.5 1:7 2:M 3:9\n0.25 1:9 2:F 3:8\n0.125 1:11 2:M 3:6\n"),
+    ):
+        raw.write_text(prose + text)
+        found = delimited.parse(replace(ANIMALS, layouts=(layout,)), raw)
+        assert_array_equal(values(found), VALUES)
+        swapped = Layout(" ", ("sex", "rings", "length", "id"))
+        with pytest.raises(DataUnavailable, match=r"got 0 rows with .* or 0 rows with"):
+            delimited.parse(replace(ANIMALS, layouts=(swapped,)), raw)
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe;", b"a;b\n" * 9, b"", b"9;M;nan;7\n"])
+def test_text_that_is_no_table_is_another_content(raw, text):
+    raw.write_bytes(text)
+    with pytest.raises(DataUnavailable, match="animals: expected 3 rows"):
         delimited.parse(ANIMALS, raw)
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 import hashlib
 import random
 import shutil
+import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,7 +20,7 @@ from workflow.data import fetch, manifest, patience
 from workflow.data.download import download
 from workflow.data.partial import Rejected
 from workflow.data.patience import Clock, Limits, chosen_limits
-from workflow.data.places import DataUnavailable
+from workflow.data.places import DataUnavailable, Prepared
 
 BODY = random.Random(0).randbytes(200_000)
 ACCEPTED = {hashlib.sha256(BODY).hexdigest(): len(BODY)}
@@ -183,17 +185,20 @@ def test_the_next_source_is_asked_when_one_has_no_end(
     monkeypatch.setattr(module, "chosen_limits", lambda: SHORT)
     digest = next(iter(ACCEPTED))
     wanted = manifest.File("toy/x", digest, len(BODY))
-    sources = [
-        manifest.Source(url, digest, "nobody", len(BODY), verified=True)
-        for url in (f"{rude(manner).url}/x", server.serve("/x", BODY))
-    ]
+    sources = [manifest.Source(url) for url in (f"{rude(manner).url}/x", server.serve("/x", BODY))]
     monkeypatch.setenv("NOREGRET_DATA", rude(manner).url)
+    monkeypatch.setitem(
+        sys.modules, "tiny", SimpleNamespace(parse=lambda *_: Prepared(None, "", ""))
+    )
+    monkeypatch.setitem(fetch.FORMATS, "tiny", "tiny")
+    none = manifest.Substitute("", "")
+    dataset = manifest.Dataset("toy", "", "", "", (wanted,), tuple(sources), none, format="tiny")
     tried: list[str] = []
     start = time.monotonic()
-    found = fetch._find("toy", wanted, ACCEPTED, tuple(sources), tmp_path, tried)
+    found = fetch._table(dataset, tmp_path, tried, unverified=False)
     assert time.monotonic() - start < 2 * SOON
-    assert found == (tmp_path / "data" / "raw" / "toy" / "x", sources[1].url)
-    assert found[0].read_bytes() == BODY
+    assert found.source == sources[1].url
+    assert (tmp_path / "data" / "raw" / "toy" / "x").read_bytes() == BODY
     said = MANNERS[manner][-1]
     # what was here, what ships, the mirror and the first URL
     assert [said in line for line in tried] == [False, False, True, True]

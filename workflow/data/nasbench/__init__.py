@@ -15,7 +15,7 @@ __all__ = ["content_sha256", "parse", "substitute"]
 
 
 def parse(dataset: object, raw: Path) -> Prepared:
-    """The table in nasbench_only108.tfrecord.
+    """The table in nasbench_only108.tfrecord or nasbench_full.tfrecord.
 
     Raises DataUnavailable, with the byte offset of what is wrong.
     """

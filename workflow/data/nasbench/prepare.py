@@ -1,5 +1,5 @@
 """The table of NAS-Bench-101 cells with their three trainings each, and its making from
-nasbench_only108.tfrecord.
+nasbench_only108.tfrecord or nasbench_full.tfrecord.
 
 Source: ying2019nasbench101. Every record that is kept is checked against what the cell itself
 implies: hash and parameters.
