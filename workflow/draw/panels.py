@@ -125,9 +125,16 @@ def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
     return [
         replace(panel, lines=[replace(line, look=of_studies[line.label]) for line in panel.lines])
         if "study" in panel.options
-        else panel
+        else _named(panel)
         for panel in panels
     ]
+
+
+def _named(panel: Panel) -> Panel:
+    """A panel of runs whose curves have the names that the figure gives them."""
+    names = panel.options.get("names", {})
+    lines = [replace(line, label=names.get(line.label, line.label)) for line in panel.lines]
+    return replace(panel, lines=lines)
 
 
 def _study_looks(paper: Paper, panels: Sequence[Panel]) -> dict[str, Look]:
@@ -482,7 +489,13 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
             centre, low, high = _band(values, panel.get("band", "ci95"))
             words = ", ".join(
                 filter(
-                    None, [column.replace("_", " ") if len(columns) > 1 or not label else "", label]
+                    None,
+                    [
+                        names.get(column, column.replace("_", " "))
+                        if len(columns) > 1 or not label
+                        else "",
+                        label,
+                    ],
                 )
             )
             x = seeds.columns.to_numpy(float)

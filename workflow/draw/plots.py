@@ -354,11 +354,16 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     lines = [_positive(line) for line in panel.lines] if logarithmic else panel.lines
     for curve in panel.published:
         ax.plot(curve.x, curve.value, color=curve.look.colour, **PUBLISHED)
+    ends, shaded = _ends(panel), [] if options.get("bars") else lines
+    if ends and not shaded:  # the bars are drawn last, within the limits
+        edges = np.array([edge[-1] for line in ends for edge in (line.low, line.high)])
+        kept = edges[np.isfinite(edges) & ((edges > 0) | (not logarithmic))]
+        ax.update_datalim([(ends[0].x[-1], edge) for edge in kept])
     for position, line in enumerate(lines):
         step = max(1, len(line.x) // 8)
         first = position * step // len(lines)
         ax.plot(line.x, line.centre, markevery=(first, step), **_looks(line))
-        if np.isfinite(line.low).any():
+        if shaded and np.isfinite(line.low).any():
             ax.fill_between(
                 line.x,
                 line.low,
@@ -374,7 +379,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     levels = {label: at for label, at in levels.items() if at > 0 or not logarithmic}
     for at in levels.values():
         ax.axhline(at, color="#666666", linewidth=0.8, linestyle=(0, (4, 2)))
-    _draw_open_bands(ax, lines)
+    _draw_open_bands(ax, shaded)
     columns = 0 if is_empty else _draw_marks(ax, panel.marks)
     for label, at in levels.items():
         ax.annotate(  # beside the panel and its marks, where no curve is
@@ -393,7 +398,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     for limit, put in (("xlim", ax.set_xlim), ("ylim", ax.set_ylim)):
         if limit in options:
             put(*options[limit])
-    _draw_ends(ax, _ends(panel))
+    _draw_ends(ax, ends)
     _label_logs(ax)
     if stood_in(panel.data):
         put_stand_in(ax, 0.5, 0.5, rotation=24, transform=ax.transAxes)
@@ -459,7 +464,7 @@ def _draw_open_bands(ax: Axes, lines: Sequence[Drawn]) -> None:
 
 def _ends(panel: Panel) -> list[Drawn]:
     """The curves whose bands at the last x are shown as bars side by side, too: where several are
-    wide, nobody tells their edges apart.
+    wide, nobody tells their edges apart. With `bars`, all of them.
     """
     if "xlim" in panel.options:
         return []
@@ -475,7 +480,7 @@ def _ends(panel: Panel) -> list[Drawn]:
         wide = [
             scaled(line.high[-1]) - scaled(max(line.low[-1], least)) > WIDE * span for line in ends
         ]
-    return ends if sum(wide) >= MANY else []
+    return ends if sum(wide) >= MANY or panel.options.get("bars") else []
 
 
 def _draw_ends(ax: Axes, ends: Sequence[Drawn]) -> None:

@@ -240,6 +240,9 @@ class Drawing(Section):
             default="none",
         )
     )
+    bars: Yes = said(
+        "bands are not shaded, but stand as bars at the end alone", True, default="shaded"
+    )
     study: StudyName = said("whose columns are drawn", "lemma-3", default="runs are drawn")
     x: Column = said("study: the column along the axis", "t", default="evaluations")
     y: Annotated[Names | str, Expected("the name of a column, or a list of them, each once")] = (
@@ -249,9 +252,10 @@ class Drawing(Section):
         "study: one line for each value of this column", "qbar", default="one line a column"
     )
     names: dict[str, Words] = said(
-        "study: value of the split column: its name in the legend",
+        "in the legend: the name of a curve, of a column of a study, or of a value of its split"
+        " column",
         {"10": "ten"},
-        default="column = value",
+        default="the curve, the column, or column = value",
     )
     fit: Window = said(
         "study: the exponent of a power law from some x on is put into the legend",

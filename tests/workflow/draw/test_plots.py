@@ -96,6 +96,16 @@ def test_a_substitute_is_in_print_csv_and_panel(tmp_path):
     assert set(panels.drawn(found)["data"]) == {"substitute: a synthetic table"}
 
 
+def test_data_that_no_checksum_confirms_are_in_the_small_print(tmp_path):
+    toy = Toy(tmp_path, data="unverified: full.tfrecord of sha256 ab", seeds=2)
+    for name in ("A", "B", "uniform"):
+        toy.add(name, noisy(0.5))
+    toy.entry["figures"] = [FIGURE]
+    text, found = words(toy)
+    assert "UNVERIFIED DATA: full.tfrecord of sha256 ab" in text and "real data" not in text
+    assert set(panels.drawn(found)["data"]) == {"unverified: full.tfrecord of sha256 ab"}
+
+
 def test_extrapolations_are_labelled_and_lighter(toy):
     toy.add("C", lambda seed: {"true": 0.5, "timing.ask": np.arange(20.0)}, budget=20)
     toy.entry["figures"] = [
@@ -213,6 +223,18 @@ def test_a_study_gives_a_line_per_column_and_split(toy):
         "high, q = 2",
     ]
     assert lines[1].centre.tolist() == [3, 5]
+
+
+def test_a_legend_has_the_names_that_a_figure_gives(toy):
+    toy.study("s", lambda seed: {"t": [1, 2], "low": [1, 2], "high": [2, 3]})
+    given = {"A": "the first", "low": "smallest"}
+    study = {"id": "g", "names": given, "panels": [{"study": "s", "x": "t", "y": ["low", "high"]}]}
+    toy.entry["figures"] = [{**FIGURE, "names": given}, study]
+    labels = [
+        [line.label for line in panels.panels_of(toy.paper, toy.store(), name)[0].lines]
+        for name in "fg"
+    ]
+    assert labels == [["the first", "B"], ["smallest", "high"]]
 
 
 def test_a_study_split_by_methods_has_their_looks(toy):
@@ -1121,6 +1143,17 @@ def test_wide_bands_stand_side_by_side_beyond_the_end(scales):
     assert all(bar[0, 0] == bar[1, 0] for bar in bars)
     if "xscale" not in scales:
         assert max(ax.get_xticks()) <= 30
+
+
+@pytest.mark.parametrize("scales", [{}, {"yscale": "log"}])
+@pytest.mark.parametrize("names", ["A", "AB", "ABC"])
+def test_bands_are_bars_alone_where_a_figure_says_so(scales, names):
+    shown = {name: WIDTHS[name] for name in names}
+    ax = axes_of([of_bands(shown, bars=True, **scales)])
+    bars = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
+    assert [tuple(bar[:, 1]) for bar in bars] == list(shown.values())  # none is cut by the axis
+    assert not ax.collections
+    assert axes_of([of_bands(shown, **scales)]).collections
 
 
 def test_bars_have_the_markers_of_their_curves_or_are_dashed_without_one(toy):
