@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workflow.judge.claims import by_default
-from workflow.judge.evidence import runs_of
 from workflow.measure.shelf import Shelf
 from workflow.measure.store import Store, without_published
 from workflow.operate.decide import HOUR, SCALE, decide
 from workflow.operate.undecided import Board, Seeds, Survey
 from workflow.plan.cells import PUBLISHED, Paper, Seed
 from workflow.plan.expand import chosen_papers, load
+from workflow.plan.reads import runs_of_claim
 from workflow.plan.resolve import ROOT
 from workflow.trace import curve_file
 
@@ -105,7 +105,7 @@ def replayed(papers: list[Paper], checkout: Path, root: Path) -> Outcome:
             name = f"{paper.name}/{claim['id']}"
             verdicts[name] = by_default(paper, ours, claim).verdict
             whole[name] = by_default(paper, theirs, claim).verdict
-            read |= {run.name for run in runs_of(paper, claim["check"])}
+            read |= {run.name for run in runs_of_claim(paper, claim)}
     shelf = Shelf(recorded)
     cost = {
         (name, seed): float(header.get("cpu_seconds", 0.0))

@@ -150,7 +150,7 @@ def all_six() -> Iterator[tuple[str, Setting]]:
     noise variance of 0.01 and lambda = xi^2.
     """
     methods = ("GP-UCB", "GP-BUCB", "Async-TS", "Global-BBKB", "GlobalLocal-BBKB", "BKB")
-    for features, beta in itertools.product(MAPS, ("theorem", "reference-code")):
+    for features, beta in itertools.product(reversed(MAPS), ("theorem", "reference-code")):
         for method in methods:
             yield method, Setting(features, 0.01, 0.1, noise=0.1, beta=beta)
 

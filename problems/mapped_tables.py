@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -46,5 +47,5 @@ def _under(problem: Problem, features: str) -> Problem:
             f"expected features of {', '.join(FEATURE_MAPS)}, got {', '.join(unknown)}: correct it"
             " in papers/*.yaml"
         )
-    assert isinstance(problem.domain, Arms)
-    return replace(problem, domain=Arms(mapped(problem.domain.points, names)))
+    points = cast(Arms, problem.domain).points
+    return replace(problem, domain=Arms(mapped(points, names)))

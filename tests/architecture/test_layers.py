@@ -26,7 +26,16 @@ FLOORS = {
     "problems.api": {"algorithms.api"},
     "problems.prepared": {"algorithms.api"},
     "problems.topologies": {"algorithms.api"},
-    "problems": {"algorithms.api", "problems.api", "problems.prepared", "problems.topologies"},
+    "problems.feature_maps": {"algorithms.api"},
+    "problems": {
+        "algorithms.api",
+        "problems.api",
+        "problems.prepared",
+        "problems.topologies",
+        "problems.feature_maps",
+    },
+    # the tables again, under other maps: a module of its own keeps the digests of their runs
+    "problems.mapped_tables": {"algorithms.api", "problems"},
     "workflow.trace": set(),
     "workflow.data": {"workflow.trace"},
     "workflow.plan": {"workflow.data.manifest"},

@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from workflow.data.places import UNVERIFIED
-
 REPRODUCED = "reproduced"
 DIRECTION = "direction only"
 INCONCLUSIVE = "inconclusive"
@@ -28,6 +26,7 @@ OUTSIDE = "outside the theorem"
 TRIVIAL = "holds trivially"
 IMPLEMENTATION = "about an implementation"
 STAND_IN = "on stand-in data"
+UNVERIFIED = "unverified: "  # before each table that no checksum confirms
 SUBSTITUTE = "substitute: "  # before each of the data that stand in; real ones are the first
 GROUPS = {
     OUTSIDE: (

@@ -34,8 +34,8 @@ from workflow.plan.cells import Paper
 RULES = f"""\
 Seeds are compared in pairs. A one-sided paired t test decides, at level {LEVEL:g} where fewer than
 ten seeds are planned, else at 1/32 when five are there and at {LOOKS[1][1]:g} when ten are;
-what one look has decided the next one does not undo. The p of the exact sign-flip test stands
-beside it.
+what the first look has decided ten seeds have to show as well. The p of the exact sign-flip test
+stands beside it.
 {" ".join(f"*{name}*: {meaning}." for name, meaning in MEANINGS.items())}
 A claim of several comparisons is reproduced if each of them is significant, and contradicted if one
 of them is, at the level over their number; runs that are missing then no longer matter. A
