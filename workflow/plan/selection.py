@@ -182,11 +182,10 @@ def published_series(paper: Paper, panel: Line) -> dict[str, Series]:
             mine = (panel["problem"], panel["metric"], panel.get("relative_to", ""))
             if mine == (one["problem"], one["metric"], base):
                 found = {**series_from(series, one.get("known", 0)), **found}
-    return {
-        label: found[algorithm_of(label)]
-        for label in panel["curves"]
-        if algorithm_of(label) in found
-    }
+    labels: dict[str, str] = {}  # of several curves of one method the first one stands for it
+    for label in panel["curves"]:
+        labels.setdefault(algorithm_of(label), label)
+    return {label: found[method] for method, label in labels.items() if method in found}
 
 
 def series_from(series: Mapping[str, Series], known: int) -> dict[str, Series]:

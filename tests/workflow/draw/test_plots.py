@@ -166,6 +166,8 @@ def test_what_was_not_published_is_not_drawn(toy, monkeypatch):
     )
     panel = {"id": "f", "problem": "p", "metric": "seconds", "curves": ["A"]}
     assert list(selection.published_series(toy.paper, panel)) == ["A"]
+    twice = {**panel, "curves": ["A", "A@code"]}  # one number is drawn once
+    assert list(selection.published_series(toy.paper, twice)) == ["A"]
     assert selection.published_series(toy.paper, {**panel, "variant": "b-1"}) == {}
     assert selection.published_series(toy.paper, {**panel, "metric": "batches"}) == {}
 
