@@ -189,22 +189,21 @@ def test_a_printed_number_stands_beside_ours(report):
     claim = next(claim for claim in report.claims if claim.id == READ)
     check = {"test": "less", "problems": ["hartmann"], "left": ["DuMBO"], "right": ["TuRBO"]}
     entry = {**report.entry, "claims": [{"id": READ, "check": check}]}
-    ours = {"mean": 0.5, "low": None, "high": None, "seeds": 1}
-    number = {
-        "table": "table2",
-        "problem": "Hartmann (6-6)",
+    fit = {
+        "panel": "Hartmann (6-6)",
+        "problem": "hartmann",
         "metric": "simple_regret",
-        "at": "110",
+        "at": [50, 110],
+        "ours": [1.5, 0.5],
+        "published": [0.9, 0.54],
+        "seeds": 1,
     }
-    numbers = [
-        {**number, "curve": curve, "printed": 0.54, "default": ours}
-        for curve in ("DuMBO", "LineBO")
-    ]
-    told = replace(report, entry=entry)
-    told.__dict__["_certificate"] = {"claims": [], "numbers": numbers}
+    fits = [{**fit, "method": method} for method in ("DuMBO", "LineBO")]
+    verdicts = {**report.verdicts, "published": {"synthetic": {"fits": {"": fits}}}}
+    told = replace(report, entry=entry, verdicts=verdicts)
     (found,) = claim_pages.printed(told, claim)
-    assert found.what == "DuMBO on Hartmann (6-6) (table2, after 110 evaluations)"
-    assert (found.printed, found.ours.strip()) == ("0.54", "0.5 [-, -]")
+    assert found.what == "DuMBO on hartmann (Hartmann (6-6), after 110 evaluations)"
+    assert (found.printed, found.ours) == ("0.54", "0.5")
     check["metric"] = "seconds"  # the table prints regrets
     assert claim_pages.printed(told, claim) == []
 
