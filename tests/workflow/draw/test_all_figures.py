@@ -84,7 +84,9 @@ def _table(paper: Paper, study: str) -> dict[str, np.ndarray]:
     ]
     rows: list[dict[str, float]] = []
     for line in lines:
-        values = [float(key) for key in line.get("names", {"1": "", "2": ""})]
+        # names are of values of the split column, or of columns
+        named = line.get("names", {}) if "split" in line else {}
+        values = [float(key) for key in named or ("1", "2")]
         rows += [
             {**line.get("rows", {}), **({line["split"]: value} if "split" in line else {}), "": at}
             for value in (values if "split" in line else [0.0])

@@ -357,10 +357,7 @@ def test_the_page_shows_the_certificate_and_its_curves(source, tmp_path):
     build.build(copied, tmp_path / "site")
     page = (tmp_path / "site" / "bkb" / "index.html").read_text()
     table = page.partition('id="certificate"')[2].partition("</table>")[0]
-    assert (
-        "Of 3 claims that are not counted apart hold: 1 as printed, 2 nearest."
-        in table
-    )
+    assert "Of 3 claims that are not counted apart hold: 1 as printed, 2 nearest." in table
     assert "not under &lt;code&gt;. It is contradicted under code." in table
     assert table.count("50 %") == 4 and "#claim-thm2-bound" not in table
     assert table.count('<a href="specifications/thm2-regret-ratio.webp">curve</a>') == 1
