@@ -1,6 +1,5 @@
 """The numbers behind verdicts, one a seed: what the test of each comparison reads, by default and
-under every reading that was run. They are enough to judge a claim again, at another level, with
-other tolerances or without some of the seeds, and the site does so in the page.
+under every reading that was run. The page of a claim shows them, and gives them as Parquet.
 
 `python -m workflow.claims PAPER` writes them as seed-values.json beside verdicts.json.
 """
@@ -23,29 +22,14 @@ from workflow.judge.checks import (
     taus,
     within_band,
 )
-from workflow.judge.claims import Claim, Verdict, standing
-from workflow.judge.evidence import Check, Compared, Evidence, runs_of_claim
+from workflow.judge.claims import Claim, Verdict
+from workflow.judge.evidence import Check, Compared, Evidence
 from workflow.measure.metrics import Array
 from workflow.measure.statistics import looks
 from workflow.measure.store import NotRun, Store
 from workflow.plan.cells import Paper
 from workflow.plan.reads import settings_of, stated
 
-# of a check: what its test compares numbers with, and how
-SAYS = (
-    "test",
-    "compare",
-    "direction",
-    "factor",
-    "plus",
-    "tolerance",
-    "absolute",
-    "value",
-    "at_least",
-    "at_most",
-    "event",
-    "share",
-)
 PAIRED = ("less", "more", "equivalent", "spread")
 Numbers = dict[str, Any]
 
@@ -76,71 +60,30 @@ def _of(paper: Paper, store: Store, claim: Claim, verdict: Verdict) -> Numbers:
     weakness = [one.weakness for one in verdict.comparisons]
     for part, one in zip(default["parts"], weakness, strict=True):
         part["rank"] = sorted(weakness).index(one)
-    says = [
-        {key: one["check"][key] for key in SAYS if key in one["check"]}
-        for one in settings_of(claim)
-    ]
     return {
-        "check": says[0],
-        "is_one": "settings" not in claim,
-        "deterministic": bool(claim.get("deterministic")),
         "default": default,
         "readings": {name: _under(Evidence(paper, store, name), claim) for name in own},
     }
 
 
 def _under(evidence: Evidence, claim: Claim) -> Numbers:
-    """The comparisons of a claim under a reading, and why they may not decide it, whatever their
-    numbers are.
-    """
+    """The comparisons of a claim under a reading."""
     parts = []
     for one in settings_of(claim):
         head = f"{one['name']}: " if "settings" in claim else ""
         for part in parts_of(evidence, one["check"]):
             parts.append(_part(evidence, one["check"], replace(part, what=head + part.what)))
-    planned = runs_of_claim(evidence.paper, claim, evidence.reading)
-    is_there = any("missing" not in part for part in parts)
-    return {"barred": standing(evidence, claim, planned, is_there=is_there), "parts": parts}
+    return {"parts": parts}
 
 
 def _part(evidence: Evidence, check: Check, part: Compared) -> Numbers:
-    """One comparison: how many seeds are planned, the seeds of the looks that have all of theirs,
-    and the numbers of all seeds up to the last look. `narrow` are those of the first look, where
-    they are others than the same seeds have among all: a ratio to a mean over the seeds that are
-    read.
-    """
-    plan = looks(planned := min(len(evidence.paper.planned(run)) for run in part.runs))
-    said: Numbers = {"what": part.what, "planned": planned, "looks": {}}
+    """One comparison with the numbers of all seeds up to the last look."""
+    planned = min(len(evidence.paper.planned(run)) for run in part.runs)
+    first = Evidence(evidence.paper, evidence.store, evidence.reading, looks(planned)[-1].seeds)
     try:
-        said |= _numbers(_first(evidence, plan[-1].seeds), check, part)
+        return {"what": part.what, **_numbers(first, check, part)}
     except NotRun as error:
-        return {**said, "missing": str(error)}
-    for look in plan:
-        narrow = _first(evidence, look.seeds)
-        if not all(narrow.is_whole(run) for run in part.runs):
-            break
-        mine = _numbers(narrow, check, part)
-        said["looks"][str(look.seeds)] = mine["seeds"]
-        if mine != _among(said, mine["seeds"]):
-            said["narrow"] = mine
-    return said
-
-
-def _first(evidence: Evidence, seeds: int) -> Evidence:
-    return Evidence(evidence.paper, evidence.store, evidence.reading, seeds)
-
-
-def _among(said: Numbers, seeds: Sequence[int]) -> Numbers:
-    """The numbers of some of the seeds."""
-    at = [said["seeds"].index(seed) for seed in seeds if seed in said["seeds"]]
-    return {
-        name: [values[i] for i in at]
-        for name, values in said.items()
-        if name in (*COLUMNS, "seeds")
-    }
-
-
-COLUMNS = ("left", "right", "value", "rows", "kept", "least", "most")
+        return {"what": part.what, "missing": str(error)}
 
 
 def _numbers(evidence: Evidence, check: Check, part: Compared) -> Numbers:

@@ -174,7 +174,6 @@ def build(
         outcomes=[(name, name) for name in site.outcomes],
         qualifiers=[(name, name) for name in GROUPS],
         kinds_of_check=list(finder.CHECKS.items()),
-        live=[report.name for report in found if report.seed_values],
     )
     for report in found:
         _paper(site, report, words.get(report.name, Markup()))
@@ -229,9 +228,6 @@ def _paper(site: Site, report: Report, told: Markup) -> None:
             report=report,
             former=former,
         )
-    if report.seed_values:
-        script = claim_pages.as_one_script(report)
-        (folder / "claims.js").write_text(script, encoding="utf-8")
     _summary(site, report)
     for problem in report.problems:
         site.page(
@@ -278,11 +274,9 @@ def _has_seeds(told: Mapping[str, Any]) -> bool:
 
 
 def _claim(site: Site, report: Report, claim: Claim) -> None:
-    """The page of a claim, and its numbers as a script that the page may load."""
+    """The page of a claim, and the numbers of its seeds as Parquet beside it."""
     folder = site.root / report.name / claim_pages.FOLDER
     folder.mkdir(exist_ok=True)
-    if content := claim_pages.as_script(report, claim):
-        (folder / f"{claim.id}.js").write_text(content, encoding="utf-8")
     has_table = claim_pages.write_table(report, claim, folder / f"{claim.id}.parquet")
     asks, settings = claim_pages.asked(claim, report.entry)
     site.page(
@@ -297,7 +291,6 @@ def _claim(site: Site, report: Report, claim: Claim) -> None:
         samples=claim_pages.samples(report, claim),
         has_table=has_table,
         shown_samples=SAMPLES,
-        live=claim_pages.is_live(report, claim),
         robust=next((one for one in report.certificate["claims"] if one["id"] == claim.id), None),
         says={
             name: render.said_of(told) for name, told in report.entry.get("readings", {}).items()

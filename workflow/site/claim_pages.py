@@ -5,7 +5,6 @@ comparisons, and the numbers that the paper prints for its runs.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -227,42 +226,6 @@ def _real(value: Any) -> float:
 
 def _digits(value: Any) -> str:
     return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def is_live(report: Report, claim: Claim) -> bool:
-    """Whether its page can judge a claim again: the numbers are there, and are of one check."""
-    return bool(report.seed_values.get(claim.id, {"is_one": False}).get("is_one", True))
-
-
-def as_script(report: Report, claim: Claim) -> str:
-    """A claim's numbers and the votes of its readings, as a script that its page may load; "" in
-    reports that are older than these.
-    """
-    if not is_live(report, claim):
-        return ""
-    told = report.seed_values[claim.id]
-    robust = next((each for each in report.certificate["claims"] if each["id"] == claim.id), None)
-    specs = [
-        {key: spec[key] for key in ("names", "axis", "vote", "counts_as")}
-        for spec in (robust["specifications"] if robust else [])
-        if not spec.get("control")  # it has no vote that could be moved
-    ]
-    whole = {**told, "verdict": claim.verdict, "specifications": specs}
-    return f"noregret.claim({_json(whole)});\n"
-
-
-def as_one_script(report: Report) -> str:
-    """The numbers behind all claims of a paper as printed, as a script for the page `Find`."""
-    claims = {
-        claim.id: {**report.seed_values[claim.id], "readings": {}}
-        for claim in report.claims
-        if is_live(report, claim)
-    }
-    return f"noregret.claims({_json(report.name)},{_json(claims)});\n"
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def pictured(claim: Claim) -> list[tuple[Comparison, str]]:

@@ -283,38 +283,6 @@ def test_the_lines_of_seeds_come_and_go(page):
     assert browser.complaints == []
 
 
-def test_the_numbers_of_a_claim_can_be_taken_along_as_csv(page, made_up_site):
-    """All digits of all seeds, by default and under readings."""
-    browser = page("dumbo/claims/add-dumbo-below-dumbo.html")
-    link = "document.getElementById('csv')"
-    assert browser.evaluate(f"[{link}.hidden, {link}.download]") == [
-        False,
-        "dumbo-add-dumbo-below-dumbo.csv",
-    ]
-    text = browser.evaluate(f"decodeURIComponent({link}.href.slice({link}.href.indexOf(',') + 1))")
-    rows = list(csv.DictReader(io.StringIO(text)))
-    script = (made_up_site / "dumbo/claims/add-dumbo-below-dumbo.js").read_text(encoding="utf-8")
-    told = json.loads(script.removeprefix("noregret.claim(").removesuffix(");\n"))
-    runs = {"default": told["default"], **told["readings"]}
-    seen = [
-        (reading, part["what"], seed, part["left"][position], part["right"][position])
-        for reading, run in runs.items()
-        for part in run["parts"]
-        for position, seed in enumerate(part.get("seeds", []))
-    ]
-    assert {reading for reading, *_ in seen} == {"default", "public-code"}
-    assert seen == [
-        (
-            row["reading"],
-            row["comparison"],
-            int(row["seed"]),
-            float(row["left"]),
-            float(row["right"]),
-        )
-        for row in rows
-    ]
-
-
 def test_the_data_of_a_figure_can_be_taken_along_as_csv(page):
     browser = explored(page, "fig4")
     link = "document.querySelector('#fig4 a.csv')"
