@@ -3,7 +3,9 @@ bardou2024dumbo, App. I.2.
 
 The SINR of a user j of node i is S = P_i g_ij / (N + sum_k P_k g_kj) over the nodes k that disturb
 it, with the gain g of ns-3's log-distance law at 5.15 GHz and its thermal noise N. The factors are
-the capacities W log2(1 + S) of the users of one node.
+the capacities W log2(1 + S) of the users of one node. The decomposition that is given takes a
+factor for a function of its node and of that node's neighbours, "the reasonable assumption" of
+App. I.2; in ns-3 all other nodes disturb a user, so that the assumption nearly holds.
 
 Where the SINRs come from, by `backend`:
 closed-form   the formula.
@@ -50,14 +52,15 @@ class Network:
     """Gains between n nodes and u users, as ratios of powers, and who disturbs whom."""
 
     topology: Topology
+    near: NDArray[np.bool_]  # (n, n) row i: node i and its neighbours
     heard: NDArray[np.bool_]  # (n, n) row i: whom the users of node i hear, i itself included
     signal: Array  # (u,) gain from a user's own node
     disturbing: Array  # (n, u) gain from every other node that it hears, else 0
 
     @property
     def decomposition(self) -> tuple[tuple[int, ...], ...]:
-        """The nodes whose powers decide the capacities of the users of each node."""
-        return tuple(tuple(np.flatnonzero(row).tolist()) for row in self.heard)
+        """Each node with its neighbours, whose powers are assumed to decide its capacity."""
+        return tuple(tuple(np.flatnonzero(row).tolist()) for row in self.near)
 
     def sinr(self, powers: Array) -> Array:
         """S (q, u) at powers (q, n) in mW."""
@@ -76,18 +79,17 @@ class Network:
 
 
 def network(topology: Topology, *, interference: str) -> Network:
-    """A topology on the air: `interference` is neighbours (nodes up to RANGE apart disturb each
-    other's users) or all.
+    """A topology on the air: `interference` is all (every other node disturbs a user) or
+    neighbours (only nodes up to RANGE from its own).
     """
-    heard = np.ones((len(topology.nodes),) * 2, dtype=np.bool_)
-    if interference == "neighbours":
-        heard = topology.neighbours(RANGE) | np.eye(len(heard), dtype=np.bool_)
+    near = topology.neighbours(RANGE) | np.eye(len(topology.nodes), dtype=np.bool_)
+    heard = near if interference == "neighbours" else np.ones_like(near)
     loss = REFERENCE + 10 * EXPONENT * np.log10(np.maximum(topology.distances, 1))  # (n, u) dB
     gain = 10 ** (-loss / 10)
     own = topology.owners, np.arange(gain.shape[1])
     disturbing = gain * heard[topology.owners].T
     disturbing[own] = 0
-    return Network(topology, heard, gain[own], disturbing)
+    return Network(topology, near, heard, gain[own], disturbing)
 
 
 def shannon_capacity(
@@ -104,10 +106,10 @@ def shannon_capacity(
     """The greatest capacity of all users of a topology by name (the paper's: d = 12). `instance` is
     not used.
 
-    `interference` is neighbours (a factor is a node with those in its range) or all (every factor
-    has all variables). `scale` is linear or dBm: in what a query runs through the powers in
-    proportion. `bandwidth` is W in Hz; 1 gives bit/s/Hz, in which Table 2 seems to be. `simulator`
-    is the program of the backends ns3 and csma. The optimum is unknown.
+    `interference` is all, as in ns-3, or neighbours, under which the given decomposition is exact.
+    `scale` is linear or dBm: in what a query runs through the powers in proportion. `bandwidth` is
+    W in Hz; 1 gives bit/s/Hz, in which Table 2 seems to be. `simulator` is the program of the
+    backends ns3 and csma. The optimum is unknown.
     """
     for option, value, choices in (
         ("topology", topology, TOPOLOGIES),

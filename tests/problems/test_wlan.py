@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
 
 from problems import load, wlan
 from problems.topologies import TOPOLOGIES, Topology
@@ -29,11 +30,7 @@ OPTIONS = {
 ONE = Topology(((0.0, 0.0),), (((10.0, 0.0),),))
 TWO = Topology(((0.0, 0.0), (80.0, 0.0)), (((10.0, 0.0),), ((60.0, 0.0), (80.5, 0.0))))
 FAR = Topology(((0.0, 0.0), (103.0, 0.0)), (((10.0, 0.0),), ((93.0, 0.0),)))
-BOTH = [
-    (name, interference)
-    for name in ("twelve", "T6o", "C6o", "T12")
-    for interference in wlan.INTERFERENCE
-]
+BOTH = [(name, interference) for name in ("twelve", "T12") for interference in wlan.INTERFERENCE]
 
 
 def rng(seed=0):
@@ -149,9 +146,13 @@ def test_it_agrees_with_the_obvious_way(name, interference):
     assert_allclose(found.y, summed.sum(axis=1), rtol=1e-12)
 
 
-def test_uniform_powers_reach_about_what_table_2_reports():
-    seen = true(problem(), rng(2).random((1000, 12))).y
-    assert 116 < seen.mean() < 122 and 100 < seen.min() < seen.max() < 135
+def test_published_capacities_lie_between_uniform_powers_and_the_optimum():
+    found = problem(interference="all")
+    assert -true(found, rng(2).random((2000, 12))).y.mean() == pytest.approx(-114.5, abs=0.2)
+    starts = [minimize(lambda x: -true(found, x).y[0], x, bounds=[(0, 1)] * 12) for x in (
+        rng(2).random((10, 12))
+    )]  # fmt: skip
+    assert min(start.fun for start in starts) == pytest.approx(-123.75, abs=0.01)
 
 
 def test_mirrored_turned_and_moved_networks_are_the_same():
@@ -186,35 +187,16 @@ def test_a_user_gains_from_its_own_node_and_loses_by_others():
 # factors
 
 
-@pytest.mark.parametrize(("name", "interference"), BOTH)
-def test_a_factor_depends_on_its_variables_and_on_no_others(name, interference):
-    found = problem(topology=name, interference=interference)
-    d = found.domain.d
-    decomposition = found.reveals["decomposition"]
-    assert len(decomposition) == d
-    assert all(type(variable) is int for factor in decomposition for variable in factor)
-    here = rng(5).random(d)
-    # row j differs from `here` in variable j
-    moved = np.where(np.eye(d, dtype=bool), rng(6).random(d), here)
-    # (d, n)
-    changed = np.abs(true(found, moved).factor_values - true(found, here).factor_values) > 1e-12
-    assert_array_equal(
-        changed, [[variable in factor for factor in decomposition] for variable in range(d)]
-    )
-
-
 def test_sizes_of_the_factors():
     sizes = [len(factor) for factor in problem().reveals["decomposition"]]
-    assert sizes == [3, 5, 4, 4, 5, 5, 6, 4, 3, 3, 3, 3]  # Table 2: 12-6
-    assert problem().reveals["decomposition"][6] == (2, 3, 5, 6, 7, 10)
-    assert problem(interference="all").reveals["decomposition"] == (tuple(range(12)),) * 12
+    assert sizes == [4, 4, 5, 4, 4, 6, 6, 4, 3, 3, 4, 3]  # Table 2: 12-6
 
 
 def test_more_interference_is_less_capacity():
     query = rng(7).random((50, 12))
     assert (true(problem(), query).y > true(problem(interference="all"), query).y).all()
     near, every = (
-        true(problem(topology="K6o", interference=option), query[:, :6]).y
+        wlan.network(TWO, interference=option).sinr(wlan.powers(query[:, :2], scale="linear"))
         for option in wlan.INTERFERENCE
     )
     assert_allclose(near, every, rtol=1e-14)  # there all are in range of each other
@@ -294,7 +276,7 @@ def test_many_queries_at_once_are_as_one_by_one_and_the_instance_does_not_matter
     [
         (
             {"topology": "T1"},
-            "expected topology to be twelve or C6o or .* or T12, got 'T1': correct it in papers",
+            "expected topology to be twelve or T12, got 'T1': correct it in papers",
         ),
         ({"interference": "some"}, "expected interference to be neighbours or all, got 'some'"),
         ({"scale": "log"}, "expected scale to be linear or dBm, got 'log'"),
