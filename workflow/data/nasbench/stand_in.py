@@ -17,8 +17,10 @@ times the same kinds of effects.
 
 Some trainings fail: their accuracy is that of guessing, their seconds are as ever. The whole
 published table has them in a share of 0.7 %, gathered in few cells: 0.64 % of the cells have one,
-0.57 % two and 0.11 % three (`failures`, from published means). Here as many cells have them, drawn
-uniformly: what makes a training fail is not known.
+0.57 % two and 0.11 % three (`failures`, from published means). Here as many cells have them, mostly
+such as train badly. What makes a training fail is not known; this is calibrated on the regret of
+regularized evolution, over that of uniform search after 10,000 cells. The poster beside BBKB's
+public code has 0.216; with these failures 0.22 comes out, with failures drawn uniformly 0.35.
 
 Accuracies are multiples of 1/9984 and seconds of 1/1000, in single precision, as in the published
 file; hence the bytes do not depend on the machine's last digits.
@@ -45,6 +47,9 @@ Array = NDArray[np.float64]
 # everywhere
 CEILING = 0.96
 NOISE = 0.104  # of log(CEILING - a) between trainings, from the two published cells
+# of log(CEILING - a), with which the cells that fail are drawn: no more than 2 % is added to ALL's
+# deviation, and bad cells fail by far the most often
+FAILING = 0.6
 LATTICE = 9984  # images in 39 batches of 256
 # validation minus test, correlation of their noise: the mean over, and a guess from, six trainings
 GAP, SHARED = 0.0054, 0.6
@@ -176,7 +181,7 @@ def draw(cells: Cells, model: Model) -> pa.Table:
     # (n,)
     pace = costs @ model.seconds * np.exp(model.seconds_missed * effects(cells, "seconds", costs))
     seconds = pace[:, None] * (1 + SECONDS_NOISE * _rng("pace").standard_normal((n, repeats)))
-    fails = failed(n, _rng("failed"))
+    fails = failed(level, _rng("failed"))
     validation, test = np.where(fails, GUESSED, validation), np.where(fails, TEST_GUESSED, test)
     counts = one_best(np.rint(validation * LATTICE))
     return prepare.assemble(
@@ -202,13 +207,16 @@ def failures() -> Array:
     return np.append(np.linalg.solve(moments[:, :3], stated), NONE_SOUND)
 
 
-def failed(n: int, draw: np.random.Generator) -> NDArray[np.bool_]:
-    """Which trainings (n, 3) of n cells failed: as many cells as `failures` says, drawn uniformly,
-    as are the trainings of a cell.
+def failed(level: Array, draw: np.random.Generator) -> NDArray[np.bool_]:
+    """Which trainings (n, 3) of cells with these log(CEILING - a) failed: as many cells as
+    `failures` says, the worst by `level` and a noise of deviation FAILING; which of a cell's
+    trainings is uniform.
     """
+    n = len(level)
     cells = np.rint(n * failures()[1:]).astype(np.int64)  # with 1, 2, 3
+    worst = np.argsort(-(level + FAILING * draw.standard_normal(n)), kind="stable")[: cells.sum()]
     many = np.zeros(n, dtype=np.int64)
-    many[draw.permutation(n)[: cells.sum()]] = np.repeat([1, 2, 3], cells)
+    many[draw.permutation(worst)] = np.repeat([1, 2, 3], cells)
     order = draw.random((n, prepare.REPEATS)).argsort(axis=1).argsort(axis=1)
     fails: NDArray[np.bool_] = order < many[:, None]
     return fails
