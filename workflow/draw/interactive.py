@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workflow.draw.panels import Dots, Line, Mark, Panel
+from workflow.draw.panels import Dots, Line, Mark, Panel, Published
 from workflow.draw.style import MARKERS
 
 POINTS, LEAST = 110, 48  # points of a curve, in a figure of few of them and of many
@@ -22,15 +22,15 @@ TRACED, FEWEST = 32, 12  # the same of a seed
 LINES = 24  # curves from which on a figure counts as one of many
 MANY = 20  # seeds that can be told apart; a curve of more has no lines of its seeds
 DIGITS = 4
-DOTTED, LONG, DASH_DOT = [2, 3], [9, 4], [9, 3, 2, 3]  # pixels
+DOTTED, LONG, DASH_DOT, PRINTED = [2, 3], [9, 4], [9, 3, 2, 3], [4, 2]  # pixels
 
 
 def as_json(title: str, panels: Sequence[Panel]) -> str:
     """What a figure draws, for a script: {title, panels: [{title, xlabel, ylabel, log, data,
     levels, xs, lines, dots}]}, where the `x` of a line says which of `xs`, since most lines share
     theirs. `each` of a line has what its seeds have: {seeds, at, values: [a list a seed]}, where
-    `at` says which points of its x these are. A panel of which the paper prints numbers has
-    `marks`.
+    `at` says which points of its x these are. A curve as it was published is a line of no seeds;
+    a panel of which the paper prints numbers has `marks`.
     """
     share = LINES / max(LINES, sum(len(panel.lines) for panel in panels))
     most = max(LEAST, round(POINTS * share)), max(FEWEST, round(TRACED * share))
@@ -42,6 +42,7 @@ def _panel(panel: Panel, points: int, traced: int) -> dict[str, Any]:
     options = panel.options
     logarithmic = options.get("xscale") == "log"
     lines = [_line(line, points, traced, logarithmic=logarithmic) for line in panel.lines]
+    lines += [_published(curve, points, logarithmic=logarithmic) for curve in panel.published]
     xs = list(dict.fromkeys(tuple(line["x"]) for line in lines))
     return {
         "title": panel.title,
@@ -86,6 +87,21 @@ def _each(line: Line, kept: NDArray[np.int64], traced: int, *, logarithmic: bool
     at = _kept(line.x[kept], traced, logarithmic=logarithmic)
     values = [_numbers(np.asarray(one)[kept][at]) for one in line.each.values()]
     return {"each": {"seeds": list(line.each), "at": at.tolist(), "values": values}}
+
+
+def _published(curve: Published, points: int, *, logarithmic: bool) -> dict[str, Any]:
+    """A curve as it was published, as a line of no seeds."""
+    kept = _kept(curve.x, points, logarithmic=logarithmic)
+    return {
+        "label": f"{curve.label}, published",
+        "colour": curve.look.colour,
+        "dash": PRINTED,
+        "marker": -1,
+        "seeds": 0,
+        "fitted": False,
+        "x": _numbers(curve.x[kept]),
+        "centre": _numbers(curve.value[kept]),
+    }
 
 
 def _dots(row: Dots) -> dict[str, Any]:

@@ -236,6 +236,9 @@ def _panel(
             lines, start=panel["extrapolate"]["from"], to=panel["extrapolate"]["to"]
         )
     numbers = {} if dotted else published_series(paper, panel)
+    known = panel.get("known", 0)
+    if known:
+        lines = [replace(line, x=line.x + known) for line in lines]
 
     def way(label: str) -> Look:
         return looks.get(label) or look(algorithm_of(label))
@@ -255,7 +258,7 @@ def _panel(
             Mark(label, way(label), one.value[0]) for label, one in numbers.items() if not one.x
         ],
         published=[
-            Published(label, way(label), np.array(one.x), np.array(one.value))
+            Published(label, way(label), np.array(one.x) + known, np.array(one.value))
             for label, one in numbers.items()
             if one.x
         ],
@@ -308,8 +311,9 @@ def _values(
 
     seeds, values = of(cell)
     if "relative_to" in panel:
-        _, base = of(paper.cell(cell.problem_name, panel["relative_to"]))
-        values = ratio_to(values, base.mean(axis=0))
+        others, base = of(paper.cell(cell.problem_name, panel["relative_to"]))
+        paired = [row for row, seed in enumerate(others) if seed in seeds]
+        values = ratio_to(values, base[paired or slice(None)].mean(axis=0))
     return seeds, values
 
 

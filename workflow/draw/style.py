@@ -218,5 +218,5 @@ def put_stand_in(
         weight="bold",
         color="#B00000",
         alpha=0.22,
-        zorder=5,
+        zorder=0.5,  # behind what is drawn
     )

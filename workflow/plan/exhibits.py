@@ -233,6 +233,12 @@ class Drawing(Section):
     shortest: Annotated[Literal[True], Expected("true, or no such line")] = said(
         "true: all curves end where the shortest one does", True, default="each at its own end"
     )
+    known: Count = said(
+        "evaluations before the first one of ours, with which the axis begins",
+        2000,
+        default="0",
+        unit="evaluations",
+    )
     lines: dict[str, Annotated[float | Level, Expected("a number, or a study with a column")]] = (
         said(
             "label: a horizontal line, at a number or at the median of a column",
@@ -279,6 +285,7 @@ OF_CURVES = {
     "extrapolate",
     "to",
     "shortest",
+    "known",
 }
 
 

@@ -328,13 +328,6 @@ class Report:
         same = sum(len(set(seen)) == 1 for seen in tested)
         return same, len(tested), len(decided) - len(tested)
 
-    @property
-    def since(self) -> str:
-        """The day of the first record that a claim rests on; "" where that is not entered."""
-        told = (claim.entry.get("fixed") or {} for claim in self.claims)
-        days = [said["first_records"][:10] for said in told if said.get("first_records")]
-        return min(days, default="")
-
     @cached_property
     def seed_values(self) -> Mapping[str, Entry]:
         """The numbers behind the verdicts by claim; {} in reports that are older than these."""
