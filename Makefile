@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site readings status decide compare verify archive unpack publish carry history crate test parity check reference bench help
+TARGETS := env figures report site readings status compare verify archive unpack publish carry history crate test parity check reference bench help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -14,7 +14,6 @@ takes-figures := SCALE PAPERS SEEDS CORES FRESH
 takes-report := $(takes-figures)
 takes-readings := $(takes-figures)
 takes-status := $(takes-figures) WATCH
-takes-decide := HOURS PAPERS CORES
 takes-compare := METHOD FIGURE PARAMETERS CORES
 takes-verify := SCALE PAPERS N SEED MOST ARCHIVE
 takes-archive := SCALE PAPERS
@@ -49,12 +48,6 @@ endif
 without = $(if $1,$(call without,$(wordlist 2,$(words $1),$1),$(subst $(firstword $1),,$2)),$2)
 ifneq ($(or $(call without,0 1 2 3 4 5 6 7 8 9,$(CORES)),$(if $(subst 0,,$(CORES)),,none)),)
   $(error CORES: expected a positive whole number, got "$(CORES)")
-endif
-# a positive number has digits, others than 0 among them, and at most one point
-wrong-hours = $(or $(filter-out 1,$(words $1)),$(call without,0 1 2 3 4 5 6 7 8 9 .,$1),$(filter-out 0 1,\
-  $(words $(filter point,$(subst ., point ,$1)))),$(if $(subst .,,$(subst 0,,$1)),,none))
-ifneq ($(and $(filter decide,$(GOALS)),$(call wrong-hours,$(HOURS))),)
-  $(error make decide: expected HOURS=2, a positive number of core-hours such as 2 or 0.5, got "$(HOURS)")
 endif
 ifneq ($(and $(filter compare,$(GOALS)),$(if $(strip $(METHOD)),,none)),)
   $(error make compare: expected METHOD=my_method, the name of a file of algorithms/, got none)
@@ -119,9 +112,6 @@ readings: env                  ## run what claims read under all readings, set c
 status: env                    ## runs done, running, failed and missing, what they cost and will cost: SCALE PAPERS SEEDS WATCH=seconds
 	$(BIN)/python -m workflow.status --scale $(SCALE) --cores $(CORES) $(if $(PAPERS),--papers $(PAPERS)) \
 	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(WATCH),--watch $(WATCH)) $(if $(filter 1,$(FRESH)),--fresh)
-
-decide: env                    ## make the runs that decide the most claims per core-hour, then judge and draw: HOURS=2 PAPERS CORES
-	$(BIN)/python -m workflow.decide $(PAPERS) --hours $(HOURS) --cores $(CORES)
 
 compare: env                   ## run a method of yours alone, in a paper's figure and against its curves: METHOD=my_method FIGURE=go_ucb/fig2 PARAMETERS=FILE CORES
 	$(BIN)/python -m workflow.compare "$(METHOD)" "$(FIGURE)" $(if $(PARAMETERS),--parameters "$(PARAMETERS)") --cores $(CORES)

@@ -31,7 +31,7 @@ WIDTH = 110  # letters of a line on a terminal
 TRUSTED = 0.1  # share of the work after which its speed so far tells how long the rest will take
 SECONDS = {"verdicts": 5.0, "figure": 6.0, "fetch": 3.0, "fetch_or_substitute": 3.0}
 OTHERS = 4.0  # core-seconds of a job of any other rule
-DECIDED = ("reproduced", "contradicted")  # verdicts, as `make decide` counts them
+DECIDED = ("reproduced", "contradicted")  # verdicts
 TARGETS = ("all", "readings", "total")  # rules that make nothing, and the sum of all counts
 EXPECTED: dict[str, float] = {}  # list of records that is still to be made: core-seconds
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Sequence
 
@@ -29,18 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--cells", action="store_true", help="one line for each cell instead of each algorithm"
     )
-    parser.add_argument(
-        "--undecided",
-        action="store_true",
-        help="instead: the open claims at scale paper, which runs would decide them and how likely",
-    )
     options = parser.parse_args(arguments)
-    if options.undecided:
-        if options.scale not in ("", "paper") or options.seeds or options.cells:
-            parser.error("--undecided: claims are decided at scale paper, by all planned seeds")
-        # what claims need is seen from their records: that is a program of its own
-        command = [sys.executable, "-m", "workflow.decide", "--plan", ",".join(options.papers)]
-        return subprocess.run(command, check=False).returncode
     try:
         plans = [
             load(name, options.scale or "quick", seeds=options.seeds)

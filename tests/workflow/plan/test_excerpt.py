@@ -13,7 +13,6 @@ from workflow.judge import certificate, claims, ledger, sensitivity
 from workflow.judge.outcomes import NOT_RUN, REPRODUCED, UNDECIDED
 from workflow.measure import statistics
 from workflow.measure.store import Store
-from workflow.operate.undecided import Board
 from workflow.plan import exhibits
 from workflow.plan.cells import Cell
 from workflow.plan.expand import load
@@ -220,11 +219,6 @@ def test_a_claim_that_it_does_not_name_is_not_run(tmp_path):
     )
     matrix = sensitivity.matrix(json.loads((tmp_path / "verdicts.json").read_text()))
     assert sensitivity.summary(matrix) == "No reading affects any of the 0 claims."
-
-
-def test_a_board_at_published_size_may_decide(tmp_path):
-    paper, _ = toy_of(tmp_path, 10, size="published", claims=["c"])
-    assert "scale quick" not in Board([paper], tmp_path).survey().apart.values()
 
 
 @pytest.mark.parametrize("name", papers(ROOT))
