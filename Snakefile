@@ -89,7 +89,7 @@ WRITERS = [
         rules.verdicts,
         rules.sensitivity,
         rules.certificate,
-        rules.specifications,
+        rules.settings_map,
         rules.inventory,
         rules.site,
     )

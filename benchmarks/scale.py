@@ -59,7 +59,7 @@ case $module in
   *claims) touch verdicts.md verdicts.json seed-values.json ;;
   *sensitivity) touch sensitivity.md sensitivity.json ;;
   *certificate) touch certificate.md certificate.json ;;
-  *specification) mkdir -p specifications ;;
+  *settings_map) touch claims-by-settings.png ;;
   *inventory) touch runs.json ;;
 esac
 """

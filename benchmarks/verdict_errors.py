@@ -469,10 +469,7 @@ then has two verdicts: as printed, and nearest.
 - Published numbers that are not scored test the choice: batch sizes, the spread over seeds, seconds
   as ratios. `verdicts.md` has all scores.
 
-A **specification curve** (`specifications/CLAIM.png`) shows the effect with its interval under
-every specification that has a number, sorted, with the border of the claim. Of several comparisons
-it is that of the weakest, which need not be the same one everywhere; the picture names it. An
-infinite effect (a run that has found nothing feasible) is an arrow at the edge.
+`claims-by-settings.png` shows what every claim comes to under every setting.
 
 ## No effect
 

@@ -212,8 +212,7 @@ def test_claims_by_readings_wait_for_the_runs_under_them(copy):
     told = json.loads((drawn / "certificate.json").read_text())["claims"][0]
     assert [spec["axis"] for spec in told["specifications"]] == [[], ["BKB.bandwidth"]]
     assert "| BKB: bandwidth | wide: not decided |" in (drawn / "certificate.md").read_text()
-    # the folder of curves is the output, whichever claims have one
-    assert [path.name for path in (drawn / "specifications").glob("*.png")] == ["better.png"]
+    assert (drawn / "claims-by-settings.png").stat().st_size > 0
 
 
 def test_site_report_and_figures_may_come_in_any_order(copy):

@@ -50,9 +50,8 @@ from workflow.plan.vocabulary import Study as StudyName
 Line = Mapping[str, Any]
 Runs = Sequence[Cell | Study]
 REGISTRY: dict[str, Exhibit] = {}  # by section
-# other files of the folder of a report, and its folder of specification curves
-LEDGER = ("verdicts", "seed-values", "sensitivity", "certificate", "runs")
-SPECIFICATIONS = "specifications"
+# other files of the folder of a report; `claims-by-settings` is the map of claims under settings
+LEDGER = ("verdicts", "seed-values", "sensitivity", "certificate", "runs", "claims-by-settings")
 IMAGE, MOVING, INTERACTIVE, SHEET = "image", "moving", "interactive", "sheet"  # how a site shows
 
 

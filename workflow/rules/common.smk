@@ -11,7 +11,7 @@ from workflow.data.places import (
     superseded,
 )
 from workflow.judge import fixed
-from workflow.plan.exhibits import REGISTRY, SPECIFICATIONS, lines_of
+from workflow.plan.exhibits import REGISTRY, lines_of
 from workflow.data.simulators import binary
 from workflow.trace import listing
 
@@ -119,7 +119,7 @@ def report_files(plan):
         "sensitivity.md",
         "runs.json",
     ]
-    ledger += ["certificate.md", "certificate.json", SPECIFICATIONS]
+    ledger += ["certificate.md", "certificate.json", "claims-by-settings.png"]
     return [*plan.jobs, *(f"{folder}/{path}" for path in shown + ledger)]
 
 

@@ -1,6 +1,5 @@
 # Claims by readings. The verdicts wait for all runs of their paper, those under its readings among them; the matrix reads the
-# verdicts alone. The certificate reads records, too, for pairs of readings and for printed numbers; the curves read it alone.
-# Which claims have a curve is known only then, so that their folder is the output: it is made anew each time.
+# verdicts alone, and so does its picture. The certificate reads records, too, for pairs of readings and for printed numbers.
 
 
 rule sensitivity:
@@ -57,13 +56,13 @@ rule certificate:
         "python -m workflow.certificate {wildcards.paper} --scale {wildcards.scale} {params.only} 2> {log}"
 
 
-rule specifications:
+rule settings_map:
     input:
-        "figures/{scale}/{paper}/certificate.json",
+        "figures/{scale}/{paper}/verdicts.json",
     output:
-        directory("figures/{scale}/{paper}/specifications"),
+        "figures/{scale}/{paper}/claims-by-settings.png",
     log:
-        "logs/{scale}/{paper}/specifications.log",
+        "logs/{scale}/{paper}/settings.log",
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -71,9 +70,9 @@ rule specifications:
         mem_mb=1000,
         runtime=5,
     params:
-        code=code_of("draw.specification", lambda plan, _: {}),
+        code=code_of("draw.settings_map", lambda plan, _: {}),
     shell:
-        "python -m workflow.specification {wildcards.paper} --scale {wildcards.scale} 2> {log}"
+        "python -m workflow.settings_map {wildcards.paper} --scale {wildcards.scale} 2> {log}"
 
 
 rule readings:
@@ -87,6 +86,6 @@ rule readings:
                 "sensitivity.md",
                 "sensitivity.json",
                 "certificate.md",
-                SPECIFICATIONS,
+                "claims-by-settings.png",
             ),
         ),

@@ -24,7 +24,6 @@ from workflow.judge.outcomes import GROUPS, MEANINGS, SYMBOLS, UNDECIDED
 from workflow.judge.sensitivity import Matrix
 from workflow.judge.votes import KINDS
 from workflow.plan.costs import duration
-from workflow.plan.exhibits import SPECIFICATIONS
 from workflow.plan.resolve import ROOT, PlanError
 from workflow.site import (
     accounts,
@@ -201,9 +200,6 @@ def _paper(site: Site, report: Report, told: Markup) -> None:
             shrink.put(path, folder)
         elif path.suffix == ".gif":
             shutil.copyfile(path, folder / path.name)
-    for curve in sorted((report.folder / SPECIFICATIONS).glob("*.png")):
-        (folder / SPECIFICATIONS).mkdir(exist_ok=True)
-        shrink.put(curve, folder / SPECIFICATIONS)
     for figure in report.shown:
         if figure.interactive:
             data = _packed(_curves(report.folder / figure.interactive))
@@ -424,7 +420,7 @@ def _environment() -> Environment:
         "seeds": seeds,
     }
     found.tests["startswith"] = str.startswith
-    found.globals |= {"kinds": KINDS, "specifications": SPECIFICATIONS}
+    found.globals |= {"kinds": KINDS}
     found.globals |= {"groups": GROUPS, "meanings": MEANINGS, "undecided": UNDECIDED}
     found.globals |= {"symbol": {**SYMBOLS, UNDECIDED: "?"}, "policy": POLICY}
     return found

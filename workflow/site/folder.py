@@ -22,7 +22,6 @@ from workflow.plan.exhibits import (
     INTERACTIVE,
     MOVING,
     SHEET,
-    SPECIFICATIONS,
     Exhibit,
     lines_of,
 )
@@ -274,17 +273,16 @@ class Report:
 
     @cached_property
     def certificate(self) -> Entry:
-        """How robust the claims are, those that a reading changes; without any in older reports.
-        `curve` is the size of a claim's picture, None where it has none.
-        """
+        """How robust the claims are, those that a reading changes; without any in older reports."""
         told = self._certificate
-        if not told:
-            return {"claims": []}
-        curves = {
-            curve.stem: _size(curve) for curve in (self.folder / SPECIFICATIONS).glob("*.png")
-        }
-        claims = [{**claim, "curve": curves.get(claim["id"])} for claim in told["claims"]]
-        return {**told, "claims": [claim for claim in claims if len(claim["specifications"]) > 1]}
+        claims = [one for one in told.get("claims", []) if len(one["specifications"]) > 1]
+        return {**told, "claims": claims}
+
+    @property
+    def settings_map(self) -> tuple[int, int] | None:
+        """The size of the picture of claims under all settings, if the report has one."""
+        picture = self.folder / "claims-by-settings.png"
+        return _size(picture) if picture.exists() else None
 
     @cached_property
     def _certificate(self) -> Entry:

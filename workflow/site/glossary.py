@@ -282,12 +282,6 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "A way to run a claim: as printed, or under a reading that changes one of its runs.",
     ),
     (
-        "specification-curve",
-        "specification curve",
-        "The effect of a claim under all its specifications, sorted, above a table of what each "
-        "of them is.",
-    ),
-    (
         "study",
         "study",
         "A computation that checks a statement of theory and is no run of an optimizer.",

@@ -24,11 +24,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from workflow.draw import specification
+from workflow.draw import settings_map
 from workflow.judge import certificate, outcomes, sensitivity
 from workflow.plan import exhibits
 from workflow.plan.cells import PUBLISHED, Paper
-from workflow.plan.exhibits import IMAGE, REGISTRY, SPECIFICATIONS, lines_of
+from workflow.plan.exhibits import IMAGE, REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.reader import read
 from workflow.plan.resolve import PlanError, papers
@@ -72,7 +72,7 @@ def draw(name: str, folder: Path, cores: int, *, other_code: bool = False) -> st
     sensitivity.main([name, *shared[:5], "--verdicts", str(folder / "verdicts.json")])
     if certificate.main([name, *shared]):
         raise PlanError(f"{name}: the certificate could not be made: see the sentence above")
-    specification.main([name, "--scale", paper.scale, "-o", str(folder)])
+    settings_map.main([name, *shared[:3], "--partial", "-o", str(folder)])
     return paper.scale
 
 
@@ -112,7 +112,6 @@ def replace(name: str, drawn: Path) -> Path:
             f" committed report stays as it was: make them (`make figures SCALE=paper"
             f" PAPERS={name}`), or delete these files first, if they are to go"
         )
-    new += sorted((drawn / SPECIFICATIONS).glob("*.png"))
     made = drawn / "committed"  # whole before the old report goes
     for path in new:
         target = made / path.relative_to(drawn)

@@ -399,7 +399,7 @@ class Pool:
         return [0 for _ in tasks]
 reference.ProcessPoolExecutor = Pool
 reference.largest = lambda name: plan
-for program in (reference.sensitivity, reference.certificate, reference.specification):
+for program in (reference.sensitivity, reference.certificate, reference.settings_map):
     program.main = lambda arguments: 0
 reference.draw("mini", Path("drawn"), 1)
 report = folder.Report("mini", Path("shown"), plan.entry, {"scale": "smoke", "claims": []}, {})

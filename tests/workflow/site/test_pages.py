@@ -327,8 +327,8 @@ def test_a_reading_that_changes_nothing_is_shown_as_the_same_run():
     assert "=: same run, the reading changes nothing on these problems" in text
 
 
-def test_the_page_shows_the_certificate_and_its_curves(source, tmp_path):
-    """Of a claim that no reading changes there is no line; a claim without a curve has no link."""
+def test_the_page_shows_the_certificate_and_the_map_of_settings(source, tmp_path):
+    """Of a claim that no reading changes there is no line."""
     copied = tmp_path / "reports"
     shutil.copytree(source, copied)
     as_printed = {"names": ["default"], "axis": [], "vote": 1.0, "counts_as": "reproduced"}
@@ -352,16 +352,15 @@ def test_the_page_shows_the_certificate_and_its_curves(source, tmp_path):
     }
     whole = {"plain": 3, "partial": True, "counts": counts, "claims": claims}
     (copied / "bkb" / "certificate.json").write_text(json.dumps(whole))
-    (copied / "bkb" / "specifications").mkdir()
-    (copied / "bkb" / "specifications" / "thm2-regret-ratio.png").write_bytes(PNG)
+    (copied / "bkb" / "claims-by-settings.png").write_bytes(PNG)
     build.build(copied, tmp_path / "site")
     page = (tmp_path / "site" / "bkb" / "index.html").read_text()
     table = page.partition('id="certificate"')[2].partition("</table>")[0]
     assert "Of 3 claims that are not counted apart hold: 1 as printed, 2 nearest." in table
     assert "not under &lt;code&gt;. It is contradicted under code." in table
     assert table.count("50 %") == 4 and "#claim-thm2-bound" not in table
-    assert table.count('<a href="specifications/thm2-regret-ratio.webp">curve</a>') == 1
-    assert (tmp_path / "site" / "bkb" / "specifications" / "thm2-regret-ratio.webp").exists()
+    assert page.count('src="claims-by-settings.webp"') == 1
+    assert (tmp_path / "site" / "bkb" / "claims-by-settings.webp").exists()
     first = (tmp_path / "site" / "index.html").read_text().partition("</tbody>")[0]
     held = re.findall(r"<strong>(\d)</strong> of (\d) <span[^>]*>\+ 2 open", first)
     assert held == [("1", "1"), ("2", "2")] and "<strong>0</strong> of 2" in first

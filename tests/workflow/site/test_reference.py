@@ -84,20 +84,6 @@ def test_no_committed_figure_is_lost_for_want_of_runs(checkout, capsys):
     assert (kept / "fig1.png").exists()
 
 
-def test_specification_curves_are_committed_with_the_report(checkout, monkeypatch):
-    def drawn(_, folder, *__, **___):
-        report(folder)
-        (folder / "specifications").mkdir()
-        picture(folder / "specifications" / "better.png")
-        (folder / "certificate.json").write_text(json.dumps({"claims": []}))
-
-    monkeypatch.setattr(reference, "draw", drawn)
-    assert reference.main(["bbkb"]) == 0
-    kept = checkout / "figures" / "reference" / "bbkb"
-    assert (kept / "specifications" / "better.png").exists()
-    assert (kept / "certificate.json").exists()
-
-
 def test_committed_pictures_look_the_same_in_fewer_bytes(checkout):
     pixels = picture(checkout / "drawn.png")
     assert reference.main(["bbkb"]) == 0
