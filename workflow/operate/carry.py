@@ -16,6 +16,9 @@ chosen by name: most sweeps are one group), that one commit made and that were c
 since, so that their old code was one, too. Of a study it is all that one commit made of it. A
 commit with changes that were not committed counts as one.
 
+Where runs of the old and of the new code were compared beforehand (`python -m benchmarks.bits` at
+either commit, say), `--equal WHY` carries every group without a run, and `carried` has the reason.
+
 Records with other parameters than today's are no matter of code, and labelled without a run. Those
 that timed out belong to their group, and none is made again.
 """
@@ -244,14 +247,18 @@ def write(root: Path, changes: Iterable[tuple[Stale, Header]]) -> None:
         curve_file.amend(root / path, labels[path], seeds)
 
 
-def stamped(group: Group, one: Stale, most: float) -> Header:
-    """The fields of a record of a group whose sample has the same traces."""
+def stamped(group: Group, one: Stale, most: float, because: str = "") -> Header:
+    """The fields of a record of a group whose sample has the same traces, or of which somebody says
+    why all have.
+    """
     audit: dict[str, Any] = {
         "from": one.header["digest"],
         "commit": _commit(one.header),
-        "checked": [drawn.name for drawn in group.drawn],
+        "checked": [] if because else [drawn.name for drawn in group.drawn],
     }
-    if group.left_out:
+    if because:
+        audit["because"] = because
+    elif group.left_out:
         audit["most_seconds"] = most
     history = [*one.header.get(CARRIED, []), audit]
     return {"digest": one.today, CARRIED: history, LABEL: None}
@@ -277,6 +284,16 @@ def carry(root: Path, found: Survey, options: argparse.Namespace) -> Counter[str
         else:
             same.append(one)
     planned = groups(same, seed=options.seed, most=options.most)
+    if options.equal:
+        every = [
+            (one, stamped(group, one, options.most, options.equal))
+            for group in planned
+            for one in group.records
+        ]
+        print(f"{CARRY}: {len(every)} records in {len(planned)} groups: {options.equal}")
+        if not options.dry_run:
+            write(root, every)
+        return counts + Counter({CARRY: len(every)})
     print("\n".join(_announced(planned, options)), flush=True)
     if options.dry_run:
         return counts
@@ -363,6 +380,12 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--cores", type=int, default=1, help="how many are made at once")
     parser.add_argument(
         "--label", action="store_true", help="label groups, too, of which nothing is decided"
+    )
+    parser.add_argument(
+        "--equal",
+        default="",
+        metavar="WHY",
+        help="carry every group without a run: old and new code were compared, and how",
     )
     parser.add_argument(
         "-n", "--dry-run", action="store_true", help="say what would be made again, and stop"

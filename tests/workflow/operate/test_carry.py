@@ -137,6 +137,26 @@ def test_equal_traces_carry_the_whole_group_and_a_second_call_does_nothing(toy, 
     assert toy.run == [] and toy.contents == content
 
 
+def test_what_was_compared_beforehand_is_carried_without_a_run(toy, capsys):
+    before = {run.name: toy.headers(run) for run in toy.paper.parts}
+    toy.change("faster")
+    assert carry.main(["--equal", "hashes of 20 runs agree", "--dry-run"]) == 0
+    assert carry.main(["--check"]) == 1 and toy.run == []
+    assert carry.main(["--equal", "hashes of 20 runs agree"]) == carry.main(["--check"]) == 0
+    assert toy.run == [] and "hashes of 20 runs agree" in capsys.readouterr().out
+    for run in toy.paper.parts:
+        for seed, header in toy.headers(run).items():
+            (audit,) = header["carried"]
+            old = before[run.name][seed]
+            assert audit == {
+                "from": old["digest"],
+                "commit": COMMIT,
+                "checked": [],
+                "because": "hashes of 20 runs agree",
+            }
+            assert header["digest"] == with_data(run.digest, synthetic.SHA)
+
+
 def test_the_same_seed_draws_the_same_and_writes_the_same_bytes(toy):
     toy.change("faster")
     shutil.copytree("figures", "kept")
