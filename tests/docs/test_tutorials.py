@@ -108,21 +108,20 @@ def test_the_example_of_the_library_can_be_pasted(tmp_path):
     assert (at[0] - 1) ** 2 + 3 * (at[1] + 2) ** 2 == pytest.approx(lowest, rel=1e-5)
 
 
-def test_the_readme_is_short_and_gives_commands_before_results():
+def test_the_readme_is_short_and_gives_its_terms():
     text = README.read_text()
-    assert len(text.splitlines()) <= 90
-    assert text.index("make figures ") < text.index("<!-- verdicts -->") < text.index("```python")
+    assert len(text.splitlines()) <= 60 and len(text.split()) <= 460
+    assert text.index("make figures ") < text.index("```python")
     for word in ("claim", "Reproduced", "Contradicted", "Inconclusive"):  # in italics at first
         assert re.search(rf"\b{word}\b", text).start() == text.index(f"*{word}*") + 1
 
 
 def test_the_library_of_the_readme_runs_as_it_stands(capsys):
     (example,) = re.findall("^```python\n(.*?)^```$", README.read_text(), re.DOTALL | re.MULTILINE)
-    assert len(example.splitlines()) <= 14
+    assert len(example.splitlines()) <= 6
     names = {}
     exec(example, names)
     assert names["found"].y < 0.05 and "lowest" in capsys.readouterr().out
-    assert names["optimizer"].best().y == 3.2
 
 
 def test_terms_stand_in_italics_where_results_first_say_them():

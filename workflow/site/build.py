@@ -28,7 +28,6 @@ from workflow.plan.resolve import ROOT, PlanError
 from workflow.site import (
     accounts,
     claim_pages,
-    described,
     finder,
     findings,
     guide,
@@ -104,7 +103,6 @@ class Site:
     reports: Sequence[Report]
     algorithms: Sequence[Algorithm]
     guide: Sequence[Guide] = ()
-    metadata: str = ""  # the file that describes the site for machines, where there is one
     profiles: Sequence[Profile] = ()
 
     @property
@@ -136,10 +134,8 @@ def build(
     _clear(target)
     methods = algorithms(found, root)
     names = [method.name for method in methods]
-    is_described = (root / described.CITATION).exists()
-    metadata = described.METADATA if is_described else ""
     told_by_guide = guide.pages(root, found, names)
-    site = Site(target, found, methods, told_by_guide, metadata, profiles(found))
+    site = Site(target, found, methods, told_by_guide, profiles(found))
     words = guide.told(root, found, names)
     shutil.copytree(STATIC, target / "static")
     (target / "static" / "source.css").write_text(styles() + "\n", encoding="utf-8")
@@ -184,8 +180,6 @@ def build(
     site.page("algorithms/index.html", "algorithms.html")
     for algorithm in site.algorithms:
         site.page(f"algorithms/{algorithm.name}.html", "algorithm.html", algorithm=algorithm)
-    if metadata:
-        (target / metadata).write_text(described.metadata(target, found, root), encoding="utf-8")
     return sorted(target.rglob("*.html"))
 
 

@@ -131,7 +131,6 @@ def sections(up: str = "") -> dict[str, list[str]]:
     return {
         "verdicts": counts(up),
         "gallery": gallery(up),
-        "plan": plan(),
         "methods": comparison.table(REFERENCE / COMPARISON),
         "judged-again": comparison.judged_again(REFERENCE / COMPARISON, up),
     }
@@ -141,17 +140,6 @@ def reports() -> list[Path]:
     """The verdicts of every paper that has a committed report; comparisons have none."""
     known = papers()
     return [path for path in sorted(REFERENCE.glob("*/verdicts.json")) if path.parent.name in known]
-
-
-def plan() -> list[str]:
-    """How many claims there are, and how many of them scale `quick` runs."""
-    entries = [read(name) for name in papers()]
-    claims = [
-        claim["id"] in entry["scales"]["quick"].get("claims", [])
-        for entry in entries
-        for claim in entry.get("claims", [])
-    ]
-    return [f"{sum(claims)} of the {len(claims)} claims"]
 
 
 def counts(up: str = "") -> list[str]:
