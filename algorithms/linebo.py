@@ -20,7 +20,6 @@ from math import ceil
 
 import numpy as np
 import torch
-from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ZeroMean
@@ -29,7 +28,7 @@ from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.choice import chosen
 from algorithms.parts.fitting import SURROGATES, Fitted, Surrogate
 from algorithms.parts.gp import GRAMS, Posterior
-from algorithms.parts.kernels import Matern52, Model
+from algorithms.parts.kernels import Matern52, Model, double, positive
 from algorithms.parts.maximise import line
 from algorithms.parts.transforms import STANDARDS
 
@@ -122,18 +121,14 @@ class Known:
         )
 
     def _model(self) -> Model:
-        matern = Matern52(lengthscale_constraint=_positive())
-        kernel = ScaleKernel(matern, outputscale_constraint=_positive())
-        likelihood = GaussianLikelihood(noise_constraint=_positive())
+        matern = Matern52(lengthscale_constraint=positive())
+        kernel = ScaleKernel(matern, outputscale_constraint=positive())
+        likelihood = GaussianLikelihood(noise_constraint=positive())
         model = Model(ZeroMean(), kernel, likelihood)
-        # no single precision
-        numbers = torch.tensor(
-            [self.lengthscale, self.outputscale, self.noise], dtype=torch.float64
-        )
         matern.lengthscale, kernel.outputscale, likelihood.noise = (
-            numbers[:1],
-            numbers[1],
-            numbers[2:],
+            double([self.lengthscale]),
+            double(self.outputscale),
+            double([self.noise]),
         )
         return model
 
@@ -296,7 +291,3 @@ def bound(posterior: Posterior, points: Array, beta: float) -> Array:
 def highest(posterior: Posterior, points: Array) -> Array:
     """The point (d,) of points (q, d) with the largest mean."""
     return points[np.argmax(posterior.mean(torch.from_numpy(points)).numpy())]
-
-
-def _positive() -> GreaterThan:
-    return GreaterThan(0.0, transform=None, initial_value=1.0)

@@ -1,8 +1,5 @@
 """Maximum of a function of points in the unit cube by Adam (kingma2015adam): score many candidates,
 climb from the best few.
-
-Adam's moments and steps are those of single coordinates, so that climbs in lockstep are as
-independent as climbs one by one.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ import torch
 from algorithms.api import Array
 from algorithms.parts.maximise import Function
 from algorithms.parts.sampling import sobol
-from algorithms.parts.steps import Adam
+from algorithms.parts.steps import ascend
 
 
 @dataclass(frozen=True)
@@ -56,23 +53,13 @@ def maximise_by_adam(
             f"the function is finite at none of {raw} candidates: look at the model behind it"
         )
     ends = ascend(
-        slopes,
+        lambda x: _values(slopes, x),
         candidates[finite[np.argsort(-values[finite], kind="stable")[:starts]]],
         steps=steps,
         rate=rate,
     )
     values = _values(f, ends)
     return ends[np.nanargmax(values)], float(np.nanmax(values))
-
-
-def ascend(slopes: Function, x: Array, *, steps: int, rate: float) -> Array:
-    """Where so many steps along these slopes end that begin at x (s, d) and stay in the unit cube,
-    (s, d).
-    """
-    adam = Adam(rate)
-    for _ in range(steps):
-        x = np.clip(x + adam.step(slopes(torch.from_numpy(x)).numpy()), 0.0, 1.0)
-    return x
 
 
 def _values(f: Function, x: Array) -> Array:

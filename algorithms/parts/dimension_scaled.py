@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from math import log, sqrt
 
-import torch
 from gpytorch.constraints import GreaterThan
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ConstantMean
 from gpytorch.priors import LogNormalPrior
 
 from algorithms.parts.fitting import LBFGS, Surrogate
-from algorithms.parts.kernels import Matern52, Model, ScaledMatern52
+from algorithms.parts.kernels import Matern52, Model, ScaledMatern52, double, positive
 from algorithms.parts.transforms import sample
 
 
@@ -35,7 +34,7 @@ def dimension_scaled(d: int) -> Model:
                 2.5e-2, transform=None, initial_value=lengthscale.mode
             ),
         ),
-        outputscale_constraint=GreaterThan(0.0, transform=None, initial_value=1.0),
+        outputscale_constraint=positive(),
     )
     kernel.raw_outputscale.requires_grad_(False)
     likelihood = GaussianLikelihood(
@@ -50,7 +49,7 @@ DIMENSION_SCALED = Surrogate(dimension_scaled, sample, LBFGS())
 
 def _log_normal(loc: float, scale: float) -> LogNormalPrior:
     return LogNormalPrior(
-        torch.tensor(loc, dtype=torch.float64),
-        torch.tensor(scale, dtype=torch.float64),
+        double(loc),
+        double(scale),
         validate_args=False,  # constraints keep parameters positive; checks would cost as much
     )

@@ -218,10 +218,10 @@ def gamma_priors(d: int) -> Model:
         Matern52(
             ard_num_dims=d,
             lengthscale_prior=_gamma(3.0, 6.0),
-            lengthscale_constraint=GreaterThan(0.0, transform=None, initial_value=log(2)),
+            lengthscale_constraint=positive(log(2)),
         ),
         outputscale_prior=_gamma(2.0, 0.15),
-        outputscale_constraint=GreaterThan(0.0, transform=None, initial_value=log(2)),
+        outputscale_constraint=positive(log(2)),
     )
     noise = _gamma(1.1, 0.05)
     start = (noise.concentration - 1) / noise.rate  # the mode of its prior
@@ -268,7 +268,17 @@ def _within(values: Range) -> Interval:
 
 def _gamma(concentration: float, rate: float) -> GammaPrior:
     return GammaPrior(
-        torch.tensor(concentration, dtype=torch.float64),
-        torch.tensor(rate, dtype=torch.float64),
+        double(concentration),
+        double(rate),
         validate_args=False,  # constraints keep parameters positive; checks would cost as much
     )
+
+
+def positive(start: float = 1.0) -> GreaterThan:
+    """The constraint of a positive parameter that GPyTorch keeps as it is, not as a softplus."""
+    return GreaterThan(0.0, transform=None, initial_value=start)
+
+
+def double(numbers: float | Sequence[float]) -> Tensor:
+    """Numbers that are not rounded to single precision, as GPyTorch's initial values are."""
+    return torch.tensor(numbers, dtype=torch.float64)

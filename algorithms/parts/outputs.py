@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ConstantMean
@@ -26,7 +25,7 @@ from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import violation
 from algorithms.parts.fitting import LBFGS, Fitted, Target, fit
 from algorithms.parts.gp import Posterior
-from algorithms.parts.kernels import Model
+from algorithms.parts.kernels import Model, double, positive
 from algorithms.parts.rbf import isotropic
 from algorithms.parts.transforms import STANDARDS, Units
 
@@ -164,7 +163,7 @@ class Outputs:
     @property
     def zeros(self) -> Tensor:
         """Where 0 lies in the units of the model of every g, (m, 1)."""
-        return _double([zero(fitted) for fitted in self.models[1:]])[:, None]
+        return double([zero(fitted) for fitted in self.models[1:]])[:, None]
 
     def report(self, g: Array) -> dict[str, float]:
         """Length-scales, noise and feasible share, as `diagnostics` has them; nothing before the
@@ -225,22 +224,22 @@ def diagnostics(
 
 def known(kernel: Kernel, noise: float) -> Model:
     """The model of one column whose parameters are all known; `noise` is a variance."""
-    lengthscale = torch.atleast_1d(_double(kernel["lengthscale"]))
+    lengthscale = torch.atleast_1d(double(kernel["lengthscale"]))
     rbf = RBFKernel(
         ard_num_dims=len(lengthscale) if len(lengthscale) > 1 else None,
-        lengthscale_constraint=_positive(),
+        lengthscale_constraint=positive(),
     )
-    scaled = ScaleKernel(rbf, outputscale_constraint=_positive())
-    mean, likelihood = ConstantMean(), GaussianLikelihood(noise_constraint=_positive())
+    scaled = ScaleKernel(rbf, outputscale_constraint=positive())
+    mean, likelihood = ConstantMean(), GaussianLikelihood(noise_constraint=positive())
     for module in (scaled, mean, likelihood):
         module.requires_grad_(False)
     model = Model(mean, scaled, likelihood)
     rbf.lengthscale, scaled.outputscale, likelihood.noise = (
         lengthscale,
-        _double(kernel["outputscale"]),
-        _double([noise]),
+        double(kernel["outputscale"]),
+        double([noise]),
     )
-    mean.constant.copy_(_double(kernel["mean"]))
+    mean.constant.copy_(double(kernel["mean"]))
     return model
 
 
@@ -263,7 +262,7 @@ def _under(model: Model, noise: float) -> Model:
     if model.noise.item() == noise:
         return model
     changed = copy.deepcopy(model)
-    changed.likelihood.noise = _double([noise])
+    changed.likelihood.noise = double([noise])
     return changed
 
 
@@ -271,12 +270,3 @@ def _retold(posterior: Posterior, X: Tensor, u: Tensor) -> Posterior:
     """The same model given u (n,) at all of X (n, d), whose first rows it knows in other units."""
     n = len(posterior.X)
     return replace(posterior, y=u[:n]).extend(X[n:], u[n:])
-
-
-def _positive() -> GreaterThan:
-    return GreaterThan(0.0, transform=None, initial_value=1.0)
-
-
-def _double(numbers: float | Sequence[float]) -> Tensor:
-    """Not rounded to single precision, as GPyTorch's initial values are."""
-    return torch.tensor(numbers, dtype=torch.float64)

@@ -6,14 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ConstantMean, ZeroMean
 from gpytorch.priors import GammaPrior, NormalPrior
 
-from algorithms.parts.kernels import Model
+from algorithms.parts.kernels import Model, double, positive
 
 
 def isotropic(
@@ -30,33 +28,22 @@ def isotropic(
     Prior of l: Gamma of this concentration and rate. Prior of a: normal of this mean and standard
     deviation. The mean is zero, or a constant without a prior whose first value is `mean`.
     """
-    rbf = RBFKernel(
-        lengthscale_prior=GammaPrior(*_double(gamma)), lengthscale_constraint=_positive()
-    )
+    rbf = RBFKernel(lengthscale_prior=GammaPrior(*double(gamma)), lengthscale_constraint=positive())
     kernel = ScaleKernel(
-        rbf, outputscale_prior=NormalPrior(*_double(normal)), outputscale_constraint=_positive()
+        rbf, outputscale_prior=NormalPrior(*double(normal)), outputscale_constraint=positive()
     )
     model = Model(ZeroMean() if mean is None else ConstantMean(), kernel, _known_noise())
     if mean is not None:
-        model.mean.constant.copy_(_double(mean))
+        model.mean.constant.copy_(double(mean))
     rbf.lengthscale, kernel.outputscale, model.likelihood.noise = (
-        _double([lengthscale]),
-        _double(outputscale),
-        _double([noise]),
+        double([lengthscale]),
+        double(outputscale),
+        double([noise]),
     )
     return model
 
 
 def _known_noise() -> GaussianLikelihood:
-    likelihood = GaussianLikelihood(noise_constraint=_positive())
+    likelihood = GaussianLikelihood(noise_constraint=positive())
     likelihood.requires_grad_(False)
     return likelihood
-
-
-def _positive() -> GreaterThan:
-    return GreaterThan(0.0, transform=None, initial_value=1.0)
-
-
-def _double(numbers: float | Sequence[float]) -> torch.Tensor:
-    """Not rounded to single precision, as GPyTorch's initial values are."""
-    return torch.tensor(numbers, dtype=torch.float64)

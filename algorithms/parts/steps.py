@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from algorithms.api import Array
@@ -35,3 +37,23 @@ class Adam:
             * (self.first / (1 - 0.9**self.t))
             / (np.sqrt(self.second / (1 - 0.999**self.t)) + 1e-8)
         )
+
+
+def ascend(
+    slopes: Callable[[Array], Array],
+    x: Array,
+    *,
+    steps: int,
+    rate: float,
+    low: Array | float = 0.0,
+    high: Array | float = 1.0,
+) -> Array:
+    """Where so many of Adam's steps up these slopes end that begin at x (any shape).
+
+    Each step ends between low and high. Adam's moments are those of single numbers, so that climbs
+    in lockstep are as independent as climbs one by one.
+    """
+    adam = Adam(rate)
+    for _ in range(steps):
+        x = np.clip(x + adam.step(slopes(x)), low, high)
+    return x

@@ -1,11 +1,11 @@
-"""Adam's ascents against PyTorch's one by one, a closed form, and the faces of the cube."""
+"""Maxima by Adam's ascents: closed forms, and the faces of the cube."""
 
 import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
-from algorithms.parts.adam import ascend, maximise_by_adam
+from algorithms.parts.adam import maximise_by_adam
 
 SEARCH = {"raw": 64, "starts": 4, "steps": 300, "rate": 0.01}
 
@@ -31,37 +31,6 @@ def slopes_of(f):
 
 def maximise(f, d, rng, **search):
     return maximise_by_adam(f, slopes_of(f), d, rng, **search)
-
-
-def test_a_step_is_the_papers():
-    """Two steps by hand: the first is the rate times the sign of the slope."""
-    x, rate = np.array([[0.5, 0.2, 0.9]]), 0.01
-    slope = -2 * (x - 0.6)
-    assert_allclose(
-        ascend(slopes_of(bowl([0.6] * 3)), x, steps=1, rate=rate),
-        x + rate * np.sign(slope),
-        atol=1e-8,
-    )
-    once = x + rate * slope / (np.abs(slope) + 1e-8)
-    again = -2 * (once - 0.6)
-    m, v = (
-        (0.09 * slope + 0.1 * again) / (1 - 0.81),
-        (0.000999 * slope**2 + 0.001 * again**2) / (1 - 0.999**2),
-    )
-    assert_allclose(
-        ascend(slopes_of(bowl([0.6] * 3)), x, steps=2, rate=rate),
-        once + rate * m / (np.sqrt(v) + 1e-8),
-        atol=1e-10,
-    )
-
-
-def test_an_ascent_is_the_same_alone_and_in_company():
-    starts = np.random.default_rng(0).random((5, 2))
-    kept = starts.copy()
-    together = ascend(slopes_of(waves), starts, steps=40, rate=0.02)
-    for start, end in zip(starts, together, strict=True):
-        assert_array_equal(ascend(slopes_of(waves), start[None], steps=40, rate=0.02)[0], end)
-    assert_array_equal(starts, kept)
 
 
 def test_it_finds_the_best_of_many_maxima_and_stays_in_the_cube():

@@ -1,10 +1,11 @@
 """Steps along gradients against PyTorch's optimizers."""
 
+import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.steps import Adam, Gradient
+from algorithms.parts.steps import Adam, Gradient, ascend
 
 
 @pytest.mark.parametrize(
@@ -20,3 +21,54 @@ def test_a_descent_is_that_of_a_library(ours, theirs):
         here = here - ours.step(here)
     assert_allclose(here, w.detach().numpy(), rtol=1e-12)
     assert abs(here).max() < 5.0
+
+
+def test_a_step_is_the_papers():
+    """Two steps by hand: the first is the rate times the sign of the slope."""
+    x, rate = np.array([[0.5, 0.2, 0.9]]), 0.01
+
+    def slopes(x):
+        return -2 * (x - 0.6)
+
+    slope = slopes(x)
+    assert_allclose(ascend(slopes, x, steps=1, rate=rate), x + rate * np.sign(slope), atol=1e-8)
+    once = x + rate * slope / (np.abs(slope) + 1e-8)
+    again = slopes(once)
+    m, v = (
+        (0.09 * slope + 0.1 * again) / (1 - 0.81),
+        (0.000999 * slope**2 + 0.001 * again**2) / (1 - 0.999**2),
+    )
+    assert_allclose(
+        ascend(slopes, x, steps=2, rate=rate), once + rate * m / (np.sqrt(v) + 1e-8), atol=1e-10
+    )
+
+
+def test_an_ascent_is_the_same_alone_and_in_company():
+    def slopes(x):
+        return -2 * np.pi * np.sin(4 * np.pi * (x - 0.75)) - np.sign(x - 0.75)
+
+    starts = np.random.default_rng(0).random((5, 2))
+    kept = starts.copy()
+    together = ascend(slopes, starts, steps=40, rate=0.02)
+    for start, end in zip(starts, together, strict=True):
+        assert_array_equal(ascend(slopes, start[None], steps=40, rate=0.02)[0], end)
+    assert_array_equal(starts, kept)
+
+
+def test_an_ascent_is_torchs_adam_kept_in_a_box():
+    low, high = np.array([-0.2, 0.0]), np.array([1.0, 0.3])
+    start = np.array([[[0.9, 0.1]], [[0.3, 0.2]]])
+
+    def slopes(x):
+        return [1.0, 0.0] - 4 * (x - 0.5) ** 3
+
+    ends = ascend(slopes, start, steps=7, rate=0.05, low=low, high=high)
+    theta = torch.from_numpy(start.copy()).requires_grad_()
+    adam = torch.optim.Adam([theta], lr=0.05)
+    for _ in range(7):
+        theta.grad = torch.from_numpy(-slopes(theta.detach().numpy()))
+        adam.step()
+        with torch.no_grad():
+            theta.clamp_(torch.from_numpy(low), torch.from_numpy(high))
+    assert_allclose(ends, theta.detach().numpy(), rtol=1e-10)
+    assert (ends[0] == [1.0, 0.3]).any()  # a bound was met
