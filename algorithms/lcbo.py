@@ -1,11 +1,14 @@
 """LCBO: local constrained Bayesian optimization (jing2026lcbo, Alg. 1, Sec. 6.1 and App. D).
 
 The paper minimises f = -y under c = 0. Of an inequality g <= 0 only max(g, 0) counts: that is its
-slack variable minimised out, min_{s >= 0} (g + s)^2 = max(g, 0)^2. Where an iteration evaluates
-does not depend on what it will see, so that `tell` plans all of it, Z = [Z_1, Z_2], as soon as the
-one before is over. `ask` hands out what is left of Z_1, then what is left of Z_2, never both at
-once: `report` says which comes next. In the authors' public code every observation changes the
-models: where `fit.learn` says so, `tell` plans Z_1, then one point of Z_2 after another.
+slack variable minimised out, min_{s >= 0} (g + s)^2 = max(g, 0)^2.
+
+`algorithm_1` has the paper's lines. Where an iteration evaluates does not depend on what it will
+see, so that `tell` plans all of it, Z = [Z_1, Z_2], as soon as the iteration before is over. `ask`
+hands out what is left of Z_1, then what is left of Z_2, never both at once.
+
+In the authors' public code every observation changes the models. With `fit.learn: observations`,
+`public_code` takes the place of `algorithm_1`: it plans Z_1, then one point of Z_2 after another.
 
 Paper -> here:  x_k -> iterate,  Z -> plan,  b^(1) -> repeats, b^(2) -> exploration,
 eta_k -> step.length k^step.power,  rho_k -> penalty.factor k^penalty.power, N_m -> memory,
@@ -28,9 +31,10 @@ from algorithms.parts.feasibility import best
 from algorithms.parts.gradient_information import Design, GradientInformation, Kernels
 from algorithms.parts.outputs import OutputSettings, diagnostics
 from algorithms.parts.rbf import isotropic
-from algorithms.parts.steps import Adam
+from algorithms.parts.steps import ascend
 
 INITIAL, REPEAT, EXPLORATION = 0, 1, 2  # roles in report()
+OBSERVATIONS = "observations"  # what the public code learns from, one after another
 FLAT = 1e-6  # a gradient no longer than this has no direction (the authors' public code)
 
 
@@ -142,9 +146,10 @@ class LCBO(Optimizer):
     """Learns the gradients at its iterate from evaluations around it, then steps down the penalised
     posterior mean (Alg. 1).
 
-    The prior means of known kernels count in raw units only. `memory_per_dim` is N_m/d (Table 1).
-    `repeated` says whether repeated evaluations are data like any other or are averaged into one.
-    `constraints` are inequalities g <= 0 or equalities g = 0.
+    For many variables under constraints, where a local optimum is enough. The prior means of known
+    kernels count in raw units only. `memory_per_dim` is N_m/d (Table 1). `repeated` says whether
+    repeated evaluations are data like any other or are averaged into one. `constraints` are
+    inequalities g <= 0 or equalities g = 0.
     """
 
     domains = (Box,)
@@ -191,8 +196,9 @@ class LCBO(Optimizer):
         self.fit_every, self.method = fit.every, fitting.Adam(fit.rate, fit.steps, scale)
         self.forgets = chosen(BETWEEN_FITS, fit.between_fits, "between_fits")
         self.fits_mean = chosen(MEANS, fit.mean, "mean")
-        self.follows = chosen(LEARNS, fit.learn, "learn")
-        if self.follows and (self.joint or not self.counts_repeats or not batch.repeats):
+        self.advance = chosen(LEARNS, fit.learn, "learn")
+        one_by_one = not self.joint and self.counts_repeats and batch.repeats
+        if fit.learn == OBSERVATIONS and not one_by_one:
             raise ValueError(
                 "learn: expected iterations where the points of an iteration are planned together,"
                 " got observations: set selection to greedy, condition to data-and-repeats and"
@@ -202,7 +208,6 @@ class LCBO(Optimizer):
         self.iterate: Array = np.empty(domain.d)
         self.plan: Array = np.empty((0, domain.d))
         self.repeats = 0  # the first rows of the plan
-        self.planned = 0  # how many rows it has once it is whole
         self.began = 0  # evaluations before this plan
         self.records: Indices = np.empty(0, dtype=np.int64)  # the first evaluation of each datum
         self.kernels = Kernels(np.empty((0, domain.d)), np.empty(0), np.empty(0))
@@ -211,7 +216,7 @@ class LCBO(Optimizer):
         self.trace = self.slope = 0.0
 
     def ask(self, room: int, pending: Array) -> Array:
-        """What is left of Z_1, else of Z_2; a uniform query where there are no data yet."""
+        """What is left of Z_1, else of Z_2; a uniform query while there are no data."""
         if self.k == 0:
             return self.rng.random((1, self.domain.d))
         done = len(self.y) - self.began
@@ -219,35 +224,58 @@ class LCBO(Optimizer):
         return self.plan[done : min(end, done + room)].copy()
 
     def tell(self, query: Array, obs: Observation) -> None:
-        """Once the plan is evaluated, go on with it or step, refit where it is time, and plan anew.
-
-        The best of what is told first is x_1.
-        """
+        """Line 8 of Algorithm 1; once all that was planned is observed, go on."""
         told = len(self.y)
         super().tell(query, obs)
         new = np.arange(told, len(self.y))
         merged = self.averaged & (new > self.began) & (new < self.began + self.repeats)
         self.records = np.concatenate([self.records, new[~merged]])
-        if len(self.y) < self.began + len(self.plan):
-            return
+        if len(self.y) >= self.began + len(self.plan):
+            self.advance(self)
+
+    def algorithm_1(self) -> None:
+        """Algorithm 1 from the observations of one Z, line 8, to the next Z, line 7.
+
+        The first call knows the initial design alone and enters at line 2.
+        """
+        data = self._recent()  # l. 8: D_k
+        design = Design.of(self.kernels, data.X)
         if self.k == 0:
-            self.kernels, self.means = self._first_kernels(), self._first_means()
-        seen = self._seen()
-        self.kernels = replace(self.kernels, noise=seen.noise)
-        if self.follows and self.k:
-            self._learn(seen)
-        design = Design.of(self.kernels, seen.X)
-        if len(self.plan) < self.planned:
-            self._explore(design.at(self.iterate))
+            self.iterate = self._best()  # l. 2: x_1
+        else:
+            gradient = self._gradient(design, data)  # l. 10
+            self.iterate = self._projected(gradient)  # l. 11
+        self.k += 1  # l. 3
+        if self._fit(data):  # App. D
+            design = Design.of(self.kernels, data.X)
+        b1, b2 = self.schedule(self.k, *self.sizes)
+        Z1 = np.tile(self.iterate, (b1, 1))  # l. 5
+        Z2, trace = self._most_informative(self._information(design, Z1), b2)  # l. 6
+        self._begin(np.vstack([Z1, Z2]), b1, trace)  # l. 7
+
+    def public_code(self) -> None:
+        """The authors' public code in place of Algorithm 1: it learns every observation before the
+        next query.
+
+        A call follows Z_1, and another one each point of Z_2.
+        """
+        data = self._recent()
+        if self.k > 0:
+            self._fit(data)
+        design = Design.of(self.kernels, data.X)
+        if self.k > 0 and len(self.plan) < sum(self.schedule(self.k, *self.sizes)):
+            z, self.trace = self._most_informative(design.at(self.iterate), 1)
+            self.plan = np.vstack([self.plan, z])
             return
-        self.iterate = self._step(design, seen) if self.k else self._best()
+        gradient = self._gradient(design, data) if self.k > 0 else None
+        self.iterate = self._best() if gradient is None else self._projected(gradient)
         self.k += 1
-        if not self.follows and self._learn(seen):
-            design = Design.of(self.kernels, seen.X)
-        self._plan(design.at(self.iterate))
+        b1, _ = self.schedule(self.k, *self.sizes)
+        Z1 = np.tile(self.iterate, (b1, 1))
+        self._begin(Z1, b1, float(self._information(design, Z1).trace.max()))
 
     def recommend(self) -> Array:
-        """The best observed feasible query; where none is, the one with the least violation."""
+        """The best observed feasible query; if none is, the one with the least violation."""
         return self._best()[None]
 
     def report(self) -> dict[str, float]:
@@ -267,37 +295,34 @@ class LCBO(Optimizer):
             **models,
         }
 
-    def _plan(self, information: GradientInformation) -> None:
-        """Lines 5 to 7.
+    def _begin(self, plan: Array, repeats: int, trace: float) -> None:
+        """Hand out a plan from now on, whose first rows are repeats at the iterate."""
+        self.plan, self.repeats, self.trace = plan, repeats, trace
+        self.began = len(self.y)
 
-        What is added to the data meanwhile pushes nothing out of the window of N_m, unless the
-        models learn from every observation.
+    def _information(self, design: Design, Z1: Array) -> GradientInformation:
+        """What eq. (13) conditions on: D_{k-1}, whose window of N_m loses nothing to the plan.
+
+        The authors' public code adds Z_1.
         """
-        b1, b2 = self.schedule(self.k, *self.sizes)
-        blocks = [np.tile(self.iterate, (b1, 1))]
-        if self.counts_repeats:  # REFERENCE CODE: eq. (13) conditions on D_{k-1} and Z_2 alone
-            information = information.extend(blocks[0][: 1 if self.averaged else b1])
-        for size in [] if self.follows else [b2] if self.joint else [1] * b2:
-            blocks.append(self._most_informative(information, size))
-            information = information.extend(blocks[-1])
-        self.plan, self.repeats, self.began = np.vstack(blocks), b1, len(self.y)
-        self.planned = b1 + b2
-        self.trace = float(information.trace.max())
+        information = design.at(self.iterate)
+        if not self.counts_repeats:  # REFERENCE CODE: eq. (13) has D_{k-1} and Z_2 alone
+            return information
+        return information.extend(Z1[:1] if self.averaged else Z1)
 
-    def _explore(self, information: GradientInformation) -> None:
-        """One more point of Z_2, given all that was observed."""
-        z = self._most_informative(information, 1)
-        self.plan = np.vstack([self.plan, z])
-        self.trace = float(information.extend(z).trace.max())
-
-    def _most_informative(self, information: GradientInformation, b: int) -> Array:
-        """The b points (b, d) near the iterate that minimise eq. (12), its maximum smoothed: Adam
-        from several starts.
+    def _most_informative(self, information: GradientInformation, b: int) -> tuple[Array, float]:
+        """The b points (b, d) near the iterate that minimise eq. (12), all together or one after
+        another, and what eq. (12) is there.
         """
-        low, high = (
-            np.clip(self.iterate - self.delta, 0.0, 1.0),
-            np.clip(self.iterate + self.delta, 0.0, 1.0),
-        )
+        batches = [np.empty((0, self.domain.d))]
+        for size in [b] if self.joint else [1] * b:
+            batches.append(self._minimiser(information, size))
+            information = information.extend(batches[-1])
+        return np.vstack(batches), float(information.trace.max())
+
+    def _minimiser(self, information: GradientInformation, b: int) -> Array:
+        """One batch (b, d) of eq. (12), its maximum smoothed, by Adam from several starts."""
+        low, high = np.clip([self.iterate - self.delta, self.iterate + self.delta], 0.0, 1.0)
         starts = self.rng.uniform(low, high, (self.climb.starts, b, self.domain.d))
         starts[0, :1] = self.iterate
         trace = information.trace - self.prior_share * self.kernels.slope_variance
@@ -307,15 +332,26 @@ class LCBO(Optimizer):
             value, weights = smooth_maximum(trace[:, None] - reduction, self.temperature)
             return value, -np.einsum("ms,msbd->sbd", weights, slopes)
 
-        ends = descend(alpha, starts, low, high, steps=self.climb.steps, rate=self.climb.rate)
+        ends = ascend(
+            lambda Z: -alpha(Z)[1],
+            starts,
+            steps=self.climb.steps,
+            rate=self.climb.rate,
+            low=low,
+            high=high,
+        )
         return ends[np.argmin(alpha(ends)[0])]
 
-    def _step(self, design: Design, seen: Seen) -> Array:
-        """x_{k+1}, lines 10 and 11."""
-        means, slopes = design.at(self.iterate).means(seen.values - self.means)
-        violation = self.violation(means - (seen.zeros - self.means))[1:]
-        gradient = self._rho * violation @ slopes[1:] - slopes[0]  # eq. (14)
+    def _gradient(self, design: Design, data: Recent) -> Array:
+        """Eq. (14) at the iterate, (d,)."""
+        means, slopes = design.at(self.iterate).means(data.values - self.means)
+        violation = self.violation(means - (data.zeros - self.means))[1:]
+        gradient = self._rho * violation @ slopes[1:] - slopes[0]
         self.slope = float(np.linalg.norm(gradient))
+        return gradient
+
+    def _projected(self, gradient: Array) -> Array:
+        """x_{k+1} = P(x_k - eta_k gradient), where P keeps to the cube."""
         eta = self.step.length * self.k**self.step.power
         return np.clip(self.iterate - eta * self.direction(gradient), 0.0, 1.0)
 
@@ -324,65 +360,59 @@ class LCBO(Optimizer):
         return float(self.penalty.factor * max(self.k, 1) ** self.penalty.power)
 
     def _best(self) -> Array:
-        """The best feasible point so far; where none is,
-        the one with the least sum of violations.
-        """
+        """The best feasible point so far; if none is, the one with the least sum of violations."""
         return self.x[best(self.y, np.abs(self.violation(self.g)))]
 
-    def _seen(self) -> Seen:
-        """The N_m most recent data in the units of the models."""
+    def _recent(self) -> Recent:
+        """The N_m most recent data in the units of the models, whose noise they set."""
+        if self.k == 0:
+            self.kernels, self.means = self._first_models()
         rows = self.records[floor(max(0.0, len(self.records) - self.memory)) :]
         totals = np.add.reduceat(np.column_stack([self.y, self.g]), rows)
         values = totals / np.diff(rows, append=len(self.y))[:, None]
         units = [self.surrogate.units(column) for column in values.T]
-        centres, spreads = (
-            np.array([unit.centre for unit in units]),
-            np.array([unit.spread for unit in units]),
-        )
+        centres = np.array([unit.centre for unit in units])
+        spreads = np.array([unit.spread for unit in units])
         noise = np.array([self.surrogate.noise_in(unit) for unit in units])
         self.noises = noise * spreads**2
-        return Seen(self.x[rows], (values - centres) / spreads, -centres / spreads, noise)
+        self.kernels = replace(self.kernels, noise=noise)
+        return Recent(self.x[rows], (values - centres) / spreads, -centres / spreads)
 
-    def _first_kernels(self) -> Kernels:
-        """The known kernels, or those before any fit, but for their noise."""
-        M, d = 1 + self.g.shape[1], self.domain.d
-        if not self.surrogate.known:
-            lengthscale, outputscale = (
-                self.surrogate.lengthscale[-1],
-                self.surrogate.outputscale[-1],
-            )
-            return Kernels(np.full((M, d), lengthscale), np.full(M, outputscale), np.empty(M))
-        known = self.surrogate.kernels_for(M)
-        lengthscales = [
-            np.broadcast_to(np.asarray(kernel["lengthscale"], dtype=np.float64), d)
-            for kernel in known
-        ]
-        outputscales = np.array([kernel["outputscale"] for kernel in known], dtype=np.float64)
-        return Kernels(np.array(lengthscales), outputscales, np.empty(M))
+    def _first_models(self) -> tuple[Kernels, Array]:
+        """Kernels, but for their noise, and prior means (M,): the known ones, or those before any
+        fit.
+        """
+        surrogate, M, d = self.surrogate, 1 + self.g.shape[1], self.domain.d
+        if not surrogate.known:
+            lengthscales = np.full((M, d), surrogate.lengthscale[-1])
+            outputscales = np.full(M, surrogate.outputscale[-1])
+            return Kernels(lengthscales, outputscales, np.empty(M)), np.zeros(M)
+        known = surrogate.kernels_for(M)
+        lengthscales = np.array(
+            [np.broadcast_to(np.asarray(k["lengthscale"], dtype=np.float64), d) for k in known]
+        )
+        outputscales = np.array([k["outputscale"] for k in known], dtype=np.float64)
+        means = [k["mean"] if surrogate.has_means else 0.0 for k in known]
+        return Kernels(lengthscales, outputscales, np.empty(M)), np.array(means, dtype=np.float64)
 
-    def _first_means(self) -> Array:
-        """Prior means before any fit, (M,)."""
-        if self.surrogate.known and self.surrogate.has_means:
-            return np.array([kernel["mean"] for kernel in self.surrogate.known], dtype=np.float64)
-        return np.zeros(1 + self.g.shape[1])
-
-    def _learn(self, seen: Seen) -> bool:
-        """The kernels of iteration k, fitted in the first one after every `fit_every`, and whether
-        they may have changed.
+    def _fit(self, data: Recent) -> bool:
+        """Fit the kernels in the first iteration after every `fit_every`, and say whether they may
+        have changed.
         """
         if self.surrogate.known:
             return False
+        noise = self.kernels.noise
         if self.forgets:
-            self.kernels = replace(self._first_kernels(), noise=seen.noise)
-            self.means = self._first_means()
+            first, self.means = self._first_models()
+            self.kernels = replace(first, noise=noise)
         if self.k == 1 or (self.k - 1) % self.fit_every:
             return self.forgets
-        X, scales = torch.from_numpy(seen.X), []
-        for i, values in enumerate(seen.values.T):
+        X, scales = torch.from_numpy(data.X), []
+        for i, values in enumerate(data.values.T):
             start = isotropic(
                 lengthscale=self.kernels.lengthscale[i, 0],
                 outputscale=self.kernels.outputscale[i],
-                noise=seen.noise[i],
+                noise=noise[i],
                 gamma=self.surrogate.lengthscale[:2],
                 normal=self.surrogate.outputscale[:2],
                 mean=self.means[i] if self.fits_mean else None,
@@ -393,20 +423,18 @@ class LCBO(Optimizer):
                 (kernel.base_kernel.lengthscale.item(), kernel.outputscale.item(), mean.item())
             )
         lengthscales, outputscales, self.means = np.array(scales).T
-        self.kernels = Kernels(
-            np.tile(lengthscales[:, None], (1, self.domain.d)), outputscales, seen.noise
-        )
+        lengthscales = np.tile(lengthscales[:, None], (1, self.domain.d))
+        self.kernels = Kernels(lengthscales, outputscales, noise)
         return True
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Recent:
     """What the models learn from, each in its own units: n data of M functions."""
 
     X: Array  # (n, d)
     values: Array  # (n, M)
     zeros: Array  # (M,), where zero lies among them
-    noise: Array  # (M,), variances
 
 
 def fixed(k: int, repeats: int, exploration: int) -> tuple[int, int]:
@@ -434,24 +462,6 @@ def smooth_maximum(values: Array, temperature: float) -> tuple[Array, Array]:
     return largest + temperature * np.log(total), weights / total
 
 
-def descend(
-    f: Callable[[Array], tuple[Array, Array]],
-    x: Array,
-    low: Array,
-    high: Array,
-    *,
-    steps: int,
-    rate: float,
-) -> Array:
-    """The ends of Adam's descents (kingma2015adam) within a box, each from its own row of x; f
-    gives values and slopes.
-    """
-    adam = Adam(rate)
-    for _ in range(steps):
-        x = np.minimum(np.maximum(x - adam.step(f(x)[1]), low), high)
-    return x
-
-
 def positive(g: Array) -> Array:
     """What violates g <= 0."""
     return np.maximum(g, 0.0)
@@ -477,6 +487,10 @@ SELECTIONS = {"joint": True, "greedy": False}
 REPEATED = {"separate": False, "averaged": True}
 CONDITIONS = {"data": False, "data-and-repeats": True}
 BETWEEN_FITS = {"keep": False, "forget": True}
-LEARNS = {"iterations": False, "observations": True}  # whether an iteration's own change its models
+# what goes on from one observation to the next query
+LEARNS: dict[str, Callable[[LCBO], None]] = {
+    "iterations": LCBO.algorithm_1,
+    OBSERVATIONS: LCBO.public_code,
+}
 MEANS = {"zero": False, "constant": True}  # whether the prior mean is fitted
 SCALES = {"logarithm": fitting.LOGARITHM, "softplus": fitting.SOFTPLUS}

@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 import algorithms
 from algorithms import lcbo
 from algorithms.api import Box, Observation
-from algorithms.lcbo import EXPLORATION, INITIAL, REPEAT, SCHEDULES, descend, smooth_maximum
+from algorithms.lcbo import EXPLORATION, INITIAL, REPEAT, SCHEDULES, smooth_maximum
 from algorithms.parts import gradient_information
 from algorithms.parts.fitting import SOFTPLUS, Adam, fit
 from algorithms.parts.gradient_information import GradientInformation, Kernels
@@ -422,25 +422,6 @@ def test_a_smooth_maximum_is_scipys():
         assert_allclose(value, temperature * logsumexp(values / temperature, axis=0), rtol=1e-12)
         assert_allclose(weights, softmax(values / temperature, axis=0), rtol=1e-10, atol=1e-300)
     assert_allclose(smooth_maximum(values, 1e-3)[0], values.max(0), rtol=1e-12)
-
-
-def test_descents_are_torchs_adam_kept_in_a_box():
-    low, high = np.array([-0.2, 0.0]), np.array([1.0, 0.3])
-    start = np.array([[[0.9, 0.1]], [[0.3, 0.2]]])
-
-    def f(x):
-        return ((x - 0.5) ** 4).sum((1, 2)) - x[:, 0, 0], 4 * (x - 0.5) ** 3 - [1.0, 0.0]
-
-    ends = descend(f, start, low, high, steps=7, rate=0.05)
-    theta = torch.from_numpy(start.copy()).requires_grad_()
-    adam = torch.optim.Adam([theta], lr=0.05)
-    for _ in range(7):
-        theta.grad = torch.from_numpy(f(theta.detach().numpy())[1])
-        adam.step()
-        with torch.no_grad():
-            theta.clamp_(torch.from_numpy(low), torch.from_numpy(high))
-    assert_allclose(ends, theta.detach().numpy(), rtol=1e-10)
-    assert (ends[0] == [1.0, 0.3]).any()  # a bound was met
 
 
 # how it steps
