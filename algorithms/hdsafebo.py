@@ -4,11 +4,8 @@ baseline of jing2026lcbo (Table 1).
 Without the isometric embedding, as jing2026lcbo runs it (App. D). Of several constraints each must
 allow a candidate. How the region changes is the authors' public code, where a spent region gets its
 first length again and keeps its centre and all data; where it lies while nothing safe is known is
-said in jing2026lcbo, Sec. 6.1.
-
-A success or a failure is an answer to what was asked. Data that were told before the first ask, or
-that lie outside the region that was asked, are history, however they are split up into tells. All
-that is told between two asks is one block to the models.
+said in jing2026lcbo, Sec. 6.1. The steps (1) to (7) of a region are in parts/trust_region. All that
+is told between two asks is one block to the models.
 
 Paper -> here:  q -> batch,  optimistic safe set -> where mean - width sigma <= 0 for every g
 """
@@ -27,19 +24,14 @@ from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import best, distinct_best, violation
 from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings, zero
 from algorithms.parts.pathwise import DRAWN
-from algorithms.parts.sampling import position
-from algorithms.parts.trust_region import (
-    RegionSettings,
-    RestartingRegion,
-    TrustRegion,
-    Turn,
-    scattered,
-)
+from algorithms.parts.trust_region import RegionSettings, Search, TrustRegion, Turn, scattered
 
 
 class HDsafeBO(Optimizer):
     """Batches of Thompson samples of y from a box around the best safe point, where no bound on a g
     rules them out.
+
+    For many variables under constraints, if unsafe evaluations cost more than slow progress.
     """
 
     domains = (Box,)
@@ -74,17 +66,15 @@ class HDsafeBO(Optimizer):
         self.draw, self.features = chosen(DRAWN, draws, "draws"), features
         self.outputs = Outputs(surrogate, fit)
         self.improves = region.improves
-        self.region = RestartingRegion.of(region, d, self.batch)
-        self.turn: Turn | None = None  # the last one that was asked for
+        self.search = Search.of(region, d, self.batch, rng)
         self.earlier = self.outputs  # the models when somebody last asked
-        self.rest = position(rng)  # of the generator, after the last tell
 
     def ask(self, room: int, pending: Array) -> Array:
         """The best candidates of independent draws of y, no candidate twice."""
         if not self.outputs.models:
             return self.rng.random((1, self.domain.d))
         count = min(room, self.batch)
-        points = self._allowed(count)
+        points = self._allowed(count)  # the optimistic safe set
         f = self.draw(
             self.outputs.models[0].posterior,
             torch.from_numpy(points),
@@ -92,24 +82,20 @@ class HDsafeBO(Optimizer):
             count=count,
             features=self.features,
         )
-        return points[distinct_best(f, np.zeros_like(f))]
+        return points[distinct_best(f)]  # (3)
 
     def tell(self, query: Array, obs: Observation) -> None:
-        """Grow, shrink or restart the region, then grow or refit the models.
-
-        History is no success and no failure.
-        """
-        if position(self.rng) != self.rest:  # somebody has asked
+        """Grow, shrink or restart the region, then grow or refit the models."""
+        if self.search.asked(self.rng):
             self.earlier = self.outputs
             if self.outputs.models:
-                self.turn = Turn(self.region, *self._corners(self.region.now), len(self.y))
+                corners = self._corners(self.search.region.now)
+                self.search = self.search.within(corners, len(self.y))
         super().tell(query, obs)
-        if self.turn is not None:
-            self.turn = self.turn.told(query, len(self.y) - len(query))
-            self.region = self._after(self.turn)
+        self.search = self.search.told(query, len(self.y), self._succeeded)  # (4) to (7)
         values = np.column_stack([self.y, self.g])
-        self.outputs = self.earlier.learn(self.x, values, self.rng)
-        self.rest = position(self.rng)
+        self.outputs = self.earlier.learn(self.x, values, self.rng)  # (1)
+        self.search = self.search.resting(self.rng)
 
     def recommend(self) -> Array:
         """The best observed feasible query; where none is, the one with the least violation."""
@@ -117,21 +103,17 @@ class HDsafeBO(Optimizer):
 
     def report(self) -> dict[str, float]:
         """Side length and restarts so far, then length-scales, noise and feasible share."""
-        return {**self.region.report(), **self.outputs.report(self.g)}
+        return {**self.search.region.report(), **self.outputs.report(self.g)}
 
-    def _after(self, turn: Turn) -> RestartingRegion:
-        """The region after what is known of a batch: a success is safe throughout and improves, a
-        failure is unsafe somewhere.
-        """
-        if not len(turn.answers):
-            return turn.region
+    def _succeeded(self, turn: Turn) -> bool | None:
+        """A success is safe throughout and improves, a failure is unsafe somewhere."""
         if violation(self.g[turn.answers]).any():
-            return turn.region.after(False)
+            return False
         safe = violation(self.g[: turn.known]) == 0
         top = self.y[: turn.known][safe].max(initial=-np.inf)
         if not safe.any() or self.improves(self.y[turn.answers].max(), top):
-            return turn.region.after(True)
-        return turn.region.after(False) if self.counts_standstill else turn.region
+            return True
+        return False if self.counts_standstill else None
 
     def _allowed(self, count: int) -> Array:
         """Candidates in the region that may be safe (k, d), `count` at least.
@@ -139,7 +121,7 @@ class HDsafeBO(Optimizer):
         While there are fewer the box is halved; once it would be too short, all candidates are
         allowed.
         """
-        box = self.region.now
+        box = self.search.region.now
         while True:
             points = scattered(self.rng, self._corners(box), self.candidates)
             allowed = self.may_be_safe(points)
@@ -150,7 +132,7 @@ class HDsafeBO(Optimizer):
                 return points
 
     def _corners(self, box: TrustRegion) -> tuple[Array, Array]:
-        """Of a box around the best point, (d,) each."""
+        """The corners of a box around the best point, (d,) each: step (2)."""
         return box.bounds(self.x[best(self.y, self.g)], np.ones(self.domain.d))
 
     def may_be_safe(self, points: Array) -> NDArray[np.bool_]:

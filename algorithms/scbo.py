@@ -2,13 +2,10 @@
 jing2026lcbo (Table 1, App. D).
 
 Each point of a batch is the best candidate of a joint draw of y and all g: the largest y where all
-g <= 0, and where no candidate is feasible, the least violation. With no g this is TuRBO. After a
-spent region another one begins afresh: a new design, of which the best point is the centre, and
-models that see nothing older.
-
-A success or a failure is an answer to what was asked. Data that were told before the first ask, or
-that lie outside the region that was asked, are history, however they are split up into tells. All
-that is told between two asks is one block to the models.
+g <= 0, and where no candidate is feasible, the least violation. With no g this is TuRBO, whose
+steps (1) to (7) are in parts/trust_region. After a spent region another one begins afresh: a new
+design, of which the best point is the centre, and models that see nothing older. All that is told
+between two asks is one block to the models.
 
 Paper -> here:  q -> batch,  tau_s, tau_f -> success_tolerance, failure_tolerance
 """
@@ -28,15 +25,7 @@ from algorithms.parts.choice import chosen
 from algorithms.parts.feasibility import best, distinct_best, violation
 from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings
 from algorithms.parts.pathwise import DRAWN
-from algorithms.parts.sampling import position
-from algorithms.parts.trust_region import (
-    RegionSettings,
-    RestartingRegion,
-    Turn,
-    lacking,
-    perturbed,
-    scattered,
-)
+from algorithms.parts.trust_region import RegionSettings, Search, Turn, perturbed, scattered
 
 
 @dataclass(frozen=True)
@@ -57,7 +46,10 @@ class CentreSettings:
 
 
 class SCBO(Optimizer):
-    """Batches of constrained Thompson samples from a box around the best point."""
+    """Batches of constrained Thompson samples from a box around the best point.
+
+    For many variables under constraints, with evaluations by the hundred that run in parallel.
+    """
 
     domains = (Box,)
     domain: Box
@@ -91,7 +83,7 @@ class SCBO(Optimizer):
         self.warp_y, self.warp_g = chosen(Y_AS, y_as, "y_as"), chosen(G_AS, g_as, "g_as")
         self.outputs = Outputs(surrogate, fit)
         self.improves = region.improves
-        self.region = RestartingRegion.of(region, d, self.batch)
+        self.search = Search.of(region, d, self.batch, rng)
         self.by_means = chosen(CENTRES, centre.by, "by")
         self.afresh = chosen(AFTER, centre.after, "after")
         self.restart = ceil(centre.design_per_dim * d)
@@ -100,45 +92,38 @@ class SCBO(Optimizer):
                 f"design_per_dim: expected a positive number, got {centre.design_per_dim}"
             )
         self.untold = self.outputs
-        self.since = 0  # the first evaluation of this region
-        self.design: Array = np.empty((0, d))  # what is left of a restart's design
-        self.turn: Turn | None = None  # the last one that was asked for
         self.earlier = self.outputs  # the models when somebody last asked
-        self.rest = position(rng)  # of the generator, after the last tell
 
     def ask(self, room: int, pending: Array) -> Array:
         """The best candidates of independent joint draws, no candidate twice, or what a restart's
         design still lacks.
         """
-        if len(self.design):
-            return self.design[: min(room, self.batch)].copy()
+        if len(self.search.design):
+            return self.search.design[: min(room, self.batch)].copy()
         if not self.outputs.models:
             return self.rng.random((1, self.domain.d))
         centre = self._centre()
-        others = scattered(self.rng, self._corners(centre), self.candidates)
+        others = scattered(self.rng, self._corners(centre), self.candidates)  # (2)
         points = perturbed(self.rng, centre, others, self.probability)
         y, *g = self.draws(torch.from_numpy(points), count=min(room, self.batch))
-        return points[distinct_best(y, violation(np.stack(g, axis=-1)) if g else np.zeros_like(y))]
+        return points[distinct_best(y, violation(np.stack(g, axis=-1)) if g else None)]  # (3)
 
     def tell(self, query: Array, obs: Observation) -> None:
-        """Grow, shrink or restart the region, then grow or refit the models.
-
-        Designs and other history are no success and no failure.
-        """
-        if position(self.rng) != self.rest:  # somebody has asked
+        """Grow, shrink or restart the region, then grow or refit the models."""
+        if self.search.asked(self.rng):
             self.earlier = self.outputs
             if self.outputs.models:
-                self.turn = Turn(self.region, *self._corners(self._centre()), len(self.y))
+                self.search = self.search.within(self._corners(self._centre()), len(self.y))
         super().tell(query, obs)
-        if len(self.design):
-            self.design = lacking(self.design, query)
-        elif self.turn is not None:
-            self._count(self.turn.told(query, len(self.y) - len(query)))
-        if not len(self.design):
-            y, g = self.y[self.since :], self.g[self.since :]
-            values = np.column_stack([self.warp_y(y), self.warp_g(g)])
-            self.outputs = self.earlier.learn(self.x[self.since :], values, self.rng)
-        self.rest = position(self.rng)
+        begin = self._design if self.afresh else None
+        self.search = self.search.told(query, len(self.y), self._succeeded, begin)  # (4) to (7)
+        if len(self.search.design):
+            self.outputs = self.earlier = self.untold
+        else:
+            x, y, g = self._own()
+            values = np.column_stack([self.warp_y(y), g])
+            self.outputs = self.earlier.learn(x, values, self.rng)  # (1)
+        self.search = self.search.resting(self.rng)
 
     def draws(self, X: Tensor, *, count: int) -> list[Array]:
         """Joint draws (count, q) of y and every g at X (q, d), in the units in which they were
@@ -160,11 +145,16 @@ class SCBO(Optimizer):
         """Side length and restarts so far, then length-scales and noise in the units in which
         values were warped, and feasible share.
         """
-        return {**self.region.report(), **self.outputs.report(self.g)}
+        return {**self.search.region.report(), **self.outputs.report(self.g)}
+
+    def _own(self) -> tuple[Array, Array, Array]:
+        """The evaluations of this region: x (n, d), y (n,) and warped g (n, m)."""
+        own = slice(self.search.since, None)
+        return self.x[own], self.y[own], self.warp_g(self.g[own])
 
     def _centre(self) -> Array:
         """Where the region lies, (d,): at its best point by what was observed or by the means."""
-        x, y, g = self.x[self.since :], self.y[self.since :], self.warp_g(self.g[self.since :])
+        x, y, g = self._own()
         if not self.by_means:
             return x[best(y, g)]
         X = torch.from_numpy(x)
@@ -174,25 +164,16 @@ class SCBO(Optimizer):
         )
         return x[best(y, np.stack(gs, axis=-1) if gs else g)]
 
-    def _count(self, turn: Turn) -> None:
-        """The region after what is known of a batch: nothing, or one success or failure."""
-        self.turn = turn
-        if not len(turn.answers):
-            return
-        self.region = turn.region.after(self._is_better(turn))
-        if self.afresh and self.region.restarts > turn.region.restarts:
-            self.since, self.turn = len(self.y), None
-            self.outputs = self.earlier = self.untold
-            self.design = self.rng.random((self.restart, self.domain.d))
+    def _design(self) -> Array:
+        return self.rng.random((self.restart, self.domain.d))
 
-    def _is_better(self, turn: Turn) -> bool:
+    def _succeeded(self, turn: Turn) -> bool:
         """Whether the best answer is feasible and better than what the region had observed when it
         was asked, or else violates less.
         """
-        seen_y, new_y = self.y[self.since : turn.known], self.y[turn.answers]
-        seen_g, new_g = (
-            self.warp_g(g) for g in (self.g[self.since : turn.known], self.g[turn.answers])
-        )
+        seen = slice(self.search.since, turn.known)
+        seen_y, new_y = self.y[seen], self.y[turn.answers]
+        seen_g, new_g = self.warp_g(self.g[seen]), self.warp_g(self.g[turn.answers])
         old, new = best(seen_y, seen_g), best(new_y, new_g)
         before, after = violation(seen_g[old]), violation(new_g[new])
         if before > 0 or after > 0:
@@ -200,14 +181,12 @@ class SCBO(Optimizer):
         return self.improves(new_y[new], seen_y[old])
 
     def _corners(self, centre: Array) -> tuple[Array, Array]:
-        """Of the region around a centre (d,), (d,) each."""
-        return self.region.now.bounds(centre, self._proportions())
-
-    def _proportions(self) -> Array:
-        """Of the sides of the region."""
-        if not self.in_proportion:
-            return np.ones(self.domain.d)
-        return self.outputs.models[0].posterior.model.kernel.base_kernel.lengthscale[0].numpy()
+        """The corners of the region around a centre (d,), (d,) each."""
+        proportions = np.ones(self.domain.d)
+        if self.in_proportion:
+            model = self.outputs.models[0].posterior.model
+            proportions = model.kernel.base_kernel.lengthscale[0].numpy()
+        return self.search.region.now.bounds(centre, proportions)
 
 
 def as_is(values: Array) -> Array:

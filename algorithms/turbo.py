@@ -1,12 +1,9 @@
 """TuRBO-1: Thompson sampling within one trust region, which restarts elsewhere when it is spent
-(eriksson2019turbo, Sec. 2).
+(eriksson2019turbo, Sec. 2; parts/trust_region has its steps (1) to (7)).
 
 The authors' code and BoTorch's tutorial differ in constants, in the units of y, in the fit and in
 whether a draw carries noise: all of it is parameters. Where a candidate would equal the centre, one
 coordinate is forced to differ; it may be any (the public codes never pick the last).
-
-A success or a failure is an answer to what was asked. Data that were told before the first ask, or
-that lie outside the region that was asked, are history, however they are split up into tells.
 
 Paper -> here:  L -> length of the region,
 tau_succ, tau_fail -> success_tolerance, failure_tolerance,  q -> batch
@@ -20,25 +17,20 @@ from math import ceil
 import numpy as np
 import torch
 
-from algorithms.api import Array, Box, Indices, Observation, Optimizer
+from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.choice import chosen
+from algorithms.parts.feasibility import distinct_best
 from algorithms.parts.fitting import BoundedSurrogate, FitSettings, Fitted
-from algorithms.parts.sampling import latin_hypercube, position
-from algorithms.parts.trust_region import (
-    RegionSettings,
-    RestartingRegion,
-    Turn,
-    lacking,
-    perturbed,
-    scattered,
-)
+from algorithms.parts.gp import Posterior
+from algorithms.parts.sampling import latin_hypercube
+from algorithms.parts.trust_region import RegionSettings, Search, Turn, perturbed, scattered
 
 DRAWS = {"latent": 0.0, "observed": 1.0}  # share of the noise variance in a draw
 
 
 @dataclass(frozen=True)
 class CandidateSettings:
-    """Of how many points a batch is chosen, and how they differ from the centre: `candidates`.
+    """How many points a batch is chosen from, and how they differ from the centre: `candidates`.
 
     per_dim, fewest, most: per_dim d points, but no fewer and no more than these (eriksson2019turbo,
         Sec. 3: min(100 d, 5000); BoTorch's tutorial: min(5000, max(2000, 200 d))).
@@ -55,6 +47,8 @@ class CandidateSettings:
 class TuRBO(Optimizer):
     """Batches of Thompson samples from a box around the best point, in the shape of the
     length-scales.
+
+    For many variables and hundreds of evaluations or more, where a local optimum is enough.
     """
 
     domains = (Box,)
@@ -82,78 +76,61 @@ class TuRBO(Optimizer):
         self.restart = ceil(restart_per_dim * d)
         self.surrogate = surrogate.fitted_by(fit)
         self.improves = region.improves
-        self.region = RestartingRegion.of(region, d, batch)
-        self.since = 0  # the first evaluation of this region
-        self.design: Array = np.empty((0, d))  # what is left of a restart's design
+        self.search = Search.of(region, d, batch, rng)
         self.fitted: Fitted | None = None
-        self.turn: Turn | None = None  # the last one that was asked for
-        self.rest = position(rng)  # of the generator, after the last tell
 
     def ask(self, room: int, pending: Array) -> Array:
         """The best candidates of independent posterior draws, or what a restart's design still
         lacks.
         """
-        if len(self.design):
-            return self.design[: min(room, self.batch)].copy()
+        if len(self.search.design):
+            return self.search.design[: min(room, self.batch)].copy()
         if self.fitted is None:
             return self.rng.random((1, self.domain.d))
-        posterior = self.fitted.posterior
-        centre = self._centre()
-        others = scattered(self.rng, self._corners(self.fitted), self.candidates)
-        points = perturbed(self.rng, centre, others, self.probability)
-        # (q, candidates)
-        f = posterior.sample(torch.from_numpy(points), self.rng, count=min(room, self.batch))
-        spread = np.sqrt(self.noise_share * posterior.model.noise.item())
-        return points[distinct_best(f + spread * self.rng.standard_normal(f.shape))]
+        others = scattered(self.rng, self._corners(self.fitted), self.candidates)  # Sec. 2 (2)
+        points = perturbed(self.rng, self._centre(), others, self.probability)
+        draws = self._draws(self.fitted.posterior, points, count=min(room, self.batch))
+        return points[distinct_best(draws)]  # Sec. 2 (3)
 
     def tell(self, query: Array, obs: Observation) -> None:
-        """Grow, shrink or restart the region, then refit to its own evaluations.
-
-        Designs and other history are no success and no failure.
-        """
-        if self.fitted is not None and position(self.rng) != self.rest:  # somebody has asked
-            self.turn = Turn(self.region, *self._corners(self.fitted), len(self.y))
+        """Grow, shrink or restart the region, then refit to its own evaluations."""
+        if self.fitted is not None and self.search.asked(self.rng):
+            self.search = self.search.within(self._corners(self.fitted), len(self.y))
         super().tell(query, obs)
-        if len(self.design):
-            self.design = lacking(self.design, query)
-        elif self.turn is not None:
-            self._count(self.turn.told(query, len(self.y) - len(query)))
-        if len(self.design) == 0:
-            self.fitted = self.surrogate.learn(self.x[self.since :], self.y[self.since :], self.rng)
-        self.rest = position(self.rng)
+        # Sec. 2 (4) to (7)
+        self.search = self.search.told(query, len(self.y), self._succeeded, self._design)
+        if len(self.search.design):
+            self.fitted = None
+        else:
+            x, y = self.x[self.search.since :], self.y[self.search.since :]
+            self.fitted = self.surrogate.learn(x, y, self.rng)  # Sec. 2 (1)
+        self.search = self.search.resting(self.rng)
 
     def report(self) -> dict[str, float]:
         """Side length and restarts so far."""
-        return self.region.report()
+        return self.search.region.report()
 
-    def _count(self, turn: Turn) -> None:
-        """The region after what is known of a batch: nothing, or one success or failure."""
-        self.turn = turn
-        if not len(turn.answers):
-            return
-        best = self.y[self.since : turn.known].max()
-        self.region = turn.region.after(self.improves(self.y[turn.answers].max(), best))
-        if self.region.restarts > turn.region.restarts:
-            self.since, self.turn, self.fitted = len(self.y), None, None
-            self.design = latin_hypercube(self.rng, self.restart, self.domain.d)
+    def _draws(self, posterior: Posterior, points: Array, *, count: int) -> Array:
+        """Posterior draws (count, k) at points (k, d), of f or of what would be observed of it."""
+        f = posterior.sample(torch.from_numpy(points), self.rng, count=count)
+        spread = np.sqrt(self.noise_share * posterior.model.noise.item())
+        return f + spread * self.rng.standard_normal(f.shape)
+
+    def _succeeded(self, turn: Turn) -> bool:
+        """Whether a batch improves on what its region had seen before."""
+        best = self.y[self.search.since : turn.known].max()
+        return self.improves(self.y[turn.answers].max(), best)
+
+    def _design(self) -> Array:
+        return latin_hypercube(self.rng, self.restart, self.domain.d)
 
     def _centre(self) -> Array:
         """The best point of this region, (d,)."""
-        best: Array = self.x[self.since + int(np.argmax(self.y[self.since :]))]
+        since = self.search.since
+        best: Array = self.x[since + int(np.argmax(self.y[since:]))]
         return best
 
     def _corners(self, fitted: Fitted) -> tuple[Array, Array]:
-        """Of the region around its best point, (d,) each."""
+        """The corners of the region around its best point, (d,) each."""
         lengthscales = fitted.posterior.model.kernel.base_kernel.lengthscale[0].numpy()
-        return self.region.now.bounds(self._centre(), lengthscales)
-
-
-def distinct_best(draws: Array) -> Indices:
-    """The best column of each row of draws (q, k) that no earlier row has, (q,);
-    fewer where k < q.
-    """
-    picked: list[int] = []
-    for f in draws[: draws.shape[1]]:
-        f[picked] = -np.inf
-        picked.append(int(np.argmax(f)))
-    return np.array(picked)
+        return self.search.region.now.bounds(self._centre(), lengthscales)

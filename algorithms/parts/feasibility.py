@@ -19,14 +19,15 @@ def best(y: Array, g: Array) -> int:
     return int(np.lexsort((-y, violation(g)))[0])
 
 
-def distinct_best(f: Array, v: Array) -> Indices:
+def distinct_best(f: Array, v: Array | None = None) -> Indices:
     """For each row of f (q, k) the column of its largest entry among those of least violation v (q,
-    k) that no earlier row has.
+    k) that no earlier row has; without v nothing is violated.
 
-    Fewer than q where k < q.
+    Fewer than q if k < q.
     """
     picked: list[int] = []
-    for values, violations in zip(f[: f.shape[1]], v.copy(), strict=False):
+    left = np.zeros_like(f) if v is None else v.copy()
+    for values, violations in zip(f[: f.shape[1]], left, strict=False):
         violations[picked] = np.inf
         least = np.flatnonzero(violations == violations.min())
         picked.append(int(least[np.argmax(values[least])]))

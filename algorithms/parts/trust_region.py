@@ -1,11 +1,21 @@
 """A box around the best point: it grows after successes, shrinks after failures and says when it is
 spent (eriksson2019turbo, eriksson2021scbo).
 
-A success or a failure is an answer to what was asked (`Turn`); all else is history.
+The steps of eriksson2019turbo, Sec. 2, which has no numbers for them:
+(1) a model of the evaluations of this region,
+(2) the region: a box of volume L^d around the best of them, sides in proportion to length-scales,
+(3) candidates in the region, and of each posterior draw the best one: a batch,
+(4) a batch that improves on the best is a success, another one a failure,
+(5) after tau_succ successes in a row L is doubled, up to L_max,
+(6) after tau_fail failures in a row L is halved,
+(7) a region with L < L_min is given up, and another one begins with L_init.
+
+`Search` has (4) to (7) for every method with such a region.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import ceil
 
@@ -13,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.api import Array, Indices
-from algorithms.parts.sampling import sobol
+from algorithms.parts.sampling import position, sobol
 
 GROWTH, SHRINKAGE = 2.0, 0.5  # of the side length (eriksson2019turbo, Sec. 2: doubled, halved)
 ROUNDING = 1e-12  # what a query may lie outside its region
@@ -85,27 +95,28 @@ class TrustRegion:
     @property
     def spent(self) -> bool:
         """Whether it is shorter than allowed: time for another region elsewhere."""
-        return self.length < self.shortest
+        return self.length < self.shortest  # Sec. 2 (7)
 
     def succeeded(self) -> TrustRegion:
         """After a batch that improved on the best value."""
         region = replace(self, successes=self.successes + 1, failures=0)
         if region.successes < self.success_tolerance:
             return region
-        return replace(region, length=min(self.growth * self.length, self.longest), successes=0)
+        length = min(self.growth * self.length, self.longest)  # Sec. 2 (5)
+        return replace(region, length=length, successes=0)
 
     def failed(self) -> TrustRegion:
         """After a batch that did not."""
         region = replace(self, successes=0, failures=self.failures + 1)
         if region.failures < self.failure_tolerance:
             return region
-        return replace(region, length=self.shrinkage * self.length, failures=0)
+        return replace(region, length=self.shrinkage * self.length, failures=0)  # Sec. 2 (6)
 
     def bounds(self, centre: Array, lengthscales: Array) -> tuple[Array, Array]:
         """Corners (d,), (d,) of the box around `centre`, its sides in proportion to the
         length-scales, its volume length^d.
         """
-        sides = self.length * lengthscales / np.exp(np.log(lengthscales).mean())
+        sides = self.length * lengthscales / np.exp(np.log(lengthscales).mean())  # Sec. 2 (2)
         return np.clip(centre - sides / 2, 0.0, 1.0), np.clip(centre + sides / 2, 0.0, 1.0)
 
 
@@ -126,7 +137,7 @@ class RestartingRegion:
     def after(self, success: bool) -> RestartingRegion:
         """After a batch that succeeded or failed."""
         now = self.now.succeeded() if success else self.now.failed()
-        if now.spent:
+        if now.spent:  # Sec. 2 (7)
             return replace(self, now=self.first, restarts=self.restarts + 1)
         return replace(self, now=now)
 
@@ -158,6 +169,64 @@ class Turn:
         inside = (self.low - ROUNDING <= query) & (query <= self.high + ROUNDING)
         rows = first + np.flatnonzero(inside.all(axis=1))
         return replace(self, answers=np.concatenate([self.answers, rows]))
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """A region, the evaluations that are its own, and the batch that was last asked for in it.
+
+    A success or a failure is an answer to what was asked. Data that were told before the first ask,
+    or that lie outside the region that was asked, are history, however they are split up into
+    tells. So is the design with which a region begins.
+    """
+
+    region: RestartingRegion
+    design: Array  # (k, d), what is left of a new region's design
+    rest: str  # where the generator stood after the last tell
+    since: int = 0  # the first evaluation of this region
+    turn: Turn | None = None  # the last one that was asked for
+
+    @classmethod
+    def of(cls, settings: RegionSettings, d: int, batch: int, rng: np.random.Generator) -> Search:
+        """Before anything has happened."""
+        return cls(RestartingRegion.of(settings, d, batch), np.empty((0, d)), position(rng))
+
+    def asked(self, rng: np.random.Generator) -> bool:
+        """Whether somebody has asked since the last tell."""
+        return position(rng) != self.rest
+
+    def within(self, corners: tuple[Array, Array], known: int) -> Search:
+        """The search whose batch was asked for between two corners (d,), after `known`
+        evaluations.
+        """
+        return replace(self, turn=Turn(self.region, *corners, known))
+
+    def told(
+        self,
+        query: Array,
+        known: int,
+        succeeded: Callable[[Turn], bool | None],
+        begin: Callable[[], Array] | None = None,
+    ) -> Search:
+        """The search after points (q, d), the last of `known` evaluations.
+
+        `succeeded` says of a batch with answers whether it is a success, or None for neither. After
+        a spent region the next one forgets and begins with the design of `begin`, if there is one.
+        """
+        if len(self.design):
+            return replace(self, design=lacking(self.design, query))
+        if self.turn is None:
+            return self
+        turn = self.turn.told(query, known - len(query))
+        success = succeeded(turn) if len(turn.answers) else None  # Sec. 2 (4)
+        region = turn.region if success is None else turn.region.after(success)
+        if begin is not None and region.restarts > turn.region.restarts:
+            return replace(self, region=region, design=begin(), since=known, turn=None)
+        return replace(self, region=region, turn=turn)
+
+    def resting(self, rng: np.random.Generator) -> Search:
+        """The search at the end of a tell."""
+        return replace(self, rest=position(rng))
 
 
 def lacking(design: Array, query: Array) -> Array:

@@ -34,7 +34,7 @@ def outcome(x):
 
 def assert_same(one, other):
     """All that the next query depends on, and the query."""
-    assert one.region == other.region
+    assert one.search.region == other.search.region
     for name in {"x", "y", "g", "design"} & vars(one).keys():
         assert_array_equal(getattr(one, name), getattr(other, name))
     assert one.outputs.told == other.outputs.told
@@ -55,7 +55,9 @@ def history_is_no_failure(new):
     """Forty points told one by one, and in one block."""
     together, apart = new(), new()
     told_both_ways(together, apart, HISTORY, *outcome(HISTORY))
-    assert apart.region.now == apart.region.first and apart.region.restarts == 0
+    assert (
+        apart.search.region.now == apart.search.region.first and apart.search.region.restarts == 0
+    )
     assert_same(together, apart)
 
 
@@ -67,12 +69,12 @@ def history_comes_between_rounds(new, rounds):
     for optimizer in (together, apart):
         for _ in range(rounds):
             answered(optimizer, [0.0], [[0.5]])
-        assert optimizer.region.now.failures == rounds
+        assert optimizer.search.region.now.failures == rounds
         centre = optimizer.x[1]
     far = HISTORY[np.abs(HISTORY - centre).max(1) > 0.2]
     assert len(far) > 5
     told_both_ways(together, apart, far, *outcome(far))
-    assert together.region.now.failures == rounds
+    assert together.search.region.now.failures == rounds
     assert_same(together, apart)
 
 
@@ -83,7 +85,7 @@ def outside_is_no_answer(new):
     optimizer.ask(1, optimizer.x[:0])
     for x in HISTORY[np.abs(HISTORY - centre).max(1) > 0.4]:
         told(optimizer, [9.0], [[0.5]], x[None])
-    assert optimizer.region.now == optimizer.region.first
+    assert optimizer.search.region.now == optimizer.search.region.first
 
 
 def batch_counts_once(new, y, g, success):
@@ -94,5 +96,8 @@ def batch_counts_once(new, y, g, success):
     query = together.ask(3, together.x[:0])
     assert_array_equal(apart.ask(3, apart.x[:0]), query)
     told_both_ways(together, apart, query, np.array(y), np.array(g)[:, None])
-    assert (apart.region.now.successes, apart.region.now.failures) == (success, not success)
+    assert (apart.search.region.now.successes, apart.search.region.now.failures) == (
+        success,
+        not success,
+    )
     assert_same(together, apart)

@@ -85,7 +85,7 @@ def test_a_batch_told_in_parts_counts_once(y, g, success):
 def test_batch_and_tolerances_are_table_1(d, batch, successes):
     optimizer = new(d)
     assert optimizer.batch == batch
-    first = optimizer.region.first
+    first = optimizer.search.region.first
     assert (first.success_tolerance, first.failure_tolerance) == (successes, 2)
 
 
@@ -160,7 +160,7 @@ def test_the_box_is_halved_while_too_few_candidates_may_be_safe(monkeypatch):
     assert_allclose(sides, [0.4, 0.2, 0.1], rtol=0.05)
     assert query.shape == (12, 3) and near(query).all()
     assert len(boxes(optimizer, 3, monkeypatch, near)[1]) == 2  # three would do
-    assert optimizer.region.now == optimizer.region.first
+    assert optimizer.search.region.now == optimizer.search.region.first
 
 
 def test_where_no_box_has_enough_all_candidates_are_allowed(monkeypatch):
@@ -189,28 +189,28 @@ def test_a_success_is_safe_and_better_and_a_failure_is_unsafe(
     y, g, standstill, successes, failures
 ):
     optimizer = told(new(standstill=standstill), [1.0, 5.0, 8.0], [[-1.0], [-1.0], [1.0]])
-    assert optimizer.region.now == optimizer.region.first
-    region = answered(optimizer, y, g).region.now
+    assert optimizer.search.region.now == optimizer.search.region.first
+    region = answered(optimizer, y, g).search.region.now
     assert (region.successes, region.failures) == (successes, failures)
 
 
 def test_the_first_safe_batch_is_a_success():
     optimizer = told(new(), [1.0, 5.0], [[1.0], [2.0]])
-    assert answered(optimizer, [-9.0], [[0.0]]).region.now.successes == 1
+    assert answered(optimizer, [-9.0], [[0.0]]).search.region.now.successes == 1
 
 
 def test_of_several_constraints_all_must_hold():
     optimizer = told(new(), [1.0, 5.0], [[-1.0, -1.0], [-1.0, 0.2]])
     assert_array_equal(optimizer.recommend(), optimizer.x[[0]])
-    assert answered(optimizer, [2.0], [[-1.0, 0.1]]).region.now.failures == 1
-    assert answered(optimizer, [2.0], [[-1.0, -0.1]]).region.now.successes == 1
+    assert answered(optimizer, [2.0], [[-1.0, 0.1]]).search.region.now.failures == 1
+    assert answered(optimizer, [2.0], [[-1.0, -0.1]]).search.region.now.successes == 1
 
 
 def test_a_spent_region_starts_again_with_all_data():
     optimizer = told(new(length=0.02), [1.0, 2.0], [[-1.0], [-1.0]])
     for _ in range(4):
         answered(optimizer, [3.0], [[1.0]])
-    assert optimizer.region.restarts == 1
+    assert optimizer.search.region.restarts == 1
     report = optimizer.report()
     assert (report["length"], report["restarts"]) == (0.02, 1)
     assert report["feasible"] == 2 / len(optimizer.y)

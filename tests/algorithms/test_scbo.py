@@ -120,7 +120,7 @@ def test_a_batch_told_in_parts_counts_once(y, g, success):
 def test_batch_and_tolerances_are_table_1(d, batch, successes, failures):
     optimizer = new(d)
     assert optimizer.batch == batch == -(-d // 2)
-    first = optimizer.region.first
+    first = optimizer.search.region.first
     assert (first.success_tolerance, first.failure_tolerance) == (successes, failures)
     assert optimizer.probability == min(1, 20 / d)
 
@@ -136,14 +136,14 @@ def test_without_constraints_a_step_is_turbos():
         for optimizer in (ours, theirs):
             optimizer.tell(query, Observation.of(bowl(query)))
         (theirs.fitted,) = ours.outputs.models
-        assert ours.region == theirs.region
+        assert ours.search.region == theirs.search.region
         asked = []
         for optimizer in (ours, theirs):
             optimizer.rng = np.random.default_rng(step)
             asked.append(optimizer.ask(2, optimizer.x[:0]))
         assert_array_equal(*asked)
         query = asked[0]
-        lengths.append(ours.region.now.length)
+        lengths.append(ours.search.region.now.length)
     assert len(set(lengths)) > 2
 
 
@@ -160,8 +160,8 @@ def test_without_constraints_a_step_is_turbos():
 )
 def test_a_success_is_a_better_feasible_point(y, g, successes, failures):
     optimizer = told(new(), [1.0, 5.0, 8.0], [[-1.0], [-1.0], [1.0]])
-    assert optimizer.region.now == optimizer.region.first
-    region = answered(optimizer, y, g).region.now
+    assert optimizer.search.region.now == optimizer.search.region.first
+    region = answered(optimizer, y, g).search.region.now
     assert (region.successes, region.failures) == (successes, failures)
 
 
@@ -176,7 +176,7 @@ def test_a_success_is_a_better_feasible_point(y, g, successes, failures):
 )
 def test_while_nothing_is_feasible_a_success_is_less_violation(g, successes, failures):
     optimizer = told(new(), [1.0, 5.0], [[0.5, -9.0], [0.3, 0.3]])
-    region = answered(optimizer, [-7.0] * len(g), g).region.now
+    region = answered(optimizer, [-7.0] * len(g), g).search.region.now
     assert (region.successes, region.failures) == (successes, failures)
 
 
@@ -263,8 +263,8 @@ def spent(**changes):
     optimizer = told(new(length=0.02, **changes), [1.0, 2.0], [[-1.0], [-1.0]])
     for _ in range(4):
         answered(optimizer, [0.0], [[-1.0]])
-    assert optimizer.region.restarts == 1
-    assert len(optimizer.y) == 6 and optimizer.region.now.length == 0.02
+    assert optimizer.search.region.restarts == 1
+    assert len(optimizer.y) == 6 and optimizer.search.region.now.length == 0.02
     return optimizer
 
 
@@ -280,14 +280,14 @@ def test_a_spent_region_may_start_again_around_the_same_centre_with_all_data():
 def test_after_a_spent_region_another_one_begins_afresh(per_dim):
     optimizer, seen = spent(design_per_dim=per_dim), []
     size = int(2 * per_dim)
-    while len(optimizer.design):
+    while len(optimizer.search.design):
         asked = optimizer.ask(9, optimizer.x[:0])
         assert_array_equal(asked, optimizer.ask(9, optimizer.x[:0]))
         assert len(asked) == 1  # a batch is ceil(d/2)
         seen.append(asked[0])
         # worse than what was found before, and no failure
         told(optimizer, [-float(len(seen))], [[-1.0]], asked)
-        assert optimizer.region.now == optimizer.region.first
+        assert optimizer.search.region.now == optimizer.search.region.first
     assert len(seen) == size == len(np.unique(seen, axis=0))
     assert np.ptp(seen, axis=0).min() > 0.1  # all over the cube
     # the best of the new design is the centre, and the models know nothing else
@@ -295,27 +295,27 @@ def test_after_a_spent_region_another_one_begins_afresh(per_dim):
     assert (np.abs(optimizer.ask(1, optimizer.x[:0]) - seen[0]) <= 0.01).all()
     # better than the new centre, worse than the old one: a success
     answered(optimizer, [0.5], [[-1.0]])
-    assert optimizer.region.now.successes == 1
+    assert optimizer.search.region.now.successes == 1
     assert_array_equal(optimizer.recommend(), optimizer.x[[1]])  # the best of all
 
 
 def test_a_restart_hands_out_its_design_whatever_else_is_told():
     optimizer = spent(design_per_dim=2)
-    design = optimizer.design.copy()
+    design = optimizer.search.design.copy()
     told(optimizer, *outcome(HISTORY[:3]), HISTORY[:3])
-    assert_array_equal(optimizer.design, design)
+    assert_array_equal(optimizer.search.design, design)
     told(optimizer, *outcome(design[1:2]), design[1:2])
-    assert_array_equal(optimizer.design, np.delete(design, 1, axis=0))
-    rest = optimizer.design.copy()
+    assert_array_equal(optimizer.search.design, np.delete(design, 1, axis=0))
+    rest = optimizer.search.design.copy()
     told(optimizer, *outcome(rest[::-1]), rest[::-1])
-    assert len(optimizer.design) == 0 and len(optimizer.outputs.models) == 2
-    assert optimizer.region.now == optimizer.region.first
+    assert len(optimizer.search.design) == 0 and len(optimizer.outputs.models) == 2
+    assert optimizer.search.region.now == optimizer.search.region.first
 
 
 def test_a_restart_fits_from_the_first_values():
     optimizer = spent()
     assert optimizer.outputs.models == () and optimizer.outputs.told == 0
-    while len(optimizer.design):
+    while len(optimizer.search.design):
         query = optimizer.ask(9, optimizer.x[:0])
         told(optimizer, [bowl(query)[0]], [[-1.0]], query)
     other = new()

@@ -1,5 +1,6 @@
 """TuRBO's bookkeeping, its candidates and its draws."""
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.stats import binomtest
 
 import algorithms
 from algorithms.api import Box, Observation
-from algorithms.turbo import distinct_best
+from algorithms.parts.feasibility import distinct_best
 from tests.algorithms.grouped import changed
 
 TUTORIAL = {
@@ -73,7 +74,7 @@ def bowl(x):
 
 def test_the_initial_design_is_no_success_and_no_failure():
     optimizer = told(new(), [1.0, 5.0, 2.0])
-    assert optimizer.region.now == optimizer.region.first
+    assert optimizer.search.region.now == optimizer.search.region.first
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_the_initial_design_is_no_success_and_no_failure():
     ],
 )
 def test_a_batch_counts_once_and_must_improve_by_a_share_of_the_best(y, successes, failures):
-    region = answered(told(new(), [1.0, 5.0, 2.0]), y).region.now
+    region = answered(told(new(), [1.0, 5.0, 2.0]), y).search.region.now
     assert (region.successes, region.failures) == (successes, failures)
 
 
@@ -97,8 +98,12 @@ HISTORY = np.random.default_rng(9).random((40, 2))
 
 def assert_same(one, other):
     """All that the next query depends on, and the query."""
-    assert one.region == other.region
-    for mine, theirs in ((one.x, other.x), (one.y, other.y), (one.design, other.design)):
+    assert one.search.region == other.search.region
+    for mine, theirs in (
+        (one.x, other.x),
+        (one.y, other.y),
+        (one.search.design, other.search.design),
+    ):
         assert_array_equal(mine, theirs)
     if one.fitted is not None:
         assert_array_equal(one.fitted.posterior.alpha, other.fitted.posterior.alpha)
@@ -111,7 +116,7 @@ def test_history_told_point_by_point_is_that_of_one_block():
     for x in HISTORY:
         told(apart, bowl(x[None]), x[None])
     assert apart.report() == {"length": 0.8, "restarts": 0}
-    assert apart.region.now == apart.region.first
+    assert apart.search.region.now == apart.search.region.first
     assert_same(together, apart)
 
 
@@ -119,11 +124,11 @@ def test_what_was_not_asked_for_between_two_rounds_is_history():
     together, apart = (told(new(), [1.0, 5.0, 2.0]) for _ in range(2))
     for optimizer in (together, apart):
         answered(optimizer, [4.0])
-        assert optimizer.region.now.failures == 1
+        assert optimizer.search.region.now.failures == 1
     told(together, bowl(HISTORY), HISTORY)
     for x in HISTORY:
         told(apart, bowl(x[None]), x[None])
-    assert together.region.now.failures == 1
+    assert together.search.region.now.failures == 1
     assert_same(together, apart)
 
 
@@ -135,7 +140,7 @@ def test_what_lies_outside_the_region_is_no_answer():
     optimizer.ask(1, optimizer.x[:0])
     for x in far:  # an answer is still to come
         told(optimizer, [9.0], x[None])
-    assert optimizer.region.now == optimizer.region.first
+    assert optimizer.search.region.now == optimizer.search.region.first
 
 
 @pytest.mark.parametrize("y", [[0.0, 9.0, 1.0], [0.0, 2.0, 1.0], [9.0, 0.0, 1.0]])
@@ -147,68 +152,71 @@ def test_a_batch_told_in_parts_counts_once(y):
     for value, x in zip(y, query, strict=True):
         told(apart, [value], x[None])
     success = max(y) > 5
-    assert (apart.region.now.successes, apart.region.now.failures) == (success, not success)
+    assert (apart.search.region.now.successes, apart.search.region.now.failures) == (
+        success,
+        not success,
+    )
     assert_same(together, apart)
 
 
 def test_a_restart_hands_out_its_design_whatever_else_is_told():
     optimizer = told(new(length=0.01, patience=1), [1.0, 2.0])
     for _ in range(9):
-        if not optimizer.region.restarts:
+        if not optimizer.search.region.restarts:
             answered(optimizer, [0.0])
-    design = optimizer.design.copy()
+    design = optimizer.search.design.copy()
     told(optimizer, bowl(HISTORY[:3]), HISTORY[:3])
-    assert_array_equal(optimizer.design, design)
+    assert_array_equal(optimizer.search.design, design)
     told(optimizer, bowl(design[1:2]), design[1:2])
-    assert_array_equal(optimizer.design, np.delete(design, 1, axis=0))
+    assert_array_equal(optimizer.search.design, np.delete(design, 1, axis=0))
 
 
 def test_the_share_is_of_the_magnitude_where_the_best_is_negative():
-    assert answered(told(new(), [-5.0]), [-4.996]).region.now.failures == 1
-    assert answered(told(new(), [-5.0]), [-4.994]).region.now.successes == 1
+    assert answered(told(new(), [-5.0]), [-4.996]).search.region.now.failures == 1
+    assert answered(told(new(), [-5.0]), [-4.994]).search.region.now.successes == 1
 
 
 @pytest.mark.parametrize(
     ("d", "batch", "tolerance"), [(2, 1, 4), (20, 1, 20), (20, 3, 7), (2, 8, 1), (100, 50, 2)]
 )
 def test_patience_grows_with_the_dimension_and_shrinks_with_the_batch(d, batch, tolerance):
-    assert new(d, batch=batch).region.first.failure_tolerance == tolerance
+    assert new(d, batch=batch).search.region.first.failure_tolerance == tolerance
 
 
 def test_a_spent_region_restarts_with_a_fresh_design_and_forgets():
     optimizer = told(new(length=0.01, patience=1), [1.0, 2.0])  # the second shrink is below 2^-7
     for _ in range(9):  # a spent region has been asked often enough
-        if not optimizer.region.restarts:
+        if not optimizer.search.region.restarts:
             answered(optimizer, [0.0])
     assert optimizer.report() == {"length": 0.01, "restarts": 1}
     spent = len(optimizer.y)
-    design = optimizer.design.copy()
+    design = optimizer.search.design.copy()
     assert design.shape == (4, 2)
     for k in range(4):
         query = optimizer.ask(1, optimizer.x[:0])
         assert_array_equal(query, design[[k]])
         told(optimizer, [-100.0 - k], query)  # worse than anything, and yet no failure
-        assert optimizer.region.now == optimizer.region.first
+        assert optimizer.search.region.now == optimizer.search.region.first
     assert_array_equal(optimizer.fitted.posterior.X, optimizer.x[spent:])
     centre = optimizer.x[spent]  # the best of this region, not of all
     lengthscales = optimizer.fitted.posterior.model.kernel.base_kernel.lengthscale[0].numpy()
-    low, high = optimizer.region.now.bounds(centre, lengthscales)
+    low, high = optimizer.search.region.now.bounds(centre, lengthscales)
     asked = optimizer.ask(1, optimizer.x[:0])
     assert ((asked >= low) & (asked <= high)).all()
-    assert answered(optimizer, [-50.0]).region.now.successes == 1
+    assert answered(optimizer, [-50.0]).search.region.now.successes == 1
     assert_array_equal(optimizer.recommend(), optimizer.x[[1]])
 
 
 def test_a_design_is_handed_out_in_batches_and_may_be_told_in_part():
     optimizer = new(batch=3, restart_per_dim=4)
     told(optimizer, [1.0])
-    optimizer.design = np.random.default_rng(0).random((8, 2))
-    design = optimizer.design.copy()
+    design = np.random.default_rng(0).random((8, 2))
+    optimizer.search = replace(optimizer.search, design=design.copy())
     for low, high in ((0, 3), (2, 5), (4, 7), (6, 8)):
         query = optimizer.ask(10, optimizer.x[:0])
         assert_array_equal(query, design[low:high])
         told(optimizer, bowl(query[:2]), query[:2])
-    assert len(optimizer.design) == 0 and optimizer.ask(10, optimizer.x[:0]).shape == (3, 2)
+    assert len(optimizer.search.design) == 0 and optimizer.ask(10, optimizer.x[:0]).shape == (3, 2)
 
 
 def test_queries_lie_in_the_region_around_the_best_and_move_few_coordinates():
@@ -216,7 +224,7 @@ def test_queries_lie_in_the_region_around_the_best_and_move_few_coordinates():
     optimizer = told(new(40, length=0.1, per_dim=5, perturbed_dims=2), bowl(x), x)
     centre = x[np.argmax(optimizer.y)]
     lengthscales = optimizer.fitted.posterior.model.kernel.base_kernel.lengthscale[0].numpy()
-    low, high = optimizer.region.now.bounds(centre, lengthscales)
+    low, high = optimizer.search.region.now.bounds(centre, lengthscales)
     moved = []
     for _ in range(20):
         (query,) = optimizer.ask(1, optimizer.x[:0])
