@@ -234,10 +234,6 @@ def test_queries_lie_in_the_region_around_the_best_and_move_few_coordinates():
 
 
 def test_a_batch_has_distinct_points():
-    assert_array_equal(
-        distinct_best(np.array([[1.0, 5.0, 4.0], [0.0, 9.0, 8.0], [7.0, 1.0, 2.0]])), [1, 2, 0]
-    )
-    assert_array_equal(distinct_best(np.zeros((5, 2))), [0, 1])
     x = np.random.default_rng(0).random((10, 2))
     queries = told(new(batch=20), bowl(x), x).ask(20, x[:0])
     assert queries.shape == (20, 2) and len(np.unique(queries, axis=0)) == 20
@@ -263,13 +259,17 @@ def test_draws_follow_the_posterior():
     assert_allclose(np.mean(list(first)), from_normal, atol=0.03)
 
 
-def test_draws_of_observations_are_wider():
+@pytest.mark.parametrize(("draws", "share"), [("latent", 0.0), ("observed", 1.0)])
+def test_draws_of_observations_are_wider_by_the_noise(draws, share):
+    """Their moments, at a noise whose variance and standard deviation are a factor of ten apart."""
     x = np.random.default_rng(0).random((10, 2))
-    latent, observed = (
-        told(new(draws=draws, noise=[0.9, 1.0, 1.1]), bowl(x), x)
-        for draws in ("latent", "observed")
-    )
-    assert not np.array_equal(latent.ask(1, x[:0]), observed.ask(1, x[:0]))
+    optimizer = told(new(draws=draws, noise=[0.0099, 0.01, 0.0101]), bowl(x), x)
+    posterior = optimizer.fitted.posterior
+    drawn = optimizer._draws(posterior, x, count=4000)
+    mean, variance = (each.numpy() for each in posterior(torch.from_numpy(x)))
+    spread = np.sqrt(variance + share * 0.01)
+    assert_allclose((drawn.mean(0) - mean) / spread, 0.0, atol=0.06)
+    assert_allclose(drawn.std(0) / spread, 1.0, atol=0.05)
 
 
 @pytest.mark.parametrize(

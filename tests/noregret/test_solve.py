@@ -67,6 +67,19 @@ def test_a_callback_sees_every_point_and_may_end_it(capfd):
     ]
 
 
+def test_a_callback_is_told_that_a_constraint_of_0_is_kept():
+    seen, g = [], iter([0.0, 1e-300, -1.0])
+    noregret.minimize(
+        lambda x: (sum(x), [next(g)]),
+        BOX,
+        constraints=1,
+        method="random",
+        evaluations=3,
+        callback=lambda point: seen.append(point.feasible),
+    )
+    assert seen == [True, False, True]
+
+
 def test_what_f_returns_is_told_in_a_sentence():
     with pytest.raises(ValueError, match=r"f: expected \(y, g\) with 1 constraints, got 1.0"):
         noregret.minimize(lambda x: 1.0, BOX, constraints=1, evaluations=3)

@@ -24,6 +24,7 @@ def test_only_what_is_positive_violates():
             1,
         ),  # nor here: y decides among equals
         ([1.0, 9.0, 2.0], [[], [], []], 1),
+        ([1.0, 9.0], [[-1.0, -1.0], [-1.0, 0.0]], 1),  # 0 violates nothing
     ],
 )
 def test_the_best_is_feasible_and_else_violates_least(y, g, row):
@@ -32,8 +33,9 @@ def test_the_best_is_feasible_and_else_violates_least(y, g, row):
 
 def test_a_batch_takes_the_best_feasible_candidate_of_each_draw_once():
     f = np.array([[1.0, 5.0, 4.0], [0.0, 9.0, 8.0], [7.0, 1.0, 2.0]])
-    assert_array_equal(distinct_best(f, np.zeros((3, 3))), [1, 2, 0])
-    assert_array_equal(distinct_best(np.zeros((5, 2)), np.zeros((5, 2))), [0, 1])
+    for nothing in (None, np.zeros((3, 3))):
+        assert_array_equal(distinct_best(f, nothing), [1, 2, 0])
+    assert_array_equal(distinct_best(np.zeros((5, 2))), [0, 1])
     v = np.array([[0.0, 0.1, 0.0], [0.0, 0.2, 0.0], [0.3, 0.2, 0.1]])
     kept = v.copy()
     assert_array_equal(distinct_best(f, v), [2, 0, 1])
