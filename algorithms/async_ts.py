@@ -20,8 +20,9 @@ from algorithms.parts.linalg import safe_cholesky
 
 
 class AsyncTS(Optimizer):
-    """Thompson sampling in batches of fixed size,
-    with the posterior of a finite-rank exact model.
+    """Thompson sampling in batches of fixed size, with the posterior of a finite-rank exact model.
+
+    Use it over a table of arms if many workers pull at once.
     """
 
     domains = (Arms,)

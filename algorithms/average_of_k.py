@@ -17,6 +17,8 @@ from algorithms.parts.sampling import uniform
 class AverageOfK(Optimizer):
     """Draws each query as the mean of `k` independent uniform points; what it is told is kept and
     not used.
+
+    Use it as the control of a method whose query is a mean.
     """
 
     domains = (Box,)

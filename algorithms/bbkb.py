@@ -37,6 +37,9 @@ RESPARSIFY, BLESS = STARTS = ("resparsify", "bless")
 class BBKB(Optimizer):
     """Fills a batch on a frozen sketch until the posterior may have drifted by C, then draws a new
     dictionary.
+
+    Use it over a table of many arms if evaluations run in batches and an exact posterior is too
+    slow.
     """
 
     domains = (Arms,)
@@ -97,9 +100,8 @@ class BBKB(Optimizer):
         return np.array(initial or self.batch(room)[0])
 
     def batch(self, room: int) -> tuple[list[int], Draft]:
-        """Pull optimistic arms until the batch could have changed the posterior too much (Alg. 1 l.
-
-        4-9).
+        """Pull optimistic arms until the batch could have changed the posterior too much: lines 4
+        to 9 of Alg. 1.
         """
         draft = Draft(self.posterior, self.alpha)
         arms: list[int] = []
@@ -129,9 +131,8 @@ class BBKB(Optimizer):
                 break
 
     def tell(self, query: Indices, obs: Observation) -> None:
-        """Resparsify with the variances at the batch start (l. 11-16), then rebuild the sketch (l.
-
-        17-18).
+        """Resparsify with the variances at the batch start (lines 11 to 16), then rebuild the
+        sketch (lines 17 and 18).
         """
         super().tell(query, obs)
         self.pulls.add(query, obs.y)

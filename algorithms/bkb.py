@@ -18,6 +18,8 @@ from algorithms.parts.bounds import THEOREM, Confidence
 class BKB(Optimizer):
     """GP-UCB on a Nystrom sketch whose dictionary is drawn anew after every step, by posterior
     variance.
+
+    Use it over a table of many arms, one pull after another, if an exact posterior is too slow.
     """
 
     domains = (Arms,)

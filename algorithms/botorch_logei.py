@@ -26,6 +26,8 @@ from algorithms.parts.optional import imported
 class BoTorchLogEI(Optimizer):
     """One query at a time, where the expected improvement over all that was observed and all that
     is pending is largest.
+
+    Use it for smooth functions of few evaluations, if a query may take a second.
     """
 
     domains = (Box,)

@@ -27,7 +27,10 @@ from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings
 
 
 class CEI(Optimizer):
-    """One query at a time where constrained improvement is expected, all over the cube."""
+    """One query at a time where constrained improvement is expected, all over the cube.
+
+    Use it for few variables under constraints; for many of them LCBO goes further.
+    """
 
     domains = (Box,)
     domain: Box
@@ -67,7 +70,7 @@ class CEI(Optimizer):
         return total
 
     def slopes(self, X: Tensor) -> Tensor:
-        """Of the promise over X (q, d), shape (q, d)."""
+        """Slopes of the promise over X (q, d), shape (q, d)."""
         return self.joint.slopes(X, self._over_moments)
 
     def _over_moments(self, means: Tensor, variances: Tensor) -> tuple[Tensor, Tensor]:

@@ -17,6 +17,8 @@ MODELS = ("empirical-mean", "gaussian-process")
 class EpsGreedy(Optimizer):
     """Exploits empirical means of the pulled arms, or the mean of an exact Gaussian process over
     all arms.
+
+    Use it as a baseline over a table of arms.
     """
 
     domains = (Arms,)

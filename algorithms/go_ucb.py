@@ -79,6 +79,7 @@ class GOUCB(Optimizer):
     """Fits a network to uniform points, then climbs jointly over points and parameters within a
     ball (Alg. 1).
 
+    Use it to study its paper: as printed it repeats the best initial point (docs/results.md).
     `space` is W: unbounded, or unit for [0,1]^d_w (Assumption 3.1), from which the parameters are
     drawn and at whose faces they are cut off.
     """
@@ -256,7 +257,7 @@ class GOUCB(Optimizer):
         return (y - self.shift) / self.scale
 
     def _to_paper(self, u: Array) -> Array:
-        """From the unit cube to the box of the network."""
+        """Points of the unit cube in the box of the network."""
         return self.low + (self.high - self.low) * u
 
 

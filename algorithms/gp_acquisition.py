@@ -62,8 +62,9 @@ class GPAcquisition(Optimizer):
     """Maximises ln EI, ln PI or UCB under a regression that it refits to every observation,
     whatever is pending.
 
-    `exploration` is xi for the improvements, what a value must exceed the best one by in the units
-    of y, and beta for the bound.
+    Use it for few evaluations of up to some twenty variables without constraints. `exploration` is
+    xi for the improvements, what a value must exceed the best one by in the units of y, and beta
+    for the bound.
     """
 
     domains = (Box,)

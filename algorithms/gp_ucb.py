@@ -14,8 +14,9 @@ from algorithms.parts.choice import chosen
 
 
 class GPUCB(Optimizer):
-    """Pulls the arm with the largest upper confidence bound of an exact posterior,
-    one at a time.
+    """Pulls the arm with the largest upper confidence bound of an exact posterior, one at a time.
+
+    Use it over a table of some thousand arms, one pull after another.
     """
 
     domains = (Arms,)

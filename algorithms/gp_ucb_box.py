@@ -26,7 +26,8 @@ class GPUCBBox(Optimizer):
     """Maximises the upper confidence bound over the whole box, one query at a time, under a
     regression refitted to everything.
 
-    `gram` says with which noise it predicts: see `gp.GRAMS`.
+    Use it for a hundred evaluations of up to some tens of variables without constraints. `gram`
+    says with which noise it predicts: see `gp.GRAMS`.
     """
 
     domains = (Box,)

@@ -31,7 +31,7 @@ class HDsafeBO(Optimizer):
     """Batches of Thompson samples of y from a box around the best safe point, where no bound on a g
     rules them out.
 
-    For many variables under constraints, if unsafe evaluations cost more than slow progress.
+    Use it as a baseline for many variables under constraints.
     """
 
     domains = (Box,)

@@ -60,7 +60,7 @@ class BatchSettings:
 
 @dataclass(frozen=True)
 class AcquisitionSettings:
-    """Which points Z_2 teach most of the gradients (jing2026lcbo, eqs. (12), (13)): `acquisition`.
+    """How Z_2 is chosen (jing2026lcbo, eqs. (12), (13)): the group `acquisition`.
 
     selection: joint (jing2026lcbo, Alg. 1 l. 6), or greedy, one point after another.
     condition: data, or data-and-repeats, what eq. (13) conditions on besides Z_2.
@@ -146,10 +146,10 @@ class LCBO(Optimizer):
     """Learns the gradients at its iterate from evaluations around it, then steps down the penalised
     posterior mean (Alg. 1).
 
-    For many variables under constraints, where a local optimum is enough. The prior means of known
-    kernels count in raw units only. `memory_per_dim` is N_m/d (Table 1). `repeated` says whether
-    repeated evaluations are data like any other or are averaged into one. `constraints` are
-    inequalities g <= 0 or equalities g = 0.
+    Use it for tens to a hundred variables under constraints and about a thousand evaluations. The
+    prior means of known kernels count in raw units only. `memory_per_dim` is N_m/d (Table 1).
+    `repeated` says whether repeated evaluations are data like any other or are averaged into one.
+    `constraints` are inequalities g <= 0 or equalities g = 0.
     """
 
     domains = (Box,)

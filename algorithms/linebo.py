@@ -136,9 +136,10 @@ class Known:
 class LineBO(Optimizer):
     """Maximises the upper confidence bound on a grid of one line until that line is over.
 
-    `directions` are random, coordinate or ascent, and `beta` multiplies sigma. The `surrogate` is
-    "known" or the name of one that is fitted, for which `known` counts for nothing. `gram` says
-    with which noise it predicts: see `gp.GRAMS`.
+    Use it for many variables, if a query must take milliseconds. `directions` are random,
+    coordinate or ascent, and `beta` multiplies sigma. The `surrogate` is "known" or the name of one
+    that is fitted, for which `known` counts for nothing. `gram` says with which noise it predicts:
+    see `gp.GRAMS`.
     """
 
     domains = (Box,)
@@ -223,9 +224,7 @@ class LineBO(Optimizer):
         return {"phase": self.phase, "searches": self.searches}
 
     def _begin(self) -> None:
-        """A search from the best point;
-        the direction of an ascent is known from the ball before.
-        """
+        """Begin a search from the best point: the ball before gave the direction of an ascent."""
         self.origin, self.told, self.phase = self.best, 0, LINE
         if self.directions == RANDOM:
             self.direction = self.rng.standard_normal(self.domain.d)
@@ -270,8 +269,8 @@ class LineBO(Optimizer):
         return f[1:] - f[0]
 
     def _ascent(self, posterior: Posterior) -> Array:
-        """From the origin to the best point of the ball (d,), or a random direction where that is
-        no way up.
+        """The way from the origin to the best point of the ball (d,), or a random direction if that
+        is no way up.
         """
         move = self.best - self.origin
         before, after = bound(posterior, np.stack([self.origin, self.best]), 0.0)

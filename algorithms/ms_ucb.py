@@ -35,8 +35,9 @@ class MSUCB(Optimizer):
     """Maximises the bound over a block of coordinates for each of several settings of the others,
     and takes the best.
 
-    Where the block is the whole box there is one subspace: plain GP-UCB. `gram` says with which
-    noise the regression predicts: see `gp.GRAMS`.
+    Use it as a baseline for many variables; there is no public code to compare it with. Where the
+    block is the whole box there is one subspace: plain GP-UCB. `gram` says with which noise the
+    regression predicts: see `gp.GRAMS`.
     """
 
     domains = (Box,)

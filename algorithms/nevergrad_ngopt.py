@@ -26,6 +26,8 @@ from algorithms.parts.sampling import position
 class NevergradNGOpt(Optimizer):
     """One query at a time, planned in `tell`; where it is pending, a uniform one, which the search
     hears of as of a point that it did not ask for.
+
+    Use it for a smooth function without noise, if a query must take milliseconds.
     """
 
     domains = (Box,)

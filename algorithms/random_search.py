@@ -9,7 +9,10 @@ from algorithms.api import Arms, Box, Optimizer
 
 
 class RandomSearch(Optimizer):
-    """Draws each query uniformly, arms with replacement; told constraints are ignored."""
+    """Draws each query uniformly, arms with replacement; told constraints are ignored.
+
+    Use it as the control of every comparison.
+    """
 
     domains = (Box, Arms)
     constrained = True

@@ -15,7 +15,11 @@ WITH, WITHOUT = REPLACEMENTS = ("with", "without")
 
 
 class RegularizedEvolution(Optimizer):
-    """Mutates the best of a random tournament by one edit, one arm at a time."""
+    """Mutates the best of a random tournament by one edit, one arm at a time.
+
+    Use it over a table of arms with neighbours, such as architectures, for thousands of
+    evaluations.
+    """
 
     domains = (Arms,)
     domain: Arms
@@ -50,9 +54,8 @@ class RegularizedEvolution(Optimizer):
         self.replacement = replacement
 
     def ask(self, room: int, pending: Indices) -> Indices:
-        """A uniform arm until the population is full, then a child of the tournament's best (l.
-
-        11-16).
+        """A uniform arm until the population is full, then a child of the tournament's best: lines
+        11 to 16.
         """
         if len(self.y) + len(pending) < self.population or len(self.y) < self.tournament:
             return self.rng.integers(len(self.domain), size=1)

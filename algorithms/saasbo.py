@@ -90,8 +90,9 @@ class SAASBO(Optimizer):
     """One query at a time where the mean of the expected improvements under all draws is largest,
     whatever is pending.
 
-    One of the candidates is a point beside the best observation, moved by a normal draw of standard
-    deviation `nudge` along every axis, in units of the box.
+    Use it for a hundred evaluations of tens of variables, if a query may take seconds. One of the
+    candidates is a point beside the best observation, moved by a normal draw of standard deviation
+    `nudge` along every axis, in units of the box.
     """
 
     domains = (Box,)

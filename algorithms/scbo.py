@@ -48,7 +48,7 @@ class CentreSettings:
 class SCBO(Optimizer):
     """Batches of constrained Thompson samples from a box around the best point.
 
-    For many variables under constraints, with evaluations by the hundred that run in parallel.
+    Use it for many variables under constraints, if evaluations run in batches.
     """
 
     domains = (Box,)

@@ -48,7 +48,7 @@ class TuRBO(Optimizer):
     """Batches of Thompson samples from a box around the best point, in the shape of the
     length-scales.
 
-    For many variables and hundreds of evaluations or more, where a local optimum is enough.
+    Use it for many variables without constraints, if evaluations run in batches.
     """
 
     domains = (Box,)

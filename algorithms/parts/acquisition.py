@@ -30,7 +30,7 @@ def log_ei(mean: Tensor, variance: Tensor, best: float) -> Tensor:
 
 
 def log_ei_slopes(mean: Tensor, variance: Tensor, best: float) -> tuple[Tensor, Tensor]:
-    """Of `log_ei` over mean and variance, each (q,)."""
+    """Slopes of `log_ei` over mean and variance, each (q,)."""
     sigma = variance.sqrt()
     z = (mean - best) / sigma
     _, slope = _log_gain(z)
@@ -50,7 +50,7 @@ def log_feasibility(mean: Tensor, variance: Tensor) -> Tensor:
 
 
 def log_feasibility_slopes(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-    """Of `log_feasibility` over mean and variance, each (q,)."""
+    """Slopes of `log_feasibility` over mean and variance, each (q,)."""
     sigma = variance.sqrt()
     z = -mean / sigma
     _, slope = _log_tail(z)

@@ -136,7 +136,7 @@ def fit_in_place(
     rng: np.random.Generator,
     target: type[Target] | None = None,
 ) -> Model:
-    """The same of a model that nobody else has, which it changes and returns."""
+    """Fit a model that nobody else has, which changes, and return it."""
     if not (torch.isfinite(X).all() and torch.isfinite(y).all()):
         raise ArithmeticError(
             "expected finite data, got inf or nan: look at what the problem returned"

@@ -28,8 +28,8 @@ from algorithms.parts.linalg import safe_cholesky
 def bless(
     kernel: GaussianTable, arms: Indices, lam: float, qbar: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Which of n pulls (arms (n,), repeats allowed) make a dictionary for the regularisation `lam`;
-    bool (n,).
+    """Draw which of n pulls (arms (n,), repeats allowed) make a dictionary for the regularisation
+    `lam`: bool (n,).
 
     Each enters with probability min(qbar tau, 1), tau its approximate ridge leverage score: as
     `lam`-scaled variance. Fewer than three pulls leave no round: the first of them enters for sure,

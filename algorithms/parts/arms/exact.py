@@ -91,9 +91,8 @@ class ExactPosterior:
         )
 
     def effective_dimension(self) -> float:
-        """d_eff = Tr(K_t (K_t + lambda I)^-1) (calandriello2020bbkb, Sec.
-
-        2), from the variances of the pulled arms.
+        """d_eff = Tr(K_t (K_t + lambda I)^-1) from the variances of the pulled arms: Section 2 of
+        calandriello2020bbkb.
         """
         return float(self._n @ self.variance[list(self._place)])
 

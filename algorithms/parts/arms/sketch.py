@@ -95,9 +95,8 @@ class SketchedPosterior:
         return (k - shrunk @ self.kernel.columns(self.support)) / self.lam
 
     def sketched_covariance(self, arm: int) -> Array:
-        """z(x)' V^-1 z(x_arm) of all arms with one arm, (A,): eq.
-
-        (2) without the residual of the sketch.
+        """z(x)' V^-1 z(x_arm) of all arms with one arm, (A,): equation (2) without the residual of
+        the sketch.
         """
         if len(self.dictionary) == 0:
             return np.zeros(len(self.kernel))
@@ -129,7 +128,7 @@ def inverse_root(K: Array) -> Array:
 
 
 def include(probability: Array, n: Array, rule: str, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which of u distinct arms enter the dictionary (bool, (u,)): `probability` per pull, `n`
+    """Draw which of u distinct arms enter the dictionary (bool, (u,)): `probability` per pull, `n`
     pulls.
 
     "per-pull": one Bernoulli per pull, so an arm enters with 1 - (1 - p)^n (BKB Alg. 1, BBKB Alg. 1
