@@ -89,7 +89,7 @@ class HDsafeBO(Optimizer):
         if self.search.asked(self.rng):
             self.earlier = self.outputs
             if self.outputs.models:
-                corners = self._corners(self.search.region.now)
+                corners = self._corners(self.search.region)
                 self.search = self.search.within(corners, len(self.y))
         super().tell(query, obs)
         self.search = self.search.told(query, len(self.y), self._succeeded)  # (4) to (7)
@@ -121,14 +121,14 @@ class HDsafeBO(Optimizer):
         While there are fewer the box is halved; once it would be too short, all candidates are
         allowed.
         """
-        box = self.search.region.now
+        box = self.search.region
         while True:
             points = scattered(self.rng, self._corners(box), self.candidates)
             allowed = self.may_be_safe(points)
             box = replace(box, length=box.length / 2)
             if allowed.sum() >= count:
                 return points[allowed]
-            if box.length <= box.shortest:
+            if box.length <= box.settings.shortest:
                 return points
 
     def _corners(self, box: TrustRegion) -> tuple[Array, Array]:

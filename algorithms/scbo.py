@@ -186,7 +186,7 @@ class SCBO(Optimizer):
         if self.in_proportion:
             model = self.outputs.models[0].posterior.model
             proportions = model.kernel.base_kernel.lengthscale[0].numpy()
-        return self.search.region.now.bounds(centre, proportions)
+        return self.search.region.bounds(centre, proportions)
 
 
 def as_is(values: Array) -> Array:

@@ -133,4 +133,4 @@ class TuRBO(Optimizer):
     def _corners(self, fitted: Fitted) -> tuple[Array, Array]:
         """The corners of the region around its best point, (d,) each."""
         lengthscales = fitted.posterior.model.kernel.base_kernel.lengthscale[0].numpy()
-        return self.search.region.now.bounds(self._centre(), lengthscales)
+        return self.search.region.bounds(self._centre(), lengthscales)

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from algorithms.api import Array, Indices
 from algorithms.parts.sampling import position, sobol
 
-GROWTH, SHRINKAGE = 2.0, 0.5  # of the side length (eriksson2019turbo, Sec. 2: doubled, halved)
 ROUNDING = 1e-12  # what a query may lie outside its region
 
 
@@ -53,17 +52,9 @@ class RegionSettings:
     patience: float
     improvement: float
 
-    def first(self, d: int, batch: int) -> TrustRegion:
-        """The region with which d dimensions and batches of this size begin."""
-        return TrustRegion(
-            self.length,
-            self.longest,
-            self.shortest,
-            growth=GROWTH,
-            shrinkage=SHRINKAGE,
-            success_tolerance=max(self.fewest_successes, ceil(d / self.dims_per_success)),
-            failure_tolerance=ceil(max(self.patience, d) / batch),
-        )
+    def __post_init__(self) -> None:
+        if not 0 < self.shortest <= self.longest:
+            raise ValueError(f"expected 0 < shortest <= longest, got {self}")
 
     def improves(self, value: float, best: float) -> bool:
         """Whether a value is enough above the best one to be a success."""
@@ -72,45 +63,44 @@ class RegionSettings:
 
 @dataclass(frozen=True)
 class TrustRegion:
-    """Base side length within the unit cube, what has happened since it last changed, and the rules
-    of change.
-    """
+    """Base side length within the unit cube, and what has happened since it last changed."""
 
-    length: float
-    longest: float
-    shortest: float
-    growth: float  # factor after `success_tolerance` successes in a row
-    shrinkage: float  # factor after `failure_tolerance` failures in a row
+    settings: RegionSettings
     success_tolerance: int
     failure_tolerance: int
+    length: float
     successes: int = 0
     failures: int = 0
+    restarts: int = 0
 
-    def __post_init__(self) -> None:
-        if not (0 < self.shortest <= self.longest and self.growth > 1 > self.shrinkage > 0):
-            raise ValueError(
-                f"expected 0 < shortest <= longest and growth > 1 > shrinkage > 0, got {self}"
-            )
+    @classmethod
+    def of(cls, settings: RegionSettings, d: int, batch: int) -> TrustRegion:
+        """The region with which d dimensions and batches of this size begin."""
+        successes = max(settings.fewest_successes, ceil(d / settings.dims_per_success))
+        failures = ceil(max(settings.patience, d) / batch)
+        return cls(settings, successes, failures, settings.length)
 
-    @property
-    def spent(self) -> bool:
-        """Whether it is shorter than allowed: time for another region elsewhere."""
-        return self.length < self.shortest  # Sec. 2 (7)
-
-    def succeeded(self) -> TrustRegion:
-        """After a batch that improved on the best value."""
-        region = replace(self, successes=self.successes + 1, failures=0)
-        if region.successes < self.success_tolerance:
+    def after(self, success: bool) -> TrustRegion:
+        """The region after a batch that succeeded or failed."""
+        length, successes, failures = self.length, 0, 0
+        if success and self.successes + 1 < self.success_tolerance:
+            successes = self.successes + 1
+        elif success:
+            length = min(2.0 * length, self.settings.longest)  # Sec. 2 (5)
+        elif self.failures + 1 < self.failure_tolerance:
+            failures = self.failures + 1
+        else:
+            length = length / 2.0  # Sec. 2 (6)
+        region = replace(self, length=length, successes=successes, failures=failures)
+        if length >= self.settings.shortest:
             return region
-        length = min(self.growth * self.length, self.longest)  # Sec. 2 (5)
-        return replace(region, length=length, successes=0)
-
-    def failed(self) -> TrustRegion:
-        """After a batch that did not."""
-        region = replace(self, successes=0, failures=self.failures + 1)
-        if region.failures < self.failure_tolerance:
-            return region
-        return replace(region, length=self.shrinkage * self.length, failures=0)  # Sec. 2 (6)
+        return replace(  # Sec. 2 (7)
+            region,
+            length=self.settings.length,
+            successes=0,
+            failures=0,
+            restarts=self.restarts + 1,
+        )
 
     def bounds(self, centre: Array, lengthscales: Array) -> tuple[Array, Array]:
         """Corners (d,), (d,) of the box around `centre`, its sides in proportion to the
@@ -119,31 +109,9 @@ class TrustRegion:
         sides = self.length * lengthscales / np.exp(np.log(lengthscales).mean())  # Sec. 2 (2)
         return np.clip(centre - sides / 2, 0.0, 1.0), np.clip(centre + sides / 2, 0.0, 1.0)
 
-
-@dataclass(frozen=True)
-class RestartingRegion:
-    """A trust region that starts again at its first length once it is spent."""
-
-    first: TrustRegion
-    now: TrustRegion
-    restarts: int = 0
-
-    @classmethod
-    def of(cls, settings: RegionSettings, d: int, batch: int) -> RestartingRegion:
-        """Before anything has happened."""
-        first = settings.first(d, batch)
-        return cls(first, first)
-
-    def after(self, success: bool) -> RestartingRegion:
-        """After a batch that succeeded or failed."""
-        now = self.now.succeeded() if success else self.now.failed()
-        if now.spent:  # Sec. 2 (7)
-            return replace(self, now=self.first, restarts=self.restarts + 1)
-        return replace(self, now=now)
-
     def report(self) -> dict[str, float]:
         """Side length and restarts so far."""
-        return {"length": self.now.length, "restarts": self.restarts}
+        return {"length": self.length, "restarts": self.restarts}
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +122,7 @@ class Turn:
     all together, from `region`.
     """
 
-    region: RestartingRegion
+    region: TrustRegion
     low: Array  # (d,), corners of the region
     high: Array
     known: int  # evaluations before it
@@ -180,7 +148,7 @@ class Search:
     tells. So is the design with which a region begins.
     """
 
-    region: RestartingRegion
+    region: TrustRegion
     design: Array  # (k, d), what is left of a new region's design
     rest: str  # where the generator stood after the last tell
     since: int = 0  # the first evaluation of this region
@@ -189,7 +157,7 @@ class Search:
     @classmethod
     def of(cls, settings: RegionSettings, d: int, batch: int, rng: np.random.Generator) -> Search:
         """Before anything has happened."""
-        return cls(RestartingRegion.of(settings, d, batch), np.empty((0, d)), position(rng))
+        return cls(TrustRegion.of(settings, d, batch), np.empty((0, d)), position(rng))
 
     def asked(self, rng: np.random.Generator) -> bool:
         """Whether somebody has asked since the last tell."""

@@ -13,6 +13,7 @@ import algorithms
 from algorithms.api import Box, Observation
 from algorithms.parts.feasibility import distinct_best
 from tests.algorithms.grouped import changed
+from tests.algorithms.history import untouched
 
 TUTORIAL = {
     "batch": 1,
@@ -74,7 +75,7 @@ def bowl(x):
 
 def test_the_initial_design_is_no_success_and_no_failure():
     optimizer = told(new(), [1.0, 5.0, 2.0])
-    assert optimizer.search.region.now == optimizer.search.region.first
+    assert untouched(optimizer.search.region)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_the_initial_design_is_no_success_and_no_failure():
     ],
 )
 def test_a_batch_counts_once_and_must_improve_by_a_share_of_the_best(y, successes, failures):
-    region = answered(told(new(), [1.0, 5.0, 2.0]), y).search.region.now
+    region = answered(told(new(), [1.0, 5.0, 2.0]), y).search.region
     assert (region.successes, region.failures) == (successes, failures)
 
 
@@ -116,7 +117,7 @@ def test_history_told_point_by_point_is_that_of_one_block():
     for x in HISTORY:
         told(apart, bowl(x[None]), x[None])
     assert apart.report() == {"length": 0.8, "restarts": 0}
-    assert apart.search.region.now == apart.search.region.first
+    assert untouched(apart.search.region)
     assert_same(together, apart)
 
 
@@ -124,11 +125,11 @@ def test_what_was_not_asked_for_between_two_rounds_is_history():
     together, apart = (told(new(), [1.0, 5.0, 2.0]) for _ in range(2))
     for optimizer in (together, apart):
         answered(optimizer, [4.0])
-        assert optimizer.search.region.now.failures == 1
+        assert optimizer.search.region.failures == 1
     told(together, bowl(HISTORY), HISTORY)
     for x in HISTORY:
         told(apart, bowl(x[None]), x[None])
-    assert together.search.region.now.failures == 1
+    assert together.search.region.failures == 1
     assert_same(together, apart)
 
 
@@ -140,7 +141,7 @@ def test_what_lies_outside_the_region_is_no_answer():
     optimizer.ask(1, optimizer.x[:0])
     for x in far:  # an answer is still to come
         told(optimizer, [9.0], x[None])
-    assert optimizer.search.region.now == optimizer.search.region.first
+    assert untouched(optimizer.search.region)
 
 
 @pytest.mark.parametrize("y", [[0.0, 9.0, 1.0], [0.0, 2.0, 1.0], [9.0, 0.0, 1.0]])
@@ -152,7 +153,7 @@ def test_a_batch_told_in_parts_counts_once(y):
     for value, x in zip(y, query, strict=True):
         told(apart, [value], x[None])
     success = max(y) > 5
-    assert (apart.search.region.now.successes, apart.search.region.now.failures) == (
+    assert (apart.search.region.successes, apart.search.region.failures) == (
         success,
         not success,
     )
@@ -172,15 +173,15 @@ def test_a_restart_hands_out_its_design_whatever_else_is_told():
 
 
 def test_the_share_is_of_the_magnitude_where_the_best_is_negative():
-    assert answered(told(new(), [-5.0]), [-4.996]).search.region.now.failures == 1
-    assert answered(told(new(), [-5.0]), [-4.994]).search.region.now.successes == 1
+    assert answered(told(new(), [-5.0]), [-4.996]).search.region.failures == 1
+    assert answered(told(new(), [-5.0]), [-4.994]).search.region.successes == 1
 
 
 @pytest.mark.parametrize(
     ("d", "batch", "tolerance"), [(2, 1, 4), (20, 1, 20), (20, 3, 7), (2, 8, 1), (100, 50, 2)]
 )
 def test_patience_grows_with_the_dimension_and_shrinks_with_the_batch(d, batch, tolerance):
-    assert new(d, batch=batch).search.region.first.failure_tolerance == tolerance
+    assert new(d, batch=batch).search.region.failure_tolerance == tolerance
 
 
 def test_a_spent_region_restarts_with_a_fresh_design_and_forgets():
@@ -196,14 +197,14 @@ def test_a_spent_region_restarts_with_a_fresh_design_and_forgets():
         query = optimizer.ask(1, optimizer.x[:0])
         assert_array_equal(query, design[[k]])
         told(optimizer, [-100.0 - k], query)  # worse than anything, and yet no failure
-        assert optimizer.search.region.now == optimizer.search.region.first
+        assert untouched(optimizer.search.region)
     assert_array_equal(optimizer.fitted.posterior.X, optimizer.x[spent:])
     centre = optimizer.x[spent]  # the best of this region, not of all
     lengthscales = optimizer.fitted.posterior.model.kernel.base_kernel.lengthscale[0].numpy()
-    low, high = optimizer.search.region.now.bounds(centre, lengthscales)
+    low, high = optimizer.search.region.bounds(centre, lengthscales)
     asked = optimizer.ask(1, optimizer.x[:0])
     assert ((asked >= low) & (asked <= high)).all()
-    assert answered(optimizer, [-50.0]).search.region.now.successes == 1
+    assert answered(optimizer, [-50.0]).search.region.successes == 1
     assert_array_equal(optimizer.recommend(), optimizer.x[[1]])
 
 
@@ -224,7 +225,7 @@ def test_queries_lie_in_the_region_around_the_best_and_move_few_coordinates():
     optimizer = told(new(40, length=0.1, per_dim=5, perturbed_dims=2), bowl(x), x)
     centre = x[np.argmax(optimizer.y)]
     lengthscales = optimizer.fitted.posterior.model.kernel.base_kernel.lengthscale[0].numpy()
-    low, high = optimizer.search.region.now.bounds(centre, lengthscales)
+    low, high = optimizer.search.region.bounds(centre, lengthscales)
     moved = []
     for _ in range(20):
         (query,) = optimizer.ask(1, optimizer.x[:0])

@@ -9,22 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.parts.trust_region import (
     RegionSettings,
-    RestartingRegion,
     TrustRegion,
     Turn,
     lacking,
     perturbed,
     scattered,
 )
-
-RULES = {
-    "longest": 1.6,
-    "shortest": 0.5**7,
-    "growth": 2.0,
-    "shrinkage": 0.5,
-    "success_tolerance": 3,
-    "failure_tolerance": 2,
-}
 
 SETTINGS = RegionSettings(
     length=0.8,
@@ -37,13 +27,14 @@ SETTINGS = RegionSettings(
 )
 
 
-def region(length=0.8, **changes):
-    return TrustRegion(length, **{**RULES, **changes})
+def region(length=0.8, shortest=0.5**7):
+    """It grows after three successes and shrinks after two failures."""
+    return TrustRegion.of(replace(SETTINGS, length=length, shortest=shortest), 2, 1)
 
 
 def after(found, outcomes):
     for outcome in outcomes:
-        found = found.succeeded() if outcome == "+" else found.failed()
+        found = found.after(outcome == "+")
     return found
 
 
@@ -77,8 +68,8 @@ def test_counts_start_anew_when_the_length_changes_and_values_never_do():
 
 def test_it_is_spent_below_its_shortest_length_and_not_at_it():
     found = after(region(0.5**6), "--")
-    assert found.length == 0.5**7 and not found.spent
-    assert after(found, "--").spent
+    assert found.length == 0.5**7 and found.restarts == 0
+    assert after(found, "--").restarts == 1
 
 
 def test_bounds_follow_the_length_scales_at_constant_volume_and_end_at_the_faces():
@@ -92,14 +83,10 @@ def test_bounds_follow_the_length_scales_at_constant_volume_and_end_at_the_faces
     assert_allclose([low, high], [[0.0, 0.6], [0.5, 1.0]])
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"growth": 1.0}, {"shrinkage": 1.0}, {"shortest": 2.0}, {"shortest": 0.0}]
-)
-def test_rules_that_cannot_work_are_refused(wrong):
-    with pytest.raises(
-        ValueError, match="expected 0 < shortest <= longest and growth > 1 > shrinkage > 0"
-    ):
-        region(**wrong)
+@pytest.mark.parametrize("shortest", [2.0, 0.0])
+def test_rules_that_cannot_work_are_refused(shortest):
+    with pytest.raises(ValueError, match="expected 0 < shortest <= longest, got"):
+        replace(SETTINGS, shortest=shortest)
 
 
 @pytest.mark.parametrize(
@@ -107,11 +94,11 @@ def test_rules_that_cannot_work_are_refused(wrong):
     [(4, 1, 3, 4), (4, 2, 3, 2), (45, 1, 5, 45), (2, 4, 3, 1), (1, 1, 3, 2)],
 )
 def test_tolerances_depend_on_dimension_and_batch(d, batch, successes, failures):
-    first = SETTINGS.first(d, batch)
-    assert (first.length, first.longest, first.shortest) == (0.8, 1.6, 0.1)
+    first = TrustRegion.of(SETTINGS, d, batch)
+    assert first.length == 0.8
     assert (first.success_tolerance, first.failure_tolerance) == (successes, failures)
     without = replace(SETTINGS, dims_per_success=inf)
-    assert without.first(d, batch).success_tolerance == 3
+    assert TrustRegion.of(without, d, batch).success_tolerance == 3
 
 
 @pytest.mark.parametrize(
@@ -123,13 +110,14 @@ def test_a_success_gains_a_share_of_the_magnitude_of_the_best(value, best, impro
 
 
 def test_a_spent_region_starts_again_at_its_first_length_and_counts_it():
-    found, lengths = RestartingRegion.of(SETTINGS, 2, 1), []
+    first = TrustRegion.of(SETTINGS, 2, 1)
+    found, lengths = first, []
     for success in [True, *[False] * 8]:
         found = found.after(success)
-        lengths.append(found.now.length)
+        lengths.append(found.length)
     # the fourth halving is below 0.1
     assert lengths == [0.8, 0.8, 0.4, 0.4, 0.2, 0.2, 0.1, 0.1, 0.8]
-    assert found.now == found.first == SETTINGS.first(2, 1)
+    assert found == replace(first, restarts=1)
     assert found.report() == {"length": 0.8, "restarts": 1}
 
 
@@ -159,9 +147,7 @@ def test_the_forced_coordinate_may_be_any():
 
 
 def test_only_points_of_the_region_answer_and_a_design_lacks_what_was_not_told():
-    first = TrustRegion(**{**RULES, "length": 0.8, "success_tolerance": 3, "failure_tolerance": 2})
-    region = RestartingRegion(first, first)
-    turn = Turn(region, np.full(2, 0.25), np.full(2, 0.75), 7)
+    turn = Turn(region(), np.full(2, 0.25), np.full(2, 0.75), 7)
     query = np.array([[0.5, 0.8], [0.25, 0.75], [0.2, 0.5], [0.5, 0.75 + 1e-13]])
     assert_array_equal(turn.told(query, 9).answers, [10, 12])
     assert_array_equal(turn.told(query, 9).told(query[1:2], 20).answers, [10, 12, 20])
