@@ -174,10 +174,8 @@ class LCBO(Optimizer):
     ) -> None:
         super().__init__(domain, rng)
         sizes = batch.sizes(domain.d)
-        for what, value in (
-            ("memory_per_dim", memory_per_dim),
-            ("repeats + exploration", sum(sizes)),
-        ):
+        counts = {"memory_per_dim": memory_per_dim, "repeats + exploration": sum(sizes)}
+        for what, value in counts.items():
             if not value > 0:
                 raise ValueError(f"{what}: expected a positive number, got {value}")
         self.surrogate = surrogate
@@ -234,7 +232,8 @@ class LCBO(Optimizer):
             self.advance(self)
 
     def algorithm_1(self) -> None:
-        """Algorithm 1 from the observations of one Z, line 8, to the next Z, line 7.
+        """Algorithm 1 from one evaluation of Z, line 8, to the next: the end of iteration k, then
+        the beginning of iteration k + 1.
 
         The first call knows the initial design alone and enters at line 2.
         """
@@ -242,13 +241,13 @@ class LCBO(Optimizer):
         design = Design.of(self.kernels, data.X)
         if self.k == 0:
             self.iterate = self._best()  # l. 2: x_1
-        else:
+        else:  # l. 9: local exploitation
             gradient = self._gradient(design, data)  # l. 10
             self.iterate = self._projected(gradient)  # l. 11
         self.k += 1  # l. 3
         if self._fit(data):  # App. D
             design = Design.of(self.kernels, data.X)
-        b1, b2 = self.schedule(self.k, *self.sizes)
+        b1, b2 = self.schedule(self.k, *self.sizes)  # l. 4: local exploration
         Z1 = np.tile(self.iterate, (b1, 1))  # l. 5
         Z2, trace = self._most_informative(self._information(design, Z1), b2)  # l. 6
         self._begin(np.vstack([Z1, Z2]), b1, trace)  # l. 7
@@ -267,8 +266,10 @@ class LCBO(Optimizer):
             z, self.trace = self._most_informative(design.at(self.iterate), 1)
             self.plan = np.vstack([self.plan, z])
             return
-        gradient = self._gradient(design, data) if self.k > 0 else None
-        self.iterate = self._best() if gradient is None else self._projected(gradient)
+        if self.k == 0:
+            self.iterate = self._best()
+        else:
+            self.iterate = self._projected(self._gradient(design, data))
         self.k += 1
         b1, _ = self.schedule(self.k, *self.sizes)
         Z1 = np.tile(self.iterate, (b1, 1))
