@@ -32,6 +32,8 @@ from algorithms.parts.transforms import sample
 class ADDGPUCB(Optimizer):
     """Fits one scale a variable and queries where every mean + beta^(1/2) sigma is largest.
 
+    Use ADD-GPUCB where each variable acts by itself.
+
     `beta_dims` says whether beta grows with the size of a factor, 1, or with that of the domain,
     and `gram` with which noise variables are predicted: see `additive_process.GRAMS`.
     """
@@ -80,19 +82,14 @@ class ADDGPUCB(Optimizer):
         """Fit to everything, from the last scales."""
         super().tell(query, obs)
         y, distances = sample(self.y)(self.y), Distances(self.x)
-        if self.solved is None:
-            self.solved = self.fits.anew(distances, self.factors, y)
-        else:
-            self.solved = self.fits.again(distances, self.factors, y, self.solved.kernel)
+        self.solved = self.fits.now(distances, self.factors, y, self.solved)
         self.predicting = self.gram(distances, self.factors, self.solved, y)
 
     def report(self) -> dict[str, float]:
         """Noise variance and log evidence of the fit, both in standardised units."""
-        return (
-            {}
-            if self.solved is None
-            else {"noise": self.solved.kernel.noise, "log_evidence": self.solved.log_evidence}
-        )
+        if self.solved is None:
+            return {}
+        return {"noise": self.solved.kernel.noise, "log_evidence": self.solved.log_evidence}
 
 
 def best(bucket: Bucket, points: Array, width: float) -> Array:

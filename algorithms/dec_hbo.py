@@ -2,10 +2,10 @@
 (hoang2018dechbo).
 
 Factors hold few variables, may share them, and are sampled with their decompositions
-(parts/structure). The bound is a sum of factors, whose largest value messages between factors and
-variables look for on a discrete domain (rogers2011maxsum): exactly where the graph has no cycle,
-else for so many rounds. The domain is drawn anew for each query, one uniform value within each of g
-equal slices of every variable, so that no fixed grid is kept to.
+(parts/interactions). The bound is a sum of factors. Messages between factors and variables look for
+its largest value on a discrete domain (rogers2011maxsum), exactly where the graph has no cycle. The
+domain is drawn anew for each query, one uniform value within each of g equal slices of every
+variable, so that no fixed grid is kept to.
 
 Paper -> here:  phi_I -> tables, messages r and q -> `to_variables` and `to_factors`
 """
@@ -21,7 +21,7 @@ from algorithms.api import Array, Box, Indices, Observation, Optimizer
 from algorithms.parts.additive_process import GRAMS, Bucket, Distances, Factors, Fit, Scales
 from algorithms.parts.choice import chosen
 from algorithms.parts.exploration import DIMS, Width
-from algorithms.parts.interactions import Model, Partitions
+from algorithms.parts.interactions import Chain, Fits, Model, Partitions
 from algorithms.parts.sampling import latin_hypercube
 from algorithms.parts.transforms import sample
 
@@ -29,6 +29,8 @@ from algorithms.parts.transforms import sample
 class DECHBO(Optimizer):
     """Samples decompositions into factors of few variables and queries where max-sum takes the sum
     of their bounds.
+
+    Use DEC-HBO where at most two or three variables act together.
 
     `beta_dims` says whether beta grows with the size of each factor or with that of the domain, and
     `gram` with which noise factors are predicted: see `additive_process.GRAMS`.
@@ -60,7 +62,8 @@ class DECHBO(Optimizer):
         self.whole_domain = chosen(DIMS, beta_dims, "beta_dims")
         self.count, self.grid, self.rounds = partitions.models, grid, rounds
         self.gram = chosen(GRAMS, gram, "gram")
-        self.chain = partitions.chain(domain.d, rng, surrogate, fit)
+        fits = Fits(surrogate, fit, partitions.fit_start)
+        self.chain = Chain.begin(domain.d, rng, fits, partitions)
         self.models: list[Model] = []  # that predict
 
     def ask(self, room: int, pending: Array) -> Array:
@@ -74,8 +77,8 @@ class DECHBO(Optimizer):
         for bucket in factors.buckets():
             for i, table in zip(bucket.index, self._tables(bucket, values), strict=True):
                 tables[i] = table
-        chosen_values = max_sum(factors.factors, tables, self.domain.d, self.rounds)
-        return values[chosen_values, np.arange(self.domain.d)][None]
+        best = max_sum(factors.factors, tables, self.domain.d, self.rounds)
+        return values[best, np.arange(self.domain.d)][None]
 
     def tell(self, query: Array, obs: Observation) -> None:
         """Sample decompositions, each with fitted scales."""
@@ -86,11 +89,9 @@ class DECHBO(Optimizer):
 
     def report(self) -> dict[str, float]:
         """Mean number of factors in a decomposition."""
-        return (
-            {"factors": sum(len(own) for own, _ in self.models) / len(self.models)}
-            if self.models
-            else {}
-        )
+        if not self.models:
+            return {}
+        return {"factors": sum(len(own) for own, _ in self.models) / len(self.models)}
 
     def _tables(self, bucket: Bucket, values: Array) -> Array:
         """The bounds of the factors of one size m on all combinations of their variables' values,
@@ -108,12 +109,11 @@ class DECHBO(Optimizer):
 def max_sum(
     factors: Sequence[Sequence[int]], tables: Sequence[Array], d: int, rounds: int
 ) -> Indices:
-    """Indices (d,) of the values where the sum of the tables is largest, as far as messages tell;
-    an axis is a variable.
+    """Indices (d,) of the values where the sum of the tables is largest, as far as messages tell.
 
-    A message from a factor says how good each value of a variable can be at best, one from a
-    variable what all its other factors say; they are centred, or they would grow without bound on
-    cycles.
+    An axis of a table is a variable. A message from a factor says how good each value of a variable
+    can be at best. One from a variable says what all its other factors say, and is centred, since
+    messages would else grow without bound on cycles.
     """
     g = tables[0].shape[0]
     to_factors = [np.zeros((len(factor), g)) for factor in factors]

@@ -1,5 +1,5 @@
-"""Additive Gaussian processes y = sum_i f_i(x_Vi) + noise: evidence with its gradient, fits,
-posterior of every factor (NumPy).
+"""Additive Gaussian processes y = sum_i f_i(x_Vi) + noise: evidence with its gradient, fits, and
+posteriors of all factors (NumPy).
 
 Each f_i ~ GP(0, a_i Matern-5/2) has one length-scale and sees the variables Vi of its factor alone
 (duvenaud2011additive). One length-scale a factor is what makes many models of one data set cheap:
@@ -34,8 +34,8 @@ MEANS = {"zero": False, "fitted": True}
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """Variance of the noise, of each of N factors the output scale a (N,) and the length-scale l
-    (N,), and the constant mean of y.
+    """The scales of one additive model: of N factors the output scales a (N,) and length-scales l
+    (N,), the variance of the noise, and the constant mean of y.
     """
 
     outputscale: Array
@@ -53,7 +53,9 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Scales:
-    """The additive process before it is fitted, in standardised units of y; equal for all factors.
+    """The additive process before it is fitted: the group `surrogate` of all that decompose.
+
+    Values are in standardised units of y, and equal for all factors.
 
     outputscale: the prior variance of a factor.
     lengthscale: of its Matern-5/2 kernel, in units of the box.
@@ -62,8 +64,8 @@ class Scales:
     mean: "zero" (bardou2024dumbo, Sec. 2.2), or "fitted" with the scales, from 0 at every fit, and
         left out of predictions, as in the public code of bardou2024dumbo.
 
-    That code has what gardner2018gpytorch begins with: ln 2, for the noise 1e-4 more, which is the
-    least.
+    The public code begins as gardner2018gpytorch does: at ln 2, and for the noise 1e-4 above,
+    which is the least noise.
     """
 
     outputscale: float
@@ -78,7 +80,7 @@ class Scales:
 
 @dataclass(frozen=True)
 class Fit:
-    """How scales are fitted to the evidence per datum, by Adam (kingma2015adam).
+    """How scales are fitted to the evidence per datum, by Adam (kingma2015adam): the group `fit`.
 
     rate: Adam's, over rho with scale = softplus(rho).
     steps: of a model that was fitted before, each one evaluation of evidence and gradient.
@@ -93,8 +95,9 @@ class Fit:
 
 
 class Distances:
-    """sqrt(5) |x_V - x'_V| between n data (n, d) for any factor V, as (P,); computed once for each
-    factor that is asked for.
+    """sqrt(5) |x_V - x'_V| between n data (n, d) for any factor V, as (P,).
+
+    All models of one data set share a `Distances`, which computes those of a factor once.
     """
 
     def __init__(self, X: Array) -> None:
@@ -106,7 +109,7 @@ class Distances:
         self.known: dict[Factor, Array] = {}
 
     def of(self, factors: Sequence[Factor]) -> Array:
-        """Those of N factors, (N, P)."""
+        """The distances that N factors see, (N, P)."""
         for factor in factors:
             if factor not in self.known:
                 self.known[factor] = np.sqrt(self.squares[list(factor)].sum(0))
@@ -114,7 +117,7 @@ class Distances:
 
     def lower(self, diagonal: float, pairs: Array) -> Array:
         """The lower triangle of a symmetric matrix (n, n) in Fortran's order, from a diagonal and
-        its pairs (P,); what stands above it means nothing.
+        its pairs (P,). Entries above the diagonal mean nothing.
         """
         K = np.empty(self.n**2)
         K[self.below] = pairs
@@ -134,8 +137,8 @@ class Solved:
     """One additive model given y (n,): alpha (n,) = (K + noise I)^-1 (y - mean), that inverse
     (n, n), and ln p(y).
 
-    `root` (n, n) is lower triangular, with precision = root' root. Where it is there, variances are
-    computed from it: a nearly singular K leaves half of its digits in the root and none in the
+    `root` (n, n) is lower triangular, with precision = root' root. Variances are computed from a
+    root if there is one: a nearly singular K leaves half of its digits in the root and none in the
     precision.
     """
 
@@ -146,17 +149,16 @@ class Solved:
     root: Array | None = None
 
     def in_units(self, ratio: float) -> Solved:
-        """The same model of ratio * y, but for the evidence."""
-        kernel = self.kernel
-        scaled = Kernel(
-            kernel.outputscale * ratio**2,
-            kernel.lengthscale,
-            kernel.noise * ratio**2,
-            kernel.mean * ratio,
+        """The model of ratio * y; the evidence stays that of y."""
+        kernel = replace(
+            self.kernel,
+            outputscale=self.kernel.outputscale * ratio**2,
+            noise=self.kernel.noise * ratio**2,
+            mean=self.kernel.mean * ratio,
         )
         root = None if self.root is None else self.root / ratio
         precision = self.precision / ratio**2
-        return Solved(scaled, self.alpha / ratio, precision, self.log_evidence, root)
+        return Solved(kernel, self.alpha / ratio, precision, self.log_evidence, root)
 
     def explained(self, k: Array) -> Array:
         """The variance k' (K + noise I)^-1 k (q,) that data of covariances k (q, n) explain."""
@@ -171,7 +173,7 @@ class Solved:
     def log_predictive(self) -> float:
         """ln p(y') at y' = y of a second observation y' of the data, given the first one.
 
-        It is what gardner2018gpytorch's evidence computes of a model in evaluation mode. With P the
+        gardner2018gpytorch's evidence computes this of a model in evaluation mode. With P the
         precision, the residual is noise * alpha, and the covariance of y' noise (2 I - noise P).
         """
         noise, n = self.kernel.noise, len(self.alpha)
@@ -228,11 +230,10 @@ def noise_free(distances: Distances, factors: Sequence[Factor], solved: Solved, 
 
 def inverse(distances: Distances, factors: Sequence[Factor], solved: Solved, y: Array) -> Solved:
     """Predictions with sigma^2 = 0 from the plain inverse of the Gram matrix, without any jitter,
-    as in the public code of bardou2024dumbo: its variances are rounding errors where data are
-    dense.
+    as in the public code of bardou2024dumbo. Variances are rounding errors where data are dense.
 
-    The evidence, which nothing reads here, is the fitted model's. Repeated inputs, which that code
-    drops, leave no inverse; they are predicted as by `noise_free`.
+    The evidence, which nothing reads here, is the fitted model's. Repeated inputs leave no inverse:
+    that code drops them, here `noise_free` predicts.
     """
     kernel = replace(solved.kernel, noise=0.0, mean=0.0)
     try:
@@ -242,21 +243,18 @@ def inverse(distances: Distances, factors: Sequence[Factor], solved: Solved, y: 
     return Solved(kernel, precision @ y, precision, solved.log_evidence)
 
 
-# how a fitted model predicts
+# how a fitted model predicts: the parameter `gram`
 Gram = Callable[[Distances, Sequence[Factor], Solved, Array], Solved]
 GRAMS: Mapping[str, Gram] = {"noisy": as_fitted, "noise-free": noise_free, "inverse": inverse}
 
 
 def log_evidence(
-    distances: Distances, factors: Sequence[Factor], kernel: Kernel, y: Array
-) -> tuple[float, Array, Array, float, float]:
-    """ln p(y) of y (n,), and its gradients over ln a (N,), ln l (N,), ln noise and the mean."""
-    return _log_evidence(distances, distances.of(factors), kernel, y)
-
-
-def _log_evidence(
     distances: Distances, R: Array, kernel: Kernel, y: Array, room: Array | None = None
 ) -> tuple[float, Array, Array, float, float]:
+    """ln p(y) of y (n,), and its gradients over ln a (N,), ln l (N,), ln noise and the mean.
+
+    R (N, P) are the factors' distances, `room` (4, N, P) is memory to compute in.
+    """
     covariance, slope = _covariances(R, kernel.lengthscale, room)  # (N, P) each
     K = distances.lower(kernel.outputscale.sum() + kernel.noise, kernel.outputscale @ covariance)
     alpha, lower, value = _conditioned(K, y - kernel.mean)
@@ -271,7 +269,7 @@ def _log_evidence(
 
 def _covariances(R: Array, lengthscale: Array, room: Array | None = None) -> tuple[Array, Array]:
     """Matern-5/2 correlations at distances R (N, P), in units of 1/sqrt(5), and their derivative
-    over ln l. They lie in `room` (4, N, P), if it is given, and are lost where it is used again.
+    over ln l. Both lie in `room` (4, N, P), if it is given, and are lost when it is used again.
     """
     r, correlation, slope, third = np.empty((4, *R.shape)) if room is None else room
     np.divide(R, lengthscale[:, None], out=r)
@@ -288,8 +286,9 @@ def _covariances(R: Array, lengthscale: Array, room: Array | None = None) -> tup
 
 
 def _conditioned(K: Array, y: Array) -> tuple[Array, Array, float]:
-    """K^-1 y, K^-1 in and below its diagonal, and ln N(y; 0, K); K is read, and lost, in and below
-    its own. Raises LinAlgError with directions.
+    """K^-1 y, K^-1 in and below its diagonal, and ln N(y; 0, K), from K in and below its diagonal.
+
+    K is lost. Raises LinAlgError with directions.
     """
     L = cholesky_in_place(K)
     half_volume = np.log(L.diagonal()).sum()
@@ -311,46 +310,57 @@ def fit(
     with_mean: bool = False,
 ) -> Solved:
     """The model to which Adam climbs from `start` by the evidence per datum, over rho with theta =
-    softplus(rho), and over a constant mean from 0 where there is one.
+    softplus(rho), and over a constant mean from 0 if there is one.
 
     The noise stays above its least value. These are GPyTorch's variables (gardner2018gpytorch), in
     which the authors' public codes fit.
     """
-    R, N, adam = distances.of(factors), len(factors), Adam(rate)
+    R, N = distances.of(factors), len(factors)
     room = np.empty((4, *R.shape))  # new memory for every step takes as long as the arithmetic
-    kernel = Kernel(
-        start.outputscale, start.lengthscale, max(start.noise, least_noise * (1 + 1e-9))
-    )
-    rho = _unsoftplus(
-        np.concatenate([kernel.outputscale, kernel.lengthscale, [kernel.noise - least_noise]])
-    )
+    start = replace(start, noise=max(start.noise, least_noise * (1 + 1e-9)), mean=0.0)
+    theta = np.concatenate([start.outputscale, start.lengthscale, [start.noise - least_noise]])
+    first = np.append(theta + np.log(-np.expm1(-theta)), start.mean)
+
+    def kernel(x: Array) -> Kernel:
+        if x is first:  # rho is rounded, and would not lead back to the scales of the start
+            return start
+        values = np.logaddexp(0.0, x[:-1])
+        return Kernel(values[:N], values[N:-1], least_noise + float(values[-1]), float(x[-1]))
+
+    def slopes(x: Array) -> Array:
+        now = kernel(x)
+        _, over_a, over_l, over_noise, over_mean = log_evidence(distances, R, now, y, room)
+        theta = np.concatenate([now.outputscale, now.lengthscale, [now.noise]])
+        over_rho = np.concatenate([over_a, over_l, [over_noise]]) / (theta * (1 + np.exp(-x[:-1])))
+        return np.append(over_rho, over_mean if with_mean else 0.0) / len(y)
+
+    return solve(distances, factors, kernel(ascend(slopes, first, steps=steps, rate=rate)), y)
+
+
+def ascend(
+    slopes: Callable[[Array], Array],
+    x: Array,
+    *,
+    steps: int,
+    rate: float,
+    low: float = -np.inf,
+    high: float = np.inf,
+) -> Array:
+    """The end of so many steps of Adam along these slopes that begin at x and stay in the box."""
+    adam = Adam(rate)
     for _ in range(steps):
-        _, over_a, over_l, over_noise, over_mean = _log_evidence(distances, R, kernel, y, room)
-        theta = np.concatenate([kernel.outputscale, kernel.lengthscale, [kernel.noise]])
-        over_rho = np.concatenate([over_a, over_l, [over_noise]]) / (theta * (1 + np.exp(-rho)))
-        move = adam.step(np.append(over_rho, over_mean if with_mean else 0.0) / len(y))
-        rho = rho + move[:-1]
-        values = np.logaddexp(0.0, rho)
-        kernel = Kernel(
-            values[:N],
-            values[N:-1],
-            least_noise + float(values[-1]),
-            kernel.mean + float(move[-1]),
-        )
-    return solve(distances, factors, kernel, y)
-
-
-def _unsoftplus(theta: Array) -> Array:
-    return theta + np.log(-np.expm1(-theta))
+        x = np.clip(x + adam.step(slopes(x)), low, high)
+    return x
 
 
 @dataclass(frozen=True, eq=False)
 class Bucket:
-    """The factors of one size m, to be evaluated side by side: G of them, in the order of their
-    models.
+    """G factors of one size m, in the order of their models.
+
+    Methods evaluate factors by buckets, since factors of one size are computed side by side.
     """
 
-    index: Indices  # (G,) of each among all factors
+    index: Indices  # (G,): the place of each among all factors
     variables: Indices  # (G, m)
     X: Array  # (G, n, m): the data as each factor sees them
     squares: Array  # (G, 1, n): |X|^2
@@ -360,9 +370,9 @@ class Bucket:
     models: tuple[tuple[slice, Solved], ...]  # runs of factors of one model
 
     def __call__(self, u: Array) -> tuple[Array, Array]:
-        """Mean and variance, (G, s) each, of every factor at its own points u (G, s, m): eqs.
+        """Mean and variance, (G, s) each, of every factor at its own points u (G, s, m).
 
-        (4) and (5) of bardou2024dumbo.
+        bardou2024dumbo, eqs. (4) and (5).
         """
         mean, variance = np.empty(u.shape[:2]), np.empty(u.shape[:2])
         width = max(CHUNK // max(self.X.shape[1] * len(u), 1), 1)
@@ -388,8 +398,9 @@ class Bucket:
         return mean, variance, self._slope(w, u), self._slope(weights, u)
 
     def _slope(self, weights: Array, u: Array) -> Array:
-        """sum_j weights_j (u - X_j): the derivative of sum_j c_j k(u, X_j) with weights c
-        dk/d(square)/2.
+        """sum_j weights_j (u - X_j), the gradient of sum_j c_j k(u, X_j).
+
+        The weights are c_j times twice the derivative of k over the squared distance.
         """
         return weights.sum(2, keepdims=True) * u - weights @ self.X
 
@@ -419,8 +430,9 @@ class Bucket:
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """All factors of several models of the same data X (n, d): `model` (F,) says whose each of them
-    is.
+    """All factors of several models of the same data X (n, d), stacked.
+
+    `model` (F,) is the number of the model that each factor belongs to.
     """
 
     factors: tuple[Factor, ...]
@@ -431,7 +443,7 @@ class Factors:
 
     @classmethod
     def of(cls, models: Sequence[tuple[Sequence[Factor], Solved]], X: Array) -> Factors:
-        """Stack models, each its factors in their order."""
+        """The factors of one model after those of another, each in the order of its model."""
         model = np.repeat(np.arange(len(models)), [len(factors) for factors, _ in models])
         factors = tuple(factor for own, _ in models for factor in own)
         scales = tuple(
@@ -465,8 +477,9 @@ class Factors:
         return mean, variance
 
     def covariances(self, x: Array) -> list[Array]:
-        """Posterior covariance (N, N) of the factors of each model at one point x (d,): given a
-        sum, they are not independent.
+        """Posterior covariance (N, N) of the factors of each model at one point x (d,).
+
+        Factors are not independent given their sum.
         """
         found = []
         for j, solved in enumerate(self.solved):

@@ -1,7 +1,7 @@
 """Which variables act together: decompositions, moves between partitions for a Metropolis-Hastings
-chain, and how well two agree.
+chain, and how well two decompositions agree.
 
-The chain is that of gardner2017additive, its split that of the public code of bardou2024dumbo: two
+The chain is that of gardner2017additive. A split is that of the public code of bardou2024dumbo: two
 variables are drawn to lie on opposite sides, every other one tosses a fair coin.
 
 Paper -> here:  A -> decomposition,  V_i -> factor,  d-bar -> largest
@@ -35,9 +35,7 @@ def singletons(d: int) -> Decomposition:
 
 
 def canonical(factors: Iterable[Iterable[int]]) -> Decomposition:
-    """The same factors in one order: variables increase within a factor, factors go by their
-    smallest variables.
-    """
+    """The factors in one order: variables increase within a factor, factors go by their first."""
     return tuple(sorted(tuple(sorted(int(j) for j in factor)) for factor in factors))
 
 
@@ -86,9 +84,7 @@ def membership(decomposition: Decomposition, d: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A partition drawn given another one,
-    and ln q(other | partition) - ln q(partition | other).
-    """
+    """A partition drawn given another, and ln q(other | partition) - ln q(partition | other)."""
 
     decomposition: Decomposition
     log_ratio: float
@@ -118,9 +114,9 @@ SPLITS: Mapping[str, Callable[[int, int], float]] = {
 
 
 def propose(
-    rng: np.random.Generator, current: Decomposition, *, largest: int, split: str
+    rng: np.random.Generator, current: Decomposition, *, largest: float, split: str
 ) -> Proposal | None:
-    """A split or a merge of a partition, each with probability 1/2 where both are possible; None
+    """A split or a merge of a partition, each with probability 1/2 where both are possible, or None
     where neither is.
 
     A split takes any factor of several variables; a merge any pair of at most `largest` variables
@@ -148,9 +144,7 @@ def propose(
 
 
 def accepts(rng: np.random.Generator, gain: float, log_ratio: float) -> bool:
-    """Whether a Metropolis-Hastings chain moves: gain is the log of the ratio of the targets, new
-    over old.
-    """
+    """Whether a Metropolis-Hastings chain moves, given ln of the ratio of targets, new over old."""
     if isnan(gain + log_ratio):
         raise ValueError(
             f"expected numbers, got gain {gain} and log_ratio {log_ratio}: look for a model whose"
@@ -164,17 +158,17 @@ def splittable(partition: Decomposition) -> Indices:
     return np.flatnonzero([len(factor) > 1 for factor in partition])
 
 
-def mergeable(partition: Decomposition, largest: int) -> Indices:
+def mergeable(partition: Decomposition, largest: float) -> Indices:
     """The pairs (P, 2) of factors with at most `largest` variables together."""
     sizes = np.array([len(factor) for factor in partition])
     return np.argwhere(np.triu(np.add.outer(sizes, sizes) <= largest, 1))
 
 
 def random_partition(rng: np.random.Generator, d: int, *, largest: int) -> Decomposition:
-    """d variables shuffled into factors whose sizes are uniform among the ways to write d as a sum
-    of parts of at most `largest`.
+    """d variables shuffled into factors of at most `largest`.
 
-    d <= 405: the number of ways has to fit 63 bits.
+    Their sizes are uniform among the ways to write d as a sum of such parts. d <= 405, since the
+    number of ways has to fit 63 bits.
     """
     # REFERENCE CODE: keeps the parts that are small enough and draws the rest again, which is not
     # uniform for 1 < largest < d-1
@@ -196,7 +190,7 @@ def random_partition(rng: np.random.Generator, d: int, *, largest: int) -> Decom
 
 @cache
 def integer_partitions(d: int) -> tuple[tuple[int, ...], ...]:
-    """In [m][n], for m, n <= d, the number of ways to write n as a sum of parts of at most m."""
+    """The numbers [m][n] of ways to write n as a sum of parts of at most m, for m, n <= d."""
     rows = [[1] + [0] * d]
     for m in range(1, d + 1):
         row = list(rows[-1])
@@ -207,20 +201,18 @@ def integer_partitions(d: int) -> tuple[tuple[int, ...], ...]:
 
 
 def pair_agreement(a: Decomposition, b: Decomposition, d: int) -> float:
-    """The share of pairs of variables that both put together or both keep apart (Rand index), 1
-    where there is no pair.
+    """The share of pairs of variables that both put together or both keep apart (Rand index).
 
-    Together means that some factor holds both.
+    Together means that some factor holds both. Without any pair the share is 1.
     """
     together_a, together_b = _together(a, d), _together(b, d)
     return float((together_a == together_b).mean()) if d > 1 else 1.0
 
 
 def pair_recall(found: Decomposition, true: Decomposition, d: int) -> float:
-    """The share of the pairs of variables that `true` puts together that `found` does too, NaN
-    where `true` has none.
+    """The share of the pairs of variables in `true` that `found` puts together as well.
 
-    With the two exchanged it is the precision.
+    The share is NaN where `true` has no pair. With the two exchanged it is the precision.
     """
     wanted = _together(true, d)
     return float(_together(found, d)[wanted].mean()) if wanted.any() else nan
@@ -232,7 +224,7 @@ def _together(decomposition: Decomposition, d: int) -> NDArray[np.bool_]:
     return (held.T @ held)[np.triu_indices(d, 1)]
 
 
-def _require_partition(current: Decomposition, largest: int) -> None:
+def _require_partition(current: Decomposition, largest: float) -> None:
     """Raises ValueError where a chain cannot stand."""
     sizes = [len(factor) for factor in current]
     if sum(sizes) > len({j for factor in current for j in factor}):
@@ -248,7 +240,7 @@ def _require_partition(current: Decomposition, largest: int) -> None:
 
 
 def _sides(rng: np.random.Generator, factor: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Two sides of a factor: distinct seeds on either side, fair coins for the others."""
+    """Two sides of a factor: one drawn variable on either side, fair coins for the others."""
     second = rng.random(len(factor)) < 0.5
     second[rng.choice(len(factor), size=2, replace=False)] = [False, True]
     return [
@@ -257,13 +249,13 @@ def _sides(rng: np.random.Generator, factor: tuple[int, ...]) -> list[tuple[int,
     ]
 
 
-def _log_split(coarse: Decomposition, largest: int, sides: float) -> float:
+def _log_split(coarse: Decomposition, largest: float, sides: float) -> float:
     """ln q of a split of one of its factors into sides of the log-probability `sides`."""
     splits, merges = len(splittable(coarse)), len(mergeable(coarse, largest))
     return sides - log(splits) - (log(2) if merges else 0.0)
 
 
-def _log_merge(fine: Decomposition, largest: int) -> float:
+def _log_merge(fine: Decomposition, largest: float) -> float:
     """ln q of a merge of two of its factors."""
     splits, merges = len(splittable(fine)), len(mergeable(fine, largest))
     return -log(merges) - (log(2) if splits else 0.0)

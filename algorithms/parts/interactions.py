@@ -1,8 +1,7 @@
 """Additive models whose decompositions are sampled: Metropolis-Hastings over partitions of the
-variables (gardner2017additive).
+variables (gardner2017additive; bardou2024dumbo, App. B; hoang2018dechbo).
 
-bardou2024dumbo, App. B; hoang2018dechbo does the same. A decomposition is judged by the evidence of
-its fitted model.
+A decomposition is judged by the evidence of its fitted model.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from algorithms.parts.decomposition import (
 
 Model = tuple[Decomposition, Solved]
 
-# ln p by which a chain accepts, of a model
+# the ln p of a model by which a chain accepts
 ACCEPTANCES: Mapping[str, Callable[[Solved], float]] = {
     "total": lambda solved: solved.log_evidence,
     "per-datum": lambda solved: solved.log_evidence / len(solved.alpha),
@@ -49,6 +48,8 @@ STARTS = {FIRST_VALUES: False, INHERITED: True}
 @dataclass(frozen=True)
 class Partitions:
     """How decompositions are sampled (gardner2017additive; bardou2024dumbo, App. B).
+
+    DuMBO and DEC-HBO take the group `partitions`.
 
     models: decompositions that a query is planned from; 5 in the public code of
         bardou2024dumbo.
@@ -79,21 +80,17 @@ class Partitions:
         chosen(ACCEPTANCES, self.acceptance, "acceptance")
         chosen(STARTS, self.fit_start, "fit_start")
 
-    def chain(self, d: int, rng: np.random.Generator, scales: Scales, fit: Fit) -> Chain:
-        """Where the chain over partitions of d variables begins."""
-        return Chain.begin(
-            d,
-            rng,
-            Fits(scales, fit, self.fit_start),
-            largest=self.largest_factor,
-            split=self.split,
-            acceptance=self.acceptance,
-        )
+    def drawn(self, d: int, rng: np.random.Generator) -> Decomposition:
+        """A random partition of d variables into factors that are small enough."""
+        return random_partition(rng, d, largest=int(min(self.largest_factor, d)))
 
 
 @dataclass(frozen=True)
 class Fits:
-    """How models are fitted: their first scales, Adam's steps, and where a new model starts."""
+    """How models are fitted: their first scales, Adam's steps, and where a new model starts.
+
+    All methods whose models are additive processes fit by `Fits`.
+    """
 
     scales: Scales
     adam: Fit
@@ -104,17 +101,26 @@ class Fits:
 
     def first(self, factors: Sequence[Factor]) -> Kernel:
         """The scales that every factor starts with."""
+        first = self.scales
         return equal_kernel(
             len(factors),
-            outputscale=self.scales.outputscale,
-            lengthscale=self.scales.lengthscale,
-            noise=self.scales.noise,
+            outputscale=first.outputscale,
+            lengthscale=first.lengthscale,
+            noise=first.noise,
         )
+
+    def now(
+        self, distances: Distances, factors: Sequence[Factor], y: Array, before: Solved | None
+    ) -> Solved:
+        """The model of y (n,) now, from the scales that it had before, if there were any."""
+        if before is None:
+            return self.anew(distances, factors, y)
+        return self.again(distances, factors, y, before.kernel)
 
     def again(
         self, distances: Distances, factors: Sequence[Factor], y: Array, kernel: Kernel
     ) -> Solved:
-        """A model seen before, given y (n,) now, from the scales that it had."""
+        """The model of y (n,) now, from the scales that it had before."""
         return self._fit(distances, factors, y, kernel, self.adam.steps)
 
     def anew(
@@ -130,12 +136,7 @@ class Fits:
         return STARTS[self.start]
 
     def _fit(
-        self,
-        distances: Distances,
-        factors: Sequence[Factor],
-        y: Array,
-        kernel: Kernel,
-        steps: int,
+        self, distances: Distances, factors: Sequence[Factor], y: Array, kernel: Kernel, steps: int
     ) -> Solved:
         return fit(
             distances,
@@ -150,8 +151,9 @@ class Fits:
 
 
 def inherited(factors: Sequence[Factor], near: Model) -> Kernel:
-    """Scales of factors of a partition from those of another: variances go with the variables,
-    length-scales are averaged.
+    """The scales of a partition's factors from those of a near model.
+
+    Variances go with the variables, length-scales are averaged over them.
     """
     others, kernel = near[0], near[1].kernel
     overlap = np.array(
@@ -166,49 +168,37 @@ def inherited(factors: Sequence[Factor], near: Model) -> Kernel:
 @dataclass(frozen=True)
 class Chain:
     """Where the Metropolis chain stands: the last decomposition with its scales, and the rules by
-    which it moves.
+    which the chain moves.
+
+    A method uses a chain where the data have to tell which variables act together.
     """
 
     decomposition: Decomposition
     kernel: Kernel
     fits: Fits
-    largest: int
-    split: str
-    acceptance: str
+    partitions: Partitions
 
     @classmethod
-    def begin(
-        cls,
-        d: int,
-        rng: np.random.Generator,
-        fits: Fits,
-        *,
-        largest: float,
-        split: str,
-        acceptance: str,
-    ) -> Chain:
-        """At one factor of all d variables, or at a random partition where that is larger than
-        allowed.
+    def begin(cls, d: int, rng: np.random.Generator, fits: Fits, partitions: Partitions) -> Chain:
+        """A chain at one factor of all d variables, or at a random partition if that factor is too
+        large.
         """
-        chosen(ACCEPTANCES, acceptance, "acceptance")
-        if not largest >= 1:
-            raise ValueError(f"largest_factor: expected at least 1 variable, got {largest}")
-        most = int(min(largest, d))
-        first = whole(d) if most == d else random_partition(rng, d, largest=most)
-        return cls(first, fits.first(first), fits, most, split, acceptance)
+        first = whole(d) if d <= partitions.largest_factor else partitions.drawn(d, rng)
+        return cls(first, fits.first(first), fits, partitions)
 
     def sample(
         self, distances: Distances, y: Array, rng: np.random.Generator, *, count: int
     ) -> tuple[list[Model], Chain]:
-        """The present decomposition and count - 1 Metropolis steps from it, each a model of y (n,);
-        and where the chain ends.
+        """`count` models of y (n,), that of the present decomposition and one for each Metropolis
+        step from there, and the chain at its end.
         """
         model = self.decomposition, self.fits.again(distances, self.decomposition, y, self.kernel)
         found: list[Model] = [model]
-        evidence = ACCEPTANCES[self.acceptance]
+        rules = self.partitions
+        evidence = ACCEPTANCES[rules.acceptance]
         known: dict[Decomposition, Solved] = {}  # fits from first values, the same each time
         while len(found) < count:
-            proposal = propose(rng, model[0], largest=self.largest, split=self.split)
+            proposal = propose(rng, model[0], largest=rules.largest_factor, split=rules.split)
             if proposal is not None:
                 proposed = proposal.decomposition
                 solved = known.get(proposed) or self.fits.anew(distances, proposed, y, model)
@@ -226,13 +216,11 @@ def random_models(
     y: Array,
     rng: np.random.Generator,
     fits: Fits,
-    *,
+    partitions: Partitions,
     d: int,
-    largest: float,
-    count: int,
 ) -> list[Model]:
-    """`count` models of independent random partitions, fitted from the first values
+    """Models of independent random partitions of d variables, fitted from the first values
     (ziomek2023random).
     """
-    drawn = [random_partition(rng, d, largest=int(min(largest, d))) for _ in range(count)]
+    drawn = [partitions.drawn(d, rng) for _ in range(partitions.models)]
     return [(decomposition, fits.anew(distances, decomposition, y)) for decomposition in drawn]

@@ -17,11 +17,12 @@ from sklearn.gaussian_process.kernels import Matern
 import algorithms
 from algorithms import dumbo
 from algorithms.api import Box, Observation
-from algorithms.dumbo import ADMM, Ascent, Local, Search, agree
+from algorithms.dumbo import ADMM, Ascent, Complete, Local, Search, agree
 from algorithms.parts import additive_process, interactions
 from algorithms.parts.additive_process import Distances, Factors, Kernel, equal_kernel, solve
 from algorithms.parts.decomposition import singletons
 from algorithms.parts.factor_graph import FactorGraph
+from algorithms.parts.multistart import boltzmann
 from problems.additive import powell
 from tests.algorithms.grouped import changed
 
@@ -161,15 +162,14 @@ def agreements(monkeypatch):
 @pytest.fixture
 def solved(monkeypatch):
     """Every local problem (15) that is solved, with the candidates found for it."""
-    problems = []
+    problems, maximum = [], Local.maximum
 
-    class Recorded(Local):
-        def maximum(self, last, rng, search):
-            found = super().maximum(last, rng, search)
-            problems.append((self, found))
-            return found
+    def recorded(self, last, rng, climb):
+        found = maximum(self, last, rng, climb)
+        problems.append((self, found))
+        return found
 
-    monkeypatch.setattr(dumbo, "Local", Recorded)
+    monkeypatch.setattr(Local, "maximum", recorded)
     return problems
 
 
@@ -279,7 +279,8 @@ def test_the_slopes_of_a_local_problem_agree_with_differences(solved, complete):
     for local, _ in solved:
         G, m = local.bucket.variables.shape
         u = np.random.default_rng(2).random((G, 5, m))
-        slopes = local.slopes(u)
+        values, slopes = local.slopes(u)
+        assert_allclose(values, local(u), rtol=1e-9)
         for j in range(m):
             h = np.zeros(m)
             h[j] = 1e-6
@@ -295,8 +296,7 @@ def test_below_the_floor_there_is_no_slope_of_the_variance():
         bucket,
         np.ones(1),
         3.0,
-        np.zeros((1, 1)),
-        np.ones((1, 1), dtype=bool),
+        np.zeros(1),
         np.zeros((1, 1)),
         np.zeros((1, 1)),
         0.0,
@@ -306,7 +306,7 @@ def test_below_the_floor_there_is_no_slope_of_the_variance():
     mean, variance, over_mean, _ = bucket.slopes(u)
     assert (variance < 0.5).all()
     assert_allclose(local(u), mean + 3 * sqrt(0.5))
-    assert_allclose(local.slopes(u), over_mean)
+    assert_allclose(local.slopes(u)[1], over_mean)
 
 
 def test_climbs_begin_at_fresh_points_first_and_later_at_the_last_candidate_too(monkeypatch):
@@ -314,8 +314,8 @@ def test_climbs_begin_at_fresh_points_first_and_later_at_the_last_candidate_too(
     climbs, began = [], []
 
     class Recorded(Local):
-        def maximum(self, last, rng, search):
-            found = super().maximum(last, rng, search)
+        def maximum(self, last, rng, climb):
+            found = super().maximum(last, rng, climb)
             climbs.append(began[-1].shape[1])
             if last.shape[1]:
                 assert_array_equal(began[-1][:, 0], last[:, 0])
@@ -346,7 +346,7 @@ def test_boltzmann_starts_are_drawn_by_the_weights_and_the_best_is_among_them():
     """Against the shares of single draws, and by draws one after another."""
     rng = np.random.default_rng(0)
     values = np.tile(np.array([0.0, 1.0, 2.0, 5.0, 4.0]), (20_000, 1))
-    taken = dumbo._boltzmann(values, 3, rng)
+    taken = boltzmann(values, 3, rng)
     assert all(len(set(row)) == 3 for row in taken.tolist()[:200])
     assert (taken == 3).any(axis=1).all()
     weights = np.exp((values[0] - values[0].mean()) / values[0].std(ddof=1))
@@ -356,9 +356,9 @@ def test_boltzmann_starts_are_drawn_by_the_weights_and_the_best_is_among_them():
     rest = np.delete(weights, 3)
     shares = np.delete(np.bincount(second, minlength=5), 3) / len(second)
     assert_allclose(shares, rest / rest.sum(), atol=0.02)
-    flat = dumbo._boltzmann(np.zeros((50, 8)), 2, rng)
+    flat = boltzmann(np.zeros((50, 8)), 2, rng)
     assert len(set(flat.ravel().tolist())) == 8
-    assert_array_equal(dumbo._boltzmann(values[:5], 1, rng), 3)  # of one, it is the best
+    assert_array_equal(boltzmann(values[:5], 1, rng), 3)  # of one, it is the best
 
 
 def test_starts_are_picked_and_climbed_from_as_the_settings_say(monkeypatch):
@@ -379,8 +379,7 @@ def test_starts_are_picked_and_climbed_from_as_the_settings_say(monkeypatch):
         bucket,
         np.ones(3),
         2.0,
-        np.zeros((3, 1)),
-        np.ones((3, 1), dtype=bool),
+        np.zeros(3),
         np.zeros((3, 2)),
         np.zeros((3, 2)),
         0.0,
@@ -389,7 +388,7 @@ def test_starts_are_picked_and_climbed_from_as_the_settings_say(monkeypatch):
     climb = search(steps=2000, method="l-bfgs").climb
     found = local.maximum(np.empty((3, 0, 2)), np.random.default_rng(0), climb)
     inner = ((found > 0) & (found < 1)).all(axis=1)
-    slopes = local.slopes(found[:, None])[inner, 0]
+    slopes = local.slopes(found[:, None])[1][inner, 0]
     assert inner.any() and np.abs(slopes).max() < 1e-2
     one_step = search(steps=1, method="l-bfgs").climb
     assert (local.maximum(np.empty((3, 0, 2)), np.random.default_rng(0), one_step) != found).any()
@@ -582,21 +581,19 @@ def test_frozen_gradients_on_a_complete_graph_have_an_nth_of_the_exploration():
     _, variance, over_mean, over_variance = bucket.slopes(u)
     exact = np.zeros(3)
     np.add.at(exact, bucket.variables, over_variance[:, 0] / (2 * np.sqrt(variance.sum())))
-    for complete, share in ((False, 1 / 3), (True, 1.0)):
-        others, counted = dumbo._shared(graph, variance[:, 0], complete)
-        local = Local(
+    for kind, share in ((Local, 1 / 3), (Complete, 1.0)):
+        local = kind(
             bucket,
             1 / graph.sizes,
             1.0,
-            others,
-            counted,
+            kind.heard(graph, graph.terms(variance[:, 0])),
             np.zeros((3, 2)),
             np.zeros((3, 2)),
             0.0,
             1e-5,
         )
         total = np.zeros(3)
-        np.add.at(total, bucket.variables, local.slopes(u)[:, 0] - over_mean[:, 0])
+        np.add.at(total, bucket.variables, local.slopes(u)[1][:, 0] - over_mean[:, 0])
         assert_allclose(total, share * exact, rtol=1e-9)
 
 
@@ -634,7 +631,7 @@ def test_the_graph_is_of_all_decompositions_and_neighbours_are_as_the_reading_sa
                 for k, U in enumerate(graph.factors)
                 if set(U) & set(V) and (rule == "stacked" or factors.model[i] == factors.model[k])
             ]
-            assert_array_equal(graph.neighbours(i), expected)
+            assert_array_equal(np.flatnonzero(graph.adjacency[i]), expected)
         assert width == pytest.approx(sqrt(0.2 * 5 * log(2 * 8)))
         assert optimizer.report()["factors"] == len(graph.factors) / 5
         assert optimizer.report()["largest_factor"] == max(map(len, graph.factors))
@@ -649,19 +646,10 @@ def test_factors_of_the_one_known_decomposition_are_neighbours_in_either_reading
         assert_array_equal(agreements[-1][1].sizes, [2, 2, 3])
 
 
-@pytest.mark.parametrize(("rule", "heard"), [("stacked", 5), ("per-decomposition", 1)])
-def test_messages_of_a_round_by_hand(agreements, rule, heard):
-    """5 x 4 edges; up each a coordinate and a term, down each a coordinate and the terms of those
-    that count there.
-    """
-    told(new(4, neighbours=rule))
-    messages = agreements[-1][1].messages
-    assert (messages.to_variables, messages.to_factors, messages.numbers_to_variables) == (
-        20,
-        20,
-        40,
-    )
-    assert messages.numbers_to_factors == 20 * (1 + heard)
+@pytest.mark.parametrize("rule", ["stacked", "per-decomposition"])
+def test_messages_of_a_round_by_hand(rule):
+    """5 x 4 edges, up each a message and down each another."""
+    assert told(new(4, neighbours=rule)).report()["messages"] == 40
 
 
 def test_theorem_5_2_gives_the_width_where_it_is_asked_for(agreements):
@@ -1016,7 +1004,7 @@ def test_what_a_step_costs(monkeypatch):
         monkeypatch.setattr(owner, name, counts)
 
     counting(additive_process, "cholesky_in_place")
-    counting(additive_process, "_log_evidence")
+    counting(additive_process, "log_evidence")
     counting(additive_process.cholesky, "safe_cholesky")
     counting(interactions, "fit", lambda distances, factors, *rest: fitted.append(factors))
     query = optimizer.ask(1, optimizer.x[:0])
@@ -1025,7 +1013,7 @@ def test_what_a_step_costs(monkeypatch):
     assert len(proposed) == len(set(proposed)) and 1 <= len(fitted) <= 5
     assert calls == {
         "fit": len(fitted),
-        "_log_evidence": FIT["steps"] * len(fitted),
+        "log_evidence": FIT["steps"] * len(fitted),
         "cholesky_in_place": (FIT["steps"] + 1) * len(fitted),
         "safe_cholesky": 5,
     }

@@ -110,7 +110,16 @@ PARTS = [  # of algorithms/parts; an import goes to the same floor or down
         "nuts",
         "saas",
     ),
-    ("bounds", "acquisition", "trust_region", "maximise", "adam", "factor_graph", "exploration"),
+    (
+        "bounds",
+        "acquisition",
+        "trust_region",
+        "maximise",
+        "adam",
+        "multistart",
+        "factor_graph",
+        "exploration",
+    ),
 ]
 FLOOR = {name: floor for floor, names in enumerate(PARTS) for name in names}
 HEAVY = {"torch", "gpytorch", "botorch", "linear_operator", "jax", "numpyro"}

@@ -142,8 +142,7 @@ def acquisitions(gram="inverse", width=1.0, dual=1.0, scaled=1.0, jitter=0.0):
             bucket,
             scaled / graph.sizes[bucket.index],
             width * sqrt(0.2 * 4 * log(2 * 15)),
-            np.array([[entry["shared_variance"]] for entry in told]),
-            np.ones((len(told), 1), dtype=bool),
+            np.array([entry["shared_variance"] for entry in told]),
             dual * np.array([entry["dual"] for entry in told]),
             np.array([entry["x_bar"] for entry in told]),
             told[0]["eta"],
@@ -160,7 +159,7 @@ def test_the_neighbours_of_a_factor_are_the_codes():
     factors = tuple(factor for model in STEP["models"] for factor in decomposition(model))
     graph = FactorGraph.of(factors, 4)
     for i, entry in enumerate(STEP["acquisition"]):
-        assert graph.neighbours(i).tolist() == entry["neighbours"]
+        assert np.flatnonzero(graph.adjacency[i]).tolist() == entry["neighbours"]
 
 
 @pytest.mark.parametrize("gram", ["inverse", "noise-free"])
@@ -345,10 +344,11 @@ def test_mutants_leave_our_run_at_a_known_evaluation(monkeypatch):
     parting = first_divergence(ours, played(8, width=wide))
     assert parting is not None and parting.evaluation == 2, str(parting)
 
-    def turned(bucket, shares, width, others, counted, dual, *rest):
-        return Local(bucket, shares, width, others, counted, -dual, *rest)
+    class Turned(Local):
+        def __init__(self, bucket, shares, width, c, dual, *rest):
+            super().__init__(bucket, shares, width, c, -dual, *rest)
 
-    monkeypatch.setattr(dumbo, "Local", turned)
+    monkeypatch.setattr(dumbo, "Local", Turned)
     parting = first_divergence(ours, played(8))
     assert parting is not None and parting.evaluation == 5, str(parting)
 

@@ -54,18 +54,21 @@ def dense(X, y, kernel=KERNEL, factors=FACTORS):
 def test_the_evidence_is_the_density_of_the_data(data):
     X, y = data
     expected = multivariate_normal.logpdf(y, np.zeros(len(y)), dense(X, y))
-    assert_allclose(log_evidence(Distances(X), FACTORS, KERNEL, y)[0], expected, rtol=1e-12)
+    distances = Distances(X)
+    found = log_evidence(distances, distances.of(FACTORS), KERNEL, y)[0]
+    assert_allclose(found, expected, rtol=1e-12)
     assert_allclose(solve(Distances(X), FACTORS, KERNEL, y).log_evidence, expected, rtol=1e-12)
 
 
 def test_the_gradient_of_the_evidence_agrees_with_differences(data):
     X, y = data
     distances, step = Distances(X), 1e-5
-    _, over_a, over_l, over_noise, over_mean = log_evidence(distances, FACTORS, KERNEL, y)
+    R = distances.of(FACTORS)
+    _, over_a, over_l, over_noise, over_mean = log_evidence(distances, R, KERNEL, y)
 
     def lifted(h):
         kernel = Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05, h)
-        return log_evidence(distances, FACTORS, kernel, y)[0]
+        return log_evidence(distances, R, kernel, y)[0]
 
     def difference(change):
         return (change(step) - change(-step)) / (2 * step)
@@ -76,7 +79,7 @@ def test_the_gradient_of_the_evidence_agrees_with_differences(data):
         def scaled(h, unit=unit):
             return log_evidence(
                 distances,
-                FACTORS,
+                R,
                 Kernel(KERNEL.outputscale * np.exp(h * unit), KERNEL.lengthscale, 0.05),
                 y,
             )[0]
@@ -84,7 +87,7 @@ def test_the_gradient_of_the_evidence_agrees_with_differences(data):
         def stretched(h, unit=unit):
             return log_evidence(
                 distances,
-                FACTORS,
+                R,
                 Kernel(KERNEL.outputscale, KERNEL.lengthscale * np.exp(h * unit), 0.05),
                 y,
             )[0]
@@ -94,7 +97,7 @@ def test_the_gradient_of_the_evidence_agrees_with_differences(data):
 
     def noisier(h):
         return log_evidence(
-            distances, FACTORS, Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05 * np.exp(h)), y
+            distances, R, Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05 * np.exp(h)), y
         )[0]
 
     assert_allclose(over_noise, difference(noisier), rtol=1e-7)

@@ -20,7 +20,14 @@ from algorithms.parts.additive_process import (
     solve,
 )
 from algorithms.parts.decomposition import canonical, check, pair_agreement, singletons, whole
-from algorithms.parts.interactions import ACCEPTANCES, Chain, Fits, inherited, random_models
+from algorithms.parts.interactions import (
+    ACCEPTANCES,
+    Chain,
+    Fits,
+    Partitions,
+    inherited,
+    random_models,
+)
 
 FIRST = Scales(outputscale=0.693, lengthscale=0.693, noise=0.693, least_noise=1e-4, mean="zero")
 PAIRS = ((0, 1), (2, 3))
@@ -34,10 +41,12 @@ def fits_of(steps, new_steps, start="first-values"):
 QUICK = fits_of(3, 3)
 
 
-def begin(d=4, seed=0, fits=QUICK, largest=inf, acceptance="total"):
-    return Chain.begin(
-        d, np.random.default_rng(seed), fits, largest=largest, split="exact", acceptance=acceptance
-    )
+def rules(models=5, largest=inf, acceptance="total"):
+    return Partitions(models, largest, "exact", acceptance, "first-values")
+
+
+def begin(d=4, seed=0, fits=QUICK, **changes):
+    return Chain.begin(d, np.random.default_rng(seed), fits, rules(**changes))
 
 
 def additive(n=60, seed=0):
@@ -242,10 +251,8 @@ def test_a_split_shares_a_variance_by_variables_and_a_merge_adds_them():
 def test_whatever_is_inherited_has_the_variance_of_the_model_before():
     rng = np.random.default_rng(0)
     X, y = additive(10)
-    for decomposition, solved in random_models(
-        Distances(X), y, rng, QUICK, d=4, largest=inf, count=10
-    ):
-        for other, _ in random_models(Distances(X), y, rng, QUICK, d=4, largest=inf, count=3):
+    for decomposition, solved in random_models(Distances(X), y, rng, QUICK, rules(10), 4):
+        for other, _ in random_models(Distances(X), y, rng, QUICK, rules(3), 4):
             assert_allclose(
                 inherited(other, (decomposition, solved)).outputscale.sum(),
                 solved.kernel.outputscale.sum(),
@@ -291,18 +298,19 @@ def test_new_and_known_models_are_fitted_for_their_own_numbers_of_steps():
     distances, fits = Distances(X), fits_of(0, 1)
     known = fits.again(distances, PAIRS, y, kernel([0.5, 0.6], [0.7, 0.8]))
     assert_allclose(known.kernel.outputscale, [0.5, 0.6])
-    new = fits.anew(distances, PAIRS, y).kernel
+    assert fits.now(distances, PAIRS, y, known).kernel.noise == pytest.approx(known.kernel.noise)
+    new = fits.now(distances, PAIRS, y, None).kernel
     assert_allclose(
         np.abs(np.log(np.expm1(new.outputscale)) - np.log(np.expm1(0.693))), 0.1, rtol=1e-5
     )
-    _, over_a, *_ = log_evidence(distances, PAIRS, fits.first(PAIRS), y)
+    _, over_a, *_ = log_evidence(distances, distances.of(PAIRS), fits.first(PAIRS), y)
     assert_array_equal(new.outputscale > 0.693, over_a > 0)
 
 
 def test_random_models_are_independent_partitions_of_what_is_allowed():
     X, y = additive(10)
     models = random_models(
-        Distances(X), y, np.random.default_rng(3), QUICK, d=4, largest=2, count=200
+        Distances(X), y, np.random.default_rng(3), QUICK, rules(200, largest=2), 4
     )
     assert len(models) == 200
     for decomposition, solved in models[:10]:
@@ -324,7 +332,7 @@ def test_random_models_are_independent_partitions_of_what_is_allowed():
 
 @pytest.mark.parametrize("largest", [0, 0.5, float("nan")])
 def test_factors_without_variables_are_refused(largest):
-    with pytest.raises(ValueError, match="largest_factor: expected at least 1 variable"):
+    with pytest.raises(ValueError, match="models and largest_factor of at least 1, got 5 and "):
         begin(largest=largest)
 
 
