@@ -13,15 +13,7 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.additive_process import (
-    GRAMS,
-    Bucket,
-    Distances,
-    Factors,
-    Fit,
-    Scales,
-    Solved,
-)
+from algorithms.parts.additive_process import GRAMS, Bucket, Distances, Factors, Fit, Scales, Solved
 from algorithms.parts.choice import chosen
 from algorithms.parts.decomposition import singletons
 from algorithms.parts.exploration import DIMS, Width
@@ -65,7 +57,7 @@ class ADDGPUCB(Optimizer):
         self.predicting: Solved | None = None
 
     def ask(self, room: int, pending: Array) -> Array:
-        """The best point of a grid for each variable, and then of a grid between its neighbours."""
+        """For each variable the best point of a grid, then the best of a grid around that point."""
         if self.predicting is None:
             return self.rng.random((1, self.domain.d))
         (bucket,) = Factors.of([(self.factors, self.predicting)], self.x).buckets()
@@ -79,7 +71,7 @@ class ADDGPUCB(Optimizer):
         return best(bucket, finer, width)[None]
 
     def tell(self, query: Array, obs: Observation) -> None:
-        """Fit to everything, from the last scales."""
+        """Fit to all observations, from the last scales."""
         super().tell(query, obs)
         y, distances = sample(self.y)(self.y), Distances(self.x)
         self.solved = self.fits.now(distances, self.factors, y, self.solved)
@@ -93,7 +85,7 @@ class ADDGPUCB(Optimizer):
 
 
 def best(bucket: Bucket, points: Array, width: float) -> Array:
-    """Where the bound of each variable is largest among its own points (d, s), (d,)."""
+    """The points (d,) where the bound of each variable is largest, among its own points (d, s)."""
     mean, variance = bucket(points[:, :, None])
     bound = mean + width * np.sqrt(np.maximum(variance, 0.0))
     return np.take_along_axis(points, bound.argmax(1)[:, None], axis=1)[:, 0]

@@ -67,7 +67,7 @@ class DECHBO(Optimizer):
         self.models: list[Model] = []  # that predict
 
     def ask(self, room: int, pending: Array) -> Array:
-        """Where max-sum takes the bounds of all factors on a domain of `grid` values a variable."""
+        """The point that max-sum finds for the bounds, on `grid` values a variable."""
         if not self.models:
             return self.rng.random((1, self.domain.d))
         values = latin_hypercube(self.rng, self.grid, self.domain.d)
@@ -94,9 +94,7 @@ class DECHBO(Optimizer):
         return {"factors": sum(len(own) for own, _ in self.models) / len(self.models)}
 
     def _tables(self, bucket: Bucket, values: Array) -> Array:
-        """The bounds of the factors of one size m on all combinations of their variables' values,
-        (G, g, ..., g).
-        """
+        """The bounds (G, g, ..., g) of a bucket's factors on all combinations of values."""
         m = bucket.variables.shape[1]
         combinations = np.indices((self.grid,) * m).reshape(m, -1).T  # (g^m, m)
         points = values[combinations[None, :, :], bucket.variables[:, None, :]]

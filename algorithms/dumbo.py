@@ -2,8 +2,8 @@
 and 4, Alg. 1, App. B and C).
 
 The page follows Algorithm 1: the loop over queries is `DuMBO.tell`, the loop over rounds `agree`,
-the problem of one factor `Local`. A reading of the text that changes a step stands behind, settings
-stand last. parts/multistart climbs as the text says, or as the public code does.
+the problem of one factor `Local`. A reading of the text that changes a step stands behind them, and
+settings stand last. parts/multistart climbs as the text says, or as the public code does.
 
 The factors of all sampled decompositions are stacked in one graph, whose variable nodes make them
 agree on a query. ADD-DuMBO is the same class, given the decomposition and the observed outputs of
@@ -22,20 +22,12 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.additive_process import (
-    GRAMS,
-    Bucket,
-    Distances,
-    Factors,
-    Fit,
-    Scales,
-    Solved,
-)
+from algorithms.parts.additive_process import GRAMS, Bucket, Distances, Factors, Fit, Scales, Solved
 from algorithms.parts.choice import chosen
 from algorithms.parts.decomposition import Decomposition, check
 from algorithms.parts.exploration import Width
 from algorithms.parts.factor_graph import FactorGraph
-from algorithms.parts.interactions import Chain, Fits, Model, Partitions, random_models
+from algorithms.parts.interactions import Chain, Fits, Model, Partitions
 from algorithms.parts.multistart import Ascent, maximise_all
 from algorithms.parts.transforms import ROUNDING, Units, sample
 
@@ -111,7 +103,7 @@ class DuMBO(Optimizer):
         self.diagnostics: dict[str, float] = {}
 
     def ask(self, room: int, pending: Array) -> Array:
-        """Where the factors agreed; uniform while there are no data."""
+        """The point that factors agreed on, or a uniform one while there are no data."""
         return self.plan.copy() if len(self.plan) else self.rng.random((1, self.domain.d))
 
     def tell(self, query: Array, obs: Observation) -> None:
@@ -133,9 +125,7 @@ class DuMBO(Optimizer):
         )
 
     def report(self) -> dict[str, float]:
-        """How the factors agreed on the next query, and how much exploration stands there under
-        three rules.
-        """
+        """How factors agreed on the next query, and how much three rules would explore there."""
         return dict(self.diagnostics)
 
     def _models(self, distances: Distances, y: Array) -> list[Model]:
@@ -155,7 +145,8 @@ class DuMBO(Optimizer):
             )
             return models
         if self.sampled:
-            return random_models(distances, y, self.rng, self.fits, self.partitions, self.domain.d)
+            drawn = self.partitions.drawn(self.domain.d, self.rng)
+            return [(own, self.fits.anew(distances, own, y)) for own in drawn]
         solved = self.fits.now(distances, self.known, y, self.solved[0])
         self.solved = [solved]
         return [(self.known, solved)]
@@ -203,7 +194,7 @@ class DuMBO(Optimizer):
 
 
 def _units(column: Array, whole: Units) -> Units:
-    """The units of a factor's outputs (n,); as large as those of the sum where they do not vary."""
+    """The units of a factor's outputs (n,), with the spread of the sum if outputs do not vary."""
     own = sample(column)
     varies = np.ptp(column) > ROUNDING * np.abs(column).max()
     return own if varies else replace(own, spread=whole.spread)
@@ -228,7 +219,7 @@ def agree(
     edges = [graph.edges_of(bucket.index) for bucket in buckets]
     x, variance = np.empty(len(graph.edges)), np.zeros(len(factors.factors))
     dual, step, copies = np.zeros((3, len(graph.edges)))  # l. 4
-    centre, eta = np.zeros(graph.d), 0.0  # in the first round there is no x-bar to keep to
+    centre, eta = np.zeros(graph.d), 0.0  # the first round has no x-bar to keep to
     for k in range(admm.rounds):  # l. 6, 7 and 20
         dual += step  # l. 9 and 10, eq. (17)
         c = kind.heard(graph, graph.terms(variance))  # l. 9 and 11
@@ -238,7 +229,7 @@ def agree(
                 bucket, 1.0 / graph.sizes[i], width, c[i], dual[on], copies[on], eta, search.floor
             )
             last = x[on][:, None, :][:, :k]  # (G, 1, m), in the first round (G, 0, m)
-            x[on] = local.maximum(last, rng, search.climb)  # l. 5 and 13
+            x[on] = local.maximum(last, rng, search.climb)  # l. 13; climbs draw x_0 of l. 5
             variance[i] = np.maximum(bucket(x[on][:, None, :])[1][:, 0], search.floor)  # l. 14
         before, centre = centre, graph.consensus(x)  # l. 17, eq. (16)
         copies = graph.spread(centre)  # l. 18
@@ -247,16 +238,14 @@ def agree(
         if residual < admm.tolerance:  # l. 7
             break
         eta = eta if k > 0 else admm.penalty
-        step = eta * gap  # before eta changes: l. 10 belongs to this round
+        step = eta * gap  # l. 10 of the next round takes the eta of this one
         if k > 0:
             eta *= _balance(gap, eta * RESIDUALS[admm.dual_residual](graph, centre - before))
     return Agreement(centre, residual, k + 1, eta)
 
 
 def _balance(primal: Array, dual: Array) -> float:
-    """The factor by which eta changes to keep both residuals within a factor of ten (boyd2011admm,
-    Sec. 3.4.1).
-    """
+    """The factor by which eta changes, to balance both residuals (boyd2011admm, Sec. 3.4.1)."""
     r, s = np.linalg.norm(primal), np.linalg.norm(dual)
     return 2.0 if r > 10 * s else 0.5 if s > 10 * r else 1.0
 
@@ -274,7 +263,7 @@ class Local:
     c: Array  # (G,)
     dual: Array  # (G, m)
     centre: Array  # (G, m)
-    penalty: float
+    eta: float
     floor: float  # of a posterior variance
 
     @staticmethod
@@ -294,7 +283,7 @@ class Local:
         values = mean + self.width * explored - self._disagreement(u)
         steep *= self.width * (self.shares**2)[:, None] * (variance > self.floor)
         slope = over_mean + steep[:, :, None] * over_variance
-        slope = slope - self.dual[:, None, :] - self.penalty * (u - self.centre[:, None, :])
+        slope = slope - self.dual[:, None, :] - self.eta * (u - self.centre[:, None, :])
         return values, slope
 
     def maximum(self, last: Array, rng: np.random.Generator, climb: Ascent) -> Array:
@@ -312,7 +301,7 @@ class Local:
 
     def _disagreement(self, u: Array) -> Array:
         gap = u - self.centre[:, None, :]
-        return (self.dual[:, None, :] * gap).sum(2) + self.penalty / 2 * (gap**2).sum(2)
+        return (self.dual[:, None, :] * gap).sum(2) + self.eta / 2 * (gap**2).sum(2)
 
 
 class Complete(Local):
@@ -346,7 +335,7 @@ RESIDUALS: Mapping[str, Callable[[FactorGraph, Array], Array]] = {
 
 @dataclass(frozen=True)
 class ADMM:
-    """When the factors have agreed (Alg. 1; boyd2011admm).
+    """When factors have agreed (Alg. 1; boyd2011admm): the group `admm`.
 
     rounds: of candidates, averages and dual steps at most.
     tolerance: the largest |x^(i) - x-bar| that counts as agreement, in units of the box.
@@ -372,7 +361,7 @@ class ADMM:
 
 @dataclass(frozen=True)
 class Search:
-    """How a factor looks for its candidate, when the factors have agreed, and what they count."""
+    """All that `agree` reads of DuMBO's parameters."""
 
     climb: Ascent
     admm: ADMM

@@ -205,9 +205,7 @@ def _gram(distances: Distances, factors: Sequence[Factor], kernel: Kernel) -> Ar
 
 
 def as_fitted(distances: Distances, factors: Sequence[Factor], solved: Solved, y: Array) -> Solved:
-    """Predictions with the noise of the fit and the mean zero: eqs. (4) and (5) where sigma^2 is
-    the fitted one.
-    """
+    """Predictions by (4) and (5) where sigma^2 is the fitted noise; the mean is zero."""
     if not solved.kernel.mean:
         return solved
     return solve(distances, factors, replace(solved.kernel, mean=0.0), y)
@@ -370,10 +368,7 @@ class Bucket:
     models: tuple[tuple[slice, Solved], ...]  # runs of factors of one model
 
     def __call__(self, u: Array) -> tuple[Array, Array]:
-        """Mean and variance, (G, s) each, of every factor at its own points u (G, s, m).
-
-        bardou2024dumbo, eqs. (4) and (5).
-        """
+        """Mean (4) and variance (5), (G, s) each, of every factor at its own points u (G, s, m)."""
         mean, variance = np.empty(u.shape[:2]), np.empty(u.shape[:2])
         width = max(CHUNK // max(self.X.shape[1] * len(u), 1), 1)
         for first in range(0, u.shape[1], width):
@@ -439,17 +434,13 @@ class Factors:
     model: Indices
     X: Array
     solved: tuple[Solved, ...]
-    scales: tuple[Array, ...]  # of each model's factors: output scale and length-scale, (2, N)
 
     @classmethod
     def of(cls, models: Sequence[tuple[Sequence[Factor], Solved]], X: Array) -> Factors:
         """The factors of one model after those of another, each in the order of its model."""
         model = np.repeat(np.arange(len(models)), [len(factors) for factors, _ in models])
         factors = tuple(factor for own, _ in models for factor in own)
-        scales = tuple(
-            np.stack([solved.kernel.outputscale, solved.kernel.lengthscale]) for _, solved in models
-        )
-        return cls(factors, model, X, tuple(solved for _, solved in models), scales)
+        return cls(factors, model, X, tuple(solved for _, solved in models))
 
     def buckets(self) -> list[Bucket]:
         """The factors by their size, smallest first."""
@@ -459,14 +450,15 @@ class Factors:
     def _bucket(self, index: Indices) -> Bucket:
         variables = np.array([self.factors[i] for i in index])
         model = self.model[index]
-        scales = np.concatenate(self.scales, axis=1)[:, index, None, None]
+        kernels = [solved.kernel for solved in self.solved]
+        outputscale = np.concatenate([kernel.outputscale for kernel in kernels])[index, None, None]
+        lengthscale = np.concatenate([kernel.lengthscale for kernel in kernels])[index, None, None]
         alpha = np.stack([self.solved[j].alpha for j in model])
         ends = [0, *(np.flatnonzero(np.diff(model)) + 1).tolist(), len(model)]
         runs = tuple((slice(a, b), self.solved[model[a]]) for a, b in pairwise(ends))
         X = self.X[:, variables].transpose(1, 0, 2).copy()
-        return Bucket(
-            index, variables, X, (X**2).sum(2)[:, None, :], scales[0], scales[1], alpha, runs
-        )
+        squares = (X**2).sum(2)[:, None, :]
+        return Bucket(index, variables, X, squares, outputscale, lengthscale, alpha, runs)
 
     def moments(self, x: Array) -> tuple[Array, Array]:
         """Mean and variance, (F,) each, of every factor at one point x (d,)."""

@@ -40,9 +40,7 @@ def canonical(factors: Iterable[Iterable[int]]) -> Decomposition:
 
 
 def check(decomposition: Decomposition, d: int) -> None:
-    """Raises ValueError unless all factors together hold the variables 0..d-1, each at most once
-    within a factor.
-    """
+    """Raises ValueError unless factors hold the variables 0..d-1, each once within a factor."""
     for factor in decomposition:
         if not factor or len(set(factor)) < len(factor):
             raise ValueError(

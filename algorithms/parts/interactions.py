@@ -80,9 +80,10 @@ class Partitions:
         chosen(ACCEPTANCES, self.acceptance, "acceptance")
         chosen(STARTS, self.fit_start, "fit_start")
 
-    def drawn(self, d: int, rng: np.random.Generator) -> Decomposition:
-        """A random partition of d variables into factors that are small enough."""
-        return random_partition(rng, d, largest=int(min(self.largest_factor, d)))
+    def drawn(self, d: int, rng: np.random.Generator) -> list[Decomposition]:
+        """Independent random partitions of d variables, `models` of them (ziomek2023random)."""
+        largest = int(min(self.largest_factor, d))
+        return [random_partition(rng, d, largest=largest) for _ in range(self.models)]
 
 
 @dataclass(frozen=True)
@@ -180,18 +181,15 @@ class Chain:
 
     @classmethod
     def begin(cls, d: int, rng: np.random.Generator, fits: Fits, partitions: Partitions) -> Chain:
-        """A chain at one factor of all d variables, or at a random partition if that factor is too
-        large.
-        """
-        first = whole(d) if d <= partitions.largest_factor else partitions.drawn(d, rng)
+        """A chain at one factor of all d variables, or at a random partition if d is too large."""
+        largest = min(partitions.largest_factor, d)
+        first = whole(d) if largest == d else random_partition(rng, d, largest=int(largest))
         return cls(first, fits.first(first), fits, partitions)
 
     def sample(
         self, distances: Distances, y: Array, rng: np.random.Generator, *, count: int
     ) -> tuple[list[Model], Chain]:
-        """`count` models of y (n,), that of the present decomposition and one for each Metropolis
-        step from there, and the chain at its end.
-        """
+        """`count` models of y (n,), the present one and one each Metropolis step; the new chain."""
         model = self.decomposition, self.fits.again(distances, self.decomposition, y, self.kernel)
         found: list[Model] = [model]
         rules = self.partitions
@@ -209,18 +207,3 @@ class Chain:
                     model = new
             found.append(model)
         return found, replace(self, decomposition=model[0], kernel=model[1].kernel)
-
-
-def random_models(
-    distances: Distances,
-    y: Array,
-    rng: np.random.Generator,
-    fits: Fits,
-    partitions: Partitions,
-    d: int,
-) -> list[Model]:
-    """Models of independent random partitions of d variables, fitted from the first values
-    (ziomek2023random).
-    """
-    drawn = [partitions.drawn(d, rng) for _ in range(partitions.models)]
-    return [(decomposition, fits.anew(distances, decomposition, y)) for decomposition in drawn]

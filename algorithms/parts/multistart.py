@@ -67,9 +67,7 @@ class Ascent:
 
 
 def maximise_all(f: Functions, last: Array, rng: np.random.Generator, climb: Ascent) -> Array:
-    """The best point (G, m) of each function, by climbs from the last ones (G, 0 or 1, m) and from
-    Sobol points.
-    """
+    """The best points (G, m) of climbs from the last ends (G, 0 or 1, m) and from Sobol points."""
     G, known, m = last.shape
     fresh = climb.fresh if known else climb.starts
     starts = last
