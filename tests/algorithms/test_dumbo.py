@@ -114,9 +114,8 @@ def covariance(kernel, i, A, B):
 
 
 def conditioned(factors, kernel, X, y):
-    """moments(i, points (s, m)) of factor i alone, (s,) each, given the sum: eqs.
-
-    (4) and (5) by dense conditioning.
+    """moments(i, points (s, m)), (s,) each, of factor i given the sum, eqs. (4) and (5), by dense
+    conditioning.
     """
     V = [list(factor) for factor in factors]
     K = sum(
