@@ -23,7 +23,7 @@ from algorithms.api import Array, Indices
 from algorithms.parts import cholesky
 from algorithms.parts.choice import chosen
 from algorithms.parts.linalg import cholesky_in_place, safe_cholesky
-from algorithms.parts.steps import Adam
+from algorithms.parts.steps import ascend
 
 Factor = tuple[int, ...]
 
@@ -332,23 +332,8 @@ def fit(
         over_rho = np.concatenate([over_a, over_l, [over_noise]]) / (theta * (1 + np.exp(-x[:-1])))
         return np.append(over_rho, over_mean if with_mean else 0.0) / len(y)
 
-    return solve(distances, factors, kernel(ascend(slopes, first, steps=steps, rate=rate)), y)
-
-
-def ascend(
-    slopes: Callable[[Array], Array],
-    x: Array,
-    *,
-    steps: int,
-    rate: float,
-    low: float = -np.inf,
-    high: float = np.inf,
-) -> Array:
-    """The end of so many steps of Adam along these slopes that begin at x and stay in the box."""
-    adam = Adam(rate)
-    for _ in range(steps):
-        x = np.clip(x + adam.step(slopes(x)), low, high)
-    return x
+    end = ascend(slopes, first, steps=steps, rate=rate, low=-np.inf, high=np.inf)
+    return solve(distances, factors, kernel(end), y)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,9 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from algorithms.api import Array, Indices
-from algorithms.parts.additive_process import ascend
 from algorithms.parts.choice import chosen
 from algorithms.parts.sampling import sobol
+from algorithms.parts.steps import ascend
 
 
 class Functions(Protocol):
@@ -102,9 +102,7 @@ def boltzmann(values: Array, count: int, rng: np.random.Generator) -> Indices:
 
 def by_adam(f: Functions, starts: Array, climb: Ascent) -> Array:
     """The ends of Adam's climbs that begin at starts (G, s, m)."""
-    return ascend(
-        lambda u: f.slopes(u)[1], starts, steps=climb.steps, rate=climb.rate, low=0.0, high=1.0
-    )
+    return ascend(lambda u: f.slopes(u)[1], starts, steps=climb.steps, rate=climb.rate)
 
 
 def by_lbfgs(f: Functions, starts: Array, climb: Ascent) -> Array:
