@@ -2,7 +2,7 @@
 every optimizer by name.
 """
 
-import workflow  # noqa: F401  before NumPy: it pins BLAS to one thread
+import tests.kernels  # noqa: F401  before NumPy
 
 # isort: split
 import os

@@ -241,7 +241,9 @@ def _identity(digest: str) -> dict[str, Any]:
         "libraries": provenance["libraries"],
         "code path": code_path.parts(provenance["code_path"]),
         # a code path names what is set, here it also matters what is not
-        "environment": {name: os.environ.get(name, "nothing") for name in code_path.ASKED},
+        "environment": {
+            name: os.environ.get(name, "nothing") for name in (*code_path.ASKED, "XLA_FLAGS")
+        },
     }
 
 

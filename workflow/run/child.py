@@ -16,7 +16,7 @@ from typing import Any
 
 from workflow.data.places import DataUnavailable
 from workflow.plan.resolve import PlanError
-from workflow.run import key, lease, make
+from workflow.run import key, lease, make, memory
 from workflow.run.boundary import BadAnswer
 from workflow.run.guard import Guard
 from workflow.run.lease import Refused
@@ -87,7 +87,7 @@ def _known(error: BaseException) -> str | None:
         return said
     if isinstance(error, MemoryError):
         return (
-            f"out of memory at {make.peak_mib()} MiB: give it more (snakemake --set-resources"
+            f"out of memory at {memory.peak_mib()} MiB: give it more (snakemake --set-resources"
             " run:mem_mb=8000), or a larger machine"
         )
     if isinstance(error, OSError) and error.errno in lease.REMEDY:

@@ -28,7 +28,7 @@ from workflow.run.lease import Lease, Refused
 from workflow.run.pulse import Pulse
 from workflow.run.supervisor import Failed, Supervisor
 from workflow.run.target import Limits, Made, Target
-from workflow.trace import listing
+from workflow.trace import listing, one_path
 from workflow.trace.atomic import atomic
 
 
@@ -95,13 +95,14 @@ def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         check_folders()
+        one_path.instead()
         plan, seeds = load(options.paper, options.scale), parse_seeds(options.seeds)
         if options.output and (len(seeds) > 1 or "," in options.curve):
             raise PlanError(
                 f"-o names the record of one seed of one curve, got {options.curve} seeds"
                 f" {options.seeds}"
             )
-    except (PlanError, OSError) as error:
+    except (PlanError, one_path.BadPath, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     wrong: set[str] = set()
@@ -147,7 +148,8 @@ def all_made(targets: Sequence[Target], limits: Limits, wrong: set[str]) -> dict
     """
 
     def serve(line: Connection, pulse: Pulse) -> None:
-        # here, since only a child loads numerical libraries
+        one_path.take()
+        # here, since only a child loads numerical libraries, and only with these kernels
         from workflow.run import child
 
         child.serve(line, pulse, targets, limits)

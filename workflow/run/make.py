@@ -25,7 +25,7 @@ from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
 from workflow.plan.cells import Cell, Study
 from workflow.plan.digest import with_data
-from workflow.run import async_loop, boundary, checkpoint, descent, lease, loop
+from workflow.run import async_loop, boundary, checkpoint, descent, lease, loop, memory
 from workflow.run.guard import Guard, TooLong
 from workflow.run.instance import NoDesign, build_problem, initial_design, parameters_of
 from workflow.run.target import Limits, Made, Target
@@ -39,6 +39,7 @@ NOTHING: record.Columns = {"evaluation": np.arange(0)}
 def make(target: Target, limits: Limits = Limits(), guard: Guard | None = None) -> Made:
     """Make a record unless it is there, complete and current."""
     guard = Guard(target.seed) if guard is None else guard
+    memory.forget()
     for path in (target.path, lease.failed(target.path)):
         sweep(path)  # who holds the lease is alone here
     if isinstance(target.part, Study):
@@ -147,7 +148,7 @@ class _Run:
             "given_seconds": progress.given_seconds,
             "cpu_seconds": progress.work,
         }
-        found = record.write(self.path, {**header, "peak_mib": peak_mib()}, columns)
+        found = record.write(self.path, {**header, "peak_mib": memory.peak_mib()}, columns)
         log.info(
             "%s seed %d: %d evaluations, %s",
             self.cell.name,
@@ -299,7 +300,11 @@ def _make_study(study: Study, target: Target, guard: Guard) -> Made:
         header |= _timeout(target, error, columns)
     spent = used() - began
     # what the study has loaded is known when it has ended
-    header |= {"provenance": record.provenance(), "cpu_seconds": spent, "peak_mib": peak_mib()}
+    header |= {
+        "provenance": record.provenance(),
+        "cpu_seconds": spent,
+        "peak_mib": memory.peak_mib(),
+    }
     found = record.write(target.path, header, columns)
     log.info("%s: %s", target.who, header["status"])
     return Made(found, str(header["status"]), spent)
@@ -343,11 +348,6 @@ def used() -> float:
     """CPU seconds of this process and of those of its children that have ended."""
     both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in both)
-
-
-def peak_mib() -> int:
-    """The most memory that this process has had so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def _existing(path: Path, digest: str) -> Made | None:

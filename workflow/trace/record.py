@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from workflow import ROOT
-from workflow.trace import code_path
+from workflow.trace import code_path, one_path
 from workflow.trace.atomic import atomic
 
 KEY = b"noregret"
@@ -165,8 +165,9 @@ def _header(schema: pa.Schema) -> dict[str, Any]:
 
 
 def provenance() -> dict[str, Any]:
-    """Where and with what a record was made: versions, machine, code path of its CPU, the most
-    threads that a library may use (None where none says), commit.
+    """Where and with what a record was made: versions, machine, code path of its CPU, whether that
+    is the one of all records, the most threads that a library may use (None where none says),
+    commit.
     """
     path = code_path.now()
     return {
@@ -174,6 +175,7 @@ def provenance() -> dict[str, Any]:
         "libraries": {name: version(name) for name in (*LIBRARIES, *_loaded())},
         "machine": f"{platform.system()} {platform.machine()}, {_cpu()}, {os.cpu_count()} cores",
         "code_path": path,
+        "kernels": one_path.words(),
         "threads": code_path.threads(path),
         "commit": _commit(),
     }

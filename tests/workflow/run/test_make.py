@@ -27,7 +27,7 @@ from workflow.run import lease, make
 from workflow.run.boundary import BadAnswer
 from workflow.run.supervisor import Failed
 from workflow.run.target import Limits, Target
-from workflow.trace import record
+from workflow.trace import one_path, record
 
 SLOWED = """
 import time
@@ -175,10 +175,10 @@ def test_a_run_that_was_cut_starts_anew_on_other_kernels_and_says_which(
     prepared, copy, monkeypatch
 ):
     """Gone on with, it would have a trace that neither of them gives."""
-    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    monkeypatch.setenv(one_path.INSTEAD, "OPENBLAS_CORETYPE=Prescott")
     assert run(copy, *LONG, "--seconds", "0").returncode == 0
     assert record.read(copy / PLACE).header["status"] == "cutoff"
-    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    monkeypatch.delenv(one_path.INSTEAD)
     again = run(copy, *LONG)
     assert again.returncode == 0
     assert "expected code path openblas of numpy Haswell, found " in again.stderr

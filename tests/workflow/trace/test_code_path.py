@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from workflow.trace import code_path, record
+from workflow.trace import code_path, one_path, record
 
 PRINT = "; ".join(
     ["import json", "from workflow.trace import code_path", "print(json.dumps(code_path.now()))"]
@@ -30,10 +30,11 @@ NUMPY = {"baseline": ["X86_V2"], "found": ["X86_V3"]}
 
 
 def elsewhere(*lines, **environment):
-    """What a process of its own says after some lines of code."""
+    """What a process of its own, with the kernels of this processor, says after lines of code."""
+    kept = {name: value for name, value in os.environ.items() if name not in one_path.NAMES}
     done = subprocess.run(
         [sys.executable, "-c", "; ".join([*lines, PRINT])],
-        env={**os.environ, **environment},
+        env={**kept, **environment},
         capture_output=True,
         text=True,
         check=True,
@@ -106,24 +107,50 @@ def test_paths_are_compared_by_what_both_name():
     assert code_path.words({}) == "unnamed code path"
 
 
-def test_the_remedy_takes_the_path_of_a_record():
-    """Where the environment can; what this processor lacks it cannot be told to have."""
+def test_the_remedy_takes_the_path_of_a_record(monkeypatch):
+    """If variables can; what this processor lacks it cannot be told to have."""
+    monkeypatch.setattr(one_path, "features", lambda: ["X86_V3", "X86_V4"])
     blas = [BLAS, {**BLAS, "library": "scipy"}]
     here = {"blas": blas, "numpy": NUMPY, "torch": TORCH}
     assert code_path.remedy(here, here) == ""
+    assert code_path.variables(here, here) == {}
+
+    def under(*said):
+        return f"under {one_path.INSTEAD}='{' '.join(said)}'"
+
+    without = "NPY_DISABLE_CPU_FEATURES=X86_V4"
     other = {**here, "blas": [{**one, "architecture": "Haswell"} for one in blas]}
-    assert code_path.remedy(other, here) == "under OPENBLAS_CORETYPE=Haswell"
+    haswell = ("OPENBLAS_CORETYPE=Haswell", "ATEN_CPU_CAPABILITY=avx2", without)
+    assert code_path.remedy(other, here) == under(*haswell)
     other = {**other, "torch": {**TORCH, "capability": "DEFAULT", "asked": {"MKL_CBWR": "AVX"}}}
-    assert code_path.remedy(other, here) == (
-        "under OPENBLAS_CORETYPE=Haswell ATEN_CPU_CAPABILITY=default MKL_CBWR=AVX"
-    )
-    asked = {**here, "torch": {**TORCH, "asked": {"MKL_CBWR": "AVX"}}}
-    assert code_path.remedy(here, asked) == "without MKL_CBWR"
-    wider = {**here, "numpy": {**NUMPY, "found": ["X86_V3", "X86_V4", "AVX512_ICL"]}}
-    assert code_path.remedy(here, wider) == "under NPY_DISABLE_CPU_FEATURES=X86_V4,AVX512_ICL"
-    assert code_path.remedy(wider, here) == "on a processor with X86_V4, AVX512_ICL"
-    other = {**here, "torch": {**TORCH, "maker": "AMD"}}
-    assert code_path.remedy(other, here) == "on a processor of AMD"
+    asked = ("OPENBLAS_CORETYPE=Haswell", "ATEN_CPU_CAPABILITY=default", "MKL_CBWR=AVX", without)
+    assert code_path.remedy(other, here) == under(*asked)
+    # what the record was not asked for is not named, and so unset
+    zen = ("OPENBLAS_CORETYPE=Zen", "ATEN_CPU_CAPABILITY=avx2", without)
+    forbidden = {**here, "torch": {**TORCH, "asked": {"MKL_CBWR": "AVX"}}}
+    assert code_path.remedy(here, forbidden) == under(*zen)
+    wider = {**here, "numpy": {**NUMPY, "found": ["X86_V3", "X86_V4"]}}
+    assert code_path.remedy(here, wider) == under(*zen)
+    assert code_path.remedy(wider, here) == under(*zen[:2])
+    widest = {**here, "numpy": {**NUMPY, "found": ["X86_V3", "X86_V4", "AVX512_ICL"]}}
+    assert code_path.remedy(widest, here) == f"on a processor with AVX512_ICL {under(*zen[:2])}"
+    newer = {**here, "blas": [{**one, "version": "0.4"} for one in blas]}
+    assert code_path.remedy(newer, here) == ""
+
+
+def test_a_processor_of_another_maker_matters_to_mkl_alone():
+    one = {"torch": {**TORCH, "maker": "AMD"}}
+    here = {"torch": TORCH}
+    assert code_path.differences(one, here) == [(code_path.MAKER, "AMD", "Intel")]
+    assert code_path.remedy(one, here) == "on a processor of AMD"
+    assert code_path.variables(one, here) == {}
+    compatible = {"torch": {**TORCH, "asked": {"MKL_CBWR": "COMPATIBLE"}}}
+    same = {"torch": {**compatible["torch"], "maker": "AMD"}}
+    assert code_path.differences(compatible, same) == []
+    # the path of before needs the maker, whatever is asked of MKL here
+    assert code_path.variables(one, compatible) == {}
+    assert code_path.remedy(one, compatible).startswith("on a processor of AMD under ")
+    assert code_path.variables(compatible, one) != {}
 
 
 def test_threads_are_counted():

@@ -1,0 +1,126 @@
+"""Every run has the kernels of one code path, whatever its user has set."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from workflow.trace import one_path
+
+PRINT = (
+    "import json, os; from workflow.trace import code_path, one_path;"
+    " print(json.dumps([one_path.words(), code_path.parts(code_path.now()),"
+    " {name: os.environ.get(name) for name in one_path.NAMES}]))"
+)
+LIBRARIES = "import numpy, scipy.linalg, torch"
+TAKE = "from workflow.trace import one_path; one_path.take()"
+USERS = {  # what users, or their machines, may have set
+    "OPENBLAS_CORETYPE": "Prescott",
+    "OPENBLAS_L2_SIZE": "1024",
+    "ATEN_CPU_CAPABILITY": "default",
+    "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
+    "NPY_ENABLE_CPU_FEATURES": "X86_V3",
+    "XLA_FLAGS": "--xla_cpu_max_isa=SSE4_2",
+}
+on_x86 = pytest.mark.skipif(
+    "AVX2" not in one_path.features() and "X86_V3" not in one_path.features(),
+    reason="needs a processor with the kernels of x86-64-v3",
+)
+
+
+def elsewhere(*lines, **environment):
+    """What a process of its own says after some lines of code."""
+    kept = {name: value for name, value in os.environ.items() if name not in one_path.NAMES}
+    done = subprocess.run(
+        [sys.executable, "-W", "error::ImportWarning", "-c", "; ".join([*lines, PRINT])],
+        env={**kept, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+        encoding="utf-8",
+    )
+    return json.loads(done.stdout)
+
+
+@on_x86
+def test_whatever_the_user_has_set_the_kernels_are_the_same():
+    said, plain, environment = elsewhere(TAKE, LIBRARIES)
+    assert said == one_path.LEVEL
+    assert plain["openblas of numpy"] == plain["openblas of scipy"] == "Haswell"
+    assert plain["PyTorch"] == "AVX2" and plain["MKL_CBWR of PyTorch"] == "COMPATIBLE"
+    assert not [name for name in plain["NumPy"].split() if name not in one_path.WITHIN]
+    assert environment["XLA_FLAGS"] == "--xla_cpu_max_isa=AVX2"
+    assert [said, plain, environment] == elsewhere(TAKE, LIBRARIES, **USERS)
+    assert elsewhere(LIBRARIES, **{**USERS, "NPY_ENABLE_CPU_FEATURES": ""})[1] != plain
+
+
+@on_x86
+def test_what_another_path_asks_for_is_taken_alone():
+    said, parts, environment = elsewhere(
+        TAKE, LIBRARIES, **USERS, NOREGRET_CODE_PATH="OPENBLAS_CORETYPE=Sandybridge"
+    )
+    assert said == f"asked for by {one_path.INSTEAD}"
+    assert parts["openblas of scipy"] == "Sandybridge"
+    assert {name for name, value in environment.items() if value} == {"OPENBLAS_CORETYPE"}
+    own = elsewhere(TAKE, LIBRARIES, **USERS, NOREGRET_CODE_PATH="")[1]
+    assert own == elsewhere(LIBRARIES)[1]
+
+
+def test_a_library_that_came_first_is_told():
+    said = elsewhere("import numpy", TAKE)[0]
+    assert said == f"{one_path.OWN} in numpy, loaded before others were asked for"
+    assert elsewhere()[0] == f"{one_path.OWN}: nobody has asked for others"
+
+
+@pytest.mark.parametrize("text", ["OPENBLAS_CORETYPE", "OPENBLAS_CORETYPE=", "LD_PRELOAD=x"])
+def test_variables_that_choose_no_kernels_are_refused(monkeypatch, text):
+    monkeypatch.setenv(one_path.INSTEAD, text)
+    with pytest.raises(one_path.BadPath, match="NOREGRET_CODE_PATH: expected NAME=value for some"):
+        one_path.instead()
+
+
+@pytest.mark.parametrize(
+    ("machine", "has", "said"),
+    [
+        ("aarch64", {"NEON": True}, "aarch64 is not x86-64"),
+        ("x86_64", {"AVX2": False, "FMA3": True}, "it has no AVX2, which x86-64-v3 needs"),
+        ("x86_64", {"SSE42": True}, "it has no AVX2 and no FMA3, which x86-64-v3 needs"),
+        ("x86_64", {}, "NumPy does not say what this processor has"),
+    ],
+)
+def test_a_processor_without_them_has_its_own_and_says_so(monkeypatch, machine, has, said):
+    monkeypatch.setattr(one_path, "_asked", lambda: (has, []))
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(one_path, "_said", None)
+    monkeypatch.setattr(one_path, "LIBRARIES", ())
+    before = dict(os.environ)
+    try:
+        os.environ["OPENBLAS_CORETYPE"] = "Prescott"
+        one_path.take()
+        assert not [name for name in one_path.NAMES if name in os.environ]
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    assert one_path.words() == f"{one_path.OWN}: {said}"
+
+
+@pytest.mark.parametrize(
+    ("dispatched", "disabled"),
+    [
+        (["X86_V3", "X86_V4", "AVX512_ICL"], {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL"}),
+        # names of NumPy before 2.4, and those of one maker
+        (["SSE41", "XOP", "FMA4", "AVX2", "AVX512F"], {"NPY_DISABLE_CPU_FEATURES": "FMA4 AVX512F"}),
+        (["X86_V3"], {}),
+    ],
+)
+def test_numpy_is_forbidden_what_it_and_the_processor_have_and_no_more(
+    monkeypatch, dispatched, disabled
+):
+    """NumPy warns of names that it does not know, or that the processor lacks."""
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    has = {**dict.fromkeys(dispatched, True), "AVX2": True, "FMA3": True, "XOP": False}
+    monkeypatch.setattr(one_path, "_asked", lambda: (has, dispatched))
+    assert one_path._chosen() == ({**one_path.FIXED, **disabled}, one_path.LEVEL)
