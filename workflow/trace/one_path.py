@@ -4,7 +4,8 @@ FMA), so that a record has the same bits on every processor that has them.
 OpenBLAS, NumPy, PyTorch with its MKL and oneDNN, and XLA choose kernels when they are loaded, by
 the processor and by variables of the environment. `take` sets these variables whatever the user has
 set, and therefore comes before the first numerical library. This module loads none: NumPy is asked
-in a process of its own which of its kernels the processor can run.
+in a process of its own which of its kernels the processor can run. What no variable reaches,
+PyTorch's square roots, `exact_roots` takes.
 
 A processor without these features, or of another architecture, computes with its own kernels. The
 provenance of a record says so (`words`). INSTEAD names the variables of another code path: `verify`
@@ -20,6 +21,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from functools import cache
+
+from workflow.trace import exact_roots
 
 LEVEL = "x86-64-v3"
 NEEDED = ("AVX2", "FMA3")  # as NumPy calls them
@@ -75,6 +78,8 @@ def take() -> None:
     for name in NAMES:
         os.environ.pop(name, None)
     os.environ.update(chosen)
+    if said == LEVEL:
+        exact_roots.when_loaded()
     early = [name for name in LIBRARIES if name in sys.modules]
     _said = f"{OWN} in {', '.join(early)}, loaded before others were asked for" if early else said
 

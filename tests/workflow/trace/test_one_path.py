@@ -69,6 +69,33 @@ def test_what_another_path_asks_for_is_taken_alone():
     assert own == elsewhere(LIBRARIES)[1]
 
 
+ROOTS = """
+import numpy as np, torch
+found = np.random.default_rng(0).random((50, 60))
+given = torch.from_numpy(found.copy())
+roots = [given.sqrt(), given.T.sqrt().T, torch.sqrt(given, out=torch.empty(0).double())]
+roots += [torch.func.vmap(torch.sqrt)(given), given.clone().sqrt_()]
+unequal = [int((one.numpy() != np.sqrt(found)).sum()) for one in roots]
+small = given[0, :9].clone().requires_grad_()
+exact = torch.autograd.gradcheck(torch.sqrt, (small,))
+others = [torch.tensor(4).sqrt(), torch.tensor([4.0], dtype=torch.bfloat16).sqrt()[0]]
+print(unequal, exact, *map(float, others), float(torch.tensor(-1.0).sqrt()))
+"""
+
+
+@on_x86
+def test_square_roots_of_pytorch_are_rounded_correctly():
+    """Those of MKL are not, and differ by the maker of the processor."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", f"{TAKE}\n{ROOTS}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[0, 0, 0, 0, 0] True 2.0 2.0 nan\n"
+    assert done.stderr == ""
+
+
 def test_a_library_that_came_first_is_told():
     said = elsewhere("import numpy", TAKE)[0]
     assert said == f"{one_path.OWN} in numpy, loaded before others were asked for"
