@@ -228,6 +228,6 @@ def _saas() -> ModuleType:
         from algorithms.parts import saas
     except ModuleNotFoundError as missing:
         raise ImportError(
-            "SAASBO draws with NumPyro, which is not installed: pip install 'noregret[saasbo]'"
+            "SAASBO draws with NumPyro, which is not installed: pip install 'noregret-bo[saasbo]'"
         ) from missing
     return saas

@@ -15,7 +15,7 @@ from benchmarks.effort import DOUBLE
 from workflow.trace import record
 
 PEERS = ("botorch", "gpytorch", "optuna", "scikit-learn", "scikit-optimize")
-OURS = ("noregret", "numpy", "scipy", "torch", "jax", "numpyro")
+OURS = ("noregret-bo", "numpy", "scipy", "torch", "jax", "numpyro")
 SIDE = 2048  # of the matrices that are multiplied: 32 MiB each
 # of each of the triad's three arrays: far beyond what a core has of its own, and in all beyond the
 # shared cache of most machines

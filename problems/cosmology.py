@@ -212,8 +212,8 @@ def simulator() -> ModuleType:
         import camb
     except ModuleNotFoundError as missing:
         raise ImportError(
-            "backend camb needs CAMB, which is not installed: pip install 'noregret[cosmology]', or"
-            " choose backend growth"
+            "backend camb needs CAMB, which is not installed: pip install 'noregret-bo[cosmology]',"
+            " or choose backend growth"
         ) from missing
     camb.config.ThreadNum = 1
     return camb

@@ -12,5 +12,6 @@ def imported(library: str, method: str) -> ModuleType:
         return import_module(library)
     except ModuleNotFoundError as missing:
         raise ImportError(
-            f"{method} is that of {library}, which is not installed: pip install 'noregret[today]'"
+            f"{method} is that of {library}, which is not installed:"
+            " pip install 'noregret-bo[today]'"
         ) from missing

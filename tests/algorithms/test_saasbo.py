@@ -351,7 +351,7 @@ def test_a_missing_dependency_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "numpyro", None)
     monkeypatch.delitem(sys.modules, "algorithms.parts.saas")
     monkeypatch.delattr("algorithms.parts.saas")
-    with pytest.raises(ImportError, match=r"pip install 'noregret\[saasbo\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'noregret-bo\[saasbo\]'"):
         new()
 
 

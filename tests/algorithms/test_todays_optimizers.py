@@ -279,5 +279,5 @@ def test_a_library_that_is_not_installed_is_named(name, library, monkeypatch):
         raise ModuleNotFoundError(wanted)
 
     monkeypatch.setattr(optional, "import_module", absent)
-    with pytest.raises(ImportError, match=rf"{library}, .* pip install 'noregret\[today\]'"):
+    with pytest.raises(ImportError, match=rf"{library}, .* pip install 'noregret-bo\[today\]'"):
         new(name)

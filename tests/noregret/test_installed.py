@@ -1,9 +1,11 @@
 """What a wheel holds is enough: no file of the checkout is needed."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -25,6 +27,18 @@ try:
 except ValueError as error:
     print(error)
 """
+
+
+def test_a_message_that_names_an_extra_names_this_distribution_and_an_extra_it_has():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    sources = [path for part in PARTS for path in (ROOT / part).rglob("*.py")]
+    found = {
+        named
+        for path in sources
+        for named in re.findall(r"pip install '(.+?)\[(.+?)\]'", path.read_text(encoding="utf-8"))
+    }
+    assert {extra for _, extra in found} >= {"cosmology", "saasbo", "today"}
+    assert found <= {(project["name"], extra) for extra in project["optional-dependencies"]}
 
 
 @pytest.fixture(scope="module")

@@ -375,7 +375,7 @@ def test_wrong_options_are_named(wrong, message):
 def test_a_missing_simulator_is_named_at_once(monkeypatch):
     monkeypatch.setitem(sys.modules, "camb", None)
     with pytest.raises(
-        ImportError, match=r"pip install 'noregret\[cosmology\]', or choose backend growth"
+        ImportError, match=r"pip install 'noregret-bo\[cosmology\]', or choose backend growth"
     ):
         problem(backend="camb")
     problem(backend="growth")
