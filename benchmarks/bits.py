@@ -1,0 +1,226 @@
+"""The bits of short runs on this processor beside those of others: `python -m benchmarks.bits`.
+
+RUNS are made at scale smoke, with seed 0 and on shipped or made-up data, each in an empty folder.
+They are made once for each entry of AMBIENT, with what a user may have set: other kernels of
+OpenBLAS, PyTorch, MKL, NumPy and XLA. The hash of a trace must be that of benchmarks/bits.csv each
+time. Printed is a line for each family; the exit status is 1 if a hash differs, 2 if none does and
+a run could not be made. All takes some three CPU minutes.
+
+`--add` adds this processor to the lines that agree, and a line for each run that has none. After a
+change of what a run computes, remove its lines first. `--only arms,boxes` makes some families.
+`--under 'qemu-x86_64 -cpu EPYC-Rome'` has another program run them, such as an emulator of another
+processor, without AMBIENT.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from workflow.plan.expand import load
+from workflow.plan.resolve import ROOT
+from workflow.trace import one_path, record
+
+TABLE = Path(__file__).with_name("bits.csv")
+SCALE, SEED = "smoke", 0
+RUNS = {  # by family: paper, problem, curves
+    "arms": [
+        ("bkb", "abalone", ("BKB", "GP-UCB")),
+        ("bbkb", "abalone", ("Global-BBKB", "GlobalLocal-BBKB", "GP-BUCB")),
+        ("bbkb", "cadata", ("Async-TS",)),
+    ],
+    "boxes": [
+        ("lcbo", "syn-25", ("LCBO", "CEI", "EPBO", "SCBO", "HDsafeBO")),
+        ("dumbo", "six-hump-camel", ("TuRBO", "LineBO")),
+        ("go_ucb", "f1", ("GP-EI",)),
+    ],
+    "additive": [("dumbo", "six-hump-camel", ("DuMBO", "ADD-GPUCB", "DEC-HBO"))],
+    "saasbo": [("dumbo", "six-hump-camel", ("SAASBO",))],
+    "go_ucb": [("go_ucb", "f1", ("GO-UCB",))],
+    "tuning": [("go_ucb", "breast-cancer-forest", ("random-search",))],
+    "mujoco": [("lcbo", "halfcheetah", ("random-search",))],
+    "cosmology": [("dumbo", "cosmo", ("random-search",))],
+}
+AMBIENT: Mapping[str, Mapping[str, str]] = {
+    "nothing set": {},
+    "newest kernels set": {
+        "OPENBLAS_CORETYPE": "SkylakeX",
+        "ATEN_CPU_CAPABILITY": "avx512",
+        "MKL_CBWR": "AVX512",
+        "ONEDNN_MAX_CPU_ISA": "ALL",
+        "XLA_FLAGS": "--xla_cpu_max_isa=AVX512",
+    },
+    "oldest kernels set": {
+        "OPENBLAS_CORETYPE": "Prescott",
+        "OPENBLAS_L2_SIZE": "256",
+        "ATEN_CPU_CAPABILITY": "default",
+        "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
+        "NPY_DISABLE_CPU_FEATURES": ",".join(one_path.features()),
+        "XLA_FLAGS": "--xla_cpu_max_isa=SSE4_2",
+    },
+}
+LIBRARIES = ("numpy", "scipy", "torch", "jax")  # of the versions that a line names
+
+
+@dataclass(frozen=True)
+class Line:
+    """A run of the table: digest of its code, versions, hash of its trace, and the processors on
+    which that came out.
+    """
+
+    family: str
+    run: str
+    digest: str
+    versions: str
+    trace_sha256: str
+    processors: tuple[str, ...] = ()
+
+
+def table(path: Path = TABLE) -> dict[str, Line]:
+    """The lines by run; {} without a file."""
+    if not path.exists():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    places = [tuple(filter(None, row["processors"].split("; "))) for row in rows]
+    lines = [Line(**{**row, "processors": at}) for row, at in zip(rows, places, strict=True)]
+    return {line.run: line for line in lines}
+
+
+def write(lines: Iterable[Line], path: Path = TABLE) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Line.__dataclass_fields__)
+        for one in lines:
+            writer.writerow([*list(vars(one).values())[:-1], "; ".join(one.processors)])
+
+
+def made(families: Sequence[str], set_: Mapping[str, str], under: Sequence[str]) -> list[Line]:
+    """The runs of some families, where a user has set variables; one that could not be made has no
+    hash, and its last words for versions.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in (*one_path.NAMES, one_path.INSTEAD, "NOREGRET_DATA")
+    }
+    here = {**kept, **set_, "NOREGRET_SUBSTITUTES": "preferred", "PYTHONPATH": str(ROOT)}
+    found = []
+    with tempfile.TemporaryDirectory(prefix="noregret-bits-") as folder:
+        Path(folder, "data").mkdir()
+        for name in ("manifest.yaml", "shipped"):
+            Path(folder, "data", name).symlink_to(ROOT / "data" / name)
+        for family in families:
+            for paper, problem, curves in RUNS[family]:
+                command = [*under, sys.executable, "-m", "workflow.run", paper, problem]
+                command += [",".join(curves), str(SEED), "--scale", SCALE]
+                done = subprocess.run(
+                    command, cwd=folder, env=here, capture_output=True, text=True, check=False
+                )
+                said = (done.stderr.strip().splitlines() or ["no word"])[-1]
+                plan = load(paper, SCALE, seeds=str(SEED))
+                for curve in curves:
+                    path = Path(folder, plan.cell(problem, curve).record(SEED))
+                    line = Line(family, f"{paper}/{problem}/{curve}", "", said, "")
+                    found.append(_filled(line, path) if path.exists() else line)
+    return found
+
+
+def _filled(line: Line, path: Path) -> Line:
+    header = record.read(path).header
+    versions = header["provenance"]["libraries"]
+    named = " ".join(f"{name} {versions[name]}" for name in LIBRARIES if name in versions)
+    return replace(
+        line,
+        digest=header["digest"][:12],
+        versions=named,
+        trace_sha256=header["trace_sha256"],
+    )
+
+
+def difference(expected: Line, found: Line) -> str:
+    """What a hash that differs may come from."""
+    said = f"{found.run}: expected {expected.trace_sha256[:12]}, got {found.trace_sha256[:12]}"
+    if expected.versions != found.versions:
+        return f"{said}; versions are {found.versions}, not {expected.versions}"
+    if expected.digest != found.digest:
+        return f"{said}; code or parameters are others: remove its line, then --add"
+    return f"{said}; code and versions are the same: the processor's kernels differ"
+
+
+def compared(known: Mapping[str, Line], found: Sequence[Line], name: str) -> tuple[int, list[str]]:
+    """The exit status and a line for each family."""
+    status, lines = 0, []
+    for family in dict.fromkeys(one.family for one in found):
+        own = [one for one in found if one.family == family]
+        missing = [f"{one.run}: not made: {one.versions}" for one in own if not one.trace_sha256]
+        wrong = [
+            difference(known[one.run], one)
+            for one in own
+            if one.trace_sha256
+            and one.run in known
+            and one.trace_sha256 != known[one.run].trace_sha256
+        ]
+        status = 1 if wrong else status or (2 if missing else 0)
+        said = "differs" if wrong else "lacking" if missing else "same"
+        rest = "; ".join([*wrong, *missing]) or f"{len(own)} runs"
+        lines.append(f"{said:8} {family}, {name}: {rest}")
+    return status, lines
+
+
+def processor(under: Sequence[str] = ()) -> str:
+    """Maker and model of this processor, or the words that another program was started by."""
+    if under:
+        return f"emulated by {' '.join([Path(under[0]).name, *under[1:]])}"
+    path = Path("/proc/cpuinfo")
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    first = dict(
+        [part.strip() for part in line.split(":", 1)]
+        for line in text.partition("\n\n")[0].splitlines()
+        if ":" in line
+    )
+    if "vendor_id" not in first:
+        return record.provenance()["machine"]
+    model = f"family {first.get('cpu family')} model {first.get('model')}"
+    return f"{first['vendor_id']} {first.get('model name')} ({model})"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make, compare, print, add."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bits", description=__doc__)
+    parser.add_argument("--add", action="store_true", help="add this processor to the table")
+    parser.add_argument("--only", default=",".join(RUNS), help="families, with commas")
+    parser.add_argument("--under", default="", help="a program that runs the command")
+    options = parser.parse_args(arguments)
+    families, under = options.only.split(","), shlex.split(options.under)
+    if unknown := [name for name in families if name not in RUNS]:
+        parser.error(f"--only: expected some of {', '.join(RUNS)}, got {', '.join(unknown)}")
+    known, worst = table(), 0
+    print(f"{processor(under)}: seed {SEED} at scale {SCALE}", flush=True)
+    for name, set_ in ({"": {}} if under else AMBIENT).items():
+        found = made(families, set_, under)
+        for one in found:  # the first pass stands for runs that the table has not
+            if one.trace_sha256:
+                known.setdefault(one.run, one)
+        status, lines = compared(known, found, name or "emulated")
+        print("\n".join(lines), flush=True)
+        worst = 1 if 1 in (status, worst) else status or worst
+    if options.add and worst != 1:
+        for one in found:
+            if one.trace_sha256:
+                places = dict.fromkeys((*known[one.run].processors, processor(under)))
+                known[one.run] = replace(one, processors=tuple(places))
+        write(known.values())
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main())
