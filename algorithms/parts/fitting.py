@@ -255,7 +255,10 @@ class Surrogate:
 
     def learn(self, x: Array, y: Array, rng: np.random.Generator) -> Fitted:
         """What y (n,) at x (n, d) teaches, from a cold start as the libraries have it."""
-        units = self.standard(y)
+        return self.fitted(x, y, self.standard(y), rng)
+
+    def fitted(self, x: Array, y: Array, units: Units, rng: np.random.Generator) -> Fitted:
+        """The same in these units of y, whatever `standard` says."""
         X, u = torch.from_numpy(x), torch.from_numpy(units(y))
         model = fit_in_place(self.prior(x.shape[1]), X, u, self.method, rng)
         return Fitted(units, Posterior.of(model, X, u))

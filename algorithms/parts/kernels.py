@@ -217,13 +217,13 @@ def gamma_priors(d: int) -> Model:
     kernel = ScaledMatern52(
         Matern52(
             ard_num_dims=d,
-            lengthscale_prior=_gamma(3.0, 6.0),
+            lengthscale_prior=gamma(3.0, 6.0),
             lengthscale_constraint=positive(log(2)),
         ),
-        outputscale_prior=_gamma(2.0, 0.15),
+        outputscale_prior=gamma(2.0, 0.15),
         outputscale_constraint=positive(log(2)),
     )
-    noise = _gamma(1.1, 0.05)
+    noise = gamma(1.1, 0.05)
     start = (noise.concentration - 1) / noise.rate  # the mode of its prior
     constraint = GreaterThan(1e-4, transform=None, initial_value=start)
     return Model(
@@ -266,7 +266,8 @@ def _within(values: Range) -> Interval:
     return Interval(low, high, transform=None, initial_value=start)
 
 
-def _gamma(concentration: float, rate: float) -> GammaPrior:
+def gamma(concentration: float, rate: float) -> GammaPrior:
+    """A Gamma prior whose constants are not rounded to single precision."""
     return GammaPrior(
         double(concentration),
         double(rate),
