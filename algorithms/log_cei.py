@@ -31,7 +31,7 @@ from algorithms.parts.outputs import diagnostics
 from algorithms.parts.sampling import around, sobol
 from algorithms.parts.transforms import about_zero, sample, signed_log
 
-NOISES = {"fitted": NEARLY_SILENT, "none": SILENT}
+LIKELIHOODS = {"noisy": NEARLY_SILENT, "noise-free": SILENT}
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,14 @@ class LogCEI(Optimizer):
         *,
         climb: ClimbSettings,
         nearby: NearbySettings,
-        noise: str,
+        likelihood: str,
     ) -> None:
-        """noise: "fitted", its variance is a parameter of each process; "none", values repeat."""
+        """likelihood: "noisy", the variance of the noise is a parameter of each process; or
+        "noise-free", values repeat.
+        """
         super().__init__(domain, rng)
         self.climb, self.nearby = climb, nearby
-        self.regression = chosen(NOISES, noise, "noise")
+        self.regression = chosen(LIKELIHOODS, likelihood, "likelihood")
         self.models: tuple[Fitted, ...] = ()  # of y and of every g, once anything was told
         # the largest posterior mean among feasible queries, in the units of the model of y
         self.best_feasible: float | None = None

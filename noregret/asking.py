@@ -25,9 +25,10 @@ from algorithms.parts.feasibility import violation
 from algorithms.parts.transforms import Units
 from noregret import presets, saved
 from noregret.believer import believer
-from noregret.catalogue import ARMS, BATCHES, DRAWS, HEEDS, METHODS, RECOMMENDED, named
+from noregret.catalogue import ARMS, BATCHES, DRAWS, HEEDS, MEANS, METHODS, RECOMMENDED, named
 from noregret.presets import Settings
 from noregret.space import Bounds, Space, Table, numbers
+from noregret.torch_defaults import torch_defaults
 from workflow.run import boundary
 from workflow.trace import seeds
 
@@ -99,7 +100,7 @@ def optimizer(
     """
     if not isinstance(method, str):
         raise ValueError(f"method: expected a name that noregret.methods() lists, got {method!r}")
-    line = named(method)
+    line = named(method, preset)
     if (bounds is None) == (arms is None):
         said = "got neither" if bounds is None else "got both"
         raise ValueError(
@@ -179,7 +180,8 @@ class Optimizer:
     """
 
     def __init__(self, space: Space, settings: Settings) -> None:
-        self._space, self._settings, self._line = space, settings, named(settings.method)
+        self._space, self._settings = space, settings
+        self._line = named(settings.method, settings.preset)
         self._domain = space.domain
         self._u = space.empty()  # what was told, in the cube
         self._x = space.shown(self._u)  # and in one's own units
@@ -268,7 +270,10 @@ class Optimizer:
             raise ValueError(
                 f"g: expected an array of shape {expected_shape}, got shape {limits.shape}{hint}"
             )
-        x = np.atleast_2d(numbers(x, "x")) if isinstance(self._space, Bounds) else u
+        if isinstance(self._space, Bounds):  # a face in fewer digits may lie outside
+            x = np.clip(np.atleast_2d(numbers(x, "x")), self._space.low, self._space.high)
+        else:
+            x = u
         for i in range(n):
             u[i] = self._settled(u[i])
         self._u = np.concatenate([self._u, u])
@@ -391,6 +396,7 @@ class Optimizer:
         self._designed += count
         return self._space.design(self._stream("design"), self._designed)[-count:]
 
+    @torch_defaults()
     def _chosen(self, method: Algorithm, room: int) -> NDArray:
         """1 to `room` queries of a method that knows all that was told."""
         pending, k = self._pending, self._asks
@@ -398,7 +404,7 @@ class Optimizer:
             answer = self._asked(method, len(pending) + room, "batch", len(self._ends))
             if len(answer) > len(pending) and np.array_equal(answer[: len(pending)], pending):
                 return answer[len(pending) :]
-        elif self._line.batch in (DRAWS, HEEDS) or not len(pending):
+        elif self._line.batch in (DRAWS, HEEDS, MEANS) or not len(pending):
             answer = self._asked(method, room, "ask", k)
             if isinstance(self._space, Table) or not _is_near(answer, pending):
                 return answer
@@ -415,6 +421,7 @@ class Optimizer:
         answer = method.ask(room, self._pending)
         return boundary.query(self._domain, answer, room, self._settings.method)
 
+    @torch_defaults()
     def _taught(self) -> Algorithm:
         """The method after all that was told, each block of it since the last ask as one."""
         if [0, *self._ends][-1] < len(self._y):
@@ -442,6 +449,7 @@ class Optimizer:
         y = self._sign * self._y[:end]
         return Units(float(y.min()), float(np.ptp(y)) or max(abs(float(y[0])), 1.0))
 
+    @torch_defaults()
     def _new(self, spread: float) -> Algorithm:
         """The method before it was told anything; noise is told in units of this spread."""
         chosen = presets.with_noise(

@@ -1,13 +1,14 @@
 """Which methods there are: their names here, whose paper's YAML has their numbers, what they take.
 
-No number of a method stands here: presets are readings of papers/*.yaml (noregret/presets.py).
+No number of a paper's method stands here: presets are readings of papers/*.yaml
+(noregret/presets.py). Where the library recommends a class of its own, its settings stand here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -21,6 +22,7 @@ BOX, ARMS = "box", "arms"
 # What a method does while queries are pending, asked for and not yet told.
 DRAWS = "independent draws"  # of its own: whatever is pending
 HEEDS = "its library's way"  # of heeding them
+MEANS = "its models' means there"  # given to a copy of the models by the method itself
 BATCHES = "batches of its own"  # as long as its rule allows; then as below
 BELIEVES = "believed values"  # a copy is told its model's means at what is pending
 
@@ -28,11 +30,13 @@ BELIEVES = "believed values"  # a copy is told its model's means at what is pend
 REGULARISATION = "xi and lam"
 LIKELIHOOD = "the likelihood's variance"
 GRAM = "whether predictions have the fitted noise"
+PRESENCE = "whether a variance is fitted"
 SAMPLED = "whether the variance is sampled"
 FITTED = "nothing: always fitted"
 IGNORED = "nothing: has no noise model"
 
-MEDIAN = "median"  # of a bandwidth: the median distance between arms
+# of a bandwidth: the median distance between arms, then what has the largest evidence
+EVIDENCE = "evidence"
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class Method:
     noise: what the argument `noise` sets.
     public: the reading that follows the authors' public code, "" where there is none.
     reading, changes, why: what `recommended` changes of `paper`, and for which reason.
+    own: fields of this line that `recommended` replaces, if its class is the library's own.
+    target, values: a class of the library's own, `module.Class`, and its parameters.
     most_rows: of a table under which `changes` are made; none, however many it has.
     repeats: whether it evaluates a point several times by its own rule.
     recognises: whether it waits for values of the very points that it has asked for.
@@ -69,6 +75,9 @@ class Method:
     reading: str = ""
     changes: Mapping[str, Any] = field(default_factory=dict, hash=False)
     why: str = ""
+    own: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    target: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
     most_rows: int | None = None
     repeats: bool = False
     recognises: bool = False
@@ -113,7 +122,7 @@ class Methods(Sequence[Method]):
                 one.name,
                 one.domain,
                 "yes" if one.constrained else "no",
-                one.batch,
+                named(one.name, RECOMMENDED).batch,
                 ", ".join(one.presets),
                 f"{one.about} ({one.cite})",
             )
@@ -131,11 +140,11 @@ def methods() -> Methods:
     return Methods(METHODS)
 
 
-def named(name: str) -> Method:
-    """The method of that name. Raises ValueError."""
+def named(name: str, preset: str = PAPER) -> Method:
+    """The method of that name as this preset has it. Raises ValueError on an unknown name."""
     for one in METHODS:
         if one.name == name:
-            return one
+            return replace(one, **one.own) if preset == RECOMMENDED else one
     raise ValueError(f"unknown method {name!r}{or_nearest(name, [one.name for one in METHODS])}")
 
 
@@ -154,8 +163,8 @@ def _bibliography() -> dict[str, dict[str, str]]:
 
 
 _TUNED = (
-    "the paper tunes the bandwidth on each of its tables: the median distance between arms takes"
-    " its place"
+    "the paper tunes the bandwidth on each of its tables: what has the largest evidence takes its"
+    " place, among multiples of the median distance between arms"
 )
 _KEPT = (
     f"{_TUNED}, and the dictionary is drawn once an arm, as in the authors' public code: once a"
@@ -179,6 +188,16 @@ _FITTED: dict[str, Any] = {
     " runs; a history that is told at once is fitted from a cold start, with as many steps as"
     " LCBO's own fits have",
 }
+_LOG_CEI: dict[str, Any] = {
+    "target": "log_cei.LogCEI",
+    "values": {
+        "climb": {"raw": 512, "starts": 10, "steps": 100},
+        "nearby": {"count": 256, "widest": 0.1, "narrowest": 1e-4},
+        "likelihood": "noisy",
+    },
+    "batch": MEANS,
+    "noise": PRESENCE,
+}
 _ADDITIVE: dict[str, Any] = {"paper": "dumbo", "like": "rover", "domain": BOX, "noise": GRAM}
 _BASELINE: dict[str, Any] = {
     "paper": "go_ucb",
@@ -192,7 +211,7 @@ _BANDIT: dict[str, Any] = {
     "like": "cadata",
     "domain": ARMS,
     "noise": REGULARISATION,
-    "changes": {"bandwidth": MEDIAN},
+    "changes": {"bandwidth": EVIDENCE},
     "why": _TUNED,
 }
 _SKETCHED: dict[str, Any] = {
@@ -273,7 +292,13 @@ METHODS = (
         algorithm="CEI",
         cite="gardner2014constrained",
         about="constrained expected improvement",
-        **_FITTED,
+        own=_LOG_CEI,
+        **{
+            **_CONSTRAINED,
+            "why": "the paper's CEI has one length-scale for all variables and is no better than"
+            " random search on a welded beam; LogCEI has one for each, compresses constraints"
+            " that dwarf others, and ends where Optuna's GPSampler ends or closer to the optimum",
+        },
     ),
     Method(
         name="epbo",

@@ -14,7 +14,7 @@ from typing import Any
 import noregret
 from noregret import presets
 from noregret.asking import Optimizer
-from noregret.catalogue import METHODS, Method
+from noregret.catalogue import METHODS, RECOMMENDED, Method, named
 from workflow.plan import parameters
 from workflow.plan.resolve import ROOT
 
@@ -49,7 +49,7 @@ def _methods() -> str:
                 one.batch,
                 one.noise,
             )
-            for one in METHODS
+            for one in (named(line.name, RECOMMENDED) for line in METHODS)
         ),
     )
 
@@ -62,6 +62,10 @@ def _presets() -> str:
 def _line(one: Method) -> tuple[str, ...]:
     changes = [f"reading `{one.reading}`"] * bool(one.reading)
     changes += [f"`{name}: {value}`" for name, value in one.changes.items()]
+    if one.own:
+        values = parameters.dotted(dict(one.own["values"]))
+        changes.append(f"the class `{one.own['target']}`")
+        changes += [f"`{name}: {value}`" for name, value in values.items()]
     return (
         f"`{one.name}`",
         f"{one.algorithm} of `papers/{one.paper}.yaml`",

@@ -19,12 +19,13 @@ import numpy as np
 
 from noregret.catalogue import (
     BOX,
+    EVIDENCE,
     FITTED,
     GRAM,
     IGNORED,
     LIKELIHOOD,
-    MEDIAN,
     PAPER,
+    PRESENCE,
     PUBLIC,
     RECOMMENDED,
     REGULARISATION,
@@ -95,7 +96,7 @@ class Settings:
         known = [field.name for field in fields(cls)]
         if sorted(saved) != sorted(known):
             raise ValueError(f"expected the settings {', '.join(known)}, got {', '.join(saved)}")
-        checked(named(saved["method"]), saved["parameters"])
+        checked(named(saved["method"], saved["preset"]), saved["parameters"])
         return cls(**saved)
 
     def saved(self) -> dict[str, Any]:
@@ -116,16 +117,19 @@ def resolved(
     """The parameters of a method, groups nested. Raises ValueError."""
     line = document(method.paper)
     problem = line.entry["problems"][like]
-    values, _ = expand.algorithm_values(
-        line,
-        like,
-        method.algorithm,
-        _reading(method, preset),
-        given=problem.get("given", {}),
-        horizon=evaluations,
-    )
     known = parameters.names(accepted(method))[1]
-    values = {name: value for name, value in values.items() if name in known}
+    if method.target:
+        values = parameters.flat(method.values, known)
+    else:
+        found, _ = expand.algorithm_values(
+            line,
+            like,
+            method.algorithm,
+            _reading(method, preset),
+            given=problem.get("given", {}),
+            horizon=evaluations,
+        )
+        values = {name: value for name, value in found.items() if name in known}
     rows = len(space.points) if isinstance(space, Table) else 0
     if preset == RECOMMENDED and (method.most_rows is None or rows <= method.most_rows):
         values |= parameters.flat(method.changes, known)
@@ -144,14 +148,14 @@ def resolved(
         for name, value in values.items()
         if isinstance(value, Mapping) and set(value) == parameters.GIVEN
     }
-    if values.get("bandwidth") == MEDIAN and isinstance(space, Table):
+    if values.get("bandwidth") == EVIDENCE and isinstance(space, Table):
         values["bandwidth"] = space.median_distance()
     return parameters.nested(values)
 
 
 def target(method: Method) -> str:
     """The class of a method, `module.Class`."""
-    return str(document(method.paper).entry["algorithms"][method.algorithm]["is"])
+    return method.target or str(document(method.paper).entry["algorithms"][method.algorithm]["is"])
 
 
 def check_preset(method: Method, preset: str) -> None:
@@ -228,6 +232,8 @@ def _said_of_noise(
         return {}
     if method.noise == SAMPLED:
         return {"surrogate.noise_as": "learned" if noise else "fixed"}
+    if method.noise == PRESENCE:
+        return {"likelihood": "noisy" if noise else "noise-free"}
     if method.noise == GRAM:
         silent = values["gram"] if values["gram"] != "noisy" else "noise-free"
         return {"gram": "noisy" if noise else silent}

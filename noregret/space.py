@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from algorithms.api import Arms, Array, Box, Domain, Indices
 
-ROUNDING = 1e-9  # of a side: points this far outside lie on the face
+ROUNDING = 1e-9  # of a side: points this far outside lie on the face; see also `_rounding`
 MANY = 1000  # arms, of which the median distance is taken
 
 
@@ -70,8 +70,9 @@ class Bounds:
                 f"x: expected a point of {self.d} numbers, or an array of shape (n, {self.d}), got"
                 f" shape {points.shape}"
             )
-        u = (rows - self.low) / (self.high - self.low)
-        outside = np.argwhere((u < -ROUNDING) | (u > 1 + ROUNDING))
+        side = self.high - self.low
+        u, slack = (rows - self.low) / side, ROUNDING + self._rounding(x) / side
+        outside = np.argwhere((u < -slack) | (u > 1 + slack))
         if len(outside):
             row, i = outside[0]
             raise ValueError(
@@ -80,6 +81,14 @@ class Bounds:
                 " bounds"
             )
         return np.clip(u, 0.0, 1.0), single
+
+    def _rounding(self, x: Any) -> Array:
+        """How far a bound may move, (d,), where x is given in fewer digits than float64."""
+        kind = np.asarray(x).dtype
+        if kind.kind != "f" or kind.itemsize >= 8:
+            return np.zeros(self.d)
+        largest = np.maximum(np.abs(self.low), np.abs(self.high))
+        return float(np.finfo(kind).eps) * largest
 
     def shown(self, u: NDArray) -> NDArray:
         """One's own points (n, d) from those of the unit cube."""

@@ -148,7 +148,7 @@ CEI = {**RBF_FITS, "climb": {"raw": 16, "starts": 2, "steps": 4, "rate": 0.01}}
 LOG_CEI = {
     "climb": {"raw": 16, "starts": 2, "steps": 4},
     "nearby": {"count": 8, "widest": 0.1, "narrowest": 0.001},
-    "noise": "fitted",
+    "likelihood": "noisy",
 }
 EPBO = {**CEI, "beta": 2.0, "width": "multiplier", "penalty": 10.0}
 REGION = {
@@ -468,8 +468,14 @@ CASES = [
     Case("lcbo.LCBO", "growing", changed(LCBO, schedule="growing"), box=True, constrained=True),
     Case("lcbo.LCBO", "theory", changed(LCBO, **LCBO_THEORY), box=True, constrained=True),
     Case("cei.CEI", "fit", CEI, box=True, constrained=True),
-    Case("log_cei.LogCEI", "fitted", LOG_CEI, box=True, constrained=True),
-    Case("log_cei.LogCEI", "none", {**LOG_CEI, "noise": "none"}, box=True, constrained=True),
+    Case("log_cei.LogCEI", "noisy", LOG_CEI, box=True, constrained=True),
+    Case(
+        "log_cei.LogCEI",
+        "noise-free",
+        {**LOG_CEI, "likelihood": "noise-free"},
+        box=True,
+        constrained=True,
+    ),
     Case("epbo.EPBO", "fit", EPBO, box=True, constrained=True),
     Case(
         "epbo.EPBO",

@@ -17,7 +17,7 @@ from tests.algorithms.grouped import changed
 SETTINGS = {
     "climb": {"raw": 128, "starts": 4, "steps": 40},
     "nearby": {"count": 32, "widest": 0.1, "narrowest": 1e-4},
-    "noise": "fitted",
+    "likelihood": "noisy",
 }
 Z = np.random.default_rng(11).random((7, 2))
 NONE = np.empty((0, 2))
@@ -161,12 +161,12 @@ def test_pending_queries_teach_nothing_but_that_they_are_taken():
 
 
 def test_silent_noise_is_not_fitted():
-    silent = told(noise="none")
+    silent = told(likelihood="noise-free")
     assert all(
         fitted.posterior.model.noise.item() == pytest.approx(1e-6) for fitted in silent.models
     )
-    with pytest.raises(ValueError, match="noise: expected fitted or none, got 'some'"):
-        told(noise="some")
+    with pytest.raises(ValueError, match="likelihood: expected noisy or noise-free, got 'some'"):
+        told(likelihood="some")
 
 
 def test_it_reports_its_models_and_recommends_the_best_feasible_point():
