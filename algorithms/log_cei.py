@@ -1,8 +1,12 @@
 """LogCEI: constrained expected improvement on the logarithmic scale, with a length-scale for each
 variable (gardner2014constrained, Sec. 3; ament2023logei, Sec. 4).
 
-Maximised is ln E max(f - best, 0) + sum_i ln P(g_i <= 0). Before anything feasible is known, only
-the sum counts. Both logarithms keep their slope where improvement or feasibility is far away.
+Maximised is ln E max(f - best, 0) + sum_i ln P(g_i <= 0). Both logarithms keep their slope where
+improvement or feasibility is far away.
+
+DEVIATES: gardner2014constrained maximises the probability of feasibility before anything feasible
+is known. Far from feasibility that is largest where least is known, in one corner of the cube after
+another. Here each g that is violated at the point of least violation is to be improved on instead.
 
 Constraints of engineering grow like powers near a face of the box, so that a few values dwarf all
 others. Each g is therefore compressed by a logarithm that keeps its sign, as in eriksson2021scbo
@@ -14,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -56,6 +61,18 @@ class NearbySettings:
             )
 
 
+class Goal(NamedTuple):
+    """What a query has to improve on, in the units of the models.
+
+    best: the largest feasible y; None where nothing feasible is known.
+    violations: g at the point of least violation where nothing feasible is known, and 0 where a g
+        is met there; all are 0 where something feasible is known.
+    """
+
+    best: float | None
+    violations: tuple[float, ...]
+
+
 class LogCEI(Optimizer):
     """One query at a time where constrained improvement is expected, all over the cube.
 
@@ -83,16 +100,14 @@ class LogCEI(Optimizer):
         self.climb, self.nearby = climb, nearby
         self.regression = chosen(LIKELIHOODS, likelihood, "likelihood")
         self.models: tuple[Fitted, ...] = ()  # of y and of every g, once anything was told
-        # the largest posterior mean among feasible queries, in the units of the model of y
-        self.best_feasible: float | None = None
 
     def ask(self, room: int, pending: Array) -> Array:
         """Where the acquisition function is largest."""
         if not self.models:
             return self.rng.random((1, self.domain.d))
-        posteriors, bar = self._believing(pending)
+        posteriors = self.posteriors(pending)
         x, _ = climb_best(
-            partial(log_cei, posteriors=posteriors, bar=bar),
+            partial(log_cei, posteriors=posteriors, goal=self.goal(posteriors)),
             cube(self.domain.d),
             self._candidates(),
             starts=self.climb.starts,
@@ -109,10 +124,6 @@ class LogCEI(Optimizer):
         self.models = tuple(
             self.regression.fitted(self.x, values, units, self.rng) for values, units in columns
         )
-        feasible = torch.from_numpy(self.x[violation(self.g) == 0])
-        if len(feasible):
-            # not the largest observation, which under noise is a lucky one
-            self.best_feasible = float(self.models[0].posterior.mean(feasible).max())
 
     def recommend(self) -> Array:
         """The best observed feasible query; where none is, the one with the least violation."""
@@ -137,21 +148,28 @@ class LogCEI(Optimizer):
             ),
         }
 
-    def _believing(self, pending: Array) -> tuple[list[Posterior], float | None]:
-        """The posteriors, given their own means at pending queries (k, d), and what a value has to
-        exceed then.
-        """
-        posteriors = [fitted.posterior for fitted in self.models]
+    def posteriors(self, pending: Array) -> list[Posterior]:
+        """Of y and of every g, given their own means at pending queries (k, d)."""
+        found = [fitted.posterior for fitted in self.models]
         if not len(pending):
-            return posteriors, self.best_feasible
+            return found
         X = torch.from_numpy(pending)
-        y, *g = means = [posterior.mean(X) for posterior in posteriors]
-        known = [] if self.best_feasible is None else [self.best_feasible]
-        feasible = torch.stack([y.isfinite(), *(mean <= 0 for mean in g)]).all(0)
-        return (
-            [posterior.extend(X, mean) for posterior, mean in zip(posteriors, means, strict=True)],
-            max([*known, *y[feasible].tolist()], default=None),
-        )
+        return [posterior.extend(X, posterior.mean(X)) for posterior in found]
+
+    def goal(self, posteriors: Sequence[Posterior]) -> Goal:
+        """What is to be improved on, at the queries that these posteriors know. Told queries are
+        feasible as observed, pending ones as believed.
+        """
+        X, told = posteriors[0].X, len(self.y)
+        y, *means = (posterior.mean(X) for posterior in posteriors)
+        g = torch.stack(means) if means else X.new_zeros((0, len(X)))
+        feasible = (g <= 0).all(0)
+        feasible[:told] = torch.from_numpy(violation(self.g) == 0)
+        if feasible.any():
+            # a mean, and not the largest observation, which under noise is a lucky one
+            return Goal(float(y[feasible].max()), (0.0,) * len(g))
+        least = g[:, g.clamp(min=0.0).sum(0).argmin()]
+        return Goal(None, tuple(least.clamp(min=0.0).tolist()))
 
     def _candidates(self) -> Array:
         """Points (raw + count, d): all over the cube, and around the best observed one."""
@@ -164,12 +182,14 @@ class LogCEI(Optimizer):
         )
 
 
-def log_cei(X: Tensor, posteriors: Sequence[Posterior], bar: float | None) -> Tensor:
-    """ln E max(f - bar, 0) + sum_i ln P(g_i <= 0) at X (q, d), shape (q,), from the posteriors of f
-    and of every g. Without a bar it is the sum alone.
+def log_cei(X: Tensor, posteriors: Sequence[Posterior], goal: Goal) -> Tensor:
+    """The sum of ln E max(f - best, 0) and, for every g, of ln P(g <= 0), or of
+    ln E max(violation - g, 0) where there is a violation to improve on, at X (q, d), shape (q,).
     """
     y, *g = posteriors
     total = X.new_zeros(len(X))
-    for posterior in g:
-        total = total + log_feasibility(*posterior(X))
-    return total if bar is None else total + log_ei(*y(X), bar)
+    for posterior, violated in zip(g, goal.violations, strict=True):
+        mean, variance = posterior(X)
+        met = log_ei(-mean, variance, -violated) if violated else log_feasibility(mean, variance)
+        total = total + met
+    return total if goal.best is None else total + log_ei(*y(X), goal.best)

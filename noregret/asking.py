@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -18,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import algorithms
-from algorithms.api import Array, Observation
+from algorithms.api import Arms, Array, Observation
 from algorithms.api import Optimizer as Algorithm
+from algorithms.parts.arms import by_evidence
 from algorithms.parts.feasibility import best as best_row
 from algorithms.parts.feasibility import violation
 from algorithms.parts.transforms import Units
@@ -33,9 +35,14 @@ from workflow.run import boundary
 from workflow.trace import seeds
 
 MOST_CONSTRAINTS = 1000
+MOST_TRIED = 1000  # points of a design, of which one has not failed
 HORIZON = "horizon"  # the parameter that `evaluations` sets
 SAME = 1e-6  # of a side: closer to a pending point is that point
 ROUNDED = 1e-2  # of a side: closer to a pending point may be that point, in fewer digits
+MORE = 1.25  # times as many told values: parameters are learnt anew
+# of the median distance between arms: bandwidths that may be learnt, the likeliest ones first
+MULTIPLES = tuple(2.0 ** (half / 2) for half in sorted(range(-8, 5), key=abs))
+NOISES = (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # of the signal's variance, one of which is there
 APART = 1e-3  # of a side of the box, in some variable: closer to a pending point is no new one
 
 
@@ -146,24 +153,26 @@ def optimizer(
     presets.check_preset(line, preset)
     presets.check_like(line, like or line.like)
     presets.check_libraries(line)
+    values, learnt = presets.resolved(
+        line,
+        space,
+        preset=preset,
+        like=like or line.like,
+        evaluations=None if evaluations is None else int(evaluations),
+        noise=None if noise is None else float(noise),
+        overrides=overrides,
+    )
     settings = Settings(
         method=method,
         preset=preset,
         like=like or line.like,
-        parameters=presets.resolved(
-            line,
-            space,
-            preset=preset,
-            like=like or line.like,
-            evaluations=None if evaluations is None else int(evaluations),
-            noise=None if noise is None else float(noise),
-            overrides=overrides,
-        ),
+        parameters=values,
         seed=int(seed),
         minimize=minimize,
         constraints=int(constraints),
         initial=presets.default_initial(space) if initial is None else int(initial),
         noise=None if noise is None else float(noise),
+        learnt=learnt,
     )
     try:
         return Optimizer(space, settings)
@@ -188,9 +197,13 @@ class Optimizer:
         self._y: Array = np.empty(0)
         self._g: Array = np.empty((0, settings.constraints))
         self._pending = space.empty()
-        self._ends: list[int] = []  # of the blocks that the method is told
+        self._failed = space.empty()  # what was asked for and has no value, in the cube
+        # of the blocks that the method is told: how many values, and how many failed points
+        self._ends: list[int] = []
+        self._failures: list[int] = []
         self._designed = self._asks = 0
         self._learnt = 0  # blocks that this process has told the method
+        self._rows = 0  # told values that its parameters were learnt from
         self._units = Units(0.0, 1.0)
         self._method = self._new(1.0)  # tells mistakes in parameters at once
 
@@ -281,9 +294,12 @@ class Optimizer:
         self._y = np.concatenate([self._y, values.reshape(n)])
         self._g = np.concatenate([self._g, limits.reshape(n, m)])
 
-    def forget(self, x: Any) -> None:
-        """A pending point will not be told: its evaluation failed, or another point was evaluated
-        in its place. It may be given in fewer digits, as for `tell`. Raises ValueError.
+    def forget(self, x: Any, *, failed: bool = False) -> None:
+        """A pending point will not be told: another point was evaluated in its place, or its
+        evaluation `failed`. It may be given in fewer digits, as for `tell`. Raises ValueError.
+
+        No point that failed is asked for again, nor one within a thousandth of the width of its
+        bounds. A method is told the worst values so far there; the history leaves the point out.
         """
         u, _ = self._space.inside(x)
         before = self._pending
@@ -294,6 +310,8 @@ class Optimizer:
             raise ValueError(
                 f"x: expected a pending point, got {x!r:.80}: `pending` has all that there are"
             )
+        if failed:
+            self._failed = np.concatenate([self._failed, u])
 
     def best(self) -> Point:
         """The best feasible point that was told; where none is, the one of least violation.
@@ -316,7 +334,12 @@ class Optimizer:
 
         The file is NumPy's .npz of numbers and one text; no code is in it.
         """
-        state = {"asks": self._asks, "designed": self._designed, "ends": self._ends}
+        state = {
+            "asks": self._asks,
+            "designed": self._designed,
+            "ends": self._ends,
+            "failures": self._failures,
+        }
         space = self._space
         saved.write(
             Path(path),
@@ -327,6 +350,7 @@ class Optimizer:
                 "y": self._y,
                 "g": self._g,
                 "pending": self._pending,
+                "failed": self._failed,
                 **(
                     {"arms": space.points}
                     if isinstance(space, Table)
@@ -351,11 +375,20 @@ class Optimizer:
                 found.tell(arrays["x"], arrays["y"], arrays["g"])
             u = found._u
             found._u, found._pending = arrays["u"], arrays["pending"]
+            found._failed = arrays.get("failed", found._failed)  # the first files had none
             found._ends = [int(end) for end in state["ends"]]
+            found._failures = [int(end) for end in state.get("failures", [0] * len(found._ends))]
             found._asks, found._designed = int(state["asks"]), int(state["designed"])
-            ends = [0, *found._ends]
-            shapes = found._u.shape == u.shape and found._pending.shape[1:] == u.shape[1:]
-            if not shapes or ends != sorted(set(ends)) or ends[-1] > len(found._y):
+            blocks = [(0, 0), *zip(found._ends, found._failures, strict=True)]
+            shapes = found._u.shape == u.shape and all(
+                rows.shape[1:] == u.shape[1:] for rows in (found._pending, found._failed)
+            )
+            grows = all(
+                one != other and one[0] <= other[0] and one[1] <= other[1]
+                for one, other in pairwise(blocks)
+            )
+            last = blocks[-1]
+            if not (shapes and grows and last[0] <= len(u) and last[1] <= len(found._failed)):
                 raise ValueError("expected a history that fits together")
         return found
 
@@ -389,12 +422,29 @@ class Optimizer:
             return self._design(room if told == 0 else min(room, self._settings.initial - known))
         method = self._taught()
         self._asks += 1
-        return self._chosen(method, room)
+        answer = self._chosen(method, room)
+        left = answer[~self._has_failed(answer)]
+        return left if len(left) else self._unfailed()
 
     def _design(self, count: int) -> NDArray:
         """The next points of the design, whose first are the initial ones."""
         self._designed += count
         return self._space.design(self._stream("design"), self._designed)[-count:]
+
+    def _has_failed(self, u: NDArray) -> NDArray:
+        """Whether queries (k, d) or (k,) are as good as one that failed, (k,)."""
+        if isinstance(self._space, Table):
+            return np.isin(u, self._failed)
+        return np.array([_is_near(row[None], self._failed) for row in u], dtype=bool)
+
+    def _unfailed(self) -> NDArray:
+        """The next point of the design that has not failed; any one if all of a table have."""
+        rows = len(self._space.points) if isinstance(self._space, Table) else MOST_TRIED
+        for _ in range(rows):
+            found = self._design(1)
+            if not self._has_failed(found).any():
+                break
+        return found
 
     @torch_defaults()
     def _chosen(self, method: Algorithm, room: int) -> NDArray:
@@ -424,21 +474,44 @@ class Optimizer:
     @torch_defaults()
     def _taught(self) -> Algorithm:
         """The method after all that was told, each block of it since the last ask as one."""
-        if [0, *self._ends][-1] < len(self._y):
+        if ([0, *self._ends][-1], [0, *self._failures][-1]) < (len(self._y), len(self._failed)):
             self._ends.append(len(self._y))
-        if self._learnt == 0:
+            self._failures.append(len(self._failed))
+        rows = self._rows_learnt_from()
+        if self._learnt == 0 or rows != self._rows:
             self._units = self._first_units(self._ends[0])
-            self._method = self._new(self._units.spread)
+            self._method = self._new(self._units.spread, rows)
+            self._rows, self._learnt = rows, 0
         for number in range(self._learnt, len(self._ends)):
-            rows = slice([0, *self._ends][number], self._ends[number])
+            u, y, g = self._block(number)
             if number:  # somebody has asked: whatever was drawn, the generator stands elsewhere
                 stream = self._stream("tell", number)
                 self._method.rng.bit_generator.state = stream.bit_generator.state
-            y = self._units(self._sign * self._y[rows])
-            none = np.empty((len(y), 0))
-            self._method.tell(self._u[rows].copy(), Observation(y, self._g[rows].copy(), none))
+            self._method.tell(u, Observation(self._units(y), g, np.empty((len(y), 0))))
             self._learnt = number + 1
         return self._method
+
+    def _block(self, number: int) -> tuple[NDArray, Array, Array]:
+        """Queries, y to maximise and g of a block: what was told, then what failed, where all are
+        the worst that was told until then.
+        """
+        rows = slice([0, *self._ends][number], self._ends[number])
+        failed = self._failed[[0, *self._failures][number] : self._failures[number]]
+        y, g = self._sign * self._y[: rows.stop], self._g[: rows.stop]
+        return (
+            np.concatenate([self._u[rows], failed]),
+            np.concatenate([y[rows], np.full(len(failed), y.min())]),
+            np.concatenate([g[rows], np.tile(g.max(0), (len(failed), 1))]),
+        )
+
+    def _rows_learnt_from(self) -> int:
+        """How many told values parameters are learnt from: those of the first block, then all
+        whenever there are MORE. So parameters depend on the history alone.
+        """
+        rows = 0
+        for end in self._ends if self._settings.learnt else ():
+            rows = end if end >= MORE * rows else rows
+        return rows
 
     def _first_units(self, end: int) -> Units:
         """In which units the method sees y: over arms, those in which the first block lies in
@@ -450,11 +523,18 @@ class Optimizer:
         return Units(float(y.min()), float(np.ptp(y)) or max(abs(float(y[0])), 1.0))
 
     @torch_defaults()
-    def _new(self, spread: float) -> Algorithm:
-        """The method before it was told anything; noise is told in units of this spread."""
+    def _new(self, spread: float, rows: int = 0) -> Algorithm:
+        """The method before it was told anything; noise is told in units of this spread, and
+        parameters are learnt from the first `rows` that were told.
+        """
         chosen = presets.with_noise(
             self._settings.parameters, self._line, self._settings.noise, spread
         )
+        if rows and isinstance(self._domain, Arms):
+            X, y = self._domain.points[self._u[:rows]], self._sign * self._y[:rows]
+            for name in self._settings.learnt:
+                bandwidths = [chosen[name] * multiple for multiple in MULTIPLES]
+                chosen[name] = by_evidence(X, y, bandwidths, NOISES)
         return algorithms.build(
             presets.target(self._line), self._domain, self._stream("method"), chosen
         )

@@ -78,6 +78,7 @@ class Settings:
     parameters: of the method, as a paper's YAML would have them.
     initial: how many points of a design come first.
     noise: the standard deviation of the noise in the units of the values, None where unknown.
+    learnt: parameters that are chosen anew from what was told; `parameters` has their first values.
     """
 
     method: str
@@ -89,15 +90,16 @@ class Settings:
     constraints: int
     initial: int
     noise: float | None
+    learnt: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, saved: Mapping[str, Any]) -> Settings:
         """Settings from a mapping of their fields. Raises ValueError where others are there."""
         known = [field.name for field in fields(cls)]
-        if sorted(saved) != sorted(known):
+        if sorted({*saved, "learnt"}) != sorted(known):  # the first files had no `learnt`
             raise ValueError(f"expected the settings {', '.join(known)}, got {', '.join(saved)}")
         checked(named(saved["method"], saved["preset"]), saved["parameters"])
-        return cls(**saved)
+        return cls(**{**saved, "learnt": tuple(saved.get("learnt", ()))})
 
     def saved(self) -> dict[str, Any]:
         """The inverse of `of`."""
@@ -113,8 +115,10 @@ def resolved(
     evaluations: int | None,
     noise: float | None,
     overrides: Mapping[str, Any],
-) -> dict[str, Any]:
-    """The parameters of a method, groups nested. Raises ValueError."""
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The parameters of a method, groups nested, and names of those that are chosen by evidence, at
+    first the median distance between arms. Raises ValueError.
+    """
     line = document(method.paper)
     problem = line.entry["problems"][like]
     known = parameters.names(accepted(method))[1]
@@ -148,9 +152,10 @@ def resolved(
         for name, value in values.items()
         if isinstance(value, Mapping) and set(value) == parameters.GIVEN
     }
-    if values.get("bandwidth") == EVIDENCE and isinstance(space, Table):
-        values["bandwidth"] = space.median_distance()
-    return parameters.nested(values)
+    learnt = tuple(name for name, value in values.items() if value == EVIDENCE)
+    if learnt and isinstance(space, Table):
+        values |= dict.fromkeys(learnt, space.median_distance())
+    return parameters.nested(values), learnt
 
 
 def target(method: Method) -> str:

@@ -15,6 +15,7 @@ from workflow.trace.atomic import atomic
 FORMAT = "noregret optimizer 1"
 WHOLE = ("x", "u", "y", "g", "pending")
 SPACES = ("bounds", "arms")
+OPTIONAL = ("failed",)  # what files of earlier versions lack
 
 
 def write(path: Path, *, text: str, arrays: Mapping[str, NDArray]) -> None:
@@ -32,7 +33,7 @@ def read(path: Path) -> tuple[str, dict[str, NDArray]]:
             raise ValueError("expected NumPy's .npz with a format")
         if (found := str(file["format"])) != FORMAT:
             raise ValueError(f"expected the format {FORMAT!r}, got {found!r}")
-        arrays = {name: file[name] for name in (*WHOLE, *SPACES) if name in file.files}
+        arrays = {name: file[name] for name in (*WHOLE, *SPACES, *OPTIONAL) if name in file.files}
         if missing := [name for name in WHOLE if name not in arrays]:
             raise ValueError(f"expected an array {missing[0]!r}, got none")
         return str(file["text"]), arrays

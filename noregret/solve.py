@@ -76,7 +76,7 @@ def minimize(
     progress: whether to write a line to standard error after every evaluation.
     failures: what becomes of an evaluation that raises an error or shows NaN or infinity. "stop"
         raises EvaluationFailed, whose `result` has all evaluations before; "skip" leaves the point
-        out and goes on, and the evaluation counts.
+        out of the history and goes on, and the evaluation counts. No such point is asked for again.
     options: seed, preset, initial, noise, like and parameters of the method: see `optimizer`.
 
     Raises ValueError for mistakes in the arguments, EvaluationFailed, and on Ctrl-C Interrupted.
@@ -171,7 +171,7 @@ def _solve(
             words = f"f: evaluation {number} of {evaluations} failed at {x!r:.200}: {_said(why)}"
             if failures == "stop":
                 raise EvaluationFailed(words, _so_far(search)) from why
-            search.forget(x)
+            search.forget(x, failed=True)
             if progress:
                 sys.stderr.write(f"{words}; it is left out\n")
         if point is None:

@@ -11,7 +11,7 @@ import algorithms
 import noregret
 from algorithms.api import Arms, Box
 from noregret import presets
-from noregret.catalogue import BELIEVES, METHODS, PRESETS
+from noregret.catalogue import BELIEVES, METHODS, PAPER, PRESETS, RECOMMENDED, named
 from tests.noregret.own import (
     BOUNDS,
     NAMES,
@@ -45,18 +45,21 @@ def test_every_class_is_a_method_or_left_out():
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.ClassDef) and "Optimizer" in map(ast.unparse, node.bases)
     }
-    assert classes - set(LEFT_OUT) == {presets.target(one) for one in METHODS}
+    listed = {presets.target(named(one.name, preset)) for one in METHODS for preset in PRESETS}
+    assert classes - set(LEFT_OUT) == listed
 
 
+@pytest.mark.parametrize("preset", [PAPER, RECOMMENDED])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_catalogue_says_what_the_class_says(name):
-    one, kind = line(name), algorithms.load(presets.target(line(name)))
+def test_the_catalogue_says_what_the_class_says(name, preset):
+    one = named(name, preset)
+    kind = algorithms.load(presets.target(one))
     assert one.constrained == kind.constrained
     assert {"box": Box in kind.domains, "arms": Arms in kind.domains} == {
         domain: domain in one.domain for domain in ("box", "arms")
     }
     assert len(one.citation) > 30
-    assert bool(one.why) == bool(one.reading or one.changes)
+    assert bool(one.why) == bool(one.reading or one.changes or one.own)
 
 
 @pytest.mark.parametrize("name", NAMES)

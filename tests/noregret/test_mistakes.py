@@ -192,6 +192,19 @@ def test_a_point_told_in_fewer_digits_is_the_pending_one():
     np.testing.assert_array_equal(optimizer.history.x, np.float32(x[:1]).astype(float))
 
 
+def test_a_point_on_a_face_may_be_told_in_single_precision(tmp_path):
+    """0.1 is 0.10000000149 there; the method sees the face, and the history stays inside."""
+    optimizer = noregret.optimizer("gp-ei", bounds=[(0, 0.1), (-3e6, 3e6 + 1)])
+    optimizer.tell(np.float32([[0.1, 3e6 + 1], [0.0, -3e6]]), [1.0, 2.0])
+    np.testing.assert_array_equal(optimizer._u, [[1.0, 1.0], [0.0, 0.0]])
+    np.testing.assert_array_equal(optimizer.history.x, [[0.1, 3e6 + 1], [0.0, -3e6]])
+    optimizer.save(tmp_path / "state")
+    assert len(noregret.Optimizer.load(tmp_path / "state").history.y) == 2
+    for outside in (np.float64([np.float32(0.1), 0.0]), np.float32([0.1001, 0.0])):
+        with pytest.raises(ValueError, match="expected points inside the bounds"):
+            optimizer.tell(outside, 1.0)
+
+
 @pytest.mark.parametrize("digits", [2, 3, 5])
 def test_a_rounded_point_takes_the_place_of_the_one_that_was_asked(digits):
     optimizer = on_box()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import noregret
-from noregret import presets
+from noregret import asking, presets
 from noregret.catalogue import METHODS, PAPER, PUBLIC, RECOMMENDED
-from tests.noregret.own import BOUNDS, NAMES, TABLE, begun, line
+from tests.noregret.own import BOUNDS, NAMES, TABLE, VALUES, begun, line
 from workflow.plan import expand, parameters
 
 OWN = {  # parameters that do not come from the paper's run alone, by what they depend on
@@ -74,6 +74,14 @@ def test_noise_reaches_what_a_method_has_for_it():
     assert chosen("dumbo", preset=PUBLIC, noise=0)["gram"] == "inverse"
     assert chosen("saasbo", noise=1.0)["surrogate.noise_as"] == "learned"
     assert "xi" in chosen("bbkb", noise=1.0)
+    assert chosen("cei")["likelihood"] == chosen("cei", noise=0.5)["likelihood"] == "noisy"
+    assert chosen("cei", noise=0)["likelihood"] == "noise-free"
+    assert chosen("cei", preset=PAPER, noise=0.5)["surrogate.noise"] == 0.25
+
+
+def test_the_class_of_a_method_is_that_of_its_preset():
+    kinds = {preset: type(begun("cei", preset=preset)._method) for preset in (PAPER, RECOMMENDED)}
+    assert [kind.__name__ for kind in kinds.values()] == ["CEI", "LogCEI"]
 
 
 def test_noise_over_arms_is_in_ones_own_units():
@@ -175,3 +183,58 @@ def test_async_ts_takes_the_median_distance_where_the_table_is_small(rows, is_me
     table = np.random.default_rng(0).uniform(-1, 1, (rows, 3))
     parameters_ = noregret.optimizer("async-ts", arms=table).settings.parameters
     assert (parameters_["bandwidth"] != 10) == is_median
+
+
+def bandwidth(optimizer):
+    return optimizer._method.posterior.kernel.bandwidth
+
+
+def test_a_bandwidth_is_learnt_from_what_was_told():
+    """A function that varies fast along a table gets a short bandwidth, a slow one a long one."""
+    found = []
+    for rate in (0.5, 8.0):
+        optimizer = begun("gp-ucb")
+        first = optimizer.settings.parameters["bandwidth"]
+        rows = np.random.default_rng(0).permutation(len(TABLE))[:100]
+        optimizer.tell(rows, np.sin(rate * TABLE[rows]).sum(1))
+        optimizer.ask()
+        found.append(bandwidth(optimizer) / first)
+    assert found[0] > 1 > found[1]
+    own = begun("gp-ucb", bandwidth=0.7)
+    own.tell(rows, TABLE[rows].sum(1))
+    own.ask()
+    assert bandwidth(own) == 0.7 and own.settings.learnt == ()
+
+
+def test_a_bandwidth_is_learnt_anew_when_there_is_more(monkeypatch):
+    rows, real = [], asking.by_evidence
+    monkeypatch.setattr(asking, "by_evidence", lambda X, *a: rows.append(len(X)) or real(X, *a))
+    optimizer = begun("gp-ucb", initial=4)
+    for _ in range(12):
+        row = optimizer.ask()
+        optimizer.tell(row, VALUES[row])
+    assert rows == [4, 5, 7, 9]
+    other = begun("gp-ucb", preset=PAPER)
+    other.tell([0, 1], [1.0, 2.0])
+    other.ask()
+    assert len(rows) == 4
+
+
+@pytest.mark.parametrize("name", ["gp-ucb", "bkb", "bbkb"])
+def test_methods_over_four_columns_beat_random_search(name):
+    """Under the median distance the best visited row of this table is about the 120th of 5000."""
+    ranks = []
+    for seed in range(3):
+        rng = np.random.default_rng(100 + seed)
+        table = rng.uniform(-1, 1, (5000, 4))
+        value = (table**2).sum(1)
+        noise = rng.normal(0, 0.05, 60)
+        found = noregret.minimize(
+            lambda row, value=value, noise=iter(noise): value[row] + next(noise),
+            arms=table,
+            method=name,
+            evaluations=60,
+            seed=seed,
+        )
+        ranks.append((value < value[found.history.x].min()).sum())
+    assert max(ranks) <= 5
