@@ -1,4 +1,4 @@
-"""Affine changes of the units of y, as libraries make them before they fit a Gaussian process."""
+"""Changes of the units of y and g, as libraries make them before they fit a Gaussian process."""
 
 from __future__ import annotations
 
@@ -38,8 +38,34 @@ def median(y: Array) -> Units:
     return _units(y, float(np.median(y)), float(np.std(y)))
 
 
+def about_zero(y: Array) -> Units:
+    """Root mean square over n, and no centre: zero stays zero, so that a constraint keeps its sign.
+
+    Values are divided by the largest one before they are squared, since squares may overflow.
+    """
+    largest = float(np.abs(y).max())
+    if largest == 0:
+        return Units(0.0, 1.0)
+    return Units(0.0, largest * float(np.sqrt(np.mean(np.square(y / largest)))))
+
+
+def signed_log(g: Array) -> Array:
+    """sign(g) ln(1 + |g|/s) of each column of g (n, m), with s the median of its |g| (or 1 where
+    that is 0): large values shrink, and every sign stays (eriksson2021scbo, App. A: bilog, there
+    with s = 1, which depends on units).
+    """
+    size = np.abs(g)
+    scale = np.median(size, axis=0)
+    return np.sign(g) * np.log1p(size / np.where(scale > 0, scale, 1.0))
+
+
 def _units(y: Array, centre: float, spread: float) -> Units:
     return Units(centre, spread if spread > ROUNDING * np.abs(y).max() else 1.0)
+
+
+def standardised(y: Array, g: Array) -> Array:
+    """Columns (n, 1 + m): y (n,) with mean 0 and variance 1, and every g (n, m) about zero."""
+    return np.column_stack([sample(y)(y), *(about_zero(column)(column) for column in g.T)])
 
 
 STANDARDS: dict[str, Callable[[Array], Units]] = {

@@ -7,7 +7,15 @@ from botorch.utils.transforms import standardize
 from numpy.testing import assert_allclose
 from sklearn.preprocessing import StandardScaler
 
-from algorithms.parts.transforms import STANDARDS, median, population, sample
+from algorithms.parts.transforms import (
+    STANDARDS,
+    about_zero,
+    median,
+    population,
+    sample,
+    signed_log,
+    standardised,
+)
 
 Y = np.array([1.0, 2.0, 4.0, 9.0])
 
@@ -38,3 +46,33 @@ def test_only_shape_remains(standard, scale):
 def test_what_is_constant_but_for_rounding_keeps_its_scale(standard, y):
     assert standard(np.array(y)).spread == 1.0
     assert_allclose(standard(np.array(y))(np.array(y)), 0.0, atol=1e-15)
+
+
+def test_units_about_zero_keep_zero_and_signs():
+    g = np.array([-3.0, 0.0, 4.0])
+    units = about_zero(g)
+    assert units.centre == 0.0 and units.spread == pytest.approx(np.sqrt(25 / 3))
+    assert_allclose(np.mean(units(g) ** 2), 1.0)
+    assert about_zero(np.zeros(3)).spread == 1.0
+    assert_allclose(about_zero(1e200 * g)(1e200 * g), units(g), rtol=1e-14)  # squares overflow
+
+
+def test_columns_that_a_library_sees():
+    g = np.column_stack([Y - 3, 1e-6 * (Y - 3), np.zeros(4)])
+    columns = standardised(Y, g)
+    assert_allclose(columns[:, 0], sample(Y)(Y))
+    assert_allclose(columns[:, 1], columns[:, 2], rtol=1e-12)
+    assert_allclose(columns[:, 1], (Y - 3) / np.sqrt(np.mean((Y - 3) ** 2)))
+    assert not columns[:, 3].any()
+    assert standardised(Y, g[:, :0]).shape == (4, 1)
+
+
+def test_signed_logarithms_by_hand():
+    g = np.array([[-1.0, 0.0, 3.0], [2.0, 0.0, -3.0], [-1e6, 0.0, 0.0]])
+    expected = [-np.log1p(0.5), np.log1p(1.0), -np.log1p(5e5)]
+    found = signed_log(g)
+    assert_allclose(found[:, 0], expected, rtol=1e-14)
+    assert not found[:, 1].any()
+    assert_allclose(found[:, 2], [np.log(2), -np.log(2), 0.0])
+    assert_allclose(signed_log(1e-9 * g), found, rtol=1e-12)
+    assert signed_log(g[:, :0]).shape == (3, 0)
