@@ -531,7 +531,7 @@ class Optimizer:
             self._settings.parameters, self._line, self._settings.noise, spread
         )
         if rows and isinstance(self._domain, Arms):
-            X, y = self._domain.points[self._u[:rows]], self._sign * self._y[:rows]
+            X, y = self._domain.points[self._u[:rows]], self._units(self._sign * self._y[:rows])
             for name in self._settings.learnt:
                 bandwidths = [chosen[name] * multiple for multiple in MULTIPLES]
                 chosen[name] = by_evidence(X, y, bandwidths, NOISES)

@@ -56,7 +56,10 @@ def signed_log(g: Array) -> Array:
     """
     size = np.abs(g)
     scale = np.median(size, axis=0)
-    return np.sign(g) * np.log1p(size / np.where(scale > 0, scale, 1.0))
+    with np.errstate(over="ignore"):  # a penalty may be the largest float
+        ratio = np.minimum(size / np.where(scale > 0, scale, 1.0), np.finfo(np.float64).max)
+    found: Array = np.sign(g) * np.log1p(ratio)
+    return found
 
 
 def _units(y: Array, centre: float, spread: float) -> Units:

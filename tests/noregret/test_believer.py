@@ -24,7 +24,7 @@ def taught(name):
     return optimizer, optimizer._taught()
 
 
-@pytest.mark.parametrize("name", ["gp-ei", "cei", "scbo"])
+@pytest.mark.parametrize("name", ["gp-ei", "epbo", "scbo"])
 def test_it_is_what_a_model_predicts(name):
     _, method = taught(name)
     u = np.array([[0.3, 0.4], [0.55, 0.7], [0.8, 0.2]])

@@ -10,6 +10,7 @@ import numpy as np
 
 from algorithms.api import Array
 
+TIE = 1e-6  # of log evidence: less is rounding, as between bandwidths far below all distances
 MOST = 500  # rows that count, evenly chosen among more: a grid of them takes a second
 
 
@@ -32,7 +33,7 @@ def by_evidence(X: Array, y: Array, bandwidths: Sequence[float], noises: Sequenc
     squares = (X**2).sum(1)
     square = np.maximum(squares[:, None] + squares - 2 * X @ X.T, 0.0)
     evidences = [profiled(square, y, bandwidth, noises).max() for bandwidth in bandwidths]
-    return float(bandwidths[int(np.argmax(evidences))])
+    return float(bandwidths[int(np.argmax(evidences >= np.max(evidences) - TIE))])
 
 
 def profiled(square: Array, y: Array, bandwidth: float, noises: Sequence[float]) -> Array:

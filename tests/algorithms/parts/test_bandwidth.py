@@ -68,6 +68,15 @@ def test_where_nothing_can_be_learnt_the_first_one_is_taken():
     assert by_evidence(X[:0], y[:0], GRID, NOISES) == GRID[0]
 
 
+def test_of_bandwidths_that_differ_by_rounding_the_first_one_is_taken():
+    """Far below all distances every one of them says that values are independent."""
+    X = 100.0 * np.arange(20.0)[:, None]
+    y = np.random.default_rng(0).standard_normal(20)
+    for grid in ([1.0, 0.5, 2.0], [0.5, 2.0, 1.0]):
+        for scale in (1.0, 1e3, 1e-5):
+            assert by_evidence(X, scale * y + 7, grid, NOISES) == grid[0]
+
+
 def test_of_many_rows_some_count():
     X, y = drawn(1.0, 0.01, n=MOST + 100)
     rows = np.linspace(0, len(y) - 1, MOST).astype(int)

@@ -76,3 +76,5 @@ def test_signed_logarithms_by_hand():
     assert_allclose(found[:, 2], [np.log(2), -np.log(2), 0.0])
     assert_allclose(signed_log(1e-9 * g), found, rtol=1e-12)
     assert signed_log(g[:, :0]).shape == (3, 0)
+    largest = np.array([[0.1], [0.1], [np.finfo(float).max]])
+    assert_allclose(signed_log(largest)[2], np.log(np.finfo(float).max))
