@@ -18,25 +18,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from gpytorch.constraints import GreaterThan
+from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ConstantMean
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.acquisition import log_ei, log_feasibility
 from algorithms.parts.choice import chosen
-from algorithms.parts.dimension_scaled import NEARLY_SILENT, SILENT
+from algorithms.parts.dimension_scaled import log_normal
 from algorithms.parts.feasibility import best, violation
-from algorithms.parts.fitting import Fitted
+from algorithms.parts.fitting import LBFGS, Fitted, Surrogate
 from algorithms.parts.gp import Posterior
+from algorithms.parts.kernels import Matern52, Model, ScaledMatern52, gamma, positive
 from algorithms.parts.maximise import ClimbSettings, climb_best, cube
 from algorithms.parts.outputs import diagnostics
-from algorithms.parts.sampling import around, sobol
-from algorithms.parts.transforms import about_zero, sample, signed_log
+from algorithms.parts.sampling import sobol
+from algorithms.parts.transforms import about_zero, sample
 
-LIKELIHOODS = {"noisy": NEARLY_SILENT, "noise-free": SILENT}
+LEAST = 1e-6  # variance of noise, in units of standardised values
 
 
 @dataclass(frozen=True)
@@ -193,3 +198,58 @@ def log_cei(X: Tensor, posteriors: Sequence[Posterior], goal: Goal) -> Tensor:
         met = log_ei(-mean, variance, -violated) if violated else log_feasibility(mean, variance)
         total = total + met
     return total if goal.best is None else total + log_ei(*y(X), goal.best)
+
+
+def nearly_silent(d: int, *, fitted: bool) -> Model:
+    """A Matern-5/2 regression for values with little noise or none, in units of the cube and of
+    standardised values.
+
+    ln l ~ N(sqrt 2 + ln(d)/2, 3) for each input (hvarfner2024vanilla); outputscale ~ Gamma(2, 0.15)
+    (balandat2020botorch, its default until 2024); noise ~ Gamma(1.1, 30), at least LEAST
+    (akiba2019optuna, GPSampler). The noise stays at LEAST unless it is `fitted`.
+    """
+    kernel = ScaledMatern52(
+        Matern52(
+            ard_num_dims=d,
+            lengthscale_prior=log_normal(sqrt(2) + 0.5 * log(d), sqrt(3)),
+            # the mode of the prior lies at a fifth of sqrt(d): too short for a start
+            lengthscale_constraint=GreaterThan(2.5e-2, transform=None, initial_value=0.5 * sqrt(d)),
+        ),
+        outputscale_prior=gamma(2.0, 0.15),
+        outputscale_constraint=positive(),
+    )
+    first = 1e-3 if fitted else LEAST
+    likelihood = GaussianLikelihood(
+        noise_prior=gamma(1.1, 30.0),
+        noise_constraint=GreaterThan(LEAST, transform=None, initial_value=first),
+    )
+    if not fitted:
+        likelihood.requires_grad_(False)
+    return Model(ConstantMean(), kernel, likelihood)
+
+
+def signed_log(g: Array) -> Array:
+    """sign(g) ln(1 + |g|/s) of each column of g (n, m), with s the median of its |g| (or 1 where
+    that is 0): large values shrink, and every sign stays (eriksson2021scbo, App. A: bilog, there
+    with s = 1, which depends on units).
+    """
+    size = np.abs(g)
+    scale = np.median(size, axis=0)
+    with np.errstate(over="ignore"):  # a penalty may be the largest float
+        ratio = np.minimum(size / np.where(scale > 0, scale, 1.0), np.finfo(np.float64).max)
+    found: Array = np.sign(g) * np.log1p(ratio)
+    return found
+
+
+def around(rng: np.random.Generator, x: Array, n: int, narrowest: float, widest: float) -> Array:
+    """n points (n, d) about x (d,), each normal with a standard deviation of its own, whose
+    logarithm is uniform between those of `narrowest` and `widest`; kept in the cube.
+    """
+    spread = np.exp(rng.uniform(np.log(narrowest), np.log(widest), (n, 1)))
+    return np.clip(x + spread * rng.standard_normal((n, len(x))), 0.0, 1.0)
+
+
+LIKELIHOODS = {
+    name: Surrogate(partial(nearly_silent, fitted=fitted), sample, LBFGS())
+    for name, fitted in (("noisy", True), ("noise-free", False))
+}

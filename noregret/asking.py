@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import algorithms
 from algorithms.api import Arms, Array, Observation
 from algorithms.api import Optimizer as Algorithm
-from algorithms.parts.arms import by_evidence
+from algorithms.parts.arms.bandwidth import by_evidence
 from algorithms.parts.feasibility import best as best_row
 from algorithms.parts.feasibility import violation
 from algorithms.parts.transforms import Units

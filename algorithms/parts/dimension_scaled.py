@@ -7,7 +7,6 @@ makes all points of a high-dimensional cube independent of each other.
 
 from __future__ import annotations
 
-from functools import partial
 from math import log, sqrt
 
 from gpytorch.constraints import GreaterThan
@@ -16,7 +15,7 @@ from gpytorch.means import ConstantMean
 from gpytorch.priors import LogNormalPrior
 
 from algorithms.parts.fitting import LBFGS, Surrogate
-from algorithms.parts.kernels import Matern52, Model, ScaledMatern52, double, gamma, positive
+from algorithms.parts.kernels import Matern52, Model, ScaledMatern52, double, positive
 from algorithms.parts.transforms import sample
 
 
@@ -25,8 +24,8 @@ def dimension_scaled(d: int) -> Model:
     ln l ~ N(sqrt 2 + ln(d)/2, 3) for each input, ln noise ~ N(-4, 1), an outputscale of 1, in units
     of the cube and of standardised values. It starts from the modes.
     """
-    lengthscale = _log_normal(sqrt(2) + 0.5 * log(d), sqrt(3))
-    noise = _log_normal(-4.0, 1.0)
+    lengthscale = log_normal(sqrt(2) + 0.5 * log(d), sqrt(3))
+    noise = log_normal(-4.0, 1.0)
     kernel = ScaledMatern52(
         Matern52(
             ard_num_dims=d,
@@ -45,41 +44,11 @@ def dimension_scaled(d: int) -> Model:
     return Model(ConstantMean(), kernel, likelihood)
 
 
-def nearly_silent(d: int, *, fitted: bool) -> Model:
-    """A Matern-5/2 regression for values with little noise or none, in units of the cube and of
-    standardised values.
-
-    ln l ~ N(sqrt 2 + ln(d)/2, 3) for each input (hvarfner2024vanilla); outputscale ~ Gamma(2, 0.15)
-    (balandat2020botorch, its default until 2024); noise ~ Gamma(1.1, 30), at least LEAST
-    (akiba2019optuna, GPSampler). The noise stays at LEAST unless it is `fitted`.
-    """
-    kernel = ScaledMatern52(
-        Matern52(
-            ard_num_dims=d,
-            lengthscale_prior=_log_normal(sqrt(2) + 0.5 * log(d), sqrt(3)),
-            # the mode of the prior lies at a fifth of sqrt(d): too short for a start
-            lengthscale_constraint=GreaterThan(2.5e-2, transform=None, initial_value=0.5 * sqrt(d)),
-        ),
-        outputscale_prior=gamma(2.0, 0.15),
-        outputscale_constraint=positive(),
-    )
-    first = 1e-3 if fitted else LEAST
-    likelihood = GaussianLikelihood(
-        noise_prior=gamma(1.1, 30.0),
-        noise_constraint=GreaterThan(LEAST, transform=None, initial_value=first),
-    )
-    if not fitted:
-        likelihood.requires_grad_(False)
-    return Model(ConstantMean(), kernel, likelihood)
-
-
-LEAST = 1e-6  # variance of noise, in units of standardised values
 DIMENSION_SCALED = Surrogate(dimension_scaled, sample, LBFGS())
-NEARLY_SILENT = Surrogate(partial(nearly_silent, fitted=True), sample, LBFGS())
-SILENT = Surrogate(partial(nearly_silent, fitted=False), sample, LBFGS())
 
 
-def _log_normal(loc: float, scale: float) -> LogNormalPrior:
+def log_normal(loc: float, scale: float) -> LogNormalPrior:
+    """A prior under which ln x ~ N(loc, scale^2), with constants in double precision."""
     return LogNormalPrior(
         double(loc),
         double(scale),

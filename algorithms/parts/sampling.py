@@ -28,14 +28,6 @@ def sobol(rng: np.random.Generator, n: int, d: int) -> Array:
     return qmc.Sobol(d, rng=seed).random_base2(max(n - 1, 0).bit_length())[:n]
 
 
-def around(rng: np.random.Generator, x: Array, n: int, narrowest: float, widest: float) -> Array:
-    """n points (n, d) about x (d,), each normal with a standard deviation of its own, whose
-    logarithm is uniform between those of `narrowest` and `widest`; kept in the cube.
-    """
-    spread = np.exp(rng.uniform(np.log(narrowest), np.log(widest), (n, 1)))
-    return np.clip(x + spread * rng.standard_normal((n, len(x))), 0.0, 1.0)
-
-
 def latin_hypercube(rng: np.random.Generator, n: int, d: int) -> Array:
     """n points (n, d), one in each of n equal slices of every coordinate,
     uniform within its slice.

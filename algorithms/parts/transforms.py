@@ -49,19 +49,6 @@ def about_zero(y: Array) -> Units:
     return Units(0.0, largest * float(np.sqrt(np.mean(np.square(y / largest)))))
 
 
-def signed_log(g: Array) -> Array:
-    """sign(g) ln(1 + |g|/s) of each column of g (n, m), with s the median of its |g| (or 1 where
-    that is 0): large values shrink, and every sign stays (eriksson2021scbo, App. A: bilog, there
-    with s = 1, which depends on units).
-    """
-    size = np.abs(g)
-    scale = np.median(size, axis=0)
-    with np.errstate(over="ignore"):  # a penalty may be the largest float
-        ratio = np.minimum(size / np.where(scale > 0, scale, 1.0), np.finfo(np.float64).max)
-    found: Array = np.sign(g) * np.log1p(ratio)
-    return found
-
-
 def _units(y: Array, centre: float, spread: float) -> Units:
     return Units(centre, spread if spread > ROUNDING * np.abs(y).max() else 1.0)
 

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from scipy.integrate import quad
 from scipy.stats import norm
 
 import algorithms
 from algorithms.api import Box, Observation
-from algorithms.log_cei import log_cei
+from algorithms.log_cei import LIKELIHOODS, around, log_cei, nearly_silent, signed_log
 from tests.algorithms.grouped import changed
 
 SETTINGS = {
@@ -127,7 +128,7 @@ def test_a_constraint_at_zero_is_feasible_and_stays_zero():
     assert all(fitted.posterior.y[-1] == 0 for fitted in g)
     best = optimizer.goal(optimizer.posteriors(NONE)).best
     assert_allclose(best, y.posterior.y[-1], atol=0.05)
-    assert_array_equal(np.sign(optimizer.models[1].posterior.y), np.sign(optimizer.g[:, 0]))
+    assert_array_equal(np.sign(optimizer.models[1].posterior.y.numpy()), np.sign(optimizer.g[:, 0]))
 
 
 def test_the_query_is_as_good_as_any_on_a_grid():
@@ -248,3 +249,63 @@ def test_it_finds_the_optimum_of_a_pressure_vessel():
         x = optimizer.ask(1, x[:0])
     cost, g = vessel(optimizer.recommend())
     assert (g <= 0).all() and 5885.3 < cost < 5885.3 * 1.03
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+def test_the_density_of_nearly_silent_values_is_that_of_scipys_priors(fitted):
+    d, model = 3, nearly_silent(3, fitted=fitted)
+    lengthscale, scale, noise = (
+        value.detach().numpy()
+        for value in (
+            model.kernel.base_kernel.lengthscale,
+            model.kernel.outputscale,
+            model.noise,
+        )
+    )
+    expected = (
+        stats.lognorm(np.sqrt(3), scale=np.exp(np.sqrt(2)) * np.sqrt(d)).logpdf(lengthscale).sum()
+        + stats.gamma(2.0, scale=1 / 0.15).logpdf(scale)
+        + stats.gamma(1.1, scale=1 / 30).logpdf(noise).sum()
+    )
+    assert_allclose(model.log_prior().item(), expected, rtol=1e-10)
+    assert (lengthscale == pytest.approx(0.5 * np.sqrt(d))) and scale == 1.0
+    # length-scales, outputscale and mean; and noise
+    assert len(model.free) == 3 + fitted
+
+
+def test_little_noise_is_found_and_none_is_left_alone():
+    rng = np.random.default_rng(304)
+    x = rng.random((60, 4))
+    y = np.sin(3 * x[:, 0]) + x.sum(1) + 0.01 * rng.standard_normal(60)
+    y = (y - y.mean()) / y.std(ddof=1)
+    found = [s.learn(x, y, np.random.default_rng(0)) for s in LIKELIHOODS.values()]
+    noises = [one.posterior.model.noise.item() * one.units.spread**2 for one in found]
+    assert 0.3e-4 < noises[0] * np.var(np.sin(3 * x[:, 0]) + x.sum(1)) < 3e-4  # 0.01 squared
+    assert found[1].posterior.model.noise.item() == pytest.approx(1e-6)
+
+
+def test_signed_logarithms_by_hand():
+    g = np.array([[-1.0, 0.0, 3.0], [2.0, 0.0, -3.0], [-1e6, 0.0, 0.0]])
+    expected = [-np.log1p(0.5), np.log1p(1.0), -np.log1p(5e5)]
+    found = signed_log(g)
+    assert_allclose(found[:, 0], expected, rtol=1e-14)
+    assert not found[:, 1].any()
+    assert_allclose(found[:, 2], [np.log(2), -np.log(2), 0.0])
+    assert_allclose(signed_log(1e-9 * g), found, rtol=1e-12)
+    assert signed_log(g[:, :0]).shape == (3, 0)
+    largest = np.array([[0.1], [0.1], [np.finfo(float).max]])
+    assert_allclose(signed_log(largest)[2], np.log(np.finfo(float).max))
+
+
+def test_points_around_another_one_lie_at_all_distances():
+    """Standard deviations are log-uniform: as many between 1e-4 and 1e-3 as between 1e-2 and 0.1"""
+    centre = np.full(50, 0.5)
+    points = around(np.random.default_rng(0), centre, 3000, 1e-4, 0.1)
+    assert points.shape == (3000, 50) and ((points >= 0) & (points <= 1)).all()
+    spread = np.log10(points.std(axis=1, mean=0.5 * np.ones((3000, 1))))
+    shares = np.histogram(spread, [-4, -3, -2, -1])[0] / 3000
+    assert np.abs(shares - 1 / 3).max() < 0.05
+    assert np.abs(points.mean(0) - 0.5).max() < 0.005
+    corner = around(np.random.default_rng(0), np.zeros(2), 100, 0.01, 0.1)
+    assert (corner >= 0).all() and (corner == 0).any()
+    assert around(np.random.default_rng(0), centre, 0, 0.01, 0.1).shape == (0, 50)

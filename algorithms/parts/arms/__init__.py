@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from algorithms.parts.arms.bandwidth import by_evidence
 from algorithms.parts.arms.bless import bless
 from algorithms.parts.arms.columns import GaussianTable
 from algorithms.parts.arms.exact import ExactPosterior
@@ -26,7 +25,6 @@ __all__ = [
     "SketchedPosterior",
     "TextbookPosterior",
     "bless",
-    "by_evidence",
     "include",
 ]
 

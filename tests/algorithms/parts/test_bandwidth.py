@@ -9,8 +9,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal
 
-from algorithms.parts.arms import by_evidence
-from algorithms.parts.arms.bandwidth import MOST, profiled
+from algorithms.parts.arms.bandwidth import MOST, by_evidence, profiled
 
 GRID = np.geomspace(0.25, 4.0, 9)
 NOISES = np.geomspace(1e-4, 1.0, 5)

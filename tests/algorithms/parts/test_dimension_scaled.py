@@ -10,14 +10,10 @@ from botorch.models.utils.gpytorch_modules import (
 )
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from numpy.testing import assert_allclose
-from scipy import stats
 
 from algorithms.parts.dimension_scaled import (
     DIMENSION_SCALED,
-    NEARLY_SILENT,
-    SILENT,
     dimension_scaled,
-    nearly_silent,
 )
 from algorithms.parts.fitting import SURROGATES, Target
 
@@ -87,33 +83,3 @@ def test_many_variables_are_learnt_from_few_points():
         mean = fitted.posterior.mean(torch.from_numpy(x[150:])).numpy()
         found.append(np.corrcoef(mean, y[150:])[0, 1])
     assert found[0] > 0.95 > 0.8 > found[1]
-
-
-@pytest.mark.parametrize("fitted", [True, False])
-def test_the_density_of_nearly_silent_values_is_that_of_scipys_priors(fitted):
-    d, model = 3, nearly_silent(3, fitted=fitted)
-    lengthscale, scale, noise = (
-        value.detach().numpy()
-        for value in (
-            model.kernel.base_kernel.lengthscale,
-            model.kernel.outputscale,
-            model.noise,
-        )
-    )
-    expected = (
-        stats.lognorm(np.sqrt(3), scale=np.exp(np.sqrt(2)) * np.sqrt(d)).logpdf(lengthscale).sum()
-        + stats.gamma(2.0, scale=1 / 0.15).logpdf(scale)
-        + stats.gamma(1.1, scale=1 / 30).logpdf(noise).sum()
-    )
-    assert_allclose(model.log_prior().item(), expected, rtol=1e-10)
-    assert (lengthscale == pytest.approx(0.5 * np.sqrt(d))) and scale == 1.0
-    # length-scales, outputscale and mean; and noise
-    assert len(model.free) == 3 + fitted
-
-
-def test_little_noise_is_found_and_none_is_left_alone():
-    x, y = data(4, n=60)
-    found = [s.learn(x, y, np.random.default_rng(0)) for s in (NEARLY_SILENT, SILENT)]
-    noises = [one.posterior.model.noise.item() * one.units.spread**2 for one in found]
-    assert 0.3e-4 < noises[0] * np.var(np.sin(3 * x[:, 0]) + x.sum(1)) < 3e-4  # 0.01 squared
-    assert found[1].posterior.model.noise.item() == pytest.approx(1e-6)

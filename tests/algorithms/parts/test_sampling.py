@@ -7,7 +7,6 @@ from scipy.stats import qmc
 
 from algorithms.parts.sampling import (
     REPETITIONS,
-    around,
     latin_hypercube,
     position,
     sobol,
@@ -65,17 +64,3 @@ def test_a_generator_stands_elsewhere_after_any_draw(kind):
         seen.append(position(generator))
     generator.integers(2**31, dtype=np.int32)  # half of a word
     assert len({*seen, position(generator)}) == 5
-
-
-def test_points_around_another_one_lie_at_all_distances():
-    """Standard deviations are log-uniform: as many between 1e-4 and 1e-3 as between 1e-2 and 0.1"""
-    centre = np.full(50, 0.5)
-    points = around(rng(), centre, 3000, 1e-4, 0.1)
-    assert points.shape == (3000, 50) and ((points >= 0) & (points <= 1)).all()
-    spread = np.log10(points.std(axis=1, mean=0.5 * np.ones((3000, 1))))
-    shares = np.histogram(spread, [-4, -3, -2, -1])[0] / 3000
-    assert np.abs(shares - 1 / 3).max() < 0.05
-    assert np.abs(points.mean(0) - 0.5).max() < 0.005
-    corner = around(rng(), np.zeros(2), 100, 0.01, 0.1)
-    assert (corner >= 0).all() and (corner == 0).any()
-    assert around(rng(), centre, 0, 0.01, 0.1).shape == (0, 50)

@@ -13,7 +13,6 @@ from algorithms.parts.transforms import (
     median,
     population,
     sample,
-    signed_log,
     standardised,
 )
 
@@ -65,16 +64,3 @@ def test_columns_that_a_library_sees():
     assert_allclose(columns[:, 1], (Y - 3) / np.sqrt(np.mean((Y - 3) ** 2)))
     assert not columns[:, 3].any()
     assert standardised(Y, g[:, :0]).shape == (4, 1)
-
-
-def test_signed_logarithms_by_hand():
-    g = np.array([[-1.0, 0.0, 3.0], [2.0, 0.0, -3.0], [-1e6, 0.0, 0.0]])
-    expected = [-np.log1p(0.5), np.log1p(1.0), -np.log1p(5e5)]
-    found = signed_log(g)
-    assert_allclose(found[:, 0], expected, rtol=1e-14)
-    assert not found[:, 1].any()
-    assert_allclose(found[:, 2], [np.log(2), -np.log(2), 0.0])
-    assert_allclose(signed_log(1e-9 * g), found, rtol=1e-12)
-    assert signed_log(g[:, :0]).shape == (3, 0)
-    largest = np.array([[0.1], [0.1], [np.finfo(float).max]])
-    assert_allclose(signed_log(largest)[2], np.log(np.finfo(float).max))
