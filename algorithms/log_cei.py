@@ -9,8 +9,8 @@ is known. Far from feasibility that is largest where least is known, in one corn
 another. Here each g that is violated at the point of least violation is to be improved on instead.
 
 Constraints of engineering grow like powers near a face of the box, so that a few values dwarf all
-others. Each g is therefore compressed by a logarithm that keeps its sign, as in eriksson2021scbo
-(App. A: bilog), and then divided by its root mean square.
+others. Each g is therefore compressed by a logarithm that keeps its sign (eriksson2021scbo: bilog)
+and then divided by its root mean square.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def nearly_silent(d: int, *, fitted: bool) -> Model:
 
 def signed_log(g: Array) -> Array:
     """sign(g) ln(1 + |g|/s) of each column of g (n, m), with s the median of its |g| (or 1 where
-    that is 0): large values shrink, and every sign stays (eriksson2021scbo, App. A: bilog, there
+    that is 0): large values shrink, and every sign stays (eriksson2021scbo: bilog, there
     with s = 1, which depends on units).
     """
     size = np.abs(g)

@@ -99,8 +99,6 @@ def test_make_refuses_what_it_does_not_know_and_names_the_nearest(arguments, sen
         (["verify", "SEED=3", "N=5"], "--records 5 --seed 3"),
         (["verify", "figures", "SEED=3", "SEEDS=1"], "seeds=1"),
         (["carry", "MOST=60", "PAPERS=bkb", "CORES=3"], "--most 60 --cores 3"),
-        (["decide", "HOURS=0.5", "PAPERS=bkb lcbo"], "decide bkb,lcbo --hours 0.5 --cores"),
-        (["decide", "HOURS=.02", "CORES=3"], "--hours .02 --cores 3"),
         (["compare", "METHOD=x", "FIGURE=a/b", "CORES=3"], 'workflow.compare "x" "a/b"  --cores 3'),
         (["compare", "METHOD=x", "FIGURE=a/b", "PARAMETERS=c d"], '--parameters "c d"'),
         (["archive"], "-m workflow.archive"),
