@@ -123,7 +123,13 @@ def made(families: Sequence[str], set_: Mapping[str, str], under: Sequence[str])
                 command = [*under, sys.executable, "-m", "workflow.run", paper, problem]
                 command += [",".join(curves), str(SEED), "--scale", SCALE]
                 done = subprocess.run(
-                    command, cwd=folder, env=here, capture_output=True, text=True, check=False
+                    command,
+                    cwd=folder,
+                    env=here,
+                    capture_output=True,
+                    text=True,
+                    encoding="utf-8",
+                    check=False,
                 )
                 said = (done.stderr.strip().splitlines() or ["no word"])[-1]
                 plan = load(paper, SCALE, seeds=str(SEED))

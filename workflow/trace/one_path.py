@@ -131,7 +131,12 @@ def _asked() -> tuple[Mapping[str, bool], list[str]]:
     """What NumPy says of the processor, and the names of the kernels that it chooses from."""
     plain = {name: value for name, value in os.environ.items() if name not in NAMES}
     done = subprocess.run(
-        [sys.executable, "-c", ASK], env=plain, capture_output=True, text=True, check=False
+        [sys.executable, "-c", ASK],
+        env=plain,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
     )
     try:
         has, dispatched = json.loads(done.stdout)
