@@ -2,8 +2,8 @@
 PAPER [--scale S] [-o DIR]` reads verdicts.json and writes claims-by-settings.png beside it.
 
 A row a claim that a setting affects, a column a setting under which some claim was run. Colour and
-symbol say the outcome; a dot is the default run again, an empty cell a claim that the setting does
-not affect.
+symbol say the outcome; "=" is the default run again, a dot a claim that was not run, an empty cell
+one that the setting does not affect.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ ON_DARK = (REPRODUCED, CONTRADICTED)
 CELL, ROW = 0.24, 0.19  # inches
 LABEL = 7.5  # points
 HEAD, LEGEND = 0.34, 0.3  # inches: the title, the line of the legend
-SAME = "\N{MIDDLE DOT}"
+SAME = "="
 PRINT = (
-    "a row a claim, a column a setting; dot: all its runs are the default ones again; ?: the"
-    " outcome is observed but not decided; empty: the setting changes no run of the claim"
+    "a row a claim, a column a setting; =: all its runs are the default ones again; dot: not run;"
+    " ?: the outcome is observed but not decided; empty: the setting changes no run of the claim"
 )
 
 

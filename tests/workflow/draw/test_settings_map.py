@@ -50,7 +50,7 @@ def test_cells_say_what_is_observed():
     assert cells == {(0, 0): blue, (1, 0): red, (0, 1): grey, (1, 1): same, (2, 1): sky}
     marks = {(int(text.get_position()[0]), int(text.get_position()[1])): text.get_text()
              for text in ax.texts}  # fmt: skip
-    assert marks == {(0, 0): "✓", (1, 0): "✗", (0, 1): "±?", (1, 1): "·", (2, 1): "≈"}
+    assert marks == {(0, 0): "✓", (1, 0): "✗", (0, 1): "±?", (1, 1): "=", (2, 1): "≈"}
     assert [label.get_text() for label in ax.get_xticklabels()] == ["as printed", "wide", "late"]
 
 
