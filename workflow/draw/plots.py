@@ -48,6 +48,7 @@ from workflow.trace.atomic import atomic
 
 KINDS = ("pdf", "png", "csv", "json")
 BESIDE = 0.9  # inches of a panel's width that are not its axes
+BESIDE_NAMES = 2.6  # the same where rows of dots have names
 PALE = "#444444"
 MARK = "\N{BLACK LEFT-POINTING TRIANGLE}"  # of a number that the paper prints
 # how a published curve is drawn, in the colour of its method
@@ -213,7 +214,10 @@ def _figure(panels: Sequence[Panel], small_print: str, title: str = "") -> Figur
     width = 4.1 * across if across > 1 else 5.6
     differ, nowhere = _seeds_differ(panels), _missing_everywhere(panels)
     above = [
-        wrapped(_said_above(panel, differ=differ, nowhere=nowhere), width / across - BESIDE)
+        wrapped(
+            _said_above(panel, differ=differ, nowhere=nowhere),
+            width / across - (BESIDE_NAMES if panel.dots else BESIDE),
+        )
         for panel in panels
     ]
     height = 0.9 + 0.24 * max(len(panel.dots) for panel in panels) if dotted else 2.9
