@@ -162,12 +162,13 @@ def test_a_mistake_is_seen_at_once(name: str) -> None:
 
 @pytest.mark.slow
 def test_runs_end_where_the_authors_ends() -> None:
-    """Measured: -3.765 in the median, from -3.876 to -3.511. Without the rounding of the file,
-    which makes other paths: -3.840, from -4.158 to -3.352.
+    """Measured: -3.730 in the median under the kernels of all runs, -3.765 under those of AVX512,
+    from -3.876 to -3.511. Without the rounding of the file, which makes other paths: -3.840, from
+    -4.158 to -3.352. So the median of ten moves by 0.1 with last digits alone.
     """
     ends = [best_iterate(seed) for seed in range(100, 110)]
     assert min(ends) - 0.1 <= THEIRS <= max(ends) + 0.1
-    assert abs(np.median(ends) - THEIRS) < 0.15
+    assert abs(np.median(ends) - THEIRS) < 0.25
 
 
 if __name__ == "__main__":
