@@ -295,9 +295,8 @@ METHODS = (
         own=_LOG_CEI,
         **{
             **_CONSTRAINED,
-            "why": "the paper's CEI has one length-scale for all variables and is no better than"
-            " random search on a welded beam; LogCEI has one for each, compresses constraints"
-            " that dwarf others, and ends where Optuna's GPSampler ends or closer to the optimum",
+            "why": "the paper's CEI has one length-scale for all variables; LogCEI has one for"
+            " each, and compresses constraints that dwarf others",
         },
     ),
     Method(

@@ -63,6 +63,7 @@ FLOORS = {
     },
     "workflow.compare": {
         "workflow.trace",
+        "workflow.data",
         "workflow.plan",
         "workflow.run",
         "workflow.measure",

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from workflow.compare.workers import Command, Workers, consecutive, sources
 from workflow.operate.tally import MADE, Results
-from workflow.operate.workers import Command, Workers, consecutive, sources
 from workflow.plan.cells import Cell, Seed
 from workflow.plan.guest import Visit
 from workflow.plan.resolve import seed_range
