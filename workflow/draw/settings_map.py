@@ -79,6 +79,9 @@ def draw(found: Matrix) -> Figure:
         for j, name in enumerate(found.run_columns, start=1):
             if name in row.readings:
                 _cell(ax, j, i, row.readings[name], is_same=name in row.same)
+    if not found.rows:
+        words = "No setting changes a run of any claim here."
+        figure.text(0.5, below / tall, words, ha="center", va="bottom", fontsize=LABEL)
     ax.set_xlim(0, len(columns))
     ax.set_ylim(max(len(found.rows), 1), 0)
     ax.set_xticks([j + 0.5 for j in range(len(columns))], columns, rotation=90, fontsize=LABEL)
