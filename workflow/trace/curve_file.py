@@ -85,11 +85,14 @@ def merge(
     """Add records to a file, by seed, or make it.
 
     One that is there with the same digest and trace stays as it is. One with another digest or
-    trace is left, too, unless `replace`. Raises BadRecord where the file is damaged, TooLarge.
+    trace is left, too, unless `replace`, which also takes an equal record that was made with other
+    kernels of the CPU. Raises BadRecord where the file is damaged, TooLarge.
     """
     before = read(path) if path.exists() else {}
     there = {seed for seed, kept in records.items() if seed in before}
     same = {seed for seed in there if _identity(before[seed]) == _identity(records[seed])}
+    if replace:
+        same = {seed for seed in same if _kernels(before[seed]) == _kernels(records[seed])}
     other = there - same
     new = {
         seed: sealed(kept)
@@ -231,6 +234,11 @@ def _folded(parts: list[Kept]) -> dict[str, Any]:
 
 def _identity(kept: Kept) -> tuple[object, object]:
     return kept.header["digest"], kept.header["trace_sha256"]
+
+
+def _kernels(kept: Kept) -> object:
+    """On which code path of the CPU a record was made; None before that was written down."""
+    return kept.header.get("provenance", {}).get("kernels")
 
 
 def _seal(kept: Kept) -> str:

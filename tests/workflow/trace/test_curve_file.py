@@ -3,6 +3,7 @@ and files that were changed by hand.
 """
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -104,6 +105,17 @@ def test_another_record_of_a_published_seed_is_told_and_replaces_nothing_unasked
     same(curve_file.read(path)[0], kept(0))
     assert curve_file.merge(path, LABELS, {0: kept(0, **change)}, replace=True).other == (0,)
     same(curve_file.read(path)[0], kept(0, **change))
+
+
+def test_an_equal_record_of_another_code_path_replaces_only_when_asked(tmp_path):
+    path = tmp_path / "A.parquet"
+    curve_file.merge(path, LABELS, {0: kept(0)})
+    again = kept(0)
+    again = replace(again, header={**again.header, "provenance": {"kernels": "x86-64-v3"}})
+    assert curve_file.merge(path, LABELS, {0: again}).there == (0,)
+    assert curve_file.merge(path, LABELS, {0: again}, replace=True).other == (0,)
+    assert curve_file.read(path)[0].header["provenance"] == {"kernels": "x86-64-v3"}
+    assert curve_file.merge(path, LABELS, {0: again}, replace=True).there == (0,)
 
 
 def test_a_run_without_rows_and_a_column_that_one_seed_lacks_are_kept(tmp_path):
