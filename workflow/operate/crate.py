@@ -1,50 +1,44 @@
 """Write what a deposit of the published records and reports needs: `python -m workflow.crate
 [-o build/crate]`, called by `make crate`.
 
-The folder is an RO-Crate 1.1 that conforms to the profile Process Run Crate 0.5: copies of the
-records, the reports and what they were made from, and `ro-crate-metadata.json`, which says of each
-file what it is, of each paper what made its records and its report, and under which licences. It
-depends on the repository and its history alone: the same commit gives the same bytes.
-
-A record names the commit that made it, not the hour. An action therefore starts at the date of the
-oldest commit that one of its records names, and ends at that of the last commit that published one:
-no record is older than the first or younger than the last.
+The folder is an RO-Crate that conforms to the profile Process Run Crate 0.5: copies of the records,
+the reports and what they were made from, and `ro-crate-metadata.json`, which says of each file what
+it is, of each paper what made its records and its report, and under which licences. The same commit
+gives the same bytes.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
-import math
-import shutil
+import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
-from urllib.parse import quote
 
 import yaml
+from rocrate.model.contextentity import ContextEntity
+from rocrate.model.entity import Entity
+from rocrate.rocrate import ROCrate
 
 from workflow.data.manifest import read_manifest
 from workflow.operate.citations import BIBLIOGRAPHY, Cited, cited
-from workflow.operate.history import History, NoHistory
 from workflow.plan import reader
 from workflow.plan.cells import PUBLISHED
 from workflow.plan.resolve import ROOT, PlanError, papers
 from workflow.trace import curve_file
 
-Entity = dict[str, Any]
 METADATA = "ro-crate-metadata.json"
-SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 LICENCE = "https://spdx.org/licenses/MIT"
 REPORTS = Path("figures", "reference")
 FORMATS = {
     ".bib": "application/x-bibtex",
     ".cff": "application/yaml",
+    ".csv": "text/csv",
     ".gif": "image/gif",
     ".json": "application/json",
     ".md": "text/markdown",
@@ -52,263 +46,205 @@ FORMATS = {
     ".png": "image/png",
     ".yaml": "application/yaml",
 }
-SOFTWARE, MAKERS = "#noregret", "#developers"
 ALSO = {  # files of the crate beside papers, records and reports
     Path("CITATION.cff"): "how to cite the software",
     Path("LICENSE"): "the licence of all files here",
     Path("codemeta.json"): "the software, described for machines",
     Path("data", "manifest.yaml"): "the data sets that runs were made on: origin, hash, licence",
     Path("docs", "data.md"): "what the records are, column by column",
-    Path("papers", "history.json"): "since when checks and defaults are what they are",
     BIBLIOGRAPHY: "what the papers and this project cite",
 }
 
 
-class Crate:
-    """The metadata of a crate while it grows."""
+class NotCommitted(ValueError):
+    """What would be deposited is not what a commit holds."""
+
+
+class Deposit:
+    """A crate of a checkout while it grows."""
 
     def __init__(self, root: Path) -> None:
-        self.root, self.history = root, History(root)
-        self.project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-        self.citation = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
-        if not self.history.is_committed(REPORTS):
-            raise NoHistory(
+        self.root, self.crate = root, ROCrate(version="1.1")
+        if self._git("status", "--porcelain", "--", REPORTS.as_posix()):
+            raise NotCommitted(
                 f"{REPORTS}: expected committed files, found changes: commit them first"
             )
-        self.touched = self.history.touched(REPORTS)
-        self.files: dict[Path, Entity] = {}
-        self.others: dict[str, Entity] = {}
-        self.actions: list[Entity] = []
+        citation = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
+        project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        (author,) = citation["authors"]
+        self.makers = self.other("#developers", "Organization", name=author["name"])
+        self.licence = self.other(LICENCE, "CreativeWork", name="MIT License", identifier="MIT")
+        self.software = self.other(
+            "#noregret",
+            "SoftwareApplication",
+            name=project["name"],
+            description=project["description"],
+            softwareVersion=project["version"],
+            license=self.licence,
+            author=self.makers,
+        )
+        described = {
+            "name": f"Records and reports of {citation['title']}",
+            "description": "The records of the runs behind the reports, as tables, and the reports:"
+            " figures, tables and verdicts on the claims of each paper. docs/data.md says what the"
+            " columns are.",
+            "datePublished": str(citation["date-released"]),
+            "version": citation["version"],
+            "license": self.licence,
+            "author": self.makers,
+            "publisher": self.makers,
+            "conformsTo": self.other(
+                PROFILE, "CreativeWork", name="Process Run Crate", version="0.5"
+            ),
+        }
+        for name, value in described.items():
+            self.crate.root_dataset[name] = value
 
-    def file(self, path: Path, description: str) -> Path:
-        """Take a file in; returns its path."""
+    def file(self, path: Path, description: str) -> Entity:
+        """Take a file in."""
         content = (self.root / path).read_bytes()
-        self.files[path] = {
-            "@id": identifier(path),
-            "@type": "File",
+        said = {
             "name": path.name,
             "description": description,
             "encodingFormat": FORMATS.get(path.suffix, "text/plain"),
             "contentSize": str(len(content)),
             "sha256": hashlib.sha256(content).hexdigest(),
-            "license": {"@id": LICENCE},
+            "license": self.licence,
         }
-        return path
+        return self.crate.add_file(self.root / path, path.as_posix(), properties=said)
 
-    def other(self, name: str, /, **said: Any) -> Entity:
-        """Take in what is no file; returns a reference to it."""
-        self.others[name] = {"@id": name, **said}
-        return {"@id": name}
-
-    def action(self, name: str, *, title: str, description: str, **said: Any) -> None:
-        """Take in what made some files."""
-        self.actions.append(
-            {
-                "@id": f"#{name}",
-                "@type": "CreateAction",
-                "name": title,
-                "description": description,
-                "actionStatus": "http://schema.org/CompletedActionStatus",
-                "instrument": {"@id": SOFTWARE},
-                "agent": {"@id": MAKERS},
-                **{key: value for key, value in said.items() if value},
-            }
+    def other(self, identifier: str, kind: str, /, **said: Any) -> Entity:
+        """Take in what is no file."""
+        return self.crate.add(
+            ContextEntity(self.crate, identifier, properties={"@type": kind, **said})
         )
 
-    def dates(self, made: Iterable[str], files: Iterable[Path]) -> dict[str, str]:
-        """When an action started and ended, by the commits that records name and by those that
-        brought its files. No start where one of these commits is not of this history.
-        """
-        ended = max(self.touched[path][1] for path in files)
-        found = {"endTime": _date(self.history.commits[ended].seconds)}
-        started = [self.history.place(commit) for commit in made]
-        if started and max(started) < math.inf:
-            found["startTime"] = _date(self.history.commits[int(min(started))].seconds)
-        return found
+    def action(
+        self,
+        identifier: str,
+        consumed: Sequence[Entity],
+        made: Sequence[Entity],
+        folder: Path,
+        **said: Any,
+    ) -> None:
+        """Take in what made some files of a folder from others, until their last commit."""
+        ended = self._git("log", "-1", "--format=%cI", "--", folder.as_posix())
+        action = self.crate.add_action(
+            self.software,
+            identifier=f"#{identifier}",
+            object=list(consumed),
+            result=list(made),
+            properties={
+                **said,
+                "actionStatus": "http://schema.org/CompletedActionStatus",
+                "endTime": ended,
+            },
+        )
+        action["agent"] = self.makers
+        self.crate.root_dataset.append_to("mentions", action)
 
-    def text(self) -> str:
-        """The metadata file."""
-        graph = [
-            *self._heads(),
-            *self.actions,
-            *(self.others[name] for name in sorted(self.others)),
-        ]
-        graph += [self.files[path] for path in sorted(self.files)]
-        context = f"{SPECIFICATION}/context"
-        whole = {"@context": context, "@graph": [_compact(entity) for entity in graph]}
-        return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def _heads(self) -> list[Entity]:
-        known = sorted(name for name in self.others if name.startswith("#paper-"))
-        root = {
-            "@id": "./",
-            "@type": "Dataset",
-            "name": f"Records and reports of {self.citation['title']}",
-            "description": (
-                "What remains of the runs behind the reports, as tables, and the reports:"
-                " figures, tables and verdicts on the claims of each paper. docs/data.md says what"
-                " the columns are."
-            ),
-            "datePublished": str(self.citation["date-released"]),
-            "version": self.citation["version"],
-            "license": {"@id": LICENCE},
-            "author": {"@id": MAKERS},
-            "publisher": {"@id": MAKERS},
-            "conformsTo": {"@id": PROFILE},
-            "citation": [{"@id": name} for name in known],
-            "hasPart": [{"@id": identifier(path)} for path in sorted(self.files)],
-            "mentions": [{"@id": action["@id"]} for action in self.actions],
-        }
-        descriptor = {
-            "@id": METADATA,
-            "@type": "CreativeWork",
-            "conformsTo": {"@id": SPECIFICATION},
-            "about": {"@id": "./"},
-        }
-        return [descriptor, root]
+    def _git(self, *arguments: str) -> str:
+        """What git prints. Raises NotCommitted where there is no history."""
+        done = subprocess.run(
+            ["git", "-C", str(self.root), *arguments], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise NotCommitted(
+                f"{self.root}: expected a checkout with its history, git says:"
+                f" {done.stderr.strip()}"
+            )
+        return done.stdout.strip()
 
 
-def _compact(entity: Entity) -> Entity:
-    """An entity as RO-Crate asks for: a single value is no list."""
-    return {
-        key: value[0] if isinstance(value, list) and len(value) == 1 else value
-        for key, value in entity.items()
-    }
-
-
-def identifier(path: Path) -> str:
-    """The name of a file as a part of an address."""
-    return quote(path.as_posix(), safe="/@+,")
-
-
-def made(root: Path) -> Crate:
-    """The crate of a checkout. Raises NoHistory, PlanError."""
-    crate = Crate(root)
-    _software(crate)
+def made(root: Path) -> Deposit:
+    """The crate of a checkout. Raises NotCommitted, PlanError."""
+    deposit = Deposit(root)
     for path, description in ALSO.items():
-        crate.file(path, description)
-    names = papers(root)
-    sources = read_manifest(root)
+        deposit.file(path, description)
+    names, sources = papers(root), read_manifest(root)
+    used: dict[str, Entity] = {}
+    articles = []
     for name, paper in cited(root, names).items():
-        article = _article(crate, name, paper)
-        plan = crate.file(Path("papers", f"{name}.yaml"), f"what is run and claimed of {name}")
-        used = {line.get("data") for line in reader.read(name, root)["problems"].values()}
-        data = [
-            crate.other(
+        articles.append(_article(deposit, name, paper))
+        plan = deposit.file(Path("papers", f"{name}.yaml"), f"what is run and claimed of {name}")
+        problems = reader.read(name, root)["problems"].values()
+        data = sorted({line["data"] for line in problems if line.get("data")})
+        for key in data:
+            used[key] = used.get(key) or deposit.other(
                 f"#data-{key}",
-                **{"@type": "CreativeWork", "name": sources[key].title},
+                "CreativeWork",
+                name=sources[key].title,
                 license=sources[key].licence,
                 citation=sources[key].citation,
             )
-            for key in sorted(filter(None, used))
-        ]
-        records = _records(crate, name, [_reference(plan), *data], article)
-        _report(crate, name, plan, records, article)
-    return crate
+        records = _records(deposit, name, [plan, *(used[key] for key in data)], articles[-1])
+        _report(deposit, name, [plan, *records], articles[-1])
+    deposit.crate.root_dataset["citation"] = articles
+    return deposit
 
 
-def _software(crate: Crate) -> None:
-    (author,) = crate.citation["authors"]
-    crate.other(MAKERS, **{"@type": "Organization", "name": author["name"]})
-    crate.other(LICENCE, **{"@type": "CreativeWork", "name": "MIT License", "identifier": "MIT"})
-    crate.other(PROFILE, **{"@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"})
-    project = crate.project["project"]
-    crate.other(
-        SOFTWARE,
-        **{"@type": "SoftwareApplication", "name": project["name"]},
-        description=project["description"],
-        softwareVersion=project["version"],
-        license={"@id": LICENCE},
-        author={"@id": MAKERS},
-    )
-
-
-def _article(crate: Crate, name: str, paper: Cited) -> Entity:
-    return crate.other(
+def _article(deposit: Deposit, name: str, paper: Cited) -> Entity:
+    return deposit.other(
         f"#paper-{name}",
-        **{"@type": "ScholarlyArticle", "name": paper.title},
+        "ScholarlyArticle",
+        name=paper.title,
         author=[f"{given} {family}" for family, given in paper.authors],
         datePublished=paper.year,
         description=str(paper),
     )
 
 
-def _records(crate: Crate, name: str, consumed: Sequence[Entity], article: Entity) -> list[Path]:
+def _records(
+    deposit: Deposit, name: str, consumed: Sequence[Entity], article: Entity
+) -> list[Entity]:
     """Take in the records of a paper and what made them; returns their files."""
-    headers: list[Mapping[str, Any]] = []
-    files = []
-    found_there = (crate.root / PUBLISHED).glob(f"*/{name}/**/*.parquet")
-    for path in sorted(file.relative_to(crate.root) for file in found_there):
-        found = curve_file.headers(crate.root / path)
-        headers += found.values()
-        what = " ".join(path.relative_to(PUBLISHED).with_suffix("").parts[1:])
-        files.append(crate.file(path, f"{len(found)} runs of {what}"))
-    if not files:
-        return []
-    provenance = [header["provenance"] for header in headers]
-    commits = sorted({each["commit"] for each in provenance})
-    crate.action(
-        f"runs-{name}",
-        title=f"Runs of {name}",
-        description=(
-            f"{len(headers)} runs by `snakemake`, published by `make publish`; the header of each"
-            f" record has its command. Made by the commits {', '.join(commits)} on"
+    files, provenance = [], []
+    folder = PUBLISHED / "paper" / name
+    for path in sorted((deposit.root / folder).rglob("*.parquet")):
+        inside = path.relative_to(deposit.root)
+        headers = curve_file.headers(path)
+        provenance += [header["provenance"] for header in headers.values()]
+        what = " ".join(inside.relative_to(PUBLISHED).with_suffix("").parts[1:])
+        files.append(deposit.file(inside, f"{len(headers)} runs of {what}"))
+    if files:
+        deposit.action(
+            f"runs-{name}",
+            consumed,
+            files,
+            folder,
+            name=f"Runs of {name}",
+            description=f"{len(provenance)} runs by `snakemake`, published by `make publish`; the"
+            " header of each record has its command. Made by the commits"
+            f" {_listed(each['commit'] for each in provenance)} on"
             f" {_listed(each['machine'] for each in provenance)}, with Python"
-            f" {_listed(each['python'] for each in provenance)}. No record is older than startTime,"
-            " the date of the oldest of these commits, or younger than endTime, that of the last"
-            " publication."
-        ),
-        **crate.dates(commits, files),
-        object=consumed,
-        result=[_reference(path) for path in files],
-        about=article,
-    )
+            f" {_listed(each['python'] for each in provenance)}. No record is younger than endTime,"
+            " the date of the last publication.",
+            about=article,
+        )
     return files
 
 
-def _report(crate: Crate, name: str, plan: Path, records: Sequence[Path], article: Entity) -> None:
-    """Take in the report of a paper and what made it, of its records those that were there."""
-    folder = crate.root / REPORTS / name
-    paths = sorted(path.relative_to(crate.root) for path in folder.rglob("*") if path.is_file())
-    files = [crate.file(path, f"of the report on {name}") for path in paths]
-    if not files:
-        return
-    drawn = max(crate.touched[path][1] for path in files)
-    there = [path for path in records if crate.touched[path][0] <= drawn]
-    crate.action(
-        f"report-{name}",
-        title=f"Report on {name}",
-        description=(
-            f"`python -m workflow.reference {name}`. It may rest on more records than are"
-            " published; its runs.json, where it has one, lists those that it rests on."
-        ),
-        **crate.dates([], files),
-        object=[_reference(path) for path in (plan, *there)],
-        result=[_reference(path) for path in files],
-        about=article,
-    )
-
-
-def _reference(path: Path) -> Entity:
-    return {"@id": identifier(path)}
+def _report(deposit: Deposit, name: str, consumed: Sequence[Entity], article: Entity) -> None:
+    """Take in the report of a paper and what made it."""
+    folder = REPORTS / name
+    paths = sorted(path for path in (deposit.root / folder).rglob("*") if path.is_file())
+    files = [
+        deposit.file(path.relative_to(deposit.root), f"of the report on {name}") for path in paths
+    ]
+    if files:
+        deposit.action(
+            f"report-{name}",
+            consumed,
+            files,
+            folder,
+            name=f"Report on {name}",
+            description=f"`python -m workflow.reference {name}`",
+            about=article,
+        )
 
 
 def _listed(values: Iterable[str]) -> str:
     return "; ".join(sorted(set(values)))
-
-
-def _date(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat()
-
-
-def write(crate: Crate, folder: Path) -> list[Path]:
-    """Put copies of all files, and the metadata, in the place of a folder; returns their paths."""
-    shutil.rmtree(folder, ignore_errors=True)
-    for path in crate.files:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(crate.root / path, folder / path)
-    (folder / METADATA).write_text(crate.text(), encoding="utf-8")
-    return [*(folder / path for path in crate.files), folder / METADATA]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -328,9 +264,11 @@ def main(arguments: list[str] | None = None) -> int:
         )
         return 1
     try:
-        paths = write(made(options.root), folder)
-    except (NoHistory, PlanError) as error:
+        crate = made(options.root).crate
+    except (NotCommitted, PlanError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(f"wrote {folder}: {len(paths)} files", file=sys.stderr)
+    rmtree(folder, ignore_errors=True)
+    crate.write(folder)
+    print(f"wrote {folder}: {len(list(crate.data_entities))} files", file=sys.stderr)
     return 0
