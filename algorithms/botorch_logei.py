@@ -2,10 +2,13 @@
 
 Model, fit, acquisition function and its maximiser are BoTorch's (balandat2020botorch), with their
 defaults: `SingleTaskGP` with the prior whose length-scales grow with the dimension
-(hvarfner2024vanilla) and standardised outcomes, inputs as they are in the unit cube, and
-`qLogNoisyExpectedImprovement`, which needs no best value and is what Ax takes for one objective,
-noisy or not. With constraints each output has a process of its own, and an improvement counts where
-all g are negative.
+(hvarfner2024vanilla), inputs as they are in the unit cube, and `qLogNoisyExpectedImprovement`, which
+needs no best value and is what Ax takes for one objective, noisy or not. As in Ax, observed points
+that are hardly the best are left out of its sample (`prune_baseline`). With constraints each output
+has a process of its own, and an improvement counts where all g are negative.
+
+The acquisition function is smoothed on an absolute scale. It therefore sees standardised values,
+and each constraint in units of its own root mean square.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from torch import Tensor
 from algorithms.api import Array, Box, Optimizer
 from algorithms.parts.feasibility import best
 from algorithms.parts.optional import imported
+from algorithms.parts.transforms import standardised
 
 
 class BoTorchLogEI(Optimizer):
@@ -56,21 +60,20 @@ class BoTorchLogEI(Optimizer):
 
     def _suggested(self, botorch: ModuleType, pending: Array) -> Array:
         X, models = torch.from_numpy(self.x), botorch.models
-        outputs = torch.from_numpy(np.column_stack([self.y, self.g]))
-        processes = [models.SingleTaskGP(X, values[:, None]) for values in outputs.T]
-        if len(processes) == 1:
-            (model,), settings, evidence = processes, {}, "ExactMarginalLogLikelihood"
-        else:
-            model, evidence = models.ModelListGP(*processes), "SumMarginalLogLikelihood"
+        outputs = torch.from_numpy(standardised(self.y, self.g))
+        model = models.SingleTaskGP(X, outputs)
+        settings = {}
+        if constraints := outputs.shape[1] - 1:
             settings = {
                 "objective": botorch.acquisition.objective.GenericMCObjective(_objective),
-                "constraints": [partial(_output, which=i) for i in range(1, len(processes))],
+                "constraints": [partial(_output, which=1 + i) for i in range(constraints)],
             }
-        mlls = imported("gpytorch", "LogEI").mlls
-        botorch.fit.fit_gpytorch_mll(getattr(mlls, evidence)(model.likelihood, model))
+        mll = imported("gpytorch", "LogEI").mlls.ExactMarginalLogLikelihood(model.likelihood, model)
+        botorch.fit.fit_gpytorch_mll(mll)
         promise = botorch.acquisition.logei.qLogNoisyExpectedImprovement(
             model,
             X,
+            prune_baseline=True,
             X_pending=torch.from_numpy(pending) if len(pending) else None,
             **settings,
         )

@@ -91,22 +91,34 @@ def test_it_finds_the_best_feasible_point(name):
 def test_logei_is_what_botorch_suggests(constrained):
     optimizer = told("logei", constrained)
     torch.manual_seed(seed_of(optimizer, 2**63))
-    X = torch.from_numpy(DESIGN)
-    y, g = torch.from_numpy(bowl(DESIGN))[:, None], torch.from_numpy(wall(DESIGN))[:, None]
-    model = botorch.models.SingleTaskGP(X, y)
-    mll, given = gpytorch.mlls.ExactMarginalLogLikelihood, {}
+    X, y, g = torch.from_numpy(DESIGN), bowl(DESIGN), wall(DESIGN)
+    outputs, given = (y - y.mean())[:, None] / y.std(ddof=1), {}
     if constrained:
-        model = botorch.models.ModelListGP(model, botorch.models.SingleTaskGP(X, g))
-        mll = gpytorch.mlls.SumMarginalLogLikelihood
+        outputs = np.column_stack([outputs, g / np.sqrt(np.mean(g**2))])
         given["constraints"] = [lambda Z: Z[..., 1]]
         given["objective"] = botorch.acquisition.objective.LinearMCObjective(
             torch.tensor([1.0, 0.0], dtype=torch.float64)
         )
-    botorch.fit_gpytorch_mll(mll(model.likelihood, model))
-    promise = botorch.acquisition.qLogNoisyExpectedImprovement(model, X, **given)
+    model = botorch.models.SingleTaskGP(X, torch.from_numpy(outputs))
+    botorch.fit_gpytorch_mll(gpytorch.mlls.ExactMarginalLogLikelihood(model.likelihood, model))
+    promise = botorch.acquisition.qLogNoisyExpectedImprovement(
+        model, X, prune_baseline=True, **given
+    )
     cube = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
     theirs, _ = botorch.optim.optimize_acqf(promise, cube, q=1, num_restarts=2, raw_samples=16)
     assert_allclose(optimizer.ask(1, DESIGN[:0]), theirs.numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["logei", "gp", "tpe"])
+def test_other_units_of_values_and_constraints_lead_to_the_same_query(name):
+    seen = shown(DESIGN, constrained=True)
+    other = Observation(1e6 * seen.y + 1e8, seen.g / 1000, seen.factor_values)
+    queries = []
+    for observation in (seen, other):
+        optimizer = new(name)
+        optimizer.tell(DESIGN, observation)
+        queries.append(optimizer.ask(1, DESIGN[:0]))
+    assert_allclose(*queries, atol=1e-3)
 
 
 def test_logei_leaves_pytorchs_generator_alone():
@@ -123,18 +135,22 @@ def test_a_sampler_asks_what_a_study_that_minimises_asks(name, sampler, constrai
     kind = getattr(optuna.samplers, sampler)
     seed = seed_of(optimizer, 2**31)
     study = optuna.create_study(sampler=kind(seed=seed, n_startup_trials=4))
-    for x in DESIGN:
+    y, g = bowl(DESIGN), wall(DESIGN)
+    for x, value, violation in zip(
+        DESIGN, (y.mean() - y) / y.std(ddof=1), g / np.sqrt(np.mean(g**2)), strict=True
+    ):
         study.enqueue_trial({"x0": x[0], "x1": x[1]})
         trial = study.ask()
-        point = np.array([trial.suggest_float(name, 0.0, 1.0) for name in ("x0", "x1")])
+        for axis in range(2):
+            trial.suggest_float(f"x{axis}", 0.0, 1.0)
         if constrained:
-            trial.set_constraint("g0", float(wall(point)))
-        study.tell(trial, -float(bowl(point)))
+            trial.set_constraint("g0", float(violation))
+        study.tell(trial, float(value))
     # a fresh sampler: that of the study has drawn for each trial
     study.sampler = kind(seed=seed, n_startup_trials=4)
     space = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in ("x0", "x1")}
     theirs = study.ask(space).params
-    assert_array_equal(optimizer.ask(1, DESIGN[:0]), [[theirs["x0"], theirs["x1"]]])
+    assert_allclose(optimizer.ask(1, DESIGN[:0]), [[theirs["x0"], theirs["x1"]]], atol=1e-7)
 
 
 @pytest.mark.parametrize("constrained", [False, True])
