@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def problem(name: str, *, seed: int = 0) -> Testbed:
-    """A problem of a paper, `dumbo/rover` or, under one of its readings, `lcbo/truss@load-S`.
+    """A problem of a paper, `dumbo/rover` or, under one of its readings, `lcbo/truss@alpha-10`.
 
     seed: of the instance, where it is drawn, and of the noise, as in the workflow's runs.
     Problems over data fetch them into ./data. Raises ValueError for unknown names.
