@@ -2,10 +2,10 @@
 
 Model, fit, acquisition function and its maximiser are BoTorch's (balandat2020botorch), with their
 defaults: `SingleTaskGP` with the prior whose length-scales grow with the dimension
-(hvarfner2024vanilla), inputs as they are in the unit cube, and `qLogNoisyExpectedImprovement`, which
-needs no best value and is what Ax takes for one objective, noisy or not. As in Ax, observed points
-that are hardly the best are left out of its sample (`prune_baseline`). With constraints each output
-has a process of its own, and an improvement counts where all g are negative.
+(hvarfner2024vanilla), inputs as they are in the unit cube, and `qLogNoisyExpectedImprovement`,
+which needs no best value and is what Ax takes for one objective, noisy or not. As in Ax, observed
+points that are hardly the best are left out of its sample (`prune_baseline`). With constraints each
+output has a process of its own, and an improvement counts where all g are negative.
 
 The acquisition function is smoothed on an absolute scale. It therefore sees standardised values,
 and each constraint in units of its own root mean square.

@@ -26,7 +26,10 @@ from unittest.mock import patch
 import numpy as np
 import yaml
 
+from workflow.operate.publish import write_measured
+from workflow.plan import costs
 from workflow.plan.cells import Paper
+from workflow.plan.costs import Measured
 from workflow.plan.digest import with_data
 from workflow.plan.expand import load
 from workflow.trace import record
@@ -226,9 +229,11 @@ def make(folder: Path, runs: int, rows: int = 1000, *, seconds: float = APART) -
     (copy / "papers" / "large.yaml").write_text(
         yaml.safe_dump(entry, sort_keys=False), encoding="utf-8"
     )
-    cost = [seconds, rows, 300]
-    dear = {"cells": {"large": {problem: {"uniform": cost} for problem in entry["problems"]}}}
-    (copy / "papers" / "costs.yaml").write_text(yaml.safe_dump(dear), encoding="utf-8")
+    lines = [
+        Measured("large", problem, "uniform", rows, seconds, seconds, 300)
+        for problem in entry["problems"]
+    ]
+    write_measured(lines, copy / costs.TABLE)
     return copy
 
 
@@ -236,8 +241,8 @@ def planned(copy: Path) -> Paper:
     """The plan of the large paper by the costs of its copy, and by this process's code, of which
     the copy is one.
     """
-    table = yaml.safe_load((copy / "papers" / "costs.yaml").read_text(encoding="utf-8"))
-    with patch("workflow.plan.costs.table", return_value=table):
+    with patch("workflow.plan.costs.ROOT", copy):
+        costs.table.cache_clear()
         plan = load("large", "paper", root=copy)
         _ = plan.jobs  # looks the costs up, once
     return plan

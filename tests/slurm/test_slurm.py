@@ -76,11 +76,10 @@ claims:
      right: [uniform]}}
 """
 # so long that each has its job
-COSTS = """
-cells:
-  mini:
-    abalone: {GP-UCB: [1, 120, 200], uniform: [1, 120, 200]}
-    held: {uniform: [1000, 120, 200]}
+MEASURED = """paper,problem,curve,evaluations,seconds,most,mib
+mini,abalone,GP-UCB,120,1,1,200
+mini,abalone,uniform,120,1,1,200
+mini,held,uniform,120,1000,1000,200
 """
 SEEDS = (0, 1, 2)
 HELD = "results/smoke/mini/held/uniform"
@@ -95,7 +94,7 @@ def prepared(folder: Path) -> Path:
     """A checkout with the paper of these tests, in which nothing was run."""
     copy = checkout.make(folder)
     (copy / "papers" / "mini.yaml").write_text(PAPER)
-    (copy / "papers" / "costs.yaml").write_text(COSTS)
+    (copy / "papers" / "measured.csv").write_text(MEASURED)
     (copy / "problems" / "held.py").write_text(PROBLEM)
     return copy
 

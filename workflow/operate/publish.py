@@ -5,12 +5,13 @@ Every finished record that the present code, parameters and data would make is c
 to figures/reference/records/, one file for a curve on a problem, or for a study. Records that are
 published stay: one of the same seed with another digest or trace is an error unless `--replace`
 says otherwise. `--any-code` publishes records of other code, too, which no report admits unless it
-is told to.
+is told to. What published runs took is written to papers/measured.csv, by which runs are planned.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -21,10 +22,12 @@ import pyarrow as pa
 
 from workflow.measure import condense
 from workflow.measure.store import AGAIN, Run, Store, admit
+from workflow.plan import costs
 from workflow.plan.cells import PUBLISHED, Cell, Paper
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.resolve import PlanError, planned
 from workflow.trace import curve_file, record
+from workflow.trace.atomic import atomic
 from workflow.trace.curve_file import Kept, TooLarge
 from workflow.trace.record import BadRecord
 
@@ -151,6 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
             errors += outcome.errors
     except PlanError as error:
         errors.append(str(error))
+    write_measured(measured())
     files, total, largest = size()
     print(f"{PUBLISHED}: {files} files, {total / 1e6:.2f} MB, the largest {largest / 1e6:.2f} MB")
     for sentence in errors:
@@ -168,3 +172,32 @@ def size(root: Path = Path()) -> tuple[int, int, int]:
     """Files that are published, their bytes, and the bytes of the largest."""
     sizes = [path.stat().st_size for path in (root / PUBLISHED).rglob("*.parquet")]
     return len(sizes), sum(sizes), max(sizes, default=0)
+
+
+def measured(root: Path = Path()) -> list[costs.Measured]:
+    """What the published runs of each curve, and of each study, took."""
+    lines = []
+    for path in sorted((root / PUBLISHED / "paper").rglob("*.parquet")):
+        headers = curve_file.headers(path).values()
+        paper, problem, name = path.relative_to(root / PUBLISHED / "paper").with_suffix("").parts
+        seconds = [header.get("cpu_seconds", 0.0) for header in headers]
+        lines.append(
+            costs.Measured(
+                paper,
+                problem,
+                name,
+                max(header.get("budget", 1) for header in headers),
+                round(sum(seconds) / len(seconds), 2),
+                round(max(seconds), 2),
+                round(max(header.get("peak_mib", 0) for header in headers)),
+            )
+        )
+    return lines
+
+
+def write_measured(lines: Iterable[costs.Measured], path: Path = Path(costs.TABLE)) -> None:
+    """The table by which runs are planned."""
+    with atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(costs.Measured._fields)
+        writer.writerows(lines)

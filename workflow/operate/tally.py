@@ -24,7 +24,6 @@ from workflow.measure.shelf import Shelf
 from workflow.measure.store import Store, without_published
 from workflow.operate import overhead
 from workflow.operate.overhead import Overhead
-from workflow.plan import machine
 from workflow.plan.cells import Cell, Paper, Seed, Study
 from workflow.plan.digest import with_data
 from workflow.run import lease
@@ -285,10 +284,7 @@ def tally(runs: Iterable[Run]) -> Tally:
     spent, waits = 0.0, [0.0]
     for group in by_part.values():
         measured = [run.spent for run in group if run.state in ("done", "published")]
-        if measured:
-            cost = sum(measured) / len(measured)
-        else:
-            cost = group[0].part.cost.seconds * machine.slowness()
+        cost = sum(measured) / len(measured) if measured else group[0].part.cost.seconds
         for run in group:
             states[run.state] += 1
             spent += run.spent

@@ -97,7 +97,7 @@ class Job:
     @property
     def minutes(self) -> int:
         """A generous time limit, for a cluster."""
-        return 10 + round(3 * len(self.seeds) * sum(part.cost.seconds for part in self.parts) / 60)
+        return 10 + round(3 * len(self.seeds) * sum(part.cost.most for part in self.parts) / 60)
 
     @property
     def memory_mb(self) -> int:
@@ -164,22 +164,7 @@ class Cell(Seeded):
     @cached_property
     def cost(self) -> Cost:
         """Seconds and MiB of one seed."""
-        return costs.estimate(self.planned)
-
-    @property
-    def planned(self) -> costs.Run:
-        """What the cost of a seed depends on."""
-        initial = self.problem_entry["init"]
-        is_counted = initial.get("counted", True)
-        return costs.Run(
-            self.paper,
-            self.problem_name,
-            self.curve,
-            self.algorithm_entry["is"],
-            first=initial["n"],
-            last=self.budget + (0 if is_counted else initial["n"]),
-            parameters=self.algorithm_entry,
-        )
+        return costs.estimate(self.paper, self.problem_name, self.curve, self.budget)
 
     @property
     def room(self) -> int:

@@ -22,7 +22,7 @@ from workflow.plan.sections import RESERVED
 
 SEED = "seed"  # becomes the number of the repetition
 MISSING = "none"  # the version of a library that is not installed
-NO_PAPERS = ("costs", "findings")  # other files of papers/
+NO_PAPERS = ("findings",)  # other files of papers/
 
 
 class PlanError(ValueError):

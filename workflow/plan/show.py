@@ -1,4 +1,4 @@
-"""What a scale runs and what it costs on this machine, as a table: `python -m workflow.plan`."""
+"""What a scale runs and what it costs, as a table: `python -m workflow.plan`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from workflow.plan import costs, machine
 from workflow.plan.cells import Cell, Paper, Study
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.resolve import PlanError
 
-NOTE = (
-    "Core-hours by papers/costs.yaml. In a sum, errors of one method's rows are added, those of"
-    " different\nmethods are taken as independent."
-)
+NOTE = "Core-hours as the published records of each curve took them (papers/measured.csv)."
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,21 +33,15 @@ def main(arguments: list[str] | None = None) -> int:
     except PlanError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    slowness = machine.slowness()
     for plan in plans:
-        print("\n".join(_table(plan, slowness, cells=options.cells)), end="\n\n")
+        print("\n".join(_table(plan, cells=options.cells)), end="\n\n")
     if len(plans) > 1:
-        print(_sum("all papers", [part for plan in plans for part in plan.parts], slowness))
+        print(_sum("all papers", [part for plan in plans for part in plan.parts]))
     print(NOTE)
-    if slowness != 1:
-        print(
-            f"This machine takes {slowness:.2f} seconds for each of the reference machine's"
-            " (python -m workflow.probe)."
-        )
     return 0
 
 
-def _table(plan: Paper, slowness: float, *, cells: bool) -> list[str]:
+def _table(plan: Paper, *, cells: bool) -> list[str]:
     """Lines of text: runs and core-hours by problem and algorithm (or cell), and their sum."""
     rows: dict[tuple[str, str], list[Cell | Study]] = {}
     for cell in plan.cells:
@@ -61,30 +51,18 @@ def _table(plan: Paper, slowness: float, *, cells: bool) -> list[str]:
     for study in plan.studies.values():
         rows.setdefault(("studies", study.id), []).append(study)
     wide = max(10, *(len(problem) for problem, _ in rows))
-    heads = (
-        f"{'problem':<{wide}} {'what':<38} {'cells':>5} {'runs':>5} {'core-hours':>11}"
-        f" {'four of five within':>21}"
-    )
+    heads = f"{'problem':<{wide}} {'what':<38} {'cells':>5} {'runs':>5} {'core-hours':>11}"
     lines = [f"{plan.name} at scale {plan.scale}", heads]
     for (problem, name), group in rows.items():
         mark = "measured" if all(part.cost.measured for part in group) else "estimated"
-        lines.append(f"{_sum(f'{problem:<{wide}} {name:<38}', group, slowness)} {mark}")
+        lines.append(f"{_sum(f'{problem:<{wide}} {name:<38}', group)} {mark}")
     everything = [part for group in rows.values() for part in group]
-    lines.append(_sum(f"{'sum':<{wide + 39}}", everything, slowness))
+    lines.append(_sum(f"{'sum':<{wide + 39}}", everything))
     return lines
 
 
-def _sum(head: str, parts: Sequence[Cell | Study], slowness: float) -> str:
-    """A line: how many parts and runs, their core-hours, and the interval of these."""
-    low, hours, high = (
-        seconds * slowness / 3600
-        for seconds in costs.together((method(part), len(part.seeds), part.cost) for part in parts)
-    )
+def _sum(head: str, parts: Sequence[Cell | Study]) -> str:
+    """A line: how many parts and runs, and their core-hours."""
     runs = sum(len(part.seeds) for part in parts)
-    interval = f"{low:.3f} - {high:.3f}"
-    return f"{head} {len(parts):>5} {runs:>5} {hours:>11.3f} {interval:>21}"
-
-
-def method(part: Cell | Study) -> str:
-    """What the error of an estimate is shared with: a method, or nothing."""
-    return part.algorithm_entry["is"] if isinstance(part, Cell) else part.name
+    hours = sum(part.seconds for part in parts) / 3600
+    return f"{head} {len(parts):>5} {runs:>5} {hours:>11.3f}"

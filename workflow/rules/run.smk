@@ -1,6 +1,6 @@
 # A job makes the records of several seeds of one cell or study, or of several that take seconds, and then a small list of
 # them, which is what Snakemake tracks: the records themselves are kept whatever becomes of the job, and a job that is run
-# again makes only what is missing. What it asks for has been measured (papers/costs.yaml), with a margin, and grows when it is
+# again makes only what is missing. What it asks for has been measured (papers/measured.csv), with a margin, and grows when it is
 # tried again.
 
 

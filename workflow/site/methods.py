@@ -178,8 +178,7 @@ def in_a_line(value: Any) -> str:
 
 def _speeds(report: Report, names: set[str]) -> Iterable[Speed]:
     """What the table of measured costs says of the default curves of some names."""
-    for problem, curves in costs.table().get("cells", {}).get(report.name, {}).items():
-        known = report.entry["problems"].get(problem.split("@")[0])
-        for curve, (seconds, evaluations, *_) in curves.items() if known else []:
-            if curve in names:
-                yield Speed(report.name, problem, curve, seconds, evaluations)
+    for line in costs.table():
+        is_known = line.problem.partition("@")[0] in report.entry["problems"]
+        if line.paper == report.name and is_known and line.curve in names:
+            yield Speed(*line[:3], line.seconds, line.evaluations)

@@ -246,7 +246,7 @@ def test_an_id_of_another_boot_or_container_says_nothing(toy, cell, change):
 
 
 def test_what_is_missing_costs_the_mean_of_its_cell_or_what_the_plan_says(toy, cell, monkeypatch):
-    monkeypatch.setattr(expand.Cell, "cost", Cost(100.0, 500, measured=False))
+    monkeypatch.setattr(expand.Cell, "cost", Cost(100.0, 120.0, 500, measured=False))
     other = toy.add("B", noisy(0.5), seeds=2)
     unmade(toy, cell, 3)
     for seed in other.seeds:

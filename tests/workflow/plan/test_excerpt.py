@@ -249,9 +249,7 @@ def test_quick_judges_every_claim_whose_runs_it_makes(name):
 
 
 def test_quick_takes_ten_minutes_and_decides_enough():
-    """Core-seconds of the reference machine, by papers/costs.yaml; fewer could be decided than are
-    judged.
-    """
+    """Core-seconds as published runs took them; fewer could be decided than are judged."""
     plans = [load(name, "quick") for name in papers(ROOT)]
     assert sum(part.seconds for plan in plans for part in plan.parts) < 700
     judged = [one for plan in plans for one in stated(plan.entry) if plan.judges(one["id"])]

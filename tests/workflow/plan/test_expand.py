@@ -668,9 +668,8 @@ def test_the_table_of_runs_names_core_hours(capsys):
     assert main(["bbkb", "--scale", "paper"]) == 0
     printed = capsys.readouterr().out
     assert "core-hours" in printed
-    row = r"cadata\s+BKB\s+\d+\s+\d+\s+([\d.]+)\s+([\d.]+) - ([\d.]+) (measured|estimated)"
-    hours, low, high = map(float, re.search(row, printed).groups()[:3])
-    assert 0 < low < hours < high
+    row = r"cadata\s+BKB\s+\d+\s+\d+\s+([\d.]+) (measured|estimated)"
+    assert float(re.search(row, printed)[1]) > 0
 
 
 def test_planning_imports_no_numerical_library():

@@ -331,7 +331,7 @@ def test_at_most_ten_sentences_are_said_what_is_missing_first():
 
 def test_a_template_is_no_paper(tmp_path):
     (tmp_path / "papers").mkdir()
-    for name in ("_template", "mini", "costs", "findings"):
+    for name in ("_template", "mini", "findings"):
         (tmp_path / "papers" / f"{name}.yaml").touch()
     assert resolve.papers(tmp_path) == ["mini"]
 
