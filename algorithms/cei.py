@@ -16,7 +16,7 @@ from torch import Tensor
 from algorithms.api import Array, Box, Observation, Optimizer
 from algorithms.parts.acquisition import (
     log_ei,
-    log_ei_slopes,
+    log_ei_with_slopes,
     log_feasibility,
     log_feasibility_slopes,
 )
@@ -77,7 +77,7 @@ class CEI(Optimizer):
         """Slopes of the promise over means and variances (1 + m, q)."""
         ei = torch.zeros_like(means[:1]), torch.zeros_like(means[:1])
         if (bar := self.best_feasible) is not None:
-            ei = log_ei_slopes(means[:1], variances[:1], bar)
+            ei = log_ei_with_slopes(means[:1], variances[:1], bar)[1:]
         feasibility = log_feasibility_slopes(means[1:] - self.outputs.zeros, variances[1:])
         return torch.cat([ei[0], feasibility[0]]), torch.cat([ei[1], feasibility[1]])
 

@@ -18,15 +18,16 @@ import torch
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.acquisition import log_ei, log_pi, ucb
+from algorithms.parts.acquisition import EI, PI, UCB
 from algorithms.parts.choice import chosen
+from algorithms.parts.closed_matern import MaternPromise
 from algorithms.parts.dimension_scaled import DIMENSION_SCALED
 from algorithms.parts.fitting import SURROGATES, Fitted
 from algorithms.parts.maximise import ClimbSettings, cube, maximise
 from algorithms.parts.outputs import raw
 from algorithms.parts.sampling import REPETITIONS
 
-ACQUISITIONS = {"ei": log_ei, "pi": log_pi, "ucb": ucb}
+ACQUISITIONS = {"ei": EI, "pi": PI, "ucb": UCB}
 # balandat2020botorch: until its version 0.12 a model standardised y only where it was told to
 REGRESSIONS = {
     **SURROGATES,
@@ -95,13 +96,16 @@ class GPAcquisition(Optimizer):
         """Where the acquisition function is largest."""
         if self.fitted is None:
             return self.rng.random((1, self.domain.d))
-        posterior, aim = self.fitted.posterior, self.exploration
-        if self.acquisition is not ucb:
+        aim = self.exploration
+        if self.acquisition is not UCB:
             aim = float(self.fitted.units(self.y.max() + self.exploration))
-
-        def promise(X: Tensor) -> Tensor:
-            return self.acquisition(*posterior(self.inputs(X)), aim)
-
+        promise = MaternPromise(
+            self.fitted.posterior,
+            self.acquisition,
+            aim,
+            low=self.inputs.low,
+            width=self.inputs.high - self.inputs.low,
+        )
         x, _ = maximise(promise, cube(self.domain.d), self.rng, **asdict(self.climb))
         return self.repetition(self.rng, x, self.x)[None]
 

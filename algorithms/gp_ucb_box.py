@@ -11,11 +11,11 @@ Paper -> here:  phi_t -> promise,  beta_t -> beta,  t -> observations so far,  d
 from __future__ import annotations
 
 import numpy as np
-from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.acquisition import ucb
+from algorithms.parts.acquisition import UCB
 from algorithms.parts.choice import chosen
+from algorithms.parts.closed_matern import MaternPromise
 from algorithms.parts.exploration import Width
 from algorithms.parts.fitting import SURROGATES, Fitted
 from algorithms.parts.gp import GRAMS, Posterior
@@ -59,11 +59,7 @@ class GPUCBBox(Optimizer):
         """Where the bound is largest."""
         if self.posterior is None:
             return self.rng.random((1, self.domain.d))
-        posterior, beta = self.posterior, self.beta
-
-        def promise(X: Tensor) -> Tensor:
-            return ucb(*posterior(X), beta)  # eq. (1)
-
+        promise = MaternPromise(self.posterior, UCB, self.beta)  # eq. (1)
         return maximise(promise, cube(self.domain.d), self.rng, **vars(self.climb))[0][None]
 
     def tell(self, query: Array, obs: Observation) -> None:

@@ -19,11 +19,11 @@ from collections.abc import Callable
 from math import ceil
 
 import numpy as np
-from torch import Tensor
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
-from algorithms.parts.acquisition import ucb
+from algorithms.parts.acquisition import UCB
 from algorithms.parts.choice import chosen
+from algorithms.parts.closed_matern import MaternPromise
 from algorithms.parts.exploration import Width
 from algorithms.parts.fitting import SURROGATES, Fitted
 from algorithms.parts.gp import GRAMS, Posterior
@@ -87,11 +87,7 @@ class MSUCB(Optimizer):
         """Where the bound is largest on any of the subspaces."""
         if self.posterior is None:
             return self.rng.random((1, self.domain.d))
-        posterior, beta = self.posterior, self.beta
-
-        def promise(X: Tensor) -> Tensor:
-            return ucb(*posterior(X), beta)
-
+        promise = MaternPromise(self.posterior, UCB, self.beta)
         block = self.block(self.rng, self.domain.d, self.low)
         tops = [
             maximise(promise, coordinates(z, block.tolist()), self.rng, **vars(self.climb))

@@ -8,18 +8,27 @@ and the expected improvement below FAR through its asymptotic series.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log, pi, sqrt
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction, FunctionCtx, once_differentiable
 
+WithSlopes = tuple[Tensor, Tensor, Tensor]  # of values, over means, over variances
 NEAR, FAR = -1.0, -100.0  # standard deviations; at FAR both forms are good to 1e-12
 
 
 def ucb(mean: Tensor, variance: Tensor, beta: float) -> Tensor:
     """mean + sqrt(beta) sigma (srinivas2010gpucb)."""
     return mean + sqrt(beta) * variance.sqrt()
+
+
+def ucb_with_slopes(mean: Tensor, variance: Tensor, beta: float) -> WithSlopes:
+    """`ucb` and its slopes over mean and variance, each (q,)."""
+    sigma = variance.sqrt()
+    return mean + sqrt(beta) * sigma, torch.ones_like(mean), 0.5 * sqrt(beta) / sigma
 
 
 def log_ei(mean: Tensor, variance: Tensor, best: float) -> Tensor:
@@ -29,18 +38,26 @@ def log_ei(mean: Tensor, variance: Tensor, best: float) -> Tensor:
     return sigma.log() + _Known.apply(z, *_log_gain(z))
 
 
-def log_ei_slopes(mean: Tensor, variance: Tensor, best: float) -> tuple[Tensor, Tensor]:
-    """Slopes of `log_ei` over mean and variance, each (q,)."""
+def log_ei_with_slopes(mean: Tensor, variance: Tensor, best: float) -> WithSlopes:
+    """`log_ei` and its slopes over mean and variance, each (q,)."""
     sigma = variance.sqrt()
     z = (mean - best) / sigma
-    _, slope = _log_gain(z)
-    return slope / sigma, (1 - slope * z) / (2 * variance)
+    gain, slope = _log_gain(z)
+    return sigma.log() + gain, slope / sigma, (1 - slope * z) / (2 * variance)
 
 
 def log_pi(mean: Tensor, variance: Tensor, best: float) -> Tensor:
     """ln P(f > best)."""
     z = (mean - best) / variance.sqrt()
     return _Known.apply(z, *_log_tail(z))
+
+
+def log_pi_with_slopes(mean: Tensor, variance: Tensor, best: float) -> WithSlopes:
+    """`log_pi` and its slopes over mean and variance, each (q,)."""
+    sigma = variance.sqrt()
+    z = (mean - best) / sigma
+    tail, slope = _log_tail(z)
+    return tail, slope / sigma, -slope * z / (2 * variance)
 
 
 def log_feasibility(mean: Tensor, variance: Tensor) -> Tensor:
@@ -55,6 +72,18 @@ def log_feasibility_slopes(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tens
     z = -mean / sigma
     _, slope = _log_tail(z)
     return -slope / sigma, -slope * z / (2 * variance)
+
+
+class Acquisition(NamedTuple):
+    """What a point promises by its mean, its variance and a number: the best value, or beta."""
+
+    value: Callable[[Tensor, Tensor, float], Tensor]
+    with_slopes: Callable[[Tensor, Tensor, float], WithSlopes]
+
+
+EI = Acquisition(log_ei, log_ei_with_slopes)
+PI = Acquisition(log_pi, log_pi_with_slopes)
+UCB = Acquisition(ucb, ucb_with_slopes)
 
 
 def _log_tail(z: Tensor) -> tuple[Tensor, Tensor]:
@@ -72,17 +101,19 @@ def _log_gain(z: Tensor) -> tuple[Tensor, Tensor]:
     Phi/(phi + z Phi).
     """
     with torch.no_grad():
-        high, low, far = z.clamp(min=NEAR), z.clamp(FAR, NEAR), z.clamp(max=FAR)
-        Phi, ratio, w = torch.special.ndtr(high), _ratio(low), far**-2
+        high, low = z.clamp(min=NEAR), z.clamp(FAR, NEAR)
+        Phi, ratio = torch.special.ndtr(high), _ratio(low)
         # the latter divided by phi
         near, middle = _log_density(high).exp() + high * Phi, 1 + low * ratio
-        series = _log_density(far) + (w * (1 + w * (-3 + w * (15 - 105 * w)))).log()
-        value = torch.where(
-            z > NEAR, near.log(), torch.where(z > FAR, _log_density(low) + middle.log(), series)
-        )
-        slope = torch.where(
-            z > NEAR, Phi / near, torch.where(z > FAR, ratio / middle, -far - (2 - 6 * w) / far)
-        )
+        is_near = z > NEAR
+        value = torch.where(is_near, near.log(), _log_density(low) + middle.log())
+        slope = torch.where(is_near, Phi / near, ratio / middle)
+        if len(z) and float(z.min()) <= FAR:
+            far = z.clamp(max=FAR)
+            w = far**-2
+            series = _log_density(far) + (w * (1 + w * (-3 + w * (15 - 105 * w)))).log()
+            value = torch.where(z > FAR, value, series)
+            slope = torch.where(z > FAR, slope, -far - (2 - 6 * w) / far)
     return value, slope
 
 

@@ -19,17 +19,13 @@ from torch.autograd.function import BackwardCFunction, FunctionCtx, once_differe
 
 from algorithms.api import Array
 from algorithms.parts.cholesky import append, residual_cholesky, safe_cholesky
-from algorithms.parts.kernels import Model, ScaledMatern52, matern52
+from algorithms.parts.kernels import Model, matern52
 
 ROUNDING = 1e-14  # of the prior variance: what is left of it below this is rounding
 
 
 def log_evidence(model: Model, X: Tensor, y: Tensor) -> Tensor:
     """ln p(y | X) of y (n,) at X (n, d), differentiable over the parameters of the model."""
-    kernel = model.kernel
-    if isinstance(kernel, ScaledMatern52) and kernel.active_dims is None:
-        lengthscale, r = kernel.base_kernel.lengthscale, y - model.mean(X)
-        return _MaternLogDensity.apply(r, X, lengthscale, kernel.outputscale, model.noise)
     return _GaussianLogDensity.apply(y - model.mean(X), model.covariance(X, X), model.noise)
 
 
@@ -53,42 +49,41 @@ class _GaussianLogDensity(torch.autograd.Function):
         return -gradient * alpha, over_K, over_K.trace()[None]
 
 
-class _MaternLogDensity(torch.autograd.Function):
+class MaternDensity:
     """ln N(r; 0, K + noise I) of r (n,) with the Matern-5/2 covariance K of X (n, d), which depends
-    on length-scales (1, d or 1) and outputscale; slopes over all but X.
+    on length-scales (1, d or 1) and outputscale.
 
     Each slope of K is a sum of products of matrices that the value needs anyway
     (rasmussen2006gaussian, eq. 5.9).
     """
 
-    @staticmethod
-    def forward(
-        ctx: FunctionCtx, r: Tensor, X: Tensor, lengthscale: Tensor, scale: Tensor, noise: Tensor
-    ) -> Tensor:
-        A = X * (sqrt(5) / lengthscale)
-        linear = A.new_empty((len(A), len(A)))
-        K = matern52(A, None, linear).mul_(scale)
-        K.diagonal().add_(noise)
-        L = safe_cholesky(K)
-        alpha = torch.cholesky_solve(r[:, None], L)[:, 0]
-        ctx.save_for_backward(A, lengthscale, scale, noise, linear, K, L, alpha)
-        return log_density(r, L, alpha)
+    def __init__(
+        self, r: Tensor, X: Tensor, lengthscale: Tensor, scale: Tensor, noise: Tensor
+    ) -> None:
+        self.lengthscale, self.scale, self.noise, self.r = lengthscale, scale, noise, r
+        self.A = X * (sqrt(5) / lengthscale)
+        self.linear = self.A.new_empty((len(X), len(X)))
+        self.K = matern52(self.A, None, self.linear).mul_(scale)
+        self.K.diagonal().add_(noise)
+        self.L = safe_cholesky(self.K)
+        self.alpha = torch.cholesky_solve(r[:, None], self.L)[:, 0]
 
-    @staticmethod
-    @once_differentiable
-    def backward(
-        ctx: BackwardCFunction, gradient: Tensor
-    ) -> tuple[Tensor, None, Tensor, Tensor, Tensor]:
-        A, lengthscale, scale, noise, linear, K, L, alpha = tuple(ctx.saved_tensors)
-        over_K = over_covariance(L, alpha, gradient)
+    def value(self) -> Tensor:
+        """The log density."""
+        return log_density(self.r, self.L, self.alpha)
+
+    def slopes(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Slopes over r (n,), length-scales, outputscale and noise, to be asked for once."""
+        A, scale = self.A, self.scale
+        over_K = over_covariance(self.L, self.alpha, torch.ones(()))
         over_noise = over_K.trace()
         # sum_ij over_K_ij dK_ij/ds, where s dK/ds is K without its noise
-        over_scale = (over_K.T.reshape(-1) @ K.view(-1) - noise[0] * over_noise) / scale
+        over_scale = over_K.T.reshape(-1) @ self.K.view(-1) - self.noise * over_noise
         # l dk/dl = s (1 + r) exp(-r)/3 (A_ik - A_jk)^2, for coordinate k
-        W = over_K.mul_(linear)
+        W = over_K.mul_(self.linear)
         over_log = 2 / 3 * scale * (W.sum(1) @ (A * A) - (A * (W @ A)).sum(0))
-        shares = (over_log / lengthscale).sum_to_size(lengthscale.shape)
-        return -gradient * alpha, None, shares, over_scale, over_noise[None]
+        shares = (over_log / self.lengthscale).sum_to_size(self.lengthscale.shape)
+        return -self.alpha, shares, over_scale / scale, over_noise
 
 
 def over_covariance(L: Tensor, alpha: Tensor, gradient: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -36,8 +37,20 @@ class ClimbSettings:
     steps: int
 
 
-# points (q, d) -> values (q,), each of its own row alone, differentiable
+# points (q, d) -> values (q,), each of its own row alone, differentiable unless it is `Sloped`
 Function = Callable[[Tensor], Tensor]
+
+
+@runtime_checkable
+class Sloped(Protocol):
+    """A function that knows its slopes."""
+
+    def __call__(self, X: Tensor) -> Tensor:
+        """Values (q,) at points X (q, d)."""
+
+    def with_slopes(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Values (q,) at points X (q, d), and their slopes over X (q, d)."""
+
 
 ARMIJO = 1e-4  # share of the predicted gain that a step must reach
 FLAT = 1e-5  # a climb ends where no slope into the region is steeper ...
@@ -167,7 +180,11 @@ def climb(f: Function, region: Region, u: Array, *, steps: int) -> tuple[Array, 
 
 def _with_slope(f: Function, region: Region, u: Array) -> tuple[Array, Array]:
     """Values (s,) and their gradients over coordinates u (s, p)."""
-    X = torch.from_numpy(region.points(u)).requires_grad_()
+    X = torch.from_numpy(region.points(u))
+    if isinstance(f, Sloped):
+        values, slopes = f.with_slopes(X)
+        return values.numpy(), slopes.numpy() @ region.axes.T
+    X.requires_grad_()
     values = f(X)
     (slopes,) = torch.autograd.grad(values, X, torch.ones_like(values))
     return values.detach().numpy(), slopes.numpy() @ region.axes.T

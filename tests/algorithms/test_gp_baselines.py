@@ -26,8 +26,8 @@ from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern
 from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition, InputSettings
 from algorithms.parts.acquisition import log_ei, log_pi, ucb
-from algorithms.parts.fitting import Target
-from algorithms.parts.gp import Posterior
+from algorithms.parts.closed_matern import MaternPromise
+from algorithms.parts.fitting import MaternTarget
 from algorithms.parts.maximise import ClimbSettings
 from problems import tuning
 from problems.synthetic import styblinski_tang
@@ -292,7 +292,11 @@ def test_a_step_evaluates_a_kernel_once_for_each_fit_step_and_each_round_of_clim
     nothing.
     """
     calls = Counter()
-    for owner, name in ((Target, "loss"), (Posterior, "__call__")):
+    for owner, name in (
+        (MaternTarget, "loss"),
+        (MaternPromise, "__call__"),
+        (MaternPromise, "with_slopes"),
+    ):
         known = getattr(owner, name)
 
         def count(self, *arguments, known=known, name=name):
@@ -301,9 +305,9 @@ def test_a_step_evaluates_a_kernel_once_for_each_fit_step_and_each_round_of_clim
 
         monkeypatch.setattr(owner, name, count)
     optimizer = told("EI", "gamma-priors", n=40, d=6)
-    assert calls["loss"] > 5 and calls["__call__"] == 0
+    assert calls["loss"] > 5 and calls["with_slopes"] == 0
     assert work == {"kernel": calls["loss"] + 1, "factor": calls["loss"] + 1}
     work.clear()
     optimizer.ask(1, optimizer.x[:0])
-    assert calls["__call__"] > 5
-    assert work == {"kernel": calls["__call__"]}
+    assert calls["__call__"] == 1 and calls["with_slopes"] > 5  # candidates, then rounds
+    assert work == {"kernel": 1 + calls["with_slopes"]}

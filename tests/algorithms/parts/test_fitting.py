@@ -19,7 +19,17 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from numpy.testing import assert_allclose, assert_array_equal
 from skopt.utils import cook_estimator
 
-from algorithms.parts.fitting import LBFGS, LOGARITHM, SOFTPLUS, SURROGATES, Adam, Target, fit
+from algorithms.parts.dimension_scaled import dimension_scaled
+from algorithms.parts.fitting import (
+    LBFGS,
+    LOGARITHM,
+    SOFTPLUS,
+    SURROGATES,
+    Adam,
+    MaternTarget,
+    Target,
+    fit,
+)
 from algorithms.parts.gp import log_evidence
 from algorithms.parts.kernels import Model, bounded, gamma_priors, scikit_optimize
 
@@ -120,6 +130,27 @@ def test_the_gradient_is_that_of_central_differences(build, chart):
             rtol=1e-6,
             atol=1e-8,
         )
+
+
+@pytest.mark.parametrize("chart", [LOGARITHM, SOFTPLUS], ids=["logarithm", "softplus"])
+@pytest.mark.parametrize("shared", [False, True], ids=["a scale a variable", "one scale"])
+@pytest.mark.parametrize("build", [gamma_priors, scikit_optimize, dimension_scaled])
+def test_the_closed_form_is_the_graph(build, shared, chart):
+    X, y = tensors(40, 6)
+    model = build(6)
+    if shared:
+        matern = model.kernel.base_kernel
+        matern.raw_lengthscale = torch.nn.Parameter(torch.full((1, 1), 0.8, dtype=torch.float64))
+    assert MaternTarget.suits(model)
+    closed, graph = MaternTarget(model, X, y, chart), Target(model, X, y, chart)
+    theta = graph.read() + 0.1 * rng(3).standard_normal(len(graph.low))
+    for ours, theirs in zip(closed.loss(theta), graph.loss(theta), strict=True):
+        assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+def test_another_kernel_or_prior_goes_the_way_of_the_graph():
+    kernel = ScaleKernel(RBFKernel())
+    assert not MaternTarget.suits(Model(ZeroMean(), kernel, GaussianLikelihood()))
 
 
 def test_a_warm_start_is_near_the_end():

@@ -8,7 +8,6 @@ import gpytorch
 import numpy as np
 import pytest
 import torch
-from gpytorch.kernels import AdditiveKernel
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +17,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from algorithms.parts.gp import GRAMS, Posterior, log_evidence
-from algorithms.parts.kernels import Model, bounded, gamma_priors
+from algorithms.parts.kernels import bounded, gamma_priors
 
 NOISE, SCALE, MEAN = 0.03, 1.7, 0.4
 
@@ -91,25 +90,6 @@ def test_the_gradient_of_the_evidence_is_that_of_central_differences():
                     ends.append(log_evidence(model, X, y).item())
                     parameter.view(-1)[i] -= step
             assert_allclose(slope.view(-1)[i], (ends[0] - ends[1]) / 2e-6, rtol=1e-6, atol=1e-7)
-
-
-@pytest.mark.parametrize("shared", [False, True])
-def test_the_gradient_in_closed_form_is_that_of_the_graph(shared):
-    """A sum of one kernel has no closed form and goes the way of all others."""
-    (X, y), slopes = data(150, 20), []
-    model = known(20).requires_grad_()
-    if shared:
-        model.kernel.base_kernel.raw_lengthscale = torch.nn.Parameter(
-            torch.tensor([[0.8]], dtype=torch.float64)
-        )
-    parameters = [model.get_parameter(name) for name in model.free]
-    for kernel in (model.kernel, AdditiveKernel(model.kernel)):
-        whole = Model(model.mean, kernel, model.likelihood).requires_grad_()
-        value = log_evidence(whole, X, y)
-        slopes.append([value.detach(), *torch.autograd.grad(value, parameters)])
-    for ours, expected in zip(*slopes, strict=True):
-        assert ours.shape == expected.shape
-        assert_allclose(ours, expected, rtol=1e-9, atol=1e-10)
 
 
 def test_the_posterior_is_gpytorchs():
