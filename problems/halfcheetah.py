@@ -11,9 +11,9 @@ version of MuJoCo; another version, or another way to round a tanh, gives others
 
 from __future__ import annotations
 
-import math
+import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -36,8 +36,10 @@ WARMUP, WARMUP_SEED = 2000, 42  # random steps that normalise the observations
 SEED_STEP = 100  # between the seeds of episodes: 0, 100, 200, ...
 CONSTANT = 1e-6  # an observation that varies less is not scaled
 
+# observations (e, 17) of so many episodes -> actions (e, 6)
 Policy = Callable[[Array], Array]
-Step = Callable[[Array], tuple[Array, float]]  # action -> observation, velocity in m/s
+# actions (e, 6) -> observations (e, 17), velocities (e,) in m/s
+Step = Callable[[Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,14 @@ class Normalisation:
     spread: Array
 
     def policy(self, W: Array) -> Policy:
-        """The actions (6,) of the weights W (6, 17) at observations (17,)."""
-        return lambda observation: np.tanh(W @ ((observation - self.mean) / self.spread))
+        """The actions (..., 6) of the weights W (6, 17) at observations (..., 17)."""
+
+        def policy(observation: Array) -> Array:
+            z = (observation - self.mean) / self.spread
+            # a product for each episode: one for all of them would round otherwise
+            return np.tanh((W @ z[..., None])[..., 0])
+
+        return policy
 
 
 def linear_policy(instance: np.random.Generator, *, episodes: int, noise: float) -> Problem:
@@ -66,10 +74,10 @@ def linear_policy(instance: np.random.Generator, *, episodes: int, noise: float)
         )
     env = make()
     normalisation = normalise(env)
+    seeds = [SEED_STEP * i for i in range(episodes)]
 
     def value(x: Array) -> tuple[float, float]:
-        policy = normalisation.policy(weights(x))
-        runs = [episode(env, policy, SEED_STEP * i, HORIZON) for i in range(episodes)]
+        runs = simulate(env, normalisation.policy(weights(x)), seeds, HORIZON)
         velocity, energy = np.mean(runs, axis=0)
         return float(velocity), float(energy) / ENERGY - 1
 
@@ -122,53 +130,73 @@ def weights(x: Array) -> Array:
     return (BOUND * (2 * x - 1)).reshape(ACTIONS, OBSERVATIONS)
 
 
-def episode(env: Env, policy: Policy, seed: int, horizon: int) -> tuple[float, float]:
-    """Mean forward velocity in m/s and sum of squared actions over so many steps.
+def simulate(env: Env, policy: Policy, seeds: Sequence[int], horizon: int) -> Array:
+    """Mean forward velocity in m/s and sum of squared actions over so many steps, (e, 2): a row for
+    each seed of an episode.
 
-    Gymnasium draws the first state; the steps are MuJoCo's alone, with the bits of `env.step`.
+    Gymnasium draws the first states; the steps are MuJoCo's alone, with the bits of `env.step`.
     """
-    robot = cast("MujocoEnv", env.unwrapped)
-    observation, _ = robot.reset(seed=seed)
-    return drive(observation, stepping(robot), policy, horizon)
+    observations, step = stepping(cast("MujocoEnv", env.unwrapped), seeds)
+    return drive(observations, step, policy, horizon)
 
 
-def stepping(robot: MujocoEnv) -> Step:
-    """What `step` of the environment does to observation (17,) and velocity in m/s, and no more.
+def stepping(robot: MujocoEnv, seeds: Sequence[int]) -> tuple[Array, Step]:
+    """First observations (e, 17), and what `step` of the environment does to observations and
+    velocities, and no more. The observations of a step are overwritten by the next one.
 
     No wrappers, no reward, no forces of contacts after the step, which no observation holds.
-    HalfCheetah itself never ends an episode, and the limit of its time is the horizon.
+    HalfCheetah itself never ends an episode, and the limit of its time is the horizon. Episodes
+    advance together, so that NumPy is called once for all of them.
     """
     import mujoco
 
-    model, data, substeps, seconds = robot.model, robot.data, robot.frame_skip, robot.dt
-    # views of the state, which MuJoCo changes in place
-    position, velocity, control = data.qpos, data.qvel, data.ctrl
+    model, substeps, seconds = copy.copy(robot.model), robot.frame_skip, robot.dt
+    # the robot is one tree: its constraints need no search for islands, a tenth of a step's price
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ISLAND)
+    states = np.empty((len(seeds), 1 + OBSERVATIONS))  # positions, then velocities
+    bodies = []  # the data of an episode, its control, position and velocity, and where they go
+    for seed, state in zip(seeds, states, strict=True):
+        robot.reset(seed=seed)
+        data = copy.copy(robot.data)
+        position, velocity = data.qpos, data.qvel  # views, which MuJoCo changes in place
+        places = state[: len(position)], state[len(position) :]
+        bodies.append((data, data.ctrl, position, velocity, *places))
+        places[0][:], places[1][:] = position, velocity
 
-    def step(action: Array) -> tuple[Array, float]:
-        before = position[0]
-        control[:] = action
-        mujoco.mj_step(model, data, nstep=substeps)
-        return np.concatenate((position[1:], velocity)), float((position[0] - before) / seconds)
+    def step(actions: Array) -> tuple[Array, Array]:
+        before = states[:, 0].copy()
+        for action, (data, control, position, velocity, to_position, to_velocity) in zip(
+            actions, bodies, strict=True
+        ):
+            control[:] = action
+            mujoco.mj_step(model, data, nstep=substeps)
+            to_position[:], to_velocity[:] = position, velocity
+        return states[:, 1:], (states[:, 0] - before) / seconds
 
-    return step
+    return states[:, 1:], step
 
 
-def drive(observation: Array, step: Step, policy: Policy, horizon: int) -> tuple[float, float]:
-    """Mean velocity and sum of squared actions over so many steps, from a first observation (17,).
+def drive(observations: Array, step: Step, policy: Policy, horizon: int) -> Array:
+    """Mean velocity and sum of squared actions over so many steps, (e, 2), from first observations
+    (e, 17).
 
-    It stops where a number is not finite: a step that is lacking counts no velocity and the
+    An episode stops where a number is not finite: a step that is lacking counts no velocity and the
     greatest energy.
     """
-    distance, energy, steps = 0.0, 0.0, 0  # distance in units of one step
-    while steps < horizon:
-        action = policy(observation)
-        observation, velocity = step(action)
-        if not (math.isfinite(velocity) and np.isfinite(observation).all()):
-            break
-        distance += velocity
-        energy += float(action @ action)
-        steps += 1
-    return distance / horizon, energy + WORST * (horizon - steps)
+    distance, energy, steps = np.zeros((3, len(observations)))  # distance in units of one step
+    going = np.ones(len(observations), dtype=bool)
+    for _ in range(horizon):
+        actions = policy(observations)
+        observations, velocities = step(actions)
+        going &= np.isfinite(velocities) & np.isfinite(observations).all(axis=1)
+        if not going.all():  # what has stopped goes on from numbers that are finite
+            if not going.any():
+                break
+            observations = np.where(going[:, None], observations, 0.0)
+        np.add(distance, velocities, out=distance, where=going)
+        np.add(energy, np.vecdot(actions, actions), out=energy, where=going)
+        steps += going
+    return np.column_stack([distance / horizon, energy + WORST * (horizon - steps)])
 
 
 def skeleton(env: Env, policy: Policy, seed: int, horizon: int) -> Array:

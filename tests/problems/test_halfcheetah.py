@@ -64,15 +64,14 @@ def test_the_reward_is_velocity_minus_a_tenth_of_the_squared_action(env, normali
         energies.append(np.sum(np.square(action)))
         assert_allclose(reward, info["x_velocity"] - 0.1 * energies[-1], rtol=0, atol=1e-12)
         assert not terminated and not truncated
-    velocity, energy = halfcheetah.episode(env, policy, 7, 300)
+    end = env.unwrapped.data.qpos[0]
+    velocity, energy = halfcheetah.simulate(env, policy, [7], 300)[0]
     assert_allclose(energy, sum(energies), rtol=1e-12)
     assert_allclose(
         velocity, np.mean(np.array(rewards) + 0.1 * np.array(energies)), rtol=0, atol=1e-12
     )
     # 50 ms a step
-    assert_allclose(
-        velocity, (env.unwrapped.data.qpos[0] - start) / (300 * 0.05), rtol=0, atol=1e-12
-    )
+    assert_allclose(velocity, (end - start) / (300 * 0.05), rtol=0, atol=1e-12)
 
 
 def test_mujoco_alone_gives_the_same_bits(env, normalisation):
@@ -97,10 +96,8 @@ def test_mujoco_alone_gives_the_same_bits(env, normalisation):
             mujoco.mj_step(model, data, nstep=5)
             velocity += (data.qpos[0] - before) / 0.05
             energy += float(action @ action)
-        assert halfcheetah.episode(env, normalisation.policy(W), seed, 1000) == (
-            velocity / 1000,
-            energy,
-        )
+        found = halfcheetah.simulate(env, normalisation.policy(W), [seed], 1000)
+        assert_array_equal(found, [[velocity / 1000, energy]])
 
 
 @pytest.mark.parametrize("seed", [0, 100, 300, 2**31])
@@ -112,19 +109,21 @@ def test_steps_without_wrappers_have_the_bits_of_gymnasium(env, normalisation, s
     x = 0.5 + spread * (rng(seed + int(10 * spread)).random(102) - 0.5)
     policy = normalisation.policy(halfcheetah.weights(x))
     whole = halfcheetah.make()
-    robot = env.unwrapped
-    wrapped, direct = whole.reset(seed=seed)[0], robot.reset(seed=seed)[0]
-    step, distance, energy = halfcheetah.stepping(robot), 0.0, 0.0
+    wrapped = whole.reset(seed=seed)[0]
+    # the second episode does not disturb the first
+    direct, step = halfcheetah.stepping(env.unwrapped, [seed, 1])
+    distance, energy = 0.0, 0.0
     for _ in range(1000):
-        assert_array_equal(direct, wrapped)
+        assert_array_equal(direct[0], wrapped)
         action = policy(wrapped)
         wrapped, reward, terminated, _, info = whole.step(action)
         direct, velocity = step(policy(direct))
-        assert velocity == info["x_velocity"] and not terminated
-        assert reward == velocity - 0.1 * np.sum(np.square(action))
+        assert velocity[0] == info["x_velocity"] and not terminated
+        assert reward == velocity[0] - 0.1 * np.sum(np.square(action))
         distance += float(info["x_velocity"])
         energy += float(action @ action)
-    assert halfcheetah.episode(env, policy, seed, 1000) == (distance / 1000, energy)
+    found = halfcheetah.simulate(env, policy, [1, seed], 1000)[1]
+    assert_array_equal(found, [distance / 1000, energy])
 
 
 def test_random_actions_are_normalised(env, normalisation):
@@ -159,7 +158,7 @@ def test_it_is_the_mean_over_episodes_with_fixed_seeds(env, normalisation):
     true = problem(episodes=2).evaluate(x, rng()).true
     for i in range(2):
         policy = normalisation.policy(halfcheetah.weights(x[i]))
-        runs = np.array([halfcheetah.episode(env, policy, seed, 1000) for seed in (0, 100)])
+        runs = halfcheetah.simulate(env, policy, [0, 100], 1000)
         assert true.y[i] == runs[:, 0].mean()
         assert_allclose(true.g[i], [runs[:, 1].mean() / 1500 - 1], rtol=0, atol=1e-15)
 
@@ -232,10 +231,11 @@ def ends(at, observation=0.0, velocity=1.0):
     """A step of velocity 1 m/s that gives other numbers when it is taken for the `at`-th time."""
     taken = 0
 
-    def step(action):
+    def step(actions):
         nonlocal taken
         taken += 1
-        return (np.full(17, observation), velocity) if taken == at else (np.zeros(17), 1.0)
+        seen, speed = (observation, velocity) if taken == at else (0.0, 1.0)
+        return np.full((1, 17), seen), np.array([speed])
 
     return step
 
@@ -250,16 +250,24 @@ def ends(at, observation=0.0, velocity=1.0):
     ],
 )
 def test_steps_that_are_lacking_cost_the_worst(step, velocity, energy):
-    found = halfcheetah.drive(np.zeros(17), step, lambda observation: np.full(6, 0.5), 10)
-    assert_allclose(found, [velocity, energy], rtol=1e-14)
+    found = halfcheetah.drive(np.zeros((1, 17)), step, lambda at: np.full((len(at), 6), 0.5), 10)
+    assert_allclose(found, [[velocity, energy]], rtol=1e-14)
 
 
-def test_one_number_of_an_observation_that_is_not_finite_ends_an_episode():
-    states = iter([np.zeros(17), np.append(np.zeros(16), -np.inf)])
+def test_one_number_of_an_observation_that_is_not_finite_ends_its_episode_alone():
+    """The others go on, and no policy sees the number."""
+    bad = np.zeros((2, 17))
+    bad[0, 16] = -np.inf
+    states = iter([np.zeros((2, 17)), bad, np.zeros((2, 17)), np.zeros((2, 17))])
+
+    def policy(observations):
+        assert np.isfinite(observations).all()
+        return np.zeros((2, 6))
+
     found = halfcheetah.drive(
-        np.zeros(17), lambda action: (next(states), 2.0), lambda observation: np.zeros(6), 4
+        np.zeros((2, 17)), lambda actions: (next(states), np.full(2, 2.0)), policy, 4
     )
-    assert found == (0.5, 3 * 6.0)
+    assert_array_equal(found, [[0.5, 3 * 6.0], [2.0, 0.0]])
 
 
 def test_the_worst_is_what_the_actions_can_reach(env):
@@ -293,7 +301,7 @@ def test_the_skeleton_holds_together(env, normalisation):
     assert_allclose(
         frames[0, 0].mean(axis=0), [env.unwrapped.data.qpos[0], 0.7 + start[0]], atol=1e-12
     )
-    travelled = halfcheetah.episode(env, policy, 0, 199)[0] * 199 * 0.05
+    travelled = halfcheetah.simulate(env, policy, [0], 199)[0, 0] * 199 * 0.05
     # 10 ms at some m/s
     assert_allclose(frames[199, 0, :, 0].mean() - frames[0, 0, :, 0].mean(), travelled, atol=0.02)
 

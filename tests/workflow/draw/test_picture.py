@@ -506,7 +506,7 @@ def test_the_simulators_are_named_and_another_motion_is_confessed(short, monkeyp
     monkeypatch.setattr(gait, "frames", lambda body, best: tuple(body))
     env = gait.halfcheetah.make()
     policy = gait.halfcheetah.normalise(env).policy(gait.halfcheetah.weights(short))
-    speed = np.mean([gait.halfcheetah.episode(env, policy, seed, 90)[0] for seed in (0, 100)])
+    speed = gait.halfcheetah.simulate(env, policy, [0, 100], 90)[:, 0].mean()
     versions = {"mujoco": version("mujoco"), "gymnasium": "0.1"}
     true = gait.stick_figure(
         best_of(short, value=speed, unit="m/s", libraries=versions), {"episodes": 2}
