@@ -3,6 +3,9 @@
 What is added to the diagonal climbs a fixed ladder in units of the mean prior variance. The first
 rung is zero, so that a matrix which needs no help gets none; past the last rung an error says where
 to look.
+
+All goes through SciPy's OpenBLAS: on the code path of all runs PyTorch's MKL takes its kernels for
+any processor, which need two to four times as long. None of these functions has a gradient.
 """
 
 from __future__ import annotations
@@ -11,9 +14,11 @@ from collections.abc import Callable
 
 import torch
 from scipy.linalg import LinAlgError
-from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg.blas import dsyrk, dtrsm
+from scipy.linalg.lapack import dpotrf, dpotri
 from torch import Tensor
+
+from algorithms.api import Array
 
 LADDER = (0.0, 1e-10, 1e-8, 1e-6)
 
@@ -26,11 +31,39 @@ def safe_cholesky(K: Tensor) -> Tensor:
         if jitter:
             shifted = K.clone()
             shifted.diagonal().add_(jitter)
-        L, info = torch.linalg.cholesky_ex(shifted)
-        return None if info else L
+        L, info = dpotrf(
+            shifted.numpy().T, lower=1, clean=1
+        )  # by columns, which a symmetric K allows
+        return None if info else torch.from_numpy(L)
 
     _require_finite(K)
     return _climb(len(K), K.diagonal().mean(), attempt)
+
+
+def solve_lower(L: Tensor, b: Tensor, *, transposed: bool = False) -> Tensor:
+    """L^-1 b, or L'^-1 b if transposed, of b (n, q); fastest for a b that lies column by column."""
+    factor, lower = _by_columns(L)
+    return torch.from_numpy(dtrsm(1.0, factor, b.numpy(), lower=lower, trans_a=lower == transposed))
+
+
+def solve(L: Tensor, b: Tensor) -> Tensor:
+    """(L L')^-1 b of b (n,)."""
+    return solve_lower(L, solve_lower(L, b[:, None]), transposed=True)[:, 0]
+
+
+def inverse(L: Tensor) -> Tensor:
+    """(L L')^-1 (n, n), symmetric."""
+    factor, lower = _by_columns(L)
+    K = torch.from_numpy(dpotri(factor, lower=lower)[0])  # one triangle
+    half = K.tril(-1) if lower else K.triu(1)
+    half.diagonal().copy_(K.diagonal() / 2)
+    return half + half.T
+
+
+def _by_columns(L: Tensor) -> tuple[Array, bool]:
+    """L as BLAS reads matrices, by columns, and whether that is L; else it is its transpose."""
+    lower = L.mT.is_contiguous()
+    return (L.numpy() if lower else L.contiguous().numpy().T), lower
 
 
 def append(L: Tensor, cross: Tensor, corner: Tensor) -> Tensor:
@@ -38,7 +71,7 @@ def append(L: Tensor, cross: Tensor, corner: Tensor) -> Tensor:
     q).
     """
     n, q = cross.shape
-    V = torch.linalg.solve_triangular(L, cross, upper=False)  # (n, q)
+    V = solve_lower(L, cross)  # (n, q)
     whole = L.new_zeros((n + q, n + q))
     whole[:n, :n] = L
     whole[n:, :n] = V.T

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from algorithms.parts.acquisition import Acquisition
+from algorithms.parts.cholesky import solve_lower
 from algorithms.parts.gp import ROUNDING, Posterior
 from algorithms.parts.kernels import ScaledMatern52, matern52
 
@@ -61,7 +62,7 @@ class MaternPromise:
         mean, variance, V, is_floored = self._moments(k)
         value, over_mean, over_variance = self.acquisition.with_slopes(mean, variance, self.aim)
         over_explained = torch.where(is_floored, 0.0, -over_variance)
-        over_k = torch.linalg.solve_triangular(self.L.T, V, upper=True).mul_(2 * over_explained)
+        over_k = solve_lower(self.L, V, transposed=True).mul_(2 * over_explained)
         over_k.addr_(self.alpha, over_mean)
         W = linear.mul_(over_k).mul_(self.s / 3)
         slopes = W.T @ self.A - W.sum(0)[:, None] * Z
@@ -75,7 +76,7 @@ class MaternPromise:
         """Mean and variance (q,) by the covariance k (n, q) with the data, L^-1 k, and where the
         variance is rounding.
         """
-        V = torch.linalg.solve_triangular(self.L, k, upper=False)
+        V = solve_lower(self.L, k)
         explained, floor = (V * V).sum(0), ROUNDING * self.s
         left = self.s - explained
         return self.constant + self.alpha @ k, torch.maximum(left, floor), V, left < floor

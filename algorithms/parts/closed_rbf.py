@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction, FunctionCtx, once_differentiable
 
-from algorithms.parts.cholesky import safe_cholesky
+from algorithms.parts.cholesky import safe_cholesky, solve, solve_lower
 from algorithms.parts.fitting import LOGARITHM, Chart, Target
 from algorithms.parts.gp import ROUNDING, Posterior, log_density, over_covariance
 from algorithms.parts.kernels import Model
@@ -60,19 +61,19 @@ class JointRBF:
         whitened, gains = [], []
         for L, each in zip(self.factors, k, strict=True):  # both solves while L is in the cache
             whitened.append(_whitened(L, each))
-            gains.append(torch.linalg.solve_triangular(L.T, whitened[-1].T, upper=True).T)
+            gains.append(solve_lower(L, whitened[-1].T, transposed=True).T)
         means, variances = self._moments(k, whitened)
         over_means, over_variances = over(means, variances)
         over_explained = torch.where(variances > self.floor, -over_variances, 0.0)
         W = torch.stack(gains).mul_(2 * over_explained[:, :, None])
         W.addcmul_(over_means[:, :, None], self.alpha).mul_(k)
-        slopes = W @ self.A - W.sum(2, keepdim=True) * Z  # dk/dZ = k (A - Z)
+        slopes = _product(W, self.A) - W.sum(2, keepdim=True) * Z  # dk/dZ = k (A - Z)
         return (slopes / self.lengthscales).sum(0)
 
     def _cross(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """X (q, d) in length-scales, (c, q, d), and its covariance with the data, (c, q, n)."""
         Z = (X - self.centre) / self.lengthscales
-        k = torch.baddbmm(self.bias, Z, self.A.mT)
+        k = _product(Z, self.A.mT).add_(self.bias)
         return Z, k.sub_(0.5 * Z.square().sum(2, keepdim=True)).exp_()
 
     def _moments(self, k: Tensor, whitened: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -81,9 +82,14 @@ class JointRBF:
         return means, torch.maximum(self.s - explained, self.floor)
 
 
+def _product(A: Tensor, B: Tensor) -> Tensor:
+    """A B by NumPy's OpenBLAS, for the reason of parts/cholesky."""
+    return torch.from_numpy(np.matmul(A.numpy(), B.numpy()))
+
+
 def _whitened(L: Tensor, k: Tensor) -> Tensor:
     """k L^-T of k (q, n)."""
-    return torch.linalg.solve_triangular(L, k.T, upper=False).T
+    return solve_lower(L, k.T).T
 
 
 class ScaleTarget(Target):
@@ -123,7 +129,7 @@ class _LogEvidence(torch.autograd.Function):
         K.diagonal().add_(noise)
         L = safe_cholesky(K)
         K.diagonal().fill_(s)
-        alpha = torch.cholesky_solve(r[:, None], L)[:, 0]
+        alpha = solve(L, r)
         ctx.save_for_backward(ell, s, squares, K, L, alpha)
         return log_density(r, L, alpha)
 

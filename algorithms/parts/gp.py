@@ -18,7 +18,14 @@ from torch import Tensor
 from torch.autograd.function import BackwardCFunction, FunctionCtx, once_differentiable
 
 from algorithms.api import Array
-from algorithms.parts.cholesky import append, residual_cholesky, safe_cholesky
+from algorithms.parts.cholesky import (
+    append,
+    inverse,
+    residual_cholesky,
+    safe_cholesky,
+    solve,
+    solve_lower,
+)
 from algorithms.parts.kernels import Model, matern52
 
 ROUNDING = 1e-14  # of the prior variance: what is left of it below this is rounding
@@ -37,7 +44,7 @@ class _GaussianLogDensity(torch.autograd.Function):
     @staticmethod
     def forward(ctx: FunctionCtx, r: Tensor, K: Tensor, noise: Tensor) -> Tensor:
         L = _factor(K, noise)
-        alpha = torch.cholesky_solve(r[:, None], L)[:, 0]
+        alpha = solve(L, r)
         ctx.save_for_backward(L, alpha)
         return log_density(r, L, alpha)
 
@@ -66,7 +73,7 @@ class MaternDensity:
         self.K = matern52(self.A, None, self.linear).mul_(scale)
         self.K.diagonal().add_(noise)
         self.L = safe_cholesky(self.K)
-        self.alpha = torch.cholesky_solve(r[:, None], self.L)[:, 0]
+        self.alpha = solve(self.L, r)
 
     def value(self) -> Tensor:
         """The log density."""
@@ -88,7 +95,7 @@ class MaternDensity:
 
 def over_covariance(L: Tensor, alpha: Tensor, gradient: Tensor) -> Tensor:
     """The slope (n, n) of a log density over its covariance L L': (alpha alpha' - K^-1)/2."""
-    return torch.cholesky_inverse(L).neg_().addr_(alpha, alpha).mul_(0.5 * gradient)
+    return inverse(L).neg_().addr_(alpha, alpha).mul_(0.5 * gradient)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +130,7 @@ class Posterior:
 
     @classmethod
     def _solved(cls, model: Model, X: Tensor, y: Tensor, L: Tensor) -> Posterior:
-        return cls(model, X, y, L, torch.cholesky_solve((y - model.mean(X))[:, None], L)[:, 0])
+        return cls(model, X, y, L, solve(L, y - model.mean(X)))
 
     def __call__(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance at X (q, d), each (q,), differentiable over X."""
@@ -167,7 +174,7 @@ class Posterior:
 
     def _whitened(self, k: Tensor) -> Tensor:
         """L^-1 k (n, q) of covariances k (n, q) with the data."""
-        return torch.linalg.solve_triangular(self.L, k, upper=False)
+        return solve_lower(self.L, k)
 
 
 class _Moments(torch.autograd.Function):
@@ -175,7 +182,7 @@ class _Moments(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: FunctionCtx, k: Tensor, L: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
-        V = torch.linalg.solve_triangular(L, k, upper=False)
+        V = solve_lower(L, k)
         ctx.save_for_backward(L, alpha, V)
         return alpha @ k, (V * V).sum(0)
 
@@ -185,7 +192,7 @@ class _Moments(torch.autograd.Function):
         ctx: BackwardCFunction, over_mean: Tensor, over_variance: Tensor
     ) -> tuple[Tensor, None, None]:
         L, alpha, V = tuple(ctx.saved_tensors)
-        over_k = torch.linalg.solve_triangular(L.T, V, upper=True).mul_(2 * over_variance)
+        over_k = solve_lower(L, V, transposed=True).mul_(2 * over_variance)
         return over_k.addr_(alpha, over_mean), None, None
 
 

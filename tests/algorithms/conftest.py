@@ -4,7 +4,6 @@ from collections import Counter
 
 import numpy  # noqa: F401 - loads the OpenBLAS that the fixture below asks
 import pytest
-import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info
 
@@ -50,6 +49,5 @@ def work(monkeypatch):
         return count
 
     monkeypatch.setattr(kernels, "square_distances", counted("kernel", kernels.square_distances))
-    monkeypatch.setattr(torch.linalg, "cholesky_ex", counted("factor", torch.linalg.cholesky_ex))
     monkeypatch.setattr(cholesky, "dpotrf", counted("factor", cholesky.dpotrf))
     return done

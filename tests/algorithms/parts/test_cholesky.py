@@ -6,7 +6,15 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import LinAlgError
 
-from algorithms.parts.cholesky import LADDER, append, residual_cholesky, safe_cholesky
+from algorithms.parts.cholesky import (
+    LADDER,
+    append,
+    inverse,
+    residual_cholesky,
+    safe_cholesky,
+    solve,
+    solve_lower,
+)
 
 
 def gram(n, extra=10, seed=0):
@@ -22,7 +30,9 @@ def test_a_factor_by_hand():
 def test_a_matrix_that_needs_no_jitter_gets_none_and_is_left_alone():
     K = gram(30)
     kept = K.clone()
-    assert_array_equal(safe_cholesky(K), torch.linalg.cholesky(K))
+    L = safe_cholesky(K)
+    assert_allclose(L, torch.linalg.cholesky(K), rtol=0, atol=1e-13 * L.max())
+    assert_array_equal(L.triu(1), np.zeros((30, 30)))
     assert_array_equal(K, kept)
 
 
@@ -34,11 +44,24 @@ def test_a_singular_matrix_gets_the_lowest_rung_that_helps_in_units_of_its_diago
     assert_allclose(L @ L.T, K + scale * LADDER[1] * torch.eye(5), rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "layout", [torch.clone, lambda L: L.mT.contiguous().mT], ids=["rows", "columns"]
+)
+def test_solves_and_inverse_in_either_layout(layout):
+    K, b = gram(30), torch.from_numpy(np.random.default_rng(1).standard_normal((30, 4)))
+    L = layout(torch.linalg.cholesky(K).contiguous())
+    assert_allclose(L @ solve_lower(L, b), b, rtol=0, atol=1e-12)
+    assert_allclose(L.T @ solve_lower(L, b, transposed=True), b, rtol=0, atol=1e-12)
+    assert_allclose(K @ solve(L, b[:, 0]), b[:, 0], rtol=0, atol=1e-12)
+    assert_allclose(K @ inverse(L), np.eye(30), rtol=0, atol=1e-12)
+    assert_array_equal(inverse(L), inverse(L).T)
+
+
 def test_bordering_gives_the_factor_of_the_whole():
     K = gram(40)
     L = append(safe_cholesky(K[:31, :31]), K[:31, 31:], K[31:, 31:])
     assert_allclose(L, safe_cholesky(K), rtol=1e-10, atol=1e-10)
-    V = torch.linalg.solve_triangular(L[:31, :31], K[:31, 31:], upper=False)
+    V = solve_lower(L[:31, :31], K[:31, 31:])
     assert_array_equal(residual_cholesky(K[31:, 31:].clone(), V), L[31:, 31:])
 
 

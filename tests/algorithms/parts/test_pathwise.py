@@ -108,7 +108,7 @@ def test_by_factor_is_the_posteriors_own_way():
 
 def test_a_kernel_with_other_frequencies_is_refused():
     model = gamma_priors(2)
-    model.kernel.base_kernel = RQKernel().double()
+    model.kernel.base_kernel = RQKernel().double().requires_grad_(False)
     given = Posterior.of(model, Z, torch.zeros(5, dtype=torch.float64))
     with pytest.raises(
         TypeError,
