@@ -13,12 +13,20 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.additive_process import GRAMS, Bucket, Distances, Factors, Fit, Scales, Solved
-from algorithms.parts.choice import chosen
-from algorithms.parts.decomposition import singletons
-from algorithms.parts.exploration import DIMS, Width
-from algorithms.parts.interactions import FIRST_VALUES, Fits
-from algorithms.parts.transforms import sample
+from algorithms.parts.factors.additive_process import (
+    GRAMS,
+    Bucket,
+    Distances,
+    Factors,
+    Fit,
+    Scales,
+    Solved,
+)
+from algorithms.parts.factors.decomposition import singletons
+from algorithms.parts.factors.interactions import FIRST_VALUES, Fits
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.transforms import sample
+from algorithms.parts.search.exploration import DIMS, Width
 
 
 class ADDGPUCB(Optimizer):

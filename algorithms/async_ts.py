@@ -15,8 +15,8 @@ from scipy.linalg import cho_solve, solve_triangular
 
 from algorithms.api import Arms, Array, Indices, Observation, Optimizer
 from algorithms.parts.arms import GaussianTable
-from algorithms.parts.bounds import Confidence
-from algorithms.parts.linalg import safe_cholesky
+from algorithms.parts.numerics.linalg import safe_cholesky
+from algorithms.parts.search.bounds import Confidence
 
 
 class AsyncTS(Optimizer):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.api import Array, Box, Optimizer
-from algorithms.parts.sampling import uniform
+from algorithms.parts.numerics.sampling import uniform
 
 
 class AverageOfK(Optimizer):

@@ -24,7 +24,7 @@ from algorithms.parts.arms import (
     bless,
     include,
 )
-from algorithms.parts.bounds import THEOREM, Confidence
+from algorithms.parts.search.bounds import THEOREM, Confidence
 
 GLOBAL, GLOBAL_LOCAL, GLOBAL_LOCAL_APPENDIX = RULES = (
     "global",

@@ -12,7 +12,7 @@ import numpy as np
 
 from algorithms.api import Arms, Indices, Observation, Optimizer
 from algorithms.parts.arms import GaussianTable, Pulls, SketchedPosterior, include
-from algorithms.parts.bounds import THEOREM, Confidence
+from algorithms.parts.search.bounds import THEOREM, Confidence
 
 
 class BKB(Optimizer):

@@ -22,9 +22,9 @@ import torch
 from torch import Tensor
 
 from algorithms.api import Array, Box, Optimizer
-from algorithms.parts.feasibility import best
-from algorithms.parts.optional import imported
-from algorithms.parts.transforms import standardised
+from algorithms.parts.numerics.feasibility import best
+from algorithms.parts.numerics.optional import imported
+from algorithms.parts.numerics.transforms import standardised
 
 
 class BoTorchLogEI(Optimizer):

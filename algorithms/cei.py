@@ -14,16 +14,16 @@ import torch
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.acquisition import (
+from algorithms.parts.numerics.feasibility import best, violation
+from algorithms.parts.processes.closed_rbf import JointRBF, ScaleTarget
+from algorithms.parts.processes.outputs import Outputs, OutputSettings, RefitSettings
+from algorithms.parts.search.acquisition import (
     log_ei,
     log_ei_with_slopes,
     log_feasibility,
     log_feasibility_slopes,
 )
-from algorithms.parts.adam import AdamClimbSettings, maximise_by_adam
-from algorithms.parts.closed_rbf import JointRBF, ScaleTarget
-from algorithms.parts.feasibility import best, violation
-from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings
+from algorithms.parts.search.adam import AdamClimbSettings, maximise_by_adam
 
 
 class CEI(Optimizer):

@@ -2,10 +2,10 @@
 (hoang2018dechbo).
 
 Factors hold few variables, may share them, and are sampled with their decompositions
-(parts/interactions). The bound is a sum of factors. Messages between factors and variables look for
-its largest value on a discrete domain (rogers2011maxsum), exactly where the graph has no cycle. The
-domain is drawn anew for each query, one uniform value within each of g equal slices of every
-variable, so that no fixed grid is kept to.
+(parts/factors/interactions). The bound is a sum of factors. Messages between factors and variables
+look for its largest value on a discrete domain (rogers2011maxsum), exactly where the graph has no
+cycle. The domain is drawn anew for each query, one uniform value within each of g equal slices of
+every variable, so that no fixed grid is kept to.
 
 Paper -> here:  phi_I -> tables, messages r and q -> `to_variables` and `to_factors`
 """
@@ -18,12 +18,19 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
-from algorithms.parts.additive_process import GRAMS, Bucket, Distances, Factors, Fit, Scales
-from algorithms.parts.choice import chosen
-from algorithms.parts.exploration import DIMS, Width
-from algorithms.parts.interactions import Chain, Fits, Model, Partitions
-from algorithms.parts.sampling import latin_hypercube
-from algorithms.parts.transforms import sample
+from algorithms.parts.factors.additive_process import (
+    GRAMS,
+    Bucket,
+    Distances,
+    Factors,
+    Fit,
+    Scales,
+)
+from algorithms.parts.factors.interactions import Chain, Fits, Model, Partitions
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.sampling import latin_hypercube
+from algorithms.parts.numerics.transforms import sample
+from algorithms.parts.search.exploration import DIMS, Width
 
 
 class DECHBO(Optimizer):

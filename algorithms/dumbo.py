@@ -3,7 +3,7 @@ and 4, Alg. 1, App. B and C).
 
 The page follows Algorithm 1: the loop over queries is `DuMBO.tell`, the loop over rounds `agree`,
 the problem of one factor `Local`. A reading of the text that changes a step stands behind them, and
-settings stand last. parts/multistart climbs as the text says, or as the public code does.
+settings stand last. parts/search/multistart climbs as the text says, or as the public code does.
 
 The factors of all sampled decompositions are stacked in one graph, whose variable nodes make them
 agree on a query. ADD-DuMBO is the same class, given the decomposition and the observed outputs of
@@ -22,14 +22,22 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.additive_process import GRAMS, Bucket, Distances, Factors, Fit, Scales, Solved
-from algorithms.parts.choice import chosen
-from algorithms.parts.decomposition import Decomposition, check
-from algorithms.parts.exploration import Width
-from algorithms.parts.factor_graph import FactorGraph
-from algorithms.parts.interactions import Chain, Fits, Model, Partitions
-from algorithms.parts.multistart import Ascent, maximise_all
-from algorithms.parts.transforms import ROUNDING, Units, sample
+from algorithms.parts.factors.additive_process import (
+    GRAMS,
+    Bucket,
+    Distances,
+    Factors,
+    Fit,
+    Scales,
+    Solved,
+)
+from algorithms.parts.factors.decomposition import Decomposition, check
+from algorithms.parts.factors.factor_graph import FactorGraph
+from algorithms.parts.factors.interactions import Chain, Fits, Model, Partitions
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.transforms import ROUNDING, Units, sample
+from algorithms.parts.search.exploration import Width
+from algorithms.parts.search.multistart import Ascent, maximise_all
 
 MCMC, RANDOM = "mcmc", "random"
 NEIGHBOURS = {"stacked": False, "per-decomposition": True}

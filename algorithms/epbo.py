@@ -18,11 +18,11 @@ import torch
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.adam import AdamClimbSettings, maximise_by_adam
-from algorithms.parts.choice import chosen
-from algorithms.parts.closed_rbf import JointRBF, ScaleTarget
-from algorithms.parts.feasibility import best
-from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.feasibility import best
+from algorithms.parts.processes.closed_rbf import JointRBF, ScaleTarget
+from algorithms.parts.processes.outputs import Outputs, OutputSettings, RefitSettings
+from algorithms.parts.search.adam import AdamClimbSettings, maximise_by_adam
 
 # what beta says about the number of standard deviations
 WIDTHS = {"multiplier": float, "root": sqrt}

@@ -23,10 +23,10 @@ from scipy.linalg import cho_solve
 from scipy.special import expit
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.choice import chosen
-from algorithms.parts.linalg import safe_cholesky
-from algorithms.parts.sampling import position
-from algorithms.parts.steps import Adam, Gradient
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.linalg import safe_cholesky
+from algorithms.parts.numerics.sampling import position
+from algorithms.parts.numerics.steps import Adam, Gradient
 
 BEST, UNIFORM, ZEROS, UNIT_CUBE = "best-observed", "uniform", "zeros", "unit-cube"
 STARTS = {name: name for name in (BEST, UNIFORM, ZEROS, UNIT_CUBE)}

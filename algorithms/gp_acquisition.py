@@ -18,14 +18,14 @@ import torch
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.acquisition import EI, PI, UCB
-from algorithms.parts.choice import chosen
-from algorithms.parts.closed_matern import MaternPromise
-from algorithms.parts.dimension_scaled import DIMENSION_SCALED
-from algorithms.parts.fitting import SURROGATES, Fitted
-from algorithms.parts.maximise import ClimbSettings, cube, maximise
-from algorithms.parts.outputs import raw
-from algorithms.parts.sampling import REPETITIONS
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.sampling import REPETITIONS
+from algorithms.parts.processes.dimension_scaled import DIMENSION_SCALED
+from algorithms.parts.processes.fitting import SURROGATES, Fitted
+from algorithms.parts.processes.outputs import raw
+from algorithms.parts.search.acquisition import EI, PI, UCB
+from algorithms.parts.search.closed_matern import MaternPromise
+from algorithms.parts.search.maximise import ClimbSettings, cube, maximise
 
 ACQUISITIONS = {"ei": EI, "pi": PI, "ucb": UCB}
 # balandat2020botorch: until its version 0.12 a model standardised y only where it was told to

@@ -9,8 +9,8 @@ import numpy as np
 
 from algorithms.api import Arms, Indices, Observation, Optimizer
 from algorithms.parts.arms import EXACT, GaussianTable
-from algorithms.parts.bounds import Confidence
-from algorithms.parts.choice import chosen
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.search.bounds import Confidence
 
 
 class GPUCB(Optimizer):

@@ -13,13 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.acquisition import UCB
-from algorithms.parts.choice import chosen
-from algorithms.parts.closed_matern import MaternPromise
-from algorithms.parts.exploration import Width
-from algorithms.parts.fitting import SURROGATES, Fitted
-from algorithms.parts.gp import GRAMS, Posterior
-from algorithms.parts.maximise import ClimbSettings, cube, maximise
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.processes.fitting import SURROGATES, Fitted
+from algorithms.parts.processes.gp import GRAMS, Posterior
+from algorithms.parts.search.acquisition import UCB
+from algorithms.parts.search.closed_matern import MaternPromise
+from algorithms.parts.search.exploration import Width
+from algorithms.parts.search.maximise import ClimbSettings, cube, maximise
 
 
 class GPUCBBox(Optimizer):

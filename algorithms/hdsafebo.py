@@ -4,8 +4,8 @@ baseline of jing2026lcbo (Table 1).
 Without the isometric embedding, as jing2026lcbo runs it (App. D). Of several constraints each must
 allow a candidate. How the region changes is the authors' public code, where a spent region gets its
 first length again and keeps its centre and all data; where it lies while nothing safe is known is
-said in jing2026lcbo, Sec. 6.1. The steps (1) to (7) of a region are in parts/trust_region. All that
-is told between two asks is one block to the models.
+said in jing2026lcbo, Sec. 6.1. The steps (1) to (7) of a region are in parts/search/trust_region.
+All that is told between two asks is one block to the models.
 
 Paper -> here:  q -> batch,  optimistic safe set -> where mean - width sigma <= 0 for every g
 """
@@ -20,11 +20,17 @@ import torch
 from numpy.typing import NDArray
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.choice import chosen
-from algorithms.parts.feasibility import best, distinct_best, violation
-from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings, zero
-from algorithms.parts.pathwise import DRAWN
-from algorithms.parts.trust_region import RegionSettings, Search, TrustRegion, Turn, scattered
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.feasibility import best, distinct_best, violation
+from algorithms.parts.processes.outputs import Outputs, OutputSettings, RefitSettings, zero
+from algorithms.parts.processes.pathwise import DRAWN
+from algorithms.parts.search.trust_region import (
+    RegionSettings,
+    Search,
+    TrustRegion,
+    Turn,
+    scattered,
+)
 
 
 class HDsafeBO(Optimizer):

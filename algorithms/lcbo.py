@@ -25,13 +25,13 @@ import numpy as np
 import torch
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
-from algorithms.parts import fitting
-from algorithms.parts.choice import chosen
-from algorithms.parts.feasibility import best
-from algorithms.parts.gradient_information import Design, GradientInformation, Kernels
-from algorithms.parts.outputs import OutputSettings, diagnostics
-from algorithms.parts.rbf import isotropic
-from algorithms.parts.steps import ascend
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.feasibility import best
+from algorithms.parts.numerics.steps import ascend
+from algorithms.parts.processes import fitting
+from algorithms.parts.processes.gradient_information import Design, GradientInformation, Kernels
+from algorithms.parts.processes.outputs import OutputSettings, diagnostics
+from algorithms.parts.processes.rbf import isotropic
 
 INITIAL, REPEAT, EXPLORATION = 0, 1, 2  # roles in report()
 OBSERVATIONS = "observations"  # what the public code learns from, one after another

@@ -25,12 +25,12 @@ from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ZeroMean
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.choice import chosen
-from algorithms.parts.fitting import SURROGATES, Fitted, Surrogate
-from algorithms.parts.gp import GRAMS, Posterior
-from algorithms.parts.kernels import Matern52, Model, double, positive
-from algorithms.parts.maximise import line
-from algorithms.parts.transforms import STANDARDS
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.transforms import STANDARDS
+from algorithms.parts.processes.fitting import SURROGATES, Fitted, Surrogate
+from algorithms.parts.processes.gp import GRAMS, Posterior
+from algorithms.parts.processes.kernels import Matern52, Model, double, positive
+from algorithms.parts.search.maximise import line
 
 RANDOM, COORDINATE, ASCENT = "random", "coordinate", "ascent"
 DIRECTIONS = {name: name for name in (RANDOM, COORDINATE, ASCENT)}

@@ -29,17 +29,17 @@ from gpytorch.means import ConstantMean
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.acquisition import log_ei, log_feasibility
-from algorithms.parts.choice import chosen
-from algorithms.parts.dimension_scaled import log_normal
-from algorithms.parts.feasibility import best, violation
-from algorithms.parts.fitting import LBFGS, Fitted, Surrogate
-from algorithms.parts.gp import Posterior
-from algorithms.parts.kernels import Matern52, Model, ScaledMatern52, gamma, positive
-from algorithms.parts.maximise import ClimbSettings, climb_best, cube
-from algorithms.parts.outputs import diagnostics
-from algorithms.parts.sampling import sobol
-from algorithms.parts.transforms import about_zero, sample
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.feasibility import best, violation
+from algorithms.parts.numerics.sampling import sobol
+from algorithms.parts.numerics.transforms import about_zero, sample
+from algorithms.parts.processes.dimension_scaled import log_normal
+from algorithms.parts.processes.fitting import LBFGS, Fitted, Surrogate
+from algorithms.parts.processes.gp import Posterior
+from algorithms.parts.processes.kernels import Matern52, Model, ScaledMatern52, gamma, positive
+from algorithms.parts.processes.outputs import diagnostics
+from algorithms.parts.search.acquisition import log_ei, log_feasibility
+from algorithms.parts.search.maximise import ClimbSettings, climb_best, cube
 
 LEAST = 1e-6  # variance of noise, in units of standardised values
 

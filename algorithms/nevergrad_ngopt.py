@@ -18,9 +18,9 @@ import numpy as np
 from numpy.random import RandomState, get_state, set_state  # what Nevergrad draws with
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.feasibility import best
-from algorithms.parts.optional import imported
-from algorithms.parts.sampling import position
+from algorithms.parts.numerics.feasibility import best
+from algorithms.parts.numerics.optional import imported
+from algorithms.parts.numerics.sampling import position
 
 
 class NevergradNGOpt(Optimizer):

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from algorithms.api import Array, Box, Optimizer
-from algorithms.parts.choice import chosen
-from algorithms.parts.feasibility import best
-from algorithms.parts.optional import imported
-from algorithms.parts.transforms import standardised
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.feasibility import best
+from algorithms.parts.numerics.optional import imported
+from algorithms.parts.numerics.transforms import standardised
 
 SAMPLERS = {"gp": "GPSampler", "tpe": "TPESampler"}  # of optuna.samplers
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
-from algorithms.parts.feasibility import best
-from algorithms.parts.optional import imported
-from algorithms.parts.sampling import position
+from algorithms.parts.numerics.feasibility import best
+from algorithms.parts.numerics.optional import imported
+from algorithms.parts.numerics.sampling import position
 
 OPEN = -1  # of a point of the generation that has no value yet
 

@@ -22,17 +22,17 @@ import torch
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.acquisition import log_ei
-from algorithms.parts.choice import chosen
-from algorithms.parts.cholesky import safe_cholesky
-from algorithms.parts.gp import ROUNDING
-from algorithms.parts.maximise import ClimbSettings, climb_best, cube
-from algorithms.parts.nuts import NUTS
-from algorithms.parts.sampling import sobol
-from algorithms.parts.transforms import STANDARDS
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.cholesky import safe_cholesky
+from algorithms.parts.numerics.sampling import sobol
+from algorithms.parts.numerics.transforms import STANDARDS
+from algorithms.parts.processes.gp import ROUNDING
+from algorithms.parts.processes.nuts import NUTS
+from algorithms.parts.search.acquisition import log_ei
+from algorithms.parts.search.maximise import ClimbSettings, climb_best, cube
 
 if TYPE_CHECKING:
-    from algorithms.parts.saas import Chain, Draws
+    from algorithms.parts.processes.saas import Chain, Draws
 
 # scaled points A (s, n, d) and B (s, q, d) -> (s, n, q)
 Correlation = Callable[[Tensor, Tensor], Tensor]
@@ -225,7 +225,7 @@ def log_mean_ei(mixture: Mixture, X: Tensor, best: float) -> Tensor:
 def _saas() -> ModuleType:
     """The sampler, with what it needs of optional dependencies."""
     try:
-        from algorithms.parts import saas
+        from algorithms.parts.processes import saas
     except ModuleNotFoundError as missing:
         raise ImportError(
             "SAASBO draws with NumPyro, which is not installed: pip install 'noregret-bo[saasbo]'"

@@ -3,9 +3,9 @@ jing2026lcbo (Table 1, App. D).
 
 Each point of a batch is the best candidate of a joint draw of y and all g: the largest y where all
 g <= 0, and where no candidate is feasible, the least violation. With no g this is TuRBO, whose
-steps (1) to (7) are in parts/trust_region. After a spent region another one begins afresh: a new
-design, of which the best point is the centre, and models that see nothing older. All that is told
-between two asks is one block to the models.
+steps (1) to (7) are in parts/search/trust_region. After a spent region another one begins afresh: a
+new design, of which the best point is the centre, and models that see nothing older. All that is
+told between two asks is one block to the models.
 
 Paper -> here:  q -> batch,  tau_s, tau_f -> success_tolerance, failure_tolerance
 """
@@ -21,11 +21,11 @@ from scipy.stats import norm, rankdata
 from torch import Tensor
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.choice import chosen
-from algorithms.parts.feasibility import best, distinct_best, violation
-from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings
-from algorithms.parts.pathwise import DRAWN
-from algorithms.parts.trust_region import RegionSettings, Search, Turn, perturbed, scattered
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.feasibility import best, distinct_best, violation
+from algorithms.parts.processes.outputs import Outputs, OutputSettings, RefitSettings
+from algorithms.parts.processes.pathwise import DRAWN
+from algorithms.parts.search.trust_region import RegionSettings, Search, Turn, perturbed, scattered
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """TuRBO-1: Thompson sampling within one trust region, which restarts elsewhere when it is spent
-(eriksson2019turbo, Sec. 2; parts/trust_region has its steps (1) to (7)).
+(eriksson2019turbo, Sec. 2; parts/search/trust_region has its steps (1) to (7)).
 
 The authors' code and BoTorch's tutorial differ in constants, in the units of y, in the fit and in
 whether a draw carries noise: all of it is parameters. Where a candidate would equal the centre, one
@@ -18,12 +18,12 @@ import numpy as np
 import torch
 
 from algorithms.api import Array, Box, Observation, Optimizer
-from algorithms.parts.choice import chosen
-from algorithms.parts.feasibility import distinct_best
-from algorithms.parts.fitting import BoundedSurrogate, FitSettings, Fitted
-from algorithms.parts.gp import Posterior
-from algorithms.parts.sampling import latin_hypercube
-from algorithms.parts.trust_region import RegionSettings, Search, Turn, perturbed, scattered
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.feasibility import distinct_best
+from algorithms.parts.numerics.sampling import latin_hypercube
+from algorithms.parts.processes.fitting import BoundedSurrogate, FitSettings, Fitted
+from algorithms.parts.processes.gp import Posterior
+from algorithms.parts.search.trust_region import RegionSettings, Search, Turn, perturbed, scattered
 
 DRAWS = {"latent": 0.0, "observed": 1.0}  # share of the noise variance in a draw
 

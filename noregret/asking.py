@@ -22,9 +22,9 @@ import algorithms
 from algorithms.api import Arms, Array, Observation
 from algorithms.api import Optimizer as Algorithm
 from algorithms.parts.arms.bandwidth import by_evidence
-from algorithms.parts.feasibility import best as best_row
-from algorithms.parts.feasibility import violation
-from algorithms.parts.transforms import Units
+from algorithms.parts.numerics.feasibility import best as best_row
+from algorithms.parts.numerics.feasibility import violation
+from algorithms.parts.numerics.transforms import Units
 from noregret import presets, saved
 from noregret.believer import believer
 from noregret.catalogue import ARMS, BATCHES, DRAWS, HEEDS, MEANS, METHODS, RECOMMENDED, named

@@ -102,7 +102,7 @@ class Bounds:
         """The first points (count, d) of a scrambled Sobol sequence: whatever `count` is, the same
         ones.
         """
-        from algorithms.parts.sampling import sobol  # loads SciPy's statistics, a second
+        from algorithms.parts.numerics.sampling import sobol  # loads SciPy's statistics, a second
 
         return sobol(rng, count, self.d)
 

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from algorithms.api import Array
-from algorithms.parts.fitting import Target
-from algorithms.parts.gp import Posterior
-from algorithms.parts.kernels import Model, gamma_priors
+from algorithms.parts.processes.fitting import Target
+from algorithms.parts.processes.gp import Posterior
+from algorithms.parts.processes.kernels import Model, gamma_priors
 from benchmarks.effort import NOTHING, Effort, evidence, moments, slopes
 
 if TYPE_CHECKING:

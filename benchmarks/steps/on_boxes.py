@@ -11,7 +11,7 @@ import torch
 
 from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition
-from algorithms.parts.maximise import ClimbSettings
+from algorithms.parts.search.maximise import ClimbSettings
 from benchmarks.race import Size, Task, Turn, Work
 from benchmarks.steps.given import botorch_prior, counted, data
 

@@ -17,8 +17,8 @@ from algorithms.api import Optimizer
 from algorithms.cei import CEI
 from algorithms.hdsafebo import HDsafeBO
 from algorithms.lcbo import LCBO
-from algorithms.parts.closed_rbf import JointRBF
-from algorithms.parts.gradient_information import GradientInformation
+from algorithms.parts.processes.closed_rbf import JointRBF
+from algorithms.parts.processes.gradient_information import GradientInformation
 from algorithms.scbo import SCBO
 from benchmarks.effort import (
     NOTHING,

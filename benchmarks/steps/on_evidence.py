@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from algorithms.parts.gp import log_evidence
+from algorithms.parts.processes.gp import log_evidence
 from benchmarks.effort import evidence
 from benchmarks.race import Size, Task, Turn, Work, once
 from benchmarks.steps.given import botorch_model, data, known, lengthscales, tensors

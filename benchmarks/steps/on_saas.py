@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import torch
 
-from algorithms.parts import saas
-from algorithms.parts.nuts import NUTS
+from algorithms.parts.processes import saas
+from algorithms.parts.processes.nuts import NUTS
 from benchmarks.effort import sampled_density
 from benchmarks.race import Size, Task, Turn, Work
 from benchmarks.steps.given import data

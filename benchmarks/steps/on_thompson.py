@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from algorithms.parts.feasibility import distinct_best
-from algorithms.parts.pathwise import by_paths
+from algorithms.parts.numerics.feasibility import distinct_best
+from algorithms.parts.processes.pathwise import by_paths
 from benchmarks.effort import joint_draws, path_draws
 from benchmarks.race import Size, Task, Turn, Work
 from benchmarks.steps.given import botorch_model, points, posterior

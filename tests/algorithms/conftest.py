@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info
 
-from algorithms.parts import cholesky, kernels
+from algorithms.parts.numerics import cholesky
+from algorithms.parts.processes import kernels
 
 # Kernels of OpenBLAS under which a sum has the same bits whatever rows are computed beside it, as
 # measured. Haswell's (which Zen's are, too) have not.
@@ -36,8 +37,8 @@ def assert_same_sums():
 
 @pytest.fixture
 def work(monkeypatch):
-    """Counts covariance matrices of Matern-5/2 under "kernel" and factors of parts/cholesky under
-    "factor".
+    """Counts covariance matrices of Matern-5/2 under "kernel" and factors of
+    parts/numerics/cholesky under "factor".
     """
     done = Counter()
 

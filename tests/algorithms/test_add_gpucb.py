@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import Matern
 import algorithms
 from algorithms.add_gpucb import best
 from algorithms.api import Box, Observation
-from algorithms.parts.additive_process import Distances, Factors, fit
+from algorithms.parts.factors.additive_process import Distances, Factors, fit
 from tests.algorithms.grouped import changed
 
 PAPER = {

@@ -9,12 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import algorithms
 from algorithms.api import Box, Observation
-from algorithms.parts import cholesky, closed_rbf
-from algorithms.parts.acquisition import log_ei, log_feasibility
-from algorithms.parts.closed_rbf import ScaleTarget
-from algorithms.parts.gp import Posterior
-from algorithms.parts.kernels import Model
-from algorithms.parts.outputs import zero
+from algorithms.parts.numerics import cholesky
+from algorithms.parts.processes import closed_rbf
+from algorithms.parts.processes.closed_rbf import ScaleTarget
+from algorithms.parts.processes.gp import Posterior
+from algorithms.parts.processes.kernels import Model
+from algorithms.parts.processes.outputs import zero
+from algorithms.parts.search.acquisition import log_ei, log_feasibility
 from tests.algorithms.grouped import changed
 
 FITTED = {

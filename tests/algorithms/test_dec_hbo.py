@@ -14,7 +14,7 @@ import algorithms
 from algorithms import dec_hbo
 from algorithms.api import Box, Observation
 from algorithms.dec_hbo import max_sum
-from algorithms.parts.additive_process import Factors
+from algorithms.parts.factors.additive_process import Factors
 from problems.additive import six_hump_camel
 from tests.algorithms.grouped import changed
 

@@ -9,6 +9,7 @@ from math import inf, log, pi, sqrt
 
 import numpy as np
 import pytest
+from algorithms.parts.additive import additive_process, interactions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,11 +19,16 @@ import algorithms
 from algorithms import dumbo
 from algorithms.api import Box, Observation
 from algorithms.dumbo import ADMM, Ascent, Complete, Local, Search, agree
-from algorithms.parts import additive_process, interactions
-from algorithms.parts.additive_process import Distances, Factors, Kernel, equal_kernel, solve
-from algorithms.parts.decomposition import singletons
-from algorithms.parts.factor_graph import FactorGraph
-from algorithms.parts.multistart import boltzmann
+from algorithms.parts.factors.additive_process import (
+    Distances,
+    Factors,
+    Kernel,
+    equal_kernel,
+    solve,
+)
+from algorithms.parts.factors.decomposition import singletons
+from algorithms.parts.factors.factor_graph import FactorGraph
+from algorithms.parts.search.multistart import boltzmann
 from problems.additive import powell
 from tests.algorithms.grouped import changed
 

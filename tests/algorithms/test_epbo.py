@@ -10,8 +10,8 @@ from sklearn.gaussian_process.kernels import RBF
 
 import algorithms
 from algorithms.api import Box, Observation
-from algorithms.parts.acquisition import ucb
-from algorithms.parts.outputs import zero
+from algorithms.parts.processes.outputs import zero
+from algorithms.parts.search.acquisition import ucb
 from tests.algorithms.grouped import changed
 
 KERNELS = [

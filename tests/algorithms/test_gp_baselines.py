@@ -25,10 +25,10 @@ from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern
 
 from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition, InputSettings
-from algorithms.parts.acquisition import log_ei, log_pi, ucb
-from algorithms.parts.closed_matern import MaternPromise
-from algorithms.parts.fitting import MaternTarget
-from algorithms.parts.maximise import ClimbSettings
+from algorithms.parts.processes.fitting import MaternTarget
+from algorithms.parts.search.acquisition import log_ei, log_pi, ucb
+from algorithms.parts.search.closed_matern import MaternPromise
+from algorithms.parts.search.maximise import ClimbSettings
 from problems import tuning
 from problems.synthetic import styblinski_tang
 from workflow.plan.expand import load

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 import algorithms
 from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition
-from algorithms.parts.maximise import ClimbSettings
+from algorithms.parts.search.maximise import ClimbSettings
 from tests.algorithms.grouped import changed
 
 WIDTH = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}

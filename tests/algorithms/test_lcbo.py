@@ -13,10 +13,10 @@ import algorithms
 from algorithms import lcbo
 from algorithms.api import Box, Observation
 from algorithms.lcbo import EXPLORATION, INITIAL, REPEAT, SCHEDULES, smooth_maximum
-from algorithms.parts import gradient_information
-from algorithms.parts.fitting import SOFTPLUS, Adam, fit
-from algorithms.parts.gradient_information import GradientInformation, Kernels
-from algorithms.parts.rbf import isotropic
+from algorithms.parts.processes import gradient_information
+from algorithms.parts.processes.fitting import SOFTPLUS, Adam, fit
+from algorithms.parts.processes.gradient_information import GradientInformation, Kernels
+from algorithms.parts.processes.rbf import isotropic
 from tests.algorithms.grouped import changed
 
 TABLE_1 = {

@@ -15,8 +15,8 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 import algorithms
 from algorithms.api import Box, Observation
 from algorithms.linebo import BALL, LINE, POINT
-from algorithms.parts.fitting import SURROGATES
-from algorithms.parts.gp import Posterior
+from algorithms.parts.processes.fitting import SURROGATES
+from algorithms.parts.processes.gp import Posterior
 from tests.algorithms.grouped import changed
 
 TABLE = {

@@ -27,7 +27,7 @@ import jax
 from numpyro.diagnostics import effective_sample_size
 from numpyro.infer.util import log_density
 
-from algorithms.parts import saas
+from algorithms.parts.processes import saas
 from tests.algorithms.grouped import changed
 
 ROOT = Path(saasbo.__file__).parents[1]
@@ -349,8 +349,8 @@ def test_parameters_without_a_meaning_are_refused(change, message):
 
 def test_a_missing_dependency_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "numpyro", None)
-    monkeypatch.delitem(sys.modules, "algorithms.parts.saas")
-    monkeypatch.delattr("algorithms.parts.saas")
+    monkeypatch.delitem(sys.modules, "algorithms.parts.processes.saas")
+    monkeypatch.delattr("algorithms.parts.processes.saas")
     with pytest.raises(ImportError, match=r"pip install 'noregret-bo\[saasbo\]'"):
         new()
 
@@ -360,8 +360,8 @@ import os, sys, hashlib, workflow
 import algorithms.saasbo
 if {"jax", "numpyro"} & set(sys.modules): raise SystemExit("loaded too early")
 import numpy as np
-from algorithms.parts import saas
-from algorithms.parts.nuts import NUTS
+from algorithms.parts.processes import saas
+from algorithms.parts.processes.nuts import NUTS
 
 def seconds():
     names = os.listdir("/proc/self/task")

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 import algorithms
 from algorithms.api import Box, Observation
-from algorithms.parts.feasibility import distinct_best, violation
+from algorithms.parts.numerics.feasibility import distinct_best, violation
 from algorithms.scbo import bilog, copula
 from tests.algorithms import history
 from tests.algorithms.grouped import changed

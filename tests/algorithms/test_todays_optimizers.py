@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import algorithms
 from algorithms.api import Box, Observation
-from algorithms.parts import optional
+from algorithms.parts.numerics import optional
 
 DESIGN = np.random.default_rng(300).random((8, 2))
 BEST = np.array([0.3, 0.6])

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 import algorithms
 from algorithms.api import Box, Observation
-from algorithms.parts.feasibility import distinct_best
+from algorithms.parts.numerics.feasibility import distinct_best
 from tests.algorithms.grouped import changed
 from tests.algorithms.history import untouched
 

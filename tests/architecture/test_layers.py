@@ -92,37 +92,8 @@ FLOORS = {
         "workflow.measure",
     },
 }
-PARTS = [  # of algorithms/parts; an import goes to the same floor or down
-    ("linalg", "cholesky", "choice", "sampling", "steps", "transforms", "feasibility", "optional"),
-    (
-        "arms",
-        "kernels",
-        "rbf",
-        "gp",
-        "fitting",
-        "dimension_scaled",
-        "closed_rbf",
-        "gradient_information",
-        "outputs",
-        "pathwise",
-        "additive_process",
-        "decomposition",
-        "interactions",
-        "nuts",
-        "saas",
-    ),
-    (
-        "bounds",
-        "acquisition",
-        "trust_region",
-        "maximise",
-        "adam",
-        "multistart",
-        "factor_graph",
-        "exploration",
-    ),
-]
-FLOOR = {name: floor for floor, names in enumerate(PARTS) for name in names}
+# of algorithms/parts; an import goes to the same floor or down
+FLOOR = {"numerics": 0, "arms": 1, "processes": 1, "factors": 1, "search": 2}
 HEAVY = {"torch", "gpytorch", "botorch", "linear_operator", "jax", "numpyro"}
 VAGUE = {"utils", "common", "base", "misc", "helpers"}
 SAME = {  # names that several modules share, since they mean the same thing there
@@ -324,9 +295,9 @@ def test_an_arms_algorithm_never_reaches_torch(module):
         ("algorithms.bkb", "import random"),
         ("algorithms.bkb", "from . import gp_ucb"),
         ("algorithms.parts.arms.exact", "from algorithms.bkb import BKB"),
-        ("algorithms.parts.arms.exact", "from algorithms.parts.bounds import Confidence"),
-        ("algorithms.parts.linalg", "from algorithms.parts.arms import Pulls"),
-        ("problems.tables", "from algorithms.parts.linalg import safe_cholesky"),
+        ("algorithms.parts.arms.exact", "from algorithms.parts.search.bounds import Confidence"),
+        ("algorithms.parts.numerics.linalg", "from algorithms.parts.arms import Pulls"),
+        ("problems.tables", "from algorithms.parts.numerics.linalg import safe_cholesky"),
         ("problems.tables", "from workflow.trace.seeds import rng"),
         ("problems.tables", "from problems.synthetic import branin"),
         ("workflow.run.loop", "from workflow.draw.plots import draw"),
@@ -367,5 +338,5 @@ def test_the_rules_refuse(module, source):
 def test_torch_would_be_found_behind_a_part(tmp_path, monkeypatch):
     part = tmp_path / "linalg.py"
     part.write_text("def solve():\n    import torch.linalg\n")
-    monkeypatch.setitem(FILES, "algorithms.parts.linalg", part)
+    monkeypatch.setitem(FILES, "algorithms.parts.numerics.linalg", part)
     assert "torch" in reach("algorithms.gp_ucb")

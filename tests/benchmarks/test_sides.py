@@ -6,7 +6,7 @@ import torch
 from numpy.testing import assert_allclose
 
 from algorithms.parts.arms import ExactPosterior, GaussianTable
-from algorithms.parts.gp import log_evidence
+from algorithms.parts.processes.gp import log_evidence
 from benchmarks.steps import FAMILIES, on_arms, on_constrained, works
 from benchmarks.steps.given import botorch_model, data, known, points, posterior, tensors
 from benchmarks.steps.on_evidence import gpytorch, ours, scikit_learn

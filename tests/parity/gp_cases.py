@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 import algorithms
 from algorithms import gp_acquisition
 from algorithms.api import Box, Observation
-from algorithms.parts.fitting import Fitted
-from algorithms.parts.gp import Posterior
-from algorithms.parts.kernels import Model
-from algorithms.parts.transforms import Units
+from algorithms.parts.numerics.transforms import Units
+from algorithms.parts.processes.fitting import Fitted
+from algorithms.parts.processes.gp import Posterior
+from algorithms.parts.processes.kernels import Model
 
 Array = NDArray[np.float64]
 ORACLES = Path(__file__).parent / "oracles"

@@ -13,9 +13,9 @@ import torch
 from numpy.testing import assert_allclose
 
 from algorithms.api import Observation
-from algorithms.parts.acquisition import log_ei
-from algorithms.parts.gp import log_evidence
-from algorithms.parts.kernels import gamma_priors
+from algorithms.parts.processes.gp import log_evidence
+from algorithms.parts.processes.kernels import gamma_priors
+from algorithms.parts.search.acquisition import log_ei
 from tests.parity import gp_cases
 from tests.parity.divergence import assert_parts_at, assert_same_run
 from tests.parity.gp_cases import CASES, RUN

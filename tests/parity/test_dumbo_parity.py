@@ -21,7 +21,7 @@ from scipy import stats
 import algorithms
 from algorithms import dumbo
 from algorithms.dumbo import Local
-from algorithms.parts.additive_process import (
+from algorithms.parts.factors.additive_process import (
     GRAMS,
     Distances,
     Factors,
@@ -30,8 +30,8 @@ from algorithms.parts.additive_process import (
     Scales,
     solve,
 )
-from algorithms.parts.factor_graph import FactorGraph
-from algorithms.parts.interactions import ACCEPTANCES, Chain, Fits
+from algorithms.parts.factors.factor_graph import FactorGraph
+from algorithms.parts.factors.interactions import ACCEPTANCES, Chain, Fits
 from tests.parity.divergence import first_divergence
 from workflow.plan.expand import load
 from workflow.plan.resolve import own_parameters

@@ -22,11 +22,11 @@ from scipy.ndimage import maximum_filter
 import algorithms
 from algorithms.api import Array, Box
 from algorithms.dumbo import EXPLORATIONS, Agreement, DuMBO, Search, agree
-from algorithms.parts.additive_process import Bucket, Distances, Factors, Kernel, solve
-from algorithms.parts.choice import chosen
-from algorithms.parts.decomposition import Decomposition, singletons, whole
-from algorithms.parts.factor_graph import FactorGraph
-from algorithms.parts.linalg import safe_cholesky
+from algorithms.parts.factors.additive_process import Bucket, Distances, Factors, Kernel, solve
+from algorithms.parts.factors.decomposition import Decomposition, singletons, whole
+from algorithms.parts.factors.factor_graph import FactorGraph
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.linalg import safe_cholesky
 from problems.api import Problem
 from workflow.studies.paired import Columns, tidy
 from workflow.studies.regret_bound import prior_covariances

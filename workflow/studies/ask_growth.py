@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import algorithms
 from algorithms.api import Box
-from algorithms.parts.choice import chosen
+from algorithms.parts.numerics.choice import chosen
 from problems.api import Problem
 from workflow.run.loop import evaluate, query_none
 from workflow.studies.paired import Columns, noise, tidy

@@ -21,7 +21,7 @@ from algorithms.api import Array, Indices, Optimizer
 from algorithms.bbkb import BBKB, RESPARSIFY
 from algorithms.gp_bucb import GPBUCB
 from algorithms.gp_ucb import GPUCB
-from algorithms.parts.choice import chosen
+from algorithms.parts.numerics.choice import chosen
 from problems.api import Problem
 from workflow.run.loop import evaluate, query_none
 from workflow.studies.exact_features import EXACT, Exact, function_met, is_vacuous

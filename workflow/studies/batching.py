@@ -17,7 +17,7 @@ import numpy as np
 
 from algorithms.api import Indices
 from algorithms.bbkb import BBKB, RESPARSIFY, Draft
-from algorithms.parts.choice import chosen
+from algorithms.parts.numerics.choice import chosen
 from problems.api import Problem
 from workflow.run.loop import evaluate, query_none
 from workflow.studies.exact_features import EXACT, Exact, is_vacuous

@@ -18,9 +18,8 @@ import numpy as np
 import algorithms
 from algorithms.api import Array, Box
 from algorithms.dumbo import DuMBO
-from algorithms.parts.additive_process import Distances
-from algorithms.parts.choice import chosen
-from algorithms.parts.decomposition import (
+from algorithms.parts.factors.additive_process import Distances
+from algorithms.parts.factors.decomposition import (
     Decomposition,
     check,
     pair_agreement,
@@ -28,8 +27,9 @@ from algorithms.parts.decomposition import (
     singletons,
     whole,
 )
-from algorithms.parts.interactions import Chain, Model
-from algorithms.parts.transforms import sample
+from algorithms.parts.factors.interactions import Chain, Model
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.transforms import sample
 from problems.api import Problem
 from workflow.run import loop
 from workflow.studies.paired import Columns, noise, tidy

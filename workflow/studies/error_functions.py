@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
 from algorithms.api import Array
-from algorithms.parts.gradient_information import Design, GradientInformation, Kernels
+from algorithms.parts.processes.gradient_information import Design, GradientInformation, Kernels
 from problems.api import Problem
 from workflow.studies.paired import Columns, tidy
 from workflow.trace.seeds import rng

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from algorithms.api import Array, Box
-from algorithms.parts.choice import chosen
+from algorithms.parts.numerics.choice import chosen
 from problems.api import Problem
 from workflow.studies.paired import Columns
 from workflow.trace.seeds import rng

@@ -18,7 +18,7 @@ from scipy.linalg import solve_triangular
 
 from algorithms.api import Array
 from algorithms.parts.arms import GaussianTable, Pulls, SketchedPosterior
-from algorithms.parts.linalg import safe_cholesky
+from algorithms.parts.numerics.linalg import safe_cholesky
 from problems.api import Problem
 from workflow.studies.paired import Columns, tidy
 from workflow.trace.seeds import rng

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from algorithms.parts.additive_process import Distances, Factors, equal_kernel, solve
+from algorithms.parts.factors.additive_process import Distances, Factors, equal_kernel, solve
 from problems.api import Problem
 from workflow.studies.paired import Columns, tidy
 from workflow.trace.seeds import rng

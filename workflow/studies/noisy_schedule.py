@@ -12,7 +12,7 @@ import numpy as np
 import algorithms
 from algorithms.api import Box
 from algorithms.lcbo import LCBO
-from algorithms.parts.gradient_information import Kernels
+from algorithms.parts.processes.gradient_information import Kernels
 from problems.api import Problem
 from workflow.run import loop
 from workflow.studies.error_functions import pair_error

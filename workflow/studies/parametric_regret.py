@@ -28,7 +28,7 @@ import numpy as np
 import algorithms
 from algorithms.api import Array, Box, Observation
 from algorithms.go_ucb import GOUCB, Network
-from algorithms.parts.choice import chosen
+from algorithms.parts.numerics.choice import chosen
 from problems.api import Problem
 from workflow.studies.paired import Columns, tidy
 from workflow.trace.seeds import rng

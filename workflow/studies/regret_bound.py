@@ -19,12 +19,12 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from algorithms.api import Array, Indices
-from algorithms.parts.additive_process import ROOT5, Kernel, equal_kernel
-from algorithms.parts.choice import chosen
-from algorithms.parts.decomposition import Decomposition, canonical
-from algorithms.parts.exploration import Width
-from algorithms.parts.factor_graph import FactorGraph
-from algorithms.parts.linalg import safe_cholesky
+from algorithms.parts.factors.additive_process import ROOT5, Kernel, equal_kernel
+from algorithms.parts.factors.decomposition import Decomposition, canonical
+from algorithms.parts.factors.factor_graph import FactorGraph
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.linalg import safe_cholesky
+from algorithms.parts.search.exploration import Width
 from problems.api import Problem
 from workflow.studies.paired import Columns, tidy
 from workflow.trace.seeds import rng

@@ -21,7 +21,7 @@ import numpy as np
 from algorithms.api import Array
 from algorithms.bkb import BKB
 from algorithms.gp_ucb import GPUCB
-from algorithms.parts.choice import chosen
+from algorithms.parts.numerics.choice import chosen
 from problems.api import Problem
 from workflow.run.loop import evaluate, query_none
 from workflow.studies.exact_features import EXACT, Exact, function_met, is_vacuous

@@ -13,9 +13,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from algorithms.api import Array
-from algorithms.parts.additive_process import Distances, Factors, Kernel, equal_kernel, solve
-from algorithms.parts.decomposition import Decomposition, random_partition, singletons, whole
-from algorithms.parts.factor_graph import FactorGraph
+from algorithms.parts.factors.additive_process import (
+    Distances,
+    Factors,
+    Kernel,
+    equal_kernel,
+    solve,
+)
+from algorithms.parts.factors.decomposition import (
+    Decomposition,
+    random_partition,
+    singletons,
+    whole,
+)
+from algorithms.parts.factors.factor_graph import FactorGraph
 from problems.api import Problem
 from workflow.studies.paired import Columns, tidy
 from workflow.trace.seeds import rng

@@ -15,7 +15,7 @@ from scipy.linalg import cho_solve, solve_triangular
 
 from algorithms.api import Array, Indices
 from algorithms.parts.arms.columns import GaussianTable
-from algorithms.parts.linalg import safe_cholesky
+from algorithms.parts.numerics.linalg import safe_cholesky
 
 
 class TextbookPosterior:

@@ -15,7 +15,7 @@ from gpytorch.distributions import MultivariateNormal
 from numpy.testing import assert_allclose
 from skopt.acquisition import gaussian_ei, gaussian_lcb, gaussian_pi
 
-from algorithms.parts.acquisition import (
+from algorithms.parts.search.acquisition import (
     log_ei,
     log_ei_with_slopes,
     log_feasibility,

@@ -5,7 +5,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
-from algorithms.parts.adam import maximise_by_adam
+from algorithms.parts.search.adam import maximise_by_adam
 
 SEARCH = {"raw": 64, "starts": 4, "steps": 300, "rate": 0.01}
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import Matern
 
-from algorithms.parts.additive_process import (
+from algorithms.parts.factors.additive_process import (
     GRAMS,
     Distances,
     Factors,
@@ -167,7 +167,7 @@ def test_a_bucket_in_parts_is_the_whole(data, rng, monkeypatch):
     ).buckets()
     u = rng.random((1, 50, 5))
     whole = bucket(u)
-    monkeypatch.setattr("algorithms.parts.additive_process.CHUNK", 7 * len(X))
+    monkeypatch.setattr("algorithms.parts.factors.additive_process.CHUNK", 7 * len(X))
     assert_allclose(bucket(u), whole, rtol=1e-12)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from algorithms.parts.bounds import Confidence
+from algorithms.parts.search.bounds import Confidence
 
 
 def confidence(**changes):

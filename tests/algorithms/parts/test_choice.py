@@ -2,7 +2,7 @@
 
 import pytest
 
-from algorithms.parts.choice import chosen
+from algorithms.parts.numerics.choice import chosen
 
 
 def test_the_entry_of_that_name_or_a_list_of_names():

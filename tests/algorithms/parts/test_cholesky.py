@@ -6,7 +6,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import LinAlgError
 
-from algorithms.parts.cholesky import (
+from algorithms.parts.numerics.cholesky import (
     LADDER,
     append,
     inverse,

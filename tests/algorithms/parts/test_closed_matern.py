@@ -5,12 +5,12 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.acquisition import EI, PI, UCB
-from algorithms.parts.closed_matern import MaternPromise
-from algorithms.parts.dimension_scaled import dimension_scaled
-from algorithms.parts.gp import Posterior, noise_free
-from algorithms.parts.kernels import gamma_priors, scikit_optimize
-from algorithms.parts.maximise import Sloped
+from algorithms.parts.processes.dimension_scaled import dimension_scaled
+from algorithms.parts.processes.gp import Posterior, noise_free
+from algorithms.parts.processes.kernels import gamma_priors, scikit_optimize
+from algorithms.parts.search.acquisition import EI, PI, UCB
+from algorithms.parts.search.closed_matern import MaternPromise
+from algorithms.parts.search.maximise import Sloped
 
 MODELS = [gamma_priors, scikit_optimize, dimension_scaled]
 

@@ -1,5 +1,5 @@
-"""Closed forms against the graphs of parts/gp and parts/fitting: moments, evidence, and slopes of
-both.
+"""Closed forms against the graphs of parts/processes, gp and fitting: moments, evidence, and slopes
+of both.
 """
 
 import copy
@@ -9,11 +9,11 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.closed_rbf import JointRBF, ScaleTarget
-from algorithms.parts.fitting import LBFGS, SOFTPLUS, Target, fit
-from algorithms.parts.gp import ROUNDING, Posterior
-from algorithms.parts.outputs import known
-from algorithms.parts.rbf import isotropic
+from algorithms.parts.processes.closed_rbf import JointRBF, ScaleTarget
+from algorithms.parts.processes.fitting import LBFGS, SOFTPLUS, Target, fit
+from algorithms.parts.processes.gp import ROUNDING, Posterior
+from algorithms.parts.processes.outputs import known
+from algorithms.parts.processes.rbf import isotropic
 
 D = 6
 KERNELS = [

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import chisquare
 from sklearn.metrics import rand_score
 
-from algorithms.parts.decomposition import (
+from algorithms.parts.factors.decomposition import (
     SPLITS,
     accepts,
     canonical,

@@ -11,11 +11,11 @@ from botorch.models.utils.gpytorch_modules import (
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from numpy.testing import assert_allclose
 
-from algorithms.parts.dimension_scaled import (
+from algorithms.parts.processes.dimension_scaled import (
     DIMENSION_SCALED,
     dimension_scaled,
 )
-from algorithms.parts.fitting import SURROGATES, Target
+from algorithms.parts.processes.fitting import SURROGATES, Target
 
 
 def data(d, n=30):

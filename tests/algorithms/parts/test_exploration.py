@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from algorithms.parts.exploration import Width
+from algorithms.parts.search.exploration import Width
 
 
 def width(**changes):

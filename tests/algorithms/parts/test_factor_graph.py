@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.decomposition import random_partition, singletons, whole
-from algorithms.parts.factor_graph import FactorGraph
+from algorithms.parts.factors.decomposition import random_partition, singletons, whole
+from algorithms.parts.factors.factor_graph import FactorGraph
 
 EXAMPLE = ((0, 2), (1,), (1, 2), (0, 2))  # eq. (19), counted from 0
 

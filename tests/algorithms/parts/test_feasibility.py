@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.feasibility import best, distinct_best, violation
+from algorithms.parts.numerics.feasibility import best, distinct_best, violation
 
 
 def test_only_what_is_positive_violates():

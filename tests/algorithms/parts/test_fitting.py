@@ -19,8 +19,8 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from numpy.testing import assert_allclose, assert_array_equal
 from skopt.utils import cook_estimator
 
-from algorithms.parts.dimension_scaled import dimension_scaled
-from algorithms.parts.fitting import (
+from algorithms.parts.processes.dimension_scaled import dimension_scaled
+from algorithms.parts.processes.fitting import (
     LBFGS,
     LOGARITHM,
     SOFTPLUS,
@@ -30,8 +30,8 @@ from algorithms.parts.fitting import (
     Target,
     fit,
 )
-from algorithms.parts.gp import log_evidence
-from algorithms.parts.kernels import Model, bounded, gamma_priors, scikit_optimize
+from algorithms.parts.processes.gp import log_evidence
+from algorithms.parts.processes.kernels import Model, bounded, gamma_priors, scikit_optimize
 
 RANGES = {
     "lengthscale": (0.05, 2.0, 4.0),

@@ -16,8 +16,8 @@ from scipy import stats
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from algorithms.parts.gp import GRAMS, Posterior, log_evidence
-from algorithms.parts.kernels import bounded, gamma_priors
+from algorithms.parts.processes.gp import GRAMS, Posterior, log_evidence
+from algorithms.parts.processes.kernels import bounded, gamma_priors
 
 NOISE, SCALE, MEAN = 0.03, 1.7, 0.4
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 from torch.func import hessian, jacrev
 
-from algorithms.parts.gradient_information import Design, Kernels
+from algorithms.parts.processes.gradient_information import Design, Kernels
 
 
 def kernels(seed=0, M=3, d=4, noise=0.01, isotropic=False):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.additive_process import (
+from algorithms.parts.factors.additive_process import (
     Distances,
     Fit,
     Kernel,
@@ -19,8 +19,14 @@ from algorithms.parts.additive_process import (
     log_evidence,
     solve,
 )
-from algorithms.parts.decomposition import canonical, check, pair_agreement, singletons, whole
-from algorithms.parts.interactions import (
+from algorithms.parts.factors.decomposition import (
+    canonical,
+    check,
+    pair_agreement,
+    singletons,
+    whole,
+)
+from algorithms.parts.factors.interactions import (
     ACCEPTANCES,
     Chain,
     Fits,

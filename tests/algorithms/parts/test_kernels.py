@@ -18,8 +18,8 @@ from scipy import stats
 from sklearn.gaussian_process.kernels import Matern
 from skopt.utils import cook_estimator
 
-from algorithms.parts import kernels
-from algorithms.parts.kernels import (
+from algorithms.parts.processes import kernels
+from algorithms.parts.processes.kernels import (
     Matern52,
     bounded,
     gamma_priors,

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import LinAlgError
 
 from algorithms.parts.arms.sketch import inverse_root
-from algorithms.parts.linalg import safe_cholesky
+from algorithms.parts.numerics.linalg import safe_cholesky
 
 
 def test_a_factor_by_hand():

@@ -6,7 +6,15 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from algorithms.parts.maximise import box, climb, climb_best, coordinates, cube, line, maximise
+from algorithms.parts.search.maximise import (
+    box,
+    climb,
+    climb_best,
+    coordinates,
+    cube,
+    line,
+    maximise,
+)
 
 SEARCH = {"raw": 64, "starts": 4, "steps": 200}
 

@@ -10,9 +10,9 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
-from algorithms.parts.fitting import Target
-from algorithms.parts.gp import Posterior, log_evidence
-from algorithms.parts.outputs import Outputs, OutputSettings, RefitSettings, known, zero
+from algorithms.parts.processes.fitting import Target
+from algorithms.parts.processes.gp import Posterior, log_evidence
+from algorithms.parts.processes.outputs import Outputs, OutputSettings, RefitSettings, known, zero
 from tests.algorithms.grouped import changed
 
 KERNELS = [

@@ -8,10 +8,10 @@ import torch
 from gpytorch.kernels import RQKernel
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.gp import Posterior
-from algorithms.parts.kernels import gamma_priors
-from algorithms.parts.outputs import known
-from algorithms.parts.pathwise import Paths, by_factor, by_paths
+from algorithms.parts.processes.gp import Posterior
+from algorithms.parts.processes.kernels import gamma_priors
+from algorithms.parts.processes.outputs import known
+from algorithms.parts.processes.pathwise import Paths, by_factor, by_paths
 
 KERNEL = {"lengthscale": [0.3, 0.8], "outputscale": 1.7, "mean": 0.4}
 Z = torch.tensor(

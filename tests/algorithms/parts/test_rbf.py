@@ -15,9 +15,9 @@ from scipy.optimize import minimize
 from scipy.stats import gamma, multivariate_normal, norm
 from sklearn.gaussian_process.kernels import RBF
 
-from algorithms.parts.fitting import LBFGS, LOGARITHM, SOFTPLUS, Adam, fit
-from algorithms.parts.gp import log_evidence
-from algorithms.parts.rbf import isotropic
+from algorithms.parts.processes.fitting import LBFGS, LOGARITHM, SOFTPLUS, Adam, fit
+from algorithms.parts.processes.gp import log_evidence
+from algorithms.parts.processes.rbf import isotropic
 
 PRIORS = {"gamma": [3.0, 3.0], "normal": [2.0, 1.0]}
 X = np.random.default_rng(0).random((20, 3))

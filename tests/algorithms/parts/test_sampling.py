@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.stats import qmc
 
-from algorithms.parts.sampling import (
+from algorithms.parts.numerics.sampling import (
     REPETITIONS,
     latin_hypercube,
     position,

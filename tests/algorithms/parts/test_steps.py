@@ -5,7 +5,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.steps import Adam, Gradient, ascend
+from algorithms.parts.numerics.steps import Adam, Gradient, ascend
 
 
 @pytest.mark.parametrize(

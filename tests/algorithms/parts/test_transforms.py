@@ -7,7 +7,7 @@ from botorch.utils.transforms import standardize
 from numpy.testing import assert_allclose
 from sklearn.preprocessing import StandardScaler
 
-from algorithms.parts.transforms import (
+from algorithms.parts.numerics.transforms import (
     STANDARDS,
     about_zero,
     median,

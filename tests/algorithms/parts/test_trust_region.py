@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.trust_region import (
+from algorithms.parts.search.trust_region import (
     RegionSettings,
     TrustRegion,
     Turn,

@@ -101,9 +101,9 @@ def test_a_changed_constant_inside_a_function_counts(copies):
         ("problems/tables.py", set(ALGORITHMS)),
         ("workflow/run/loop.py", set(ALGORITHMS)),
         ("workflow/__init__.py", set(ALGORITHMS)),
-        ("algorithms/parts/linalg.py", set(ALGORITHMS) - {"random_search"}),
+        ("algorithms/parts/numerics/linalg.py", set(ALGORITHMS) - {"random_search"}),
         ("algorithms/parts/arms/sketch.py", set(ALGORITHMS) - {"random_search"}),
-        ("algorithms/parts/bounds.py", {"async_ts", "bbkb", "bkb", "gp_bucb", "gp_ucb"}),
+        ("algorithms/parts/search/bounds.py", {"async_ts", "bbkb", "bkb", "gp_bucb", "gp_ucb"}),
         ("problems/__init__.py", set(ALGORITHMS)),
     ],
 )
@@ -133,7 +133,7 @@ def test_a_file_that_moves_changes_nothing(copies):
     (moved.parent / "bounds.py").rename(moved / "widths.py")
     (moved / "exact.py").rename(moved.parent / "conditioned.py")
     names = {
-        "algorithms.parts.bounds": "algorithms.parts.arms.widths",
+        "algorithms.parts.search.bounds": "algorithms.parts.arms.widths",
         "algorithms.parts.arms.exact": "algorithms.parts.conditioned",
     }
     for path in root.rglob("*.py"):

@@ -11,9 +11,15 @@ from sklearn.gaussian_process.kernels import Matern
 
 import algorithms
 from algorithms.api import Arms, Box, Observation
-from algorithms.parts.additive_process import Distances, Factors, Kernel, equal_kernel, solve
-from algorithms.parts.decomposition import singletons, whole
-from algorithms.parts.factor_graph import FactorGraph
+from algorithms.parts.factors.additive_process import (
+    Distances,
+    Factors,
+    Kernel,
+    equal_kernel,
+    solve,
+)
+from algorithms.parts.factors.decomposition import singletons, whole
+from algorithms.parts.factors.factor_graph import FactorGraph
 from problems.api import Evaluation, Problem
 from workflow.run import loop
 from workflow.studies import (

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from algorithms.api import Array
-from algorithms.parts.sampling import sobol
+from algorithms.parts.numerics.sampling import sobol
 
 
 @dataclass(frozen=True)

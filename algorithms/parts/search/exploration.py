@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import log, pi
 
-from algorithms.parts.choice import chosen
+from algorithms.parts.numerics.choice import chosen
 
 # of sums of bounds: whether each beta grows with its factor or with all d
 DIMS = {"factor": False, "domain": True}

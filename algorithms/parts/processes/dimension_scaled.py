@@ -14,9 +14,9 @@ from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ConstantMean
 from gpytorch.priors import LogNormalPrior
 
-from algorithms.parts.fitting import LBFGS, Surrogate
-from algorithms.parts.kernels import Matern52, Model, ScaledMatern52, double, positive
-from algorithms.parts.transforms import sample
+from algorithms.parts.numerics.transforms import sample
+from algorithms.parts.processes.fitting import LBFGS, Surrogate
+from algorithms.parts.processes.kernels import Matern52, Model, ScaledMatern52, double, positive
 
 
 def dimension_scaled(d: int) -> Model:

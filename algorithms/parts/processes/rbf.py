@@ -11,7 +11,7 @@ from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ConstantMean, ZeroMean
 from gpytorch.priors import GammaPrior, NormalPrior
 
-from algorithms.parts.kernels import Model, double, positive
+from algorithms.parts.processes.kernels import Model, double, positive
 
 
 def isotropic(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.api import Array, Indices
-from algorithms.parts.decomposition import Decomposition, check, incidence, membership
+from algorithms.parts.factors.decomposition import Decomposition, check, incidence, membership
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,10 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-from algorithms.parts.acquisition import Acquisition
-from algorithms.parts.cholesky import solve_lower
-from algorithms.parts.gp import ROUNDING, Posterior
-from algorithms.parts.kernels import ScaledMatern52, matern52
+from algorithms.parts.numerics.cholesky import solve_lower
+from algorithms.parts.processes.gp import ROUNDING, Posterior
+from algorithms.parts.processes.kernels import ScaledMatern52, matern52
+from algorithms.parts.search.acquisition import Acquisition
 
 
 class MaternPromise:

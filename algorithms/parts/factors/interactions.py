@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from algorithms.api import Array
-from algorithms.parts.additive_process import (
+from algorithms.parts.factors.additive_process import (
     MEANS,
     Distances,
     Factor,
@@ -23,8 +23,7 @@ from algorithms.parts.additive_process import (
     equal_kernel,
     fit,
 )
-from algorithms.parts.choice import chosen
-from algorithms.parts.decomposition import (
+from algorithms.parts.factors.decomposition import (
     SPLITS,
     Decomposition,
     accepts,
@@ -32,6 +31,7 @@ from algorithms.parts.decomposition import (
     random_partition,
     whole,
 )
+from algorithms.parts.numerics.choice import chosen
 
 Model = tuple[Decomposition, Solved]
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.api import Indices
-from algorithms.parts.choice import chosen
+from algorithms.parts.numerics.choice import chosen
 
 # one tuple of variables per factor; factors may overlap, those of a partition do not
 Decomposition = tuple[tuple[int, ...], ...]

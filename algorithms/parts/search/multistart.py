@@ -15,9 +15,9 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from algorithms.api import Array, Indices
-from algorithms.parts.choice import chosen
-from algorithms.parts.sampling import sobol
-from algorithms.parts.steps import ascend
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.sampling import sobol
+from algorithms.parts.numerics.steps import ascend
 
 
 class Functions(Protocol):

@@ -19,7 +19,7 @@ from gpytorch.kernels import Kernel, MaternKernel, RBFKernel
 from torch import Tensor
 
 from algorithms.api import Array
-from algorithms.parts.gp import Posterior
+from algorithms.parts.processes.gp import Posterior
 
 
 @dataclass(frozen=True, eq=False)

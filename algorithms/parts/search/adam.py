@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from algorithms.api import Array
-from algorithms.parts.maximise import Function
-from algorithms.parts.sampling import sobol
-from algorithms.parts.steps import ascend
+from algorithms.parts.numerics.sampling import sobol
+from algorithms.parts.numerics.steps import ascend
+from algorithms.parts.search.maximise import Function
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.api import Array, Indices
-from algorithms.parts.sampling import position, sobol
+from algorithms.parts.numerics.sampling import position, sobol
 
 ROUNDING = 1e-12  # what a query may lie outside its region
 

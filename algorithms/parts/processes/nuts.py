@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from algorithms.parts.choice import chosen
+from algorithms.parts.numerics.choice import chosen
 
 MASSES = {"diagonal": False, "dense": True}
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from algorithms.api import Array
-from algorithms.parts.linalg import safe_cholesky
+from algorithms.parts.numerics.linalg import safe_cholesky
 
 
 @dataclass(frozen=True, eq=False)

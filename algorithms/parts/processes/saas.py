@@ -33,7 +33,7 @@ from jax.scipy.linalg import cho_solve, solve_triangular
 from numpyro.infer.hmc import HMCState, hmc
 
 from algorithms.api import Array
-from algorithms.parts.nuts import NUTS
+from algorithms.parts.processes.nuts import NUTS
 
 numpyro.enable_x64()
 numpyro.set_platform("cpu")

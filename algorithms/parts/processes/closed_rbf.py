@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction, FunctionCtx, once_differentiable
 
-from algorithms.parts.cholesky import safe_cholesky, solve, solve_lower
-from algorithms.parts.fitting import LOGARITHM, Chart, Target
-from algorithms.parts.gp import ROUNDING, Posterior, log_density, over_covariance
-from algorithms.parts.kernels import Model
+from algorithms.parts.numerics.cholesky import safe_cholesky, solve, solve_lower
+from algorithms.parts.processes.fitting import LOGARITHM, Chart, Target
+from algorithms.parts.processes.gp import ROUNDING, Posterior, log_density, over_covariance
+from algorithms.parts.processes.kernels import Model
 
 # means and variances (columns, q) -> slopes over either
 Over = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -83,7 +83,7 @@ class JointRBF:
 
 
 def _product(A: Tensor, B: Tensor) -> Tensor:
-    """A B by NumPy's OpenBLAS, for the reason of parts/cholesky."""
+    """A B by NumPy's OpenBLAS, for the reason of parts/numerics/cholesky."""
     return torch.from_numpy(np.matmul(A.numpy(), B.numpy()))
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.autograd.function import BackwardCFunction, FunctionCtx, once_differentiable
 
 from algorithms.api import Array
-from algorithms.parts.cholesky import (
+from algorithms.parts.numerics.cholesky import (
     append,
     inverse,
     residual_cholesky,
@@ -26,7 +26,7 @@ from algorithms.parts.cholesky import (
     solve,
     solve_lower,
 )
-from algorithms.parts.kernels import Model, matern52
+from algorithms.parts.processes.kernels import Model, matern52
 
 ROUNDING = 1e-14  # of the prior variance: what is left of it below this is rounding
 
@@ -203,7 +203,7 @@ def as_fitted(posterior: Posterior) -> Posterior:
 
 def noise_free(posterior: Posterior) -> Posterior:
     """The same model and data where values have no noise: sigma^2 = 0 but for the jitter that
-    parts/cholesky needs.
+    parts/numerics/cholesky needs.
     """
     model = copy.deepcopy(posterior.model)
     model.get_parameter("likelihood.noise_covar.raw_noise").data.zero_()

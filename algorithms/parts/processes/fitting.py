@@ -23,16 +23,16 @@ from scipy.special import expit
 from torch import Tensor
 
 from algorithms.api import Array
-from algorithms.parts.choice import chosen
-from algorithms.parts.gp import MaternDensity, Posterior, log_evidence
-from algorithms.parts.kernels import (
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.transforms import STANDARDS, Units, population, sample
+from algorithms.parts.processes.gp import MaternDensity, Posterior, log_evidence
+from algorithms.parts.processes.kernels import (
     Model,
     ScaledMatern52,
     bounded,
     gamma_priors,
     scikit_optimize,
 )
-from algorithms.parts.transforms import STANDARDS, Units, population, sample
 
 # a positive parameter without bounds of its own stays in [EDGE, 1/EDGE], where floats are safe
 EDGE = 1e-8

@@ -20,10 +20,10 @@ from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpotri, dpotrs, dtrtri
 
 from algorithms.api import Array, Indices
-from algorithms.parts import cholesky
-from algorithms.parts.choice import chosen
-from algorithms.parts.linalg import cholesky_in_place, safe_cholesky
-from algorithms.parts.steps import ascend
+from algorithms.parts.numerics import cholesky
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.linalg import cholesky_in_place, safe_cholesky
+from algorithms.parts.numerics.steps import ascend
 
 Factor = tuple[int, ...]
 
@@ -214,8 +214,8 @@ def as_fitted(distances: Distances, factors: Sequence[Factor], solved: Solved, y
 def noise_free(distances: Distances, factors: Sequence[Factor], solved: Solved, y: Array) -> Solved:
     """Predictions with sigma^2 = 0 in (4) and (5), for values that have no noise.
 
-    The jitter is the least of parts/cholesky with which the Gram matrix has a factor: none, if it
-    has one as it is.
+    The jitter is the least of parts/numerics/cholesky with which the Gram matrix has a factor:
+    none, if it has one as it is.
     """
     kernel = replace(solved.kernel, noise=0.0, mean=0.0)
     L = cholesky.safe_cholesky(torch.from_numpy(_gram(distances, factors, kernel))).numpy()

@@ -21,13 +21,13 @@ from gpytorch.means import ConstantMean
 from torch import Tensor
 
 from algorithms.api import Array
-from algorithms.parts.choice import chosen
-from algorithms.parts.feasibility import violation
-from algorithms.parts.fitting import LBFGS, Fitted, Target, fit
-from algorithms.parts.gp import Posterior
-from algorithms.parts.kernels import Model, double, positive
-from algorithms.parts.rbf import isotropic
-from algorithms.parts.transforms import STANDARDS, Units
+from algorithms.parts.numerics.choice import chosen
+from algorithms.parts.numerics.feasibility import violation
+from algorithms.parts.numerics.transforms import STANDARDS, Units
+from algorithms.parts.processes.fitting import LBFGS, Fitted, Target, fit
+from algorithms.parts.processes.gp import Posterior
+from algorithms.parts.processes.kernels import Model, double, positive
+from algorithms.parts.processes.rbf import isotropic
 
 # lengthscale (1 or d numbers), outputscale and mean of one column
 Kernel = Mapping[str, float | Sequence[float]]

@@ -1,0 +1,1 @@
+"""Sums of processes of few variables each, and which variables act together."""

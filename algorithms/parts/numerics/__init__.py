@@ -1,0 +1,1 @@
+"""Linear algebra, designs and choices that would be the same without Bayesian optimization."""

@@ -1,0 +1,1 @@
+"""Gaussian processes on boxes: kernels, evidence, fits, posteriors and their draws."""

@@ -1,0 +1,1 @@
+"""Acquisition functions, their widths, and where they are largest."""
