@@ -16,10 +16,10 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from algorithms.parts.additive import interactions
 
 import algorithms
 from algorithms.api import Array, Optimizer
+from algorithms.parts.factors import interactions
 from algorithms.parts.factors.additive_process import Bucket, Distances
 from benchmarks.effort import NOTHING, Effort, additive_evidence, elementwise, product
 from benchmarks.race import Size, Task, Work

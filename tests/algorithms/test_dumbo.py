@@ -9,7 +9,6 @@ from math import inf, log, pi, sqrt
 
 import numpy as np
 import pytest
-from algorithms.parts.additive import additive_process, interactions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,6 +18,7 @@ import algorithms
 from algorithms import dumbo
 from algorithms.api import Box, Observation
 from algorithms.dumbo import ADMM, Ascent, Complete, Local, Search, agree
+from algorithms.parts.factors import additive_process, interactions
 from algorithms.parts.factors.additive_process import (
     Distances,
     Factors,
