@@ -16,6 +16,7 @@ from scipy import stats
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
+from algorithms.parts.processes.exchange import as_gpytorch
 from algorithms.parts.processes.gp import GRAMS, Posterior, log_evidence
 from algorithms.parts.processes.kernels import bounded, gamma_priors
 
@@ -37,17 +38,6 @@ def data(n, d, seed=0):
     return torch.from_numpy(draw.random((n, d))), torch.from_numpy(draw.standard_normal(n))
 
 
-class Exact(gpytorch.models.ExactGP):
-    """The same model as GPyTorch has it, sharing the modules."""
-
-    def __init__(self, model, X, y):
-        super().__init__(X, y, model.likelihood)
-        self.mean_module, self.covar_module = model.mean, model.kernel
-
-    def forward(self, X):
-        return gpytorch.distributions.MultivariateNormal(self.mean_module(X), self.covar_module(X))
-
-
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (12, 3), (60, 20)])
 def test_the_evidence_is_a_gaussian_density(n, d):
     model, (X, y) = known(d), data(n, d)
@@ -60,11 +50,12 @@ def test_the_evidence_is_a_gaussian_density(n, d):
 def test_the_gradient_of_the_evidence_is_gpytorchs():
     (X, y), slopes = data(40, 3), []
     for ours in (True, False):
-        model = known(3).requires_grad_()
+        model = known(3)
+        exact = as_gpytorch(Posterior.of(model, X, y)).train()
+        model.requires_grad_()
         if ours:
             value = log_evidence(model, X, y)
         else:
-            exact = Exact(model, X, y).train()
             priors = model.log_prior()  # which GPyTorch adds to the evidence
             value = 40 * ExactMarginalLogLikelihood(model.likelihood, exact)(exact(X), y) - priors
         slopes.append(
@@ -94,7 +85,7 @@ def test_the_gradient_of_the_evidence_is_that_of_central_differences():
 
 def test_the_posterior_is_gpytorchs():
     model, (X, y), Z = known(3), data(40, 3), data(25, 3, seed=1)[0]
-    exact = Exact(model, X, y).eval()
+    exact = as_gpytorch(Posterior.of(model, X, y))
     with (
         gpytorch.settings.fast_pred_var(False),
         gpytorch.settings.cholesky_jitter(double_value=0.0),
@@ -107,6 +98,14 @@ def test_the_posterior_is_gpytorchs():
         assert_allclose(posterior.covariance(Z), theirs.covariance_matrix.detach(), atol=1e-8)
     assert_allclose(posterior.mean(Z), mean, atol=1e-14)
     assert_allclose(posterior.variance(Z), posterior.covariance(Z).diagonal(), atol=1e-12)
+
+
+def test_botorch_takes_the_model():
+    posterior, Z = Posterior.of(known(3), *data(30, 3)), data(6, 3, seed=1)[0]
+    theirs = as_gpytorch(posterior).posterior(Z)
+    mean, variance = posterior(Z)
+    assert_allclose(theirs.mean[:, 0], mean, atol=1e-8)
+    assert_allclose(theirs.variance[:, 0], variance, atol=1e-8)
 
 
 def test_the_posterior_is_scikit_learns():
