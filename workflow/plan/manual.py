@@ -22,7 +22,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from workflow.plan.exhibits import REGISTRY
 from workflow.plan.model import Paper, hints, tags, unwrapped
 from workflow.plan.resolve import ROOT
-from workflow.plan.vocabulary import METRICS, Expected, OpenSection
+from workflow.plan.vocabulary import METRICS, OpenSection
 
 SCHEMA = Path("workflow", "schema.json")
 PAGE = Path("docs", "paper-yaml.md")
@@ -127,14 +127,17 @@ def _metrics() -> str:
 
 
 def _sections() -> Iterator[str]:
-    """One part for the whole file, and one for every model that it is made of."""
-    yield "## The file\n\n" + _table(Paper)
+    """One part for the whole file, and one for every model that it is made of. A property that
+    several models share is told once.
+    """
+    told: set[tuple[str, str]] = set()
+    yield "## The file\n\n" + _table(Paper, told)
     seen: set[type[BaseModel]] = {Paper}
     for key, (_, kind) in hints(Paper).items():
         for model, place in _models(kind, key):
             if model not in seen:
                 seen.add(model)
-                yield f"## {_heading(model, place)}\n\n{_doc(model)}\n\n{_table(model)}"
+                yield f"## {_heading(model, place)}\n\n{_doc(model)}\n\n{_table(model, told)}"
 
 
 def _models(kind: Any, place: str) -> Iterator[tuple[type[BaseModel], str]]:
@@ -163,44 +166,29 @@ def _doc(model: type[BaseModel]) -> str:
     return " ".join((model.__doc__ or "").split())
 
 
-def _table(model: type[BaseModel]) -> str:
-    """Each property: meaning, unit, default, example."""
-    lines = ["| key | meaning | expected | unit | default | example |", "|---|---|---|---|---|---|"]
-    for key, (name, kind) in hints(model).items():
+def _table(model: type[BaseModel], told: set[tuple[str, str]]) -> str:
+    """Each property: meaning, default, example; of those that were told, the names."""
+    lines, again = list[str](), list[str]()
+    for key, (name, _) in hints(model).items():
         info = model.model_fields[name]
+        if (key, str(info.description)) in told:
+            again.append(f"`{key}`")
+            continue
+        told.add((key, str(info.description)))
         extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
+        unit = f" ({extra['unit']})" if extra.get("unit") else ""
         cells = [
             f"`{key}`",
-            str(info.description),
-            _expected(kind),
-            str(extra.get("unit", "")),
+            f"{info.description}{unit}",
             "*required*" if info.is_required() else str(extra["default"]),
             f"`{key}: {_flow(info.examples)}`",
         ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     if issubclass(model, OpenSection):
-        lines.append("| any other key | a parameter of the constructor | | | | `bandwidth: 5` |")
-    return "\n".join(lines)
-
-
-def _expected(kind: Any) -> str:
-    """What a value has to be, in words."""
-    marks, plain = unwrapped(kind)
-    for mark in reversed(marks):
-        if isinstance(mark, Expected):
-            return mark.words
-    origin, arguments = get_origin(plain), get_args(plain)
-    if origin is list:
-        inner = _expected(arguments[0])
-        return f"a list; each: {inner}" if inner else "a list"
-    if origin is dict:
-        inner = _expected(arguments[1])
-        return f"keys with values; each: {inner}" if inner else "keys with values"
-    if isinstance(plain, type) and issubclass(plain, BaseModel):
-        return "keys, see below"
-    return ", ".join(str(one) for one in arguments if isinstance(one, str)) or (
-        "keys, see below" if arguments else ""
-    )
+        lines.append("| any other key | a parameter of the constructor | | `bandwidth: 5` |")
+    head = ["| key | meaning | default | example |", "|---|---|---|---|"] if lines else []
+    more = [*([""] if lines else []), f"As above: {', '.join(again)}."] if again else []
+    return "\n".join([*head, *lines, *more])
 
 
 def _flow(examples: Sequence[Any] | None) -> str:
