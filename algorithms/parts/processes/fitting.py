@@ -244,7 +244,7 @@ class MaternTarget(Target):
         self.priors = {
             name: DENSITIES[type(named[prior])](named[prior])
             for name, prior in PRIORS.items()
-            if prior in named
+            if prior in named and name in self.places
         }
         kernel = model.kernel
         self.known = {

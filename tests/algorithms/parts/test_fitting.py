@@ -148,6 +148,16 @@ def test_the_closed_form_is_the_graph(build, shared, chart):
         assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
 
 
+def test_a_prior_of_what_is_known_has_no_say():
+    X, y = tensors(20, 2)
+    model = gamma_priors(2)
+    model.likelihood.noise_covar.raw_noise.requires_grad_(False)
+    model = Model(model.mean, model.kernel.requires_grad_(), model.likelihood)
+    closed, graph = MaternTarget(model, X, y), Target(model, X, y)
+    assert "likelihood.noise_covar.raw_noise" not in model.free
+    assert_allclose(closed.loss(graph.read())[1], graph.loss(graph.read())[1], rtol=1e-10)
+
+
 def test_another_kernel_or_prior_goes_the_way_of_the_graph():
     kernel = ScaleKernel(RBFKernel())
     assert not MaternTarget.suits(Model(ZeroMean(), kernel, GaussianLikelihood()))
