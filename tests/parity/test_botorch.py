@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 from algorithms.api import Observation
 from algorithms.parts.processes.gp import log_evidence
 from algorithms.parts.processes.kernels import gamma_priors
-from algorithms.parts.search.acquisition import log_ei
+from algorithms.parts.search.acquisition import Acquisition, log_ei, log_ei_with_slopes
 from tests.parity import gp_cases
 from tests.parity.divergence import assert_parts_at, assert_same_run
 from tests.parity.gp_cases import CASES, RUN
@@ -49,7 +49,7 @@ def promise(optimizer, x):
     aim = optimizer.exploration
     if optimizer.exploration == 0.0:
         aim = float(optimizer.fitted.units(optimizer.y.max()))
-    return optimizer.acquisition(
+    return optimizer.acquisition.value(
         *optimizer.fitted.posterior(optimizer.inputs(torch.from_numpy(x))), aim
     ).numpy()
 
@@ -115,7 +115,14 @@ def wrong_sign(monkeypatch):
     """Improvement of what is smaller."""
     case = CASES[RUN]
     optimizer = gp_cases.learns(method(case, "ei"), known(case))
-    optimizer.acquisition = lambda mean, variance, best: log_ei(-mean, variance, -best)
+
+    def with_slopes(mean, variance, best):
+        value, over_mean, over_variance = log_ei_with_slopes(-mean, variance, -best)
+        return value, -over_mean, over_variance
+
+    optimizer.acquisition = Acquisition(
+        lambda mean, variance, best: log_ei(-mean, variance, -best), with_slopes
+    )
     return gp_cases.run(case, optimizer, monkeypatch)
 
 

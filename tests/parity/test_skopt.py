@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 
 from algorithms.api import Observation
 from algorithms.parts.processes.kernels import scikit_optimize
-from algorithms.parts.search.acquisition import log_ei
+from algorithms.parts.search.acquisition import Acquisition, log_ei, log_ei_with_slopes
 from tests.parity import gp_cases
 from tests.parity.divergence import assert_parts_at, assert_same_run
 from tests.parity.gp_cases import CASES, RUN
@@ -50,9 +50,9 @@ def promise(optimizer, acquisition, x):
         optimizer.fitted.posterior(torch.from_numpy(x)),
     )
     if acquisition == "ucb":
-        values = optimizer.acquisition(*mean_and_variance, KAPPA**2).numpy()
+        values = optimizer.acquisition.value(*mean_and_variance, KAPPA**2).numpy()
         return units.centre + units.spread * values
-    values = optimizer.acquisition(*mean_and_variance, units(optimizer.y.max() + XI)).numpy()
+    values = optimizer.acquisition.value(*mean_and_variance, units(optimizer.y.max() + XI)).numpy()
     return np.exp(values) * (units.spread if acquisition == "ei" else 1.0)
 
 
@@ -100,7 +100,14 @@ def wrong_sign(monkeypatch):
     """Improvement of what is smaller."""
     case = CASES[RUN]
     optimizer = gp_cases.learns(method(case, "ei"), known(case))
-    optimizer.acquisition = lambda mean, variance, best: log_ei(-mean, variance, -best)
+
+    def with_slopes(mean, variance, best):
+        value, over_mean, over_variance = log_ei_with_slopes(-mean, variance, -best)
+        return value, -over_mean, over_variance
+
+    optimizer.acquisition = Acquisition(
+        lambda mean, variance, best: log_ei(-mean, variance, -best), with_slopes
+    )
     return gp_cases.run(case, optimizer, monkeypatch)
 
 
