@@ -388,6 +388,7 @@ class Optimizer:
         self._check_told("best")
         return self._point(best_row(self._sign * self._y, self._g))
 
+    @torch_defaults()
     def recommend(self) -> Point:
         """The point that is best by the method's model, and not by luck: under noise the largest of
         many values is a lucky one.
@@ -409,6 +410,7 @@ class Optimizer:
             return Point(row, y, np.empty(0), True)
         return self._point(row)._replace(y=y, feasible=bool(violation(shown[row, 1:]) == 0))
 
+    @torch_defaults()
     def predict(self, x: Any) -> tuple[Array, Array]:
         """Means and standard deviations (n,) of y without noise, by the method's model, at points
         (n, d), or at rows of the table (n,).
@@ -500,7 +502,6 @@ class Optimizer:
             bool(violation(self._g[row]) == 0),
         )
 
-    @torch_defaults()
     def _up_to_date(self) -> Optimizer:
         """A copy whose method knows all that was told; what this one asks for next is the same."""
         other = copy.copy(self)
