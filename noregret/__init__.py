@@ -19,7 +19,7 @@ from noregret.shadowing import check_packages
 
 check_packages(Path(__file__).parents[1])  # before the import below, and those of `_HOME`
 
-import workflow  # noqa: E402, F401  one thread for each library, before it is loaded
+import workflow.trace  # noqa: E402, F401  one thread for each library, before it is loaded
 
 if TYPE_CHECKING:
     from noregret.asking import History, Optimizer, Point, optimizer
