@@ -11,19 +11,26 @@ resolved. Constraints are g <= 0 where a point is feasible.
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from noregret.shadowing import check_packages
 
-check_packages(Path(__file__).parents[1])  # before the imports below, which import them
+check_packages(Path(__file__).parents[1])  # before the import below, and those of `_HOME`
 
-from noregret.asking import Optimizer, Point, optimizer  # noqa: E402
-from noregret.catalogue import Method, Methods, methods  # noqa: E402
-from noregret.solve import EvaluationFailed, Interrupted, Result, maximize, minimize  # noqa: E402
-from noregret.testbed import Testbed, load, problem  # noqa: E402
+import workflow.trace  # noqa: E402, F401  one thread for each library, before it is loaded
+
+if TYPE_CHECKING:
+    from noregret.asking import History, Optimizer, Point, optimizer
+    from noregret.catalogue import Method, Methods, methods
+    from noregret.solve import EvaluationFailed, Interrupted, Result, maximize, minimize
+    from noregret.testbed import Testbed, load, problem
+    from noregret.variables import choice, integer, real
 
 __all__ = [
     "EvaluationFailed",
+    "History",
     "Interrupted",
     "Method",
     "Methods",
@@ -31,10 +38,33 @@ __all__ = [
     "Point",
     "Result",
     "Testbed",
+    "choice",
+    "integer",
     "load",
     "maximize",
     "methods",
     "minimize",
     "optimizer",
     "problem",
+    "real",
 ]
+_HOME = {
+    **dict.fromkeys(("History", "Optimizer", "Point", "optimizer"), "asking"),
+    **dict.fromkeys(("Method", "Methods", "methods"), "catalogue"),
+    **dict.fromkeys(("EvaluationFailed", "Interrupted", "Result"), "solve"),
+    **dict.fromkeys(("maximize", "minimize"), "solve"),
+    **dict.fromkeys(("Testbed", "load", "problem"), "testbed"),
+    **dict.fromkeys(("choice", "integer", "real"), "variables"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What is used first loads what it needs: importing the package takes no second."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

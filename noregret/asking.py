@@ -9,11 +9,14 @@ told at once are the same. Whatever a method draws comes from streams named by s
 
 from __future__ import annotations
 
+import copy
 import json
+import secrets
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +29,26 @@ from algorithms.parts.numerics.feasibility import best as best_row
 from algorithms.parts.numerics.feasibility import violation
 from algorithms.parts.numerics.transforms import Units
 from noregret import presets, saved
-from noregret.believer import believer
+from noregret.believer import believer, copied, means, predicted
 from noregret.catalogue import ARMS, BATCHES, DRAWS, HEEDS, MEANS, METHODS, RECOMMENDED, named
 from noregret.presets import Settings
-from noregret.space import Bounds, Space, Table, numbers
+from noregret.space import WIDEST, Bounds, Space, Table
 from noregret.torch_defaults import torch_defaults
+from noregret.variables import numbers
 from workflow.run import boundary
 from workflow.trace import seeds
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+# the usual methods; the second one has a length-scale for each variable
+UNCONSTRAINED, CONSTRAINED, OVER_ARMS = "gp-ei", "cei", "gp-ucb"
 MOST_CONSTRAINTS = 1000
 MOST_TRIED = 1000  # points of a design, of which one has not failed
-HORIZON = "horizon"  # the parameter that `evaluations` sets
+# about a point that is known, in sides of the box: how far others lie, and how many are tried
+WIDENING, TRIED = (0.05, 0.1, 0.2, 0.4, 1.0), 20
+HORIZON, DELTA = "horizon", "delta"  # the parameters that `evaluations` sets, or may set
+FEWEST = 2  # evaluations that a formula of T can hold
 SAME = 1e-6  # of a side: closer to a pending point is that point
 ROUNDED = 1e-2  # of a side: closer to a pending point may be that point, in fewer digits
 MORE = 1.25  # times as many told values: parameters are learnt anew
@@ -59,22 +71,38 @@ class Point(NamedTuple):
 
 
 class History(NamedTuple):
-    """All that was told, in order and in one's own units: x (n, d), or numbers of rows (n,); y
-    (n,); g (n, m).
+    """All that was told, in order and in one's own units: x (n, d), numbers of rows (n,), or a list
+    of n dicts of named variables; y (n,); g (n, m).
     """
 
-    x: NDArray
+    x: Any
     y: Array
     g: Array
 
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each value that was told: names of variables (x0, x1, ...; over arms `row`), y,
+        g0, g1, ..., and whether it is feasible. Needs pandas.
+        """
+        import pandas as pd
+
+        named = isinstance(self.x, list)
+        points = np.empty((0, 0)) if named else self.x.reshape(len(self.y), -1)
+        heads = [f"x{i}" for i in range(points.shape[1])] if np.ndim(self.x) == 2 else ["row"]
+        frame = pd.DataFrame(self.x) if named else pd.DataFrame(points, columns=heads)
+        frame["y"] = self.y
+        for i, column in enumerate(self.g.T):
+            frame[f"g{i}"] = column
+        frame["feasible"] = [bool((row <= 0).all()) for row in self.g]
+        return frame
+
 
 def optimizer(
-    method: str,
+    method: str | None = None,
     *,
     bounds: Any = None,
     arms: Any = None,
     constraints: int = 0,
-    seed: int = 0,
+    seed: int | None = 0,
     preset: str = RECOMMENDED,
     minimize: bool = True,
     initial: int | None = None,
@@ -86,35 +114,42 @@ def optimizer(
 ) -> Optimizer:
     """An optimizer of one's own function on a box, or over the rows of a table.
 
-    method: a name that `methods()` lists.
-    bounds: a pair (low, high) for each variable, or
+    method: a name that `methods()` lists, in any case. Default: "gp-ei"; with constraints, whole
+        numbers or choices "cei", which learns a scale for each variable; over arms "gp-ucb".
+    bounds: for each variable a pair (low, high), `real`, `integer` or `choice`; in a mapping, by
+        name. Or
     arms: a table (rows, columns), whose rows are the points that there are.
     constraints: how many values g there are; a point is feasible where all are at most 0.
-    seed: whatever is drawn depends on it alone.
+    seed: whatever is drawn depends on it alone; None draws one, which `settings` shows.
     preset: "paper", the values of the paper's experiments; "public code", its authors' code where
         that differs and is known; "recommended", the paper's unless a better choice is known.
     minimize: whether small values are good; else large ones.
     initial: how many points of a design come first (a Sobol sequence; different rows). What was
         told before counts. Default: twice the number of variables, 20 at most.
     noise: the standard deviation of the noise of y (and g), in their units; 0 for none. Default:
-        inferred where the method does that, else the preset's.
+        inferred where the method does that, else the preset's. A method that always infers it, or
+        has no model, ignores it.
     like: the problem of the method's paper whose values are taken where they differ by problem.
-    evaluations: how many there will be, where a method depends on it (T of the papers).
+    evaluations: how many there will be, for a method that depends on it (T of the papers).
     parameters: of the method, as papers/*.yaml names them, groups as mappings.
     overrides: the same as keywords, where no argument above has the name.
 
     Raises ValueError.
     """
-    if not isinstance(method, str):
-        raise ValueError(f"method: expected a name that noregret.methods() lists, got {method!r}")
-    line = named(method, preset)
     if (bounds is None) == (arms is None):
         said = "got neither" if bounds is None else "got both"
         raise ValueError(
-            f"{method}: expected `bounds`, a pair (low, high) for each variable, or `arms`, a table"
-            f" whose rows are the points that there are; {said}"
+            "expected `bounds`, a pair (low, high) for each variable, or `arms`, a table whose rows"
+            f" are the points that there are; {said}"
         )
     space: Space = Table.of(arms) if bounds is None else Bounds.of(bounds)
+    if method is None:
+        scaled = CONSTRAINED if constraints or space.is_rounded else UNCONSTRAINED
+        method = OVER_ARMS if isinstance(space, Table) else scaled
+    if not isinstance(method, str):
+        raise ValueError(f"method: expected a name that noregret.methods() lists, got {method!r}")
+    line = named(method, preset)
+    method = line.name
     if presets.kind_of(space) not in line.domain:
         wanted = "arms" if line.domain == ARMS else "bounds"
         others = [one.name for one in METHODS if presets.kind_of(space) in one.domain]
@@ -122,7 +157,7 @@ def optimizer(
             f"{method}: works on {line.domain}, expected `{wanted}`; methods for what was given:"
             f" {', '.join(others)}"
         )
-    _check_whole("constraints", constraints, 0, MOST_CONSTRAINTS)
+    check_whole("constraints", constraints, 0, MOST_CONSTRAINTS)
     if constraints and not line.constrained:
         others = [
             one.name for one in METHODS if one.constrained and presets.kind_of(space) in one.domain
@@ -140,9 +175,11 @@ def optimizer(
             f"{method}: expected {twice[0]} once, got it in `parameters` and beside it"
         )
     overrides = {**(parameters or {}), **overrides}
-    _check_whole("seed", seed, 0, 2**63 - 1)
-    _check_whole("initial", 0 if initial is None else initial, 0, 10**9)
-    _check_whole("evaluations", 2 if evaluations is None else evaluations, 2, 10**9)
+    if seed is None:
+        seed = secrets.randbelow(2**63)
+    check_whole("seed", seed, 0, 2**63 - 1)
+    check_whole("initial", 0 if initial is None else initial, 0, 10**9)
+    check_whole("evaluations", 1 if evaluations is None else evaluations, 1, 10**9)
     is_number = isinstance(noise, int | float | np.integer | np.floating) and not isinstance(
         noise, bool
     )
@@ -158,7 +195,7 @@ def optimizer(
         space,
         preset=preset,
         like=like or line.like,
-        evaluations=None if evaluations is None else int(evaluations),
+        evaluations=None if evaluations is None else max(int(evaluations), FEWEST),
         noise=None if noise is None else float(noise),
         overrides=overrides,
     )
@@ -193,11 +230,12 @@ class Optimizer:
         self._line = named(settings.method, settings.preset)
         self._domain = space.domain
         self._u = space.empty()  # what was told, in the cube
-        self._x = space.shown(self._u)  # and in one's own units
+        self._x = space.outside(self._u)  # and in one's own units, as numbers
         self._y: Array = np.empty(0)
         self._g: Array = np.empty((0, settings.constraints))
         self._pending = space.empty()
         self._failed = space.empty()  # what was asked for and has no value, in the cube
+        self._queue = space.empty()  # what `ask` hands out first
         # of the blocks that the method is told: how many values, and how many failed points
         self._ends: list[int] = []
         self._failures: list[int] = []
@@ -222,13 +260,33 @@ class Optimizer:
 
     @property
     def pending(self) -> NDArray:
-        """What was asked for and not yet told, (k, d) or (k,)."""
-        return self._space.shown(self._pending)
+        """What was asked for and not yet told, as `ask` gave it."""
+        return self._space.shown(self._space.outside(self._pending))
+
+    @property
+    def failures(self) -> int:
+        """How many points had no value."""
+        return len(self._failed)
+
+    def is_like(self, other: Optimizer) -> bool:
+        """Whether another one has the same space and settings, whatever number of evaluations these
+        were made for.
+        """
+        one, another = (_without_t(each.settings) for each in (self, other))
+        mine, theirs = self._space, other._space
+        if isinstance(mine, Table) and isinstance(theirs, Table):
+            return one == another and np.array_equal(mine.points, theirs.points)
+        return one == another and mine == theirs
+
+    def last(self) -> Point:
+        """What was told last. Raises ValueError before anything was told."""
+        self._check_told("last")
+        return self._point(len(self._y) - 1)
 
     @property
     def history(self) -> History:
         """All that was told."""
-        return History(self._x.copy(), self._y.copy(), self._g.copy())
+        return History(self._space.shown(self._x), self._y.copy(), self._g.copy())
 
     @overload
     def ask(self) -> Any: ...
@@ -241,17 +299,23 @@ class Optimizer:
         With `whole=False` it is at most 4, as many as the method's own rule for batches allows.
         """
         wanted = 1 if count is None else count
-        _check_whole("count", wanted, 1, 10**6)
+        check_whole("count", wanted, 1, 10**6)
         first = len(self._pending)
         while len(self._pending) < first + wanted:
             left = first + wanted - len(self._pending)
             self._pending = np.concatenate([self._pending, self._next(left)])
             if not whole:
                 break
-        found = self._space.shown(self._pending[first:])
-        if count is not None:
-            return found
-        return int(found[0]) if isinstance(self._space, Table) else found[0]
+        found = self._space.outside(self._pending[first:])
+        return self._space.shown_one(found[0]) if count is None else self._space.shown(found)
+
+    def enqueue(self, x: Any) -> None:
+        """Points of one's own (d,) or (n, d), or rows, that `ask` hands out before any other.
+
+        Raises ValueError.
+        """
+        rows, _ = self._space.read(x)
+        self._queue = np.concatenate([self._queue, self._space.inside(rows)])
 
     def tell(self, x: Any, y: Any, g: Any = None) -> None:
         """What points showed: x (d,), y a number and g (m,), or x (n, d), y (n,) and g (n, m).
@@ -261,7 +325,8 @@ class Optimizer:
         its bounds, and any other pending point is at least twice as far away. The history has the
         point that was told. Raises ValueError.
         """
-        u, single = self._space.inside(x)
+        rows, single = self._space.read(x)
+        u = self._space.inside(rows).copy()
         n, m = len(u), self._settings.constraints
         if n == 0:
             raise ValueError("x: expected at least one point, got none")
@@ -283,14 +348,16 @@ class Optimizer:
             raise ValueError(
                 f"g: expected an array of shape {expected_shape}, got shape {limits.shape}{hint}"
             )
-        if isinstance(self._space, Bounds):  # a face in fewer digits may lie outside
-            x = np.clip(np.atleast_2d(numbers(x, "x")), self._space.low, self._space.high)
-        else:
-            x = u
+        for what, told in (("y", values), ("g", limits)):
+            if (np.abs(told) > WIDEST).any():
+                raise ValueError(
+                    f"{what}: expected numbers of at most {WIDEST:g}, got {np.abs(told).max():g}:"
+                    " if it stands for a failure, say so instead (`forget(x, failed=True)`)"
+                )
         for i in range(n):
             u[i] = self._settled(u[i])
         self._u = np.concatenate([self._u, u])
-        self._x = np.concatenate([self._x, x])
+        self._x = np.concatenate([self._x, rows])
         self._y = np.concatenate([self._y, values.reshape(n)])
         self._g = np.concatenate([self._g, limits.reshape(n, m)])
 
@@ -301,8 +368,8 @@ class Optimizer:
         No point that failed is asked for again, nor one within a thousandth of the width of its
         bounds. A method is told the worst values so far there; the history leaves the point out.
         """
-        u, _ = self._space.inside(x)
-        before = self._pending
+        rows, _ = self._space.read(x)
+        u, before = self._space.inside(rows), self._pending
         for row in u:
             self._settled(row)
         if len(self._pending) != len(before) - len(u):
@@ -318,16 +385,48 @@ class Optimizer:
 
         Raises ValueError before anything was told.
         """
-        if not len(self._y):
-            raise ValueError("expected something to be told before `best`, got nothing: call tell")
-        row = best_row(self._sign * self._y, self._g)
-        x = self._x[row].copy()
-        return Point(
-            int(x) if isinstance(self._space, Table) else x,
-            float(self._y[row]),
-            self._g[row].copy(),
-            bool(violation(self._g[row]) == 0),
-        )
+        self._check_told("best")
+        return self._point(best_row(self._sign * self._y, self._g))
+
+    @torch_defaults()
+    def recommend(self) -> Point:
+        """The point that is best by the method's model, and not by luck: under noise the largest of
+        many values is a lucky one.
+
+        Over arms it is any row. On a box it is a told point, of those whose constraints the model
+        believes to be met. y is the model's mean, g is what was seen. It is `best()` if the method
+        has no model that shows its means. Raises ValueError before anything was told.
+        """
+        self._check_told("recommend")
+        other = self._up_to_date()
+        method, units = other._method, other._units
+        space, u = self._space, self._u
+        shown = means(method, np.arange(len(space.points)) if isinstance(space, Table) else u)
+        if shown is None:
+            return self.best()
+        row = best_row(shown[:, 0], shown[:, 1:])
+        y = self._sign * float(units.centre + units.spread * shown[row, 0])
+        if isinstance(space, Table):
+            return Point(row, y, np.empty(0), True)
+        return self._point(row)._replace(y=y, feasible=bool(violation(shown[row, 1:]) == 0))
+
+    @torch_defaults()
+    def predict(self, x: Any) -> tuple[Array, Array]:
+        """Means and standard deviations (n,) of y without noise, by the method's model, at points
+        (n, d), or at rows of the table (n,).
+
+        Raises ValueError for a method that shows no model, and before anything was told.
+        """
+        self._check_told("predict")
+        rows, _ = self._space.read(x)
+        other = self._up_to_date()
+        shown = predicted(other._method, self._space.inside(rows))
+        if shown is None:
+            raise ValueError(
+                f"{self._settings.method}: shows no model that predicts: gp-ei, cei and gp-ucb do"
+            )
+        units = other._units
+        return self._sign * (units.centre + units.spread * shown[0]), units.spread * shown[1]
 
     def save(self, path: str | Path) -> None:
         """Write settings and history, from which `Optimizer.load` goes on, to the same next point.
@@ -341,23 +440,18 @@ class Optimizer:
             "failures": self._failures,
         }
         space = self._space
-        saved.write(
-            Path(path),
-            text=json.dumps({"settings": self._settings.saved(), "state": state}),
-            arrays={
-                "x": self._x,
-                "u": self._u,
-                "y": self._y,
-                "g": self._g,
-                "pending": self._pending,
-                "failed": self._failed,
-                **(
-                    {"arms": space.points}
-                    if isinstance(space, Table)
-                    else {"bounds": np.column_stack([space.low, space.high])}
-                ),
-            },
-        )
+        arms = {"arms": space.points} if isinstance(space, Table) else {}
+        bounds = None if isinstance(space, Table) else asdict(space)
+        said = {"settings": self._settings.saved(), "state": state, "bounds": bounds}
+        try:
+            text = json.dumps(said)
+        except TypeError:
+            raise ValueError(
+                "save: expected texts, numbers and tuples of these as values of a choice, got"
+                f" {space!r:.200}"
+            ) from None
+        arrays = {name: getattr(self, f"_{name}") for name in saved.ARRAYS}
+        saved.write(Path(path), text=text, arrays={**arrays, **arms})
 
     @classmethod
     def load(cls, path: str | Path) -> Optimizer:
@@ -368,20 +462,21 @@ class Optimizer:
         with saved.complaining(Path(path)):
             said = json.loads(text)
             space: Space = (
-                Table.of(arrays["arms"]) if "arms" in arrays else Bounds.of(arrays["bounds"])
+                Table.of(arrays["arms"]) if "arms" in arrays else Bounds.saved(said["bounds"])
             )
             found, state = cls(space, Settings.of(said["settings"])), said["state"]
             if len(arrays["y"]):
-                found.tell(arrays["x"], arrays["y"], arrays["g"])
+                found.tell(space.shown(arrays["x"]), arrays["y"], arrays["g"])
             u = found._u
-            found._u, found._pending = arrays["u"], arrays["pending"]
-            found._failed = arrays.get("failed", found._failed)  # the first files had none
+            for name in saved.ARRAYS:
+                setattr(found, f"_{name}", arrays[name])
             found._ends = [int(end) for end in state["ends"]]
-            found._failures = [int(end) for end in state.get("failures", [0] * len(found._ends))]
+            found._failures = [int(end) for end in state["failures"]]
             found._asks, found._designed = int(state["asks"]), int(state["designed"])
             blocks = [(0, 0), *zip(found._ends, found._failures, strict=True)]
             shapes = found._u.shape == u.shape and all(
-                rows.shape[1:] == u.shape[1:] for rows in (found._pending, found._failed)
+                rows.shape[1:] == u.shape[1:]
+                for rows in (found._pending, found._failed, found._queue)
             )
             grows = all(
                 one != other and one[0] <= other[0] and one[1] <= other[1]
@@ -391,6 +486,31 @@ class Optimizer:
             if not (shapes and grows and last[0] <= len(u) and last[1] <= len(found._failed)):
                 raise ValueError("expected a history that fits together")
         return found
+
+    def _check_told(self, what: str) -> None:
+        if not len(self._y):
+            raise ValueError(
+                f"expected something to be told before `{what}`, got nothing: call tell"
+            )
+
+    def _point(self, row: int) -> Point:
+        """What was told, by its number."""
+        return Point(
+            self._space.shown_one(self._x[row]),
+            float(self._y[row]),
+            self._g[row].copy(),
+            bool(violation(self._g[row]) == 0),
+        )
+
+    def _up_to_date(self) -> Optimizer:
+        """A copy whose method knows all that was told; what this one asks for next is the same."""
+        other = copy.copy(self)
+        other._ends, other._failures = [*self._ends], [*self._failures]
+        known = self._ends[-1:] == [len(self._y)] and self._failures[-1:] == [len(self._failed)]
+        if not known:
+            other._method = copied(self._method)
+        other._taught()
+        return other
 
     @property
     def _sign(self) -> float:
@@ -403,11 +523,12 @@ class Optimizer:
         """
         if not len(self._pending):
             return row
-        off = np.abs(self._pending - row).reshape(len(self._pending), -1).max(1)
+        pending = self._space.rounded(self._pending)
+        off = np.abs(pending - row).reshape(len(pending), -1).max(1)
         first = int(np.argmin(off))
         found: NDArray = self._pending[first]
         if off[first] > SAME:
-            others = np.abs(self._pending - found).reshape(len(off), -1).max(1) > SAME
+            others = np.abs(pending - pending[first]).reshape(len(off), -1).max(1) > SAME
             if off[first] > ROUNDED or (off[others] < 2 * off[first]).any():
                 return row
             if not self._line.recognises:
@@ -417,14 +538,18 @@ class Optimizer:
 
     def _next(self, room: int) -> NDArray:
         """1 to `room` queries more."""
+        if len(self._queue):
+            first, self._queue = self._queue[:room], self._queue[room:]
+            return first
         told, known = len(self._y), len(self._y) + len(self._pending)
         if told == 0 or known < self._settings.initial:
-            return self._design(room if told == 0 else min(room, self._settings.initial - known))
+            most = room if told == 0 else min(room, self._settings.initial - known)
+            return self._fresh(self._design(1 if self._space.is_rounded else most))
         method = self._taught()
         self._asks += 1
         answer = self._chosen(method, room)
         left = answer[~self._has_failed(answer)]
-        return left if len(left) else self._unfailed()
+        return self._fresh(left) if len(left) else self._unfailed()
 
     def _design(self, count: int) -> NDArray:
         """The next points of the design, whose first are the initial ones."""
@@ -435,6 +560,7 @@ class Optimizer:
         """Whether queries (k, d) or (k,) are as good as one that failed, (k,)."""
         if isinstance(self._space, Table):
             return np.isin(u, self._failed)
+        u = self._space.rounded(u)
         return np.array([_is_near(row[None], self._failed) for row in u], dtype=bool)
 
     def _unfailed(self) -> NDArray:
@@ -446,6 +572,26 @@ class Optimizer:
                 break
         return found
 
+    def _fresh(self, u: NDArray) -> NDArray:
+        """Queries, or in place of one (1, d) that was rounded to a known one another near it.
+
+        Under noise a known one is fine, as for methods that repeat points, or wait for the very
+        ones that they asked for.
+        """
+        fine = self._settings.noise or self._line.repeats or self._line.recognises
+        if fine or not self._space.is_rounded or len(u) > 1:
+            return u
+        known = np.concatenate([self._u, self._pending, self._failed])
+        if not _is_near(u, known):
+            return u
+        rng = self._stream("fresh", len(known))
+        for deviation in np.repeat(WIDENING, TRIED):
+            near = np.clip(u + deviation * rng.standard_normal(u.shape), 0.0, 1.0)
+            near = self._space.rounded(near)
+            if not _is_near(near, known):
+                return near
+        return u
+
     @torch_defaults()
     def _chosen(self, method: Algorithm, room: int) -> NDArray:
         """1 to `room` queries of a method that knows all that was told."""
@@ -456,20 +602,25 @@ class Optimizer:
                 return answer[len(pending) :]
         elif self._line.batch in (DRAWS, HEEDS, MEANS) or not len(pending):
             answer = self._asked(method, room, "ask", k)
-            if isinstance(self._space, Table) or not _is_near(answer, pending):
+            if isinstance(self._space, Table) or not self._is_pending(answer):
                 return answer
         if not len(pending):
             return self._asked(method, room, "ask", k)
         method.rng.bit_generator.state = self._stream("believe", k).bit_generator.state
         answer = self._asked(believer(method, pending), room, "ask", k)
-        if isinstance(self._space, Table) or self._line.repeats or not _is_near(answer, pending):
-            return answer
-        return self._design(1)
+        repeated = isinstance(self._space, Table) or self._line.repeats
+        return answer if repeated or not self._is_pending(answer) else self._design(1)
+
+    def _is_pending(self, u: NDArray) -> bool:
+        """Whether one of the queries (q, d) is as good as a pending one."""
+        return _is_near(self._space.rounded(u), self._space.rounded(self._pending))
 
     def _asked(self, method: Algorithm, room: int, name: str, number: int) -> NDArray:
         method.rng.bit_generator.state = self._stream(name, number).bit_generator.state
         answer = method.ask(room, self._pending)
-        return boundary.query(self._domain, answer, room, self._settings.method)
+        answer = boundary.query(self._domain, answer, room, self._settings.method)
+        # a method that waits for what it asked for is told the value there
+        return answer if self._line.recognises else self._space.rounded(answer)
 
     @torch_defaults()
     def _taught(self) -> Algorithm:
@@ -558,7 +709,14 @@ def _of_evaluations(refusal: str, settings: Settings, evaluations: int | None) -
     return f"{settings.method}: {said}{usual}, or another method"
 
 
-def _check_whole(what: str, value: Any, least: int, most: int) -> None:
+def _without_t(settings: Settings) -> Settings:
+    """Settings but for parameters that depend on the number of evaluations."""
+    left = {name: v for name, v in settings.parameters.items() if name not in (HORIZON, DELTA)}
+    return replace(settings, parameters=left)
+
+
+def check_whole(what: str, value: Any, least: int, most: int) -> None:
+    """Refuse what is no whole number in a range. Raises ValueError."""
     fits = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not fits or not least <= value <= most:
         raise ValueError(

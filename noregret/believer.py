@@ -16,12 +16,8 @@ from algorithms.api import Arms, Array, Observation, Optimizer
 
 
 def believer(method: Optimizer, pending: NDArray) -> Optimizer:
-    """A copy of a method that was told what it believes at pending queries (k, d) or (k,).
-
-    A table is not copied: nobody changes it.
-    """
-    shared = [method.domain, getattr(method.domain, "points", None)]
-    other = copy.deepcopy(method, {id(part): part for part in shared})
+    """A copy of a method that was told what it believes at pending queries (k, d) or (k,)."""
+    other = copied(method)
     other.tell(pending, believed(method, pending))
     return other
 
@@ -37,34 +33,56 @@ def believed(method: Optimizer, pending: NDArray) -> Observation:
         if nearest is not None
         else np.median(method.g, axis=0) + np.zeros((len(pending), method.g.shape[1]))
     )
-    means = _means(method, pending)
-    if means is not None:
-        y, g = means[:, 0], means[:, 1:]
+    shown = means(method, pending)
+    if shown is not None:
+        y, g = shown[:, 0], shown[:, 1:]
     return Observation(y, g, np.empty((len(pending), 0)))
 
 
-def _means(method: Optimizer, pending: NDArray) -> Array | None:
-    """Posterior means of y and every g, (k, 1 + m), in the units that the method is told; None
-    where it has no model that shows them.
+def copied(method: Optimizer) -> Optimizer:
+    """A copy of a method; a table is not copied: nobody changes it."""
+    shared = [method.domain, getattr(method.domain, "points", None)]
+    return copy.deepcopy(method, {id(part): part for part in shared})
+
+
+def means(method: Optimizer, u: NDArray) -> Array | None:
+    """Posterior means (k, 1 + m) of y and of every g at queries (k, d) or (k,), in the units that
+    the method is told, but of g that it compresses; None where it has no model that shows them.
     """
+    found = _shown(method, u, "mean")
+    return None if found is None else np.column_stack(found)
+
+
+def predicted(method: Optimizer, u: NDArray) -> tuple[Array, Array] | None:
+    """Mean and standard deviation of y without noise, each (k,), as `means`."""
+    mean, variance = (_shown(method, u, what) for what in ("mean", "variance"))
+    return (mean[0], np.sqrt(variance[0])) if mean and variance else None
+
+
+def _shown(method: Optimizer, u: NDArray, what: str) -> list[Array] | None:
+    """The means or variances of each model, (k,) each."""
     if isinstance(method.domain, Arms):
         posterior = getattr(method, "posterior", None)
-        return None if posterior is None else np.array(posterior.mean[pending])[:, None]
-    models = list(getattr(getattr(method, "outputs", None), "models", ()))
-    inputs = getattr(method, "inputs", None)
+        confidence = getattr(method, "confidence", None)
+        if posterior is None or confidence is None:
+            return None
+        # variances over arms are divided by lam (algorithms/parts/arms)
+        return [getattr(posterior, what)[u] * (confidence.lam if what == "variance" else 1.0)]
+    outputs = getattr(method, "outputs", method)
+    models = list(getattr(outputs, "models", ()))
     if (fitted := getattr(method, "fitted", None)) is not None:
         models = [fitted]
-    if not models:
+    if not models or not hasattr(models[0], "units"):
         return None
     import torch
 
-    X = torch.from_numpy(pending)
-    columns = [
-        one.units.centre
-        + one.units.spread * one.posterior.mean(X if inputs is None else inputs(X)).numpy()
-        for one in models
-    ]
-    return np.column_stack(columns)
+    inputs, X = getattr(method, "inputs", None), torch.from_numpy(u)
+    X = X if inputs is None else inputs(X)
+    if what == "mean":
+        return [
+            one.units.centre + one.units.spread * one.posterior.mean(X).numpy() for one in models
+        ]
+    return [one.units.spread**2 * one.posterior.variance(X).numpy() for one in models]
 
 
 def _nearest(method: Optimizer, pending: NDArray) -> NDArray | None:

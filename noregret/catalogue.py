@@ -141,9 +141,11 @@ def methods() -> Methods:
 
 
 def named(name: str, preset: str = PAPER) -> Method:
-    """The method of that name as this preset has it. Raises ValueError on an unknown name."""
+    """The method of that name, in any case, as this preset has it. Raises ValueError on an unknown
+    name.
+    """
     for one in METHODS:
-        if one.name == name:
+        if one.name == name.lower():
             return replace(one, **one.own) if preset == RECOMMENDED else one
     raise ValueError(f"unknown method {name!r}{or_nearest(name, [one.name for one in METHODS])}")
 

@@ -35,7 +35,7 @@ from noregret.catalogue import (
 )
 from noregret.space import Space, Table
 from workflow.plan import expand, parameters, reader, resolve
-from workflow.plan.nearest import or_nearest
+from workflow.plan.nearest import nearest, or_nearest
 from workflow.plan.reader import Document
 
 SILENT = 1e-6  # variance of the likelihood's noise, in standardised units, where there is none
@@ -69,6 +69,31 @@ AT_LEAST_ONE = {
     "starts",
 }
 PROBABILITIES = {"delta", "epsilon"}
+# what is no parameter of a method
+ARGUMENTS = (
+    *("method", "bounds", "arms", "constraints", "evaluations", "seed", "noise", "initial"),
+    *("preset", "like", "minimize", "parameters", "callback", "failures", "n_jobs", "executor"),
+    *("x0", "history", "resume", "progress"),
+)
+# what other libraries call them: SciPy, scikit-optimize, Optuna, Hyperopt, BoTorch and Ax
+HABITS = {
+    **dict.fromkeys(("n_calls", "n_trials", "maxiter", "max_iter", "maxfun"), "evaluations="),
+    **dict.fromkeys(("max_evals", "budget", "total_trials", "n_iter"), "evaluations="),
+    **dict.fromkeys(("direction", "sense", "maximize"), "noregret.minimize or noregret.maximize"),
+    **dict.fromkeys(("random_state", "rng", "rstate", "random_seed"), "seed="),
+    **dict.fromkeys(("n_initial_points", "n_random_starts", "n_startup_trials"), "initial="),
+    **dict.fromkeys(("init_points", "n_init"), "initial="),
+    **dict.fromkeys(("dimensions", "space", "search_space", "pbounds", "domain"), "bounds="),
+    **dict.fromkeys(("algorithm", "algo", "sampler", "acq_func", "base_estimator"), "method="),
+    **dict.fromkeys(("workers", "n_workers", "n_parallel", "max_concurrency"), "n_jobs="),
+    **dict.fromkeys(
+        ("y0", "X0", "points_to_evaluate"), "x0= for points, history=(X, y) for values"
+    ),
+    **dict.fromkeys(("disp", "verbose", "show_progress_bar"), "progress=True"),
+    **dict.fromkeys(("catch", "on_error"), 'failures="skip"'),
+    **dict.fromkeys(("callbacks",), "callback="),
+    **dict.fromkeys(("noise_variance", "alpha_noise", "sigma_noise"), "noise=, a deviation"),
+}
 
 
 @dataclass(frozen=True)
@@ -219,13 +244,8 @@ def _reading(method: Method, preset: str) -> str:
 def _said_of_noise(
     method: Method, noise: float | None, values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What `noise` changes, by flat names. Raises ValueError where a method has no use for it."""
+    """What `noise` changes, by flat names."""
     if method.noise in (FITTED, IGNORED):
-        if noise is not None:
-            raise ValueError(
-                f"{method.name}: expected no `noise`, which changes {method.noise}; got {noise}:"
-                " leave it out"
-            )
         return {}
     if method.noise == LIKELIHOOD:
         if noise is None:  # the paper's 0.01 is in the units of its own problems
@@ -262,9 +282,12 @@ def checked(method: Method, overrides: Mapping[str, Any]) -> dict[str, Any]:
                     f"{method.name}: {name}: expected a mapping of {', '.join(members)}, got"
                     f" {value!r:.80}"
                 )
+            if name in HABITS:
+                raise ValueError(f"{method.name}: unknown argument {name!r}: say {HABITS[name]}")
+            meant = nearest(name, [*ARGUMENTS, *sorted(known | groups)])
             raise ValueError(
-                f"{method.name}: unknown parameter {name!r}"
-                f"{or_nearest(name, sorted(known | groups))}"
+                f"{method.name}: unknown parameter {name!r}{meant or ';'} known:"
+                f" {', '.join(sorted(known | groups))}, and arguments as {', '.join(ARGUMENTS)}"
             )
         if isinstance(value, Mapping) or (wrong := parameters.wrong_type(value, kinds[name])):
             expected = kinds[name] if isinstance(value, Mapping) else wrong

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from workflow.trace.atomic import atomic
 
-FORMAT = "noregret optimizer 1"
-WHOLE = ("x", "u", "y", "g", "pending")
-SPACES = ("bounds", "arms")
-OPTIONAL = ("failed",)  # what files of earlier versions lack
+FORMAT = "noregret optimizer 2"
+ARRAYS = ("x", "u", "y", "g", "pending", "failed", "queue")
+TABLE = "arms"  # beside them, if there is one
 
 
 def write(path: Path, *, text: str, arrays: Mapping[str, NDArray]) -> None:
@@ -33,8 +32,8 @@ def read(path: Path) -> tuple[str, dict[str, NDArray]]:
             raise ValueError("expected NumPy's .npz with a format")
         if (found := str(file["format"])) != FORMAT:
             raise ValueError(f"expected the format {FORMAT!r}, got {found!r}")
-        arrays = {name: file[name] for name in (*WHOLE, *SPACES, *OPTIONAL) if name in file.files}
-        if missing := [name for name in WHOLE if name not in arrays]:
+        arrays = {name: file[name] for name in (*ARRAYS, TABLE) if name in file.files}
+        if missing := [name for name in ARRAYS if name not in arrays]:
             raise ValueError(f"expected an array {missing[0]!r}, got none")
         return str(file["text"]), arrays
 

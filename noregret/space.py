@@ -4,6 +4,7 @@ rows of a table.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,58 +12,78 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.api import Arms, Array, Box, Domain, Indices
+from noregret.variables import Variable, numbers
 
 ROUNDING = 1e-9  # of a side: points this far outside lie on the face; see also `_rounding`
 MANY = 1000  # arms, of which the median distance is taken
+WHOLE = 1e-6  # so far a told number may lie from the whole one that it is
+WIDEST = 1e150  # what differs by more, or by less than its inverse, has no square
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Bounds:
-    """A box: `low` and `high` (d,), in one's own units."""
+    """A box of d variables in one's own units, and the names of these if they have any."""
 
-    low: Array
-    high: Array
+    variables: tuple[Variable, ...]
+    names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, bounds: Any) -> Bounds:
-        """From pairs (low, high), one for each variable. Raises ValueError."""
-        try:
-            pairs = np.array(bounds, dtype=np.float64)
-        except (TypeError, ValueError):
+        """From a list of variables and pairs (low, high), a mapping of names to these, or SciPy's
+        Bounds. Raises ValueError.
+        """
+        names: tuple[Any, ...] = tuple(bounds) if isinstance(bounds, Mapping) else ()
+        if names:
+            bounds = list(bounds.values())
+        elif hasattr(bounds, "lb") and hasattr(bounds, "ub"):
+            bounds = np.column_stack(np.broadcast_arrays(bounds.lb, bounds.ub))
+        if isinstance(bounds, str) or not hasattr(bounds, "__iter__") or not (found := [*bounds]):
             raise ValueError(
-                f"bounds: expected a pair (low, high) for each variable, got {bounds!r:.80}"
-            ) from None
-        if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
-            raise ValueError(
-                "bounds: expected a pair (low, high) for each variable, got an array of shape"
-                f" {pairs.shape}"
+                "bounds: expected a pair (low, high) for each variable, or a mapping of names to"
+                f" pairs, got {bounds!r:.80}"
             )
-        low, high = pairs.T.copy()
-        with np.errstate(over="ignore", invalid="ignore"):
-            bad = np.flatnonzero(~(np.isfinite(high - low) & (low < high)))
-        if len(bad):
-            i = int(bad[0])
+        variables = []
+        for i, one in enumerate(found):
+            try:
+                variables.append(Variable.of(one))
+            except ValueError as error:
+                where = repr(names[i]) if names else i
+                raise ValueError(f"bounds: {error} for variable {where}") from None
+        if not names and any(one.values for one in variables):
             raise ValueError(
-                f"bounds: expected finite low < high, got ({low[i]}, {high[i]}) for variable {i}"
+                "bounds: expected a mapping of names to variables, since one is a choice, got a"
+                ' list: {"kind": noregret.choice([...]), ...}'
             )
-        return cls(low, high)
+        if any(not isinstance(name, str) for name in names):
+            raise ValueError(f"bounds: expected texts as names of variables, got {names!r:.80}")
+        return cls(tuple(variables), names)
+
+    @classmethod
+    def saved(cls, fields: Mapping[str, Any]) -> Bounds:
+        """From what `dataclasses.asdict` gives, as JSON keeps it. Raises ValueError."""
+        return cls(tuple(map(Variable.of, fields["variables"])), tuple(fields["names"]))
 
     @property
     def d(self) -> int:
         """How many variables there are."""
-        return len(self.low)
+        return len(self.variables)
 
     @property
     def domain(self) -> Domain:
         """What a method is given."""
-        return Box(self.d)
+        return Box(sum(one.columns for one in self.variables))
 
-    def inside(self, x: Any) -> tuple[NDArray, bool]:
-        """Points (n, d) of the unit cube from one's own (n, d), and False; from (d,) one, and True.
+    @property
+    def is_rounded(self) -> bool:
+        """Whether there are whole numbers or choices, so that points may coincide."""
+        return any(one.whole for one in self.variables)
 
-        Raises ValueError.
+    def read(self, x: Any) -> tuple[Array, bool]:
+        """Numbers (n, d) of points of one's own, and whether it was one point. Raises ValueError.
+
+        x: (d,) or (n, d); of named variables a mapping, a list of mappings, or a DataFrame.
         """
-        points = numbers(x, "x")
+        points = self._of_names(x) if self.names else numbers(x, "x")
         single = points.ndim == 1
         rows = np.atleast_2d(points)
         if rows.ndim != 2 or rows.shape[1] != self.d or points.ndim == 0:
@@ -70,47 +91,109 @@ class Bounds:
                 f"x: expected a point of {self.d} numbers, or an array of shape (n, {self.d}), got"
                 f" shape {points.shape}"
             )
-        side = self.high - self.low
-        u, slack = (rows - self.low) / side, ROUNDING + self._rounding(x) / side
-        outside = np.argwhere((u < -slack) | (u > 1 + slack))
+        low, high = np.array([(one.low, one.high) for one in self.variables]).T
+        slack = ROUNDING * (high - low) + self._rounding(x, low, high)
+        outside = np.argwhere((rows < low - slack) | (rows > high + slack))
         if len(outside):
             row, i = outside[0]
             raise ValueError(
-                f"x: expected points inside the bounds, got {rows[row, i]} for variable {i}, whose"
-                f" bounds are ({self.low[i]}, {self.high[i]}): leave the point out, or widen the"
-                " bounds"
+                f"x: expected points inside the bounds, got {rows[row, i]} for variable"
+                f" {self._label(i)}, whose bounds are ({low[i]}, {high[i]}): leave the point out,"
+                " or widen the bounds"
             )
-        return np.clip(u, 0.0, 1.0), single
+        whole = np.array([one.whole for one in self.variables])
+        rounded = np.where(whole, np.round(rows), rows)
+        if len(broken := np.argwhere(np.abs(rows - rounded) > WHOLE)):
+            row, i = broken[0]
+            raise ValueError(
+                f"x: expected a whole number of variable {self._label(i)}, got {rows[row, i]}"
+            )
+        return np.clip(rounded, low, high), single
 
-    def _rounding(self, x: Any) -> Array:
-        """How far a bound may move, (d,), where x is given in fewer digits than float64."""
-        kind = np.asarray(x).dtype
-        if kind.kind != "f" or kind.itemsize >= 8:
-            return np.zeros(self.d)
-        largest = np.maximum(np.abs(self.low), np.abs(self.high))
-        return float(np.finfo(kind).eps) * largest
+    def inside(self, x: Array) -> NDArray:
+        """Where numbers (n, d) lie in the cube."""
+        return np.concatenate(
+            [one.place(column) for one, column in zip(self.variables, x.T, strict=True)], axis=1
+        )
 
-    def shown(self, u: NDArray) -> NDArray:
-        """One's own points (n, d) from those of the unit cube."""
-        return np.clip(self.low + (self.high - self.low) * u, self.low, self.high)
+    def outside(self, u: NDArray) -> Array:
+        """Numbers (n, d) of points of the cube."""
+        columns = zip(self.variables, self._parts(u), strict=True)
+        return np.column_stack([one.number(part) for one, part in columns])
+
+    def rounded(self, u: NDArray) -> NDArray:
+        """Points of the cube as they are evaluated: whole numbers in the middle of their interval,
+        choices made.
+        """
+        if not self.is_rounded:
+            return u
+        columns = zip(self.variables, self._parts(u), strict=True)
+        return np.concatenate(
+            [one.place(one.number(part)) if one.whole else part for one, part in columns], axis=1
+        )
+
+    def shown(self, x: Array) -> Any:
+        """Points as they are handed out: numbers (n, d), or of named variables a list of dicts."""
+        return [self.shown_one(row) for row in x] if self.names else x.copy()
+
+    def shown_one(self, x: Array) -> Any:
+        """A point as it is handed out: numbers (d,), or a dict."""
+        if not self.names:
+            return x.copy()
+        return {
+            name: one.shown(value)
+            for name, one, value in zip(self.names, self.variables, x, strict=True)
+        }
 
     def empty(self) -> NDArray:
         """No point, in the cube."""
-        return np.empty((0, self.d))
+        return np.empty((0, sum(one.columns for one in self.variables)))
 
     def design(self, rng: np.random.Generator, count: int) -> NDArray:
-        """The first points (count, d) of a scrambled Sobol sequence: whatever `count` is, the same
-        ones.
-        """
+        """The first points of a scrambled Sobol sequence: whatever `count` is, the same ones."""
         from algorithms.parts.numerics.sampling import sobol  # loads SciPy's statistics, a second
 
-        return sobol(rng, count, self.d)
+        return self.rounded(sobol(rng, count, self.empty().shape[1]))
 
     def edge(self, which: str) -> float:
         """The lower or upper bound, if it is one for all variables; else that of the unit cube."""
-        bounds = self.low if which == "low" else self.high
-        equal = np.ptp(self.low) == 0 and np.ptp(self.high) == 0
-        return float(bounds[0]) if equal else float(which == "high")
+        one = self.variables[0]
+        same = not one.log and not one.whole and self.variables == (one,) * self.d
+        return (one.low if which == "low" else one.high) if same else float(which == "high")
+
+    def _parts(self, u: NDArray) -> list[NDArray]:
+        """The columns of each variable."""
+        ends = np.cumsum([one.columns for one in self.variables])
+        return np.split(u, ends[:-1], axis=1)
+
+    def _label(self, i: int) -> str:
+        return repr(self.names[i]) if self.names else str(i)
+
+    def _of_names(self, x: Any) -> Array:
+        """Numbers of mappings, (d,) of one or (n, d) of several. Raises ValueError."""
+        if hasattr(x, "to_dict"):  # a DataFrame, or a row of one
+            x = x.to_dict("records") if hasattr(x, "columns") else x.to_dict()
+        points = [x] if isinstance(x, Mapping) else list(x) if isinstance(x, Iterable) else [x]
+        rows = np.empty((len(points), self.d))
+        for row, point in zip(rows, points, strict=True):
+            if not isinstance(point, Mapping) or {*point} != {*self.names}:
+                raise ValueError(
+                    f"x: expected a mapping of {', '.join(self.names)} to values, got {point!r:.80}"
+                )
+            for i, (name, one) in enumerate(zip(self.names, self.variables, strict=True)):
+                try:
+                    row[i] = one.position(point[name]) if one.values else point[name]
+                except (TypeError, ValueError) as error:
+                    raise ValueError(f"x: {error} for variable {name!r}") from None
+        rows = numbers(rows, "x")
+        return rows[0] if isinstance(x, Mapping) else rows
+
+    def _rounding(self, x: Any, low: Array, high: Array) -> Array:
+        """How far a bound may move, (d,), where x is given in fewer digits than float64."""
+        kind = getattr(np.asarray(x), "dtype", None)
+        if kind is None or kind.kind != "f" or kind.itemsize >= 8:
+            return np.zeros(self.d)
+        return float(np.finfo(kind).eps) * np.maximum(np.abs(low), np.abs(high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +211,14 @@ class Table:
                 "arms: expected a table of shape (rows, columns), got an array of shape"
                 f" {points.shape}"
             )
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            spread, varies = points.std(axis=0), points.min(axis=0) < points.max(axis=0)
+        wrong = varies & ~((spread > 1 / WIDEST) & (spread < WIDEST))
+        if wrong.any():
+            raise ValueError(
+                f"arms: expected columns whose values differ by {1 / WIDEST:g} to {WIDEST:g},"
+                f" column {int(np.argmax(wrong))} has others: give it in other units"
+            )
         points.setflags(write=False)
         return cls(points)
 
@@ -143,11 +234,10 @@ class Table:
         """
         return Arms(self._standard())
 
-    def inside(self, x: Any) -> tuple[NDArray, bool]:
-        """Numbers of rows (n,) from numbers (n,), and False; from one number, and True.
+    is_rounded = False
 
-        Raises ValueError.
-        """
+    def read(self, x: Any) -> tuple[NDArray, bool]:
+        """Numbers of rows (n,), and whether it was one number. Raises ValueError."""
         rows = np.array(x)
         if rows.ndim > 1 or not np.issubdtype(rows.dtype, np.integer):
             raise ValueError(
@@ -161,9 +251,19 @@ class Table:
             )
         return np.atleast_1d(rows).astype(np.int64), rows.ndim == 0
 
-    def shown(self, u: NDArray) -> NDArray:
+    def inside(self, x: NDArray) -> NDArray:
         """Numbers of rows as they are."""
-        return u.copy()
+        return x
+
+    outside = rounded = inside
+
+    def shown(self, x: NDArray) -> NDArray:
+        """Numbers of rows (n,)."""
+        return x.copy()
+
+    def shown_one(self, x: NDArray) -> int:
+        """The number of a row."""
+        return int(x)
 
     def empty(self) -> NDArray:
         """No row."""
@@ -194,17 +294,3 @@ class Table:
 
 
 Space = Bounds | Table
-
-
-def numbers(values: Any, what: str) -> Array:
-    """Finite numbers as a float64 array of one's own. Raises ValueError."""
-    try:
-        found: Array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{what}: expected numbers, got {values!r:.80}") from None
-    if not np.isfinite(found).all():
-        raise ValueError(
-            f"{what}: expected finite numbers, got {values!r:.80}: if an evaluation failed, leave"
-            " it out (`forget` its point)"
-        )
-    return found

@@ -127,7 +127,8 @@ class Testbed:
         return shown.seen.g.shape[1]
 
     def _shown(self, x: Any, *, exact: bool) -> tuple[float, Array]:
-        query, single = self._space.inside(x)
+        rows, single = self._space.read(x)
+        query = self._space.inside(rows)
         if not single:
             raise ValueError(f"x: expected one point, got {len(query)}: evaluate them in turn")
         noise = seeds.noise(self._seed, self._key, self._count)

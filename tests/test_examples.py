@@ -1,5 +1,6 @@
 """The examples run as they stand, are short, and find what they look for."""
 
+import json
 import os
 import re
 import subprocess
@@ -12,47 +13,56 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # one thread, as everything else here
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+FOUND = {  # the number after this word is at least and at most this
+    "constraints": ("weight", 5.0, 5.5),
+    "earlier_data": ("cost", 0.0, 1.0),
+    "failures": ("lowest", 0.02, 0.2),
+    "function": ("lowest", -1.0317, -0.9),
+    "in_parallel": ("lowest", 0.0, 0.1),
+    "named_variables": ("loss", 0.0, 0.1),
+    "noisy_table": ("worth", 0.8, 0.97),
+    "own_loop": ("yield", 89.0, 90.0),
+    "stop_and_go_on": ("lowest", 0.0, 0.1),
+}
 
 
-def numbers(name: str, folder: Path) -> list[float]:
-    """What an example prints in a folder of its own, as numbers; it writes nothing there and warns
-    of nothing.
-    """
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_and_finds_what_it_looks_for(path, tmp_path):
+    """In a folder of its own, where it writes nothing; it warns of nothing."""
     done = subprocess.run(
-        [sys.executable, ROOT / "examples" / name],
-        cwd=folder,
+        [sys.executable, path],
+        cwd=tmp_path,
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert list(folder.iterdir()) == []
-    return [float(found) for found in re.findall(r"-?\d+(?:\.\d*)?(?:e-?\d+)?", done.stdout)]
-
-
-def test_every_example_is_run_here():
-    assert [path.name for path in EXAMPLES] == ["own_function.py", "own_table.py"]
+    assert list(tmp_path.iterdir()) == []
+    if path.stem == "compared":  # a method a line: the papers' are ahead of random search
+        random, *others = (float(line.split()[1]) for line in done.stdout.splitlines())
+        assert len(others) == 3 and max(others) < random
+        return
+    word, least, most = FOUND[path.stem]
+    (number, *_) = re.findall(rf"{word} (-?[\d.]+(?:e-?\d+)?)", done.stdout)
+    assert least <= float(number) <= most
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_is_at_most_15_lines(path):
-    assert len(path.read_text().splitlines()) <= 15
+def test_an_example_is_at_most_25_lines(path):
+    assert len(path.read_text().splitlines()) <= 25
 
 
-def test_the_guide_shows_an_example_as_it_stands():
-    example = (ROOT / "examples" / "own_function.py").read_text(encoding="utf-8")
-    page = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
-    assert f"<<'END'\n{example}END\n" in page
-
-
-def test_the_lowest_point_of_a_function_is_found(tmp_path):
-    lowest, x, y = numbers("own_function.py", tmp_path)
-    assert 0 <= lowest < 0.1
-    assert (x - 1) ** 2 + 3 * (y + 2) ** 2 == pytest.approx(lowest, rel=1e-5)
-
-
-def test_a_row_near_the_best_is_found(tmp_path):
-    row, value, best = numbers("own_table.py", tmp_path)
-    assert 0 <= row < 2000
-    assert best - 0.05 < value <= best < 1
+def test_the_notebook_of_designs_runs_with_few_evaluations(capsys):
+    """Whose cells check all functions at the best points that are known."""
+    notebook = json.loads((ROOT / "examples" / "engineering.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(one["source"]) for one in notebook["cells"] if one["cell_type"] == "code"]
+    names = {}
+    exec(cells[0], names)
+    quick = {"EVALUATIONS": 4, "SEEDS": [0], "CONSTRAINED": ("random",)}
+    names |= {**quick, "UNCONSTRAINED": ("random", "gp-ei")}
+    for cell in cells[1:]:
+        exec(cell, names)
+    assert len(names["table"]) == 3 + 2 * 4
+    assert "pressure vessel" in capsys.readouterr().out
+    assert all(one.get("outputs", []) == [] for one in notebook["cells"])

@@ -97,17 +97,6 @@ def contents(folder):
     }
 
 
-def test_the_example_of_the_library_can_be_pasted(tmp_path):
-    page = (DOCS / "library.md").read_text()
-    (example,) = re.findall("^```bash\n.*?^```$", page, re.DOTALL | re.MULTILINE)
-    page = tmp_path / "example.md"
-    page.write_text(f"{example}\n")
-    printed = tutorial.carry_out(page, tutorial.checkout(tmp_path))
-    lowest, *at = map(float, re.findall(r"-?\d+\.\d+", printed))
-    assert 0 <= lowest < 5
-    assert (at[0] - 1) ** 2 + 3 * (at[1] + 2) ** 2 == pytest.approx(lowest, rel=1e-5)
-
-
 def test_the_readme_is_short_and_gives_its_terms():
     text = README.read_text()
     assert len(text.splitlines()) <= 60 and len(text.split()) <= 460

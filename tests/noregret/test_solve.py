@@ -1,5 +1,7 @@
 """Whole searches, and the papers' problems in their own units."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -48,8 +50,9 @@ def test_a_low_row_is_found(method):
     assert value[found.x] == found.y
 
 
-def test_a_callback_sees_every_point_and_may_end_it(capfd):
+def test_a_callback_sees_every_point_and_may_end_it(capfd, monkeypatch):
     seen = []
+    monkeypatch.setitem(sys.modules, "tqdm", None)  # not installed
 
     def callback(point):
         seen.append(point)

@@ -1,0 +1,300 @@
+"""What a run may begin with, where it runs, how it goes on, and what its result shows."""
+
+import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import noregret
+from noregret.catalogue import METHODS
+from tests.noregret.own import BOUNDS, NAMES, OVER_ARMS, TABLE, VALUES, begun, played, shown
+
+BOX = [(-5, 5), (-5, 5)]
+
+
+def bowl(x):
+    return float((x[0] - 1) ** 2 + 3 * (x[1] + 2) ** 2)
+
+
+def found(f=bowl, **options):
+    return noregret.minimize(f, BOX, **{"method": "random", "evaluations": 9, **options})
+
+
+def test_points_of_ones_own_come_first():
+    x0 = [[1.0, -2.0], [0.0, 0.0]]
+    run = found(x0=x0)
+    assert_array_equal(run.history.x[:2], x0)
+    assert run.y == 0 and len(run.history.y) == 9
+    assert_array_equal(found(x0=[1.0, -2.0], evaluations=1).x, [1.0, -2.0])
+
+
+def test_what_is_known_is_told_and_counts_as_no_evaluation():
+    X = np.array([[1.0, -1.0], [3.0, 3.0], [0.0, 0.0]])
+    run = found(history=(X, [bowl(x) for x in X]), method="gp-ei", initial=3)
+    assert len(run.history.y) == 12
+    assert_array_equal(run.history.x[:3], X)
+    other = noregret.optimizer("gp-ei", bounds=BOX, initial=3, evaluations=9)
+    other.tell(X, [bowl(x) for x in X])
+    assert_array_equal(run.history.x[3], other.ask())
+    with pytest.raises(ValueError, match=r"history: expected \(X, y\) or \(X, y, g\), got 3"):
+        found(history=3)
+
+
+@pytest.mark.parametrize("method", ["gp-ei", "random"])
+def test_a_run_goes_on_from_a_result_or_a_file(method, tmp_path):
+    whole, file = found(method=method, evaluations=12), tmp_path / "run.npz"
+    first = found(method=method, evaluations=8, resume=file)
+    assert_array_equal(found(method=method, evaluations=12, resume=file).history.x, whole.history.x)
+    assert_array_equal(
+        noregret.minimize(bowl, evaluations=12, resume=first).history.x, whole.history.x
+    )
+
+
+def test_after_a_crash_the_same_program_goes_on(tmp_path):
+    def crashes(x):
+        seen.append(x)
+        if len(seen) == 6:
+            raise KeyboardInterrupt
+        return bowl(x)
+
+    seen, file = [], str(tmp_path / "run.npz")
+    with pytest.raises(noregret.Interrupted, match="has what was evaluated"):
+        found(crashes, resume=file)
+    assert_array_equal(found(crashes, resume=file).history.x, found().history.x)
+
+
+def test_what_does_not_fit_an_earlier_run_is_refused(tmp_path):
+    file = tmp_path / "run.npz"
+    run = found(resume=file)
+    for options in ({"seed": 1}, {"method": "gp-ei"}):
+        with pytest.raises(ValueError, match="resume: expected the settings of <noregret optimiz"):
+            found(resume=file, **options)
+    with pytest.raises(ValueError, match="resume: expected the same sense"):
+        noregret.maximize(bowl, resume=run)
+    with pytest.raises(ValueError, match="resume: expected a result or the name of a file, got 3"):
+        found(resume=3)
+
+
+@pytest.mark.parametrize("method", ["gp-ei", "turbo", "random"])
+def test_evaluations_run_at_the_same_time_and_who_is_ready_goes_on(method):
+    """The first one ends when the fifth has begun, in the only other place that there is."""
+
+    def f(x):
+        number = next(numbers)
+        if number == 0:
+            assert fifth.wait(timeout=120)
+        elif number == 4:
+            fifth.set()
+        return bowl(x)
+
+    numbers, fifth = itertools.count(), threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        run = found(f, method=method, evaluations=8, n_jobs=2, executor=pool)
+    assert len(run.history.y) == 8 and len(run.optimizer.pending) == 0
+    assert len(np.unique(run.history.x, axis=0)) == 8
+
+
+def test_processes_take_functions_that_no_pickle_holds():
+    run = found(lambda x: bowl(x), n_jobs=2, evaluations=4)
+    assert_allclose(np.sort(run.history.y), np.sort([bowl(x) for x in run.history.x]))
+
+
+def test_a_failure_in_another_thread_loses_nothing():
+    def fails(x):
+        count.append(x)
+        if len(count) == 6:
+            raise ZeroDivisionError("no mass")
+        return bowl(x)
+
+    count = []
+    with ThreadPoolExecutor(2) as pool:
+        with pytest.raises(noregret.EvaluationFailed, match="no mass") as caught:
+            found(fails, n_jobs=2, executor=pool)
+        assert len(caught.value.result.history.y) >= 4
+        assert len(caught.value.result.optimizer.pending) <= 1
+        count.clear()
+        run = found(fails, n_jobs=2, executor=pool, failures="skip")
+    assert len(run.history.y) == 8 and run.optimizer.failures == 1
+    with pytest.raises(ValueError, match="executor: expected one that has `submit`"):
+        found(executor=3)
+
+
+def test_a_value_whose_conversion_fails_keeps_what_there_is():
+    class Odd:
+        def __float__(self):
+            raise KeyError("device lost")
+
+    def odd_at_four(x):
+        count.append(x)
+        return Odd() if len(count) == 4 else bowl(x)
+
+    count = []
+    with pytest.raises(noregret.EvaluationFailed, match="evaluation 4 of 9") as caught:
+        found(odd_at_four)
+    assert len(caught.value.result.history.y) == 3
+    count.clear()
+    assert len(found(odd_at_four, failures="skip").history.y) == 8
+
+
+def test_an_error_without_words_is_told():
+    class Silent(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    def fails(x):
+        raise Silent
+
+    with pytest.raises(noregret.EvaluationFailed, match="Silent"):
+        found(fails)
+
+
+@pytest.mark.parametrize("end", [1, np.True_, "yes", [0]])
+def test_whatever_is_true_ends_a_run(end):
+    assert len(found(callback=lambda point: end).history.y) == 1
+    assert len(found(callback=lambda point: point.y > 1e9, evaluations=3).history.y) == 3
+
+
+@pytest.mark.parametrize("method", ["gp-ucb", "bbkb", "bkb", "gp-bucb"])
+def test_under_noise_the_model_recommends_and_luck_does_not(method):
+    """Regrets of what is recommended and of the luckiest row, in the mean of five noises."""
+    truth, regrets = -VALUES, []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        run = noregret.maximize(
+            lambda row, rng=rng: truth[row] + rng.normal(0, 0.5),
+            arms=TABLE,
+            method=method,
+            noise=0.5,
+            evaluations=60,
+            seed=seed,
+        )
+        lucky = run.optimizer.best()
+        assert run.x == run.recommended.x
+        regrets.append([truth.max() - truth[row] for row in (run.x, lucky.x)])
+    recommended, luckiest = np.mean(regrets, axis=0)
+    assert recommended < luckiest
+
+
+def test_on_a_box_too_and_without_noise_the_best_value_stands():
+    rng = np.random.default_rng(0)
+    run = found(lambda x: bowl(x) + rng.normal(0, 5), method="gp-ei", noise=5, evaluations=30)
+    assert_array_equal(run.x, run.recommended.x)
+    mean, deviation = run.optimizer.predict(run.x)
+    assert_allclose(run.y, mean[0])
+    assert 0 < deviation[0] < 5
+    exact = found(method="gp-ei", noise=0, evaluations=12)
+    assert exact.y == exact.history.y.min() == bowl(exact.x)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_to_recommend_changes_no_later_point(name):
+    one, other = begun(name), begun(name)
+    for optimizer in (one, other):
+        played(optimizer, name, 6)
+    assert one.recommend().x is not None
+    assert_array_equal(played(one, name, 2), played(other, name, 2))
+
+
+@pytest.mark.parametrize("name", ["gp-ei", "cei", "gp-ucb-box", "ms-ucb", "gp-ucb", "bbkb"])
+def test_a_model_predicts_what_was_told_and_how_sure_it_is(name):
+    optimizer = begun(name, noise=0.01 if name in OVER_ARMS else 0)
+    rng = np.random.default_rng(1)
+    x = rng.permutation(len(TABLE))[:25] if name in OVER_ARMS else rng.random((25, 2)) * [8, 16]
+    x = x if name in OVER_ARMS else x + np.array(BOUNDS)[:, 0]
+    shows = [shown(name, row) for row in x]
+    limits = [limit for _, limit in shows] if optimizer.settings.constraints else None
+    optimizer.tell(x, [y for y, _ in shows], limits)
+    history = optimizer.history
+    mean, deviation = optimizer.predict(history.x)
+    assert mean.shape == deviation.shape == (25,)
+    assert np.corrcoef(mean, history.y)[0, 1] > 0.95
+    far = np.setdiff1d(np.arange(len(TABLE)), x) if name in OVER_ARMS else [[2.9, 0.1]]
+    assert optimizer.predict(far)[1].max() > np.median(deviation)
+
+
+def test_who_has_no_model_predicts_nothing():
+    optimizer = begun("random")
+    with pytest.raises(ValueError, match="expected something to be told before `predict`"):
+        optimizer.predict([0, 1])
+    played(optimizer, "random", 3)
+    with pytest.raises(ValueError, match="random: shows no model that predicts"):
+        optimizer.predict([0, 1])
+    assert optimizer.recommend().y == optimizer.best().y
+
+
+def test_a_result_is_a_table_and_a_picture():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    run = noregret.minimize(
+        lambda x: (x.sum(), [1 - x[0]]), BOX, constraints=1, method="random", evaluations=12
+    )
+    frame = run.to_frame()
+    assert list(frame.columns) == ["x0", "x1", "y", "g0", "feasible", "best"]
+    assert_array_equal(frame["feasible"], frame["g0"] <= 0)
+    assert frame["best"].iloc[-1] == run.y == frame["y"][frame["feasible"]].min()
+    axes = run.plot()
+    assert_array_equal(axes.lines[-1].get_ydata(), frame["best"])
+    rows = noregret.minimize(lambda row: row, arms=TABLE, method="random", evaluations=3)
+    assert list(rows.to_frame()["row"]) == list(rows.history.x)
+
+
+def test_a_frame_of_named_variables_may_be_told():
+    optimizer = noregret.optimizer("random", bounds={"a": (0, 1), "b": noregret.integer(1, 3)})
+    optimizer.tell(pd.DataFrame({"b": [1, 3], "a": [0.25, 0.5]}), [1.0, 2.0])
+    assert optimizer.history.x == [{"a": 0.25, "b": 1}, {"a": 0.5, "b": 3}]
+
+
+@pytest.mark.parametrize("line", METHODS, ids=lambda line: line.name)
+def test_noise_may_be_said_to_every_method(line):
+    for noise in (0, 0.1):
+        assert begun(line.name, noise=noise).settings.noise == noise
+
+
+def test_names_of_methods_are_the_same_in_any_case():
+    assert noregret.optimizer("TuRBO", bounds=BOX).settings.method == "turbo"
+    assert noregret.optimizer("gp-ei", bounds=BOX).is_like(noregret.optimizer(bounds=BOX))
+
+
+def test_a_seed_may_be_left_to_chance():
+    one, other = (noregret.optimizer("random", bounds=BOX, seed=None) for _ in range(2))
+    assert one.settings.seed != other.settings.seed
+    again = noregret.optimizer("random", bounds=BOX, seed=one.settings.seed)
+    assert_array_equal(again.ask(), one.ask())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"n_calls": 9}, "unknown argument 'n_calls': say evaluations="),
+        ({"maxiter": 9}, "unknown argument 'maxiter': say evaluations="),
+        ({"direction": "maximize"}, "say noregret.minimize or noregret.maximize"),
+        ({"random_state": 0}, "unknown argument 'random_state': say seed="),
+        ({"evaluation": 3}, r"unknown parameter 'evaluation'; did you mean 'evaluations'\?"),
+        ({"calback": print}, r"unknown parameter 'calback'; did you mean 'callback'\?"),
+    ],
+)
+def test_a_misspelt_argument_and_habits_of_others(options, said):
+    with pytest.raises(ValueError, match=said) as told:
+        found(**options)
+    assert len(str(told.value)) < 600
+
+
+@pytest.mark.parametrize("value", [1e200, -1e308, np.finfo(float).max])
+def test_a_value_too_large_to_square_is_told(value):
+    optimizer = noregret.optimizer("gp-ei", bounds=BOX)
+    with pytest.raises(ValueError, match=r"y: expected numbers of at most 1e\+150, .*failed=True"):
+        optimizer.tell([0, 0], value)
+    with pytest.raises(ValueError, match=r"g: expected numbers of at most 1e\+150"):
+        noregret.optimizer(bounds=BOX, constraints=1).tell([0, 0], 1.0, [value])
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-170])
+def test_a_column_too_large_or_small_to_square_is_told(scale):
+    table = TABLE * [1, scale, 1]
+    with pytest.raises(ValueError, match=r"arms: expected columns .* column 1 has others"):
+        noregret.optimizer("random", arms=table)
