@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from algorithms.api import Array
-from algorithms.parts.processes.fitting import Target
+from algorithms.parts.processes.fitting import MaternTarget, Target
 from algorithms.parts.processes.gp import Posterior
 from algorithms.parts.processes.kernels import Model, gamma_priors
+from algorithms.parts.search.closed_matern import MaternPromise
 from benchmarks.effort import NOTHING, Effort, evidence, moments, slopes
 
 if TYPE_CHECKING:
@@ -123,6 +124,19 @@ def counted(step: Callable[[], object]) -> Effort:
         if X.requires_grad:
             spent.append(slopes(n, q, d))
 
-    with noted(Target, "loss", fits), noted(Posterior, "__call__", asks):
+    def promises(promise: MaternPromise, X: Tensor) -> None:
+        spent.append(moments(len(promise.A), *X.shape))
+
+    def climbs(promise: MaternPromise, X: Tensor) -> None:
+        promises(promise, X)
+        spent.append(slopes(len(promise.A), *X.shape))
+
+    with (
+        noted(Target, "loss", fits),
+        noted(MaternTarget, "loss", fits),
+        noted(Posterior, "__call__", asks),
+        noted(MaternPromise, "__call__", promises),
+        noted(MaternPromise, "with_slopes", climbs),
+    ):
         step()
     return sum(spent[1:], NOTHING)
