@@ -230,8 +230,9 @@ def make(folder: Path, runs: int, rows: int = 1000, *, seconds: float = APART) -
         yaml.safe_dump(entry, sort_keys=False), encoding="utf-8"
     )
     lines = [
-        Measured("large", problem, "uniform", rows, seconds, seconds, 300)
+        Measured("large", problem, curve, rows, seconds, seconds, 300)
         for problem in entry["problems"]
+        for curve in entry["algorithms"]
     ]
     write_measured(lines, copy / costs.TABLE)
     return copy
