@@ -97,7 +97,7 @@ class GPAcquisition(Optimizer):
         if self.fitted is None:
             return self.rng.random((1, self.domain.d))
         aim = self.exploration
-        if self.acquisition is not UCB:
+        if self.acquisition != UCB:
             aim = float(self.fitted.units(self.y.max() + self.exploration))
         promise = MaternPromise(
             self.fitted.posterior,
