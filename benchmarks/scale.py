@@ -242,10 +242,11 @@ def planned(copy: Path) -> Paper:
     """The plan of the large paper by the costs of its copy, and by this process's code, of which
     the copy is one.
     """
+    costs.table.cache_clear()
     with patch("workflow.plan.costs.ROOT", copy):
-        costs.table.cache_clear()
         plan = load("large", "paper", root=copy)
         _ = plan.jobs  # looks the costs up, once
+    costs.table.cache_clear()
     return plan
 
 

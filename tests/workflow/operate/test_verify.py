@@ -295,7 +295,7 @@ def test_share_number_and_cost_decide_how_many_are_drawn(toy, monkeypatch, capsy
     assert "checking 2 of 5 records" in verified(monkeypatch, capsys, "--share", "0.4")[1]
     status, said = verified(monkeypatch, capsys, "--records", "9", "--most-seconds", "10")
     assert "left out: 1 records of more than 10 CPU seconds each" in said
-    assert "checking 4 of 4 records, chosen by seed 1: they took 0.2 CPU minutes" in said
+    assert "checking 4 of 4 records, chosen by seed 1: they took 0.3 CPU minutes" in said
     assert "A/2.parquet" not in said
 
 

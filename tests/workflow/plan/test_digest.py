@@ -130,7 +130,7 @@ def test_a_file_that_nothing_reaches_changes_nothing(copies):
 def test_a_file_that_moves_changes_nothing(copies):
     root = copies()
     moved = root / "algorithms" / "parts" / "arms"
-    (moved.parent / "bounds.py").rename(moved / "widths.py")
+    (moved.parent / "search" / "bounds.py").rename(moved / "widths.py")
     (moved / "exact.py").rename(moved.parent / "conditioned.py")
     names = {
         "algorithms.parts.search.bounds": "algorithms.parts.arms.widths",

@@ -251,7 +251,7 @@ def test_quick_judges_every_claim_whose_runs_it_makes(name):
 def test_quick_takes_ten_minutes_and_decides_enough():
     """Core-seconds as published runs took them; fewer could be decided than are judged."""
     plans = [load(name, "quick") for name in papers(ROOT)]
-    assert sum(part.seconds for plan in plans for part in plan.parts) < 700
+    assert sum(part.seconds for plan in plans for part in plan.parts) < 800
     judged = [one for plan in plans for one in stated(plan.entry) if plan.judges(one["id"])]
     assert len(judged) >= 30
     assert any(isinstance(part, Cell) for plan in plans for part in plan.parts)
