@@ -61,7 +61,8 @@ def test_a_comment_reruns_nothing(copy):
     edit(
         copy / "algorithms" / "bkb.py", "class BKB(Optimizer):", "# a remark\nclass BKB(Optimizer):"
     )
-    edit(copy / "algorithms" / "parts" / "linalg.py", '"""Factorisations', '"""Some factorisations')
+    linalg = copy / "algorithms" / "parts" / "numerics" / "linalg.py"
+    edit(linalg, '"""Factorisations', '"""Some factorisations')
     assert planned(copy) == (set(), True)
 
 

@@ -146,7 +146,11 @@ class Deposit:
     def _git(self, *arguments: str) -> str:
         """What git prints. Raises NotCommitted where there is no history."""
         done = subprocess.run(
-            ["git", "-C", str(self.root), *arguments], capture_output=True, text=True, check=False
+            ["git", "-C", str(self.root), *arguments],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
         )
         if done.returncode:
             raise NotCommitted(
