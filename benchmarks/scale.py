@@ -30,9 +30,9 @@ from workflow.operate.publish import write_measured
 from workflow.plan import costs
 from workflow.plan.cells import Paper
 from workflow.plan.costs import Measured
-from workflow.plan.digest import with_data
 from workflow.plan.expand import load
 from workflow.trace import record
+from workflow.trace.cells import with_data
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("algorithms", "problems", "workflow", "profiles", "envs")

@@ -12,9 +12,9 @@ from workflow.judge import claims
 from workflow.judge.claims import Verdict
 from workflow.measure.metrics import feasible
 from workflow.measure.store import NotRun, Store
-from workflow.plan.cells import Cell
 from workflow.plan.guest import HIGHER, Visit
 from workflow.plan.selection import panel_options, places
+from workflow.trace.cells import Cell
 
 SECONDS = "seconds"  # the metric of what an optimizer itself takes
 

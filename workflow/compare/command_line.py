@@ -18,13 +18,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from workflow.plan.cells import Cell
 from workflow.plan.costs import duration
 from workflow.plan.guest import SCALE, Visit, visit
-from workflow.plan.resolve import PlanError, parse_seeds, seed_range
 from workflow.plan.wishes import check_folders
 from workflow.run.job import all_made
 from workflow.run.target import Limits, Target
+from workflow.trace.cells import Cell, PlanError, parse_seeds, seed_range
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from workflow.compare.workers import Command, Workers, consecutive, sources
 from workflow.operate.tally import MADE, Results
-from workflow.plan.cells import Cell, Seed
 from workflow.plan.guest import Visit
-from workflow.plan.resolve import seed_range
+from workflow.trace.cells import Cell, Seed, seed_range
 
 LOGS = Path("logs", "compare")
 ERROR = "error: "  # how a sentence about a run begins

@@ -17,9 +17,9 @@ from workflow.judge.render import effect, in_full, number, seen, table
 from workflow.measure.statistics import LEVEL
 from workflow.measure.store import Store
 from workflow.plan.guest import Visit
-from workflow.plan.resolve import seed_range
 from workflow.plan.selection import figure, figure_runs, panel_options
 from workflow.trace.atomic import atomic
+from workflow.trace.cells import seed_range
 
 YOURS = "your method, not in the paper"
 OPPOSITE = {"lower": "higher", "higher": "lower"}

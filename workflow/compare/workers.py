@@ -17,7 +17,7 @@ from pathlib import Path
 from workflow.data.places import prepared_path, substitutes_allowed
 from workflow.data.simulators import binary
 from workflow.measure.store import Run
-from workflow.plan.cells import Seed
+from workflow.trace.cells import Seed
 
 Seeds = frozenset[Seed]
 POLL = 0.2  # seconds between two looks at the processes

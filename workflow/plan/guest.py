@@ -18,14 +18,15 @@ import yaml
 
 from workflow.plan import digest as code
 from workflow.plan import parameters, reader, resolve, strict_yaml
-from workflow.plan.cells import DEFAULT, Cell, Paper
+from workflow.plan.cells import Paper
 from workflow.plan.exhibits import REGISTRY
 from workflow.plan.expand import expanded
 from workflow.plan.nearest import or_nearest
 from workflow.plan.reader import Document
-from workflow.plan.resolve import RESERVED, ROOT, PlanError
+from workflow.plan.resolve import ROOT
 from workflow.plan.selection import panel_options, places
 from workflow.plan.vocabulary import NEVER_NAMES
+from workflow.trace.cells import DEFAULT, RESERVED, Cell, PlanError
 
 SCALE = "paper"  # at which a method is compared: budgets are the published ones
 SEEDS = 5  # of the guest, at most: the first ones that the paper plans

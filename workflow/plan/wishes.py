@@ -4,12 +4,13 @@ sentence that names the nearest thing that is known.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from workflow.plan.nearest import or_nearest
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 CONFIG = ("scale", "papers", "seeds", "fresh")  # what `snakemake --config` may be given
 FOLDERS = ("results", "figures", "logs", "report", "data/raw", "data/prepared")  # we write here
@@ -52,3 +53,11 @@ def check_folders(root: Path = Path()) -> None:
                 f"{name}: expected a folder, since results go there, got a file of that name:"
                 " move it away"
             )
+
+
+def heed_force(asked: Any) -> None:
+    """Let jobs compute what the user forces (`--force`, `--forceall`, `-R`, by Snakemake's settings
+    of the DAG), also where the store has it.
+    """
+    if asked.forceall or asked.forcerun or asked.forcetargets:
+        os.environ["NOREGRET_AGAIN"] = "1"

@@ -17,9 +17,10 @@ from workflow.compare import making
 from workflow.draw import style
 from workflow.plan import guest, reader
 from workflow.plan.expand import load
-from workflow.plan.resolve import PlanError, papers
+from workflow.plan.resolve import papers
 from workflow.plan.selection import panel_options, places
 from workflow.run import boundary
+from workflow.trace.cells import PlanError
 
 PAPER = """
 paper: {key: mini, title: A tiny paper, venue: nowhere}

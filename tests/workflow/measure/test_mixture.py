@@ -7,9 +7,8 @@ import json
 import pytest
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow.judge import ledger
+from workflow.judge import inventory, ledger, status
 from workflow.measure.mixture import END, Mixture, merged
-from workflow.operate import inventory, status
 from workflow.trace import record
 
 

@@ -15,8 +15,8 @@ from tests.workflow import checkout, synthetic
 from workflow.measure import condense
 from workflow.operate import archive, verify
 from workflow.operate.verify import Candidate
-from workflow.plan.digest import with_data
 from workflow.trace import one_path, record
+from workflow.trace.cells import with_data
 from workflow.trace.record import Record
 
 STUDY = """

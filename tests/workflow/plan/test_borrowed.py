@@ -9,7 +9,7 @@ import yaml
 from workflow.plan import exhibits, resolve, selection, strict_yaml
 from workflow.plan.expand import chosen_papers, lenders, load
 from workflow.plan.reads import runs_of
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 ROOT = Path(__file__).resolve().parents[3]
 SEARCH = {"is": "random_search.RandomSearch"}

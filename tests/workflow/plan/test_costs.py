@@ -6,9 +6,9 @@ import pytest
 
 from workflow.operate import publish
 from workflow.plan import costs
-from workflow.plan.cells import Cell
 from workflow.plan.costs import Cost, Measured
 from workflow.plan.expand import chosen_papers, load
+from workflow.trace.cells import Cell
 
 TABLE = (
     Measured("toy", "p", "A", 100, 40.0, 50.0, 300),

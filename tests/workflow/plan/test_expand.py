@@ -12,10 +12,9 @@ import yaml
 
 from workflow.draw import tabulate
 from workflow.plan import costs, expand, resolve, selection
-from workflow.plan.cells import UNLIMITED, Study
 from workflow.plan.expand import load, names_of, papers_with
-from workflow.plan.resolve import PlanError, parse_seeds
 from workflow.plan.show import main
+from workflow.trace.cells import UNLIMITED, PlanError, Study, parse_seeds
 
 ROOT = Path(__file__).resolve().parents[3]
 

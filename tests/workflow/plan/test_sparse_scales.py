@@ -17,8 +17,8 @@ from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, UNDECIDED
 from workflow.measure.store import BadRecords
 from workflow.plan import exhibits, expand, reads, selection
 from workflow.plan.expand import load, names_of
-from workflow.plan.resolve import PlanError
 from workflow.plan.selection import figure as figure_entry
+from workflow.trace.cells import PlanError
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLE = {

@@ -11,11 +11,9 @@ from numpy.testing import assert_array_equal
 from algorithms.api import Arms, Box, Observation
 from problems.api import Evaluation, Problem
 from problems.api import constrained as as_constrained
-from workflow.plan.cells import Cell
-from workflow.plan.digest import with_data
-from workflow.plan.resolve import PlanError
 from workflow.run import instance, loop
 from workflow.trace import record
+from workflow.trace.cells import Cell, PlanError, with_data
 from workflow.trace.seeds import rng
 
 REVEALS = {"noise": 0.25, "noise_variance": 0.0625}
