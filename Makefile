@@ -113,7 +113,7 @@ status: env                    ## runs done, running, failed and missing, what t
 	$(BIN)/python -m workflow.status --scale $(SCALE) --cores $(CORES) $(if $(PAPERS),--papers $(PAPERS)) \
 	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(WATCH),--watch $(WATCH)) $(if $(filter 1,$(FRESH)),--fresh)
 
-compare: env                   ## run a method of yours alone, in a paper's figure and against its curves: METHOD=my_method FIGURE=go_ucb/fig2 PARAMETERS=FILE CORES
+compare: env                   ## run a method of yours in a paper's figure, judge it against its curves: METHOD=my_method FIGURE=go_ucb/fig2 PARAMETERS=FILE CORES
 	$(BIN)/python -m workflow.compare "$(METHOD)" "$(FIGURE)" $(if $(PARAMETERS),--parameters "$(PARAMETERS)") --cores $(CORES)
 
 verify: env                    ## run a sample of the records again, compare bit for bit: N=20 SEED=1 MOST=seconds ARCHIVE=FILE

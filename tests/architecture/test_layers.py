@@ -61,16 +61,6 @@ FLOORS = {
         "workflow.measure",
         "workflow.judge",
     },
-    "workflow.compare": {
-        "workflow.trace",
-        "workflow.data",
-        "workflow.plan",
-        "workflow.run",
-        "workflow.measure",
-        "workflow.judge",
-        "workflow.draw",
-        "workflow.operate",
-    },
     "workflow.site": {"workflow.trace", "workflow.plan", "workflow.judge", "workflow.draw"},
     "workflow.commands": {
         "workflow.plan",

@@ -55,7 +55,6 @@ class Look:
     width: float = 1.4  # points
 
 
-GUEST = Look("#E6007E", "*", SOLID, 2.6)  # a reader's own method in a paper's figure
 LOOKS = {
     "Global-BBKB": Look(VERMILLION, "o", SOLID),
     "GlobalLocal-BBKB": Look(BLUE, "s", SOLID),

@@ -85,7 +85,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
 
 
 def expanded(document: Document, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
-    """Check and expand what a paper's YAML says, or what somebody has added to it in memory.
+    """Check and expand what a paper's YAML says; `load` has the arguments.
 
     Raises PlanError.
     """

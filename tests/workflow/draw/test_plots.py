@@ -1126,7 +1126,9 @@ def of_bands(bands, **options):
     """A panel of curves that end, at x = 30, with bands from low to high."""
     x = np.arange(1.0, 31.0)
     shown = [
-        panels.Line(name, style.GUEST, x, (low + high) / 2 * x / 30, low * x / 30, high * x / 30, 5)
+        panels.Line(
+            name, style.LOOKS["BKB"], x, (low + high) / 2 * x / 30, low * x / 30, high * x / 30, 5
+        )
         for name, (low, high) in bands.items()
     ]
     return panels.Panel("P", "t", "y", options, lines=shown)
