@@ -7,12 +7,9 @@ import io
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tarfile
-import time
-import tracemalloc
 import types
 import zipfile
 from pathlib import Path
@@ -27,7 +24,6 @@ from numpy.testing import assert_array_equal
 from tests.workflow import webserver
 from workflow.data import delimited, download, fetch
 from workflow.data.fetch import DataUnavailable
-from workflow.data.patience import Limits
 from workflow.data.places import Prepared, substitutes_allowed, superseded
 
 Answer, closed_port = webserver.Answer, webserver.closed_port
@@ -54,7 +50,7 @@ def server():
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    monkeypatch.setattr(download, "WAITS", (0.01, 0.01))
+    monkeypatch.setattr(download, "PAUSE", 0.01)
     for name in ("NOREGRET_DATA", "NOREGRET_SUBSTITUTES"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("no_proxy", "*")
@@ -153,13 +149,6 @@ def test_a_shipped_file_comes_before_mirror_and_network(root, mirror, server, mo
     assert raw_files(root) == ["toy.data", "toy.data.source"]
 
 
-@pytest.mark.parametrize("wish", ["", "allowed", "preferred"])
-def test_a_shipped_file_is_real_where_substitutes_are_allowed(root, monkeypatch, wish):
-    monkeypatch.setenv("NOREGRET_SUBSTITUTES", wish)
-    ship(root)
-    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "real"
-
-
 def test_a_damaged_shipped_file_is_refused_with_a_sentence_and_left_alone(root, capsys):
     path = ship(root, RAW.replace(b"0.5", b"0.6"))
     said = refusal(root)
@@ -176,7 +165,7 @@ def test_small_tables_are_real_without_network_and_mirror(tmp_path, name, monkey
     (tmp_path / "data").mkdir()
     for part in ("manifest.yaml", "shipped"):
         (tmp_path / "data" / part).symlink_to(REPOSITORY / "data" / part)
-    monkeypatch.setattr(fetch, "download", lambda *_: pytest.fail("no server is needed"))
+    monkeypatch.setattr(download, "download", lambda *_: pytest.fail("no server is needed"))
     path = fetch.prepare(name, root=tmp_path, substitutes=True)
     header, expected = fetch.provenance(path), fetch.read_manifest(REPOSITORY)[name]
     assert (header["data"], header["source"]) == ("real", "data/shipped")
@@ -289,80 +278,6 @@ def test_a_corrupted_raw_file_is_set_aside_and_replaced(root, mirror, monkeypatc
         assert f"set aside as {aside.name}" in capsys.readouterr().err
 
 
-def test_a_missing_page_is_asked_for_once(root, server):
-    write_manifest(root, source(f"{server.url}/gone"))
-    assert "HTTP 404" in refusal(root)
-    assert server.hits["/gone"] == 1
-
-
-def test_wrong_bytes_are_asked_for_once(root, server):
-    write_manifest(root, source(server.serve("/toy.data", WRONG)))
-    assert "/toy.data: expected sha256" in refusal(root)
-    server.hits.clear()
-    assert f"got sha256 {sha256(WRONG)} ({len(WRONG)} bytes)" in refusal(root)
-    assert server.hits["/toy.data"] == 1
-    assert raw_files(root) == []
-
-
-@pytest.mark.parametrize(
-    "trouble",
-    [Answer(status=503), Answer(RAW, sends=9)],
-    ids=["503", "truncated"],
-)
-def test_transient_trouble_is_tried_again(root, server, trouble):
-    attempts = 4 if trouble.sends else 3  # the first bytes of a broken transfer count as progress
-    write_manifest(root, source(server.serve("/toy.data", trouble)))
-    refusal(root)
-    assert server.hits["/toy.data"] == attempts
-    assert raw_files(root) == (["toy.data.part", "toy.data.part.json"] if trouble.sends else [])
-    server.serve("/toy.data", trouble, trouble, RAW)
-    assert_array_equal(values(fetch.prepare("toy", root=root, substitutes=False)), VALUES)
-    assert server.hits["/toy.data"] == 3
-    assert raw_files(root) == ["toy.data", "toy.data.source"]
-
-
-def test_a_download_that_gave_up_is_continued_and_the_refusal_says_so(root, server):
-    write_manifest(
-        root, source(server.serve("/toy.data", Answer(RAW, sends=9), Answer(status=404)))
-    )
-    assert "toy.data.part keeps the 9 bytes that came: another try goes on there" in refusal(root)
-    server.serve("/toy.data", Answer(RAW, ranges=True))
-    assert_array_equal(values(fetch.prepare("toy", root=root, substitutes=False)), VALUES)
-    assert server.asked[-1]["Range"] == "bytes=9-"
-
-
-def test_a_transfer_that_trickles_ends(root, server, monkeypatch):
-    monkeypatch.setattr(download, "chosen_limits", lambda: Limits(window=0.0, rate=1e12))
-    write_manifest(root, source(server.serve("/toy.data", RAW)))
-    assert "too slow: expected at least" in refusal(root)
-
-
-def test_a_refused_connection_is_found_out_once_per_host_and_soon(root, monkeypatch):
-    monkeypatch.undo()  # the real waits
-    monkeypatch.delenv("NOREGRET_DATA", raising=False)
-    monkeypatch.setenv("no_proxy", "*")
-    host = f"http://127.0.0.1:{closed_port()}"
-    write_manifest(root, source(f"{host}/a"), source(f"{host}/b"), source(f"{host}/c"))
-    start = time.monotonic()
-    message = refusal(root)
-    assert time.monotonic() - start < 3
-    assert message.count("Connection refused") == 3
-
-
-def test_a_network_that_swallows_everything_does_not_hold_up_the_substitute(root, monkeypatch):
-    monkeypatch.setattr(download, "CONNECT", 0.1)
-
-    def swallow(*_: object, **__: object) -> socket.socket:
-        time.sleep(1)
-        raise TimeoutError("timed out")
-
-    monkeypatch.setattr(download.socket, "create_connection", swallow)
-    write_manifest(root, source(f"http://127.0.0.1:{closed_port()}/a"))
-    start = time.monotonic()
-    fetch.prepare("toy", root=root, substitutes=True)
-    assert time.monotonic() - start < 0.8
-
-
 def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirror, server, monkeypatch):
     (mirror / "toy" / "toy.data").write_bytes(WRONG)
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
@@ -384,7 +299,7 @@ def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirror, server,
         ),
         f"NOREGRET_DATA={mirror}, toy/toy.data: expected",
         f"{server.url}/gone: HTTP 404",
-        f"{closed}: no connection to 127.0.0.1: Connection refused",
+        f"{closed}: no connection: ",
         f"{server.url}/toy.data: expected sha256 {sha256(RAW)}",
         "set NOREGRET_DATA to a directory (or URL of one) that contains toy/toy.data",
         "put the file at data/raw/toy/toy.data",
@@ -555,17 +470,6 @@ def test_where_substitutes_are_preferred_a_file_of_this_machine_is_real(
     assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "real"
 
 
-def test_where_substitutes_are_preferred_what_ships_with_scikit_learn_is_real(root, monkeypatch):
-    monkeypatch.setenv("NOREGRET_SUBSTITUTES", "preferred")
-    (root / "data" / "manifest.yaml").write_bytes(
-        (REPOSITORY / "data" / "manifest.yaml").read_bytes()
-    )
-    assert fetch.provenance(fetch.prepare("wdbc", root=root, substitutes=True))["data"] == "real"
-    assert fetch.provenance(fetch.prepare("abalone", root=root, substitutes=True))[
-        "data"
-    ].startswith("substitute: ")
-
-
 def test_a_real_table_that_was_prepared_before_is_copied(root, mirror, server, monkeypatch):
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
     real = fetch.prepare("toy", root=root, substitutes=False)
@@ -707,19 +611,6 @@ def test_what_is_made_is_a_substitute_even_if_its_maker_says_otherwise(root, tin
     assert tiny.seen == [None]
 
 
-def test_a_maker_may_label_its_substitute_itself(root, tiny):
-    tiny.substitute = lambda *_: Prepared(TINY, "2" * 64, "made", "substitute: two words")
-    assert (
-        fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"]
-        == "substitute: two words"
-    )
-
-
-def test_where_substitutes_are_refused_none_is_made(root, tiny):
-    assert "no verified copy of toy/toy.data" in refusal(root)
-    assert tiny.seen == []
-
-
 @pytest.mark.parametrize("kind", ["directory", "url"])
 def test_a_calibration_file_comes_from_a_mirror_and_is_kept(
     root, mirror, server, monkeypatch, tiny, kind
@@ -804,23 +695,6 @@ def test_what_cannot_be_read_is_not_admitted_on_demand(root, mirror, monkeypatch
     assert raw_files(root) == []
 
 
-def test_a_large_mirror_file_is_copied_in_constant_memory(root, mirror, monkeypatch, tiny):
-    big = bytes(32 << 20)
-    (mirror / "toy" / "toy.data").write_bytes(big)
-    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
-    write_tiny(root, mirror=[{"path": "toy/toy.data", "sha256": sha256(big), "bytes": len(big)}])
-    tiny.parse = lambda dataset, raw: Prepared(TINY, "1" * 64, "")
-    tracemalloc.start()
-    try:
-        fetch.prepare("toy", root=root, substitutes=False)
-        fetch.prepare("toy", root=root, substitutes=False)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert (root / "data" / "raw" / "toy" / "toy.data").stat().st_size == 32 << 20
-    assert peak < 4 << 20
-
-
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -832,8 +706,8 @@ def test_a_large_mirror_file_is_copied_in_constant_memory(root, mirror, monkeypa
             {"format": None, "calibration": None},
             "expected the fields rows, separator, columns, target, content_sha256, got none",
         ),
-        ({"licence": None}, "expected the fields licence, got none"),
-        ({"colour": "blue"}, "got colour: correct the entry"),
+        ({"licence": None}, "toy: licence: Field required: correct the entry"),
+        ({"colour": "blue"}, "toy: colour: Extra inputs are not permitted: correct the entry"),
     ],
 )
 def test_an_entry_that_lacks_something_is_named(root, tiny, changes, reason):
@@ -862,23 +736,10 @@ def test_the_command_prepares_what_it_can_and_says_what_it_cannot(
     assert fetch.provenance(root / "here.parquet")["data"] == "real"
 
 
-def test_one_output_path_is_for_one_name(capsys):
-    with pytest.raises(SystemExit):
-        fetch.main(["abalone", "cadata", "-o", "x.parquet"])
-    assert "-o takes one NAME, got 2" in capsys.readouterr().err
-
-
 def test_outside_a_checkout_the_command_says_where_to_go(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert fetch.main(["abalone"]) == 1
     assert "run from the repository root" in capsys.readouterr().err
-
-
-def test_provenance_of_a_foreign_file_is_refused(tmp_path):
-    (tmp_path / "foreign.parquet").write_bytes(b"PAR1 but no")
-    for name in ("foreign.parquet", "missing.parquet"):
-        with pytest.raises(DataUnavailable, match="cannot read it"):
-            fetch.provenance(tmp_path / name)
 
 
 def test_the_manifest_is_complete_and_consistent():
