@@ -243,7 +243,7 @@ def _answer(
             answer.set_result(
                 session.get(url, headers=headers, auth=credentials, timeout=TIMEOUT, stream=True)
             )
-        except Exception as error:
+        except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
             answer.set_exception(error)
 
     threading.Thread(target=ask, daemon=True).start()  # headers may trickle for ever
@@ -262,7 +262,7 @@ def _answer(
         if isinstance(cause := error.args[0], urllib3.exceptions.MaxRetryError):
             raise Rejected(f"no connection: {cause.reason}") from None
         raise _Again(f"{type(error).__name__}: {cause}") from None
-    except requests.RequestException as error:
+    except (OSError, ValueError) as error:  # a wrong address, too many redirections
         raise Rejected(f"{type(error).__name__}: {error}") from None
 
 

@@ -10,7 +10,6 @@ this machine is substituted.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import shutil
@@ -23,7 +22,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,8 +39,6 @@ from workflow.data.places import (
 from workflow.data.raw_file import Rejected, copy, file_sha256, say, unpack, verify
 from workflow.trace.record import KEY, atomic
 
-# each has parse, substitute, content_sha256
-FORMATS = {"delimited": "workflow.data.delimited", "nasbench101": "workflow.data.nasbench"}
 AGAIN = "remove it and run the workflow again, which fetches it anew"
 
 
@@ -85,9 +81,8 @@ def check_table(path: Path, *, root: Path) -> None:
             f"{path}: expected a data set of data/manifest.yaml, got {name!r}: {AGAIN}"
         )
     try:
-        found = _format(known[name]).content_sha256(
-            pq.read_table(path, page_checksum_verification=True)
-        )
+        table = pq.read_table(path, page_checksum_verification=True)
+        found = known[name].module.content_sha256(table)
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         raise DataUnavailable(
             f"{path}: expected a prepared table, cannot read it ({error}): {AGAIN}"
@@ -99,16 +94,6 @@ def check_table(path: Path, *, root: Path) -> None:
         )
 
 
-def _format(dataset: Dataset) -> Any:
-    """The module that reads a data set and makes its substitute."""
-    if dataset.format not in FORMATS:
-        raise DataUnavailable(
-            f"{dataset.name}: expected a format among {', '.join(FORMATS)}, got"
-            f" {dataset.format!r}: correct the manifest"
-        )
-    return importlib.import_module(FORMATS[dataset.format])
-
-
 def _prepare(
     name: str, target: Path, *, root: Path, substitutes: bool, unverified: bool = False
 ) -> None:
@@ -118,7 +103,6 @@ def _prepare(
             f"expected a data set of data/manifest.yaml ({', '.join(known)}), got {name!r}"
         )
     dataset = known[name]
-    _format(dataset)  # unknown ones are an error before anything is brought
     real = prepared_path(name, root=root, substitutes=False)
     if substitutes and real.exists() and _is_real(real, dataset, root):
         with writing(target), atomic(target) as temporary:
@@ -161,15 +145,18 @@ def _table(dataset: Dataset, root: Path, tried: list[str], unverified: bool) -> 
         Origin(source.url, dataset.file(source), partial(_from_url, source), source.url)
         for source in dataset.sources
     ]
-    anything: dict[str, Any] = {"sha256": "", "bytes": 0} if unverified else {"sha256": ""}
-    relaxed = anything if unverified or dataset.content_sha256 else {}
     for origin in origins:
-        path = root / "data" / "raw" / origin.file.path
+        wanted = origin.file
+        if unverified:
+            wanted = File(path=wanted.path)
+        elif dataset.content_sha256:
+            wanted = File(path=wanted.path, bytes=wanted.bytes)
+        path = root / "data" / "raw" / wanted.path
         try:
-            origin.bring(path, origin.file.model_copy(update=relaxed))
+            origin.bring(path, wanted)
             prepared = _parsed(dataset, origin.file, path, unverified)
         except Rejected as reason:
-            _refuse(dataset.name, origin, path, reason, tried)
+            tried.append(_refused(dataset.name, origin, path, reason))
         else:
             return replace(prepared, source=_source(origin, path))
     return None
@@ -181,23 +168,23 @@ def _parsed(dataset: Dataset, wanted: File, path: Path, unverified: bool) -> Pre
     Raises Rejected if the file is another one; DataUnavailable as `_table`.
     """
     try:
-        prepared: Prepared = _format(dataset).parse(dataset, path)
+        prepared: Prepared = dataset.module.parse(dataset, path)
     except DataUnavailable as error:
         if (found := file_sha256(path)) == wanted.sha256:
             raise
-        expected = (
-            f"sha256 {wanted.sha256} ({wanted.bytes} bytes)" if wanted.sha256 else "the table"
-        )
-        got = f"sha256 {found} ({path.stat().st_size} bytes)"
-        raise Rejected(f"expected {expected}, got {got}, which is another one: {error}") from None
+        raise Rejected(
+            f"expected sha256 {wanted.sha256 or 'of any file with the table'} ({wanted.bytes}"
+            f" bytes), got sha256 {found} ({path.stat().st_size} bytes), which is another one:"
+            f" {error}"
+        ) from None
     if unverified and not dataset.content_sha256 and (found := file_sha256(path)) != wanted.sha256:
         return replace(prepared, data=f"{UNVERIFIED}{path.name} of sha256 {found}")
     return replace(prepared, data="real")
 
 
-def _refuse(name: str, origin: Origin, path: Path, reason: Rejected, tried: list[str]) -> None:
+def _refused(name: str, origin: Origin, path: Path, reason: Rejected) -> str:
     """Take away what was brought in vain, set aside what a person put there, and say why."""
-    said = f"{origin.label}: {reason}"
+    said = f"{origin.label}: {reason}{origin.remedy}"
     if path.exists() and origin.source:
         with writing(path):
             path.unlink(missing_ok=True)
@@ -206,8 +193,8 @@ def _refuse(name: str, origin: Origin, path: Path, reason: Rejected, tried: list
         with writing(aside), suppress(FileNotFoundError):  # another process may have done it
             path.replace(aside)
         said += f"; set aside as {aside.name}"
-    tried.append(said + origin.remedy)
-    say(f"{name}: {tried[-1]}")
+    say(f"{name}: {said}")
+    return said
 
 
 def _source(origin: Origin, path: Path) -> str:
@@ -228,7 +215,7 @@ def _substitute(dataset: Dataset, root: Path, tried: list[str], substitutes: boo
     """
     if substitutes or dataset.content_sha256:
         calibration = _calibration(dataset, root)
-        made: Prepared = _format(dataset).substitute(dataset, calibration)
+        made: Prepared = dataset.module.substitute(dataset, calibration)
         if made.content_sha256 == dataset.content_sha256:
             return made
         if substitutes:
@@ -247,7 +234,7 @@ def _calibration(dataset: Dataset, root: Path) -> Path | None:
         try:
             origin.bring(path, origin.file)
         except Rejected as reason:
-            _refuse(dataset.name, origin, path, reason, [])
+            _refused(dataset.name, origin, path, reason)
         else:
             _source(origin, path)
             return path
@@ -320,6 +307,8 @@ def _download(url: str, path: Path, wanted: File) -> None:
 
 
 def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:
+    """What to say of a table that cannot be had."""
+    fetch = f"`python -m workflow.fetch {dataset.name}"
     paths = [file.path for file in dataset.mirror]
     lines = [f"{dataset.name}: no verified copy of {' or '.join(paths)} could be had. Tried:"]
     lines += [f"  {line}" for line in tried]
@@ -328,29 +317,23 @@ def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:
             lines.append(f"Expected of {file.path}: sha256 {file.sha256}, {file.bytes} bytes.")
         part = root / "data" / "raw" / f"{file.path}.part"
         if part.exists():
-            lines.append(
-                f"{part} keeps the {part.stat().st_size} bytes that came: another try goes on"
-                " there."
-            )
-    fetch = f"`python -m workflow.fetch {dataset.name}"
+            lines.append(f"{part} keeps what came: another try goes on there.")
     if not dataset.content_sha256:
         lines.append(
             f"{fetch} --accept-unverified` takes a file of another checksum, if it can be read; its"
             " records say so."
         )
-    return "\n".join(
-        [
-            *lines,
-            "To supply it, set NOREGRET_DATA to a directory (or URL of one) that contains"
-            f" {' or '.join(paths)},",
-            f"or put the file at data/raw/{paths[0]}.",
-            "Without it, the smoke and quick scales run on a labelled substitute;"
-            " NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values are"
-            " not decided.",
-            "NOREGRET_SUBSTITUTES=preferred does so at every scale and downloads nothing.",
-            f"{fetch} --substitutes allowed` makes that substitute now.",
-        ]
-    )
+    lines += [
+        "To supply it, set NOREGRET_DATA to a directory (or URL of one) that contains"
+        f" {' or '.join(paths)},",
+        f"or put the file at data/raw/{paths[0]}.",
+        "Without it, the smoke and quick scales run on a labelled substitute;"
+        " NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values are not"
+        " decided.",
+        "NOREGRET_SUBSTITUTES=preferred does so at every scale and downloads nothing.",
+        f"{fetch} --substitutes allowed` makes that substitute now.",
+    ]
+    return "\n".join(lines)
 
 
 def _write(prepared: Prepared, dataset: Dataset, path: Path) -> None:

@@ -4,6 +4,7 @@ it where it cannot.
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -19,6 +20,8 @@ from workflow.data.places import DataUnavailable
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # below data/raw: no .., no root
 PLACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+# each has parse, substitute, content_sha256
+FORMATS = {"delimited": "workflow.data.delimited", "nasbench101": "workflow.data.nasbench"}
 # what a table of delimited text must state
 DELIMITED = "rows", "separator", "columns", "target", "content_sha256"
 
@@ -105,6 +108,10 @@ class Dataset(_Entry):
 
     @model_validator(mode="after")
     def _fields_fit(self) -> Dataset:
+        if self.format not in FORMATS:
+            raise ValueError(
+                f"expected a format among {', '.join(FORMATS)}, got {self.format!r:.80}"
+            )
         lacking = [one for one in DELIMITED if not getattr(self, one)]
         if self.format == "delimited" and lacking:
             raise ValueError(f"expected the fields {', '.join(lacking)}, got none")
@@ -117,6 +124,11 @@ class Dataset(_Entry):
         if not self.content_sha256 and not all(file.sha256 for file in self.mirror):
             raise ValueError("expected the sha256 of each file, or content_sha256 of the table")
         return self
+
+    @property
+    def module(self) -> Any:
+        """What reads the format, makes a substitute, and knows the checksum of a table."""
+        return importlib.import_module(FORMATS[self.format])
 
     @property
     def features(self) -> dict[str, str]:
