@@ -26,8 +26,7 @@ from typing import Any
 import pyarrow as pa
 
 from workflow.data.foreign import escaped, is_plain, shown
-from workflow.data.partial import writing
-from workflow.data.places import DataUnavailable
+from workflow.data.places import DataUnavailable, writing
 from workflow.plan.expand import chosen_papers
 from workflow.trace import record
 from workflow.trace.atomic import atomic

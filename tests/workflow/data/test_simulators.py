@@ -122,7 +122,7 @@ def test_a_simulator_is_linked_with_what_its_source_names(toy):
         ),
         (
             "#!/nowhere\n",
-            r"toy.cc: cannot be compiled .*: it needs a C\+\+ compiler and libtoy-dev",
+            r"toy.cc: cannot be built: it needs a C\+\+ compiler and libtoy-dev",
         ),
     ],
 )
