@@ -7,8 +7,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from workflow.plan.cells import Paper
+from workflow.plan.exhibits import lines_of
 from workflow.plan.nearest import or_nearest
 from workflow.trace.cells import PlanError
 
@@ -61,3 +63,23 @@ def heed_force(asked: Any) -> None:
     """
     if asked.forceall or asked.forcerun or asked.forcetargets:
         os.environ["NOREGRET_AGAIN"] = "1"
+
+
+def refuse_target(
+    plans: Mapping[str, Paper], scale: str, folder: str, other: str, paper: str, rest: str
+) -> NoReturn:
+    """Say what is wrong with `folder/other/paper/rest`, which nobody makes. Raises PlanError."""
+    target = f"{folder}/{other}/{paper}/{rest}"
+    if other != scale:
+        raise PlanError(
+            f"{target}: expected a file of scale {scale}, got one of {other}: add"
+            f" --config scale={other}"
+        )
+    if paper not in plans:
+        raise PlanError(f"{target}: unknown paper {paper!r}{or_nearest(paper, plans)}")
+    known = [line["id"] for _, line in lines_of(plans[paper].entry)]
+    name = rest.partition(".")[0]
+    raise PlanError(
+        f"{target}: papers/{paper}.yaml has no exhibit {name!r} at scale"
+        f" {scale}{or_nearest(name, known)}"
+    )

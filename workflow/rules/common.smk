@@ -13,7 +13,8 @@ from workflow.data.places import (
     superseded,
 )
 from workflow.judge import fixed
-from workflow.plan.exhibits import kinds_of_exhibits, lines_of
+from workflow.plan.exhibits import LEDGER, kinds_of_exhibits, lines_of
+from workflow.plan.wishes import refuse_target
 from workflow.data.simulators import binary
 from workflow.trace import cells
 
@@ -28,6 +29,14 @@ def places(groups):
     # A pattern of `paper/problem/curve`; of no name where there is none.
     names = [re.escape(part.name) for parts in groups for part in parts]
     return f"(?:{'|'.join(names) or '-'})"
+
+
+# All that the rules draw, but for their endings, as a pattern.
+EXHIBITS = "|".join(
+    f"{plan.name}/{re.escape(name)}"
+    for plan in PLAN.values()
+    for name in [*LEDGER, *(line["id"] for _, line in lines_of(plan.entry))]
+)
 
 
 def soon(wildcards):

@@ -82,3 +82,16 @@ rule verdicts:
     shell:
         "python -m workflow.report {wildcards.paper} verdicts --scale {wildcards.scale}"
         " --plan {input.plan:q} {params.only} 2> {log}"
+
+
+rule no_such_target:
+    """Say what is wrong with the name of a figure or a record that nothing makes."""
+    input:
+        lambda wildcards: refuse_target(PLAN, SCALE, *wildcards),
+    output:
+        "{folder}/{any_scale}/{any_paper}/{rest}",
+    wildcard_constraints:
+        folder=f"figures(?!/reference)(?!/{SCALE}/(?:{EXHIBITS})\\.)|results(?!/(?:store|{SCALE})/)",
+        any_scale=r"[^/]+",
+        any_paper=r"[^/]+",
+        rest=r".+",
