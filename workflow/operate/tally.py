@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -205,9 +204,10 @@ class Results:
         if status in record.FINAL and not damage:
             self._mixture.add((part.name, seed), header)
             return Run(part, seed, "done" if status == "complete" else "timeout", spent)
-        holder = lease.owner(lease.running(path)) if f"{seed}.running" in names else None
-        if holder is not None and holder[0].is_alive(time.time() - holder[1]):
-            return Run(part, seed, "running", spent, holder[0])
+        running = lease.running(path)
+        holder = lease.owner(running) if running.name in names else None
+        if holder is not None and lease.is_held(running):
+            return Run(part, seed, "running", spent, holder)
         if damage:
             return Run(part, seed, "damaged", damage=damage)
         if (part.name, seed) in self._lent:
@@ -221,7 +221,7 @@ class Results:
                 seed,
                 "failed",
                 spent,
-                told=told or lease.lost(holder[0] if holder else NOBODY),
+                told=told or lease.lost(holder or NOBODY),
             )
         return Run(
             part, seed, "cut" if current else "stale" if path.name in names else "missing", spent

@@ -12,7 +12,7 @@ import importlib
 import logging
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
 from workflow.plan.cells import Cell, Study
 from workflow.plan.digest import with_data
-from workflow.run import async_loop, boundary, checkpoint, descent, lease, loop, memory
+from workflow.run import async_loop, boundary, checkpoint, descent, lease, loop
 from workflow.run.guard import Guard, TooLong
 from workflow.run.instance import NoDesign, build_problem, initial_design, parameters_of
 from workflow.run.target import Limits, Made, Target
@@ -39,18 +39,24 @@ NOTHING: record.Columns = {"evaluation": np.arange(0)}
 def make(target: Target, limits: Limits = Limits(), guard: Guard | None = None) -> Made:
     """Make a record unless it is there, complete and current."""
     guard = Guard(target.seed) if guard is None else guard
-    memory.forget()
     for path in (target.path, lease.failed(target.path)):
         sweep(path)  # who holds the lease is alone here
     if isinstance(target.part, Study):
-        made = _make_study(target.part, target, guard)
-    elif target.kind == "initial":
-        made = _make_initial(target.part, target, guard)
-    else:
-        made = _Run(target.part, target, guard).made(limits)
-    if made.status in record.FINAL:
-        checkpoint.clear(target.path)
-    return made
+        return _make_study(target.part, target, guard)
+    if target.kind == "initial":
+        return _make_initial(target.part, target, guard)
+    return _Run(target.part, target, guard).made(limits)
+
+
+def code(part: Cell | Study) -> Callable[..., Any]:
+    """The class of a cell's algorithm, or the function of a study; what it needs is imported."""
+    if isinstance(part, Cell):
+        return algorithms.load(part.algorithm_entry["is"])
+    module, _, function = part.function.partition(".")
+    found: Callable[..., Any] = getattr(
+        importlib.import_module(f"workflow.studies.{module}"), function
+    )
+    return found
 
 
 class _Run:
@@ -61,15 +67,23 @@ class _Run:
     def __init__(self, cell: Cell, target: Target, guard: Guard) -> None:
         self.cell, self.target, self.guard = cell, target, guard
         self.seed, self.path = target.seed, target.path
+        place = checkpoint.folder()
         self.bare = guard.built(lambda: build_problem(cell, target.seed))
         self.problem = guard.guarded(self.bare)
         self.digest = with_data(cell.digest, self.problem.data_sha256)
+        self.checkpoint = checkpoint.Checkpoint(place, self.digest, self.seed)
         self.progress: loop.Progress | None = None
         self.setup = 0.0  # CPU seconds of the constructor
         self.work = 0.0  # CPU seconds of this process and its children, on what the run is about
 
     def made(self, limits: Limits) -> Made:
         """The record, made unless it is there."""
+        made = self._made(limits)
+        if made.status in record.FINAL:
+            self.checkpoint.clear()
+        return made
+
+    def _made(self, limits: Limits) -> Made:
         if (kept := _existing(self.path, self.digest)) is not None:
             return kept
         try:
@@ -91,16 +105,18 @@ class _Run:
         """
         parameters = parameters_of(self.cell, self.problem)
         self.parameters = parameters
-        kind = self.cell.algorithm_entry["is"]
-        algorithms.load(kind)  # what an import costs is no cost of the method
+        code(self.cell)  # what an import costs is no cost of the method
         rng = seeds.optimizer(self.seed, self.cell.problem, self.cell.algorithm)
         with self._working():
             began = time.process_time()
             optimizer = algorithms.build(
-                kind, boundary.domain(self.problem.domain), rng, parameters
+                self.cell.algorithm_entry["is"],
+                boundary.domain(self.problem.domain),
+                rng,
+                parameters,
             )
             self.setup = time.process_time() - began
-        self.progress = checkpoint.resume(self.path, self.digest)
+        self.progress = self.checkpoint.resume()
         if self.progress is None:
             design = initial_design(self.cell, self.seed, self.problem)
             self.guard.number = len(design[0])  # also where its record was there
@@ -108,7 +124,7 @@ class _Run:
                 self.progress = _started(self.cell, optimizer, *design)
             self.progress.work = self.work
         else:
-            self.guard.pulse.saved = self.progress.rows
+            self.guard.shared.saved = self.progress.rows
         self.guard.number = self.progress.given + getattr(
             self.progress, "begun", self.progress.rows
         )
@@ -129,15 +145,15 @@ class _Run:
                 checkpoint.check(progress)
                 checked = True
             if time.monotonic() - saved > max(limits.checkpoint_every, 20 * cost):
-                cost = checkpoint.save(self.path, self.digest, progress)
-                saved, self.guard.pulse.saved = time.monotonic(), progress.rows
+                cost = self.checkpoint.save(progress)
+                saved, self.guard.shared.saved = time.monotonic(), progress.rows
 
     def end(self) -> Made:
         """Write the record: of a run that was cut, too, beside its checkpoint. Raises TooLong."""
         progress, columns = self._begun, self.columns()
         status = "complete" if progress.rows >= self.cell.budget else "cutoff"
         if status == "cutoff":  # before the optimizer is asked for more, which may change it
-            checkpoint.save(self.path, self.digest, progress)
+            self.checkpoint.save(progress)
         setup = self.setup + progress.given_seconds
         header = {**self.described(), "status": status, **self._recommended()}
         with self.guard.around():  # these evaluations are none of the run
@@ -148,7 +164,7 @@ class _Run:
             "given_seconds": progress.given_seconds,
             "cpu_seconds": progress.work,
         }
-        found = record.write(self.path, {**header, "peak_mib": memory.peak_mib()}, columns)
+        found = record.write(self.path, {**header, "peak_mib": peak_mib()}, columns)
         log.info(
             "%s seed %d: %d evaluations, %s",
             self.cell.name,
@@ -273,8 +289,7 @@ def _make_initial(cell: Cell, target: Target, guard: Guard) -> Made:
 
 
 def _make_study(study: Study, target: Target, guard: Guard) -> Made:
-    module, _, function = study.function.partition(".")
-    run = getattr(importlib.import_module(f"workflow.studies.{module}"), function)
+    run = code(study)
     problem = _problem(study, target.seed, guard)
     digest = with_data(study.digest, problem.data_sha256)
     if (kept := _existing(target.path, digest)) is not None:
@@ -303,7 +318,7 @@ def _make_study(study: Study, target: Target, guard: Guard) -> Made:
     header |= {
         "provenance": record.provenance(),
         "cpu_seconds": spent,
-        "peak_mib": memory.peak_mib(),
+        "peak_mib": peak_mib(),
     }
     found = record.write(target.path, header, columns)
     log.info("%s: %s", target.who, header["status"])
@@ -348,6 +363,11 @@ def used() -> float:
     """CPU seconds of this process and of those of its children that have ended."""
     both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in both)
+
+
+def peak_mib() -> int:
+    """The most memory that this process has had, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def _existing(path: Path, digest: str) -> Made | None:
