@@ -60,7 +60,7 @@ def test_an_evaluation_that_goes_wrong_is_told_and_the_other_seeds_are_made(
     empty, expected, fault, message
 ):
     (empty / "fault").write_text(fault)
-    failed = steep.run(empty, "--marker", str(steep.MARKER))
+    failed = steep.run(empty)
     assert failed.returncode == 1
     (sentence,) = sentences(failed)
     assert message in sentence and sentence.startswith("error: steep/hill/uniform seed 0: ")
@@ -69,18 +69,14 @@ def test_an_evaluation_that_goes_wrong_is_told_and_the_other_seeds_are_made(
     assert steep.traces(empty) == {
         name: trace for name, trace in expected.items() if name != "0.parquet"
     }
-    assert steep.beside(empty) == {"0.failed"} and not (empty / steep.MARKER).exists()
+    assert steep.beside(empty) == {"0.failed"}
     told = lease.failure(empty / steep.FOLDER / "0.failed")
     assert f"error: {told.error}" == sentence and told.evaluations == 0
     kept = steep.inodes(empty)
     (empty / "fault").unlink()
-    again = steep.run(empty, "--marker", str(steep.MARKER))
+    again = steep.run(empty)
     assert again.returncode == 0, again.stderr
-    assert (
-        steep.traces(empty) == expected
-        and steep.beside(empty) == set()
-        and (empty / steep.MARKER).exists()
-    )
+    assert steep.traces(empty) == expected and steep.beside(empty) == set()
     assert {name: steep.inodes(empty)[name] for name in kept} == kept
 
 
@@ -155,7 +151,7 @@ def test_what_a_simulator_does_to_its_process_changes_no_record(empty, expected,
     (empty / "fault").write_text(fault)
     before = set(Path("/").iterdir())
     began = time.monotonic()
-    made = steep.run(empty, "--marker", str(steep.MARKER), "--checkpoint-every", "0")
+    made = steep.run(empty, "--checkpoint-every", "0")
     assert made.returncode == 0, made.stderr
     assert time.monotonic() - began < 60  # also with a thread that never ends
     assert steep.traces(empty) == expected and steep.beside(empty) == set()

@@ -226,7 +226,7 @@ def test_a_data_set_is_named_never_a_path(tmp_path, monkeypatch, capsys, name):
         ("steep", "hill", "uniform@../..", "0"),
         ("steep", "hill", "uniform\n", "0"),
         ("steep", "studies", "../../x", "0"),
-        ("steep", "..", "initial", "0"),
+        ("steep", "..", "uniform", "0"),
         ("steep", "hill", "uniform", "0", "--scale", "../smoke"),
     ],
 )

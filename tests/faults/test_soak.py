@@ -106,7 +106,7 @@ def test_what_is_left_is_found(tmp_path):
     flow = soak.Workflow(tmp_path.resolve(), [])
     folder = tmp_path / "results" / "smoke" / "steep" / "hill" / "uniform"
     folder.mkdir(parents=True)
-    for name in ("0.parquet", "seeds-0-2.json", "0.running", "1.failed", ".2.parquet.x.part"):
+    for name in ("0.parquet", "0.running", "1.failed", ".2.parquet.x.part"):
         (folder / name).touch()
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / ".a.png.x.part").touch()

@@ -16,4 +16,4 @@ def make(*targets: Target, limits: Limits = Limits()) -> list[Made]:
 
 def run(cell, seed: int = 0) -> Target:
     """The target of one seed of a cell."""
-    return Target("run", cell, seed, cell.record(seed))
+    return Target(cell, seed, cell.record(seed))
