@@ -306,7 +306,7 @@ def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirror, server,
             f"{raw}: expected sha256 {sha256(RAW)} ({len(RAW)} bytes), got sha256 {sha256(RAW[:5])}"
             " (5 bytes)"
         ),
-        f"NOREGRET_DATA={mirror}, toy/toy.data: expected",
+        f"{mirror}/toy/toy.data: expected",
         f"{server.url}/gone: HTTP 404",
         f"{closed}: no connection: ",
         f"{server.url}/toy.data: expected sha256 {sha256(RAW)}",
@@ -327,7 +327,7 @@ def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirror, server,
     [
         ("ftp://127.0.0.1/x", "expected a directory or a http, https or file URL, got ftp:"),
         ("http://127.0.0.1:x/", "expected a URL such as https://user:password@host:443/folder"),
-        ("/proc/nowhere", "no such directory"),
+        ("/proc/nowhere", "/proc/nowhere/toy/toy.data: No such file or directory"),
     ],
 )
 def test_a_mirror_that_is_none_is_named(root, monkeypatch, address, reason):
