@@ -30,7 +30,7 @@ from algorithms.gp_bucb import GPBUCB
 from algorithms.gp_ucb import GPUCB
 from problems import prepared
 from problems.feature_maps import mapped
-from workflow.plan.resolve import parse_seeds
+from workflow.trace.cells import parse_seeds
 
 LOG = Path(__file__).with_suffix(".csv")
 CURVES = Path("papers", "published", "bbkb.csv")

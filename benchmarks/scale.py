@@ -4,8 +4,7 @@
 A made-up paper of 50 curves on each problem, 10 seeds each, with readings, variants, figures,
 tables, ranks and claims; half of its problems have no known optimum, so that their regret is
 measured from the best of all runs. `apart`: runs so dear that each seed is a job of Snakemake;
-`together`: runs of seconds that share jobs. Nothing is run: markers and records are made up, so
-that what is measured is the plan, Snakemake and the reports. Seconds are CPU seconds of a process
+`together`: runs of seconds that share jobs. Nothing is run: records are made up, so that what is measured is the plan, Snakemake and the reports. Seconds are CPU seconds of a process
 and its children.
 """
 
@@ -30,9 +29,9 @@ from workflow.operate.publish import write_measured
 from workflow.plan import costs
 from workflow.plan.cells import Paper
 from workflow.plan.costs import Measured
-from workflow.plan.digest import with_data
 from workflow.plan.expand import load
 from workflow.trace import record
+from workflow.trace.cells import with_data
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("algorithms", "problems", "workflow", "profiles", "envs")
@@ -41,30 +40,23 @@ METHODS = [f"method-{number}" for number in range(1, 10)]
 CONTROLS = ["uniform", *(f"control-{number}" for number in range(1, 5))]
 CURVES = len(METHODS) * 5 + len(CONTROLS)  # by default, under two readings, at two variants
 APART, TOGETHER = 400.0, 0.2  # CPU seconds of a run
-REPORTS = {
-    "figure": ["workflow.plots", "large", "best"],
-    "table": ["workflow.tables", "large", "ends"],
-    "ranks": ["workflow.ranks", "large", "ranks"],
-    "claims": ["workflow.claims", "large"],
-    "inventory": ["workflow.inventory", "large"],
-}
+REPORTS = ("best", "ends", "ranks", "verdicts")
 STAND_IN = """#!/bin/sh
-module=$2 name=$4
-for last; do
-  if [ "$before" = --marker ]; then echo '{}' > "$last"; exit; fi
-  before=$last
-done
-cd figures/paper/large
-case $module in
-  *plots) touch $name.pdf $name.png $name.csv $name.json ;;
-  *ranks) touch $name.pdf $name.png $name.csv ;;
-  *tables) touch $name.md $name.csv ;;
-  *claims) touch verdicts.md verdicts.json seed-values.json ;;
-  *sensitivity) touch sensitivity.md sensitivity.json ;;
-  *certificate) touch certificate.md certificate.json ;;
-  *settings_map) touch claims-by-settings.png ;;
-  *inventory) touch runs.json ;;
+name=$4 found=
+case $2 in
+  *report)
+    cd figures/paper/large
+    for ending in pdf png csv json md; do touch $name.$ending; done
+    [ $name = verdicts ] || exit 0
+    touch seed-values.json sensitivity.md sensitivity.json certificate.md certificate.json
+    touch claims-by-settings.png runs.json ;;
+  *)
+    for one; do
+      [ "$found" ] && touch "$one"
+      [ "$one" = -o ] && found=1
+    done ;;
 esac
+exit 0
 """
 
 
@@ -239,14 +231,13 @@ def make(folder: Path, runs: int, rows: int = 1000, *, seconds: float = APART) -
 
 
 def planned(copy: Path) -> Paper:
-    """The plan of the large paper by the costs of its copy, and by this process's code, of which
-    the copy is one.
+    """The plan of the large paper by this process's code, of which the copy is one; from then on
+    runs cost what the table of the copy says.
     """
     costs.table.cache_clear()
     with patch("workflow.plan.costs.ROOT", copy):
         plan = load("large", "paper", root=copy)
-        _ = plan.jobs  # looks the costs up, once
-    costs.table.cache_clear()
+        _ = costs.table()
     return plan
 
 
@@ -297,12 +288,6 @@ def finish(copy: Path) -> None:
     stand_in.write_text(STAND_IN, encoding="utf-8")
     stand_in.chmod(0o755)
     snakemake(copy, "--quiet", "all", first=stand_in.parent)
-    for cell in planned(copy).cells:
-        (copy / cell.folder).mkdir(parents=True, exist_ok=True)
-        for seed in cell.seeds:
-            (
-                copy / cell.record(seed)
-            ).touch()  # a list of records that are not there would be made anew
 
 
 def spent(copy: Path, *arguments: str, first: Path = Path(sys.executable).parent) -> Spent:
@@ -347,7 +332,7 @@ def measured(folder: Path, runs: int, rows: int) -> Iterator[tuple[str, Spent]]:
     for name, seconds in (("apart", APART), ("together", TOGETHER)):
         copy = make(folder / name, runs, seconds=seconds)
         yield (
-            f"plan, {len(planned(copy).jobs)} jobs",
+            f"plan, {name}",
             spent(copy, "workflow.plan", "--scale", "paper"),
         )
         yield f"dry run, {name}", snakemake(copy, "-n", "--quiet", "all")
@@ -358,8 +343,8 @@ def measured(folder: Path, runs: int, rows: int) -> Iterator[tuple[str, Spent]]:
         copy = make(folder / str(number), number, rows)
         write_records(copy, planned(copy))
         yield f"status, {number} runs", spent(copy, "workflow.status", "--scale", "paper")
-        for name, (module, *arguments) in REPORTS.items():
-            yield f"{name}, {number} runs", spent(copy, module, *arguments, "--scale", "paper")
+        for name in REPORTS:
+            yield f"{name}, {number} runs", spent(copy, "workflow.report", "large", name)
 
 
 def main(arguments: list[str] | None = None) -> int:

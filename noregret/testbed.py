@@ -13,10 +13,10 @@ from algorithms.api import Arms, Array
 from noregret.space import Bounds, Space, Table
 from workflow.data.places import DataUnavailable
 from workflow.plan import expand, reader
-from workflow.plan.cells import PUBLISHED, Study
 from workflow.plan.nearest import or_nearest
 from workflow.plan.resolve import ROOT, papers
 from workflow.trace import seeds
+from workflow.trace.cells import PUBLISHED, Study
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,8 +4,7 @@ On a terminal there is one line, written anew once a second at most; elsewhere p
 them at most. Everything that Snakemake says is in its own log below .snakemake/log.
 
 Snakemake imports this package whenever it is installed, in any folder. So it imports nothing of
-this repository, whose modules the Snakefile takes from its own folder; the Snakefile says what to
-expect (`expect`).
+this repository, whose modules the Snakefile takes from its own folder.
 """
 
 from __future__ import annotations
@@ -25,124 +24,58 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 MOST = 45  # plain lines; the Snakefile adds some at the end
-STEP = 0.05  # share of the work between two plain lines of progress
+STEP = 0.05  # share of the jobs between two plain lines of progress
 REFRESH = 1.0  # seconds between two lines on a terminal
 WIDTH = 110  # letters of a line on a terminal
-TRUSTED = 0.1  # share of the work after which its speed so far tells how long the rest will take
-SECONDS = {"verdicts": 5.0, "figure": 6.0, "fetch": 3.0, "fetch_or_substitute": 3.0}
-OTHERS = 4.0  # core-seconds of a job of any other rule
 DECIDED = ("reproduced", "contradicted")  # verdicts
-TARGETS = ("all", "readings", "total")  # rules that make nothing, and the sum of all counts
-EXPECTED: dict[str, float] = {}  # list of records that is still to be made: core-seconds
-
-
-def expect(seconds: Mapping[str, float]) -> None:
-    """Take down what jobs cost that make records, by the list that they leave."""
-    EXPECTED.clear()
-    EXPECTED.update(seconds)
-
-
-@dataclass
-class Running:
-    """A job under way: what it is called, what it costs in core-seconds, and since when."""
-
-    label: str
-    cost: float
-    since: float
-    rule: str
-    outputs: tuple[str, ...]
-    log: str
+TARGETS = ("all", "readings", "report", "total")  # rules that make nothing, and the sum of counts
 
 
 @dataclass
 class Board:
-    """What is known of the work, from Snakemake's events. Times are seconds of one clock."""
+    """What is known of the work, from Snakemake's events."""
 
-    began: float
-    cores: int = 1
-    total: float = 0.0  # core-seconds
-    done: float = 0.0
-    decided: int = 0
     planned: int = 0  # jobs
     finished: int = 0
-    running: dict[int, Running] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
+    decided: int = 0  # claims
+    running: dict[int, tuple[str, tuple[str, ...], str]] = field(default_factory=dict)
 
     def plan(self, counts: Mapping[str, int]) -> None:
         """The jobs of each rule that will run."""
-        others = {rule: count for rule, count in counts.items() if rule not in TARGETS}
-        records = sum(others.pop(rule, 0) for rule in ("run", "study"))
-        self.planned = sum(others.values()) + records
-        known = sum(EXPECTED.values()) if records else 0.0
-        rest = sum(count * SECONDS.get(rule, OTHERS) for rule, count in others.items())
-        self.total = known + rest
+        self.planned = sum(count for rule, count in counts.items() if rule not in TARGETS)
 
-    def start(self, number: int, rule: str, outputs: tuple[str, ...], log: str, now: float) -> None:
+    def start(self, number: int, rule: str, outputs: tuple[str, ...], log: str) -> None:
         """A job begins."""
-        if rule in TARGETS:
-            return
-        cost = next((EXPECTED[path] for path in outputs if path in EXPECTED), None)
-        cost = SECONDS.get(rule, OTHERS) if cost is None else cost
-        self.running[number] = Running(_label(rule, outputs), cost, now, rule, outputs, log)
+        if rule not in TARGETS:
+            self.running[number] = (_label(rule, outputs), outputs, log)
 
-    def finish(self, number: int, now: float) -> list[str]:
-        """A job has ended well; what is to be told of it."""
-        job = self.running.pop(number, None)
-        if job is None:
-            return []
-        self.done += job.cost
-        self.finished += 1
-        after = duration(now - self.began)
-        sentences = []
-        if job.rule in ("figure", "ranks", "picture", "moving_picture"):
-            drawn = next((path for path in job.outputs if path.endswith(".png")), job.label)
-            sentences += self._once("picture", f"first picture after {after}: {drawn}")
-        if job.rule == "verdicts":
-            count = sum(
-                _decided(Path(path)) for path in job.outputs if path.endswith("verdicts.json")
-            )
-            self.decided += count
-            if count:
-                place = Path(job.outputs[0]).with_name("verdicts.md")
-                said = f"first decided claims after {after}: {count}, {place}"
-                sentences += self._once("claims", said)
-        return sentences
+    def finish(self, number: int) -> None:
+        """A job has ended well."""
+        if number in self.running:
+            _, outputs, _ = self.running.pop(number)
+            self.finished += 1
+            verdicts = [path for path in outputs if path.endswith("verdicts.json")]
+            self.decided += sum(_decided(Path(path)) for path in verdicts)
 
     def fail(self, number: int) -> list[str]:
-        """A job has failed."""
-        job = self.running.pop(number, None)
-        return [f"failed: {job.label} ({job.log})"] if job else []
+        """A job has failed; what is to be told of it."""
+        label, _, log = self.running.pop(number, ("", (), ""))
+        return [f"failed: {label} ({log})"] if label else []
 
-    def share(self, now: float) -> float:
-        """How much of the work is done, jobs under way as far as their time tells."""
-        under_way = sum(min(0.9 * job.cost, now - job.since) for job in self.running.values())
-        return min(1.0, (self.done + under_way) / self.total) if self.total else 0.0
+    @property
+    def share(self) -> float:
+        """How many of the jobs are done."""
+        return self.finished / self.planned if self.planned else 0.0
 
-    def left(self, now: float) -> float:
-        """Seconds to go, by the speed so far once there is some."""
-        share = self.share(now)
-        rest = self.total * (1 - share)
-        if share < TRUSTED:
-            return rest / self.cores
-        return (now - self.began) * (1 - share) / share
-
-    def line(self, now: float) -> str:
-        """All of it in one line."""
-        names = [job.label for job in self.running.values()]
+    def __str__(self) -> str:
+        names = [label for label, _, _ in self.running.values()]
         shown = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
         parts = [
-            f"{100 * self.share(now):3.0f} % of {self.total:.0f} core-seconds",
-            f"about {duration(self.left(now))} left",
+            f"{self.finished} of {self.planned} jobs",
             f"{self.decided} claims decided",
             *([f"now {shown}"] if shown else []),
         ]
         return " · ".join(parts)
-
-    def _once(self, what: str, sentence: str) -> list[str]:
-        if what in self.told:
-            return []
-        self.told.add(what)
-        return [sentence]
 
 
 def duration(seconds: float) -> str:
@@ -154,14 +87,14 @@ def duration(seconds: float) -> str:
 
 
 def _label(rule: str, outputs: tuple[str, ...]) -> str:
-    """What a job makes: `bkb sketch-abalone 0-4`, `figure bkb fig1`."""
+    """What a job makes: `bkb abalone BKB 3`, `figure bkb fig1`."""
     parts = Path(outputs[0]).parts if outputs else ()
     if len(parts) < 4 or parts[0] not in ("results", "figures"):
         return f"{rule} {Path(outputs[0]).stem}" if outputs else rule
-    names = [part for part in parts[2:-1] if part != "studies"]
+    names = [*parts[2:-1], Path(parts[-1]).stem]
     if parts[0] == "results":
-        return " ".join([*names, Path(parts[-1]).stem.removeprefix("seeds-")])
-    return " ".join([rule, *names, *([] if rule == "verdicts" else [Path(parts[-1]).stem])])
+        return " ".join(names if len(outputs) == 1 else names[:-1])
+    return " ".join([rule, *names])
 
 
 def _decided(path: Path) -> int:
@@ -217,7 +150,7 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         """Snakemake's own initialisation ends here."""
-        self.board = Board(time.monotonic())
+        self.board, self._began = Board(), time.monotonic()
         self.lines = Lines(sys.stdout if self.common_settings.stdout else sys.stderr)
         self._guard = threading.Lock()
         self._ended = threading.Event()
@@ -252,11 +185,10 @@ class LogHandler(LogHandlerBase):
     def emit(self, record: logging.LogRecord) -> None:
         """Take in one event."""
         with self._guard:
-            for sentence in self._take(record, time.monotonic()):
+            for sentence in self._take(record):
                 self.lines.say(sentence)
-            if not self.lines.is_terminal and self.board.total:
-                now = time.monotonic()
-                self.lines.progress(self.board.line(now), self.board.share(now))
+            if not self.lines.is_terminal and self.board.planned:
+                self.lines.progress(str(self.board), self.board.share)
 
     def close(self) -> None:
         """The workflow is over."""
@@ -267,25 +199,23 @@ class LogHandler(LogHandlerBase):
             if board.planned:
                 self.lines.say(
                     f"{board.finished} of {board.planned} jobs done after"
-                    f" {duration(time.monotonic() - board.began)}, {board.decided} claims decided",
+                    f" {duration(time.monotonic() - self._began)}, {board.decided} claims decided",
                     last=True,
                 )
                 board.planned = 0  # Snakemake may close a handler twice
         super().close()
 
-    def _take(self, record: logging.LogRecord, now: float) -> list[str]:
+    def _take(self, record: logging.LogRecord) -> list[str]:
         said: dict[str, Any] = record.__dict__
         event, board = said.get("event"), self.board
-        if event == LogEvent.RESOURCES_INFO and said.get("cores"):
-            board.cores = int(said["cores"])
-        elif event == LogEvent.RUN_INFO:
+        if event == LogEvent.RUN_INFO:
             board.plan({str(rule): int(count) for rule, count in said["stats"].items()})
         elif event == LogEvent.JOB_INFO:
             outputs = tuple(str(path).split(" (")[0] for path in said["output"])
             log = ", ".join(map(str, said["log"]))
-            board.start(said["jobid"], said["rule_name"], outputs, log, now)
+            board.start(said["jobid"], said["rule_name"], outputs, log)
         elif event == LogEvent.JOB_FINISHED:
-            return board.finish(said["job_id"], now)
+            board.finish(said["job_id"])
         elif event == LogEvent.JOB_ERROR:
             return board.fail(said["jobid"])
         elif record.levelno >= logging.WARNING and event != LogEvent.GROUP_ERROR:
@@ -295,6 +225,5 @@ class LogHandler(LogHandlerBase):
     def _tick(self) -> None:
         while not self._ended.wait(REFRESH):
             with self._guard:
-                if self.board.total:
-                    now = time.monotonic()
-                    self.lines.progress(self.board.line(now), self.board.share(now))
+                if self.board.planned:
+                    self.lines.progress(str(self.board), self.board.share)

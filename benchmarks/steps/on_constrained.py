@@ -35,7 +35,7 @@ from problems.api import Problem
 from problems.gp_samples import within_model
 from workflow.plan.expand import load
 from workflow.plan.parameters import flat, nested, parameters_of
-from workflow.plan.resolve import own_parameters
+from workflow.trace.cells import own_parameters
 from workflow.trace.seeds import rng
 
 OUTPUTS = 3  # y and two constraints

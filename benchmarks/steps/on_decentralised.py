@@ -26,8 +26,8 @@ from benchmarks.race import Size, Task, Work
 from benchmarks.steps.given import noted
 from problems.api import Problem
 from workflow.plan.expand import load
-from workflow.plan.resolve import own_parameters
 from workflow.run.instance import build_problem
+from workflow.trace.cells import own_parameters
 from workflow.trace.seeds import rng
 
 BLOCKS, STEPS, SEED = 10, 3, 300

@@ -17,10 +17,10 @@ from tests.faults import steep
 from tests.workflow import checkout
 from tests.workflow.webserver import Server
 from workflow.data import fetch
-from workflow.data.download import Address
-from workflow.data.partial import Rejected
-from workflow.data.patience import Clock, Limits
+from workflow.data.download import download
+from workflow.data.manifest import File
 from workflow.data.places import without_credentials
+from workflow.data.raw_file import Rejected
 from workflow.plan.nearest import nearest_name
 
 ROOT = checkout.ROOT
@@ -362,8 +362,9 @@ def test_a_password_of_a_mirror_is_used_and_found_nowhere(tmp_path, guarded, mon
         assert fetch.provenance(copy / target)["source"] == "mirror"
 
 
-def test_a_password_goes_to_its_own_server_alone(guarded):
+def test_a_password_goes_to_its_own_server_alone(tmp_path, monkeypatch):
     """Another one, to which the mirror leads, is not told."""
+    monkeypatch.setenv("no_proxy", "*")
     other = Server()
     other.serve("/file", BYTES)
 
@@ -376,9 +377,8 @@ def test_a_password_goes_to_its_own_server_alone(guarded):
 
     leads = Leads()
     try:
-        url = Address.of(f"{address(leads, WRITTEN)}/file")
-        asking = url.opener(Clock(Limits(), len(BYTES)))
-        assert asking.open(url.url, timeout=10).read() == BYTES
+        download(f"{address(leads, WRITTEN)}/file", tmp_path / "file", File(path="file"))
+        assert (tmp_path / "file").read_bytes() == BYTES
         assert [headers.get("Authorization") for headers in other.asked] == [None]
     finally:
         leads.close()
@@ -405,7 +405,7 @@ def test_an_address_is_shown_without_what_stands_before_its_host(given, shown):
 
 
 @pytest.mark.parametrize("written", ["anna:sec/ret", "anna:sec#ret", "anna:sec?ret", "anna:9/ret"])
-def test_a_password_that_is_not_escaped_is_told_and_not_shown(written):
+def test_a_password_that_is_not_escaped_is_told_and_not_shown(tmp_path, written):
     with pytest.raises(Rejected, match="write @ as %40") as refused:
-        Address.of(f"http://{written}@host/data")
+        download(f"http://{written}@host/data", tmp_path / "file", File(path="file"))
     assert "ret" not in str(refused.value).replace("secret", "")

@@ -19,16 +19,17 @@ import yaml
 
 from tests.faults import steep
 from tests.workflow import webserver
-from workflow.data import download, extract, fetch, manifest, partial
-from workflow.data.partial import Rejected
+from workflow.data import download, fetch, raw_file
+from workflow.data.manifest import File
 from workflow.data.places import DataUnavailable
+from workflow.data.raw_file import Rejected
 from workflow.operate import archive
 from workflow.operate.archive import BadArchive
 from workflow.run import lease
 
 ROOT = Path(__file__).resolve().parents[2]
 WANTED = b"the file"
-ACCEPTED = {hashlib.sha256(WANTED).hexdigest(): len(WANTED)}
+FILE = File(path="x", sha256=hashlib.sha256(WANTED).hexdigest(), bytes=len(WANTED))
 
 
 def tar(*members, mode="w:gz"):
@@ -91,7 +92,7 @@ def test_an_archive_in_the_data_gives_the_one_file_that_is_wanted_or_none(
     folder.mkdir(parents=True)
     (tmp_path / "archive").write_bytes(content)
     with pytest.raises(Rejected) as refused:
-        extract.unpack(tmp_path / "archive", "x", folder / "x", ACCEPTED)
+        raw_file.unpack(tmp_path / "archive", "x", folder / "x", FILE)
     assert message in str(refused.value)
     assert {path.name for path in tmp_path.rglob("*")} == {"archive", "data", "raw"}
 
@@ -105,7 +106,7 @@ def test_what_else_is_in_an_archive_is_not_written(tmp_path):
     ]
     (tmp_path / "archive").write_bytes(tar(*evil, ("x", WANTED, REGULAR, "")))
     (tmp_path / "raw").mkdir()
-    extract.unpack(tmp_path / "archive", "x", tmp_path / "raw" / "x", ACCEPTED)
+    raw_file.unpack(tmp_path / "archive", "x", tmp_path / "raw" / "x", FILE)
     assert (tmp_path / "raw" / "x").read_bytes() == WANTED
     assert {path.name for path in tmp_path.rglob("*")} == {"archive", "raw", "x"}
 
@@ -113,12 +114,12 @@ def test_what_else_is_in_an_archive_is_not_written(tmp_path):
 @pytest.mark.parametrize("size", [len(WANTED), 0])  # stated, and not
 def test_a_server_without_an_end_does_not_fill_the_disk(tmp_path, monkeypatch, size):
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr(partial, "LARGEST", 3 << 20)
+    monkeypatch.setattr(raw_file, "LARGEST", 3 << 20)
     server = webserver.Server()
     try:
-        url, accepted = server.serve("/file", BOMB), dict.fromkeys(ACCEPTED, size)
+        url, wanted = server.serve("/file", BOMB), FILE.model_copy(update={"bytes": size})
         with pytest.raises(Rejected, match="got more than"):
-            download.download(url, tmp_path / "raw" / "x", accepted)
+            download.download(url, tmp_path / "raw" / "x", wanted)
         assert server.sent < len(BOMB) and server.hits["/file"] == 1
     finally:
         server.close()
@@ -128,9 +129,8 @@ def test_a_server_without_an_end_does_not_fill_the_disk(tmp_path, monkeypatch, s
 def test_a_mirror_with_an_endless_file_does_not_fill_the_disk(tmp_path):
     (tmp_path / "mirror").mkdir()
     (tmp_path / "mirror" / "x").symlink_to("/dev/zero")
-    wanted = manifest.File("x", next(iter(ACCEPTED)), len(WANTED))
     with pytest.raises(Rejected, match="got more than"):
-        fetch._from_mirror(str(tmp_path / "mirror"), wanted, tmp_path / "raw" / "x", ACCEPTED)
+        fetch._from_mirror(str(tmp_path / "mirror"), tmp_path / "raw" / "x", FILE)
     assert list((tmp_path / "raw").iterdir()) == []
 
 
@@ -175,7 +175,7 @@ def url(address):
         ({"../toy": ENTRY}, "expected a name of small letters, digits and _"),
         ({"toy\nother": ENTRY}, "expected a name of small letters, digits and _"),
         ({"toy": {**ENTRY, "mirror": [{"path": "toy/x", "colour": "blue"}]}}, "colour"),
-        ({"toy": {**ENTRY, "sources": [{"member": "x"}]}}, "missing"),
+        ({"toy": {**ENTRY, "sources": [{"member": "x"}]}}, "sources.0.url: Field required"),
         (
             {"toy": {**ENTRY, "sources": [{"url": "https://example.org", "file": "/etc/x"}]}},
             "expected a file among toy/x",

@@ -12,7 +12,7 @@ import yaml
 
 from tests.faults import steep
 from workflow.plan import expand, resolve
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 ROOT = Path(__file__).resolve().parents[2]
 MINI = (

@@ -34,9 +34,9 @@ from algorithms.parts.factors.factor_graph import FactorGraph
 from algorithms.parts.factors.interactions import ACCEPTANCES, Chain, Fits
 from tests.parity.divergence import first_divergence
 from workflow.plan.expand import load
-from workflow.plan.resolve import own_parameters
 from workflow.run.instance import build_problem
 from workflow.trace import seeds
+from workflow.trace.cells import own_parameters
 
 ORACLES = Path(__file__).parent / "oracles"
 STEP = json.loads((ORACLES / "dumbo-step.json").read_text(encoding="utf-8"))

@@ -17,9 +17,9 @@ import pytest
 from workflow.data import fetch
 from workflow.measure.store import Store
 from workflow.plan import published_numbers
-from workflow.plan.cells import Cell, Paper, Reach, Study
-from workflow.plan.digest import with_data
+from workflow.plan.cells import Paper, Reach
 from workflow.trace import record
+from workflow.trace.cells import Cell, Study, with_data
 
 SHA = "0" * 64
 Curve = Callable[[int], Mapping[str, Any]]

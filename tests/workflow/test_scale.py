@@ -15,7 +15,7 @@ import pytest
 from benchmarks import scale
 from tests.workflow import synthetic
 from workflow.measure import recent
-from workflow.plan import selection
+from workflow.plan import costs, selection
 
 RUNS = 10_000
 ROWS = 5000
@@ -37,33 +37,24 @@ def together(tmp_path_factory):
 
 
 def test_the_made_up_paper_has_ten_thousand_runs_in_as_many_jobs_or_in_few(apart, together):
-    one, other = scale.planned(apart), scale.planned(together)
-    assert (
-        sum(len(cell.seeds) for cell in one.cells)
-        == sum(len(cell.seeds) for cell in other.cells)
-        == RUNS
-    )
-    assert len(one.jobs) == RUNS
-    assert len(other.jobs) < RUNS / 50
+    one = scale.planned(apart)
+    assert sum(len(cell.seeds) for cell in one.cells) == RUNS and not one.together()
+    other = scale.planned(together)
+    assert sum(map(len, other.together().values())) == len(other.cells) == RUNS / scale.SEEDS
 
 
 def test_what_the_rules_ask_for_ten_thousand_jobs_takes_seconds(apart):
-    """Rules ask for the cell, the design and the cost of every job,
-    and figures for all their jobs.
-    """
-    began = time.process_time()
+    """Rules ask for the cell and the cost of every job, and figures for all their records."""
     plan = scale.planned(apart)
-    for job in plan.jobs.values():
-        problem = job.parts[0].problem_name
-        assert plan.first_cell(problem).problem_name == problem
-        assert plan.initial_marker(problem).startswith(f"results/paper/large/{problem}/initial/")
-        assert job.digest and job.minutes > 0 and job.memory_mb > 0
+    began = time.process_time()
+    for cell in plan.cells:
+        for _ in cell.seeds:
+            part = plan.part(*cell.place)
+            assert part.digest and costs.minutes(part, 1) > 0 and costs.memory_mb(part) > 0
     for line in plan.entry["figures"]:
-        cells = {run.name for run in selection.figure_runs(plan, line["id"])}
-        assert len(plan.markers(selection.figure_runs(plan, line["id"]))) == scale.SEEDS * len(
-            cells
-        )
-    # measured: 1 to 2; with a search for each job it was minutes
+        runs = selection.figure_runs(plan, line["id"])
+        names = {run.name for run in runs}
+        assert len(plan.sources(runs)) == scale.SEEDS * len(names)
     assert time.process_time() - began < 6
 
 

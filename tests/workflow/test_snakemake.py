@@ -82,9 +82,10 @@ def test_a_parameter_reruns_its_runs_only_and_keeps_the_old_record(copy):
     edit(copy / "papers" / "mini.yaml", "qbar: 2", "qbar: 3")
     assert planned(copy)[0] == {"BKB"}
     assert checkout.snakemake(copy).returncode == 0
-    kept = [path for path in (folder / "BKB").iterdir() if path.name.startswith("0.parquet.")]
-    assert len(kept) == 1
-    assert record.read(kept[0]).header["trace_sha256"] == before
+    after = record.read(folder / "BKB" / "0.parquet").header["trace_sha256"]
+    store = (copy / "results" / "store").glob("*/0.parquet")
+    kept = {record.read(path).header["trace_sha256"] for path in store}
+    assert before != after and {before, after} <= kept
 
 
 def test_one_core_and_two_give_identical_traces(finished, tmp_path):
@@ -111,7 +112,7 @@ def test_a_bad_record_is_refused_by_name_also_without_the_workflow_state(copy, h
     else:
         path.unlink()
     shutil.rmtree(copy / "figures")
-    refused = checkout.run(copy, "workflow.claims", "mini", "--scale", "smoke")
+    refused = checkout.run(copy, "workflow.report", "mini", "verdicts", "--scale", "smoke")
     assert refused.returncode == 1
     assert "1.parquet" in refused.stderr
     assert "Traceback" not in refused.stderr
@@ -120,31 +121,91 @@ def test_a_bad_record_is_refused_by_name_also_without_the_workflow_state(copy, h
 @pytest.mark.parametrize(
     ("target", "remedy"),
     [
-        ("BKB/seeds-0.json", "ask for results/smoke/mini/abalone/BKB/seeds-0-1.json"),
-        ("BKB/seeds-5-9.json", "seeds 0-1 are planned there"),
-        ("BKBB/seeds-0-1.json", "did you mean 'abalone/BKB'"),
+        ("results/smoke/mini/abalone/BKBB/0.parquet", "no run makes the curve 'BKBB'"),
+        ("results/paper/mini/abalone/BKB/0.parquet", "--config scale=paper"),
+        ("figures/smoke/mini/regrett.png", "did you mean 'regret'"),
+        ("figures/smoke/mino/regret.png", "did you mean 'mini'"),
+        ("figures/paper/mini/regret.png", "--config scale=paper"),
     ],
 )
-def test_a_list_that_no_job_writes_is_a_sentence(finished, target, remedy):
-    found = checkout.snakemake(finished, "-n", f"results/smoke/mini/abalone/{target}")
+def test_a_target_that_no_rule_makes_is_a_sentence(finished, target, remedy):
+    found = checkout.snakemake(finished, "-n", target)
     assert found.returncode == 1
     said = found.stderr + found.stdout
-    assert f"{target}: expected the list of a job of the plan of mini at scale smoke" in said
-    assert remedy in said and "KeyError" not in said
+    assert remedy in said and "KeyError" not in said and "MissingRule" not in said
 
 
-def test_finished_records_survive_an_interrupted_job(copy):
-    """Snakemake forgets the marker of a job that was killed;
-    the records that it had made are kept.
-    """
-    folder = copy / "results" / "smoke" / "mini" / "abalone" / "BKB"
-    (folder / "seeds-0-1.json").unlink()
-    (folder / "1.parquet").unlink()
-    shutil.rmtree(copy / "figures")
-    before = (folder / "0.parquet").stat().st_mtime_ns
+def traces(folder):
+    return {
+        path.relative_to(folder): record.read_header(path)["trace_sha256"]
+        for path in folder.rglob("[0-9].parquet")
+    }
+
+
+def test_finished_records_are_kept_whatever_becomes_of_the_job(copy):
+    """An output that is lost is handed out again, and none that is there is touched."""
+    folder = copy / "results" / "smoke" / "mini" / "abalone"
+    before = traces(folder)
+    (folder / "BKB" / "1.parquet").unlink()
+    changed = edit_time(copy / "results" / "store")
     assert checkout.snakemake(copy).returncode == 0
-    assert (folder / "0.parquet").stat().st_mtime_ns == before
-    assert (folder / "1.parquet").exists()
+    assert traces(folder) == before
+    assert edit_time(copy / "results" / "store") == changed  # nothing was computed
+
+
+def edit_time(store):
+    """When folders of the store were written to last."""
+    return max(path.stat().st_mtime_ns for path in store.iterdir())
+
+
+def test_a_parameter_that_is_changed_back_costs_nothing(copy):
+    yaml, store = copy / "papers" / "mini.yaml", copy / "results" / "store"
+    edit(yaml, "qbar: 2", "qbar: 3")
+    assert checkout.snakemake(copy).returncode == 0
+    changed = edit_time(store)
+    edit(yaml, "qbar: 3", "qbar: 2")
+    assert planned(copy)[0] == {"BKB"}
+    assert checkout.snakemake(copy).returncode == 0
+    assert edit_time(store) == changed
+    assert planned(copy) == (set(), True)
+
+
+def test_what_is_forced_is_computed_again_and_an_equal_record_redraws_nothing(copy):
+    path = copy / "results" / "smoke" / "mini" / "abalone" / "BKB" / "0.parquet"
+    before, log = path.read_bytes(), copy / "logs" / "smoke" / "mini" / "abalone" / "BKB"
+    assert checkout.snakemake(copy, "--force", str(path.relative_to(copy))).returncode == 0
+    assert path.read_bytes() == before
+    assert "evaluations, complete" in "".join(one.read_text() for one in log.glob("*.log"))
+    assert planned(copy) == (set(), True)
+
+
+def test_all_outputs_are_deleted_and_handed_out_again(copy):
+    folder = copy / "results" / "smoke" / "mini" / "abalone"
+    before, changed = traces(folder), edit_time(copy / "results" / "store")
+    assert checkout.snakemake(copy, "--delete-all-output").returncode == 0
+    assert (
+        traces(folder) == {} and not (copy / "figures" / "smoke" / "mini" / "regret.png").exists()
+    )
+    assert checkout.snakemake(copy).returncode == 0
+    assert traces(folder) == before and edit_time(copy / "results" / "store") == changed
+
+
+@pytest.mark.parametrize(
+    "asked", [["-n"], ["--list"], ["--lint"], ["--summary"], ["-n", "--force"]]
+)
+def test_looking_changes_nothing_on_disk(copy, asked):
+    (copy / "results" / "smoke" / "mini" / "abalone" / "BKB" / "0.parquet").unlink()
+
+    def seen():
+        return {
+            path: path.stat().st_mtime_ns
+            for path in copy.rglob("*")
+            if path.is_file() and not {".snakemake", "__pycache__"}.intersection(path.parts)
+        }
+
+    before = seen()
+    checkout.snakemake(copy, *asked.split())
+    assert seen() == before
 
 
 @pytest.fixture
@@ -162,7 +223,8 @@ def published(copy):
 def test_what_is_published_is_drawn_and_judged_without_a_run_or_data(published):
     made = checkout.snakemake(published)
     assert made.returncode == 0, made.stderr
-    assert not (published / "results").exists() and not (published / "data/prepared").exists()
+    assert not list((published / "results").rglob("*.parquet"))
+    assert not (published / "data/prepared").exists()
     for name in ("regret.csv", "verdicts.json"):
         drawn = published / "figures" / "smoke" / "mini" / name
         assert drawn.read_bytes() == (published.parent / "before" / name).read_bytes()
@@ -185,7 +247,7 @@ def test_only_what_is_not_published_by_the_present_code_is_run(published):
     made = checkout.snakemake(published)
     assert made.returncode == 0, made.stderr
     folder = published / "results" / "smoke" / "mini" / "abalone"
-    assert {path.parent.name for path in folder.rglob("[0-9].parquet")} == {"initial", "BKB"}
+    assert {path.parent.name for path in folder.rglob("[0-9].parquet")} == {"BKB"}
     assert planned(published) == (set(), True)
 
 
@@ -200,7 +262,7 @@ def test_claims_by_readings_wait_for_the_runs_under_them(copy):
         "figures:",
         "readings: {wide: {says: a wider kernel, algorithms: {BKB: {bandwidth: 9}}}}\nfigures:",
     )
-    made = checkout.snakemake(copy, "readings")
+    made = checkout.snakemake(copy)
     assert made.returncode == 0, made.stderr
     drawn = copy / "figures" / "smoke" / "mini"
     (row,) = json.loads((drawn / "sensitivity.json").read_text())["rows"]
@@ -239,13 +301,15 @@ def test_site_report_and_figures_may_come_in_any_order(copy):
     assert planned(copy)[1]
 
 
-def test_nothing_inside_snakemake_is_set_and_only_what_is_documented_is_read():
-    """Of Snakemake's own object `workflow` the rules know the number of cores alone."""
+def test_nothing_inside_snakemake_is_set_and_little_is_read():
+    """Of Snakemake's own object `workflow` the rules know the number of cores, and what is
+    forced.
+    """
     paths = [checkout.ROOT / "Snakefile", *(checkout.ROOT / "workflow" / "rules").glob("*.smk")]
     code = re.sub(r"#.*|\"[^\"\n]*\"", "", "\n".join(path.read_text() for path in paths))
     imported = r"^ *(?:from|import) workflow[\w.]*"
     used = re.findall(r"\bworkflow\.(\w+)", re.sub(imported, "", code, flags=re.MULTILINE))
-    assert set(used) == {"cores"}
+    assert set(used) == {"cores", "dag_settings"}
     assert not re.search(r"\bworkflow\.[\w.]+ *=[^=]", code)
 
 

@@ -34,7 +34,10 @@ def parse(dataset: Dataset, raw: Path) -> Prepared:
         )
     lines = [line for line in raw.read_bytes().decode("ascii", "replace").splitlines() if line]
     found = []
-    for layout in (Layout(dataset.separator, tuple(dataset.columns)), *dataset.layouts):
+    for layout in (
+        Layout(separator=dataset.separator, columns=tuple(dataset.columns)),
+        *dataset.layouts,
+    ):
         values = _values(dataset, layout, lines)
         table = _prepared(values, dataset.features, source="")
         if table.content_sha256 == dataset.content_sha256:

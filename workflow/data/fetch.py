@@ -10,7 +10,6 @@ this machine is substituted.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import shutil
@@ -18,7 +17,7 @@ import sys
 import tempfile
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,10 +26,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workflow.data.download import download
-from workflow.data.extract import copy, unpack
 from workflow.data.manifest import Dataset, File, Source, read_manifest
-from workflow.data.partial import ANY, Rejected, file_sha256, say, verify, writing
 from workflow.data.places import (
     UNVERIFIED,
     DataUnavailable,
@@ -38,11 +34,11 @@ from workflow.data.places import (
     downloads_allowed,
     mirror_as_shown,
     prepared_path,
+    writing,
 )
+from workflow.data.raw_file import Rejected, copy, file_sha256, say, unpack, verify
 from workflow.trace.record import KEY, atomic
 
-# each has parse, substitute, content_sha256
-FORMATS = {"delimited": "workflow.data.delimited", "nasbench101": "workflow.data.nasbench"}
 AGAIN = "remove it and run the workflow again, which fetches it anew"
 
 
@@ -58,7 +54,7 @@ def prepare(name: str, *, root: Path, substitutes: bool) -> Path:
 
 def provenance(path: Path) -> dict[str, str | dict[str, str]]:
     """What a prepared file says about itself: name, data, content_sha256, source, licence,
-    citation, features.
+    citation, features. Raises DataUnavailable.
     """
     try:
         metadata = pq.read_schema(path).metadata or {}
@@ -79,27 +75,22 @@ def check_table(path: Path, *, root: Path) -> None:
 
     Raises DataUnavailable with directions.
     """
-    name = str(provenance(path)["name"])
-    if name not in (known := read_manifest(root)):
+    header, known = provenance(path), read_manifest(root)
+    if (name := str(header["name"])) not in known:
         raise DataUnavailable(
             f"{path}: expected a data set of data/manifest.yaml, got {name!r}: {AGAIN}"
         )
-    _check_content(path, known[name])
-
-
-def _check_content(path: Path, dataset: Dataset) -> None:
-    stated = provenance(path)["content_sha256"]
-    content_sha256 = importlib.import_module(FORMATS[dataset.format]).content_sha256
     try:
-        found = content_sha256(pq.read_table(path, page_checksum_verification=True))
+        table = pq.read_table(path, page_checksum_verification=True)
+        found = known[name].module.content_sha256(table)
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         raise DataUnavailable(
             f"{path}: expected a prepared table, cannot read it ({error}): {AGAIN}"
         ) from None
-    if found != stated:
+    if found != header["content_sha256"]:
         raise DataUnavailable(
-            f"{path}: expected content_sha256 {stated} as it says, got {found}: it was changed;"
-            f" {AGAIN}"
+            f"{path}: expected content_sha256 {header['content_sha256']} as it says, got {found}:"
+            f" it was changed; {AGAIN}"
         )
 
 
@@ -112,101 +103,89 @@ def _prepare(
             f"expected a data set of data/manifest.yaml ({', '.join(known)}), got {name!r}"
         )
     dataset = known[name]
-    if dataset.format not in FORMATS:
-        raise DataUnavailable(
-            f"{name}: expected a format among {', '.join(FORMATS)}, got {dataset.format!r}: correct"
-            " the manifest"
-        )
     real = prepared_path(name, root=root, substitutes=False)
-    if substitutes and _is_real(real, dataset):
+    if substitutes and real.exists() and _is_real(real, dataset, root):
         with writing(target), atomic(target) as temporary:
             shutil.copyfile(real, temporary)
         return say(f"{name}: real (a copy of {real}) -> {target}")
     tried: list[str] = []
-    prepared = _table(dataset, root, tried, unverified) or _without_file(
-        dataset, root, tried, substitutes
-    )
+    prepared = _table(dataset, root, tried, unverified)
+    prepared = prepared or _substitute(dataset, root, tried, substitutes)
     _write(prepared, dataset, target)
     return say(f"{name}: {prepared.data} ({prepared.source}) -> {target}")
 
 
-def _is_real(path: Path, dataset: Dataset) -> bool:
-    """Whether the real table was prepared before and is whole, with the content that the manifest
-    states; if not, says so.
+def _is_real(path: Path, dataset: Dataset, root: Path) -> bool:
+    """Whether a table that was prepared before is whole and the one of the manifest; if not, says
+    so.
     """
-    if not path.exists():
-        return False
     try:
         header = provenance(path)
-        _check_content(path, dataset)
+        check_table(path, root=root)
+        if header["name"] != dataset.name or str(header["data"]).startswith("substitute: "):
+            raise DataUnavailable(f"expected {dataset.name}, got {header['data']}")
+        if dataset.content_sha256 not in ("", header["content_sha256"]):
+            raise DataUnavailable(f"expected content_sha256 {dataset.content_sha256}")
     except DataUnavailable as error:
         say(f"{dataset.name}: {path} is not used: {error}")
         return False
-    said = str(header["data"])
-    wanted = {
-        "name": dataset.name,
-        "data": said if said.startswith(UNVERIFIED) else "real",
-        "content_sha256": dataset.content_sha256 or header.get("content_sha256"),
-    }
-    if other := [key for key, value in wanted.items() if header.get(key) != value]:
-        say(
-            f"{dataset.name}: {path} is not used: expected {other[0]} {wanted[other[0]]}, got"
-            f" {header.get(other[0])}"
-        )
-    return not other
+    return True
 
 
 def _table(dataset: Dataset, root: Path, tried: list[str], unverified: bool) -> Prepared | None:
     """The table in the first file that is the right one; None if nobody has it, and why in `tried`.
 
-    A file is the right one if its table has the content of the manifest; where the manifest states
-    none, if it has the checksum of the manifest, or any where `unverified` files are admitted.
+    A file is the right one if its table has the content of the manifest. If the manifest states
+    none, the checksum decides; where `unverified` files are admitted, any that can be read will do.
 
     Raises DataUnavailable if a file of the right checksum cannot be parsed.
     """
-    doors = [one for file in dataset.mirror for one in _local(root, file)]
-    doors += [_remote(source, dataset.file(source)) for source in dataset.sources]
-    for door in doors:
-        path = root / "data" / "raw" / door.file.path
-        is_open = unverified or dataset.content_sha256
+    origins = [one for file in dataset.mirror for one in _local(root, file)]
+    origins += [
+        Origin(source.url, dataset.file(source), partial(_from_url, source), source.url)
+        for source in dataset.sources
+    ]
+    for origin in origins:
+        wanted = origin.file
+        if unverified:
+            wanted = File(path=wanted.path)
+        elif dataset.content_sha256:
+            wanted = File(path=wanted.path, bytes=wanted.bytes)
+        path = root / "data" / "raw" / wanted.path
         try:
-            door.bring(
-                path, {ANY if is_open else door.file.sha256: 0 if unverified else door.file.bytes}
-            )
-            prepared = _recognised(dataset, door.file, path, unverified)
+            origin.bring(path, wanted)
+            prepared = _parsed(dataset, origin.file, path, unverified)
         except Rejected as reason:
-            _refuse(dataset.name, door, path, reason, tried)
-            continue
-        _keep_source(path, door)
-        return replace(prepared, source=door.source or _source_of(path))
+            tried.append(_refused(dataset.name, origin, path, reason))
+        else:
+            return replace(prepared, source=_source(origin, path))
     return None
 
 
-def _recognised(dataset: Dataset, wanted: File, path: Path, unverified: bool) -> Prepared:
+def _parsed(dataset: Dataset, wanted: File, path: Path, unverified: bool) -> Prepared:
     """The table in a file; its label says if neither content nor checksum is the manifest's.
 
     Raises Rejected if the file is another one; DataUnavailable as `_table`.
     """
     try:
-        parse = importlib.import_module(FORMATS[dataset.format]).parse
-        prepared: Prepared = parse(dataset, path)
+        prepared: Prepared = dataset.module.parse(dataset, path)
     except DataUnavailable as error:
         if (found := file_sha256(path)) == wanted.sha256:
             raise
-        expected = (
-            f"sha256 {wanted.sha256} ({wanted.bytes} bytes)" if wanted.sha256 else "the table"
-        )
-        got = f"sha256 {found} ({path.stat().st_size} bytes)"
-        raise Rejected(f"expected {expected}, got {got}, which is another one: {error}") from None
+        raise Rejected(
+            f"expected sha256 {wanted.sha256 or 'of any file with the table'} ({wanted.bytes}"
+            f" bytes), got sha256 {found} ({path.stat().st_size} bytes), which is another one:"
+            f" {error}"
+        ) from None
     if unverified and not dataset.content_sha256 and (found := file_sha256(path)) != wanted.sha256:
         return replace(prepared, data=f"{UNVERIFIED}{path.name} of sha256 {found}")
     return replace(prepared, data="real")
 
 
-def _refuse(name: str, door: Door, path: Path, reason: Rejected, tried: list[str]) -> None:
+def _refused(name: str, origin: Origin, path: Path, reason: Rejected) -> str:
     """Take away what was brought in vain, set aside what a person put there, and say why."""
-    said = str(reason)
-    if path.exists() and door.source:
+    said = f"{origin.label}: {reason}{origin.remedy}"
+    if path.exists() and origin.source:
         with writing(path):
             path.unlink(missing_ok=True)
     elif path.exists():
@@ -214,207 +193,160 @@ def _refuse(name: str, door: Door, path: Path, reason: Rejected, tried: list[str
         with writing(aside), suppress(FileNotFoundError):  # another process may have done it
             path.replace(aside)
         said += f"; set aside as {aside.name}"
-    tried.append(f"{door.label}: {said}{'' if reason.usual else door.remedy}")
-    if not reason.usual:
-        say(f"{name}: {tried[-1]}")
+    say(f"{name}: {said}")
+    return said
 
 
-def _keep_source(path: Path, door: Door) -> None:
-    if door.source:
-        with writing(path), atomic(_source_file(path)) as temporary:
-            temporary.write_text(f"{door.source}\n", encoding="utf-8")
+def _source(origin: Origin, path: Path) -> str:
+    """Where a raw file came from: kept beside it, for the next time."""
+    note = path.with_name(f"{path.name}.source")
+    if origin.source:
+        with writing(path), atomic(note) as temporary:
+            temporary.write_text(f"{origin.source}\n", encoding="utf-8")
+    elif not note.is_file():
+        return "data/raw, put there by hand"
+    return note.read_text(encoding="utf-8").strip()
 
 
-def _without_file(dataset: Dataset, root: Path, tried: list[str], substitutes: bool) -> Prepared:
-    """What scikit-learn ships or a maker makes.
+def _substitute(dataset: Dataset, root: Path, tried: list[str], substitutes: bool) -> Prepared:
+    """What scikit-learn ships, which may be the very table, or what a maker makes.
 
-    Raises DataUnavailable where substitutes are refused.
+    Raises DataUnavailable if it is a substitute and these are refused.
     """
-    if (
-        not substitutes and not dataset.content_sha256
-    ):  # nothing made here could turn out to be the real table
-        raise DataUnavailable(_directions(dataset, root, tried))
-    made: Prepared = importlib.import_module(FORMATS[dataset.format]).substitute(
-        dataset, _calibration(dataset, root)
-    )
-    if made.content_sha256 == dataset.content_sha256:
-        return made
-    if not substitutes:
-        raise DataUnavailable(_directions(dataset, root, tried))
-    label = (
-        made.data
-        if made.data.startswith("substitute: ")
-        else f"substitute: {dataset.substitute.says}"
-    )
-    return replace(made, data=label)
+    if substitutes or dataset.content_sha256:
+        calibration = _calibration(dataset, root)
+        made: Prepared = dataset.module.substitute(dataset, calibration)
+        if made.content_sha256 == dataset.content_sha256:
+            return made
+        if substitutes:
+            is_labelled = made.data.startswith("substitute: ")
+            label = made.data if is_labelled else f"substitute: {dataset.substitute.says}"
+            return replace(made, data=label)
+    raise DataUnavailable(_directions(dataset, root, tried))
 
 
 def _calibration(dataset: Dataset, root: Path) -> Path | None:
-    """The verified file that shapes a substitute; None if it is not on this machine or its
-    mirror.
+    """The verified file that shapes a substitute; None if neither this machine nor its mirror has
+    it.
     """
-    for door in _local(root, dataset.calibration) if dataset.calibration else ():
-        path, accepted = root / "data" / "raw" / door.file.path, {door.file.sha256: door.file.bytes}
+    for origin in _local(root, dataset.calibration) if dataset.calibration else ():
+        path = root / "data" / "raw" / origin.file.path
         try:
-            door.bring(path, accepted)
-            verify(path, accepted)
+            origin.bring(path, origin.file)
         except Rejected as reason:
-            _refuse(dataset.name, door, path, reason, [])
-            continue
-        _keep_source(path, door)
-        return path
+            _refused(dataset.name, origin, path, reason)
+        else:
+            _source(origin, path)
+            return path
     return None
 
 
 @dataclass(frozen=True)
-class Door:
-    """Where a raw file may be: for people, for the provenance (empty: already kept), how to bring
-    the file to a path, and what helps if it is not the right one.
+class Origin:
+    """Where a raw file may be: for people, how to bring it to a path, for the provenance (empty:
+    it is kept already), and what helps if it is not the right one.
     """
 
     label: str
-    source: str
     file: File
-    bring: Callable[[Path, Mapping[str, int]], None]
+    bring: Callable[[Path, File], None]
+    source: str = ""
     remedy: str = ""
 
 
-def _local(root: Path, file: File) -> Iterator[Door]:
+def _local(root: Path, file: File) -> Iterator[Origin]:
     """Where a file may be that no canonical source gives."""
-    yield Door(str(root / "data" / "raw" / file.path), "", file, _raw)
-    shipped = root / "data" / "shipped" / file.path
-    remedy = f"; `git checkout {shipped}` restores it"
-    yield Door(str(shipped), "data/shipped", file, partial(_from_shipped, shipped), remedy)
-    mirror = os.environ.get("NOREGRET_DATA", "")
-    label = f"NOREGRET_DATA={mirror_as_shown()}, {file.path}" if mirror else "NOREGRET_DATA"
-    yield Door(label, "mirror", file, partial(_from_mirror, mirror, file))
+    raw, shipped = (root / "data" / folder / file.path for folder in ("raw", "shipped"))
+    if raw.exists():
+        yield Origin(str(raw), file, verify)
+    if shipped.exists():
+        remedy = f"; `git checkout {shipped}` restores it"
+        yield Origin(str(shipped), file, partial(_from_place, shipped), "data/shipped", remedy)
+    if mirror := os.environ.get("NOREGRET_DATA", ""):
+        label = f"NOREGRET_DATA={mirror_as_shown()}, {file.path}"
+        yield Origin(label, file, partial(_from_mirror, mirror), "mirror")
 
 
-def _remote(source: Source, file: File) -> Door:
-    return Door(source.url, source.url, file, partial(_from_url, source))
-
-
-def _raw(path: Path, accepted: Mapping[str, int]) -> None:
-    if not path.exists():
-        raise Rejected("not there", usual=True)
-    verify(path, accepted)
-
-
-def _from_shipped(shipped: Path, path: Path, accepted: Mapping[str, int]) -> None:
-    if not shipped.exists():
-        raise Rejected("not there", usual=True)
+def _from_place(place: Path, path: Path, wanted: File) -> None:
     try:
-        with shipped.open("rb") as file:
-            copy(file, path, accepted)
+        with place.open("rb") as file:
+            copy(file, path, wanted)
     except OSError as error:
         raise Rejected(error.strerror or str(error)) from None
 
 
-def _from_mirror(mirror: str, wanted: File, path: Path, accepted: Mapping[str, int]) -> None:
-    if not mirror:
-        raise Rejected("not set", usual=True)
+def _from_mirror(mirror: str, path: Path, wanted: File) -> None:
     scheme = mirror.partition("://")[0] if "://" in mirror else ""
     if scheme in ("http", "https"):
-        _may_ask()
-        return download(f"{mirror.rstrip('/')}/{wanted.path}", path, accepted)
+        return _download(f"{mirror.rstrip('/')}/{wanted.path}", path, wanted)
     if scheme not in ("", "file"):
         raise Rejected(f"expected a directory or a http, https or file URL, got {scheme}://")
-    folder = Path(
-        urllib.request.url2pathname(urllib.parse.urlsplit(mirror).path) if scheme else mirror
-    ).expanduser()
+    place = urllib.request.url2pathname(urllib.parse.urlsplit(mirror).path) if scheme else mirror
+    folder = Path(place).expanduser()
     if not folder.is_dir():
         raise Rejected("no such directory")
-    try:
-        with (folder / wanted.path).open("rb") as file:
-            copy(file, path, accepted)
-    except OSError as error:
-        raise Rejected(error.strerror or str(error)) from None
-    return None
+    return _from_place(folder / wanted.path, path, wanted)
 
 
-def _may_ask() -> None:
-    """Raises Rejected where no server may be asked."""
-    if not downloads_allowed():
-        raise Rejected("not asked, since NOREGRET_SUBSTITUTES=preferred", usual=True)
-
-
-def _from_url(source: Source, path: Path, accepted: Mapping[str, int]) -> None:
-    _may_ask()
+def _from_url(source: Source, path: Path, wanted: File) -> None:
     if not source.member:
-        return download(source.url, path, accepted)
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        folder = tempfile.TemporaryDirectory(dir=path.parent, prefix=".archive-")
-    with folder:
-        archive = Path(folder.name) / "archive"
-        download(source.url, archive, {ANY: 0})
-        unpack(archive, source.member, path, accepted)
-    return None
+        return _download(source.url, path, wanted)
+    with tempfile.TemporaryDirectory(prefix="noregret-") as folder:
+        archive = Path(folder) / "archive"
+        _download(source.url, archive, File(path="archive"))
+        return unpack(archive, source.member, path, wanted)
 
 
-def _source_of(path: Path) -> str:
-    note = _source_file(path)
-    return (
-        note.read_text(encoding="utf-8").strip()
-        if note.is_file()
-        else "data/raw, put there by hand"
-    )
+def _download(url: str, path: Path, wanted: File) -> None:
+    """Raises Rejected, also where no server may be asked."""
+    if not downloads_allowed():
+        raise Rejected("not asked, since NOREGRET_SUBSTITUTES=preferred")
+    from workflow.data.download import download  # requests takes 0.2 s to import
 
-
-def _source_file(path: Path) -> Path:
-    return path.with_name(f"{path.name}.source")
+    download(url, path, wanted)
 
 
 def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:
-    files = dataset.mirror
-    path = " or ".join(file.path for file in files)
-    parts = [root / "data" / "raw" / f"{file.path}.part" for file in files]
-    kept = [
-        f"{part} keeps the {part.stat().st_size} bytes that came: another try goes on there."
-        for part in parts
-        if part.exists()
-    ]
+    """What to say of a table that cannot be had."""
+    fetch = f"`python -m workflow.fetch {dataset.name}"
+    paths = [file.path for file in dataset.mirror]
+    lines = [f"{dataset.name}: no verified copy of {' or '.join(paths)} could be had. Tried:"]
+    lines += [f"  {line}" for line in tried]
+    for file in dataset.mirror:
+        if file.sha256:
+            lines.append(f"Expected of {file.path}: sha256 {file.sha256}, {file.bytes} bytes.")
+        part = root / "data" / "raw" / f"{file.path}.part"
+        if part.exists():
+            lines.append(f"{part} keeps what came: another try goes on there.")
     if not dataset.content_sha256:
-        kept.append(
-            f"`python -m workflow.fetch {dataset.name} --accept-unverified` takes a file of another"
-            " checksum, if it can be read; its records say so."
+        lines.append(
+            f"{fetch} --accept-unverified` takes a file of another checksum, if it can be read; its"
+            " records say so."
         )
-    return "\n".join(
-        [
-            f"{dataset.name}: no verified copy of {path} could be had. Tried:",
-            *(f"  {line}" for line in tried),
-            *(
-                f"Expected of {file.path}: sha256 {file.sha256}, {file.bytes} bytes."
-                for file in files
-                if file.sha256
-            ),
-            *kept,
-            f"To supply it, set NOREGRET_DATA to a directory (or URL of one) that contains {path},",
-            f"or put the file at data/raw/{files[0].path}.",
-            (
-                "Without it, the smoke and quick scales run on a labelled substitute;"
-                " NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values"
-                " are not decided."
-            ),
-            "NOREGRET_SUBSTITUTES=preferred does so at every scale and downloads nothing.",
-            (
-                f"`python -m workflow.fetch {dataset.name} --substitutes allowed` makes that"
-                " substitute now."
-            ),
-        ]
-    )
+    lines += [
+        "To supply it, set NOREGRET_DATA to a directory (or URL of one) that contains"
+        f" {' or '.join(paths)},",
+        f"or put the file at data/raw/{paths[0]}.",
+        "Without it, the smoke and quick scales run on a labelled substitute;"
+        " NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values are not"
+        " decided.",
+        "NOREGRET_SUBSTITUTES=preferred does so at every scale and downloads nothing.",
+        f"{fetch} --substitutes allowed` makes that substitute now.",
+    ]
+    return "\n".join(lines)
 
 
 def _write(prepared: Prepared, dataset: Dataset, path: Path) -> None:
     """Write the prepared table, with the provenance in the schema."""
     real = not prepared.data.startswith("substitute: ")
+    other = f"not that of {dataset.name}: see source"
     header = {
         "name": dataset.name,
         "data": prepared.data,
         "content_sha256": prepared.content_sha256,
         "source": prepared.source,
-        "licence": dataset.licence if real else f"not that of {dataset.name}: see source",
-        "citation": dataset.citation if real else f"not that of {dataset.name}: see source",
+        "licence": dataset.licence if real else other,
+        "citation": dataset.citation if real else other,
         "features": dict(prepared.features),
     }
     table = prepared.table.replace_schema_metadata({KEY: json.dumps(header)})
@@ -432,10 +364,8 @@ def main(arguments: list[str] | None = None) -> int:
         "--substitutes",
         choices=["allowed", "refused"],
         default="refused",
-        help=(
-            "what to do where a table cannot be had (default: %(default)s); allowed, it goes to"
-            " data/prepared/or-substitute/"
-        ),
+        help="what to do where a table cannot be had (default: %(default)s); allowed, it goes to"
+        " data/prepared/or-substitute/",
     )
     parser.add_argument(
         "-o", metavar="PATH", type=Path, help="where the table goes (one NAME only)"
@@ -443,24 +373,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--accept-unverified",
         action="store_true",
-        help=(
-            "take a file whose checksum is not the manifest's, if that one is only quoted and the"
-            " file can be read; the table and all that is made of it say so"
-        ),
+        help="take a file whose checksum is not the manifest's, if that one is only quoted and the"
+        " file can be read; the table and all that is made of it say so",
     )
     options = parser.parse_args(arguments)
     if options.o and len(options.names) > 1:
         parser.error(f"-o takes one NAME, got {len(options.names)}")
     root, allowed, failures = Path(), options.substitutes == "allowed", 0
     for name in options.names:
+        target = options.o or prepared_path(name, root=root, substitutes=allowed)
         try:
-            target = options.o or prepared_path(name, root=root, substitutes=allowed)
             _prepare(
-                name,
-                target,
-                root=root,
-                substitutes=allowed,
-                unverified=options.accept_unverified,
+                name, target, root=root, substitutes=allowed, unverified=options.accept_unverified
             )
         except DataUnavailable as error:
             print(error, file=sys.stderr)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import filecmp
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +41,18 @@ class Prepared:
     source: str
     data: str = "real"
     features: Mapping[str, str] = field(default_factory=dict)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn a failure to write into a sentence. Raises DataUnavailable."""
+    try:
+        yield
+    except OSError as error:
+        raise DataUnavailable(
+            f"{path}: cannot be written ({error.strerror}): expected a folder with room that we may"
+            " write to; change its permissions or run in another checkout"
+        ) from None
 
 
 def prepared_path(name: str, *, root: Path, substitutes: bool) -> Path:

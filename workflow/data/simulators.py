@@ -47,13 +47,8 @@ def version_sha256(path: Path) -> str:
     Raises SimulatorUnavailable.
     """
     try:
-        said = subprocess.run(
-            [path.absolute(), "--version"],
-            capture_output=True,
-            text=True,
-            check=True,
-            encoding="utf-8",
-        ).stdout
+        command = [str(path.absolute()), "--version"]
+        said = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
     except (OSError, subprocess.CalledProcessError) as error:
         again = f"build it by `python -m workflow.simulators {path.name}`"
         raise SimulatorUnavailable(
@@ -70,33 +65,22 @@ def build(name: str, output: Path, *, root: Path) -> None:
         raise SimulatorUnavailable(
             f"{source}: expected the source of a simulator, found none; known: {known}"
         )
-    libraries, packages = (_listed(source, what) for what in ("libraries", "packages"))
-    needs = (
-        f"it needs a C++ compiler and {' '.join(packages)} (Debian: apt-get install g++"
-        f" {' '.join(packages)})"
-    )
+    libraries, packages = _listed(source, "libraries"), " ".join(_listed(source, "packages"))
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_name(f"{output.name}.part")
-    command = [
-        os.environ.get("CXX", "g++"),
-        *FLAGS,
-        "-o",
-        str(part),
-        str(source),
-        *(f"-l{library}" for library in libraries),
-    ]
+    command = [os.environ.get("CXX", "g++"), *FLAGS, "-o", str(part), str(source)]
+    command += [f"-l{library}" for library in libraries]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, encoding="utf-8", errors="replace"
-        )
-    except OSError as error:
-        raise SimulatorUnavailable(f"{source}: cannot be compiled ({error}): {needs}") from None
-    if done.returncode:
+        subprocess.run(command, capture_output=True, check=True, encoding="utf-8", errors="replace")
+    except (OSError, subprocess.CalledProcessError) as error:
         part.unlink(missing_ok=True)
-        wrong = [
-            line for line in done.stderr.splitlines() if "error" in line or "cannot find" in line
-        ] or [done.stderr[-500:]]
-        raise SimulatorUnavailable("\n  ".join([f"{source}: cannot be built: {needs}", *wrong[:5]]))
+        said = getattr(error, "stderr", "") or str(error)
+        wrong = [line for line in said.splitlines() if "error" in line or "cannot find" in line]
+        raise SimulatorUnavailable(
+            f"{source}: cannot be built: it needs a C++ compiler and {packages} (Debian: apt-get"
+            f" install g++ {packages})"
+            + "".join(f"\n  {line}" for line in wrong[:5] or [said[-500:]])
+        ) from None
     part.replace(output)
 
 

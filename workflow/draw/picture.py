@@ -1,10 +1,9 @@
-"""Draw the best design found on a problem: `python -m workflow.picture PAPER PICTURE [--scale S]
-[-o DIR]`.
+"""Draw the best design found on a problem.
 
 Of all evaluations of all curves, readings and seeds the best one by its true value is taken that is
 feasible (all true g <= 0), or, where none is, the one that violates the constraints least, which
-the picture says. Writes <picture>.png, and <picture>.gif where the picture moves, into
-figures/<scale>/<paper>/. The files are the same bytes when drawn again.
+the picture says. Writes <picture>.png, and <picture>.gif where the picture moves.
+The files are the same bytes when drawn again.
 """
 
 from __future__ import annotations
@@ -22,15 +21,14 @@ from PIL import Image
 from workflow.draw.drawers import Best, Picture
 from workflow.draw.plots import RC
 from workflow.draw.style import PRINTED_LINE, put_small_print, wrapped
-from workflow.measure import report
 from workflow.measure.metrics import best_design
 from workflow.measure.store import NotRun, Store
-from workflow.plan.cells import Cell, Paper
+from workflow.plan.cells import Paper
 from workflow.plan.parameters import parameters_of
-from workflow.plan.resolve import PlanError, own_parameters
 from workflow.plan.selection import picture as picture_of
 from workflow.plan.selection import picture_cells
 from workflow.trace.atomic import atomic
+from workflow.trace.cells import Cell, PlanError, own_parameters
 from workflow.trace.seeds import with_seed
 
 WARNING = "#B00000"
@@ -187,7 +185,3 @@ def _animate(path: Path, picture: Picture) -> None:
     first.save(
         path, format="GIF", save_all=True, append_images=rest, duration=1000 // picture.rate, loop=0
     )
-
-
-def main(arguments: list[str] | None = None) -> int:
-    return report.main("picture", __doc__, draw, arguments, what="picture")

@@ -1,4 +1,4 @@
-"""Draw one figure of a paper: `python -m workflow.plots PAPER FIGURE [--scale S] [-o DIR]`.
+"""Draw one figure of a paper.
 
 Writes <figure>.pdf, .png, .csv (what is drawn) and .json (the same, thinned, for interactive pages)
 into figures/<scale>/<paper>/. The files are the same bytes when drawn again. Substituted data are
@@ -38,7 +38,6 @@ from workflow.draw.style import (
     wrapped,
 )
 from workflow.judge.outcomes import stood_in, unverified
-from workflow.measure import report
 from workflow.measure.metrics import OPTIMAL
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
@@ -597,7 +596,3 @@ def _draw_dots(ax: Axes, rows: Sequence[Dots]) -> None:
     ax.text(
         1.01, -0.9, "above 0", transform=ax.get_yaxis_transform(), va="bottom", fontsize=SMALL_PRINT
     )
-
-
-def main(arguments: list[str] | None = None) -> int:
-    return report.main("plots", __doc__, draw, arguments, what="figure")

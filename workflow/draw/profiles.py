@@ -1,4 +1,4 @@
-"""Draw data profiles: `python -m workflow.profiles PAPER PROFILE [--scale S] [-o DIR]`.
+"""Draw data profiles.
 
 Writes <profile>.pdf, .png, .csv and .json into figures/<scale>/<paper>/, as for figures: the share
 of targets that each curve has reached (More and Wild, SIAM J. Optim. 20, 2009), over the
@@ -21,12 +21,12 @@ import numpy as np
 from workflow.draw.panels import Line, Panel
 from workflow.draw.plots import small_print, write
 from workflow.draw.style import look
-from workflow.measure import report
 from workflow.measure.metrics import Array
 from workflow.measure.statistics import interval
 from workflow.measure.store import Store, made_of
-from workflow.plan.cells import Cell, Paper
+from workflow.plan.cells import Paper
 from workflow.plan.selection import algorithm_of, line_of, profile_panels, profile_runs
+from workflow.trace.cells import Cell
 
 POINTS = 201  # of the axis
 AXES = {
@@ -182,7 +182,3 @@ def _line(curve: str, x: Array, reached: Array, seeds: Sequence[int]) -> Line:
         hollow="@" in curve,
         seeds=tuple(seeds),
     )
-
-
-def main(arguments: list[str] | None = None) -> int:
-    return report.main("profiles", __doc__, draw, arguments, what="profile")

@@ -16,8 +16,9 @@ from workflow.judge.outcomes import SAME_RUN
 from workflow.measure.metrics import Array, metric
 from workflow.measure.statistics import interval, power_law
 from workflow.measure.store import Store
-from workflow.plan.cells import Cell, Paper
+from workflow.plan.cells import Paper
 from workflow.plan.selection import default_of
+from workflow.trace.cells import Cell
 
 Row = dict[str, Any]
 

@@ -1,8 +1,7 @@
-"""Rank algorithms over several problems: `python -m workflow.ranks PAPER RANKS [--scale S] [-o
-DIR]`.
+"""Rank algorithms over several problems.
 
 Writes <ranks>.pdf, <ranks>.png (a critical-difference diagram, Demsar, JMLR 7, 2006) and
-<ranks>.csv into figures/<scale>/<paper>/. What is ranked on a problem is the mean over the seeds,
+<ranks>.csv. What is ranked on a problem is the mean over the seeds,
 as figures and tables have it: the problems are the sample, since the seeds of one problem are no
 independent evidence about others.
 """
@@ -34,7 +33,6 @@ from workflow.draw.style import (
     wrapped,
 )
 from workflow.judge.outcomes import stood_in, unverified
-from workflow.measure import report
 from workflow.measure.metrics import Array, metric
 from workflow.measure.statistics import (
     LEVEL,
@@ -44,8 +42,7 @@ from workflow.measure.statistics import (
     ranks_in_rows,
 )
 from workflow.measure.store import Store, made_of
-from workflow.plan.cells import Cell, Paper
-from workflow.plan.resolve import PlanError
+from workflow.plan.cells import Paper
 from workflow.plan.selection import (
     algorithm_of,
     complete,
@@ -55,6 +52,7 @@ from workflow.plan.selection import (
     ranks,
 )
 from workflow.trace.atomic import atomic
+from workflow.trace.cells import Cell, PlanError
 
 WIDTH, TOP, LINE, BAR = 6.2, 1.0, 0.21, 0.085  # inches: the figure, above its axis, a name, a bar
 ASIDE = 0.25  # inches, what is said of those that are not ranked is set in
@@ -423,7 +421,3 @@ def _draw_axis(ax: Axes, k: int, n: int, start: float, unit: float, y: float) ->
         ", more than the axis" if difference > shown else ""
     )
     ax.text(start, y + 0.43, words, ha="left", va="bottom", fontsize=TICK, color=PALE)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    return report.main("ranks", __doc__, draw, arguments, what="ranks")

@@ -1,5 +1,4 @@
-"""Draw what every claim of a paper comes to under every setting: `python -m workflow.settings_map
-PAPER [--scale S] [-o DIR]` reads verdicts.json and writes claims-by-settings.png beside it.
+"""Draw what every claim of a paper comes to under every setting.
 
 A row a claim that a setting affects, a column a setting under which some claim was run. Colour and
 symbol say the outcome; "=" is the default run again, a dot a claim that was not run, an empty cell
@@ -8,8 +7,6 @@ one that the setting does not affect.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -32,11 +29,9 @@ from workflow.draw.style import (
     put_small_print,
     wrapped,
 )
-from workflow.judge import sensitivity
 from workflow.judge.claims import Outcome
 from workflow.judge.outcomes import CONTRADICTED, DIRECTION, INCONCLUSIVE, REPRODUCED, SYMBOLS
 from workflow.judge.sensitivity import Matrix
-from workflow.plan.resolve import PlanError
 from workflow.trace.atomic import atomic
 
 COLOURS: Mapping[str, str] = {
@@ -119,27 +114,7 @@ def _cell(ax: Axes, x: int, y: int, outcome: Outcome, *, is_same: bool) -> None:
     ax.text(x + 0.5, y + 0.52, mark, ha="center", va="center", fontsize=LABEL, color=ink)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    options = argparse.ArgumentParser(prog="python -m workflow.settings_map", description=__doc__)
-    options.add_argument("paper")
-    options.add_argument("--scale", default="quick")
-    options.add_argument(
-        "--partial", action="store_true", help="take the verdicts of a partial report"
-    )
-    options.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER"
-    )
-    chosen = options.parse_args(arguments)
-    folder = chosen.output or Path("figures", chosen.scale, chosen.paper)
-    try:
-        report = sensitivity.read(
-            folder / "verdicts.json", chosen.paper, chosen.scale, partial=chosen.partial
-        )
-        found = sensitivity.matrix(report)
-    except PlanError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+def write(found: Matrix, folder: Path) -> None:
+    """Write claims-by-settings.png."""
     with atomic(folder / "claims-by-settings.png") as temporary:
         draw(found).savefig(temporary, format="png", dpi=160, metadata={"Software": None})
-    print(f"wrote {folder / 'claims-by-settings.png'}", file=sys.stderr)
-    return 0

@@ -1,6 +1,4 @@
-"""Write one table of a paper: `python -m workflow.tables PAPER TABLE [--scale S] [-o DIR]` makes
-TABLE.csv and TABLE.md.
-"""
+"""Write one table of a paper, as CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -16,14 +14,12 @@ from workflow.draw import published
 from workflow.draw.panels import BANDS
 from workflow.judge import render
 from workflow.judge.quoting import quoted
-from workflow.measure import report
 from workflow.measure.metrics import batch_sizes, farthest_query, is_on_arms
 from workflow.measure.statistics import interval
 from workflow.measure.store import NotRun, Run, Store
-from workflow.plan.cells import Cell, Paper
+from workflow.plan.cells import Paper
 from workflow.plan.expand import load
 from workflow.plan.parameters import dotted
-from workflow.plan.resolve import PlanError
 from workflow.plan.selection import (
     companions,
     panels_left,
@@ -32,6 +28,7 @@ from workflow.plan.selection import (
     table_cells,
 )
 from workflow.trace.atomic import atomic
+from workflow.trace.cells import Cell, PlanError
 from workflow.trace.record import BadRecord
 
 Row = dict[str, Any]
@@ -41,7 +38,7 @@ LEGEND = (
 )
 
 
-def write(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
+def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     """Write one table as CSV and Markdown; returns their paths. Raises PlanError, BadRecord."""
     runs = runs_of(paper, name)
     store.check(runs)
@@ -392,7 +389,3 @@ def _study(paper: Paper, store: Store, entry: Mapping[str, Any]) -> pd.DataFrame
         table = table[np.isclose(table[name], value)]
     grouped = table.groupby(entry["by"])
     return grouped[entry["columns"]].mean().assign(seeds=grouped["seed"].nunique()).reset_index()
-
-
-def main(arguments: list[str] | None = None) -> int:
-    return report.main("tables", __doc__, write, arguments, what="table")

@@ -1,6 +1,4 @@
-"""How robust the claims of a paper are: `python -m workflow.certificate PAPER [--scale S]
-[--partial] [-o DIR]` writes certificate.md and certificate.json beside verdicts.json, which it
-reads.
+"""How robust the claims of a paper are, from its verdicts.json.
 
 For each claim: in which share of its admissible readings it holds (`votes` says what counts), one
 sentence, and the smallest change of readings that would turn it; and how many claims hold as
@@ -35,13 +33,12 @@ from workflow.judge.outcomes import (
 )
 from workflow.judge.quoting import quoted
 from workflow.judge.votes import HOLDS, KINDS, Spec, axes, shares, specifications
-from workflow.measure import report
 from workflow.measure.metrics import metric
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
-from workflow.plan.resolve import PlanError
 from workflow.plan.selection import algorithm_of
 from workflow.trace.atomic import atomic
+from workflow.trace.cells import PlanError
 
 PUBLIC = "public code"
 WAYS = ("as printed", "nearest", "as in the public code", "under any reading")
@@ -144,7 +141,7 @@ def entries(paper: Paper, store: Store, verdicts: Mapping[str, Any]) -> list[Ent
         if judged["id"] not in lines:
             raise PlanError(
                 f"claim {judged['id']}: expected it in papers/{paper.name}.yaml, found none: run"
-                f" `python -m workflow.claims {paper.name} --scale {paper.scale}`"
+                f" `python -m workflow.report {paper.name} verdicts --scale {paper.scale}`"
             )
         if not paper.judges(judged["id"]):
             continue  # it was judged under no reading: what these change is not known
@@ -543,13 +540,13 @@ def _as_entry(entry: Entry) -> dict[str, Any]:
     }
 
 
-def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
-    """Write the certificate as Markdown and JSON; returns their paths.
+def write(store: Store, folder: Path) -> None:
+    """Write certificate.md and certificate.json beside verdicts.json, which is read.
 
     Raises PlanError, BadRecord.
     """
-    place = folder / "verdicts.json"
-    read = sensitivity.read(place, paper.name, paper.scale, partial=store.partial)
+    paper = store.paper
+    read = sensitivity.read(folder / "verdicts.json", paper, partial=store.partial)
     found = entries(paper, store, read)
     paths = [folder / "certificate.md", folder / "certificate.json"]
     partial, mixed = bool(read.get("partial")), read.get("mixed", [])
@@ -560,8 +557,3 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     for path, text in zip(paths, texts, strict=True):
         with atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    return paths
-
-
-def main(arguments: list[str] | None = None) -> int:
-    return report.main("certificate", __doc__, write, arguments)

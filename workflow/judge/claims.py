@@ -63,7 +63,7 @@ from workflow.measure.metrics import metric
 from workflow.measure.statistics import FULL, false_discovery
 from workflow.measure.store import NotRun, Run, Store
 from workflow.plan import selection
-from workflow.plan.cells import DEFAULT, Cell, Paper
+from workflow.plan.cells import Paper
 from workflow.plan.parameters import dotted, flat
 from workflow.plan.reads import (
     named,
@@ -73,7 +73,7 @@ from workflow.plan.reads import (
     stated,
     variants_of,
 )
-from workflow.plan.resolve import PlanError, seed_range
+from workflow.trace.cells import DEFAULT, Cell, PlanError, seed_range
 
 Claim = Mapping[str, Any]
 

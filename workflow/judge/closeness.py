@@ -27,10 +27,10 @@ from workflow.judge.quoting import quoted
 from workflow.measure.metrics import Array
 from workflow.measure.store import NotRun, Store
 from workflow.plan import published_numbers, selection
-from workflow.plan.cells import DEFAULT, Cell, Paper
+from workflow.plan.cells import Paper
 from workflow.plan.published_numbers import Series
 from workflow.plan.reads import problems_of, settings_of
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import DEFAULT, Cell, PlanError
 
 CAP = 100.0  # a ratio beyond it, or one of opposite signs, counts as it
 MARGIN = 1.1  # in the geometric mean over methods

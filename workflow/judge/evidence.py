@@ -16,7 +16,7 @@ from workflow.measure import metrics
 from workflow.measure.metrics import Array
 from workflow.measure.store import NotRun, Run, Store
 from workflow.plan import selection
-from workflow.plan.cells import DEFAULT, Cell, Paper
+from workflow.plan.cells import Paper
 from workflow.plan.reads import Check as Check
 from workflow.plan.reads import Claim as Claim
 from workflow.plan.reads import (
@@ -31,7 +31,7 @@ from workflow.plan.reads import (
     variants_of,
 )
 from workflow.plan.reads import runs_of_claim as runs_of_claim  # for those who judge
-from workflow.plan.resolve import seed_range
+from workflow.trace.cells import DEFAULT, Cell, seed_range
 
 Seeds = dict[int, float]
 Pairs = list[tuple[Array, Array]]

@@ -1,7 +1,5 @@
-"""The verdicts on all claims of a paper, as Markdown and JSON.
-
-`python -m workflow.claims PAPER [--scale S] [-o DIR]` writes verdicts.md and verdicts.json, and the
-numbers behind them, a line a seed, as seed-values.json.
+"""The verdicts on all claims of a paper, as Markdown and JSON, and the numbers behind them, a line
+a seed.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from workflow.judge import closeness, fixed, render, seed_values
 from workflow.judge.checks import Comparison
 from workflow.judge.claims import Verdict, judge, runs, weakest, with_history, with_q
 from workflow.judge.closeness import Experiment
-from workflow.measure import report
 from workflow.measure.store import Store
 from workflow.plan.cells import Paper
 from workflow.trace.atomic import atomic
@@ -28,12 +25,9 @@ from workflow.trace.atomic import atomic
 EDITION = 2  # of the words in a verdicts.json; the first one has no such key
 
 
-def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
-    """Write the verdicts on all claims as Markdown and JSON, and the numbers behind them; returns
-    their paths.
-
-    Raises PlanError, BadRecord.
-    """
+def write(store: Store, folder: Path) -> None:
+    """Write verdicts.md, verdicts.json and seed-values.json. Raises PlanError, BadRecord."""
+    paper = store.paper
     store.check(runs(paper))
     lines = fixed.read(ROOT).get(paper.name, {})
     verdicts, appendix = (
@@ -54,7 +48,6 @@ def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
     for path, text in zip(paths, texts, strict=True):
         with atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    return paths
 
 
 def as_json(
@@ -121,7 +114,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, float | np.floating):
         return float(f"{value:.9g}") if math.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value
-
-
-def main(arguments: list[str] | None = None) -> int:
-    return report.main("claims", __doc__, write, arguments)

@@ -325,7 +325,7 @@ def _details(paper: Paper, verdict: Verdict) -> str:
         for one in sorted(verdict.comparisons, key=lambda each: each.weakness)
     ]
     commands = "\n".join(
-        [*verdict.rerun, f"python -m workflow.claims {paper.name} --scale {paper.scale}"]
+        [*verdict.rerun, f"python -m workflow.report {paper.name} verdicts --scale {paper.scale}"]
     )
     parts = [
         f"## {verdict.id}",

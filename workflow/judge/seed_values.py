@@ -1,7 +1,7 @@
 """The numbers behind verdicts, one a seed: what the test of each comparison reads, by default and
 under every reading that was run. The page of a claim shows them, and gives them as Parquet.
 
-`python -m workflow.claims PAPER` writes them as seed-values.json beside verdicts.json.
+`python -m workflow.report PAPER verdicts` writes them as seed-values.json beside verdicts.json.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Which conclusions depend on an open setting: `python -m workflow.sensitivity PAPER [--scale S]
-[--partial] [-o DIR]`.
+"""Which conclusions depend on an open setting.
 
 Claims by readings, from verdicts.json alone: what is observed by default and under every other
 reading that affects the claim. Writes sensitivity.md and sensitivity.json.
@@ -7,9 +6,7 @@ reading that affects the claim. Writes sensitivity.md and sensitivity.json.
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -20,8 +17,9 @@ from workflow.judge import render
 from workflow.judge.claims import Outcome, elsewhere
 from workflow.judge.outcomes import SAME_RUN, SIDES, SYMBOLS, group, translated
 from workflow.judge.quoting import quoted
-from workflow.plan.resolve import PlanError
+from workflow.plan.cells import Paper
 from workflow.trace.atomic import atomic
+from workflow.trace.cells import PlanError
 
 NONE = "-"
 SAME = "="
@@ -371,57 +369,32 @@ def _mark(outcome: Outcome) -> str:
 
 
 def _again(paper: str, scale: str) -> str:
-    return f"run `python -m workflow.claims {paper} --scale {scale}`"
+    return f"run `python -m workflow.report {paper} verdicts --scale {scale}`"
 
 
-def read(path: Path, paper: str, scale: str, *, partial: bool = False) -> Mapping[str, Any]:
+def read(path: Path, paper: Paper, *, partial: bool = False) -> Mapping[str, Any]:
     """The content of a verdicts.json.
 
     Raises PlanError if it is missing, another one, or partial where that is not wanted.
     """
     if not path.exists():
-        raise PlanError(f"expected {path}, found none: {_again(paper, scale)}")
+        raise PlanError(f"expected {path}, found none: {_again(paper.name, paper.scale)}")
     report = json.loads(path.read_text(encoding="utf-8"))
-    if (report["paper"], report["scale"]) != (paper, scale):
+    if (report["paper"], report["scale"]) != (paper.name, paper.scale):
         raise PlanError(
-            f"{path}: expected {paper} at scale {scale}, found {report['paper']} at scale"
-            f" {report['scale']}"
+            f"{path}: expected {paper.name} at scale {paper.scale}, found {report['paper']} at"
+            f" scale {report['scale']}"
         )
     if report.get("partial") and not partial:
         raise PlanError(
             f"{path}: expected verdicts on all runs, found those of a partial report: add"
-            f" --partial, or {_again(paper, scale)}"
+            f" --partial, or {_again(paper.name, paper.scale)}"
         )
     return report
 
 
-def main(arguments: list[str] | None = None) -> int:
-    options = argparse.ArgumentParser(prog="python -m workflow.sensitivity", description=__doc__)
-    options.add_argument("paper")
-    options.add_argument("--scale", default="quick")
-    options.add_argument(
-        "--partial", action="store_true", help="take the verdicts of a partial report"
-    )
-    options.add_argument(
-        "--verdicts", type=Path, metavar="FILE", help="default: figures/SCALE/PAPER/verdicts.json"
-    )
-    options.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER"
-    )
-    chosen = options.parse_args(arguments)
-    drawn = Path("figures", chosen.scale, chosen.paper)
-    try:
-        path = chosen.verdicts or drawn / "verdicts.json"
-        found = matrix(read(path, chosen.paper, chosen.scale, partial=chosen.partial))
-    except PlanError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    folder = chosen.output or drawn
-    for name, text in (
-        ("sensitivity.md", as_markdown(found)),
-        ("sensitivity.json", as_json(found)),
-    ):
-        with atomic(folder / name) as temporary:
+def write(found: Matrix, folder: Path) -> None:
+    """Write sensitivity.md and sensitivity.json."""
+    for name, text in (("md", as_markdown(found)), ("json", as_json(found))):
+        with atomic(folder / f"sensitivity.{name}") as temporary:
             temporary.write_text(text, encoding="utf-8")
-    print(f"wrote {folder / 'sensitivity.md'}, {folder / 'sensitivity.json'}", file=sys.stderr)
-    return 0

@@ -19,7 +19,7 @@ from workflow.judge.evidence import Evidence
 from workflow.measure.metrics import FEASIBLE, Array, metric
 from workflow.measure.store import NotRun, Run
 from workflow.plan import selection
-from workflow.plan.cells import Cell
+from workflow.trace.cells import Cell
 from workflow.trace.record import Columns, Record
 
 Claim = Mapping[str, Any]

@@ -23,7 +23,7 @@ from typing import Any
 from workflow.judge.claims import Outcome, Weakest
 from workflow.judge.outcomes import DIRECTION, NOT_RUN, ORDER, REPRODUCED
 from workflow.judge.sensitivity import outcome
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 AS_PRINTED = "default"  # what the first specification is called
 HOLDS = (REPRODUCED, DIRECTION)
@@ -72,7 +72,7 @@ def specifications(claim: Mapping[str, Any]) -> list[Spec]:
         if "settings" not in judged:
             raise PlanError(
                 f"claim {claim['id']}: expected the settings that its readings change, found older"
-                " verdicts: run `python -m workflow.claims` again"
+                " verdicts: run `python -m workflow.report` again"
             )
         if judged.get("control"):
             spec = _spec(name, judged, tuple(judged["settings"]))

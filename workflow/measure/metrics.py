@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 from workflow.trace.record import Record
 
 Array = NDArray[np.float64]

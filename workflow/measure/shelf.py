@@ -7,9 +7,8 @@ from pathlib import Path
 
 from workflow.measure.condense import restored, restored_study
 from workflow.measure.recent import Recent
-from workflow.plan.cells import Cell, Study
-from workflow.plan.digest import with_data
 from workflow.trace import curve_file
+from workflow.trace.cells import Cell, Study, with_data
 from workflow.trace.curve_file import Header
 from workflow.trace.record import Record
 

@@ -33,11 +33,10 @@ from workflow.measure.metrics import (
 from workflow.measure.mixture import Mixture
 from workflow.measure.recent import Recent
 from workflow.measure.shelf import Shelf, bytes_of
-from workflow.plan.cells import PUBLISHED, Cell, Paper, Study
-from workflow.plan.digest import with_data
-from workflow.plan.resolve import PlanError
+from workflow.plan.cells import Paper
 from workflow.plan.selection import companions
 from workflow.trace import record
+from workflow.trace.cells import PUBLISHED, Cell, PlanError, Study, with_data
 from workflow.trace.curve_file import LABEL
 from workflow.trace.record import Record
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow.plan.cells import PUBLISHED
-from workflow.plan.resolve import ROOT, PlanError
+from workflow.plan.resolve import ROOT
 from workflow.trace import curve_file
+from workflow.trace.cells import PUBLISHED, PlanError
 
 STUDIES = "studies"  # the folder that is no problem's
 LABELS = ("paper", "problem", "problem_reading", "algorithm", "reading", "variant", "study")

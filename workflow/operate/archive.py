@@ -26,12 +26,11 @@ from typing import Any
 import pyarrow as pa
 
 from workflow.data.foreign import escaped, is_plain, shown
-from workflow.data.partial import writing
-from workflow.data.places import DataUnavailable
+from workflow.data.places import DataUnavailable, writing
 from workflow.plan.expand import chosen_papers
-from workflow.plan.resolve import PlanError
 from workflow.trace import record
 from workflow.trace.atomic import atomic
+from workflow.trace.cells import PlanError
 
 MANIFEST = "manifest.json"
 NAME = r"[^\W_][^/\\:\s\x00-\x1f]*"  # of a folder; none begins with a dot

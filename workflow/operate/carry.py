@@ -39,10 +39,9 @@ from typing import Any
 from workflow.measure.shelf import Shelf, digest_today
 from workflow.operate import verify
 from workflow.operate.verify import AGREES, DIFFERS, Candidate, Judged
-from workflow.plan.cells import PUBLISHED, Cell, Study
 from workflow.plan.expand import chosen_papers
-from workflow.plan.resolve import PlanError
 from workflow.trace import curve_file
+from workflow.trace.cells import PUBLISHED, Cell, PlanError, Study
 from workflow.trace.curve_file import CARRIED, LABEL, Header, TooLarge
 from workflow.trace.record import BadRecord
 

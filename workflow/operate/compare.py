@@ -27,12 +27,13 @@ import yaml
 from workflow.judge import ledger, render
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED
 from workflow.plan import digest, strict_yaml
-from workflow.plan.cells import Cell, Paper
+from workflow.plan.cells import Paper
 from workflow.plan.expand import load
 from workflow.plan.nearest import or_nearest
-from workflow.plan.resolve import PlanError, papers
+from workflow.plan.resolve import papers
 from workflow.plan.selection import line_of, panel_options, places
 from workflow.plan.wishes import check_cores, check_folders
+from workflow.trace.cells import Cell, PlanError
 
 SCALE = "paper"  # at which a method is compared: budgets are the published ones
 SEEDS = 5  # of the method and of each curve: the first ones that the paper plans
@@ -86,13 +87,11 @@ def _compared(plan: Paper, cores: int) -> int:
     """
     config = ["--config", f"scale={SCALE}", f"papers={plan.name}"]
     how = ["--logger", "noregret", "--quiet", "host", "--cores", str(cores)]
-    failed = _program("snakemake", *how, *config, "--", *plan.sources(plan.parts))
+    failed = _program("snakemake", *how, *config, "--", *plan.records(plan.parts))
     figure, folder = plan.entry["figures"][0]["id"], Path("figures", SCALE, plan.name)
     # published records of older code are shown, labelled; what was not run is told
     how = ["--scale", SCALE, "--partial", "--other-code"]
-    if _program("workflow.plots", plan.name, figure, *how):
-        return 1
-    if _program("workflow.claims", plan.name, *how):
+    if _program("workflow.report", plan.name, "verdicts", figure, *how):
         return 1
     print("\n".join(sheet(json.loads((folder / "verdicts.json").read_text(encoding="utf-8")))))
     print(f"{folder}/: {figure}.png, verdicts.md; papers/{plan.name}.yaml says what is compared")

@@ -27,9 +27,9 @@ from rocrate.rocrate import ROCrate
 from workflow.data.manifest import read_manifest
 from workflow.operate.citations import BIBLIOGRAPHY, Cited, cited
 from workflow.plan import reader
-from workflow.plan.cells import PUBLISHED
-from workflow.plan.resolve import ROOT, PlanError, papers
+from workflow.plan.resolve import ROOT, papers
 from workflow.trace import curve_file
+from workflow.trace.cells import PUBLISHED, PlanError
 
 METADATA = "ro-crate-metadata.json"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"

@@ -33,12 +33,12 @@ from workflow.judge.checks import pairs_of
 from workflow.judge.evidence import Evidence
 from workflow.judge.fixed import AFTER, BEFORE, LEDGER, TOGETHER, Line, Name
 from workflow.measure.store import Run, Store
-from workflow.plan.cells import PUBLISHED, Cell
 from workflow.plan.expand import load
 from workflow.plan.reads import stated
-from workflow.plan.resolve import ROOT, PlanError, papers
+from workflow.plan.resolve import ROOT, papers
 from workflow.trace import curve_file
 from workflow.trace.atomic import atomic
+from workflow.trace.cells import PUBLISHED, Cell, PlanError
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where it is compiled
 SHORT = 10  # digits of a commit

@@ -23,11 +23,12 @@ import pyarrow as pa
 from workflow.measure import condense
 from workflow.measure.store import AGAIN, Run, Store, admit
 from workflow.plan import costs
-from workflow.plan.cells import PUBLISHED, Cell, Paper
+from workflow.plan.cells import Paper
 from workflow.plan.expand import chosen_papers, load
-from workflow.plan.resolve import PlanError, planned
+from workflow.plan.resolve import planned
 from workflow.trace import curve_file, record
 from workflow.trace.atomic import atomic
+from workflow.trace.cells import PUBLISHED, Cell, PlanError
 from workflow.trace.curve_file import Kept, TooLarge
 from workflow.trace.record import BadRecord
 

@@ -1,8 +1,9 @@
 """How far a scale is: `python -m workflow.status [--scale quick] [--papers a,b] [--seeds 0-4]
-[--watch SECONDS] [--json] [--fresh]`.
+[--json] [--fresh]`.
 
-What is counted and how: workflow/operate/tally.py. What starting jobs has cost beside the runs is
-told as overhead.
+A run is one seed of a curve or a study. It is done if its record in results/ is one of today's code
+and parameters, else published, else stale, else missing. Costs are CPU seconds of one thread, as
+records have them; those to go as papers/measured.csv has them.
 """
 
 from __future__ import annotations
@@ -11,178 +12,107 @@ import argparse
 import json
 import os
 import sys
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from datetime import datetime
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from workflow.operate.tally import ENDED, STATES, Results, Run, Tally, by_problem, tally
+from workflow.measure.store import Store, without_published
+from workflow.plan import costs
+from workflow.plan.cells import Paper
 from workflow.plan.costs import duration
 from workflow.plan.expand import chosen_papers, load
-from workflow.plan.resolve import PlanError
 from workflow.plan.wishes import check_folders
-from workflow.run.lease import Failure
+from workflow.trace import record
+from workflow.trace.cells import Cell, PlanError, Study
 
-RARE = ("published", "timeout", "damaged")
-SHOWN = 5  # errors, where not all are asked for
-CLEAR = "\033[H\033[2J"
+STATES = ("done", "published", "timeout", "stale", "missing")
+TO_GO = ("stale", "missing")
 
 
-def table(runs: Sequence[Run], cores: int) -> list[str]:
+@dataclass(frozen=True)
+class Run:
+    """One seed of a curve or a study: what became of it, and CPU seconds that it has cost or, where
+    it is to be made, will cost.
+    """
+
+    paper: str
+    problem: str
+    state: str
+    seconds: float
+
+
+def runs(plan: Paper, root: Path = Path()) -> list[Run]:
+    """Every run of a plan, as it is now; a seed that its plan says is published counts as that
+    where results/ has none.
+    """
+    store = Store(plan, root)
+    return [
+        Run(plan.name, part.place[0], state, spent if spent else costs.of(part).seconds)
+        for part in plan.parts
+        for seed in part.seeds
+        for state, spent in [_state(store, plan, part, seed)]
+    ]
+
+
+def _state(store: Store, plan: Paper, part: Cell | Study, seed: int) -> tuple[str, float]:
+    """What became of a run, and what it has cost; 0 where that is not known."""
+    path = store.root / part.record(seed)
+    header = record.read_header(path) if path.exists() else {}
+    status = header.get("status", "complete")
+    if header and status in record.FINAL and store.is_current(part, header):
+        return "done" if status == "complete" else "timeout", float(header.get("cpu_seconds", 0.0))
+    if (part.name, seed) in plan.lent:
+        return "published", 0.0
+    return ("stale" if path.exists() else "missing"), 0.0
+
+
+def table(found: Sequence[Run], cores: int) -> list[str]:
     """Lines of text: a row for every paper and problem, their sum, and how long the rest takes."""
-    total = tally(runs)
-    unit, size = ("core-h", 3600) if total.spent + total.remaining >= 3600 else ("core-min", 60)
-    # columns of zeros, nearly always
-    states = [state for state in STATES if state not in RARE or total.states[state]]
-    rows = [["paper", "problem", "runs", *states, f"{unit} spent", "to go"]]
-    for place, found in {**by_problem(runs), ("total", ""): total}.items():
-        counts = [str(found.states[state] or "-") for state in states]
-        rows.append(
-            [
-                *place,
-                str(found.runs),
-                *counts,
-                f"{found.spent / size:.2f}",
-                f"{found.remaining / size:.2f}",
-            ]
-        )
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in found:
+        groups.setdefault((run.paper, run.problem), []).append(run)
+    rows = [["paper", "problem", "runs", *STATES, "core-h spent", "to go"]]
+    for place, group in {**groups, ("total", ""): list(found)}.items():
+        counts = Counter(run.state for run in group)
+        hours = [f"{seconds / 3600:.2f}" for seconds in (_spent(group), _to_go(group))]
+        states = [str(counts[state] or "-") for state in STATES]
+        rows.append([*place, str(len(group)), *states, *hours])
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     names = ["  ".join(map(str.ljust, row[:2], wide)) for row in rows]
     numbers = ["  ".join(map(str.rjust, row[2:], wide[2:])) for row in rows]
-    return [*map("  ".join, zip(names, numbers, strict=True)), "", line(total, cores)]
+    return [*map("  ".join, zip(names, numbers, strict=True)), "", line(found, cores)]
 
 
-def line(total: Tally, cores: int) -> str:
-    """A tally as a sentence."""
-    counts = ", ".join(f"{count} {state}" for state, count in total.states.items() if count)
-    rest = (
-        f"; about {duration(total.wait(cores))} to go on {cores} cores" if total.remaining else ""
-    )
-    return f"{total.runs} runs: {counts}{rest}"
+def line(found: Sequence[Run], cores: int) -> str:
+    """The same as a sentence."""
+    counts = Counter(run.state for run in found)
+    said = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
+    rest = _to_go(found)
+    wait = f"; about {duration(rest / cores)} to go on {cores} cores" if rest else ""
+    return f"{len(found)} runs: {said}{wait}"
 
 
-def under_way(runs: Iterable[Run]) -> list[str]:
-    """Lines that say who makes what."""
-    lines = [
-        f"  {run.name}: {duration(run.owner.elapsed)}, {run.owner}"
-        for run in runs
-        if run.state == "running"
-    ]
-    return ["", "running:", *lines] if lines else []
-
-
-def damages(runs: Iterable[Run], *, everything: bool) -> list[str]:
-    """Lines that say which records are damaged, how, and what to do."""
-    found = [run.damage for run in runs if run.damage]
-    lines = [f"  {sentence}" for sentence in (found if everything else found[:SHOWN])]
-    left = len(found) - len(lines)
-    more = [f"  ... and {left} more: --failures lists all"] if left else []
-    return ["", "damaged:", *lines, *more] if found else []
-
-
-def failures(runs: Iterable[Run], *, everything: bool) -> list[str]:
-    """Lines that say why runs failed and how to make them; without `everything` equal errors are
-    told once.
-    """
-    alike: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        if run.told is not None:
-            alike.setdefault(
-                (run.told.type, run.name if everything else run.told.error), []
-            ).append(run)
-    groups = list(alike.values())
-    shown = groups if everything else groups[:SHOWN]
-    lines = [text for group in shown for text in _failure(group[0], len(group) - 1)]
-    more = (
-        [f"  ... and {len(groups) - len(shown)} more errors: --failures lists all"]
-        if len(groups) > len(shown)
-        else []
-    )
-    return ["", "failed:", *lines, *more] if groups else []
-
-
-def _failure(run: Run, others: int) -> list[str]:
-    """Lines on a run that failed as others did."""
-    told = run.told or Failure("", "", "")
-    reached = f", after {told.evaluations} evaluations" if told.evaluations else ""
-    more = f" (and {others} more)" if others else ""
-    sentence = told.error.replace("\n", "\n    ")
-    return [f"  {run.name}{more}{reached}: {told.type}: {sentence}", f"    {run.command}"]
-
-
-def as_json(
-    runs: Sequence[Run], failed: Iterable[Run], notes: Iterable[str], scale: str, cores: int
-) -> dict[str, object]:
-    """The same for programs; seconds are CPU seconds but for `wait_seconds`."""
-
-    def entry(found: Tally) -> dict[str, object]:
-        return {
-            "runs": found.runs,
-            **found.states,
-            "spent_seconds": found.spent,
-            "remaining_seconds": found.remaining,
-        }
-
-    total = tally(runs)
-    problems = [
-        {"paper": paper, "problem": problem, **entry(found)}
-        for (paper, problem), found in by_problem(runs).items()
-    ]
-    owners = {run.name: run.owner for run in runs if run.state == "running"}
-    busy = [
-        {"run": name, "elapsed_seconds": owner.elapsed, **asdict(owner)}
-        for name, owner in owners.items()
-    ]
-    told = [
-        {"run": run.name, "command": run.command, **asdict(run.told)}
-        for run in failed
-        if run.told is not None
-    ]
-    damaged = [{"run": run.name, "error": run.damage} for run in failed if run.damage]
+def as_json(found: Sequence[Run], scale: str, cores: int) -> dict[str, object]:
+    """The same for programs, in CPU seconds but for `wait_seconds`."""
+    counts = Counter(run.state for run in found)
     return {
         "scale": scale,
         "cores": cores,
-        "total": {**entry(total), "wait_seconds": total.wait(cores)},
-        "problems": problems,
-        "running": busy,
-        "failures": told,
-        "damaged": damaged,
-        "notes": list(notes),
+        "runs": len(found),
+        **{state: counts[state] for state in STATES},
+        "spent_seconds": _spent(found),
+        "remaining_seconds": _to_go(found),
+        "wait_seconds": _to_go(found) / cores,
     }
 
 
-def report(results: Results, options: argparse.Namespace) -> tuple[str, Tally]:
-    """What is to be printed now, and its sum."""
-    runs = results.runs()
-    failed = [*results.initial_failures(), *results.initial_damages(), *runs]
-    beside = results.overhead()
-    if options.json:
-        found = {
-            **as_json(runs, failed, results.notes, options.scale, options.cores),
-            "overhead": asdict(beside),
-        }
-        return json.dumps(found, indent=None if options.watch else 1), tally(runs)
-    lines = [*table(runs, options.cores), *([str(beside)] if beside.jobs else []), *under_way(runs)]
-    lines += damages(failed, everything=options.failures)
-    lines += failures(failed, everything=options.failures)
-    return "\n".join(lines + [text for note in results.notes for text in ("", note)]), tally(runs)
+def _spent(found: Iterable[Run]) -> float:
+    return sum(run.seconds for run in found if run.state in ("done", "timeout"))
 
 
-def watch(results: Results, options: argparse.Namespace) -> None:
-    """Print until everything is done or failed: a live table on a terminal, elsewhere a line for
-    every change.
-    """
-    live = sys.stdout.isatty() and not options.json
-    last: Mapping[str, int] = {}
-    while True:
-        text, total = report(results, options)
-        short = text if options.json else f"{datetime.now():%H:%M:%S} {line(total, options.cores)}"
-        if live or total.states != last:
-            print(CLEAR + text if live else short, flush=True)
-        if sum(total.states[state] for state in ENDED) == total.runs:
-            return
-        last = total.states
-        time.sleep(options.watch)
+def _to_go(found: Iterable[Run]) -> float:
+    return sum(run.seconds for run in found if run.state in TO_GO)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -199,40 +129,25 @@ def main(arguments: list[str] | None = None) -> int:
         default=os.cpu_count() or 1,
         help="the number of cores for the remaining runs (default: all)",
     )
-    parser.add_argument(
-        "--failures", action="store_true", help="list all that failed or are damaged"
-    )
-    parser.add_argument(
-        "--watch",
-        type=float,
-        metavar="SECONDS",
-        help="print again after so many seconds, until everything is done or has failed",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print JSON; with --watch a line for every change"
-    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--fresh", action="store_true", help="count no published records, only those in results/"
     )
     options = parser.parse_args(arguments)
-    if options.cores < 1 or (options.watch is not None and not options.watch > 0):
-        parser.error("--cores and --watch: expected a positive number")
+    if options.cores < 1:
+        parser.error(f"--cores: expected a positive number, got {options.cores}")
     try:
         check_folders()
-        results = Results(
-            [
-                load(name, options.scale, seeds=options.seeds)
-                for name in chosen_papers(options.papers)
-            ],
-            fresh=options.fresh,
-        )
-        if options.watch:
-            watch(results, options)
-        else:
-            print(report(results, options)[0])
+        plans = [
+            load(name, options.scale, seeds=options.seeds) for name in chosen_papers(options.papers)
+        ]
     except PlanError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print()
+    plans = plans if options.fresh else [without_published(plan) for plan in plans]
+    found = [run for plan in plans for run in runs(plan)]
+    if options.json:
+        print(json.dumps(as_json(found, options.scale, options.cores), indent=1))
+    else:
+        print("\n".join(table(found, options.cores)))
     return 0

@@ -1,53 +1,19 @@
-"""What jobs that did not finish have said: told at the end of a workflow by the Snakefile.
+"""Why jobs failed, told at the end of a workflow by the Snakefile.
 
-Snakemake itself prints why a job failed only where it prints every job, too, which is 10,000 of
-them in a dry run. A rule states where its jobs write their log and their output; a job whose log
-has changed since the workflow began and whose output is not there did not finish.
+Snakemake itself prints why a job failed only where it prints every job, too, which is thousands of
+them in a dry run. Every program of the workflow ends its log with a sentence that begins with
+`error:`, or with a traceback.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 LAST = 12  # lines of a log that are shown
-FIELD = re.compile(r"\{(\w+)\}")  # a wildcard in a path of a rule
+WRONG = re.compile(r"^(error: |Traceback |\w*Error\b)", re.MULTILINE)
 Stamp = tuple[int, int, int]  # inode, nanoseconds of the last change, bytes
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where the jobs of a rule write, as the rule states it: `logs/{scale}/{paper}/verdicts.log`
-    and its outputs.
-    """
-
-    log: str
-    outputs: Sequence[str]
-
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """What the logs of the rule are called. A wildcard is one name of a file or folder."""
-        parts = FIELD.split(self.log)
-        return re.compile(
-            "".join(
-                re.escape(part) if position % 2 == 0 else f"(?P<{part}>[^/]+)"
-                for position, part in enumerate(parts)
-            )
-        )
-
-    def missing(self, log: Path) -> bool:
-        """Whether this is the log of a job of the rule that has left no output."""
-        found = self.pattern.fullmatch(log.as_posix())
-        return found is not None and not all(
-            Path(output.format_map(found.groupdict())).exists() for output in self.outputs
-        )
-
-    def knows(self, log: Path) -> bool:
-        """Whether a job of the rule may have written this log."""
-        return self.pattern.fullmatch(log.as_posix()) is not None
 
 
 def logs(folder: Path = Path("logs")) -> dict[Path, Stamp]:
@@ -59,20 +25,17 @@ def logs(folder: Path = Path("logs")) -> dict[Path, Stamp]:
     return {path: stamp for path in folder.rglob("*.log") if (stamp := _stamp(path)) is not None}
 
 
-def complaints(rules: Iterable[Places], before: Mapping[Path, Stamp]) -> Iterator[str]:
+def complaints(before: Mapping[Path, Stamp]) -> Iterator[str]:
     """What each job that did not finish has said last, which names the remedy.
 
-    `before` is what `logs` found when the workflow began. Where two rules could have written a
-    log, the job has finished if either has its output.
+    `before` is what `logs` found when the workflow began.
     """
-    known = list(rules)
     for path, stamp in sorted(logs().items()):
-        writers = [rule for rule in known if rule.knows(path)]
-        if stamp == before.get(path) or not writers:
+        if stamp == before.get(path):
             continue
-        said = path.read_text(encoding="utf-8", errors="replace").strip()
-        if said and all(rule.missing(path) for rule in writers):
-            yield "\n  ".join([f"did not finish ({path}):", *said.splitlines()[-LAST:]])
+        said = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-LAST:]
+        if WRONG.search("\n".join(said)):
+            yield "\n  ".join([f"did not finish ({path}):", *said])
 
 
 def _stamp(path: Path) -> Stamp | None:

@@ -32,12 +32,10 @@ from workflow.measure.condense import SPENT, condensed, condensed_study
 from workflow.measure.mixture import COMPARED
 from workflow.measure.shelf import Shelf
 from workflow.operate.archive import SHOWN, BadArchive, record_paths, unpack
-from workflow.plan import reader, resolve
-from workflow.plan.cells import PUBLISHED, Cell, Study
-from workflow.plan.digest import with_data
+from workflow.plan import costs, reader, resolve
 from workflow.plan.expand import chosen_papers, load
-from workflow.plan.resolve import PlanError
 from workflow.trace import code_path, curve_file, record, seeds
+from workflow.trace.cells import PUBLISHED, Cell, PlanError, Study, with_data
 from workflow.trace.curve_file import Kept
 from workflow.trace.record import BadRecord, Columns, Record
 
@@ -117,15 +115,12 @@ def survey(root: Path, paths: Iterable[Path]) -> Survey:
         for place in {path.parts[1:3] for path in headers}
         for folder, run in _planned(*place).items()
     }
-    data: dict[Path, list[Header]] = {}
-    for path, header in headers.items():
-        data.setdefault(path.parent.parent, []).extend([header] if "data_sha256" in header else [])
     found = Survey([], [], [])
     for path, header in headers.items():
         if not header:
             found.damaged.append(Candidate(path, (), 0.0, False))
         elif header.get("status", "complete") == "complete":
-            candidate = _candidate(path, header, planned.get(path.parent), data[path.parent.parent])
+            candidate = _candidate(path, header, planned.get(path.parent))
             found.candidates.extend([candidate] if candidate else [])
             found.other.extend([] if candidate else [path])
     return found
@@ -147,7 +142,7 @@ def of_published(root: Path, scale: str, papers: Sequence[str], known: Survey) -
                 path = run.record(seed)
                 if path in there or header.get("status", "complete") != "complete":
                     continue
-                found = _candidate(path, header, planned, [])
+                found = _candidate(path, header, planned)
                 if found:
                     candidates.append(replace(found, published=run.published))
                 else:
@@ -163,15 +158,10 @@ def _header(path: Path) -> Header:
         return {}
 
 
-def _candidate(
-    path: Path, header: Header, run: Planned | None, others: Sequence[Header]
-) -> Candidate | None:
-    """A record of the present code and parameters; `others` of its problem say what the data of an
-    initial design were.
-    """
-    for source in [header] if "data_sha256" in header else [*others, {}]:
-        if run and header.get("digest") == with_data(run.digest, source.get("data_sha256", "")):
-            return candidate_of(path, header, run, source.get("data", ""))
+def _candidate(path: Path, header: Header, run: Planned | None) -> Candidate | None:
+    """A record of the present code and parameters, on the data that it names."""
+    if run and header.get("digest") == with_data(run.digest, str(header.get("data_sha256", ""))):
+        return candidate_of(path, header, run, str(header.get("data", "")))
     return None
 
 
@@ -184,32 +174,17 @@ def candidate_of(path: Path, header: Header, run: Planned, data: str) -> Candida
 
 def _planned(scale: str, paper: str) -> dict[Path, Planned]:
     """What the plan makes, by folder; nothing where it does not know the paper or the scale."""
-    found = {}
-    # the cheapest last: it does little but evaluate
-    for run, planned in sorted(runs(scale, paper), key=lambda each: -each[1].seconds):
-        found[run.folder] = planned
-        if isinstance(run, Cell):
-            seconds = planned.seconds * run.problem_entry["init"]["n"] / run.budget
-            found[run.initial_folder] = Planned(
-                run.initial_digest, (paper, run.problem_name, "initial"), seconds
-            )
-    return found
+    return {run.folder: planned for run, planned in runs(scale, paper)}
 
 
 def runs(scale: str, paper: str) -> list[tuple[Cell | Study, Planned]]:
     """The runs of a plan; none where there is no such paper or scale."""
     if paper not in resolve.planned() or scale not in reader.read(paper)["scales"]:
         return []
-    plan = load(paper, scale)
-    studies = [
-        (study, Planned(study.digest, (paper, "studies", name), study.cost.seconds))
-        for name, study in plan.studies.items()
+    return [
+        (part, Planned(part.digest, (paper, *part.place), costs.of(part).seconds))
+        for part in load(paper, scale).parts
     ]
-    cells = [
-        (cell, Planned(cell.digest, (paper, cell.problem_name, cell.curve), cell.cost.seconds))
-        for cell in plan.cells
-    ]
-    return [*studies, *cells]
 
 
 def sample(candidates: Sequence[Candidate], *, seed: int, many: int) -> list[Candidate]:

@@ -10,20 +10,17 @@ nobody needs them to be exact: a job that reaches a limit is tried again with a 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from workflow.plan.resolve import ROOT
+from workflow import ROOT
+from workflow.trace.cells import STUDIES, Cell, Study
 
 TABLE = "papers/measured.csv"
-STUDIES = "studies"  # in the place of a problem
-JOB_SECONDS = 300  # seeds share a job up to about this long
-PART_SECONDS = 100  # the same where a scale runs a small part of a plan: no core waits for long
-SHORT_SECONDS = 30  # cells on one problem share a job up to about this long
+TOGETHER_SECONDS = 300  # all seeds of a curve share a process up to about this long
 STUDY_SHARE = 0.1  # of a study's cost at scale paper, at smaller ones
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -88,6 +85,28 @@ def table() -> tuple[Measured, ...]:
         )
 
 
+def of(part: Cell | Study) -> Cost:
+    """The cost of one seed of a cell or a study."""
+    if isinstance(part, Study):
+        return estimate_study(part.paper, part.id, is_cut=part.is_cut)
+    return estimate(part.paper, part.problem_name, part.curve, part.budget)
+
+
+def seconds(part: Cell | Study) -> float:
+    """CPU seconds of all seeds."""
+    return len(part.seeds) * of(part).seconds
+
+
+def minutes(part: Cell | Study, seeds: int) -> int:
+    """A generous time limit of a job that makes so many seeds, for a cluster."""
+    return 10 + round(3 * seeds * of(part).most / 60)
+
+
+def memory_mb(part: Cell | Study) -> int:
+    """A generous memory limit of a job, for a cluster."""
+    return 500 + round(1.5 * of(part).mib)
+
+
 def estimate(paper: str, problem: str, curve: str, evaluations: int) -> Cost:
     """The cost of one seed of a curve on `problem[@reading]`: as was measured of it, else as of the
     dearest curve that resembles it.
@@ -129,26 +148,3 @@ def duration(seconds: float) -> str:
         if seconds < most * size:
             return f"{seconds / size:.{0 if unit == 'min' else 1}f} {unit}"
     return f"{seconds / 86400:.1f} days"
-
-
-def chunks(
-    seeds: tuple[int, ...], seconds: float, most: float = JOB_SECONDS
-) -> list[tuple[int, ...]]:
-    """Seeds by job: as many together as take about so many seconds."""
-    many = max(1, int(most / max(seconds, 0.1)))
-    return [seeds[start : start + many] for start in range(0, len(seeds), many)]
-
-
-def packed(things: Sequence[T], seconds: Iterable[float]) -> list[list[T]]:
-    """Neighbours together as long as they take no more than a short run may: starting a process
-    costs seconds, too.
-    """
-    bins: list[list[T]] = []
-    room = 0.0
-    for thing, cost in zip(things, seconds, strict=True):
-        if not bins or cost > room:
-            bins.append([])
-            room = SHORT_SECONDS
-        bins[-1].append(thing)
-        room -= cost
-    return bins

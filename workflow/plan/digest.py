@@ -36,11 +36,6 @@ def digest(modules: Collection[str], parameters: Mapping[str, object], *, root: 
     return total.hexdigest()
 
 
-def with_data(code: str, data_sha256: str) -> str:
-    """The digest of a run: code, parameters and data; other data make another run."""
-    return hashlib.sha256(f"{code}{data_sha256}".encode()).hexdigest()
-
-
 def reach(modules: Iterable[str], *, root: Path = ROOT) -> set[str]:
     """The repository modules imported, directly or not, by `modules`; packages count through their
     __init__.

@@ -9,15 +9,14 @@ shows it. A new kind is a class here, marked `@exhibit`, and a rule in workflow/
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import Gt, Lt, MaxLen, MinLen
 from pydantic import Discriminator, model_validator
 
 from workflow.plan import selection
-from workflow.plan.cells import Cell, Paper, Study
-from workflow.plan.resolve import PlanError
+from workflow.plan.cells import Paper
 from workflow.plan.vocabulary import (
     Algorithms,
     Column,
@@ -46,6 +45,7 @@ from workflow.plan.vocabulary import (
     said,
 )
 from workflow.plan.vocabulary import Study as StudyName
+from workflow.trace.cells import Cell, PlanError, Study
 
 Line = Mapping[str, Any]
 Runs = Sequence[Cell | Study]
@@ -110,6 +110,20 @@ def exhibit(kind: type[Exhibit]) -> type[Exhibit]:
 def lines_of(entry: Line) -> list[tuple[Exhibit, Line]]:
     """Every line of a paper's YAML that is an exhibit, with its kind."""
     return [(kind, line) for kind in REGISTRY.values() for line in entry.get(kind.section, [])]
+
+
+def kinds_of_exhibits(
+    papers: Iterable[Paper],
+) -> list[tuple[Exhibit, tuple[str, ...], list[str]]]:
+    """Each kind of exhibit by the endings of its files, with `paper/name` of those that have them:
+    what is drawn by one rule.
+    """
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for paper in papers:
+        for kind, line in lines_of(paper.entry):
+            place = kind.section, kind.endings(line)
+            found.setdefault(place, []).append(f"{paper.name}/{line['id']}")
+    return [(REGISTRY[section], ends, names) for (section, ends), names in found.items()]
 
 
 def at_scale(entry: Line, scale: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow.plan import (
+    costs,
     excerpt,
     exhibits,
     names,
@@ -24,19 +25,20 @@ from workflow.plan import (
     reader,
     resolve,
 )
-from workflow.plan.cells import (
-    DEFAULT,
-    Cell,
-    Paper,
-    Place,
-    Reach,
-    Study,
-    curve_name,
-    problem_name,
-)
+from workflow.plan.cells import Paper, Place, Reach
 from workflow.plan.nearest import or_nearest
 from workflow.plan.reader import Document
-from workflow.plan.resolve import PlanError, papers, parse_seeds, seed_range
+from workflow.plan.resolve import papers
+from workflow.trace.cells import (
+    DEFAULT,
+    Cell,
+    PlanError,
+    Study,
+    curve_name,
+    parse_seeds,
+    problem_name,
+    seed_range,
+)
 
 ROOT = resolve.ROOT
 
@@ -65,22 +67,13 @@ def papers_of_job(arguments: Iterable[str], papers: Sequence[str]) -> list[str]:
     return [name for name in papers if name in named] or list(papers)
 
 
-def names_of(plans: Mapping[str, Paper], section: str, *, moves: bool = False) -> list[str]:
-    """The ids in a section of some papers (of pictures: those that move, or do not); if none, one
-    that matches nothing.
+def priorities(papers: Iterable[Paper]) -> dict[str, int]:
+    """Which paper's jobs begin first, by its name, the higher the sooner: that which costs least,
+    so that something is decided soon.
     """
-    lines = [line for plan in plans.values() for line in plan.entry.get(section, [])]
-    return sorted({line["id"] for line in lines if line.get("moves", False) == moves}) or ["-"]
-
-
-def papers_with(plans: Mapping[str, Paper], section: str, *, moves: bool = False) -> str:
-    """A regular expression of the papers in `PAPER/NAME.` whose section has that name.
-
-    What is a figure of one paper may be a picture of another one: a pattern of papers and one of
-    names would admit both.
-    """
-    names = {paper: names_of({paper: plan}, section, moves=moves) for paper, plan in plans.items()}
-    return "|".join(rf"{paper}(?=/(?:{'|'.join(ids)})\.)" for paper, ids in names.items())
+    price = {paper.name: sum(map(costs.seconds, paper.parts)) for paper in papers}
+    dearest_first = sorted(price, key=lambda name: (-price[name], name))
+    return {name: 10 * (rank + 1) for rank, name in enumerate(dearest_first)}
 
 
 def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
@@ -435,21 +428,33 @@ def _cell(
             if "seeds" in source
         ),
     ]
+    budget = min(budgets)
+    parts = parameters.nested(
+        {key: value for key, value in algorithm_entry.items() if key not in ("seeds", "budget")}
+    )
     return Cell(
         paper=document.name,
         scale=scale,
         problem=problem,
         algorithm=algorithm,
         seeds=tuple(range(min(seeds))),
-        budget=min(budgets),
+        budget=budget,
         problem_entry=problem_entry,
-        algorithm_entry=parameters.nested(
-            {key: value for key, value in algorithm_entry.items() if key not in ("seeds", "budget")}
-        ),
+        algorithm_entry=parts,
         problem_reading=reading if problem_changed else DEFAULT,
         algorithm_reading=reading if changed else DEFAULT,
         variant=variant,
+        digest=resolve.cell_digest(problem_entry, parts, budget),
     )
+
+
+def shortened(part: Cell | Study, evaluations: int) -> Cell:
+    """A cell with a smaller budget. Raises PlanError for a study."""
+    if isinstance(part, Study):
+        raise PlanError(f"{part.name}: expected a curve, got a study, which has no evaluations")
+    budget = min(part.budget, evaluations)
+    digest = resolve.cell_digest(part.problem_entry, part.algorithm_entry, budget)
+    return replace(part, budget=budget, digest=digest)
 
 
 def _cuts(document: Document, scale: str, problem: str) -> Mapping[str, Any]:
@@ -549,6 +554,7 @@ def _study(document: Document, scale: str, number: int, root: Path) -> Study:
         chosen["T"] = min(chosen["T"], cut["budget"])
     seeds = min(source["seeds"] for source in (entry, line, cut) if "seeds" in source)
     first = line.get("first_seed", 0)
+    problem, found = entry["problems"][line["problem"]], parameters.nested(chosen)
     return Study(
         paper=name,
         scale=scale,
@@ -556,7 +562,8 @@ def _study(document: Document, scale: str, number: int, root: Path) -> Study:
         seeds=tuple(range(first, first + seeds)),
         problem=line["problem"],
         function=line["is"],
-        problem_entry=entry["problems"][line["problem"]],
-        parameters=parameters.nested(chosen),
+        problem_entry=problem,
+        parameters=found,
         is_cut=scale != "paper",
+        digest=resolve.study_digest(line["is"], problem, found),
     )

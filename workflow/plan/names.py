@@ -20,7 +20,7 @@ from workflow.plan.nearest import nearest
 from workflow.plan.parameters import dotted, flat, parameters_of
 from workflow.plan.reader import Document
 from workflow.plan.reads import stated
-from workflow.plan.resolve import RESERVED, PlanError
+from workflow.trace.cells import RESERVED, PlanError
 
 Entry = Mapping[str, Any]
 SAME = ("default", "all")  # of readings and variants: they need no line of their own

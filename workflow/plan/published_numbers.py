@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from workflow.plan.resolve import ROOT, PlanError
+from workflow.plan.resolve import ROOT
+from workflow.trace.cells import PlanError
 
 FOLDER = Path("papers", "published")
 COLUMNS = ("source", "panel", "method", "x", "value", "low", "high", "unit")

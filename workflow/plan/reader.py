@@ -14,8 +14,9 @@ from workflow import ROOT
 from workflow.plan import mistakes, strict_yaml
 from workflow.plan.model import Paper
 from workflow.plan.nearest import or_nearest
-from workflow.plan.resolve import PlanError, papers, planned
+from workflow.plan.resolve import papers, planned
 from workflow.plan.strict_yaml import Source
+from workflow.trace.cells import PlanError
 
 
 @dataclass(frozen=True)

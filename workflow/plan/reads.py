@@ -9,7 +9,8 @@ from itertools import product
 from typing import Any
 
 from workflow.plan import selection
-from workflow.plan.cells import DEFAULT, Cell, Paper, Study
+from workflow.plan.cells import Paper
+from workflow.trace.cells import DEFAULT, Cell, Study
 
 Check = Mapping[str, Any]
 Claim = Mapping[str, Any]

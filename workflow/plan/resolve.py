@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,12 @@ from workflow import ROOT
 from workflow.plan import digest as code
 from workflow.plan.parameters import Signature, dotted, flat, signature, types, wrong_type
 from workflow.plan.parameters import names as names_of
-from workflow.plan.sections import RESERVED
+from workflow.trace.cells import RESERVED, PlanError, installed, is_async
 
 SEED = "seed"  # becomes the number of the repetition
-MISSING = "none"  # the version of a library that is not installed
 NO_PAPERS = ("findings",)  # other files of papers/
-
-
-class PlanError(ValueError):
-    """A mistake in papers/*.yaml or on the command line: the message says where, expected,
-    and got.
-    """
+# what decides the trace of every run, whatever its problem and its algorithm
+RUNNER = ("workflow.run.loop", "workflow.trace.seeds", "workflow.run.designs")
 
 
 def papers(root: Path = ROOT) -> list[str]:
@@ -59,30 +53,6 @@ def _yamls(root: Path) -> list[Path]:
 def _borrows(path: Path) -> bool:
     """Whether a file has the section `borrows`; of one that is no text, its reader complains."""
     return re.search(rb"^borrows:", path.read_bytes(), flags=re.MULTILINE) is not None
-
-
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """Seeds from "3" or "0-9". Raises PlanError."""
-    match = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", str(text))
-    if match is None:
-        raise PlanError(
-            f"seeds: expected a number or a range such as 0-9, of six digits at most, got {text!r}"
-        )
-    first, last = int(match[1]), int(match[2] or match[1])
-    if last < first:
-        raise PlanError(f"seeds: expected a rising range, got {text!r}")
-    return tuple(range(first, last + 1))
-
-
-def seed_range(seeds: Iterable[int]) -> str:
-    """The inverse of parse_seeds for consecutive seeds."""
-    ordered = sorted(seeds)
-    return f"{ordered[0]}-{ordered[-1]}" if len(ordered) > 1 else str(ordered[0])
-
-
-def own_parameters(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What an entry passes to its constructor."""
-    return {key: value for key, value in entry.items() if key not in RESERVED}
 
 
 def targets(parameters: object) -> set[str]:
@@ -120,6 +90,32 @@ def algorithm_identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     return identity | ({"algorithm libraries": versions(entry)} if "libraries" in entry else {})
 
 
+def cell_digest(problem: Mapping[str, Any], algorithm: Mapping[str, Any], budget: int) -> str:
+    """Of the code that a run reaches and its resolved parameters; a record with another digest is
+    stale.
+    """
+    modules = [
+        *RUNNER,
+        *([] if problem["init"].get("noise", True) else ["workflow.run.exact_design"]),
+        *(["workflow.run.async_loop"] if is_async(problem, algorithm) else []),
+        f"problems.{problem['is'].split('.')[0]}",
+        f"algorithms.{algorithm['is'].split('.')[0]}",
+    ]
+    identity = {**problem_identity(problem), **algorithm_identity(algorithm), "budget": budget}
+    return code.digest(modules, identity)
+
+
+def study_digest(function: str, problem: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
+    """Of the code that a study reaches and its resolved parameters."""
+    modules = [
+        *RUNNER,
+        f"problems.{problem['is'].split('.')[0]}",
+        f"workflow.studies.{function.split('.')[0]}",
+        *(f"algorithms.{target.split('.')[0]}" for target in targets(parameters)),
+    ]
+    return code.digest(modules, {**problem_identity(problem), "parameters": dict(parameters)})
+
+
 def versions(entry: Mapping[str, Any]) -> dict[str, str]:
     """The installed versions of the libraries that an entry names."""
     return {name: installed(name) for name in entry.get("libraries", [])}
@@ -132,14 +128,6 @@ def source_sha256(simulator: str) -> str:
         known = ", ".join(sorted(found.stem for found in path.parent.glob("*.cc"))) or "none"
         raise PlanError(f"unknown simulator {simulator!r}; known: {known}")
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def installed(library: str) -> str:
-    """The version of a library here; MISSING where it is not installed."""
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return MISSING
 
 
 def overrides(

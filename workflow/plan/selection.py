@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from workflow.plan import published_numbers
-from workflow.plan.cells import DEFAULT, Cell, Paper, Study, curve_name
+from workflow.plan.cells import Paper
 from workflow.plan.published_numbers import Series
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, curve_name
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
 

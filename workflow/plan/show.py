@@ -1,14 +1,18 @@
-"""What a scale runs and what it costs, as a table: `python -m workflow.plan`."""
+"""What a scale runs and what it costs, as a table: `python -m workflow.plan`; or, with `-o FILE`,
+all that the jobs of one paper need to know.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from workflow.plan.cells import Cell, Paper, Study
+from workflow.plan import costs
+from workflow.plan.cells import Paper
 from workflow.plan.expand import chosen_papers, load
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import Cell, PlanError, Study, write
 
 NOTE = "Core-hours as the published records of each curve took them (papers/measured.csv)."
 
@@ -24,7 +28,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--cells", action="store_true", help="one line for each cell instead of each algorithm"
     )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="write the runs of one paper to a file that `python -m workflow.run FILE` reads",
+    )
     options = parser.parse_args(arguments)
+    if options.output and len(options.papers) != 1:
+        parser.error(f"-o: expected one paper, got {', '.join(options.papers) or 'none'}")
     try:
         plans = [
             load(name, options.scale or "quick", seeds=options.seeds)
@@ -33,6 +46,9 @@ def main(arguments: list[str] | None = None) -> int:
     except PlanError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    if options.output:
+        write(options.output, plans[0].parts)
+        return 0
     for plan in plans:
         print("\n".join(_table(plan, cells=options.cells)), end="\n\n")
     if len(plans) > 1:
@@ -54,7 +70,7 @@ def _table(plan: Paper, *, cells: bool) -> list[str]:
     heads = f"{'problem':<{wide}} {'what':<38} {'cells':>5} {'runs':>5} {'core-hours':>11}"
     lines = [f"{plan.name} at scale {plan.scale}", heads]
     for (problem, name), group in rows.items():
-        mark = "measured" if all(part.cost.measured for part in group) else "estimated"
+        mark = "measured" if all(costs.of(part).measured for part in group) else "estimated"
         lines.append(f"{_sum(f'{problem:<{wide}} {name:<38}', group)} {mark}")
     everything = [part for group in rows.values() for part in group]
     lines.append(_sum(f"{'sum':<{wide + 39}}", everything))
@@ -64,5 +80,5 @@ def _table(plan: Paper, *, cells: bool) -> list[str]:
 def _sum(head: str, parts: Sequence[Cell | Study]) -> str:
     """A line: how many parts and runs, and their core-hours."""
     runs = sum(len(part.seeds) for part in parts)
-    hours = sum(part.seconds for part in parts) / 3600
+    hours = sum(map(costs.seconds, parts)) / 3600
     return f"{head} {len(parts):>5} {runs:>5} {hours:>11.3f}"

@@ -4,12 +4,15 @@ sentence that names the nearest thing that is known.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from workflow.plan.cells import Paper
+from workflow.plan.exhibits import lines_of
 from workflow.plan.nearest import or_nearest
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 CONFIG = ("scale", "papers", "seeds", "fresh")  # what `snakemake --config` may be given
 FOLDERS = ("results", "figures", "logs", "report", "data/raw", "data/prepared")  # we write here
@@ -52,3 +55,31 @@ def check_folders(root: Path = Path()) -> None:
                 f"{name}: expected a folder, since results go there, got a file of that name:"
                 " move it away"
             )
+
+
+def heed_force(asked: Any) -> None:
+    """Let jobs compute what the user forces (`--force`, `--forceall`, `-R`, by Snakemake's settings
+    of the DAG), also where the store has it.
+    """
+    if asked.forceall or asked.forcerun or asked.forcetargets:
+        os.environ["NOREGRET_AGAIN"] = "1"
+
+
+def refuse_target(
+    plans: Mapping[str, Paper], scale: str, folder: str, other: str, paper: str, rest: str
+) -> NoReturn:
+    """Say what is wrong with `folder/other/paper/rest`, which nobody makes. Raises PlanError."""
+    target = f"{folder}/{other}/{paper}/{rest}"
+    if other != scale:
+        raise PlanError(
+            f"{target}: expected a file of scale {scale}, got one of {other}: add"
+            f" --config scale={other}"
+        )
+    if paper not in plans:
+        raise PlanError(f"{target}: unknown paper {paper!r}{or_nearest(paper, plans)}")
+    known = [line["id"] for _, line in lines_of(plans[paper].entry)]
+    name = rest.partition(".")[0]
+    raise PlanError(
+        f"{target}: papers/{paper}.yaml has no exhibit {name!r} at scale"
+        f" {scale}{or_nearest(name, known)}"
+    )

@@ -1,9 +1,11 @@
 # What the rules look up in the plan; everything clever is in workflow/*.py.
+import hashlib
+import re
 from dataclasses import asdict
 from pathlib import Path
 
 from workflow import ROOT
-from workflow.plan import digest
+from workflow.plan import costs, digest
 from workflow.data.places import (
     downloads_allowed,
     prepared_path,
@@ -11,27 +13,30 @@ from workflow.data.places import (
     superseded,
 )
 from workflow.judge import fixed
-from workflow.plan.exhibits import REGISTRY, lines_of
+from workflow.plan.exhibits import LEDGER, kinds_of_exhibits, lines_of
+from workflow.plan.wishes import refuse_target
 from workflow.data.simulators import binary
-from workflow.trace import listing
+from workflow.trace import cells
 
-if not INSIDE_A_JOB:
-    for plan in PLAN.values():
-        for sentence in plan.forget_lost(damages=listing.damages):
-            print(f"damaged: {sentence}", file=sys.stderr)
-
-
-def asked(wildcards, problem, curve):
-    # The marker of a job lies with the first run that it makes. Asked several times for each of thousands of jobs.
-    paper, seeds = wildcards.paper, wildcards.seeds
-    return PLAN[paper].job(
-        f"results/{SCALE}/{paper}/{problem}/{curve}/seeds-{seeds}.json"
-    )
+# The cells and studies of all papers whose seeds share a process, by these seeds.
+TOGETHER = {}
+for plan in PLAN.values():
+    for seeds, parts in plan.together().items():
+        TOGETHER.setdefault(seeds, []).extend(parts)
 
 
-def curves(wildcards):
-    parts = asked(wildcards, wildcards.problem, wildcards.curve).parts
-    return ",".join(cell.curve for cell in parts)
+def places(groups):
+    # A pattern of `paper/problem/curve`; of no name where there is none.
+    names = [re.escape(part.name) for parts in groups for part in parts]
+    return f"(?:{'|'.join(names) or '-'})"
+
+
+# All that the rules draw, but for their endings, as a pattern.
+EXHIBITS = "|".join(
+    f"{plan.name}/{re.escape(name)}"
+    for plan in PLAN.values()
+    for name in [*LEDGER, *(line["id"] for _, line in lines_of(plan.entry))]
+)
 
 
 def soon(wildcards):
@@ -44,57 +49,79 @@ def at_once(wildcards):
     return PRIORITIES[wildcards.paper] + 5
 
 
-def first(wildcards):
-    return PLAN[wildcards.paper].first_cell(wildcards.problem)
-
-
-def data_of(found):
-    if "data" not in found.problem_entry:
+def data_of(part):
+    if "data" not in part.problem_entry:
         return []
     path = prepared_path(
-        found.problem_entry["data"],
+        part.problem_entry["data"],
         root=Path(),
         substitutes=substitutes_allowed(SCALE),
     )
     return [str(path)]
 
 
-def simulator_of(found):
-    name = found.problem_entry.get("simulator")
+def simulator_of(part):
+    name = part.problem_entry.get("simulator")
     return [] if name is None else [str(binary(name, root=Path()))]
 
 
-def begins_with(wildcards):
-    # One function, not three: Snakemake's own work on each adds up over thousands of jobs.
-    cell = first(wildcards)
-    initial = PLAN[wildcards.paper].initial_marker(wildcards.problem)
-    return [*data_of(cell), *simulator_of(cell), initial]
+def part_of(wildcards):
+    # The curve or the study whose records a job makes.
+    return PLAN[wildcards.paper].part(wildcards.problem, wildcards.curve)
 
 
-def drawn_from(section):
-    # What an exhibit waits for: the jobs of the runs that it reads, and what is published of them.
-    def sources(wildcards):
-        plan, kind = PLAN[wildcards.paper], REGISTRY[section]
-        return sources_of(kind.runs(plan, wildcards[kind.one]))
-
-    return sources
+def needs(wildcards):
+    # The prepared data and the simulator of a run.
+    part = part_of(wildcards)
+    return data_of(part) + simulator_of(part)
 
 
-def sources_of(runs):
+def code_of_run(wildcards):
+    return part_of(wildcards).digest
+
+
+def memory(wildcards, attempt):
+    return attempt * costs.memory_mb(part_of(wildcards))
+
+
+def minutes_of(seeds):
+    # Of a job that makes so many seeds.
+    return lambda wildcards, attempt: attempt * costs.minutes(part_of(wildcards), seeds)
+
+
+def sources_of(parts):
     # Those that a comparison borrows are made by the plan of their own paper.
     by_paper = {}
-    for run in runs:
-        by_paper.setdefault(run.paper, []).append(run)
+    for part in parts:
+        by_paper.setdefault(part.paper, []).append(part)
     return [
         path for paper, own in by_paper.items() for path in PLAN[paper].sources(own)
     ]
 
 
-def drawn_with(section):
+def report_files(plan):
+    # The records, too: what is drawn from them may be there and a record lost, of which Snakemake alone would think that
+    # nobody needs it any more.
+    folder = f"figures/{SCALE}/{plan.name}"
+    shown = [path for kind, line in lines_of(plan.entry) for path in kind.files(line)]
+    return [
+        *plan.records(plan.parts),
+        *(f"{folder}/{path}" for path in [*shown, "verdicts.md"]),
+    ]
+
+
+def drawn_from(kind):
+    # What an exhibit waits for: the records that it reads, to be made or published.
+    def sources(wildcards):
+        return sources_of(kind.runs(PLAN[wildcards.paper], wildcards.exhibit))
+
+    return sources
+
+
+def drawn_with(kind):
     # The code and the lines of YAML that decide what an exhibit shows.
     def code(wildcards):
-        plan, kind = PLAN[wildcards.paper], REGISTRY[section]
-        name = wildcards[kind.one]
+        plan, name = PLAN[wildcards.paper], wildcards.exhibit
         return digest.digest(
             kind.modules(kind.find(plan, name)), kind.parameters(plan, name)
         )
@@ -102,34 +129,16 @@ def drawn_with(section):
     return code
 
 
+def judged_with(wildcards):
+    # The code and the YAML that decide verdicts, and since when checks and defaults are what they are, which verdicts say.
+    plan = PLAN[wildcards.paper]
+    lines = fixed.read(ROOT).get(plan.name, {})
+    history = {claim: asdict(line) for claim, line in lines.items()}
+    return digest.digest(
+        ["workflow.draw.report"], {"entry": plan.entry, "history": history}
+    )
+
+
 def all_sources(wildcards):
     plan = PLAN[wildcards.paper]
     return sources_of([*plan.parts, *plan.borrowed])
-
-
-def report_files(plan):
-    # The lists of records, too: what is drawn from them may be there and a list lost, of which Snakemake alone would think
-    # that nobody needs it any more.
-    folder = f"figures/{SCALE}/{plan.name}"
-    shown = [path for kind, line in lines_of(plan.entry) for path in kind.files(line)]
-    ledger = [
-        "verdicts.md",
-        "verdicts.json",
-        "seed-values.json",
-        "sensitivity.md",
-        "runs.json",
-    ]
-    ledger += ["certificate.md", "certificate.json", "claims-by-settings.png"]
-    return [*plan.jobs, *(f"{folder}/{path}" for path in shown + ledger)]
-
-
-def history_of(plan):
-    # Since when checks and defaults are what they are: verdicts say it.
-    lines = fixed.read(ROOT).get(plan.name, {})
-    return {claim: asdict(line) for claim, line in lines.items()}
-
-
-def code_of(module, entry):
-    return lambda wildcards: digest.digest(
-        [f"workflow.{module}"], entry(PLAN[wildcards.paper], wildcards)
-    )

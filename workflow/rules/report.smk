@@ -1,187 +1,71 @@
-# Figures, tables and verdicts read records only. A figure waits for the runs that it draws; tables and verdicts wait for
-# all runs of their paper, since a verdict on half of the seeds would be another verdict.
+# Figures, tables and verdicts read records only. An exhibit waits for the runs that it shows; verdicts wait for all runs of
+# their paper, since a verdict on half of the seeds would be another verdict.
 
 
-rule figure:
-    input:
-        drawn_from("figures"),
-    output:
-        multiext("figures/{scale}/{paper}/{figure}", ".pdf", ".csv", ".json"),
-        report(
-            "figures/{scale}/{paper}/{figure}.png",
-            caption="../captions/figure.rst",
-            category="{paper}",
-            subcategory="figures",
-            labels={"figure": "{figure}", "scale": "{scale}"},
-        ),
-    log:
-        "logs/{scale}/{paper}/figures/{figure}.log",
-    wildcard_constraints:
-        paper=papers_with(PLAN, "figures"),
-        figure="|".join(names_of(PLAN, "figures")),
-    priority: at_once
-    conda:
-        "../../envs/core.yaml"
-    threads: 1
-    resources:
-        mem_mb=1500,
-        runtime=15,
-    params:
-        only=ONLY,
-        code=drawn_with("figures"),
-    shell:
-        "python -m workflow.plots {wildcards.paper} {wildcards.figure} --scale {wildcards.scale} {params.only} 2> {log}"
+for kind, endings, names in kinds_of_exhibits(PLAN.values()):
 
-
-rule ranks:
-    input:
-        drawn_from("ranks"),
-    output:
-        multiext("figures/{scale}/{paper}/{ranks}", ".pdf", ".csv"),
-        report(
-            "figures/{scale}/{paper}/{ranks}.png",
-            caption="../captions/figure.rst",
-            category="{paper}",
-            subcategory="figures",
-            labels={"figure": "{ranks}", "scale": "{scale}"},
-        ),
-    log:
-        "logs/{scale}/{paper}/ranks/{ranks}.log",
-    wildcard_constraints:
-        paper=papers_with(PLAN, "ranks"),
-        ranks="|".join(names_of(PLAN, "ranks")),
-    priority: at_once
-    conda:
-        "../../envs/core.yaml"
-    threads: 1
-    resources:
-        mem_mb=1500,
-        runtime=15,
-    params:
-        only=ONLY,
-        code=drawn_with("ranks"),
-    shell:
-        "python -m workflow.ranks {wildcards.paper} {wildcards.ranks} --scale {wildcards.scale} {params.only} 2> {log}"
-
-
-rule profile:
-    input:
-        drawn_from("profiles"),
-    output:
-        multiext("figures/{scale}/{paper}/{profile}", ".pdf", ".csv", ".json"),
-        report(
-            "figures/{scale}/{paper}/{profile}.png",
-            caption="../captions/figure.rst",
-            category="{paper}",
-            subcategory="figures",
-            labels={"figure": "{profile}", "scale": "{scale}"},
-        ),
-    log:
-        "logs/{scale}/{paper}/profiles/{profile}.log",
-    wildcard_constraints:
-        paper=papers_with(PLAN, "profiles"),
-        profile="|".join(names_of(PLAN, "profiles")),
-    priority: at_once
-    conda:
-        "../../envs/core.yaml"
-    threads: 1
-    resources:
-        mem_mb=1500,
-        runtime=15,
-    params:
-        only=ONLY,
-        code=drawn_with("profiles"),
-    shell:
-        "python -m workflow.profiles {wildcards.paper} {wildcards.profile} --scale {wildcards.scale} {params.only} 2> {log}"
-
-
-rule picture:
-    input:
-        drawn_from("pictures"),
-    output:
-        report(
-            "figures/{scale}/{paper}/{picture}.png",
-            caption="../captions/figure.rst",
-            category="{paper}",
-            subcategory="pictures",
-            labels={"picture": "{picture}", "scale": "{scale}"},
-        ),
-    log:
-        "logs/{scale}/{paper}/pictures/{picture}.log",
-    wildcard_constraints:
-        paper=papers_with(PLAN, "pictures"),
-        picture="|".join(names_of(PLAN, "pictures")),
-    priority: at_once
-    conda:
-        "../../envs/core.yaml"
-    threads: 1
-    resources:
-        mem_mb=1500,
-        runtime=15,
-    params:
-        only=ONLY,
-        code=drawn_with("pictures"),
-    shell:
-        "python -m workflow.picture {wildcards.paper} {wildcards.picture} --scale {wildcards.scale} {params.only} 2> {log}"
-
-
-use rule picture as moving_picture with:
-    output:
-        "figures/{scale}/{paper}/{picture}.png",
-        report(
-            "figures/{scale}/{paper}/{picture}.gif",
-            caption="../captions/figure.rst",
-            category="{paper}",
-            subcategory="pictures",
-            labels={"picture": "{picture}", "scale": "{scale}"},
-        ),
-    wildcard_constraints:
-        paper=papers_with(PLAN, "pictures", moves=True),
-        picture="|".join(names_of(PLAN, "pictures", moves=True)),
-
-
-rule table:
-    input:
-        drawn_from("tables"),
-    output:
-        "figures/{scale}/{paper}/{table}.md",
-        report(
-            "figures/{scale}/{paper}/{table}.csv",
-            caption="../captions/table.rst",
-            category="{paper}",
-            subcategory="tables",
-            labels={"table": "{table}", "scale": "{scale}"},
-        ),
-    log:
-        "logs/{scale}/{paper}/tables/{table}.log",
-    wildcard_constraints:
-        paper=papers_with(PLAN, "tables"),
-        table="|".join(names_of(PLAN, "tables")),
-    priority: at_once
-    conda:
-        "../../envs/core.yaml"
-    threads: 1
-    resources:
-        mem_mb=1500,
-        runtime=15,
-    params:
-        only=ONLY,
-        code=drawn_with("tables"),
-    shell:
-        "python -m workflow.tables {wildcards.paper} {wildcards.table} --scale {wildcards.scale} {params.only} 2> {log}"
+    rule:
+        """Draw one exhibit of a paper."""
+        name:
+            f"{kind.one}_{endings[-1]}" if endings[-1] == "gif" else kind.one
+        input:
+            drawn_from(kind),
+            plan=ancient("results/{scale}/{paper}/plan.json"),
+        output:
+            report(
+                f"figures/{{scale}}/{{paper}}/{{exhibit}}.{endings[0]}",
+                caption=f"../captions/{'table' if kind.one == 'table' else 'figure'}.rst",
+                category="{paper}",
+                subcategory=kind.section,
+                labels={kind.one: "{exhibit}", "scale": "{scale}"},
+            ),
+            [f"figures/{{scale}}/{{paper}}/{{exhibit}}.{one}" for one in endings[1:]],
+        log:
+            f"logs/{{scale}}/{{paper}}/{{exhibit}}.{endings[0]}.log",
+        wildcard_constraints:
+            paper=f"(?=(?:{'|'.join(names)})\\.)(?:{'|'.join(PLAN)})",
+            exhibit=r"[^/.]+",
+        priority: at_once
+        conda:
+            "../../envs/core.yaml"
+        threads: 1
+        resources:
+            mem_mb=1500,
+            runtime=15,
+        params:
+            only=ONLY,
+            code=drawn_with(kind),
+        shell:
+            "python -m workflow.report {wildcards.paper} {wildcards.exhibit} --scale {wildcards.scale}"
+            " --plan {input.plan:q} {params.only} 2> {log}"
 
 
 rule verdicts:
+    """Judge all claims of a paper: verdicts, how robust they are, and the list of runs."""
     input:
         all_sources,
+        plan=ancient("results/{scale}/{paper}/plan.json"),
     output:
-        multiext("figures/{scale}/{paper}/", "verdicts.json", "seed-values.json"),
+        multiext(
+            "figures/{scale}/{paper}/",
+            "verdicts.json",
+            "seed-values.json",
+            "sensitivity.json",
+            "certificate.json",
+            "claims-by-settings.png",
+            "runs.json",
+        ),
         report(
-            "figures/{scale}/{paper}/verdicts.md",
+            multiext(
+                "figures/{scale}/{paper}/",
+                "verdicts.md",
+                "sensitivity.md",
+                "certificate.md",
+            ),
             caption="../captions/verdicts.rst",
             category="{paper}",
             subcategory="claims",
-            labels={"table": "verdicts", "scale": "{scale}"},
+            labels={"scale": "{scale}"},
         ),
     log:
         "logs/{scale}/{paper}/verdicts.log",
@@ -190,13 +74,24 @@ rule verdicts:
         "../../envs/core.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=3000,
         runtime=30,
     params:
         only=ONLY,
-        code=code_of(
-            "judge.ledger",
-            lambda plan, _: {"entry": plan.entry, "history": history_of(plan)},
-        ),
+        code=judged_with,
     shell:
-        "python -m workflow.claims {wildcards.paper} --scale {wildcards.scale} {params.only} 2> {log}"
+        "python -m workflow.report {wildcards.paper} verdicts --scale {wildcards.scale}"
+        " --plan {input.plan:q} {params.only} 2> {log}"
+
+
+rule no_such_target:
+    """Say what is wrong with the name of a figure or a record that nothing makes."""
+    input:
+        lambda wildcards: refuse_target(PLAN, SCALE, *wildcards),
+    output:
+        "{folder}/{any_scale}/{any_paper}/{rest}",
+    wildcard_constraints:
+        folder=f"figures(?!/reference)(?!/{SCALE}/(?:{EXHIBITS})\\.)|results(?!/(?:store|{SCALE})/)",
+        any_scale=r"[^/]+",
+        any_paper=r"[^/]+",
+        rest=r".+",

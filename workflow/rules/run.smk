@@ -1,86 +1,82 @@
-# A job makes the records of several seeds of one cell or study, or of several that take seconds, and then a small list of
-# them, which is what Snakemake tracks: the records themselves are kept whatever becomes of the job, and a job that is run
-# again makes only what is missing. What it asks for has been measured (papers/measured.csv), with a margin, and grows when it is
-# tried again.
+# A job makes records: one, or those of all seeds of a curve where these take seconds, since starting a process takes some,
+# too. Each lies in the store of its digest as soon as it is made, and is kept there whatever becomes of the job or of its
+# outputs. What a job asks for has been measured (papers/measured.csv), with a margin, and grows when it is tried again.
 
 
-rule initial:
-    input:
-        lambda wildcards: data_of(first(wildcards)),
-        lambda wildcards: simulator_of(first(wildcards)),
+rule plan:
+    """Write what decides the runs of a paper: their jobs read this, and plan nothing again."""
     output:
-        "results/{scale}/{paper}/{problem}/initial/seeds-{seeds}.json",
+        "results/{scale}/{paper}/plan.json",
     log:
-        "logs/{scale}/{paper}/{problem}/initial/{seeds}.log",
-    priority: soon
+        "logs/{scale}/{paper}/plan.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     threads: 1
     resources:
         mem_mb=500,
-        runtime=10,
+        runtime=5,
     params:
-        code=lambda wildcards: first(wildcards).initial_digest,
+        code=lambda wildcards: hashlib.sha256(
+            cells.text(PLAN[wildcards.paper].parts).encode()
+        ).hexdigest(),
     shell:
-        "python -m workflow.run {wildcards.paper} {wildcards.problem} initial {wildcards.seeds}"
-        " --scale {wildcards.scale} --marker {output} 2> {log}"
-
-
-rule study:
-    input:
-        lambda wildcards: [
-            path
-            for part in asked(wildcards, "studies", wildcards.study).parts
-            for path in data_of(part) + simulator_of(part)
-        ],
-    output:
-        "results/{scale}/{paper}/studies/{study}/seeds-{seeds}.json",
-    log:
-        "logs/{scale}/{paper}/studies/{study}/{seeds}.log",
-    priority: soon
-    conda:
-        "../../envs/core.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda wildcards, attempt: (
-            attempt * asked(wildcards, "studies", wildcards.study).memory_mb
-        ),
-        runtime=lambda wildcards, attempt: (
-            attempt * asked(wildcards, "studies", wildcards.study).minutes
-        ),
-    params:
-        code=lambda wildcards: asked(wildcards, "studies", wildcards.study).digest,
-        studies=lambda wildcards: ",".join(
-            part.id for part in asked(wildcards, "studies", wildcards.study).parts
-        ),
-    shell:
-        "python -m workflow.run {wildcards.paper} studies {params.studies:q} {wildcards.seeds}"
-        " --scale {wildcards.scale} --marker {output:q} 2> {log:q}"
+        "python -m workflow.plan {wildcards.paper} --scale {wildcards.scale} -o {output} 2> {log}"
 
 
 rule run:
+    """Make the record of one seed of a curve or of a study."""
     input:
-        begins_with,
+        needs,
+        plan=ancient("results/{scale}/{paper}/plan.json"),
     output:
-        "results/{scale}/{paper}/{problem}/{curve}/seeds-{seeds}.json",
+        "results/{scale}/{paper}/{problem}/{curve}/{seed}.parquet",
     log:
-        "logs/{scale}/{paper}/{problem}/{curve}/{seeds}.log",
+        "logs/{scale}/{paper}/{problem}/{curve}/{seed}.log",
+    wildcard_constraints:
+        paper=f"(?!{places(TOGETHER.values())}/)(?:{'|'.join(PLAN)})",
     priority: soon
     conda:
         "../../envs/core.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: (
-            attempt * asked(wildcards, wildcards.problem, wildcards.curve).memory_mb
-        ),
-        runtime=lambda wildcards, attempt: (
-            attempt * asked(wildcards, wildcards.problem, wildcards.curve).minutes
-        ),
+        mem_mb=memory,
+        runtime=minutes_of(1),
     params:
-        code=lambda wildcards: asked(
-            wildcards, wildcards.problem, wildcards.curve
-        ).digest,
-        curves=curves,
+        code=code_of_run,
     shell:
-        "python -m workflow.run {wildcards.paper} {wildcards.problem} {params.curves:q} {wildcards.seeds}"
-        " --scale {wildcards.scale} --marker {output:q} 2> {log:q}"
+        "python -m workflow.run {input.plan:q} {wildcards.problem} {wildcards.curve:q} {wildcards.seed}"
+        " -o {output:q} 2> {log:q}"
+
+
+for seeds, parts in TOGETHER.items():
+
+    rule:
+        """Make the records of several seeds of a curve or of a study in one process."""
+        name:
+            f"run_seeds_{seeds[0]}_{seeds[-1]}"
+        input:
+            needs,
+            plan=ancient("results/{scale}/{paper}/plan.json"),
+        output:
+            [
+                f"results/{{scale}}/{{paper}}/{{problem}}/{{curve}}/{seed}.parquet"
+                for seed in seeds
+            ],
+        log:
+            f"logs/{{scale}}/{{paper}}/{{problem}}/{{curve}}/{seeds[0]}-{seeds[-1]}.log",
+        wildcard_constraints:
+            paper=f"(?={places([parts])}/)(?:{'|'.join(PLAN)})",
+        priority: soon
+        conda:
+            "../../envs/core.yaml"
+        threads: 1
+        resources:
+            mem_mb=memory,
+            runtime=minutes_of(len(seeds)),
+        params:
+            code=code_of_run,
+            seeds=f"{seeds[0]}-{seeds[-1]}",
+        shell:
+            "python -m workflow.run {input.plan:q} {wildcards.problem} {wildcards.curve:q} {params.seeds}"
+            " -o {output:q} 2> {log:q}"

@@ -1,28 +1,9 @@
-# The static site of what a scale has drawn, and the list of runs that it shows. Each scale has a site of its own: `make site`
-# writes report/reference, which no rule may take for its output.
-
-
-rule inventory:
-    input:
-        all_sources,
-    output:
-        "figures/{scale}/{paper}/runs.json",
-    log:
-        "logs/{scale}/{paper}/runs.log",
-    conda:
-        "../../envs/core.yaml"
-    threads: 1
-    resources:
-        mem_mb=1500,
-        runtime=15,
-    params:
-        only=ONLY,
-        code=code_of("operate.inventory", lambda plan, _: {"entry": plan.entry}),
-    shell:
-        "python -m workflow.inventory {wildcards.paper} --scale {wildcards.scale} {params.only} 2> {log}"
+# The static site of what a scale has drawn. Each scale has a site of its own: `make site` writes report/reference, which no rule
+# may take for its output.
 
 
 rule site:
+    """Write the pages of what a scale has drawn."""
     input:
         [path for name in PAPERS for path in report_files(PLAN[name])],
         "papers/findings.yaml",
@@ -30,6 +11,7 @@ rule site:
         f"report/{SCALE}/index.html",
     log:
         f"logs/{SCALE}/site.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -45,6 +27,7 @@ rule site:
 
 
 rule report:
+    """The pages, and everything that they show."""
     input:
         rules.site.input,  # Snakemake makes no lost picture again for the sake of a page that is there
         rules.site.output,

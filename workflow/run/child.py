@@ -15,7 +15,6 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from workflow.data.places import DataUnavailable
-from workflow.plan.resolve import PlanError
 from workflow.run import key, lease, make, memory
 from workflow.run.boundary import BadAnswer
 from workflow.run.guard import Guard
@@ -23,6 +22,7 @@ from workflow.run.lease import Refused
 from workflow.run.pulse import Pulse
 from workflow.run.surroundings import HEEDED, Surroundings, unheeded
 from workflow.run.target import Limits, Target
+from workflow.trace.cells import PlanError
 from workflow.trace.record import BadRecord
 
 log = logging.getLogger("noregret.run")

@@ -11,36 +11,28 @@ from typing import Any
 import numpy as np
 
 import problems
-from algorithms.api import Observation
 from problems.api import Evaluation, Problem
 from workflow.data import fetch, simulators
 from workflow.data.places import prepared_path, substitutes_allowed
-from workflow.plan.cells import Cell, Study
-from workflow.plan.digest import with_data
-from workflow.plan.resolve import MISSING, PlanError, installed, own_parameters
 from workflow.run import boundary, designs, exact_design, loop
-from workflow.trace import record, seeds
-
-ROOT = Path()  # results/ and data/ lie in the working directory
-
-
-class NoDesign(RuntimeError):
-    """An evaluation of the initial design took too long, which its record says: no run on this
-    instance can begin.
-    """
-
-    def __init__(self, header: Mapping[str, Any]) -> None:
-        super().__init__("an evaluation of the initial design took too long")
-        self.header = {"status": record.TIMEOUT, "timeout": header["timeout"]}
+from workflow.trace import seeds
+from workflow.trace.cells import (
+    MISSING,
+    Cell,
+    PlanError,
+    Study,
+    installed,
+    own_parameters,
+)
 
 
-def build_problem(cell: Cell | Study, seed: int) -> Problem:
-    """The problem instance of a seed; the same for every algorithm."""
+def build_problem(cell: Cell | Study, seed: int, root: Path = Path()) -> Problem:
+    """The problem instance of a seed, on the data below `root`; the same for every algorithm."""
     parameters = seeds.with_seed({**own_parameters(cell.problem_entry), **substitute(cell)}, seed)
     if "data" in cell.problem_entry:
-        parameters["data"] = data_path(cell)
+        parameters["data"] = data_path(cell, root)
     if "simulator" in cell.problem_entry:
-        parameters["simulator"] = simulators.built(cell.problem_entry["simulator"], root=ROOT)
+        parameters["simulator"] = simulators.built(cell.problem_entry["simulator"], root=root)
     return problems.load(cell.problem_entry["is"])(seeds.instance(seed, cell.problem), **parameters)
 
 
@@ -57,38 +49,24 @@ def substitute(cell: Cell | Study) -> dict[str, Any]:
     )
 
 
-def data_path(cell: Cell | Study) -> Path:
+def data_path(cell: Cell | Study, root: Path) -> Path:
     """The prepared table of a cell's problem, fetched now if no workflow has."""
     name, allowed = cell.problem_entry["data"], substitutes_allowed(cell.scale)
-    path = prepared_path(name, root=ROOT, substitutes=allowed)
+    path = prepared_path(name, root=root, substitutes=allowed)
     if not path.exists():
-        return fetch.prepare(name, root=ROOT, substitutes=allowed)
-    fetch.check_table(path, root=ROOT)
+        return fetch.prepare(name, root=root, substitutes=allowed)
+    fetch.check_table(path, root=root)
     return path
 
 
 def initial_design(cell: Cell, seed: int, problem: Problem) -> tuple[np.ndarray, Evaluation]:
-    """The design that all algorithms share, read from its own record or evaluated now (the numbers
-    are the same).
-
-    Raises NoDesign where its record says that an evaluation took too long.
-    """
-    path = cell.initial_folder / f"{seed}.parquet"
-    digest = with_data(cell.initial_digest, problem.data_sha256)
-    if path.exists() and record.read_header(path).get("digest") == digest:
-        found = record.read(path)
-        if found.header.get("status") == record.TIMEOUT:
-            raise NoDesign(found.header)
-        return evaluation_of(found)
+    """The design that all algorithms share, (n, d), and its evaluation."""
     query = draw_design(cell, seed, problem)
     evaluation = loop.evaluate(
         problem, query, lambda i: seeds.noise(seed, cell.problem, i), first=0
     )
-    return query, (
-        evaluation
-        if cell.problem_entry["init"].get("noise", True)
-        else exact_design.without_noise(evaluation)
-    )
+    is_noisy = cell.problem_entry["init"].get("noise", True)
+    return query, evaluation if is_noisy else exact_design.without_noise(evaluation)
 
 
 def parameters_of(cell: Cell, problem: Problem) -> dict[str, Any]:
@@ -114,16 +92,6 @@ def _revealed(cell: Cell, problem: Problem, values: Mapping[str, Any]) -> dict[s
                 f" not reveal; known: {known}"
             )
     return found
-
-
-def evaluation_of(found: record.Record) -> tuple[np.ndarray, Evaluation]:
-    """An initial design back from its record."""
-    columns, none = found.columns, np.empty((found.rows, 0))
-    seen = Observation(columns["y"], columns.get("g", none), columns.get("factor_values", none))
-    true = Observation(
-        columns["true"], columns.get("true_g", none), columns.get("true_factor_values", none)
-    )
-    return columns["query"], Evaluation(seen, true, columns["seconds"])
 
 
 def draw_design(cell: Cell, seed: int, problem: Problem) -> np.ndarray:

@@ -1,9 +1,9 @@
-"""Make records: of one seed of a cell, of an initial design, of a study.
+"""Make records: of one seed of a cell, of a study.
 
-Every seed is its own record, written atomically; one that is complete and current is kept, a stale
-one is set aside, anything else in its place is refused. Whoever calls this holds the lease of the
-record. A long run saves itself (`checkpoint`), and an evaluation that takes too long ends its run,
-which is then its result (`guard`).
+Every seed is its own record, written atomically to the store of its digest and handed out to its
+place; one that is there is handed out again, anything else in its place is refused. Whoever calls
+this holds the lease of the record. A long run saves itself (`checkpoint`), and an evaluation that
+takes too long ends its run, which is then its result (`guard`).
 """
 
 from __future__ import annotations
@@ -14,23 +14,20 @@ import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import algorithms
 from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
-from workflow.plan.cells import Cell, Study
-from workflow.plan.digest import with_data
 from workflow.run import async_loop, boundary, checkpoint, descent, lease, loop, memory
 from workflow.run.guard import Guard, TooLong
-from workflow.run.instance import NoDesign, build_problem, initial_design, parameters_of
+from workflow.run.instance import build_problem, initial_design, parameters_of
 from workflow.run.target import Limits, Made, Target
-from workflow.trace import record, seeds
+from workflow.trace import by_digest, record, seeds
 from workflow.trace.atomic import sweep
+from workflow.trace.cells import Cell, Study, with_data
 
 log = logging.getLogger("noregret.run")
 NOTHING: record.Columns = {"evaluation": np.arange(0)}
@@ -44,8 +41,6 @@ def make(target: Target, limits: Limits = Limits(), guard: Guard | None = None) 
         sweep(path)  # who holds the lease is alone here
     if isinstance(target.part, Study):
         made = _make_study(target.part, target, guard)
-    elif target.kind == "initial":
-        made = _make_initial(target.part, target, guard)
     else:
         made = _Run(target.part, target, guard).made(limits)
     if made.status in record.FINAL:
@@ -61,7 +56,7 @@ class _Run:
     def __init__(self, cell: Cell, target: Target, guard: Guard) -> None:
         self.cell, self.target, self.guard = cell, target, guard
         self.seed, self.path = target.seed, target.path
-        self.bare = guard.built(lambda: build_problem(cell, target.seed))
+        self.bare = guard.built(lambda: build_problem(cell, target.seed, target.root))
         self.problem = guard.guarded(self.bare)
         self.digest = with_data(cell.digest, self.problem.data_sha256)
         self.progress: loop.Progress | None = None
@@ -70,24 +65,21 @@ class _Run:
 
     def made(self, limits: Limits) -> Made:
         """The record, made unless it is there."""
-        if (kept := _existing(self.path, self.digest)) is not None:
+        if (kept := _finished(self.target, self.digest)) is not None:
             return kept
         try:
             self.begin()
             self.go_on(limits)
             return self.end()
-        except NoDesign as error:
-            header = {**self.described(), **error.header}
-            return Made(record.write(self.path, header, NOTHING), record.TIMEOUT, self.work)
         except TooLong as error:
             columns = self.columns()
             header = {**self.described(), **_timeout(self.target, error, columns)}
-            return Made(record.write(self.path, header, columns), record.TIMEOUT, self.work)
+            return Made(_written(self.target, header, columns), record.TIMEOUT, self.work)
 
     def begin(self) -> None:
         """Build the optimizer and tell it the initial design, or go on from a checkpoint.
 
-        Raises NoDesign, TooLong.
+        Raises TooLong.
         """
         parameters = parameters_of(self.cell, self.problem)
         self.parameters = parameters
@@ -102,9 +94,8 @@ class _Run:
             self.setup = time.process_time() - began
         self.progress = checkpoint.resume(self.path, self.digest)
         if self.progress is None:
-            design = initial_design(self.cell, self.seed, self.problem)
-            self.guard.number = len(design[0])  # also where its record was there
             with self._working():
+                design = initial_design(self.cell, self.seed, self.problem)
                 self.progress = _started(self.cell, optimizer, *design)
             self.progress.work = self.work
         else:
@@ -148,7 +139,11 @@ class _Run:
             "given_seconds": progress.given_seconds,
             "cpu_seconds": progress.work,
         }
-        found = record.write(self.path, {**header, "peak_mib": memory.peak_mib()}, columns)
+        header |= {"peak_mib": memory.peak_mib()}
+        if status == "complete":
+            found = _written(self.target, header, columns)
+        else:
+            found = record.write(self.path, header, columns)
         log.info(
             "%s seed %d: %d evaluations, %s",
             self.cell.name,
@@ -256,28 +251,12 @@ def _step(cell: Cell, seed: int, problem: Problem, progress: loop.Progress) -> N
         loop.step(problem, progress, budget=cell.budget, room=cell.room, noise=noise)
 
 
-def _make_initial(cell: Cell, target: Target, guard: Guard) -> Made:
-    problem = _problem(cell, target.seed, guard)
-    digest = with_data(cell.initial_digest, problem.data_sha256)
-    if (kept := _existing(target.path, digest)) is not None:
-        return kept
-    header: dict[str, Any] = {"problem": cell.problem_name, "seed": target.seed, "digest": digest}
-    began = used()
-    try:
-        columns = _design(*initial_design(cell, target.seed, problem))
-    except TooLong as error:
-        columns = NOTHING
-        header |= _timeout(target, error, columns)
-    status = header.get("status", "complete")
-    return Made(record.write(target.path, header, columns), status, used() - began)
-
-
 def _make_study(study: Study, target: Target, guard: Guard) -> Made:
     module, _, function = study.function.partition(".")
     run = getattr(importlib.import_module(f"workflow.studies.{module}"), function)
-    problem = _problem(study, target.seed, guard)
+    problem = _problem(study, target, guard)
     digest = with_data(study.digest, problem.data_sha256)
-    if (kept := _existing(target.path, digest)) is not None:
+    if (kept := _finished(target, digest)) is not None:
         return kept
     header = {
         "paper": study.paper,
@@ -305,14 +284,14 @@ def _make_study(study: Study, target: Target, guard: Guard) -> Made:
         "cpu_seconds": spent,
         "peak_mib": memory.peak_mib(),
     }
-    found = record.write(target.path, header, columns)
+    found = _written(target, header, columns)
     log.info("%s: %s", target.who, header["status"])
     return Made(found, str(header["status"]), spent)
 
 
-def _problem(part: Cell | Study, seed: int, guard: Guard) -> Problem:
+def _problem(part: Cell | Study, target: Target, guard: Guard) -> Problem:
     """The problem of a seed with a guard around it."""
-    return guard.guarded(guard.built(lambda: build_problem(part, seed)))
+    return guard.guarded(guard.built(lambda: build_problem(part, target.seed, target.root)))
 
 
 def _timeout(target: Target, error: TooLong, columns: record.Columns) -> dict[str, Any]:
@@ -325,46 +304,38 @@ def _timeout(target: Target, error: TooLong, columns: record.Columns) -> dict[st
     return {"status": record.TIMEOUT, "timeout": timeout}
 
 
-def _design(query: NDArray, evaluation: Evaluation) -> record.Columns:
-    """An initial design as columns."""
-    columns = {
-        "evaluation": np.arange(len(query)),
-        "query": query,
-        "y": evaluation.seen.y,
-        "true": evaluation.true.y,
-        "seconds": evaluation.seconds,
-    }
-    if evaluation.seen.g.shape[1]:
-        columns |= {"g": evaluation.seen.g, "true_g": evaluation.true.g}
-    if evaluation.seen.factor_values.shape[1]:
-        columns |= {
-            "factor_values": evaluation.seen.factor_values,
-            "true_factor_values": evaluation.true.factor_values,
-        }
-    return columns
-
-
 def used() -> float:
     """CPU seconds of this process and of those of its children that have ended."""
     both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in both)
 
 
-def _existing(path: Path, digest: str) -> Made | None:
-    """A record that may be kept; a cut one is continued, a stale one set aside, anything else
-    refused.
+def _finished(target: Target, digest: str) -> Made | None:
+    """The record of a digest that was made before, handed out to its place; None where it has to be
+    made. What lies in the place of a record of the plan is taken into the store.
+
+    Raises BadRecord where that is no record, or where a file of the user's has another one.
     """
-    if not path.exists():
+    if target.stored:
+        by_digest.keep(target.path, target.root)
+        found = by_digest.finished(target.root, digest, target.seed)
+    else:
+        found = record.read(target.path) if target.path.exists() else None
+        if found is not None and found.header.get("digest") != digest:
+            raise record.BadRecord(
+                f"{target.path}: expected no file, or this run as far as it has come, found"
+                " another record: name another file, or move it away"
+            )
+    status = "" if found is None else str(found.header.get("status", "complete"))
+    if found is None or target.again or status not in record.FINAL:
         return None
-    found = record.read(path)
-    trace, status = str(found.header["trace_sha256"]), str(found.header.get("status", "complete"))
-    if found.header.get("digest") == digest:
-        return Made(trace, status) if status in record.FINAL else None
-    aside = path.with_name(f"{path.name}.{trace[:8]}")  # equal names hold equal traces
-    log.warning(
-        "%s was made by other code, parameters or data: it is kept as %s, the run is made again",
-        path,
-        aside.name,
-    )
-    path.replace(aside)
-    return None
+    if target.stored:
+        by_digest.hand_out(by_digest.place(target.root, digest, target.seed), target.path)
+    return Made(str(found.header["trace_sha256"]), status)
+
+
+def _written(target: Target, header: record.Header, columns: record.Columns) -> str:
+    """Write a finished record, to the store and to its place; returns the hash of its trace."""
+    if target.stored:
+        return by_digest.write(target.path, target.root, header, columns)
+    return record.write(target.path, header, columns)

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from workflow.plan.cells import Cell, Study
 from workflow.run import lease
+from workflow.trace.cells import Cell, Study
 
 TIMEOUT = 3600.0  # seconds, where the problem's line in papers/*.yaml has no `timeout`
 
@@ -27,25 +26,23 @@ class Limits:
 
 @dataclass(frozen=True)
 class Target:
-    """One record: of a run, of the initial design that all runs of a seed share, or of a study."""
+    """One record to be made: of a seed of a cell or a study, at `path`, with the store and the data
+    below `root`.
 
-    kind: Literal["run", "initial", "study"]
+    again: also where the store has it. stored: whether it comes from the store and goes there; a
+    file that the user names does not.
+    """
+
     part: Cell | Study
     seed: int
     path: Path
-
-    @property
-    def curve(self) -> str:
-        """As on the command line: a curve, `initial`, or the name of a study."""
-        if self.kind == "initial":
-            return "initial"
-        return self.part.curve if isinstance(self.part, Cell) else self.part.id
+    root: Path = Path()
+    again: bool = False
+    stored: bool = True
 
     @property
     def who(self) -> str:
-        """Paper, problem, curve and seed, or paper, study and seed, as people read them."""
-        if self.kind == "initial" and isinstance(self.part, Cell):
-            return f"{self.part.paper}/{self.part.problem_name}/initial seed {self.seed}"
+        """Paper, problem, curve and seed, as people read them."""
         return f"{self.part.name} seed {self.seed}"
 
     @property

@@ -10,8 +10,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from workflow.plan.resolve import PlanError
 from workflow.site.build import build
+from workflow.trace.cells import PlanError
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from workflow.plan import reader
-from workflow.plan.cells import PUBLISHED
 from workflow.site.folder import Report
 from workflow.trace import curve_file
+from workflow.trace.cells import PUBLISHED
 from workflow.trace.curve_file import CARRIED, LABEL
 
 Entry = Mapping[str, Any]

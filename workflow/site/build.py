@@ -24,7 +24,7 @@ from workflow.judge.outcomes import GROUPS, MEANINGS, SYMBOLS, UNDECIDED
 from workflow.judge.sensitivity import Matrix
 from workflow.judge.votes import KINDS
 from workflow.plan.costs import duration
-from workflow.plan.resolve import ROOT, PlanError
+from workflow.plan.resolve import ROOT
 from workflow.site import (
     accounts,
     claim_pages,
@@ -41,6 +41,7 @@ from workflow.site.guide import Guide
 from workflow.site.methods import Algorithm, algorithms, in_a_line, styles
 from workflow.site.reached import Profile, profiles
 from workflow.trace import record
+from workflow.trace.cells import PlanError
 
 # What a page may load: scripts, styles and pictures that lie beside it, and its empty icon. A
 # script or a style that stands in the page itself, a handler and a link `javascript:` are refused,

@@ -18,12 +18,12 @@ from workflow.judge import ledger, render
 from workflow.judge.certificate import quantity_of
 from workflow.judge.checks import AGAINST, FOR, OF_ROWS, Comparison
 from workflow.plan import costs
-from workflow.plan.cells import PUBLISHED
 from workflow.plan.reads import stated
 from workflow.plan.resolve import ROOT
 from workflow.site import questions
 from workflow.site.folder import Claim, Report
 from workflow.site.methods import in_a_line
+from workflow.trace.cells import PUBLISHED
 
 Entry = Mapping[str, Any]
 FOLDER = "claims"  # of a paper's pages; a claim's address is PAPER/claims/ID.html for good

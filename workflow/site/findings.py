@@ -18,7 +18,7 @@ import yaml
 from workflow.plan import reader, resolve
 from workflow.plan.exhibits import lines_of
 from workflow.plan.reads import stated
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 SCALE = "paper"  # the scale of the committed report, whose figures and verdicts an entry shows
 REQUIRED = ("id", "paper", "title", "says", "figure")

@@ -25,9 +25,9 @@ from workflow.plan.exhibits import (
     Exhibit,
     lines_of,
 )
-from workflow.plan.resolve import PlanError
 from workflow.site import matching, shrink, text
 from workflow.site.text import Sheet
+from workflow.trace.cells import PlanError
 
 Entry = Mapping[str, Any]
 WIDE = 1.6

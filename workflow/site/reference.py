@@ -11,7 +11,6 @@ what others have.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import shutil
@@ -24,16 +23,18 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from workflow.draw import settings_map
-from workflow.judge import certificate, outcomes, sensitivity
+from workflow.draw import report
+from workflow.judge import outcomes
+from workflow.measure.store import Store
 from workflow.plan import exhibits
-from workflow.plan.cells import PUBLISHED, Paper
+from workflow.plan.cells import Paper
 from workflow.plan.exhibits import IMAGE, REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.reader import read
-from workflow.plan.resolve import PlanError, papers
+from workflow.plan.resolve import papers
 from workflow.site import comparison, shrink
 from workflow.site.text import mathematics
+from workflow.trace.cells import PUBLISHED, PlanError
 
 LEDGER = ("md", "json")  # of the verdicts and the runs
 REFERENCE = Path("figures", "reference")
@@ -42,38 +43,29 @@ PAGES = {"README.md": "", "docs/results.md": "../", "docs/which-method.md": "../
 COMPARISON = "today"  # of the papers' methods with other libraries'
 PRINTED, NEAREST = "as printed", "nearest"  # the settings in which claims are counted
 THUMBNAILS = 3  # of each paper in the gallery
-Task = tuple[str, list[str]]  # a module of workflow/ and the arguments of its main
 
 
-def draw(name: str, folder: Path, cores: int, *, other_code: bool = False) -> str:
-    """Draw the report of one paper into a folder, from the records that are there, and from
-    published ones of other code if it may; returns their scale. Raises PlanError.
+def redrawn(name: str, other_code: bool) -> str:
+    """Draw the report of one paper from the records that are there, and put it in the place of the
+    committed one; where that is, and of which scale. Published records of other code are admitted
+    if they may be. Raises PlanError.
     """
     paper = largest(name)
-    shared = ["--scale", paper.scale, "--partial", "-o", str(folder)]
-    shared += ["--other-code"] * other_code
-    tasks = [(kind.program, [name, line["id"], *shared]) for kind, line in lines_of(paper.entry)]
-    tasks += [("operate.inventory", [name, *shared]), ("judge.ledger", [name, *shared])]
-    with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
-        failed = [task for task, status in zip(tasks, pool.map(_run, tasks), strict=True) if status]
-    # one of no runs at all is left out
-    optional = {kind.program for kind in REGISTRY.values() if kind.is_optional}
-    blocking = [task for task in failed if task[0] not in optional]
-    if blocking:
-        said = "; ".join(
-            f"python -m workflow.{module} {' '.join(arguments)}"
-            for module, arguments in blocking[:3]
-        )
-        raise PlanError(
-            f"{name}: {len(blocking)} of {len(tasks)} parts could not be made, so the committed"
-            f" report stays as it was: {said}"
-        )
-    # these read the verdicts, and so come last
-    sensitivity.main([name, *shared[:5], "--verdicts", str(folder / "verdicts.json")])
-    if certificate.main([name, *shared]):
-        raise PlanError(f"{name}: the certificate could not be made: see the sentence above")
-    settings_map.main([name, *shared[:3], "--partial", "-o", str(folder)])
-    return paper.scale
+    store, kinds = Store(paper, partial=True, other_code=other_code), report.exhibits(paper)
+    with tempfile.TemporaryDirectory() as folder:
+        failed = report.complaints(store, report.everything(paper), Path(folder))
+        # one of no runs at all is left out
+        blocking = {
+            one: said
+            for one, said in failed.items()
+            if one not in kinds or not kinds[one].is_optional
+        }
+        if blocking:
+            raise PlanError(
+                f"{name}: {len(blocking)} parts could not be made, so the committed report stays as"
+                f" it was: {'; '.join(list(blocking.values())[:3])}"
+            )
+        return f"{replace(name, Path(folder))}, scale {paper.scale}"
 
 
 def largest(name: str) -> Paper:
@@ -160,11 +152,11 @@ def counts(up: str = "") -> list[str]:
         f"| paper | setting | {' | '.join(head)} |",
         f"| --- | --- |{' ---: |' * len(shown)}{' --- |' * len(outcomes.GROUPS)}",
     ]
-    for path, report, way, tally in tallies:
-        name = f"[{report['paper']}]({up}{path.with_suffix('.md')})"
+    for path, said, way, tally in tallies:
+        name = f"[{said['paper']}]({up}{path.with_suffix('.md')})"
         cells = [str(tally[""][verdict]) for verdict in shown]
         # the first edition knew no qualifiers, which is not that it had none
-        knows = "edition" in report
+        knows = "edition" in said
         cells += [outcomes.counted(tally[group]) if knows else "-" for group in outcomes.GROUPS]
         lines.append(f"| {name} | {way} | {' | '.join(cells)} |")
     return lines
@@ -220,11 +212,6 @@ def put(page: str, name: str, lines: Iterable[str]) -> str:
     return "\n".join([head + begin, *lines, end + rest.partition(end)[2]]) if mark else page
 
 
-def _run(task: Task) -> int:
-    module, arguments = task
-    return int(importlib.import_module(f"workflow.{module}").main(arguments))
-
-
 def _is_empty(path: Path) -> bool:
     """Whether a figure shows nothing, since none of its runs was made."""
     panels = json.loads(path.read_text(encoding="utf-8")).get("panels")
@@ -253,14 +240,14 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     status = 0
-    for name in [] if options.check else chosen_papers(options.papers):
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                scale = draw(name, Path(folder), options.cores, other_code=options.other_code)
-                print(f"wrote {replace(name, Path(folder))}, scale {scale}", file=sys.stderr)
-        except PlanError as error:
-            print(f"error: {error}", file=sys.stderr)
-            status = 1
+    names = [] if options.check else chosen_papers(options.papers)
+    with ProcessPoolExecutor(options.cores, mp_context=get_context("spawn")) as pool:
+        for made in [pool.submit(redrawn, name, options.other_code) for name in names]:
+            try:
+                print(f"wrote {made.result()}", file=sys.stderr)
+            except PlanError as error:
+                print(f"error: {error}", file=sys.stderr)
+                status = 1
     errors = lacking() if options.check else []
     for name, up in PAGES.items():
         page = Path(name)

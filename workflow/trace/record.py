@@ -49,6 +49,7 @@ OPTIONAL = {  # and their modules; named if a run loads them
 }
 TIMEOUT = "timeout"  # the status of a run that an evaluation ended which took too long
 FINAL = ("complete", TIMEOUT)  # of runs that are not continued
+Header = Mapping[str, Any]
 Columns = dict[str, NDArray]
 
 

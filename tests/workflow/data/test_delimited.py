@@ -1,7 +1,6 @@
 """Tables of delimited text, against one written by hand, and the tables that stand in for them."""
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +20,9 @@ ANIMALS = Dataset(
     title="",
     licence="",
     citation="",
-    mirror=(File("animals"),),
+    mirror=(File(path="animals"),),
     sources=(),
-    substitute=Substitute("shipped_diabetes", "other patients"),
+    substitute=Substitute(made_by="shipped_diabetes", says="other patients"),
     content_sha256=CONTENT,
     rows=3,
     separator=";",
@@ -65,18 +64,18 @@ def test_another_content_is_an_error(raw):
 
 
 def test_another_order_of_columns_is_recognised_by_the_content(raw):
-    layout = Layout(" ", ("length", "rings", "sex", "id"))
+    layout = Layout(separator=" ", columns=("length", "rings", "sex", "id"))
     table = "0.5 7 M 9\n2.5e-1  9 F 8\n1.25E-01\t11 M 6\n"
     for prose, text in (
         ("Animals, in order:\nlength\n", table),
         ("", "0.5 1:7 2:M 3:9\n0.25 1:9 2:F 3:8\n0.125 1:11 2:M 3:6\n"),
     ):
         raw.write_text(prose + text)
-        found = delimited.parse(replace(ANIMALS, layouts=(layout,)), raw)
+        found = delimited.parse(ANIMALS.model_copy(update={"layouts": (layout,)}), raw)
         assert_array_equal(values(found), VALUES)
-        swapped = Layout(" ", ("sex", "rings", "length", "id"))
+        swapped = Layout(separator=" ", columns=("sex", "rings", "length", "id"))
         with pytest.raises(DataUnavailable, match=r"got 0 rows with .* or 0 rows with"):
-            delimited.parse(replace(ANIMALS, layouts=(swapped,)), raw)
+            delimited.parse(ANIMALS.model_copy(update={"layouts": (swapped,)}), raw)
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe;", b"a;b\n" * 9, b"", b"9;M;nan;7\n"])
@@ -125,9 +124,9 @@ def test_the_table_that_scikit_learn_ships_is_the_real_wdbc():
     dataset = read_manifest(REPOSITORY)["wdbc"]
     table = delimited.substitute(dataset)
     assert (table.data, table.source) == ("real", "scikit-learn load_breast_cancer")
-    assert delimited.substitute(replace(dataset, content_sha256="0" * 64)).data.startswith(
-        "substitute: "
-    )
+    assert delimited.substitute(
+        dataset.model_copy(update={"content_sha256": "0" * 64})
+    ).data.startswith("substitute: ")
 
 
 @pytest.mark.parametrize(("name", "shape"), [("breast_cancer", (569, 31)), ("diabetes", (442, 11))])

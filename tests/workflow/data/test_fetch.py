@@ -7,12 +7,9 @@ import io
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tarfile
-import time
-import tracemalloc
 import types
 import zipfile
 from pathlib import Path
@@ -25,9 +22,8 @@ import yaml
 from numpy.testing import assert_array_equal
 
 from tests.workflow import webserver
-from workflow.data import delimited, download, fetch
+from workflow.data import delimited, download, fetch, manifest
 from workflow.data.fetch import DataUnavailable
-from workflow.data.patience import Limits
 from workflow.data.places import Prepared, substitutes_allowed, superseded
 
 Answer, closed_port = webserver.Answer, webserver.closed_port
@@ -54,7 +50,7 @@ def server():
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    monkeypatch.setattr(download, "WAITS", (0.01, 0.01))
+    monkeypatch.setattr(download, "PAUSE", 0.01)
     for name in ("NOREGRET_DATA", "NOREGRET_SUBSTITUTES"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("no_proxy", "*")
@@ -101,9 +97,17 @@ def source(url: str) -> dict:
     return {"url": url}
 
 
+def made(root: Path, *, substitutes: bool = False) -> Path:
+    return fetch.prepare("toy", root=root, substitutes=substitutes)
+
+
+def header(root: Path, *, substitutes: bool = False) -> dict:
+    return fetch.provenance(made(root, substitutes=substitutes))
+
+
 def refusal(root: Path) -> str:
     with pytest.raises(DataUnavailable) as caught:
-        fetch.prepare("toy", root=root, substitutes=False)
+        made(root)
     return str(caught.value)
 
 
@@ -120,7 +124,7 @@ def values(path: Path) -> np.ndarray:
 
 def test_a_mirror_directory_gives_a_table_with_its_provenance(root, mirror, monkeypatch):
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
-    path = fetch.prepare("toy", root=root, substitutes=False)
+    path = made(root)
     assert path == root / "data" / "prepared" / "toy.parquet"
     assert_array_equal(values(path), VALUES)
     assert pq.read_schema(path).names == ["sex", "length", "target"]
@@ -147,17 +151,10 @@ def test_a_shipped_file_comes_before_mirror_and_network(root, mirror, server, mo
     write_manifest(root, source(server.serve("/toy.data", RAW)))
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
     ship(root)
-    header = fetch.provenance(fetch.prepare("toy", root=root, substitutes=False))
-    assert (header["data"], header["source"]) == ("real", "data/shipped")
-    assert header["content_sha256"] == CONTENT and not server.hits["/toy.data"]
+    found = header(root)
+    assert (found["data"], found["source"]) == ("real", "data/shipped")
+    assert found["content_sha256"] == CONTENT and not server.hits["/toy.data"]
     assert raw_files(root) == ["toy.data", "toy.data.source"]
-
-
-@pytest.mark.parametrize("wish", ["", "allowed", "preferred"])
-def test_a_shipped_file_is_real_where_substitutes_are_allowed(root, monkeypatch, wish):
-    monkeypatch.setenv("NOREGRET_SUBSTITUTES", wish)
-    ship(root)
-    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "real"
 
 
 def test_a_damaged_shipped_file_is_refused_with_a_sentence_and_left_alone(root, capsys):
@@ -176,11 +173,11 @@ def test_small_tables_are_real_without_network_and_mirror(tmp_path, name, monkey
     (tmp_path / "data").mkdir()
     for part in ("manifest.yaml", "shipped"):
         (tmp_path / "data" / part).symlink_to(REPOSITORY / "data" / part)
-    monkeypatch.setattr(fetch, "download", lambda *_: pytest.fail("no server is needed"))
+    monkeypatch.setattr(download, "download", lambda *_: pytest.fail("no server is needed"))
     path = fetch.prepare(name, root=tmp_path, substitutes=True)
-    header, expected = fetch.provenance(path), fetch.read_manifest(REPOSITORY)[name]
-    assert (header["data"], header["source"]) == ("real", "data/shipped")
-    assert header["content_sha256"] == expected.content_sha256
+    found, expected = fetch.provenance(path), fetch.read_manifest(REPOSITORY)[name]
+    assert (found["data"], found["source"]) == ("real", "data/shipped")
+    assert found["content_sha256"] == expected.content_sha256
     assert expected.licence == "CC BY 4.0"
     shipped = REPOSITORY / "data" / "shipped" / expected.mirror[0].path
     assert shipped.stat().st_size == expected.mirror[0].bytes < 300_000
@@ -192,7 +189,7 @@ def test_a_mirror_may_be_a_url(root, mirror, server, monkeypatch):
     server.serve("/files/toy/toy.data", RAW)
     for address in (f"{server.url}/files", f"{server.url}/files/", mirror.as_uri()):
         monkeypatch.setenv("NOREGRET_DATA", address)
-        path = fetch.prepare("toy", root=root, substitutes=False)
+        path = made(root)
         assert fetch.provenance(path)["source"] == "mirror"
         (root / "data" / "raw" / "toy" / "toy.data").unlink()
 
@@ -200,10 +197,10 @@ def test_a_mirror_may_be_a_url(root, mirror, server, monkeypatch):
 def test_without_a_mirror_the_canonical_url_is_asked_and_remembered(root, server):
     url = server.serve("/toy.data", RAW)
     write_manifest(root, source(url))
-    first = fetch.prepare("toy", root=root, substitutes=False)
+    first = made(root)
     content = first.read_bytes()
     first.unlink()
-    assert fetch.prepare("toy", root=root, substitutes=False).read_bytes() == content
+    assert made(root).read_bytes() == content
     assert fetch.provenance(first)["source"] == url
     assert server.hits["/toy.data"] == 1
 
@@ -224,7 +221,7 @@ def test_a_member_is_taken_out_of_an_archive(root, server, kind):
     write_manifest(root, {**entry, "member": "other.data"})
     assert "expected an archive with other.data" in refusal(root)
     write_manifest(root, {**entry, "member": "folder/toy.data"})
-    assert_array_equal(values(fetch.prepare("toy", root=root, substitutes=False)), VALUES)
+    assert_array_equal(values(made(root)), VALUES)
 
 
 def test_a_mirror_that_lacks_the_file_falls_back_to_the_canonical_url(
@@ -233,9 +230,7 @@ def test_a_mirror_that_lacks_the_file_falls_back_to_the_canonical_url(
     (mirror / "toy" / "toy.data").unlink()
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
     write_manifest(root, source(server.serve("/toy.data", RAW)))
-    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=False))[
-        "source"
-    ].startswith("http")
+    assert header(root)["source"].startswith("http")
     assert "toy/toy.data: No such file or directory" in capsys.readouterr().err
 
 
@@ -245,7 +240,7 @@ def test_a_wrong_file_in_a_mirror_is_reported_and_left_alone(
     (mirror / "toy" / "toy.data").write_bytes(WRONG)
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
     write_manifest(root, source(server.serve("/toy.data", RAW)))
-    fetch.prepare("toy", root=root, substitutes=False)
+    made(root)
     assert (mirror / "toy" / "toy.data").read_bytes() == WRONG
     said = capsys.readouterr().err
     assert (
@@ -257,10 +252,10 @@ def test_a_wrong_file_in_a_mirror_is_reported_and_left_alone(
 @pytest.mark.parametrize("other", [RAW.rstrip(b"\n"), RAW.replace(b"\n", b"\r\n")])
 def test_the_content_of_a_table_decides_and_not_the_bytes_of_its_file(root, server, other):
     write_manifest(root, source(server.serve("/toy.csv", other)))
-    path = fetch.prepare("toy", root=root, substitutes=False)
+    path = made(root)
     path.unlink()
     # data/raw holds the other file, and that is right
-    fetch.prepare("toy", root=root, substitutes=False)
+    made(root)
     assert fetch.provenance(path)["content_sha256"] == CONTENT
     assert fetch.provenance(path)["data"] == "real"
     assert server.hits["/toy.csv"] == 1
@@ -270,7 +265,7 @@ def test_a_file_put_into_raw_by_hand_is_used(root):
     raw = root / "data" / "raw" / "toy" / "toy.data"
     raw.parent.mkdir(parents=True)
     raw.write_bytes(RAW)
-    path = fetch.prepare("toy", root=root, substitutes=False)
+    path = made(root)
     assert fetch.provenance(path)["source"] == "data/raw, put there by hand"
 
 
@@ -283,84 +278,10 @@ def test_a_corrupted_raw_file_is_set_aside_and_replaced(root, mirror, monkeypatc
     for damaged in (RAW[:9], RAW.replace(b"7", b"8"), b""):
         raw.parent.mkdir(parents=True, exist_ok=True)
         raw.write_bytes(damaged)
-        fetch.prepare("toy", root=root, substitutes=False)
+        made(root)
         aside = raw.with_name(f"toy.data.{sha256(damaged)[:8]}.corrupt")
         assert raw.read_bytes() == RAW and aside.read_bytes() == damaged
         assert f"set aside as {aside.name}" in capsys.readouterr().err
-
-
-def test_a_missing_page_is_asked_for_once(root, server):
-    write_manifest(root, source(f"{server.url}/gone"))
-    assert "HTTP 404" in refusal(root)
-    assert server.hits["/gone"] == 1
-
-
-def test_wrong_bytes_are_asked_for_once(root, server):
-    write_manifest(root, source(server.serve("/toy.data", WRONG)))
-    assert "/toy.data: expected sha256" in refusal(root)
-    server.hits.clear()
-    assert f"got sha256 {sha256(WRONG)} ({len(WRONG)} bytes)" in refusal(root)
-    assert server.hits["/toy.data"] == 1
-    assert raw_files(root) == []
-
-
-@pytest.mark.parametrize(
-    "trouble",
-    [Answer(status=503), Answer(RAW, sends=9)],
-    ids=["503", "truncated"],
-)
-def test_transient_trouble_is_tried_again(root, server, trouble):
-    attempts = 4 if trouble.sends else 3  # the first bytes of a broken transfer count as progress
-    write_manifest(root, source(server.serve("/toy.data", trouble)))
-    refusal(root)
-    assert server.hits["/toy.data"] == attempts
-    assert raw_files(root) == (["toy.data.part", "toy.data.part.json"] if trouble.sends else [])
-    server.serve("/toy.data", trouble, trouble, RAW)
-    assert_array_equal(values(fetch.prepare("toy", root=root, substitutes=False)), VALUES)
-    assert server.hits["/toy.data"] == 3
-    assert raw_files(root) == ["toy.data", "toy.data.source"]
-
-
-def test_a_download_that_gave_up_is_continued_and_the_refusal_says_so(root, server):
-    write_manifest(
-        root, source(server.serve("/toy.data", Answer(RAW, sends=9), Answer(status=404)))
-    )
-    assert "toy.data.part keeps the 9 bytes that came: another try goes on there" in refusal(root)
-    server.serve("/toy.data", Answer(RAW, ranges=True))
-    assert_array_equal(values(fetch.prepare("toy", root=root, substitutes=False)), VALUES)
-    assert server.asked[-1]["Range"] == "bytes=9-"
-
-
-def test_a_transfer_that_trickles_ends(root, server, monkeypatch):
-    monkeypatch.setattr(download, "chosen_limits", lambda: Limits(window=0.0, rate=1e12))
-    write_manifest(root, source(server.serve("/toy.data", RAW)))
-    assert "too slow: expected at least" in refusal(root)
-
-
-def test_a_refused_connection_is_found_out_once_per_host_and_soon(root, monkeypatch):
-    monkeypatch.undo()  # the real waits
-    monkeypatch.delenv("NOREGRET_DATA", raising=False)
-    monkeypatch.setenv("no_proxy", "*")
-    host = f"http://127.0.0.1:{closed_port()}"
-    write_manifest(root, source(f"{host}/a"), source(f"{host}/b"), source(f"{host}/c"))
-    start = time.monotonic()
-    message = refusal(root)
-    assert time.monotonic() - start < 3
-    assert message.count("Connection refused") == 3
-
-
-def test_a_network_that_swallows_everything_does_not_hold_up_the_substitute(root, monkeypatch):
-    monkeypatch.setattr(download, "CONNECT", 0.1)
-
-    def swallow(*_: object, **__: object) -> socket.socket:
-        time.sleep(1)
-        raise TimeoutError("timed out")
-
-    monkeypatch.setattr(download.socket, "create_connection", swallow)
-    write_manifest(root, source(f"http://127.0.0.1:{closed_port()}/a"))
-    start = time.monotonic()
-    fetch.prepare("toy", root=root, substitutes=True)
-    assert time.monotonic() - start < 0.8
 
 
 def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirror, server, monkeypatch):
@@ -384,7 +305,7 @@ def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirror, server,
         ),
         f"NOREGRET_DATA={mirror}, toy/toy.data: expected",
         f"{server.url}/gone: HTTP 404",
-        f"{closed}: no connection to 127.0.0.1: Connection refused",
+        f"{closed}: no connection: ",
         f"{server.url}/toy.data: expected sha256 {sha256(RAW)}",
         "set NOREGRET_DATA to a directory (or URL of one) that contains toy/toy.data",
         "put the file at data/raw/toy/toy.data",
@@ -415,7 +336,7 @@ def test_a_manifest_that_expects_other_content_is_an_error_in_both_modes(root, m
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
     write_manifest(root, content="0" * 64)
     with pytest.raises(DataUnavailable, match="manifest and parser disagree"):
-        fetch.prepare("toy", root=root, substitutes=True)
+        made(root, substitutes=True)
 
 
 def test_a_target_that_cannot_be_written_is_named_and_no_reason_for_a_substitute(
@@ -426,22 +347,12 @@ def test_a_target_that_cannot_be_written_is_named_and_no_reason_for_a_substitute
     (root / "data" / "raw").write_text("a file where a folder must be")
     for substitutes in (False, True):
         with pytest.raises(DataUnavailable, match=r"data/raw/toy/toy\.data: cannot be written"):
-            fetch.prepare("toy", root=root, substitutes=substitutes)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder_is_named(root, mirror, monkeypatch):
-    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
-    (root / "data").chmod(0o555)
-    try:
-        assert "cannot be written (Permission denied)" in refusal(root)
-    finally:
-        (root / "data").chmod(0o755)
+            made(root, substitutes=substitutes)
 
 
 def test_a_failure_in_the_middle_of_writing_leaves_the_old_table(root, mirror, monkeypatch):
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
-    path = fetch.prepare("toy", root=root, substitutes=False)
+    path = made(root)
     before = path.read_bytes()
 
     def full(_: object, half_written: Path, **__: object) -> None:
@@ -458,36 +369,21 @@ def test_a_failure_in_the_middle_of_writing_leaves_the_old_table(root, mirror, m
 
 
 def test_a_substitute_is_labelled_and_lies_elsewhere(root):
-    path = fetch.prepare("toy", root=root, substitutes=True)
+    path = made(root, substitutes=True)
     assert path == root / "data" / "prepared" / "or-substitute" / "toy.parquet"
-    header = fetch.provenance(path)
-    assert header["data"] == "substitute: a toy"
-    assert header["source"] == "generated by workflow.fetch"
-    assert header["content_sha256"] != CONTENT
+    found = fetch.provenance(path)
+    assert found["data"] == "substitute: a toy"
+    assert found["source"] == "generated by workflow.fetch"
+    assert found["content_sha256"] != CONTENT
     assert values(path).shape == VALUES.shape
-
-
-def test_where_substitutes_are_allowed_real_data_are_still_preferred(root, mirror, monkeypatch):
-    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
-    real = fetch.prepare("toy", root=root, substitutes=False)
-    allowed = fetch.prepare("toy", root=root, substitutes=True)
-    assert allowed != real and allowed.read_bytes() == real.read_bytes()
-
-
-def test_the_same_bytes_come_out_twice(root, tmp_path):
-    write_manifest(tmp_path / "other")
-    first, again = (
-        fetch.prepare("toy", root=place, substitutes=True) for place in (root, tmp_path / "other")
-    )
-    assert first.read_bytes() == again.read_bytes()
 
 
 def test_what_scikit_learn_ships_counts_as_real_only_where_it_is_the_very_table(root):
     entries = yaml.safe_load((REPOSITORY / "data" / "manifest.yaml").read_text())
     shipped = {name: {**entries[name], "sources": []} for name in ("wdbc", "breast_cancer")}
     (root / "data" / "manifest.yaml").write_text(yaml.safe_dump(shipped, sort_keys=False))
-    header = fetch.provenance(fetch.prepare("wdbc", root=root, substitutes=False))
-    assert (header["data"], header["source"]) == ("real", "scikit-learn load_breast_cancer")
+    found = fetch.provenance(fetch.prepare("wdbc", root=root, substitutes=False))
+    assert (found["data"], found["source"]) == ("real", "scikit-learn load_breast_cancer")
     with pytest.raises(
         DataUnavailable, match=r"no verified copy of breast_cancer/breast-cancer-wisconsin\.data"
     ):
@@ -527,10 +423,7 @@ def test_where_substitutes_are_preferred_no_server_is_asked(root, server, monkey
     else:
         write_manifest(root, {**source(url), **member})
     monkeypatch.setenv("NOREGRET_SUBSTITUTES", "preferred")
-    assert (
-        fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"]
-        == "substitute: a toy"
-    )
+    assert header(root, substitutes=True)["data"] == "substitute: a toy"
     assert (
         f"{'toy/toy.data' if kind == 'mirror' else url}: not asked, since"
         " NOREGRET_SUBSTITUTES=preferred" in refusal(root)
@@ -538,7 +431,7 @@ def test_where_substitutes_are_preferred_no_server_is_asked(root, server, monkey
     assert not server.hits["/files/toy/toy.data"] and not (root / "data" / "raw").exists()
     if kind != "archive":
         monkeypatch.setenv("NOREGRET_SUBSTITUTES", "allowed")
-        assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "real"
+        assert header(root, substitutes=True)["data"] == "real"
 
 
 @pytest.mark.parametrize("place", ["raw", "mirror", "file URL"])
@@ -552,29 +445,18 @@ def test_where_substitutes_are_preferred_a_file_of_this_machine_is_real(
         (root / "data" / "toy").rename(root / "data" / "raw" / "toy")
     else:
         monkeypatch.setenv("NOREGRET_DATA", str(mirror) if place == "mirror" else mirror.as_uri())
-    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"] == "real"
-
-
-def test_where_substitutes_are_preferred_what_ships_with_scikit_learn_is_real(root, monkeypatch):
-    monkeypatch.setenv("NOREGRET_SUBSTITUTES", "preferred")
-    (root / "data" / "manifest.yaml").write_bytes(
-        (REPOSITORY / "data" / "manifest.yaml").read_bytes()
-    )
-    assert fetch.provenance(fetch.prepare("wdbc", root=root, substitutes=True))["data"] == "real"
-    assert fetch.provenance(fetch.prepare("abalone", root=root, substitutes=True))[
-        "data"
-    ].startswith("substitute: ")
+    assert header(root, substitutes=True)["data"] == "real"
 
 
 def test_a_real_table_that_was_prepared_before_is_copied(root, mirror, server, monkeypatch):
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
-    real = fetch.prepare("toy", root=root, substitutes=False)
+    real = made(root)
     monkeypatch.delenv("NOREGRET_DATA")
     shutil.rmtree(root / "data" / "raw")
     write_manifest(root, source(server.serve("/toy.data", RAW)))
     for said in ("", "preferred"):
         monkeypatch.setenv("NOREGRET_SUBSTITUTES", said)
-        path = fetch.prepare("toy", root=root, substitutes=True)
+        path = made(root, substitutes=True)
         assert path.parent.name == "or-substitute" and path.read_bytes() == real.read_bytes()
     assert server.hits["/toy.data"] == 0
 
@@ -584,7 +466,7 @@ def test_a_table_prepared_before_that_is_not_the_real_one_is_reported_and_not_us
     root, mirror, monkeypatch, capsys, harm
 ):
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
-    real = fetch.prepare("toy", root=root, substitutes=False)
+    real = made(root)
     monkeypatch.delenv("NOREGRET_DATA")
     shutil.rmtree(root / "data" / "raw")
     content = bytearray(real.read_bytes())
@@ -599,23 +481,23 @@ def test_a_table_prepared_before_that_is_not_the_real_one_is_reported_and_not_us
         write_manifest(root, content="0" * 64)
     else:
         real.unlink()
-        fetch.prepare("toy", root=root, substitutes=True).replace(real)
+        made(root, substitutes=True).replace(real)
     capsys.readouterr()
     before = real.read_bytes()
-    made = fetch.prepare("toy", root=root, substitutes=True)
+    substituted = made(root, substitutes=True)
     said = capsys.readouterr().err
-    assert fetch.provenance(made)["data"] == "substitute: a toy"
+    assert fetch.provenance(substituted)["data"] == "substitute: a toy"
     assert f"toy: {real} is not used: " in said
     assert real.read_bytes() == before
 
 
 def test_a_substitute_is_superseded_by_a_real_table_alone(root, mirror, monkeypatch):
-    fetch.prepare("toy", root=root, substitutes=True)
+    made(root, substitutes=True)
     assert not superseded("toy", root=root)
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
-    real = fetch.prepare("toy", root=root, substitutes=False)
+    real = made(root)
     assert superseded("toy", root=root)
-    fetch.prepare("toy", root=root, substitutes=True)
+    made(root, substitutes=True)
     assert not superseded("toy", root=root)
     real.unlink()
     assert not superseded("toy", root=root)
@@ -663,7 +545,7 @@ def tiny(root, monkeypatch):
     module = types.SimpleNamespace(seen=[], parse=parse, substitute=substitute)
     module.content_sha256 = lambda table: "1" * 64
     monkeypatch.setitem(sys.modules, "tiny_format", module)
-    monkeypatch.setitem(fetch.FORMATS, "tiny", "tiny_format")
+    monkeypatch.setitem(manifest.FORMATS, "tiny", "tiny_format")
     write_tiny(root)
     return module
 
@@ -685,7 +567,7 @@ def write_tiny(root: Path, **changes: object) -> None:
 
 def test_another_format_has_its_own_columns_and_the_same_header(root, mirror, monkeypatch, tiny):
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
-    path = fetch.prepare("toy", root=root, substitutes=True)
+    path = made(root, substitutes=True)
     table = pq.read_table(path)
     assert table.to_pydict() == TINY.to_pydict() and table.schema.types == TINY.schema.types
     assert fetch.provenance(path) == {
@@ -701,23 +583,10 @@ def test_another_format_has_its_own_columns_and_the_same_header(root, mirror, mo
 
 
 def test_what_is_made_is_a_substitute_even_if_its_maker_says_otherwise(root, tiny):
-    header = fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))
-    assert (header["data"], header["source"]) == ("substitute: one word", "made")
-    assert header["licence"] == "not that of toy: see source"
+    found = header(root, substitutes=True)
+    assert (found["data"], found["source"]) == ("substitute: one word", "made")
+    assert found["licence"] == "not that of toy: see source"
     assert tiny.seen == [None]
-
-
-def test_a_maker_may_label_its_substitute_itself(root, tiny):
-    tiny.substitute = lambda *_: Prepared(TINY, "2" * 64, "made", "substitute: two words")
-    assert (
-        fetch.provenance(fetch.prepare("toy", root=root, substitutes=True))["data"]
-        == "substitute: two words"
-    )
-
-
-def test_where_substitutes_are_refused_none_is_made(root, tiny):
-    assert "no verified copy of toy/toy.data" in refusal(root)
-    assert tiny.seen == []
 
 
 @pytest.mark.parametrize("kind", ["directory", "url"])
@@ -731,9 +600,9 @@ def test_a_calibration_file_comes_from_a_mirror_and_is_kept(
     monkeypatch.setenv(
         "NOREGRET_DATA", str(mirror) if kind == "directory" else f"{server.url}/files"
     )
-    fetch.prepare("toy", root=root, substitutes=True)
+    made(root, substitutes=True)
     monkeypatch.delenv("NOREGRET_DATA")
-    fetch.prepare("toy", root=root, substitutes=True)
+    made(root, substitutes=True)
     assert tiny.seen == [b"shape", b"shape"]
     assert raw_files(root) == ["shape.csv", "shape.csv.source"]
 
@@ -743,7 +612,7 @@ def test_a_wrong_calibration_file_is_reported_and_not_used(root, mirror, monkeyp
     (mirror / "more").mkdir()
     (mirror / "more" / "shape.csv").write_bytes(b"other")
     monkeypatch.setenv("NOREGRET_DATA", str(mirror))
-    fetch.prepare("toy", root=root, substitutes=True)
+    made(root, substitutes=True)
     assert tiny.seen == [None]
     assert f"more/shape.csv: expected sha256 {sha256(b'shape')}" in capsys.readouterr().err
 
@@ -757,7 +626,7 @@ def test_a_verified_file_that_cannot_be_parsed_is_an_error_in_both_modes(
     write_tiny(root, mirror=[held])
     for substitutes in (True, False):
         with pytest.raises(DataUnavailable, match="parse met another file"):
-            fetch.prepare("toy", root=root, substitutes=substitutes)
+            made(root, substitutes=substitutes)
     assert tiny.seen == []
 
 
@@ -769,8 +638,8 @@ def test_one_file_of_several_is_enough_and_each_has_its_checksum(
     (mirror / "toy" / "toy.data").rename(mirror / "toy" / name)
     held = {"sha256": sha256(RAW), "bytes": len(RAW)}
     write_tiny(root, mirror=[{"path": f"toy/{one}", **held} for one in ("toy.data", "all.data")])
-    header = fetch.provenance(fetch.prepare("toy", root=root, substitutes=False))
-    assert (header["data"], header["content_sha256"]) == ("real", "1" * 64)
+    found = header(root)
+    assert (found["data"], found["content_sha256"]) == ("real", "1" * 64)
     assert raw_files(root) == [name, f"{name}.source"]
 
 
@@ -788,11 +657,11 @@ def test_a_file_of_another_checksum_is_admitted_on_demand_and_says_so(
     assert "`python -m workflow.fetch toy --accept-unverified`" in message
     monkeypatch.chdir(root)
     assert fetch.main(["toy", "--accept-unverified"]) == 0
-    header = fetch.provenance(root / "data" / "prepared" / "toy.parquet")
-    assert header["data"] == f"unverified: toy.data of sha256 {sha256(RAW)}"
-    assert header["licence"] == "CC0"
+    found = fetch.provenance(root / "data" / "prepared" / "toy.parquet")
+    assert found["data"] == f"unverified: toy.data of sha256 {sha256(RAW)}"
+    assert found["licence"] == "CC0"
     # smaller scales take this table, too
-    assert fetch.provenance(fetch.prepare("toy", root=root, substitutes=True)) == header
+    assert header(root, substitutes=True) == found
 
 
 def test_what_cannot_be_read_is_not_admitted_on_demand(root, mirror, monkeypatch, tiny, capsys):
@@ -802,23 +671,6 @@ def test_what_cannot_be_read_is_not_admitted_on_demand(root, mirror, monkeypatch
     assert fetch.main(["toy", "--accept-unverified"]) == 1
     assert "parse met another file" in capsys.readouterr().err
     assert raw_files(root) == []
-
-
-def test_a_large_mirror_file_is_copied_in_constant_memory(root, mirror, monkeypatch, tiny):
-    big = bytes(32 << 20)
-    (mirror / "toy" / "toy.data").write_bytes(big)
-    monkeypatch.setenv("NOREGRET_DATA", str(mirror))
-    write_tiny(root, mirror=[{"path": "toy/toy.data", "sha256": sha256(big), "bytes": len(big)}])
-    tiny.parse = lambda dataset, raw: Prepared(TINY, "1" * 64, "")
-    tracemalloc.start()
-    try:
-        fetch.prepare("toy", root=root, substitutes=False)
-        fetch.prepare("toy", root=root, substitutes=False)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert (root / "data" / "raw" / "toy" / "toy.data").stat().st_size == 32 << 20
-    assert peak < 4 << 20
 
 
 @pytest.mark.parametrize(
@@ -832,8 +684,8 @@ def test_a_large_mirror_file_is_copied_in_constant_memory(root, mirror, monkeypa
             {"format": None, "calibration": None},
             "expected the fields rows, separator, columns, target, content_sha256, got none",
         ),
-        ({"licence": None}, "expected the fields licence, got none"),
-        ({"colour": "blue"}, "got colour: correct the entry"),
+        ({"licence": None}, "toy: licence: Field required: correct the entry"),
+        ({"colour": "blue"}, "toy: colour: Extra inputs are not permitted: correct the entry"),
     ],
 )
 def test_an_entry_that_lacks_something_is_named(root, tiny, changes, reason):
@@ -862,23 +714,10 @@ def test_the_command_prepares_what_it_can_and_says_what_it_cannot(
     assert fetch.provenance(root / "here.parquet")["data"] == "real"
 
 
-def test_one_output_path_is_for_one_name(capsys):
-    with pytest.raises(SystemExit):
-        fetch.main(["abalone", "cadata", "-o", "x.parquet"])
-    assert "-o takes one NAME, got 2" in capsys.readouterr().err
-
-
 def test_outside_a_checkout_the_command_says_where_to_go(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert fetch.main(["abalone"]) == 1
     assert "run from the repository root" in capsys.readouterr().err
-
-
-def test_provenance_of_a_foreign_file_is_refused(tmp_path):
-    (tmp_path / "foreign.parquet").write_bytes(b"PAR1 but no")
-    for name in ("foreign.parquet", "missing.parquet"):
-        with pytest.raises(DataUnavailable, match="cannot read it"):
-            fetch.provenance(tmp_path / name)
 
 
 def test_the_manifest_is_complete_and_consistent():
@@ -888,7 +727,7 @@ def test_the_manifest_is_complete_and_consistent():
         assert all(file.path.startswith(f"{name}/") for file in dataset.mirror) and dataset.sources
         assert (
             dataset.format == ("delimited" if name in DELIMITED else name)
-            and dataset.format in fetch.FORMATS
+            and dataset.format in manifest.FORMATS
         )
         checksums = [file.sha256 for file in dataset.mirror if file.sha256]
         assert checksums and all(len(one) == 64 and int(one, 16) for one in checksums)
@@ -937,5 +776,5 @@ def test_cadata_is_recognised_in_the_order_of_other_hosts(tmp_path, style, monke
     monkeypatch.setenv("NOREGRET_DATA", str(path.parents[1]))
     (tmp_path / "data").mkdir()
     shutil.copy(REPOSITORY / "data" / "manifest.yaml", tmp_path / "data")
-    header = fetch.provenance(fetch.prepare("cadata", root=tmp_path, substitutes=False))
-    assert (header["data"], header["source"]) == ("real", "mirror")
+    found = fetch.provenance(fetch.prepare("cadata", root=tmp_path, substitutes=False))
+    assert (found["data"], found["source"]) == ("real", "mirror")

@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 
 from workflow.data.foreign import BLANK, MOST, escaped, is_plain, shown
-from workflow.data.partial import Rejected
+from workflow.data.raw_file import Rejected
 
 
 def test_no_control_format_or_separator_is_plain_and_all_letters_are():

@@ -16,10 +16,10 @@ from workflow.data import simulators
 from workflow.data.simulators import SimulatorUnavailable
 from workflow.measure.store import Store
 from workflow.plan import resolve
-from workflow.plan.cells import Cell, Paper
+from workflow.plan.cells import Paper
 from workflow.plan.parameters import Parameter
-from workflow.plan.resolve import PlanError
 from workflow.run import instance
+from workflow.trace.cells import Cell, PlanError
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = "// A toy.\n//\n// packages: libtoy-dev\n// libraries: m toy\n\nint main() { return 0; }\n"
@@ -122,7 +122,7 @@ def test_a_simulator_is_linked_with_what_its_source_names(toy):
         ),
         (
             "#!/nowhere\n",
-            r"toy.cc: cannot be compiled .*: it needs a C\+\+ compiler and libtoy-dev",
+            r"toy.cc: cannot be built: it needs a C\+\+ compiler and libtoy-dev",
         ),
     ],
 )

@@ -17,9 +17,9 @@ from workflow.draw import picture
 from workflow.draw.drawers import Best, network
 from workflow.draw.style import BLACK, BLUE, ORANGE
 from workflow.measure.store import Store
-from workflow.plan.cells import Cell, Paper
-from workflow.plan.digest import with_data
+from workflow.plan.cells import Paper
 from workflow.trace import record
+from workflow.trace.cells import Cell, with_data
 
 LINEAR = {
     "topology": "twelve",

@@ -17,9 +17,9 @@ from workflow.draw import picture
 from workflow.draw.drawers import Best, terrain
 from workflow.draw.style import look
 from workflow.measure.store import Store
-from workflow.plan.cells import Cell, Paper
-from workflow.plan.digest import with_data
+from workflow.plan.cells import Paper
 from workflow.trace import record
+from workflow.trace.cells import Cell, with_data
 
 SMOOTH = {"domain": "unit", "ends": "control-points", "smoothing": "default"}
 EXACT = {"domain": "extended", "ends": "curve", "smoothing": "none"}

@@ -19,10 +19,9 @@ from workflow.draw.style import BLUE, VERMILLION
 from workflow.measure import report
 from workflow.measure.store import NotRun, Store
 from workflow.plan import selection
-from workflow.plan.cells import Cell, Paper
-from workflow.plan.digest import with_data
-from workflow.plan.resolve import PlanError
+from workflow.plan.cells import Paper
 from workflow.trace import record
+from workflow.trace.cells import Cell, PlanError, with_data
 
 TRUSS = {
     "is": "structures.truss25",

@@ -21,8 +21,9 @@ from workflow.draw import panels, plots, style, tabulate
 from workflow.measure.store import BadRecords, Store
 from workflow.plan import selection
 from workflow.plan.expand import load
-from workflow.plan.resolve import PlanError, papers
+from workflow.plan.resolve import papers
 from workflow.plan.selection import figure as figure_entry
+from workflow.trace.cells import PlanError
 
 FIGURE = {
     "id": "f",

@@ -7,7 +7,7 @@ import pytest
 from tests.workflow.synthetic import Toy
 from workflow.draw import profiles
 from workflow.plan import exhibits
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 INF = np.inf
 ENTRY = {

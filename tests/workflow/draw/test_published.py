@@ -8,7 +8,7 @@ from tests.workflow.synthetic import Toy, publish
 from workflow.draw import tabulate
 from workflow.measure import report
 from workflow.plan import expand, reader
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 CURVE = {"panel": "curve", "label": "Curve", "problem": "p", "metric": "simple_regret"}
 END = {"panel": "end", "label": "Powell (24-4)", "problem": "p", "metric": "cumulative_regret"}

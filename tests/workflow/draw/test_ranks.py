@@ -20,7 +20,8 @@ from workflow.measure.statistics import critical_difference, friedman, indistinc
 from workflow.measure.store import BadRecords, Store
 from workflow.plan import exhibits, reader, selection
 from workflow.plan.expand import load
-from workflow.plan.resolve import PlanError, papers
+from workflow.plan.resolve import papers
+from workflow.trace.cells import PlanError
 
 INF = np.inf
 

@@ -22,7 +22,7 @@ from workflow.judge.outcomes import (
 )
 from workflow.judge.votes import Spec
 from workflow.measure.store import Store
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 BEST = {  # A is better than B and than C
     "id": "best",

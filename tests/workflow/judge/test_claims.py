@@ -18,7 +18,7 @@ from workflow.judge.outcomes import (
 from workflow.measure import statistics
 from workflow.measure.store import BadRecords
 from workflow.plan import reads
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 LESS = {
     "test": "less",

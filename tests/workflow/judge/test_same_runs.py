@@ -126,7 +126,7 @@ def test_a_report_of_real_runs_shows_the_same_run_and_the_basins(
     }
     assert [row.same for row in sensitivity.matrix(report).rows] == [["replace"]] * 2
 
-    tabulate.write(paper, Store(paper), "ends", tmp_path)
+    tabulate.draw(paper, Store(paper), "ends", tmp_path)
     table = tabulate.build(paper, Store(paper), "ends").set_index(["algorithm", "reading"])
     assert list(table.index) == [
         ("GP", "default"),

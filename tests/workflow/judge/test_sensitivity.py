@@ -7,7 +7,7 @@ import pytest
 from tests.workflow.synthetic import Toy, noisy
 from workflow.judge import claims, ledger, outcomes, sensitivity
 from workflow.judge.outcomes import CONTRADICTED, DIRECTION, NOT_RUN, REPRODUCED, UNDECIDED
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 NO_NUMBER = "no number"
 

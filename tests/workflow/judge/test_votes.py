@@ -12,7 +12,7 @@ from workflow.judge.outcomes import (
     REPRODUCED,
     UNDECIDED,
 )
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 LESS = {
     "test": "less",

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from tests.workflow.synthetic import Toy
 from workflow.measure import metrics
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 RUN = {
     "true": [0.5, 0.25, 1.0, 0.75, 0.75, 1.0],

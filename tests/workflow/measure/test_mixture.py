@@ -7,9 +7,8 @@ import json
 import pytest
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow.judge import ledger
+from workflow.judge import inventory, ledger
 from workflow.measure.mixture import END, Mixture, merged
-from workflow.operate import inventory, status
 from workflow.trace import record
 
 
@@ -159,42 +158,21 @@ SENTENCE = (
 )
 
 
-def test_status_verdicts_and_the_list_of_runs_say_so(toy):
-    results = status.Results([toy.paper], toy.root)
-    assert {run.state for run in results.runs()} == {"done"}
-    assert list(results.notes) == [SENTENCE]
+def test_verdicts_and_the_list_of_runs_say_so(toy):
     found = inventory.inventory(toy.paper, toy.store())
     assert found["mixed"] == [SENTENCE]
     assert [run["code_paths"] for run in found["runs"]] == [
         ["SkylakeX + AVX512"],
         ["Haswell + AVX2", "SkylakeX + AVX512"],
     ]
-    text, data, _ = ledger.write(toy.paper, toy.store(), "", toy.root / "drawn")
-    assert f"\n\n{SENTENCE}\n\n" in text.read_text()
-    assert json.loads(data.read_text())["mixed"] == [SENTENCE]
+    ledger.write(toy.store(), toy.root)
+    assert f"\n\n{SENTENCE}\n\n" in (toy.root / "verdicts.md").read_text()
+    assert json.loads((toy.root / "verdicts.json").read_text())["mixed"] == [SENTENCE]
 
 
 def test_where_nothing_is_mixed_nobody_says_a_word(toy):
     change(toy, toy.cells["p", "B"], 2, header(FAST, numpy="2.4"))
-    results = status.Results([toy.paper], toy.root)
-    results.runs()
-    assert list(results.notes) == []
     assert inventory.inventory(toy.paper, toy.store())["mixed"] == []
-    text, data, _ = ledger.write(toy.paper, toy.store(), "", toy.root / "drawn")
-    assert "mixed" not in text.read_text()
-    assert json.loads(data.read_text())["mixed"] == []
-
-
-def test_a_record_that_is_not_current_is_no_part_of_it(toy):
-    change(toy, toy.cells["p", "B"], 2, {"digest": "of other code"})
-    results = status.Results([toy.paper], toy.root)
-    results.runs()
-    assert list(results.notes) == []
-
-
-def test_status_forgets_what_was_mixed_before(toy):
-    results = status.Results([toy.paper], toy.root)
-    results.runs()
-    (toy.root / toy.cells["p", "B"].record(2)).unlink()
-    results.runs()
-    assert list(results.notes) == []
+    ledger.write(toy.store(), toy.root)
+    assert "mixed" not in (toy.root / "verdicts.md").read_text()
+    assert json.loads((toy.root / "verdicts.json").read_text())["mixed"] == []

@@ -7,7 +7,7 @@ import pytest
 
 from tests.workflow.synthetic import Toy
 from workflow.measure.tidy import table
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 
 @pytest.fixture

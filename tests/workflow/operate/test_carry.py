@@ -16,9 +16,9 @@ from workflow.judge import ledger
 from workflow.measure.store import BadRecords
 from workflow.operate import carry, publish, verify
 from workflow.plan import cells
-from workflow.plan.digest import with_data
 from workflow.plan.resolve import ROOT
 from workflow.trace import curve_file, record
+from workflow.trace.cells import with_data
 
 COMMIT = "c0ffee" * 6
 A, B = Path("p/A"), Path("p/B@code")
@@ -233,7 +233,7 @@ def test_reports_that_admit_what_is_labelled_tell_it(toy, monkeypatch):
     shutil.rmtree("results")
     noted = []
     monkeypatch.setattr(plots, "wrapped", lambda text, width, *size: noted.append(text) or [text])
-    makers = ((ledger.write, ""), (plots.draw, "f"), (tabulate.write, "t"), (tabulate.write, "s"))
+    makers = ((ledger.write, ""), (plots.draw, "f"), (tabulate.draw, "t"), (tabulate.draw, "s"))
     for make, name in makers:
         make(toy.paper, toy.store(other_code=True), name, Path("report"))
     told = "5 of 5 records of p/A"

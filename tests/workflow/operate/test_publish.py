@@ -13,10 +13,10 @@ import pytest
 from tests.workflow.synthetic import Toy
 from workflow.operate import publish
 from workflow.operate.publish import ADDED, DAMAGED, OTHER, REPLACED, THERE, UNFINISHED
-from workflow.plan.cells import PUBLISHED
 from workflow.plan.expand import load
 from workflow.plan.resolve import ROOT
 from workflow.trace import curve_file, record
+from workflow.trace.cells import PUBLISHED
 
 
 def climbing(seed):

@@ -15,8 +15,8 @@ from tests.workflow import checkout, synthetic
 from workflow.measure import condense
 from workflow.operate import archive, verify
 from workflow.operate.verify import Candidate
-from workflow.plan.digest import with_data
 from workflow.trace import one_path, record
+from workflow.trace.cells import with_data
 from workflow.trace.record import Record
 
 STUDY = """
@@ -157,7 +157,7 @@ def test_published_records_are_made_again_where_results_has_none(copy):
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """A plan of one cell with three seeds on real data, an initial design and a study, all current;
+    """A plan of one cell with three seeds on real data and of a study, all current;
     `verify` reads that plan.
     """
     made = synthetic.Toy(tmp_path, seeds=3, budget=8)
@@ -171,12 +171,6 @@ def toy(tmp_path, monkeypatch):
             "cpu_seconds": 10.0 * seed,
         }
         made.write(cell, seed, {"true": 0.5}, **sha)
-    design = tmp_path / cell.initial_folder / "0.parquet"
-    record.write(
-        design,
-        {"seed": 0, "digest": with_data(cell.initial_digest, synthetic.SHA)},
-        {"y": np.zeros(1)},
-    )
     study = made.study("lemma", lambda seed: {"t": np.arange(3)}, seeds=1)
     rewrite(tmp_path / study.record(0), data_sha256=synthetic.SHA, cpu_seconds=1.0)
     monkeypatch.setattr(verify.resolve, "planned", lambda: ["toy"])
@@ -200,23 +194,15 @@ def test_the_present_records_are_found_with_their_commands_and_costs(toy):
         ("p/A/0.parquet", ("toy", "p", "A", "0", "--scale", "paper")),
         ("p/A/1.parquet", ("toy", "p", "A", "1", "--scale", "paper")),
         ("p/A/2.parquet", ("toy", "p", "A", "2", "--scale", "paper")),
-        ("p/initial/0.parquet", ("toy", "p", "initial", "0", "--scale", "paper")),
         ("studies/lemma/0.parquet", ("toy", "studies", "lemma", "0", "--scale", "paper")),
     ]
     assert [each.seconds for each in found.candidates[:3]] == [0.0, 10.0, 20.0]
-    design = found.candidates[3]
-    # it does not say: one of eight evaluations
-    assert design.seconds == toy.cells["p", "A"].cost.seconds / 8
 
 
 def test_stale_unplanned_and_unfinished_records_are_no_candidates(toy):
     cell = toy.cells["p", "A"]
     rewrite(cell.record(0), digest="of other code")
     rewrite(cell.record(1), status="cutoff")
-    rewrite(
-        Path("results/paper/toy/p/initial/0.parquet"),
-        digest=with_data(cell.initial_digest, "of other data"),
-    )
     for folder in ("results/paper/toy/p/B", "results/smoke/toy/p/A", "results/paper/other/p/A"):
         shutil.copytree(cell.folder, folder)
     found = surveyed()

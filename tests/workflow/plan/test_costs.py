@@ -6,7 +6,6 @@ import pytest
 
 from workflow.operate import publish
 from workflow.plan import costs
-from workflow.plan.cells import Cell
 from workflow.plan.costs import Cost, Measured
 from workflow.plan.expand import chosen_papers, load
 
@@ -69,40 +68,20 @@ def test_no_limit_of_a_job_is_below_what_its_published_runs_took():
     """In seconds of a job with as many seeds, and in MiB of each of them."""
     published = {line[:3]: line for line in costs.table()}
     for name in chosen_papers(""):
-        for job in load(name, "paper").jobs.values():
-            lines = [
-                published.get((part.paper, part.problem_name, part.curve))
-                if isinstance(part, Cell)
-                else published.get((part.paper, costs.STUDIES, part.id))
-                for part in job.parts
-            ]
-            known = [line for line in lines if line is not None]
-            took = len(job.seeds) * sum(line.most for line in known)
-            assert 60 * job.minutes > took, job.marker
-            assert job.memory_mb > max((line.mib for line in known), default=0), job.marker
+        for part in load(name, "paper").parts:
+            if line := published.get((part.paper, *part.place)):
+                for seeds in (1, len(part.seeds)):
+                    assert 60 * costs.minutes(part, seeds) > seeds * line.most, part.name
+                assert costs.memory_mb(part) > line.mib, part.name
 
 
 def test_every_cell_and_study_of_all_papers_has_a_cost():
-    for scale in ("smoke", "quick", "paper"):
+    for scale in ("smoke", "paper"):
         for name in chosen_papers(""):
             for part in load(name, scale).parts:
-                assert 0 <= part.cost.seconds <= part.cost.most < 1e6, part.name
-                assert math.isfinite(part.cost.most) and 0 < part.cost.mib < 1e5, part.name
-
-
-@pytest.mark.parametrize(
-    ("seconds", "sizes"), [(1.0, [10]), (100.0, [3, 3, 3, 1]), (1000.0, [1] * 10)]
-)
-def test_seeds_of_short_runs_share_a_job_and_those_of_long_ones_do_not(seconds, sizes):
-    chunks = costs.chunks(tuple(range(10)), seconds)
-    assert [len(chunk) for chunk in chunks] == sizes
-    assert [seed for chunk in chunks for seed in chunk] == list(range(10))
-
-
-def test_short_runs_are_packed_in_their_order_and_a_long_one_has_its_own_job():
-    assert costs.packed("abcdef", [10, 10, 10, 10, 40, 1]) == [["a", "b", "c"], ["d"], ["e"], ["f"]]
-    assert costs.packed("ab", [0.0, 30.0]) == [["a", "b"]]
-    assert costs.packed("", []) == []
+                cost = costs.of(part)
+                assert 0 <= cost.seconds <= cost.most < 1e6, part.name
+                assert math.isfinite(cost.most) and 0 < cost.mib < 1e5, part.name
 
 
 @pytest.mark.parametrize(

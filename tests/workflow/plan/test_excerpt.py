@@ -14,10 +14,10 @@ from workflow.judge.outcomes import NOT_RUN, REPRODUCED, UNDECIDED
 from workflow.measure import statistics
 from workflow.measure.store import Store
 from workflow.plan import exhibits
-from workflow.plan.cells import Cell
 from workflow.plan.expand import load
 from workflow.plan.reads import null_runs, runs_of_claim, stated
-from workflow.plan.resolve import PlanError, papers
+from workflow.plan.resolve import papers
+from workflow.trace.cells import Cell, PlanError
 
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = {"abalone", "australian", "breast_cancer", "wdbc"}

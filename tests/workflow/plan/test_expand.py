@@ -1,6 +1,7 @@
 """Every mistake in a paper's YAML is a sentence before any job starts."""
 
 import copy
+import json
 import re
 import subprocess
 import sys
@@ -11,11 +12,11 @@ import pytest
 import yaml
 
 from workflow.draw import tabulate
-from workflow.plan import costs, expand, resolve, selection
-from workflow.plan.cells import UNLIMITED, Study
-from workflow.plan.expand import load, names_of, papers_with
-from workflow.plan.resolve import PlanError, parse_seeds
+from workflow.plan import costs, exhibits, expand, resolve, selection
+from workflow.plan.expand import load
 from workflow.plan.show import main
+from workflow.trace import cells
+from workflow.trace.cells import UNLIMITED, PlanError, parse_seeds
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -329,8 +330,7 @@ def test_a_study_may_begin_at_another_seed(mini, root):
     by_hand = [load("mini", "paper", seeds=seeds, root=root) for seeds in ("10", "0-1")]
     assert [plan.studies["s"].seeds for plan in by_hand] == [(10,), (10,)]  # never none
     plan = mini(begins(10))
-    markers = [place for place, job in plan.jobs.items() if job.parts == (plan.studies["s"],)]
-    assert [Path(place).name for place in markers] == [f"seeds-10-{found.seeds[-1]}.json"]
+    assert Path(plan.records([plan.studies["s"]])[0]).name == "10.parquet"
     with pytest.raises(PlanError, match="first_seed: expected a whole number from 1"):
         mini(begins(-1))
 
@@ -353,13 +353,13 @@ def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_problem_name
 
     def digests():
         cells = [mini(named).cell(problem, "greedy") for problem in ("plain", "giving")]
-        return [[cell.digest, cell.initial_digest] for cell in cells]
+        return [cell.digest for cell in cells]
 
     here = digests()
     assert digests() == here
-    monkeypatch.setattr(resolve, "version", lambda library: "0.0.1")
-    (one, initial), giving = digests()
-    assert one != here[0][0] and initial != here[0][1] and giving == here[1]
+    monkeypatch.setattr(resolve, "installed", lambda library: "0.0.1")
+    one, giving = digests()
+    assert one != here[0] and giving == here[1]
 
 
 def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_algorithm_names(
@@ -370,11 +370,11 @@ def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_algorithm_na
 
     def digests(change):
         cells = [mini(change).cell("plain", name) for name in ("greedy", "uniform")]
-        return [cells[0].digest, cells[1].digest, cells[0].initial_digest]
+        return [cell.digest for cell in cells]
 
     unnamed, here = digests(lambda entry: None), digests(named)
     assert here[0] != unnamed[0] and here[1:] == unnamed[1:]
-    monkeypatch.setattr(resolve, "version", lambda library: "0.0.1")
+    monkeypatch.setattr(resolve, "installed", lambda library: "0.0.1")
     there = digests(named)
     assert there[0] not in (here[0], unnamed[0]) and there[1:] == here[1:]
     assert digests(lambda entry: None) == unnamed
@@ -606,8 +606,7 @@ def test_a_design_without_noise_is_another_problem(mini):
 
     plan = mini(change)
     noisy, exact = plan.cell("plain", "uniform"), plan.cell("plain@exact", "uniform")
-    assert noisy.digest != exact.digest and noisy.initial_digest != exact.initial_digest
-    assert noisy.initial_folder != exact.initial_folder
+    assert noisy.digest != exact.digest and noisy.folder != exact.folder
     assert (noisy.budget, noisy.seeds) == (exact.budget, exact.seeds)
 
 
@@ -629,9 +628,6 @@ def test_figures_and_tables_of_other_scales_are_left_out(mini):
         ids[scale] = [
             [line["id"] for line in plan.entry[section]] for section in ("figures", "tables")
         ]
-        assert [names_of({"mini": plan}, section) for section in ("figures", "tables")] == [
-            sorted(part) for part in ids[scale]
-        ]
     assert ids == {
         "quick": [["every"], ["small", "always"]],
         "paper": [["every", "large"], ["always"]],
@@ -649,7 +645,7 @@ def test_a_scale_may_leave_out_all_figures(mini):
 
     plan = mini(change, "quick")
     assert plan.entry["figures"] == []
-    assert names_of({"mini": plan}, "figures") == ["-"]
+    assert not [kind for kind, *_ in exhibits.kinds_of_exhibits([plan]) if kind.one == "figure"]
     assert "figures" not in mini().entry
 
 
@@ -682,148 +678,67 @@ def test_planning_imports_no_numerical_library():
 
 
 @pytest.mark.parametrize("paper", resolve.papers())
-@pytest.mark.parametrize("scale", ["smoke", "paper"])
-def test_every_seed_of_every_cell_and_study_has_one_job_and_short_ones_share_it(paper, scale):
-    found = expand.load(paper, scale)
-    made = [
-        (part.name, seed) for job in found.jobs.values() for part in job.parts for seed in job.seeds
-    ]
-    assert sorted(made) == sorted((part.name, seed) for part in found.parts for seed in part.seeds)
-    for job in found.jobs.values():
-        # cells on one problem, or studies
-        assert len({part.folder.parent for part in job.parts}) == 1
-        assert (
-            len(job.parts) == 1
-            or sum(part.seconds for part in job.parts) < costs.SHORT_SECONDS * 1.5
-        )
-    studies = [job for job in found.jobs.values() if isinstance(job.parts[0], Study)]
-    if scale == "smoke" and len(found.studies) > 2:
-        assert len(studies) < len(found.studies)
+def test_short_runs_share_a_process_with_all_their_seeds(paper):
+    plan = expand.load(paper, "paper")
+    together = [part for seeds, parts in plan.together().items() for part in parts]
+    assert together and len({part.name for part in together}) == len(together)
+    for seeds, parts in plan.together().items():
+        assert len(seeds) > 1 and all(part.seeds == seeds for part in parts)
+    assert all(costs.seconds(part) <= costs.TOGETHER_SECONDS for part in together)
 
 
 def test_no_job_makes_what_is_lent_and_the_rest_is_made_once():
     """Seeds of a dear run, all of another one, one of a study's; reports wait for their files."""
     whole = expand.load("lcbo", "paper")
-    dear = max(whole.cells, key=lambda cell: cell.cost.seconds * (len(cell.seeds) > 4))
-    gone, study = min(whole.cells, key=lambda cell: cell.cost.seconds), whole.parts[-1]
+    dear = max(whole.cells, key=lambda cell: costs.of(cell).seconds * (len(cell.seeds) > 4))
+    gone, study = min(whole.cells, key=costs.seconds), whole.parts[-1]
     lent = {(dear.name, dear.seeds[2]), (study.name, study.seeds[0])}
     lent |= {(gone.name, seed) for seed in gone.seeds}
     plan = replace(whole, lent=frozenset(lent))
-    made = [(part.name, s) for job in plan.jobs.values() for part in job.parts for s in job.seeds]
-    every = [(part.name, seed) for part in whole.parts for seed in part.seeds]
-    assert sorted(made) == sorted(set(every) - lent)
-    for job in plan.jobs.values():
-        assert job.seeds == tuple(range(job.seeds[0], job.seeds[-1] + 1))
+    every = {(part.name, seed) for part in whole.parts for seed in part.seeds}
+    made = [(part.name, seed) for part in plan.parts for seed in plan.to_make(part)]
+    assert sorted(made) == sorted(every - lent)
+    together = [part for parts in plan.together().values() for part in parts]
+    assert gone not in together and study not in together  # some of their seeds are published
     assert plan.sources([gone]) == [str(gone.published)]
     other = next(part for part in whole.cells if part not in (dear, gone))
-    assert plan.sources([other]) == plan.markers([other]) == whole.sources([other])
+    assert plan.sources([other]) == plan.records([other]) == whole.sources([other])
     assert plan.sources([dear])[-1] == str(dear.published) and len(plan.sources([dear])) > 1
 
 
-def test_a_list_that_no_job_writes_is_told_with_the_job_that_makes_these_seeds():
-    """Several curves in one list, several lists of one curve, other seeds, another name."""
-    plan = expand.load("bkb", "smoke")
-    marker, job = next((name, one) for name, one in plan.jobs.items() if len(one.parts) > 1)
-    assert plan.job(marker) is job
-    second = f"{job.parts[1].folder}/{marker.rpartition('/')[2]}"
-    with pytest.raises(PlanError) as told:
-        plan.job(second)
-    assert str(told.value) == (
-        f"{second}: expected the list of a job of the plan of bkb at scale smoke, got one that no"
-        f" job writes: ask for {marker}"
-    )
-    whole = expand.load("lcbo", "paper")
-    by_folder: dict = {}
-    for name, one in whole.jobs.items():
-        by_folder.setdefault(one.parts[0].folder, []).append(name)
-    folder, names = next((place, names) for place, names in by_folder.items() if len(names) > 1)
-    seeds = whole.jobs[names[1]].seeds
-    with pytest.raises(PlanError, match=f"ask for {re.escape(names[0])} {re.escape(names[1])}"):
-        whole.job(f"{folder}/seeds-0-{seeds[0]}.json")
-    with pytest.raises(PlanError, match=r"seeds 0-\d+ are planned there"):
-        whole.job(f"{folder}/seeds-97-99.json")
-    with pytest.raises(PlanError, match="no run has that folder; did you mean 'abalone/BKB'"):
-        plan.job("results/smoke/bkb/abalone/BKBB/seeds-0.json")
+@pytest.mark.parametrize("paper", [*resolve.papers(), *resolve.comparisons()])
+def test_a_job_reads_from_the_file_of_the_plan_what_the_plan_says(paper, tmp_path):
+    plan = expand.load(paper, "paper")
+    cells.write(tmp_path / "plan.json", plan.parts)
+    found = cells.read(tmp_path / "plan.json")
+    assert list(found) == ["/".join(part.place) for part in plan.parts]
+    for part in plan.parts:
+        read = found["/".join(part.place)]
+        assert replace(read, seeds=part.seeds) == part
+        assert json.dumps(read.problem_entry) == json.dumps(part.problem_entry)  # order, too
 
 
-def test_lists_of_lost_and_of_damaged_records_are_removed_and_no_others(tmp_path):
-    plan = expand.load("bkb", "smoke")
-    for name, job in plan.jobs.items():
-        for part in job.parts:
-            for seed in job.seeds:
-                (tmp_path / part.record(seed)).parent.mkdir(parents=True, exist_ok=True)
-                (tmp_path / part.record(seed)).touch()
-        (tmp_path / name).touch()
-    initial = plan.initial_marker("abalone")
-    (tmp_path / initial).parent.mkdir(parents=True)
-    (tmp_path / initial).touch()
-    for cell in plan.on("abalone"):
-        for seed in cell.seeds:
-            (tmp_path / cell.initial_folder / f"{seed}.parquet").touch()
-    assert plan.forget_lost(tmp_path) == []
-    lost, damaged, *others = plan.jobs
-    (tmp_path / plan.jobs[lost].parts[-1].record(plan.jobs[lost].seeds[0])).unlink()
-
-    def damages(marker):
-        place = marker.relative_to(tmp_path).as_posix()
-        return [f"{place}: bad"] if place in (damaged, initial) else []
-
-    assert plan.forget_lost(tmp_path, damages=damages) == [f"{damaged}: bad", f"{initial}: bad"]
-    assert not (tmp_path / lost).exists() and not (tmp_path / damaged).exists()
-    assert others and all((tmp_path / name).exists() for name in [*others, initial])
-    (tmp_path / plan.first_cell("abalone").initial_folder / "0.parquet").unlink()
-    plan.forget_lost(tmp_path)
-    assert not (tmp_path / initial).exists()
+def test_a_file_that_is_no_plan_is_refused_in_a_sentence(tmp_path):
+    for text in ("", "[]", '{"a/b": {"x": 1}}'):
+        (tmp_path / "plan.json").write_text(text)
+        with pytest.raises(PlanError, match=r"expected a plan as `python -m workflow\.plan"):
+            cells.read(tmp_path / "plan.json")
 
 
-def test_a_figure_of_one_paper_is_no_picture_because_another_paper_has_one_of_that_name(mini):
-    one, other = (
-        mini(shown),
-        mini(
-            lambda entry: entry.update(
-                pictures=[
-                    {"id": "every", "is": "truss.draw", "problem": "plain", "curves": ["uniform"]}
-                ]
-            )
-        ),
-    )
-    plans = {"one": one, "other": other}
-    found = {section: papers_with(plans, section) for section in ("figures", "pictures")}
-    place = {
-        section: re.compile(rf"figures/(?P<paper>{paper})/(?P<name>[a-z]+)\.png")
-        for section, paper in found.items()
-    }
-    kinds = {
-        path: [
-            section
-            for section, pattern in place.items()
-            if pattern.fullmatch(f"figures/{path}.png")
-        ]
-        for path in ("one/every", "one/large", "other/every", "other/large")
-    }
-    assert kinds == {
-        "one/every": ["figures"],
-        "one/large": ["figures"],
-        "other/every": ["pictures"],
-        "other/large": [],
-    }
+def test_the_cheapest_paper_begins():
+    plans = [expand.load(name, "paper") for name in resolve.papers()]
+    found = expand.priorities(plans)
+    price = {plan.name: sum(map(costs.seconds, plan.parts)) for plan in plans}
+    assert sorted(found, key=found.get, reverse=True) == sorted(price, key=price.get)
 
 
-def test_a_job_on_a_node_looks_up_its_own_paper_alone():
-    papers = ["bbkb", "bkb", "dumbo"]
-    of_one = [
-        "snakemake",
-        "--target-jobs",
-        "run:scale=paper,paper=bkb,problem=abalone,curve=BKB,seeds=0-9",
-        "--config",
-        "papers=all",
-    ]
-    assert expand.papers_of_job(of_one, papers) == ["bkb"]
-    assert expand.papers_of_job([*of_one, "run:paper=dumbo,problem=p"], papers) == ["bkb", "dumbo"]
-    assert (
-        expand.papers_of_job(["snakemake", "--target-jobs", "fetch:name=abalone"], papers) == papers
-    )
-    assert (
-        expand.papers_of_job(["--target-jobs", "figure:scale=smoke,paper=another"], papers)
-        == papers
-    )
+def test_exhibits_are_grouped_by_what_one_rule_can_draw(mini):
+    def moving(entry):
+        picture = {"is": "truss.draw", "problem": "plain", "curves": ["uniform"]}
+        entry["pictures"] = [{**picture, "id": "one"}, {**picture, "id": "two", "moves": True}]
+
+    found = exhibits.kinds_of_exhibits([mini(shown), mini(moving)])
+    by_ends = {(kind.one, ends): names for kind, ends, names in found}
+    assert by_ends["picture", ("png",)] == ["mini/one"]
+    assert by_ends["picture", ("png", "gif")] == ["mini/two"]
+    assert len([1 for kind, _, _ in found if kind.one == "figure"]) == 1

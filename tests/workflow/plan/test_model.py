@@ -364,61 +364,29 @@ class Note(Exhibit):
     def endings(self, line):
         return ("md",)
 '''
-RULE = """
-
-rule note:
-    input:
-        drawn_from("notes"),
-    output:
-        "figures/{scale}/{paper}/{note}.md",
-    log:
-        "logs/{scale}/{paper}/notes/{note}.log",
-    wildcard_constraints:
-        paper=papers_with(PLAN, "notes"),
-    params:
-        code=drawn_with("notes"),
-    shell:
-        "echo {wildcards.note} > {output} 2> {log}"
-"""
 PROBE = """
 import json
 from pathlib import Path
 from workflow.plan import expand, reader
 from workflow.plan.exhibits import REGISTRY, lines_of
-from workflow.site import findings, folder, reference
+from workflow.site import folder
 plan = expand.load("mini", "smoke")
 Path("shown").mkdir()
 Path("shown/small.md").write_text("| a |\\\\n|---|\\\\n| 1 |\\\\n")
-drawn = []
-class Pool:
-    def __init__(self, *_, **__): pass
-    def __enter__(self): return self
-    def __exit__(self, *_): pass
-    def map(self, _, tasks):
-        drawn.extend(tasks)
-        return [0 for _ in tasks]
-reference.ProcessPoolExecutor = Pool
-reference.largest = lambda name: plan
-for program in (reference.sensitivity, reference.certificate, reference.settings_map):
-    program.main = lambda arguments: 0
-reference.draw("mini", Path("drawn"), 1)
 report = folder.Report("mini", Path("shown"), plan.entry, {"scale": "smoke", "claims": []}, {})
 print(json.dumps({
     "sections": list(REGISTRY),
-    "drawn": [[module, arguments[1]] for module, arguments in drawn],
     "shown": [[each.id, each.kind, each.sheet is not None] for each in report.shown],
 }))
 """
 
 
-def test_a_new_kind_is_one_class_and_one_rule(tmp_path):
+def test_a_new_kind_is_one_class(tmp_path):
     copied = checkout.make(tmp_path)
     line = "notes:\n  - {id: small, problem: abalone, says: it is small}\n"
     paper = copied / "papers" / "mini.yaml"
     with (copied / "workflow" / "plan" / "exhibits.py").open("a") as file:
         file.write(KIND)
-    with (copied / "workflow" / "rules" / "report.smk").open("a") as file:
-        file.write(RULE)
     paper.write_text(checkout.MINI + line)
     # the reference page and the schema
     assert checkout.run(copied, "workflow.schema", "--root", str(copied)).returncode == 0
@@ -435,7 +403,6 @@ def test_a_new_kind_is_one_class_and_one_rule(tmp_path):
     assert probed.returncode == 0, probed.stderr
     found = json.loads(probed.stdout.splitlines()[-1])
     assert found["sections"] == [*REGISTRY, "notes"]
-    assert ["draw.tabulate", "small"] in found["drawn"]
     assert found["shown"] == [["small", "notes", True]]
     # names, ids and keys
     for old, new, said in (

@@ -13,9 +13,9 @@ import algorithms
 from algorithms.api import Box
 from workflow.plan import parameters, resolve
 from workflow.plan.parameters import flat, nested, wrong_type
-from workflow.plan.resolve import PlanError
 from workflow.studies import batching
 from workflow.studies.paired import ConfidenceSettings
+from workflow.trace.cells import PlanError
 
 PART = """
 from dataclasses import dataclass

@@ -9,7 +9,8 @@ from tests.workflow.checkout import ROOT
 from workflow.plan import published_numbers
 from workflow.plan.expand import load
 from workflow.plan.reader import read
-from workflow.plan.resolve import PlanError, papers
+from workflow.plan.resolve import papers
+from workflow.trace.cells import PlanError
 
 HEAD = ",".join(published_numbers.COLUMNS)
 

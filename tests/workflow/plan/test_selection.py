@@ -4,7 +4,7 @@ import pytest
 
 from tests.workflow.synthetic import Toy, noisy
 from workflow.plan import selection
-from workflow.plan.resolve import PlanError
+from workflow.trace.cells import PlanError
 
 
 def test_a_reading_reaches_only_whom_it_changes(tmp_path):

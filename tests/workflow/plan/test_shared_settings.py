@@ -11,8 +11,8 @@ import yaml
 from tests.conftest import GAMMA, TURBO
 from workflow.judge.claims import readings_of
 from workflow.plan.expand import load
-from workflow.plan.resolve import PlanError
 from workflow.plan.selection import figure_runs, place, table_cells
+from workflow.trace.cells import PlanError
 
 ROOT = Path(__file__).resolve().parents[3]
 BOX = {

@@ -1,6 +1,4 @@
-"""What a run starts from: parameters that the problem reveals, designs drawn by the rule, and a
-design read back.
-"""
+"""What a run starts from: parameters that the problem reveals, and designs drawn by the rule."""
 
 from dataclasses import replace
 
@@ -11,11 +9,8 @@ from numpy.testing import assert_array_equal
 from algorithms.api import Arms, Box, Observation
 from problems.api import Evaluation, Problem
 from problems.api import constrained as as_constrained
-from workflow.plan.cells import Cell
-from workflow.plan.digest import with_data
-from workflow.plan.resolve import PlanError
-from workflow.run import instance, loop
-from workflow.trace import record
+from workflow.run import instance
+from workflow.trace.cells import Cell, PlanError
 from workflow.trace.seeds import rng
 
 REVEALS = {"noise": 0.25, "noise_variance": 0.0625}
@@ -194,28 +189,6 @@ def test_the_design_is_evaluated_with_the_first_streams_of_noise(tmp_path, monke
     assert_array_equal(evaluation.true.y, query)
 
 
-def test_a_design_is_read_from_its_record_and_from_no_stale_one(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    chosen = cell()
-    query = np.array([3, 3, 1, 0, 2])
-    columns = {"query": query, "y": query + 0.5, "true": 1.0 * query, "seconds": query + 7.0}
-    path = chosen.initial_folder / "2.parquet"
-    record.write(path, {"digest": with_data(chosen.initial_digest, "ab")}, columns)
-    found, evaluation = instance.initial_design(chosen, 2, problem())
-    assert_array_equal(found, query)
-    assert_array_equal(evaluation.seen.y, query + 0.5)
-    assert_array_equal(evaluation.true.y, query)
-    assert_array_equal(evaluation.seconds, query + 7.0)
-    assert evaluation.seen.g.shape == evaluation.true.factor_values.shape == (5, 0)
-    record.write(path, {"digest": with_data(chosen.initial_digest, "cd")}, columns)  # of other data
-    again, fresh = instance.initial_design(chosen, 2, problem())
-    assert_array_equal(again, instance.draw_design(chosen, 2, problem()))
-    assert_array_equal(
-        fresh.seen.y,
-        loop.evaluate(problem(), again, lambda i: rng(2, "noise", "p", i), first=0).seen.y,
-    )
-
-
 def constrained(arms=20):
     """Arms with two constraints; objective, constraints and seconds depend on the stream that they
     are evaluated with.
@@ -247,32 +220,3 @@ def test_a_design_without_noise_is_seen_as_it_is(tmp_path, monkeypatch):
     # its cost and the noise of what follows stay what they were
     assert_array_equal(exact.seconds, noisy.seconds)
     assert (exact.seen.y != noisy.seen.y).all() and (exact.seen.g != noisy.seen.g).all()
-
-
-def test_a_design_without_noise_is_no_other_run(tmp_path, monkeypatch):
-    """Its digests differ from those of the noisy one, so that neither reads the record of the
-    other.
-    """
-    monkeypatch.chdir(tmp_path)
-    exact, noisy = without_noise(), cell()
-    assert exact.initial_digest != noisy.initial_digest and exact.digest != noisy.digest
-    assert (
-        without_noise().initial_digest == exact.initial_digest
-        and without_noise().digest == exact.digest
-    )
-    query, evaluation = instance.initial_design(noisy, 2, problem())
-    columns = {
-        "query": query,
-        "y": evaluation.seen.y,
-        "true": evaluation.true.y,
-        "seconds": evaluation.seconds,
-    }
-    path = noisy.initial_folder / "2.parquet"
-    record.write(path, {"digest": with_data(noisy.initial_digest, "ab")}, columns)
-    assert_array_equal(instance.initial_design(exact, 2, problem())[1].seen.y, query)
-    assert_array_equal(instance.initial_design(noisy, 2, problem())[1].seen.y, evaluation.seen.y)
-    record.write(
-        path, {"digest": with_data(exact.initial_digest, "ab")}, {**columns, "y": columns["true"]}
-    )
-    assert_array_equal(instance.initial_design(exact, 2, problem())[1].seen.y, query)
-    assert_array_equal(instance.initial_design(noisy, 2, problem())[1].seen.y, evaluation.seen.y)

@@ -9,10 +9,10 @@ from threadpoolctl import threadpool_info
 
 from algorithms.api import Arms, Box, Observation, Optimizer
 from problems.api import Evaluation, Problem
-from workflow.plan.cells import UNLIMITED
 from workflow.run import loop
 from workflow.run.boundary import BadAnswer
 from workflow.trace import record
+from workflow.trace.cells import UNLIMITED
 from workflow.trace.seeds import rng
 
 

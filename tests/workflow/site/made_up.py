@@ -14,8 +14,7 @@ import pandas as pd
 
 from tests.workflow.synthetic import Toy
 from workflow.draw import plots
-from workflow.judge import certificate, claims, ledger, render, seed_values
-from workflow.operate import inventory
+from workflow.judge import certificate, claims, inventory, ledger, render, seed_values
 from workflow.trace import record
 
 MORE = (

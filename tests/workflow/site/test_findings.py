@@ -14,8 +14,8 @@ import yaml
 from workflow.plan import expand
 from workflow.plan.exhibits import lines_of
 from workflow.plan.reads import stated
-from workflow.plan.resolve import PlanError
 from workflow.site import findings
+from workflow.trace.cells import PlanError
 
 ROOT = Path(__file__).resolve().parents[3]
 TOY = """

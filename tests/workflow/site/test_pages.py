@@ -17,12 +17,12 @@ from workflow.judge import outcomes, sensitivity
 from workflow.judge.certificate import WAYS
 from workflow.judge.votes import KINDS
 from workflow.plan.reader import read
-from workflow.plan.resolve import PlanError
 from workflow.plan.statements import MOST_HEADLINES
 from workflow.site import build
 from workflow.site.__main__ import main
 from workflow.site.folder import Claim, Report, reports
 from workflow.site.methods import algorithms
+from workflow.trace.cells import PlanError
 
 
 def png(width: int, height: int) -> bytes:

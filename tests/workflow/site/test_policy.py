@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.workflow.site import made_up, scripts
-from workflow.plan.resolve import PlanError
 from workflow.site.build import POLICY, build
+from workflow.trace.cells import PlanError
 
 SOURCES = {"script": "src", "link": "href", "img": "src"}
 

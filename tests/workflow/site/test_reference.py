@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from workflow.plan.resolve import PlanError
 from workflow.site import reference
+from workflow.trace.cells import PlanError
 
 README = (
     "# Title\n\n<!-- verdicts -->\nstale\n<!-- /verdicts -->\nrest\n\n<!-- gallery -->\n"

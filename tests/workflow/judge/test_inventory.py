@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.workflow.synthetic import Toy
+from workflow.judge import inventory
 from workflow.measure.store import BadRecords
-from workflow.operate import inventory
 from workflow.trace import record
 
 PROVENANCE = {

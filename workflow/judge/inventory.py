@@ -1,5 +1,4 @@
-"""List what was run: `python -m workflow.inventory PAPER [--scale S] [--partial] [-o DIR]` writes
-runs.json.
+"""The list of what was run.
 
 One entry for each cell and study that has records: seeds, trace hashes, where each seed ended, CPU
 seconds, data, versions, code paths, commits, and the command that makes it again; and the licences
@@ -18,24 +17,24 @@ from pathlib import Path
 from typing import Any
 
 from workflow.judge.claims import command
-from workflow.measure import metrics, report
+from workflow.measure import metrics
 from workflow.measure.store import Run, Store
-from workflow.plan.cells import Cell, Paper
+from workflow.plan.cells import Paper
 from workflow.trace import code_path
 from workflow.trace.atomic import atomic
+from workflow.trace.cells import Cell
 
 Entry = dict[str, Any]
 
 
-def write(paper: Paper, store: Store, _name: str, folder: Path) -> list[Path]:
-    """Write the list of runs; returns its path. Raises BadRecords."""
-    found, path = inventory(paper, store), folder / "runs.json"
+def write(store: Store, folder: Path) -> None:
+    """Write runs.json. Raises BadRecords."""
+    found, path = inventory(store.paper, store), folder / "runs.json"
     with atomic(path) as temporary:
         temporary.write_text(
             json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n",
             encoding="utf-8",
         )
-    return [path]
 
 
 def inventory(paper: Paper, store: Store) -> dict[str, Any]:
@@ -134,7 +133,3 @@ def _licences(libraries: Iterable[str]) -> dict[str, str]:
 def _digits(value: float) -> float | None:
     """Six significant digits; null where there is no number."""
     return float(f"{value:.6g}") if math.isfinite(value) else None
-
-
-def main(arguments: list[str] | None = None) -> int:
-    return report.main("inventory", __doc__, write, arguments)

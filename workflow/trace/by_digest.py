@@ -1,0 +1,104 @@
+"""The store of finished records: `results/store/DIGEST/SEED.parquet`, by what decides a trace.
+
+A record of `results/SCALE/PAPER/...` is a hard link to one here, or a copy where the file system
+has no links. So a constant that is changed back, another scale, or an output that Snakemake has
+deleted costs nothing: the record is handed out again. Nothing here is ever overwritten.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from workflow.trace import record
+from workflow.trace.atomic import atomic
+
+FOLDER = Path("results", "store")
+DIGITS = 32  # of a digest that name a folder
+log = logging.getLogger("noregret.run")
+
+
+def place(root: Path, digest: str, seed: int) -> Path:
+    """Where the record of a digest and a seed lies."""
+    return root / FOLDER / digest[:DIGITS] / f"{seed}.parquet"
+
+
+def finished(root: Path, digest: str, seed: int) -> record.Record | None:
+    """The record of a digest and a seed; None where there is none. One that is damaged is set
+    aside, and told.
+    """
+    path = place(root, digest, seed)
+    if not path.exists():
+        return None
+    try:
+        return record.read(path)
+    except record.BadRecord as error:
+        aside = path.with_name(f"{path.name}.damaged")
+        path.replace(aside)
+        log.warning("%s; it is kept as %s, and the run is made again", error, aside)
+        return None
+
+
+def keep(output: Path, root: Path) -> None:
+    """Take in the record at a place in results/, which another one may be about to replace.
+
+    Raises BadRecord where a file lies there that is none.
+    """
+    if not output.exists():
+        return
+    header = record.read(output).header
+    if header.get("status", "complete") not in record.FINAL:
+        return  # a run that was cut goes on from its checkpoint
+    path = place(root, str(header.get("digest", "none")), int(header.get("seed", 0)))
+    if not path.exists():
+        _link(output, path)
+
+
+def write(output: Path, root: Path, header: record.Header, columns: record.Columns) -> str:
+    """Write a finished record, hand it out to its place in results/; returns the trace hash.
+
+    One that is there with the same trace is kept, so that a run which is made again changes no
+    byte. One with another trace is set aside, and told.
+    """
+    path = place(root, str(header["digest"]), int(header["seed"]))
+    trace = record.trace_hash(columns)
+    if path.exists():
+        before = str(record.read_header(path).get("trace_sha256"))
+        if before == trace:
+            hand_out(path, output)
+            return trace
+        aside = path.with_name(f"{path.name}.{before[:8]}")
+        log.warning(
+            "%s: made again, the run has trace %s, before it had %s: the first is kept as %s",
+            path,
+            trace[:8],
+            before[:8],
+            aside.name,
+        )
+        path.replace(aside)
+    record.write(path, header, columns)
+    hand_out(path, output)
+    return trace
+
+
+def hand_out(path: Path, output: Path) -> None:
+    """Put a record of the store at its place in results/, as new as whatever it was made from."""
+    os.utime(path)
+    if not (output.exists() and output.samefile(path)):
+        _link(path, output)
+
+
+def _link(path: Path, other: Path) -> None:
+    """Give a file a second name, or copy it where the file system has no such names."""
+    other.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=other.parent, prefix=f".{other.name}.") as beside:
+        try:
+            linked = Path(beside) / other.name
+            os.link(path, linked)
+            linked.replace(other)
+        except OSError:  # other devices, or a file system without links
+            with atomic(other) as copy:
+                shutil.copyfile(path, copy)
