@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from itertools import product
 
 import pytest
 import yaml
@@ -86,8 +87,8 @@ def published(tmp_path_factory):
     plugin = "snakemake_logger_plugin_noregret"
     shutil.copytree(checkout.ROOT / plugin, copy / plugin)
     (copy / "papers" / "mini.yaml").write_text(PAPER)
-    for problem in ("hills", "seen"):
-        made = checkout.run(copy, "workflow.run", "mini", problem, "random-search,Short", "0-5")
+    for problem, curve in product(("hills", "seen"), ("random-search", "Short")):
+        made = checkout.run(copy, "workflow.run", "mini", problem, curve, "0-5")
         assert made.returncode == 0, made.stderr
     made = checkout.run(copy, "workflow.publish", "mini")
     assert made.returncode == 0, made.stdout + made.stderr
