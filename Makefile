@@ -6,14 +6,13 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site readings status compare verify archive unpack publish carry history crate test parity check reference bench help
+TARGETS := env figures report site status compare verify archive unpack publish carry history crate test parity check reference bench help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
 takes-figures := SCALE PAPERS SEEDS CORES FRESH
 takes-report := $(takes-figures)
-takes-readings := $(takes-figures)
-takes-status := $(takes-figures) WATCH
+takes-status := $(takes-figures)
 takes-compare := METHOD FIGURE PARAMETERS CORES
 takes-verify := SCALE PAPERS N SEED MOST ARCHIVE
 takes-archive := SCALE PAPERS
@@ -106,12 +105,9 @@ report: env                    ## the same, then the site report/SCALE/index.htm
 site: env                      ## the site of the committed figures/reference, in seconds and without a run: open report/reference/index.html
 	$(BIN)/python -m workflow.site
 
-readings: env                  ## run what claims read under all readings, set claims against readings: SCALE PAPERS SEEDS CORES
-	$(SNAKEMAKE) --cores $(CORES) readings --config $(CONFIG)
-
-status: env                    ## runs done, running, failed and missing, what they cost and will cost: SCALE PAPERS SEEDS WATCH=seconds
+status: env                    ## runs done, published, stale and missing, what they cost and will cost: SCALE PAPERS SEEDS
 	$(BIN)/python -m workflow.status --scale $(SCALE) --cores $(CORES) $(if $(PAPERS),--papers $(PAPERS)) \
-	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(WATCH),--watch $(WATCH)) $(if $(filter 1,$(FRESH)),--fresh)
+	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(filter 1,$(FRESH)),--fresh)
 
 compare: env                   ## run a method of yours in a paper's figure, judge it against its curves: METHOD=my_method FIGURE=go_ucb/fig2 PARAMETERS=FILE CORES
 	$(BIN)/python -m workflow.compare "$(METHOD)" "$(FIGURE)" $(if $(PARAMETERS),--parameters "$(PARAMETERS)") --cores $(CORES)

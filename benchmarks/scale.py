@@ -4,8 +4,9 @@
 A made-up paper of 50 curves on each problem, 10 seeds each, with readings, variants, figures,
 tables, ranks and claims; half of its problems have no known optimum, so that their regret is
 measured from the best of all runs. `apart`: runs so dear that each seed is a job of Snakemake;
-`together`: runs of seconds that share jobs. Nothing is run: records are made up, so that what is measured is the plan, Snakemake and the reports. Seconds are CPU seconds of a process
-and its children.
+`together`: runs of seconds that share jobs. Nothing is run: records are made up, so that what is
+measured is the plan, Snakemake and the reports. Seconds are CPU seconds of a process and its
+children.
 """
 
 from __future__ import annotations

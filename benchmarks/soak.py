@@ -49,23 +49,21 @@ TO_RUNS = (*CRASHES, "child hangs", "child stopped", "run stopped", "run Ctrl-Z"
 TO_ALL = ("snakemake killed", "all killed", "Ctrl-C", "SIGTERM")
 # Loaded by every interpreter of the copy, and no part of the project. At the signal the next
 # evaluation of that process sleeps for ever in a call that keeps the interpreter's lock. It begins
-# in `Pulse.begin`, by which the process that supervises learns of it.
+# when its limit of time has been set.
 HANG = """
 import ctypes
+import faulthandler
 import signal
-import sys
+
+limit = faulthandler.dump_traceback_later
 
 
 def hang(*_):
-    pulse = sys.modules.get("workflow.run.pulse")
-    if pulse is not None:
-        begin = pulse.Pulse.begin
+    def limit_and_hang(*arguments, **named):
+        limit(*arguments, **named)
+        ctypes.PyDLL(None).sleep(1 << 20)
 
-        def begin_and_hang(self, number):
-            begin(self, number)
-            ctypes.PyDLL(None).sleep(1 << 20)
-
-        pulse.Pulse.begin = begin_and_hang
+    faulthandler.dump_traceback_later = limit_and_hang
 
 
 signal.signal(signal.SIGUSR1, hang)
@@ -231,8 +229,8 @@ class Workflow:
         return len(found)
 
     def litter(self) -> list[str]:
-        """What should not be there at the end: leases, notes of failures, halves, checkpoints and
-        their folders, what was set aside, processes.
+        """What should not be there at the end: leases, notes of failures, halves, what was set
+        aside, processes.
         """
         results = [
             path

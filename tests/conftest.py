@@ -518,7 +518,7 @@ CASES = [
 
 
 def pytest_configure(config):
-    """Whatever tests start keeps its key of checkpoints outside the home of whoever runs them."""
+    """Whatever tests start keeps its checkpoints outside the home of whoever runs them."""
     state = tempfile.TemporaryDirectory(prefix="state-")
     config.add_cleanup(state.cleanup)
     os.environ["XDG_STATE_HOME"] = state.name

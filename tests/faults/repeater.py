@@ -19,7 +19,8 @@ from pathlib import Path
 import torch
 
 from workflow.plan.expand import load
-from workflow.run import child, job, make  # noqa: F401, child loads what those that are forked need
+from workflow.run import job, make
+from workflow.trace import one_path
 
 TOKEN = "NOREGRET_REPEATER"  # in the environment of this process and of whatever comes from it
 
@@ -27,6 +28,7 @@ TOKEN = "NOREGRET_REPEATER"  # in the environment of this process and of whateve
 def main() -> None:
     """Answer orders until the input ends."""
     torch.set_num_threads(1)
+    one_path.take()  # for this process and those of all runs
     warm(*json.loads(sys.stdin.readline()))
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     handles = None

@@ -141,7 +141,7 @@ def test_another_table_sets_records_aside_and_none_of_them_is_shown(copy):
         copy / TABLE,
         write_page_checksum=True,
     )
-    refused = steep.checkout.run(copy, "workflow.claims", "mini", "--scale", "smoke")
+    refused = steep.checkout.run(copy, "workflow.report", "mini", "verdicts", "--scale", "smoke")
     assert refused.returncode == 1 and "it is stale; move it away" in refused.stderr
     made = steep.checkout.run(copy, *RUN)
     assert made.returncode == 0 and "made by other code, parameters or data" in made.stderr

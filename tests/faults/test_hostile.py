@@ -5,7 +5,6 @@ not belong, and run nothing.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import io
 import json
 import pickle
@@ -25,7 +24,6 @@ from workflow.data.places import DataUnavailable
 from workflow.data.raw_file import Rejected
 from workflow.operate import archive
 from workflow.operate.archive import BadArchive
-from workflow.run import lease
 
 ROOT = Path(__file__).resolve().parents[2]
 WANTED = b"the file"
@@ -228,7 +226,7 @@ def test_a_data_set_is_named_never_a_path(tmp_path, monkeypatch, capsys, name):
         ("steep", "hill", "uniform@../..", "0"),
         ("steep", "hill", "uniform\n", "0"),
         ("steep", "studies", "../../x", "0"),
-        ("steep", "..", "initial", "0"),
+        ("steep", "..", "uniform", "0"),
         ("steep", "hill", "uniform", "0", "--scale", "../smoke"),
     ],
 )
@@ -301,39 +299,20 @@ class Trap:
         return Path.touch, (Path("sprung"),)
 
 
-@pytest.mark.parametrize(
-    "how", ["bare", "of another digest", "changed", "behind a correct header", "a link"]
-)
-def test_a_checkpoint_that_somebody_else_wrote_is_never_read(empty, expected, how):
+def test_a_checkpoint_that_somebody_else_could_have_written_is_never_read(
+    empty, expected, tmp_path, monkeypatch
+):
     """By the command as a user gives it; test_checkpoint.py asks the module itself."""
-    place = lease.checkpoint(empty / steep.FOLDER / "0.parquet")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (empty / "fault").write_text("raise 0 9")
     assert steep.run(empty, "--checkpoint-every", "0").returncode == 1
-    signature, header, content = place.read_bytes().split(b"\n", 2)
-    trap, other = pickle.dumps(Trap()), json.dumps({**json.loads(header), "digest": "0" * 64})
-
-    def signed(secret, header):
-        """As this workflow writes it, with whatever key somebody else has."""
-        rest = header + b"\n" + trap
-        return hmac.new(secret, rest, "sha256").hexdigest().encode() + b"\n" + rest
-
-    forged = {
-        "bare": trap,
-        "of another digest": signed(b"k" * 32, other.encode()),
-        "changed": signature + b"\n" + header + b"\n" + trap,
-        "behind a correct header": signed(b"k" * 32, header),
-        "a link": signed(b"k" * 32, header),
-    }[how]
-    place.unlink()
-    if how == "a link":
-        (empty / "elsewhere").write_bytes(forged)
-        place.symlink_to(empty / "elsewhere")
-    else:
-        place.write_bytes(forged)
+    (place,) = (tmp_path / "state").rglob("*.checkpoint")
+    assert b"RandomSearch" in place.read_bytes()
+    place.write_bytes(pickle.dumps(Trap()))
+    place.parent.chmod(0o777)
     (empty / "fault").unlink()
     again = steep.run(empty)
     assert again.returncode == 0, again.stderr
-    assert "is kept as 0.checkpoint.stale; the run starts again from its beginning" in again.stderr
+    assert "the run starts again from its beginning" in again.stderr
     assert not (empty / "sprung").exists()
     assert steep.traces(empty) == expected and steep.beside(empty) == set()
-    assert b"RandomSearch" in content  # there was something to replace

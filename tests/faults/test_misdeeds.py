@@ -97,15 +97,14 @@ def disturbed(place, expected, kind, done, *, begun=False, saving=False, tell=pr
         if (place.folder(kind) / f"{seed}.failed").exists():
             failed.add(f"{seed}.failed")
     assert first.status == bool(failed), first.err
-    saves = {name for name in place.beside(kind) if name.startswith(".checkpoints-")}
-    assert place.beside(kind) - saves == failed
-    assert bool(saves) <= (bool(failed) and (saving or begun))
+    assert place.beside(kind) == failed
+    assert bool(place.saves()) <= (bool(failed) and (saving or begun))
     assert list((place.copy / "elsewhere").iterdir()) == []
     place.ask([])
     again = place.run(kind)
     assert again.status == 0, again.err
     assert wicked.state(again) == wicked.CLEAN
-    assert place.beside(kind) == set()
+    assert place.beside(kind) == set() and place.saves() == []
     for seed, other in enumerate(expected[kind]):
         assert wicked.outcome(place, kind, seed, other) == "same"
 

@@ -379,7 +379,7 @@ def test_a_slip_in_what_is_drawn_or_claimed_is_named_before_anything_runs(root, 
         '"{x}"',
         '"a\'b"',
         "-x",
-        "initial",
+        "store",
         "default",
         "'*'",
         "u" * 100,
@@ -438,8 +438,8 @@ def test_the_command_lines_tell_it_in_a_sentence(empty):
     for command in (
         ("workflow.plan",),
         steep.RUN,
-        ("workflow.plots", "steep", "best"),
-        ("workflow.claims", "steep"),
+        ("workflow.report", "steep", "best"),
+        ("workflow.report", "steep", "verdicts"),
     ):
         refused = steep.checkout.run(empty, *command)
         assert refused.returncode == 1

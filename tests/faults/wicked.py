@@ -131,7 +131,8 @@ class Wicked:
 
     def clear(self) -> None:
         """Start from nothing."""
-        shutil.rmtree(self.copy / "results", ignore_errors=True)
+        for name in ("results", "state"):
+            shutil.rmtree(self.copy / name, ignore_errors=True)
 
     def ask(self, deeds: list[tuple[str, str, int, int]]) -> None:
         """What is to be done: name, where, step and seed of each."""
@@ -144,6 +145,10 @@ class Wicked:
         """The names of all that lies beside records, hidden files among them."""
         found = self.folder(kind).iterdir() if self.folder(kind).is_dir() else ()
         return {path.name for path in found if path.suffix != ".parquet"}
+
+    def saves(self) -> list[Path]:
+        """The checkpoints that there are."""
+        return list((self.copy / "state").rglob("*.checkpoint"))
 
     def _start(self) -> subprocess.Popen[str]:
         if self._process is None:

@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-NEVER_NAMES = ("initial", "studies", "default")  # they are folders or mean something else
+NEVER_NAMES = ("store", "studies", "default")  # they are folders or mean something else
 METRICS = (
     "cumulative_regret",
     "simple_regret",

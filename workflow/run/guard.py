@@ -1,5 +1,5 @@
-"""What stands around a problem and an optimizer while a run is made: every evaluation is announced
-and numbered, and each of them leaves its surroundings as they were.
+"""What stands around a problem and an optimizer while a run is made: every evaluation is numbered
+and has a limit of time, and each of them leaves its surroundings as they were.
 
 Both may fork. Whoever comes out of a simulator or an optimizer in another process than it went in
 is nobody's run, and ends.
@@ -7,7 +7,10 @@ is nobody's run, and ends.
 
 from __future__ import annotations
 
+import faulthandler
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from problems.api import Evaluation, Problem
-from workflow.run.pulse import Pulse
 from workflow.run.surroundings import Surroundings
+from workflow.run.target import Shared
 
 Built = TypeVar("Built")
 BUILDING = -1  # the number of what a problem does before its first evaluation
@@ -35,22 +38,24 @@ class TooLong(RuntimeError):
 class Guard:
     """Around the problem of one run.
 
-    stop: the number, in its run, of an evaluation that took too long when the run was made before;
-    None without one. It, and whatever would come after it, raises TooLong.
+    shared: where the evaluation under way is announced. timeout: seconds after which it ends this
+    process (exit status 1), whatever holds the interpreter's lock; None without a limit. stop: the
+    number, in its run, of an evaluation that took too long when the run was made before; None
+    without one. It, and whatever would come after it, raises TooLong.
     """
 
     def __init__(
         self,
         seed: int,
         *,
-        pulse: Pulse | None = None,
-        surroundings: Surroundings | None = None,
+        shared: Shared | None = None,
+        timeout: float | None = None,
         stop: int | None = None,
     ) -> None:
-        self.seed, self.stop = seed, stop
-        self.pulse = Pulse() if pulse is None else pulse
+        self.seed, self.timeout, self.stop = seed, timeout, stop
+        self.shared = Shared.new() if shared is None else shared
         self.number = 0  # of the next evaluation
-        self._surroundings = Surroundings() if surroundings is None else surroundings
+        self._surroundings = Surroundings()
         self._process = os.getpid()
 
     def built(self, build: Callable[[], Built]) -> Built:
@@ -86,12 +91,16 @@ class Guard:
                 raise TooLong(query)
             self._end_copies()
             self._surroundings.before(self.seed, number)
-            self.pulse.begin(number)
+            self.shared.began, self.shared.evaluation = time.monotonic(), number + 1
+            if self.timeout is not None:
+                seconds = min(self.timeout, threading.TIMEOUT_MAX)
+                faulthandler.dump_traceback_later(seconds, exit=True, file=2)
             try:
                 return problem.evaluate(query, rng)
             finally:
-                self._end_copies()
-                self.pulse.end()
+                self._end_copies()  # first: a copy has no watch to cancel
+                faulthandler.cancel_dump_traceback_later()
+                self.shared.evaluation = 0
                 self._surroundings.after(self.seed, number)
 
         return replace(problem, evaluate=evaluate)

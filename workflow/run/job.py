@@ -14,12 +14,9 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from multiprocessing.connection import Connection
 from pathlib import Path
 
-from workflow.run.lease import Lease, Refused
-from workflow.run.pulse import Pulse
-from workflow.run.supervisor import Failed, Supervisor
+from workflow.run.lease import Refused
 from workflow.run.target import Limits, Made, Target
 from workflow.trace import cells, one_path
 from workflow.trace.cells import Cell, PlanError, Study, parse_seeds
@@ -138,23 +135,20 @@ def all_made(targets: Sequence[Target], limits: Limits, wrong: set[str]) -> dict
     being made.
     """
 
-    def serve(line: Connection, pulse: Pulse) -> None:
-        one_path.take()
-        # here, since only a child loads numerical libraries, and only with these kernels
-        from workflow.run import child
-
-        child.serve(line, pulse, targets, limits)
+    one_path.take()
+    # here, since libraries are loaded with the kernels of the path that was taken
+    from workflow.run import supervisor
 
     made: dict[Target, Made] = {}
-    with Supervisor(targets, serve) as supervisor:
-        for index, target in enumerate(targets):
-            try:
-                with Lease(target.path, wait=limits.wait) as held:
-                    made[target] = supervisor.make(index, held)
-            except (Failed, Refused) as error:
-                _tell(error, wrong)
-                if isinstance(error, Failed) and error.everywhere:
-                    break
+    for target in targets:
+        try:
+            made[target] = supervisor.made(target, limits)
+        except Refused as error:
+            _tell(error, wrong)
+        except supervisor.Failed as error:
+            _tell(error, wrong)
+            if error.everywhere:
+                break
     return made
 
 

@@ -12,7 +12,7 @@ import importlib
 import logging
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 import algorithms
 from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
-from workflow.run import async_loop, boundary, checkpoint, descent, lease, loop, memory
+from workflow.run import async_loop, boundary, checkpoint, descent, lease, loop
 from workflow.run.guard import Guard, TooLong
 from workflow.run.instance import build_problem, initial_design, parameters_of
 from workflow.run.target import Limits, Made, Target
@@ -36,16 +36,22 @@ NOTHING: record.Columns = {"evaluation": np.arange(0)}
 def make(target: Target, limits: Limits = Limits(), guard: Guard | None = None) -> Made:
     """Make a record unless it is there, complete and current."""
     guard = Guard(target.seed) if guard is None else guard
-    memory.forget()
     for path in (target.path, lease.failed(target.path)):
         sweep(path)  # who holds the lease is alone here
     if isinstance(target.part, Study):
-        made = _make_study(target.part, target, guard)
-    else:
-        made = _Run(target.part, target, guard).made(limits)
-    if made.status in record.FINAL:
-        checkpoint.clear(target.path)
-    return made
+        return _make_study(target.part, target, guard)
+    return _Run(target.part, target, guard).made(limits)
+
+
+def code(part: Cell | Study) -> Callable[..., Any]:
+    """The class of a cell's algorithm, or the function of a study; what it needs is imported."""
+    if isinstance(part, Cell):
+        return algorithms.load(part.algorithm_entry["is"])
+    module, _, function = part.function.partition(".")
+    found: Callable[..., Any] = getattr(
+        importlib.import_module(f"workflow.studies.{module}"), function
+    )
+    return found
 
 
 class _Run:
@@ -56,15 +62,23 @@ class _Run:
     def __init__(self, cell: Cell, target: Target, guard: Guard) -> None:
         self.cell, self.target, self.guard = cell, target, guard
         self.seed, self.path = target.seed, target.path
+        place = checkpoint.folder()
         self.bare = guard.built(lambda: build_problem(cell, target.seed, target.root))
         self.problem = guard.guarded(self.bare)
         self.digest = with_data(cell.digest, self.problem.data_sha256)
+        self.checkpoint = checkpoint.Checkpoint(place, self.digest, self.seed)
         self.progress: loop.Progress | None = None
         self.setup = 0.0  # CPU seconds of the constructor
         self.work = 0.0  # CPU seconds of this process and its children, on what the run is about
 
     def made(self, limits: Limits) -> Made:
         """The record, made unless it is there."""
+        made = self._made(limits)
+        if made.status in record.FINAL:
+            self.checkpoint.clear()
+        return made
+
+    def _made(self, limits: Limits) -> Made:
         if (kept := _finished(self.target, self.digest)) is not None:
             return kept
         try:
@@ -83,23 +97,25 @@ class _Run:
         """
         parameters = parameters_of(self.cell, self.problem)
         self.parameters = parameters
-        kind = self.cell.algorithm_entry["is"]
-        algorithms.load(kind)  # what an import costs is no cost of the method
+        code(self.cell)  # what an import costs is no cost of the method
         rng = seeds.optimizer(self.seed, self.cell.problem, self.cell.algorithm)
         with self._working():
             began = time.process_time()
             optimizer = algorithms.build(
-                kind, boundary.domain(self.problem.domain), rng, parameters
+                self.cell.algorithm_entry["is"],
+                boundary.domain(self.problem.domain),
+                rng,
+                parameters,
             )
             self.setup = time.process_time() - began
-        self.progress = checkpoint.resume(self.path, self.digest)
+        self.progress = self.checkpoint.resume()
         if self.progress is None:
             with self._working():
                 design = initial_design(self.cell, self.seed, self.problem)
                 self.progress = _started(self.cell, optimizer, *design)
             self.progress.work = self.work
         else:
-            self.guard.pulse.saved = self.progress.rows
+            self.guard.shared.saved = self.progress.rows
         self.guard.number = self.progress.given + getattr(
             self.progress, "begun", self.progress.rows
         )
@@ -120,15 +136,15 @@ class _Run:
                 checkpoint.check(progress)
                 checked = True
             if time.monotonic() - saved > max(limits.checkpoint_every, 20 * cost):
-                cost = checkpoint.save(self.path, self.digest, progress)
-                saved, self.guard.pulse.saved = time.monotonic(), progress.rows
+                cost = self.checkpoint.save(progress)
+                saved, self.guard.shared.saved = time.monotonic(), progress.rows
 
     def end(self) -> Made:
         """Write the record: of a run that was cut, too, beside its checkpoint. Raises TooLong."""
         progress, columns = self._begun, self.columns()
         status = "complete" if progress.rows >= self.cell.budget else "cutoff"
         if status == "cutoff":  # before the optimizer is asked for more, which may change it
-            checkpoint.save(self.path, self.digest, progress)
+            self.checkpoint.save(progress)
         setup = self.setup + progress.given_seconds
         header = {**self.described(), "status": status, **self._recommended()}
         with self.guard.around():  # these evaluations are none of the run
@@ -139,11 +155,8 @@ class _Run:
             "given_seconds": progress.given_seconds,
             "cpu_seconds": progress.work,
         }
-        header |= {"peak_mib": memory.peak_mib()}
-        if status == "complete":
-            found = _written(self.target, header, columns)
-        else:
-            found = record.write(self.path, header, columns)
+        header |= {"status": status, "peak_mib": peak_mib()}
+        found = _written(self.target, header, columns)
         log.info(
             "%s seed %d: %d evaluations, %s",
             self.cell.name,
@@ -252,8 +265,7 @@ def _step(cell: Cell, seed: int, problem: Problem, progress: loop.Progress) -> N
 
 
 def _make_study(study: Study, target: Target, guard: Guard) -> Made:
-    module, _, function = study.function.partition(".")
-    run = getattr(importlib.import_module(f"workflow.studies.{module}"), function)
+    run = code(study)
     problem = _problem(study, target, guard)
     digest = with_data(study.digest, problem.data_sha256)
     if (kept := _finished(target, digest)) is not None:
@@ -282,7 +294,7 @@ def _make_study(study: Study, target: Target, guard: Guard) -> Made:
     header |= {
         "provenance": record.provenance(),
         "cpu_seconds": spent,
-        "peak_mib": memory.peak_mib(),
+        "peak_mib": peak_mib(),
     }
     found = _written(target, header, columns)
     log.info("%s: %s", target.who, header["status"])
@@ -310,32 +322,42 @@ def used() -> float:
     return sum(one.ru_utime + one.ru_stime for one in both)
 
 
+def peak_mib() -> int:
+    """The most memory that this process has had, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
 def _finished(target: Target, digest: str) -> Made | None:
-    """The record of a digest that was made before, handed out to its place; None where it has to be
-    made. What lies in the place of a record of the plan is taken into the store.
+    """The record of a digest that was made before, at its place or handed out from the store; None
+    where it has to be made. Another record in its place is taken into the store.
 
     Raises BadRecord where that is no record, or where a file of the user's has another one.
     """
-    if target.stored:
-        by_digest.keep(target.path, target.root)
-        found = by_digest.finished(target.root, digest, target.seed)
-    else:
-        found = record.read(target.path) if target.path.exists() else None
-        if found is not None and found.header.get("digest") != digest:
+    found = record.read(target.path) if target.path.exists() else None
+    if found is not None and found.header.get("digest") != digest:
+        if not target.stored:
             raise record.BadRecord(
                 f"{target.path}: expected no file, or this run as far as it has come, found"
                 " another record: name another file, or move it away"
             )
-    status = "" if found is None else str(found.header.get("status", "complete"))
-    if found is None or target.again or status not in record.FINAL:
+        by_digest.keep(target.path, found.header, target.root)
+        found = None
+    if target.again:
         return None
-    if target.stored:
-        by_digest.hand_out(by_digest.place(target.root, digest, target.seed), target.path)
+    if found is None and target.stored:
+        found = by_digest.finished(target.root, digest, target.seed)
+        if found is not None:
+            by_digest.hand_out(by_digest.place(target.root, digest, target.seed), target.path)
+    status = "" if found is None else str(found.header.get("status", "complete"))
+    if found is None or status not in record.FINAL:
+        return None
     return Made(str(found.header["trace_sha256"]), status)
 
 
 def _written(target: Target, header: record.Header, columns: record.Columns) -> str:
-    """Write a finished record, to the store and to its place; returns the hash of its trace."""
-    if target.stored:
+    """Write a record to its place, and to the store if it is complete: how far another one came
+    depends on the machine. Returns the hash of its trace.
+    """
+    if target.stored and header["status"] == "complete":
         return by_digest.write(target.path, target.root, header, columns)
     return record.write(target.path, header, columns)

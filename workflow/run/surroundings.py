@@ -15,26 +15,14 @@ import os
 import random
 import signal
 import sys
-import warnings
-import weakref
 import zlib
-from collections.abc import Mapping
 from contextlib import suppress
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
-# what may end a process from outside; the process that supervises decides what becomes of them
-HEEDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # what may end a process from outside
 ALARMS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
-
-
-def unheeded(number: int, frame: FrameType | None) -> None:
-    """A handler that does nothing.
-
-    Unlike SIG_IGN it is not handed on to programs that a simulator starts, which can so be ended.
-    """
 
 
 class Surroundings:
@@ -44,33 +32,13 @@ class Surroundings:
         self._folder = os.getcwd()  # noqa: PTH109, compared and set in a microsecond
         self._umask = os.umask(0)
         os.umask(self._umask)
-        self._handlers = {
-            number: handler
-            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
-            if (handler := signal.getsignal(number)) is not None
-        }
+        self._handlers = {number: signal.getsignal(number) for number in ENDING}
         self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-        self._environment = dict(os.environ)
-        self._warnings = list(warnings.filters)
         self._recursion = sys.getrecursionlimit()
         self._streams = sys.stdin, sys.stdout, sys.stderr
         self._handles = _duplicates()
-        weakref.finalize(self, _close, self._handles)
         self._errors: Any = np.geterr()
         self._torch: tuple[Any, Any] | None = None
-
-    def begin(self) -> None:
-        """Another run begins: also what a simulator may change for all of its own run is as it was.
-
-        Its environment, what becomes of warnings, and all signals.
-        """
-        if dict(os.environ) != self._environment:
-            os.environ.clear()
-            os.environ.update(self._environment)
-        if warnings.filters != self._warnings:
-            warnings.resetwarnings()
-            warnings.filters[:] = self._warnings  # type: ignore[index]
-        self._set_handlers(self._handlers)
 
     def between(self, seed: int, number: int) -> None:
         """An optimizer begins or has ended what it does before the evaluation with this number."""
@@ -102,7 +70,9 @@ class Surroundings:
         os.umask(self._umask)
         for alarm in ALARMS:
             signal.setitimer(alarm, 0)
-        self._set_handlers({number: self._handlers[number] for number in HEEDED})
+        for number, handler in self._handlers.items():
+            if signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         sys.setrecursionlimit(self._recursion)
         sys.stdin, sys.stdout, sys.stderr = self._streams
@@ -116,11 +86,6 @@ class Surroundings:
                 torch.set_num_threads(threads)
             if torch.get_default_dtype() != kind:
                 torch.set_default_dtype(kind)
-
-    def _set_handlers(self, handlers: Mapping[signal.Signals, Any]) -> None:
-        for number, handler in handlers.items():
-            if signal.getsignal(number) is not handler:
-                signal.signal(number, handler)
 
 
 def _duplicates() -> dict[int, tuple[int, tuple[int, int] | None]]:
@@ -139,12 +104,6 @@ def _file(handle: int) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _close(handles: Mapping[int, tuple[int, tuple[int, int] | None]]) -> None:
-    for copy, _ in handles.values():
-        with suppress(OSError):
-            os.close(copy)
 
 
 def _seed_globals(name: str) -> None:

@@ -4,6 +4,8 @@ and the one that computes.
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,3 +65,28 @@ class Made:
     trace_sha256: str
     status: str
     seconds: float = 0.0
+
+
+class Shared(ctypes.Structure):
+    """Memory of the process that supervises and the one that computes: what the second one writes
+    is read whatever it is stuck in, and whatever became of its open files.
+
+    evaluation: the number of the one under way plus 1; 0 between two. began: when it began, by
+    time.monotonic(). saved: evaluations in the checkpoint. answer: JSON, at the end.
+    """
+
+    evaluation: int
+    began: float
+    saved: int
+    answer: bytes
+    _fields_ = (
+        ("evaluation", ctypes.c_int64),
+        ("began", ctypes.c_double),
+        ("saved", ctypes.c_int64),
+        ("answer", ctypes.c_char * 65536),
+    )
+
+    @classmethod
+    def new(cls) -> Shared:
+        """All zeros."""
+        return cls.from_buffer(mmap.mmap(-1, ctypes.sizeof(cls)))

@@ -17,16 +17,14 @@ class atomic:
     """Context manager: a temporary path beside the target, renamed over it on success, removed on
     failure.
 
-    Parts of the same target that a killed process left an hour ago or earlier are removed. private:
-    whether the file, and the folder if it is made now, are for this user alone.
+    Parts of the same target that a killed process left an hour ago or earlier are removed.
     """
 
-    def __init__(self, path: Path, *, private: bool = False) -> None:
-        self.path, self.private = path, private
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     def __enter__(self) -> Path:
-        mode = 0o700 if self.private else 0o777  # less the umask
-        self.path.parent.mkdir(mode, parents=True, exist_ok=True)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
             dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part"
         )
@@ -42,8 +40,7 @@ class atomic:
                 return
             with self.temporary.open("rb") as written:
                 os.fsync(written.fileno())
-            if not self.private:  # mkstemp makes it so, a shared results folder must be readable
-                self.temporary.chmod(0o644)
+            self.temporary.chmod(0o644)  # mkstemp makes it private, shared results must be readable
             self.temporary.replace(self.path)
         finally:
             self.temporary.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The store of finished records: `results/store/DIGEST/SEED.parquet`, by what decides a trace.
+"""The store of complete records: `results/store/DIGEST/SEED.parquet`, by what decides a trace.
 
 A record of `results/SCALE/PAPER/...` is a hard link to one here, or a copy where the file system
 has no links. So a constant that is changed back, another scale, or an output that Snakemake has
@@ -42,23 +42,16 @@ def finished(root: Path, digest: str, seed: int) -> record.Record | None:
         return None
 
 
-def keep(output: Path, root: Path) -> None:
-    """Take in the record at a place in results/, which another one may be about to replace.
-
-    Raises BadRecord where a file lies there that is none.
-    """
-    if not output.exists():
-        return
-    header = record.read(output).header
-    if header.get("status", "complete") not in record.FINAL:
-        return  # a run that was cut goes on from its checkpoint
-    path = place(root, str(header.get("digest", "none")), int(header.get("seed", 0)))
-    if not path.exists():
-        _link(output, path)
+def keep(output: Path, header: record.Header, root: Path) -> None:
+    """Take in the complete record at a place in results/ that another one is about to replace."""
+    if header.get("status", "complete") == "complete":
+        path = place(root, str(header.get("digest", "none")), int(header.get("seed", 0)))
+        if not path.exists():
+            _link(output, path)
 
 
 def write(output: Path, root: Path, header: record.Header, columns: record.Columns) -> str:
-    """Write a finished record, hand it out to its place in results/; returns the trace hash.
+    """Write a complete record, hand it out to its place in results/; returns the trace hash.
 
     One that is there with the same trace is kept, so that a run which is made again changes no
     byte. One with another trace is set aside, and told.

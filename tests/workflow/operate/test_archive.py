@@ -44,14 +44,12 @@ def results(root):
         toy.add(name, synthetic.noisy(0.5), **options)
     toy.study("lemma", lambda seed: {"t": np.arange(3)})
     folder = root / "results" / "paper" / "toy" / "p"
-    record.write(folder / "initial" / "0.parquet", {"seed": 0, "digest": "d"}, {"y": np.zeros(2)})
     made = toy.paper.cells[0]
     toy.write(made, 1, {"true": 0.25}, provenance=MADE)
     toy.write(made, 2, {"true": 0.5}, status="cutoff")
     for name in (
         "0.checkpoint",
         "0.parquet.1a2b3c4d",
-        "seeds-0-1.json",
         ".0.parquet.x.part",
         "0.failed",
         "notes.parquet",

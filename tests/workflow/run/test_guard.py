@@ -18,8 +18,7 @@ import torch
 from algorithms.api import Box
 from problems.api import Problem
 from workflow.run.guard import Guard, TooLong
-from workflow.run.pulse import Pulse
-from workflow.run.surroundings import Surroundings
+from workflow.run.target import Shared
 
 QUERY = np.full((1, 2), 0.5)
 
@@ -113,16 +112,36 @@ def test_what_is_drawn_after_it_does_not_depend_on_what_it_drew():
 
 
 def test_evaluations_are_announced_with_their_numbers():
-    pulse, seen = Pulse(), []
-    guard = Guard(0, pulse=pulse)
+    shared, seen = Shared.new(), []
+    guard = Guard(0, shared=shared)
     guard.number = 5
-    evaluated(lambda: seen.append(pulse.evaluation), times=2, guard=guard)
-    assert [number for _, number in seen] == [5, 6]
-    assert seen[0][0] + 1 == seen[1][0]
-    assert pulse.evaluation is None
+    evaluated(lambda: seen.append(shared.evaluation), times=2, guard=guard)
+    assert seen == [6, 7]  # from 1, since 0 is none
+    assert shared.evaluation == 0 and 0 <= time.monotonic() - shared.began < 5
     with pytest.raises(ZeroDivisionError):
         evaluated(lambda: 1 / 0, guard=guard)
-    assert pulse.evaluation is None
+    assert shared.evaluation == 0
+
+
+def test_an_evaluation_within_its_time_ends_nothing_later():
+    evaluated(lambda: None, times=3, guard=Guard(0, timeout=0.2))
+    time.sleep(0.4)
+
+
+def test_a_limit_beyond_what_a_clock_can_count_is_none():
+    assert evaluated(lambda: 1, guard=Guard(0, timeout=1e300)) == [1]
+
+
+def test_watching_costs_next_to_nothing():
+    """Announcing an evaluation, its limit, and putting its surroundings back."""
+    plain = Problem(Box(2), lambda query, rng: None)
+    took = []
+    for each in (plain, Guard(0, timeout=3600).guarded(plain)):
+        began = time.process_time()
+        for _ in range(1000):
+            each.evaluate(QUERY, None)
+        took.append(time.process_time() - began)
+    assert took[1] - took[0] < 1000 * 5e-4  # 0.07 ms each
 
 
 def test_an_evaluation_that_took_too_long_before_is_not_begun_again():
@@ -140,7 +159,7 @@ def test_a_folder_that_is_gone_is_told(tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
-    guard = Guard(0, surroundings=Surroundings())
+    guard = Guard(0)
     with pytest.raises(FileNotFoundError, match="gone"):
         evaluated(gone.rmdir, guard=guard)
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""A run that hangs, dies or is suspended: its parent lives, says what happened and goes on."""
+"""A run that hangs or dies: its parent lives, says what happened and goes on."""
 
 from __future__ import annotations
 
@@ -14,13 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from algorithms.api import Box
-from problems.api import Problem
-from tests.workflow import checkout
-from workflow.run import lease, supervisor
-from workflow.run.guard import Guard
-from workflow.run.pulse import Pulse
-from workflow.run.supervisor import _Patience
+from tests.workflow import checkout, supervised
+from workflow.plan import expand
+from workflow.run import make
 from workflow.trace import record
 
 HANGING = '''
@@ -72,79 +68,6 @@ claims:
 """
 
 
-def spent(pulse, times, seconds=2.0, pid=0):
-    """What is said of an evaluation that is looked at at these times."""
-    clock = iter([0.0, *times])
-    supervisor.time.monotonic, real = lambda: next(clock), time.monotonic
-    try:
-        patience = _Patience(seconds, pulse)
-        return [patience.expired(pid) for _ in times]
-    finally:
-        supervisor.time.monotonic = real
-
-
-def test_an_evaluation_that_takes_longer_than_its_limit_is_named_by_its_number():
-    pulse = Pulse()
-    pulse.begin(7)
-    assert _Patience(2.0, pulse).poll == 0.25
-    found = spent(pulse, np.arange(1, 14) * 0.25)
-    assert found == [None] * 9 + [7] * 4  # 9 quarters of a second after it was first seen
-
-
-def test_many_short_evaluations_are_no_long_one():
-    pulse, patience = Pulse(), None
-    patience = _Patience(0.05, pulse)
-    for number in range(30):
-        pulse.begin(number)
-        assert patience.expired(0) is None
-        time.sleep(0.01)
-        pulse.end()
-    assert patience.expired(0) is None
-    time.sleep(0.2)  # of the optimizer
-    assert patience.expired(0) is None and patience.expired(0) is None
-
-
-def test_time_in_which_the_supervisor_itself_stood_still_is_not_counted():
-    """So is a process that its cluster or its user suspends, or a machine that sleeps."""
-    pulse = Pulse()
-    pulse.begin(0)
-    assert spent(pulse, np.arange(1, 6) * 3600.0) == [None] * 5
-
-
-def test_time_in_which_the_child_stood_still_is_not_counted():
-    pulse = Pulse()
-    pulse.begin(0)
-    stopped = subprocess.Popen(["sleep", "60"])
-    try:
-        os.kill(stopped.pid, signal.SIGSTOP)
-        end = time.monotonic() + 10
-        while not supervisor._stands_still(stopped.pid) and time.monotonic() < end:
-            time.sleep(0.01)
-        times = np.arange(1, 20) * 0.25
-        assert spent(pulse, times, pid=stopped.pid) == [None] * 19
-        assert spent(pulse, times, pid=os.getpid())[-1] == 0
-    finally:
-        stopped.kill()
-        stopped.wait()
-
-
-def test_watching_costs_next_to_nothing():
-    """Announcing an evaluation, and putting its surroundings back: microseconds."""
-
-    def evaluate(query, rng):
-        return None
-
-    plain = Problem(Box(2), evaluate)
-    guarded = Guard(0).guarded(plain)
-    took = []
-    for each in (plain, guarded):
-        began = time.process_time()
-        for _ in range(2000):
-            each.evaluate(np.full((1, 2), 0.5), None)
-        took.append(time.process_time() - began)
-    assert took[1] - took[0] < 2000 * 2e-4  # 0.02 ms each
-
-
 @pytest.fixture
 def copy(tmp_path):
     def make(how, at):
@@ -159,7 +82,6 @@ def copy(tmp_path):
 @pytest.mark.parametrize("how", ["python", "compiled", "locked", "program"])
 def test_a_simulator_that_hangs_is_a_result_and_the_other_seeds_are_made(copy, how):
     checked_out = copy(how, 5)
-    marker = checked_out / "made.json"
     began = time.monotonic()
     found = checkout.run(
         checked_out,
@@ -170,8 +92,6 @@ def test_a_simulator_that_hangs_is_a_result_and_the_other_seeds_are_made(copy, h
         "0-2",
         "--scale",
         "smoke",
-        "--marker",
-        str(marker),
     )
     assert found.returncode == 0, found.stderr
     assert time.monotonic() - began < 30  # three starts of Python and 1 s
@@ -184,7 +104,6 @@ def test_a_simulator_that_hangs_is_a_result_and_the_other_seeds_are_made(copy, h
     assert [header["status"] for header in headers] == ["complete", "timeout", "complete"]
     assert [header["rows"] for header in headers] == [9, 4, 9]
     assert (headers[1]["timeout"]["seconds"], headers[1]["timeout"]["after"]) == (1, 4)
-    assert json.loads(marker.read_text())["timeouts"] == 1
     before = (folder / "1.parquet").stat()
     again = checkout.run(
         checked_out, "workflow.run", "mini", "p", "uniform", "0-2", "--scale", "smoke"
@@ -215,9 +134,8 @@ def test_where_the_initial_design_hangs_no_run_on_it_begins_and_the_report_says_
     made = checkout.snakemake(checked_out)
     assert made.returncode == 0, made.stderr + made.stdout
     folder = checked_out / "results" / "smoke" / "mini" / "p"
-    for part in ("initial", "uniform"):
-        header = record.read(folder / part / "1.parquet").header
-        assert (header["status"], header["rows"], header["timeout"]["after"]) == ("timeout", 0, 0)
+    header = record.read(folder / "uniform" / "1.parquet").header
+    assert (header["status"], header["rows"], header["timeout"]["after"]) == ("timeout", 0, 0)
     (verdict,) = json.loads(
         (checked_out / "figures" / "smoke" / "mini" / "verdicts.json").read_text()
     )["claims"]
@@ -225,30 +143,12 @@ def test_where_the_initial_design_hangs_no_run_on_it_begins_and_the_report_says_
     assert any("took too long" in reason for reason in verdict["reasons"])
 
 
-@pytest.mark.parametrize("who", ["parent", "child", "both", "Ctrl-Z"])
-def test_a_run_that_is_suspended_has_not_timed_out(copy, who):
-    checked_out = copy("program", 99)
-    slow = (
-        (checked_out / "problems" / "hanging.py")
-        .read_text()
-        .replace("y = query.sum", "time.sleep(0.2)\n        y = query.sum")
-    )
-    (checked_out / "problems" / "hanging.py").write_text(slow)
-    path = checked_out / "results" / "smoke" / "mini" / "p" / "uniform" / "0.parquet"
-    with started(checked_out) as running:
-        (child,) = until(lambda: children(running.pid))
-        until(lambda: lease.owner(lease.running(path)))
-        time.sleep(0.3)
-        chosen = {"parent": [running.pid], "child": [child], "both": [running.pid, child]}
-        stop = signal.SIGTSTP if who == "Ctrl-Z" else signal.SIGSTOP
-        for pid in chosen.get(who, [running.pid]):
-            os.kill(pid, stop)
-        until(lambda: supervisor._stands_still(child if who != "parent" else running.pid))
-        time.sleep(3)
-        for pid in reversed(chosen.get(who, [running.pid])):
-            os.kill(pid, signal.SIGCONT)
-        assert running.wait(60) == 0, running.stderr.read()
-    assert record.read(path).header["status"] == "complete"
+def test_what_ends_an_evaluation_is_told_with_the_line_in_which_it_hung(copy):
+    checked_out = copy("python", 5)
+    command = ("workflow.run", "mini", "p", "uniform", "1", "--scale", "smoke")
+    found = checkout.run(checked_out, *command)
+    assert found.returncode == 0, found.stderr
+    assert "Timeout (0:00:01)!" in found.stderr and "hanging.py" in found.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -260,6 +160,7 @@ def test_a_parent_that_is_ended_takes_its_child_with_it(copy, number):
         .replace("timeout: 1", "timeout: 600")
     )
     with started(checked_out) as running:
+        until((checked_out / "results/smoke/mini/p/uniform/0.running").exists)
         (child,) = until(lambda: children(running.pid))
         time.sleep(1)
         os.kill(running.pid, number)
@@ -267,6 +168,22 @@ def test_a_parent_that_is_ended_takes_its_child_with_it(copy, number):
         until(lambda: not Path(f"/proc/{child}").exists() or state(child) == "Z")
     left = sorted(path.name for path in checked_out.glob("results/smoke/mini/p/uniform/*"))
     assert left == (["0.running"] if number == signal.SIGKILL else [])
+
+
+def test_the_peak_of_a_run_is_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cell = expand.load("dumbo", "smoke").cell("six-hump-camel", "random-search")
+    real = make._step
+
+    def step(cell, seed, *others):
+        if seed == 0:
+            np.ones(200 << 17)  # 200 MiB
+        real(cell, seed, *others)
+
+    monkeypatch.setattr(make, "_step", step)
+    supervised.make(*(supervised.run(cell, seed) for seed in (0, 1)))
+    first, second = (record.read(cell.record(seed)).header["peak_mib"] for seed in (0, 1))
+    assert 0 < second < first - 100
 
 
 @contextmanager

@@ -55,22 +55,6 @@ def test_an_atomic_write_shows_nothing_before_its_end(tmp_path):
     assert mode(path) == 0o644
 
 
-def test_what_is_private_is_for_this_user_alone_whatever_the_umask_is(tmp_path, umask):
-    path = tmp_path / "new" / "folder" / "file.txt"
-    with atomic(path, private=True) as temporary:
-        temporary.write_text("whole")
-    assert path.read_text() == "whole"
-    assert (mode(path), mode(path.parent)) == (0o600, 0o700)
-    assert mode(path.parent.parent) == 0o777 & ~umask
-
-
-def test_a_folder_that_is_there_keeps_its_mode(path):
-    before = mode(path.parent)
-    with atomic(path, private=True):
-        pass
-    assert mode(path.parent) == before
-
-
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
 def test_an_atomic_write_that_fails_leaves_nothing_behind(path, error):
     def fail():
