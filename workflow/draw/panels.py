@@ -341,11 +341,12 @@ def _levels(
 
 def _position(paper: Paper, label: str, curves: Iterable[str]) -> int:
     """Which variant a curve's own name names, or which reading where several share the panel, from
-    1; 0 for neither.
+    1; 0 for neither, and for a variant that is borrowed.
     """
     head, _, variant = label.partition("+")
     if variant:
-        return 1 + list(paper.entry["variants"]).index(variant)
+        known = list(paper.entry.get("variants", {}))
+        return 1 + known.index(variant) if variant in known else 0
     algorithm, _, reading = head.partition("@")
     named = [curve for curve in curves if curve.startswith(f"{algorithm}@")]
     return 1 + named.index(label) if reading and len(named) > 1 else 0

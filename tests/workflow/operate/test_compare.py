@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from itertools import product
 
 import pytest
 import yaml
 
 from tests.workflow import checkout
+from workflow.draw.panels import looks_of
 from workflow.operate import compare
 from workflow.plan import reader
 from workflow.plan.expand import load
 from workflow.plan.resolve import PlanError, papers
+from workflow.plan.selection import panel_options
 
 PAPER = """
 paper: {key: mini, title: A tiny paper, venue: nowhere}
@@ -84,8 +87,8 @@ def published(tmp_path_factory):
     plugin = "snakemake_logger_plugin_noregret"
     shutil.copytree(checkout.ROOT / plugin, copy / plugin)
     (copy / "papers" / "mini.yaml").write_text(PAPER)
-    for problem in ("hills", "seen"):
-        made = checkout.run(copy, "workflow.run", "mini", problem, "random-search,Short", "0-5")
+    for problem, curve in product(("hills", "seen"), ("random-search", "Short")):
+        made = checkout.run(copy, "workflow.run", "mini", problem, curve, "0-5")
         assert made.returncode == 0, made.stderr
     made = checkout.run(copy, "workflow.publish", "mini")
     assert made.returncode == 0, made.stdout + made.stderr
@@ -303,6 +306,8 @@ def test_a_method_runs_as_long_as_every_curve_that_is_borrowed(root, figure):
         assert own[cell.problem].budget >= cell.budget
         assert own[cell.problem].problem_entry == cell.problem_entry
         assert cell.digest == usual.cell(cell.problem_name, cell.curve).digest
+    options = panel_options(found, figure.partition("/")[2])
+    assert "random_search" in looks_of(found, options)
 
 
 def test_the_metrics_of_which_more_is_better_are_those_that_say_so():
