@@ -17,11 +17,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from html import escape
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+
+import joblib
 
 from workflow.draw import report
 from workflow.judge import outcomes
@@ -45,27 +45,35 @@ PRINTED, NEAREST = "as printed", "nearest"  # the settings in which claims are c
 THUMBNAILS = 3  # of each paper in the gallery
 
 
-def redrawn(name: str, other_code: bool) -> str:
-    """Draw the report of one paper from the records that are there, and put it in the place of the
-    committed one; where that is, and of which scale. Published records of other code are admitted
-    if they may be. Raises PlanError.
+def draw(name: str, folder: Path, *, other_code: bool = False) -> str:
+    """Draw the report of one paper into a folder, from the records that are there, and from
+    published ones of other code if it may; returns their scale. Raises PlanError.
     """
     paper = largest(name)
     store, kinds = Store(paper, partial=True, other_code=other_code), report.exhibits(paper)
-    with tempfile.TemporaryDirectory() as folder:
-        failed = report.complaints(store, report.everything(paper), Path(folder))
-        # one of no runs at all is left out
-        blocking = {
-            one: said
-            for one, said in failed.items()
-            if one not in kinds or not kinds[one].is_optional
-        }
-        if blocking:
-            raise PlanError(
-                f"{name}: {len(blocking)} parts could not be made, so the committed report stays as"
-                f" it was: {'; '.join(list(blocking.values())[:3])}"
-            )
-        return f"{replace(name, Path(folder))}, scale {paper.scale}"
+    failed = report.complaints(store, report.everything(paper), folder)
+    # one of no runs at all is left out
+    blocking = [
+        said for one, said in failed.items() if one not in kinds or not kinds[one].is_optional
+    ]
+    if blocking:
+        raise PlanError(
+            f"{name}: {len(blocking)} parts could not be made, so the committed report stays as it"
+            f" was: {'; '.join(blocking[:3])}"
+        )
+    return paper.scale
+
+
+def redrawn(name: str, other_code: bool) -> tuple[bool, str]:
+    """Put the report of one paper in the place of the committed one; whether that went well, and
+    what is to be told.
+    """
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            scale = draw(name, Path(folder), other_code=other_code)
+            return True, f"wrote {replace(name, Path(folder))}, scale {scale}"
+    except PlanError as error:
+        return False, f"error: {error}"
 
 
 def largest(name: str) -> Paper:
@@ -241,13 +249,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     status = 0
     names = [] if options.check else chosen_papers(options.papers)
-    with ProcessPoolExecutor(options.cores, mp_context=get_context("spawn")) as pool:
-        for made in [pool.submit(redrawn, name, options.other_code) for name in names]:
-            try:
-                print(f"wrote {made.result()}", file=sys.stderr)
-            except PlanError as error:
-                print(f"error: {error}", file=sys.stderr)
-                status = 1
+    asked = (joblib.delayed(redrawn)(name, options.other_code) for name in names)
+    for is_drawn, sentence in joblib.Parallel(min(options.cores, len(names)) or 1)(asked):
+        print(sentence, file=sys.stderr)
+        status |= not is_drawn
     errors = lacking() if options.check else []
     for name, up in PAGES.items():
         page = Path(name)

@@ -13,10 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
 from problems import structures as problem
-from workflow.draw import picture
+from workflow.draw import picture, report
 from workflow.draw.drawers import Best, frames, gait
 from workflow.draw.style import BLUE, VERMILLION
-from workflow.measure import report
 from workflow.measure.store import NotRun, Store
 from workflow.plan import selection
 from workflow.plan.cells import Paper
@@ -295,23 +294,18 @@ def test_mistakes_in_the_yaml_are_named(runs, tmp_path, change, message):
         runs.draw(tmp_path)
 
 
-def test_the_command_line_fails_with_a_sentence(capsys):
-    assert picture.main(["bkb", "nothing"]) == 1
-    assert (
-        "error: papers/bkb.yaml: unknown picture 'nothing'; known: none" in capsys.readouterr().err
-    )
-
-
 def test_the_command_line_writes_where_figures_lie(runs, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(report, "load", lambda name, scale, seeds: runs.paper)
-    assert picture.main(["toy", "best", "--scale", "paper"]) == 0
-    assert capsys.readouterr().err == "wrote figures/paper/toy/best.png\n"
+    assert report.main(["toy", "best"]) == 0
+    assert capsys.readouterr().err == "wrote best to figures/paper/toy\n"
     with Image.open("figures/paper/toy/best.png") as still:
         assert still.size[0] == 1344
         assert (
             np.asarray(still.convert("RGB"))[:, [0, -1]] == 255
         ).all()  # nothing is cut at the sides
+    assert report.main(["toy", "bset"]) == 1
+    assert "no exhibit 'bset' at scale paper; did you mean 'best'?" in capsys.readouterr().err
 
 
 # structures

@@ -6,7 +6,6 @@ import pytest
 
 from tests.workflow.synthetic import Toy, publish
 from workflow.draw import tabulate
-from workflow.measure import report
 from workflow.plan import expand, reader
 from workflow.trace.cells import PlanError
 
@@ -59,11 +58,9 @@ def test_of_a_curve_the_chosen_points_are_shown_or_its_last(toy):
 
 
 def test_the_files_are_stable(toy, tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "load", lambda *which, **options: toy.paper)
-    monkeypatch.setattr(report, "Store", lambda paper, **options: toy.store(**options))
     first, second = tmp_path / "one", tmp_path / "two"
     for folder in (first, second):
-        assert tabulate.main(["toy", "t", "--scale", "paper", "-o", str(folder)]) == 0
+        tabulate.draw(toy.paper, toy.store(), "t", folder)
     for kind in ("csv", "md"):
         assert (first / f"t.{kind}").read_bytes() == (second / f"t.{kind}").read_bytes()
     assert list(pd.read_csv(first / "t.csv")["method"]) == ["A", "B"]

@@ -57,7 +57,7 @@ def universe(root, readings, *, levels=None, claims=(BEST,), **options):
 def certified(toy, folder, **options):
     """The certificate of a toy's claims, by way of both programs; its JSON and its Markdown."""
     for program in (ledger, certificate):
-        program.write(toy.paper, toy.store(**options), "", folder)
+        program.write(toy.store(**options), folder)
     told = json.loads((folder / "certificate.json").read_text())
     return told, (folder / "certificate.md").read_text()
 
@@ -477,11 +477,11 @@ def test_no_text_of_a_paper_becomes_markup(tmp_path):
 def test_a_certificate_needs_the_verdicts_of_its_paper(tmp_path):
     toy = universe(tmp_path, {"low": {"A": ({"qbar": 1}, 0.3)}})
     with pytest.raises(PlanError, match=r"expected .*verdicts.json, found none"):
-        certificate.write(toy.paper, toy.store(), "", tmp_path / "out")
-    ledger.write(toy.paper, toy.store(), "", tmp_path / "out")
+        certificate.write(toy.store(), tmp_path / "out")
+    ledger.write(toy.store(), tmp_path / "out")
     toy.entry["claims"] = []
     with pytest.raises(PlanError, match=r"claim best: expected it in papers/toy\.yaml"):
-        certificate.write(toy.paper, toy.store(), "", tmp_path / "out")
+        certificate.write(toy.store(), tmp_path / "out")
 
 
 def test_effects_over_variants_are_of_what_these_have_together():

@@ -851,7 +851,7 @@ def test_the_appendix_is_judged_and_in_no_tally(tmp_path):
     line = claim({**BELOW_THREE, "rows": {"q": 1}}, requires=MET, kind="outside")
     toy.entry["claims"] = [claim({**BELOW_THREE, "rows": {"q": 2}})]
     toy.entry["appendix"] = [{**line, "id": "a"}, {**line, "id": "b", "kind": "trivial"}]
-    ledger.write(toy.paper, toy.store(), "", tmp_path / "out")
+    ledger.write(toy.store(), tmp_path / "out")
     told = json.loads((tmp_path / "out" / "verdicts.json").read_text())
     assert [one["id"] for one in told["claims"]] == ["c"]
     assert [one["kind"] for one in told["appendix"]] == ["outside", "trivial"]
@@ -1111,7 +1111,7 @@ def test_a_report_from_what_there_is_is_whole_where_nothing_is_missing(tmp_path)
     toy.entry["claims"] = [claim()]
 
     def told():
-        ledger.write(toy.paper, toy.store(partial=True), "", tmp_path / "out")
+        ledger.write(toy.store(partial=True), tmp_path / "out")
         return json.loads((tmp_path / "out" / "verdicts.json").read_text())["partial"]
 
     assert told() is False

@@ -39,9 +39,9 @@ def written(toy, monkeypatch, line=None):
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({"toy": {"c": asdict(line)}} if line else {}))
     monkeypatch.setattr(ledger, "ROOT", toy.root)
-    page, data, _ = ledger.write(toy.paper, toy.store(), "", toy.root / "report")
-    (claim,) = json.loads(data.read_text())["claims"]
-    return page.read_text(), claim
+    ledger.write(toy.store(), toy.root / "report")
+    (claim,) = json.loads((toy.root / "report" / "verdicts.json").read_text())["claims"]
+    return (toy.root / "report" / "verdicts.md").read_text(), claim
 
 
 def line(toy, check="before", defaults="before", first="2026-01-02T00:00:00Z b", claim=CLAIM):

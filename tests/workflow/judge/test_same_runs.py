@@ -110,7 +110,7 @@ def test_a_report_of_real_runs_shows_the_same_run_and_the_basins(
     for cell in paper.cells:
         for seed in cell.seeds:
             make.make(supervised.run(cell, seed))
-    ledger.write(paper, Store(paper), "", tmp_path)
+    ledger.write(Store(paper), tmp_path)
     report = json.loads((tmp_path / "verdicts.json").read_text(encoding="utf-8"))
     found = {
         claim["id"]: {

@@ -1,6 +1,7 @@
 """Claims by readings: what the matrix concludes from verdicts, and what it writes."""
 
 import json
+import re
 
 import pytest
 
@@ -252,53 +253,35 @@ def test_the_verdicts_of_a_paper_make_a_matrix(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "figures" / "paper" / "toy"
     folder.mkdir(parents=True)
     (folder / "verdicts.json").write_text(ledger.as_json(toy.paper, [verdict]))
-    assert sensitivity.main(["toy", "--scale", "paper"]) == 0
+    read = sensitivity.read(folder / "verdicts.json", toy.paper)
+    sensitivity.write(sensitivity.matrix(read), folder)
     assert (
         "| [c](verdicts.md#c) | ✓ 10 | **✗** | depends on: code |"
         in (folder / "sensitivity.md").read_text()
     )
-    assert sensitivity.main(["toy", "--scale", "paper", "-o", "elsewhere"]) == 0
-    assert (tmp_path / "elsewhere" / "sensitivity.json").read_text() == (
-        folder / "sensitivity.json"
-    ).read_text()
-    assert "Traceback" not in capsys.readouterr().err
+    assert json.loads((folder / "sensitivity.json").read_text())["paper"] == "toy"
 
 
 @pytest.mark.parametrize(
-    ("content", "options", "message"),
+    ("content", "message"),
     [
-        (None, [], "found none: run `python -m workflow.claims toy --scale paper`"),
-        (report(scale="quick"), [], "expected toy at scale paper, found toy at scale quick"),
-        (report(partial=True), [], "add --partial"),
-        (
-            {"paper": "toy", "scale": "paper", "claims": []},
-            ["--partial"],
-            "found older verdicts: run `python -m workflow.claims",
-        ),
+        (None, "found none: run `python -m workflow.report toy verdicts --scale paper`"),
+        (report(scale="smoke"), "expected toy at scale paper, found toy at scale smoke"),
+        (report(partial=True), "add --partial"),
     ],
 )
-def test_verdicts_that_are_not_the_right_ones_are_refused(
-    tmp_path, capsys, content, options, message
-):
+def test_verdicts_that_are_not_the_right_ones_are_refused(tmp_path, content, message):
     path = tmp_path / "verdicts.json"
     if content is not None:
         path.write_text(json.dumps(content))
-    arguments = ["toy", "--scale", "paper", "--verdicts", str(path), "-o", str(tmp_path / "out")]
-    assert sensitivity.main([*arguments, *options]) == 1
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+    with pytest.raises(PlanError, match=re.escape(message)):
+        sensitivity.read(path, Toy(tmp_path).paper)
 
 
 def test_a_partial_report_is_taken_where_it_is_asked_for(tmp_path):
     path = tmp_path / "verdicts.json"
     path.write_text(json.dumps(report(claimed("c", CONTRADICTED, code=CONTRADICTED), partial=True)))
-    assert (
-        sensitivity.main(
-            ["toy", "--scale", "paper", "--partial", "--verdicts", str(path), "-o", str(tmp_path)]
-        )
-        == 0
-    )
-    assert json.loads((tmp_path / "sensitivity.json").read_text())["partial"] is True
+    assert sensitivity.read(path, Toy(tmp_path).paper, partial=True)["partial"] is True
 
 
 def test_older_verdicts_make_no_matrix():

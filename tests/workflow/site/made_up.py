@@ -171,7 +171,7 @@ def report(root: Path) -> Path:
     verdicts = [claims.judge(toy.paper, toy.store(), claim) for claim in CLAIMS]
     (folder / "verdicts.json").write_text(ledger.as_json(toy.paper, verdicts))
     (folder / "seed-values.json").write_text(seed_values.as_json(toy.paper, toy.store(), verdicts))
-    certificate.write(toy.paper, toy.store(), "", folder)
+    certificate.write(toy.store(), folder)
     (folder / "runs.json").write_text(json.dumps(inventory.inventory(toy.paper, toy.store())))
     (folder / "table2.md").write_text(
         f"# Table 2\n\n{render.table(list(TABLE.columns), TABLE.to_numpy().tolist())}\n\nA note.\n"
