@@ -38,7 +38,7 @@ FLOORS = {
     "problems.mapped_tables": {"algorithms.api", "problems"},
     "workflow.trace": set(),
     "workflow.data": {"workflow.trace"},
-    "workflow.plan": {"workflow.data.manifest"},
+    "workflow.plan": {"workflow.trace", "workflow.data.manifest"},
     "workflow.run": {"algorithms", "problems", "workflow.trace", "workflow.data", "workflow.plan"},
     "workflow.studies": {"algorithms", "problems", "workflow.trace", "workflow.run.loop"},
     "workflow.measure": {"workflow.trace", "workflow.data", "workflow.plan"},
@@ -62,6 +62,15 @@ FLOORS = {
         "workflow.judge",
     },
     "workflow.site": {"workflow.trace", "workflow.plan", "workflow.judge", "workflow.draw"},
+    # draws a report before it is committed; no page reads records
+    "workflow.site.reference": {
+        "workflow.trace",
+        "workflow.plan",
+        "workflow.measure",
+        "workflow.judge",
+        "workflow.draw",
+        "workflow.site",
+    },
     "workflow.commands": {
         "workflow.plan",
         "workflow.data",

@@ -125,10 +125,10 @@ def test_a_server_without_an_end_does_not_fill_the_disk(tmp_path, monkeypatch, s
 
 
 def test_a_mirror_with_an_endless_file_does_not_fill_the_disk(tmp_path):
-    (tmp_path / "mirror").mkdir()
-    (tmp_path / "mirror" / "x").symlink_to("/dev/zero")
+    endless = tmp_path / "endless"
+    endless.symlink_to("/dev/zero")
     with pytest.raises(Rejected, match="got more than"):
-        fetch._from_mirror(str(tmp_path / "mirror"), tmp_path / "raw" / "x", FILE)
+        fetch._bring(fetch.Origin(str(endless), FILE), tmp_path / "raw" / "x", FILE)
     assert list((tmp_path / "raw").iterdir()) == []
 
 

@@ -113,9 +113,9 @@ def slurm(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def begun(tmp_path_factory):
-    """A checkout with data and the plan, made locally."""
+    """A checkout with data, made locally."""
     copy = prepared(tmp_path_factory.mktemp("begun"))
-    made = checkout.snakemake(copy, "--until", "plan", "fetch_or_substitute")
+    made = checkout.snakemake(copy, "--until", "fetch_or_substitute")
     assert made.returncode == 0, made.stderr
     return copy
 
@@ -279,7 +279,7 @@ def test_the_whole_workflow_survives_a_cancelled_and_a_killed_job(start, local, 
     cancelled, killed = job_of(0), job_of(1)
     cluster.command("scancel", cancelled)
     victims = cluster.processes(killed)
-    assert any("mini/plan.json held uniform 1" in line for line in victims.values())
+    assert any("workflow.run mini held uniform 1" in line for line in victims.values())
     for pid in victims:
         with suppress(ProcessLookupError):  # some end with others
             os.kill(pid, signal.SIGKILL)

@@ -16,7 +16,7 @@ import pytest
 
 from workflow.data import fetch
 from workflow.measure.store import Store
-from workflow.plan import published_numbers
+from workflow.plan import published_numbers, resolve
 from workflow.plan.cells import Paper, Reach
 from workflow.trace import record
 from workflow.trace.cells import Cell, Study, with_data
@@ -37,6 +37,19 @@ def cell(
     settings: Mapping[str, Any] | None = None,
 ) -> Cell:
     unknown = {"optimum": "best-seen"} if problem == "open" else {}
+    problem_entry = {
+        "is": "tables.abalone",
+        "data": "abalone",
+        "budget": budget,
+        "init": {"n": 1},
+        **unknown,
+    }
+    algorithm_entry = {
+        "is": "random_search.RandomSearch",
+        "qbar": 2,
+        "beta": "theorem",
+        **(settings or {}),
+    }
     return Cell(
         paper="toy",
         scale=scale,
@@ -44,21 +57,11 @@ def cell(
         algorithm=algorithm,
         seeds=tuple(range(seeds)),
         budget=budget,
-        problem_entry={
-            "is": "tables.abalone",
-            "data": "abalone",
-            "budget": budget,
-            "init": {"n": 1},
-            **unknown,
-        },
-        algorithm_entry={
-            "is": "random_search.RandomSearch",
-            "qbar": 2,
-            "beta": "theorem",
-            **(settings or {}),
-        },
+        problem_entry=problem_entry,
+        algorithm_entry=algorithm_entry,
         algorithm_reading=reading,
         variant=variant,
+        digest=resolve.cell_digest(problem_entry, algorithm_entry, budget),
     )
 
 
@@ -165,6 +168,7 @@ class Toy:
         return self.root / made.record(number)
 
     def study(self, name: str, columns: Curve, *, seeds: int | None = None) -> Study:
+        problem = {"is": "tables.abalone", "data": "abalone"}
         made = Study(
             paper="toy",
             scale=self.scale,
@@ -172,8 +176,9 @@ class Toy:
             seeds=tuple(range(seeds or self.seeds)),
             problem="p",
             function="lemma3.run",
-            problem_entry={"is": "tables.abalone", "data": "abalone"},
+            problem_entry=problem,
             parameters={"T": 10},
+            digest=resolve.study_digest("lemma3.run", problem, {"T": 10}),
         )
         self.studies[name] = made
         for seed in made.seeds:

@@ -59,7 +59,7 @@ def download(text: str, target: Path, wanted: File) -> None:
 
     Raises Rejected, or DataUnavailable if it cannot be written.
     """
-    end = time.monotonic() + _seconds(wanted.bytes)
+    seconds = _seconds(wanted.bytes)
     url, credentials = _taken_apart(text)
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -67,6 +67,7 @@ def download(text: str, target: Path, wanted: File) -> None:
     with part:
         try:
             if not _is_there(target, wanted):  # unless by the process that was waited for
+                end = time.monotonic() + seconds
                 _Transfer(url, credentials, target, part, wanted, end).fill()
                 with writing(target):
                     os.fsync(part.fileno())
@@ -131,11 +132,10 @@ def _is_at(path: Path, file: IO[bytes]) -> bool:
 
 
 def _is_there(target: Path, wanted: File) -> bool:
-    try:
+    with suppress(Rejected):
         verify(target, wanted)
-    except Rejected:
-        return False
-    return True
+        return True
+    return False
 
 
 @dataclass(frozen=True)

@@ -17,23 +17,22 @@ import sys
 import tempfile
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workflow.data.manifest import Dataset, File, Source, read_manifest
+from workflow.data.manifest import Dataset, File, read_manifest
 from workflow.data.places import (
     UNVERIFIED,
     DataUnavailable,
     Prepared,
     downloads_allowed,
-    mirror_as_shown,
     prepared_path,
+    without_credentials,
     writing,
 )
 from workflow.data.raw_file import Rejected, copy, file_sha256, say, unpack, verify
@@ -142,7 +141,7 @@ def _table(dataset: Dataset, root: Path, tried: list[str], unverified: bool) -> 
     """
     origins = [one for file in dataset.mirror for one in _local(root, file)]
     origins += [
-        Origin(source.url, dataset.file(source), partial(_from_url, source), source.url)
+        Origin(source.url, dataset.file(source), source.url, source.member)
         for source in dataset.sources
     ]
     for origin in origins:
@@ -153,7 +152,7 @@ def _table(dataset: Dataset, root: Path, tried: list[str], unverified: bool) -> 
             wanted = File(path=wanted.path, bytes=wanted.bytes)
         path = root / "data" / "raw" / wanted.path
         try:
-            origin.bring(path, wanted)
+            _bring(origin, path, wanted)
             prepared = _parsed(dataset, origin.file, path, unverified)
         except Rejected as reason:
             tried.append(_refused(dataset.name, origin, path, reason))
@@ -184,7 +183,9 @@ def _parsed(dataset: Dataset, wanted: File, path: Path, unverified: bool) -> Pre
 
 def _refused(name: str, origin: Origin, path: Path, reason: Rejected) -> str:
     """Take away what was brought in vain, set aside what a person put there, and say why."""
-    said = f"{origin.label}: {reason}{origin.remedy}"
+    said = f"{without_credentials(origin.address)}: {reason}"
+    if origin.source == "data/shipped":
+        said += f"; `git checkout {origin.address}` restores it"
     if path.exists() and origin.source:
         with writing(path):
             path.unlink(missing_ok=True)
@@ -232,7 +233,7 @@ def _calibration(dataset: Dataset, root: Path) -> Path | None:
     for origin in _local(root, dataset.calibration) if dataset.calibration else ():
         path = root / "data" / "raw" / origin.file.path
         try:
-            origin.bring(path, origin.file)
+            _bring(origin, path, origin.file)
         except Rejected as reason:
             _refused(dataset.name, origin, path, reason)
         else:
@@ -243,67 +244,59 @@ def _calibration(dataset: Dataset, root: Path) -> Path | None:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a raw file may be: for people, how to bring it to a path, for the provenance (empty:
-    it is kept already), and what helps if it is not the right one.
+    """Where a raw file may be: the path or URL of the file, or of an archive whose `member` it is;
+    `source` is what the provenance says of it (empty: that is kept beside the file).
     """
 
-    label: str
+    address: str
     file: File
-    bring: Callable[[Path, File], None]
     source: str = ""
-    remedy: str = ""
+    member: str = ""
 
 
 def _local(root: Path, file: File) -> Iterator[Origin]:
     """Where a file may be that no canonical source gives."""
     raw, shipped = (root / "data" / folder / file.path for folder in ("raw", "shipped"))
     if raw.exists():
-        yield Origin(str(raw), file, verify)
+        yield Origin(str(raw), file)
     if shipped.exists():
-        remedy = f"; `git checkout {shipped}` restores it"
-        yield Origin(str(shipped), file, partial(_from_place, shipped), "data/shipped", remedy)
+        yield Origin(str(shipped), file, "data/shipped")
     if mirror := os.environ.get("NOREGRET_DATA", ""):
-        label = f"NOREGRET_DATA={mirror_as_shown()}, {file.path}"
-        yield Origin(label, file, partial(_from_mirror, mirror), "mirror")
+        yield Origin(f"{mirror.rstrip('/')}/{file.path}", file, "mirror")
 
 
-def _from_place(place: Path, path: Path, wanted: File) -> None:
+def _bring(origin: Origin, path: Path, wanted: File) -> None:
+    """Verify the file at `path`, or copy or download it to there. Raises Rejected."""
+    scheme = origin.address.partition("://")[0] if "://" in origin.address else ""
+    if scheme in ("http", "https"):
+        return _download(origin, path, wanted)
+    if scheme not in ("", "file"):
+        raise Rejected(f"expected a directory or a http, https or file URL, got {scheme}://")
+    address = origin.address
+    if scheme:
+        address = urllib.request.url2pathname(urllib.parse.urlsplit(address).path)
+    place = Path(address).expanduser()
+    if place == path:
+        return verify(path, wanted)
     try:
         with place.open("rb") as file:
-            copy(file, path, wanted)
+            return copy(file, path, wanted)
     except OSError as error:
         raise Rejected(error.strerror or str(error)) from None
 
 
-def _from_mirror(mirror: str, path: Path, wanted: File) -> None:
-    scheme = mirror.partition("://")[0] if "://" in mirror else ""
-    if scheme in ("http", "https"):
-        return _download(f"{mirror.rstrip('/')}/{wanted.path}", path, wanted)
-    if scheme not in ("", "file"):
-        raise Rejected(f"expected a directory or a http, https or file URL, got {scheme}://")
-    place = urllib.request.url2pathname(urllib.parse.urlsplit(mirror).path) if scheme else mirror
-    folder = Path(place).expanduser()
-    if not folder.is_dir():
-        raise Rejected("no such directory")
-    return _from_place(folder / wanted.path, path, wanted)
-
-
-def _from_url(source: Source, path: Path, wanted: File) -> None:
-    if not source.member:
-        return _download(source.url, path, wanted)
-    with tempfile.TemporaryDirectory(prefix="noregret-") as folder:
-        archive = Path(folder) / "archive"
-        _download(source.url, archive, File(path="archive"))
-        return unpack(archive, source.member, path, wanted)
-
-
-def _download(url: str, path: Path, wanted: File) -> None:
+def _download(origin: Origin, path: Path, wanted: File) -> None:
     """Raises Rejected, also where no server may be asked."""
     if not downloads_allowed():
         raise Rejected("not asked, since NOREGRET_SUBSTITUTES=preferred")
     from workflow.data.download import download  # requests takes 0.2 s to import
 
-    download(url, path, wanted)
+    if not origin.member:
+        return download(origin.address, path, wanted)
+    with tempfile.TemporaryDirectory(prefix="noregret-") as folder:
+        archive = Path(folder) / "archive"
+        download(origin.address, archive, File(path="archive"))
+        return unpack(archive, origin.member, path, wanted)
 
 
 def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:

@@ -106,6 +106,13 @@ class Dataset(_Entry):
     codes: Mapping[str, Mapping[str, float]] = Field(default_factory=dict)
     layouts: tuple[Layout, ...] = ()
 
+    @field_validator("name")
+    @classmethod
+    def _is_plain(cls, name: str) -> str:
+        if not re.fullmatch("[a-z0-9_]+", name):
+            raise ValueError("expected a name of small letters, digits and _")
+        return name
+
     @model_validator(mode="after")
     def _fields_fit(self) -> Dataset:
         if self.format not in FORMATS:
@@ -146,7 +153,22 @@ def read_manifest(root: Path) -> dict[str, Dataset]:
 
     Raises DataUnavailable if it is missing or an entry is wrong.
     """
-    return {name: _dataset(name, entry, root) for name, entry in _entries(root).items()}
+    found = {}
+    for name, entry in _entries(root).items():
+        try:
+            if not isinstance(entry, dict):
+                raise ValueError(f"expected fields, got {entry!r:.80}")
+            found[name] = Dataset.model_validate({**entry, "name": name})
+        except ValueError as error:
+            wrong = str(error)
+            if isinstance(error, ValidationError):
+                first = error.errors()[0]
+                field = ".".join(map(str, first["loc"]))
+                said = first["msg"].removeprefix("Value error, ")
+                wrong = f"{field}: {said}" if field else said
+            path = root / "data" / "manifest.yaml"
+            raise DataUnavailable(f"{path}: {name}: {wrong}: correct the entry") from None
+    return found
 
 
 @cache
@@ -155,28 +177,9 @@ def names_in(root: Path) -> list[str]:
     return list(map(str, _entries(root)))
 
 
-def _dataset(name: object, entry: object, root: Path) -> Dataset:
-    if not re.fullmatch("[a-z0-9_]+", str(name)):
-        wrong = "expected a name of small letters, digits and _"
-    elif not isinstance(entry, dict):
-        wrong = f"expected fields, got {entry!r:.80}"
-    else:
-        try:
-            return Dataset.model_validate({**entry, "name": name})
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"]))
-            wrong = f"{field}: {first['msg']}" if field else first["msg"]
-    raise DataUnavailable(f"{_path(root)}: {name}: {wrong}: correct the entry")
-
-
-def _path(root: Path) -> Path:
-    return root / "data" / "manifest.yaml"
-
-
 def _entries(root: Path) -> dict[Any, Any]:
     """The manifest as YAML has it."""
-    path = _path(root)
+    path = root / "data" / "manifest.yaml"
     try:
         entries = yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)
     except OSError as error:

@@ -28,8 +28,9 @@ VERDICTS = "verdicts"
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    root = options.plan.parents[3] if options.plan else Path()
-    folder = options.output or root / "figures" / options.scale / options.paper
+    folder = options.output or Path("figures", options.scale, options.paper)
+    # the workflow may put all folders elsewhere
+    root = folder.parents[2] if options.rooted else Path()
     try:
         paper = load(options.paper, options.scale, seeds=options.seeds)
         store = Store(
@@ -102,10 +103,9 @@ def _parser() -> argparse.ArgumentParser:
     options.add_argument("names", nargs="*", metavar="NAME", help="default: all")
     options.add_argument("--scale", default="paper")
     options.add_argument(
-        "--plan",
-        type=Path,
-        metavar="FILE",
-        help="results/SCALE/PAPER/plan.json below the folder to work in (default: this one)",
+        "--rooted",
+        action="store_true",
+        help="read the results/ that lie beside the figures/ of -o .../figures/SCALE/PAPER",
     )
     options.add_argument(
         "--seeds",

@@ -3,7 +3,7 @@ ranks, pictures and tables.
 
 One class says everything about a kind: where it stands in the YAML, the model of a line, which runs
 it reads, what a scale leaves of it, which files it makes, which program draws it, and how the site
-shows it. A new kind is a class here, marked `@exhibit`, and a rule in workflow/rules/report.smk.
+shows it. A new kind is a class here, marked `@exhibit`.
 """
 
 from __future__ import annotations

@@ -1,18 +1,15 @@
-"""What a scale runs and what it costs, as a table: `python -m workflow.plan`; or, with `-o FILE`,
-all that the jobs of one paper need to know.
-"""
+"""What a scale runs and what it costs, as a table: `python -m workflow.plan`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from workflow.plan import costs
 from workflow.plan.cells import Paper
 from workflow.plan.expand import chosen_papers, load
-from workflow.trace.cells import Cell, PlanError, Study, write
+from workflow.trace.cells import Cell, PlanError, Study
 
 NOTE = "Core-hours as the published records of each curve took them (papers/measured.csv)."
 
@@ -28,16 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--cells", action="store_true", help="one line for each cell instead of each algorithm"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="write the runs of one paper to a file that `python -m workflow.run FILE` reads",
-    )
     options = parser.parse_args(arguments)
-    if options.output and len(options.papers) != 1:
-        parser.error(f"-o: expected one paper, got {', '.join(options.papers) or 'none'}")
     try:
         plans = [
             load(name, options.scale or "quick", seeds=options.seeds)
@@ -46,9 +34,6 @@ def main(arguments: list[str] | None = None) -> int:
     except PlanError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if options.output:
-        write(options.output, plans[0].parts)
-        return 0
     for plan in plans:
         print("\n".join(_table(plan, cells=options.cells)), end="\n\n")
     if len(plans) > 1:

@@ -10,16 +10,15 @@ for kind, endings, names in kinds_of_exhibits(PLAN.values()):
             f"{kind.one}_{endings[-1]}" if endings[-1] == "gif" else kind.one
         input:
             drawn_from(kind),
-            plan=ancient("results/{scale}/{paper}/plan.json"),
         output:
-            report(
+            [f"figures/{{scale}}/{{paper}}/{{exhibit}}.{one}" for one in endings[1:]],
+            shown=report(
                 f"figures/{{scale}}/{{paper}}/{{exhibit}}.{endings[0]}",
                 caption=f"../captions/{'table' if kind.one == 'table' else 'figure'}.rst",
                 category="{paper}",
                 subcategory=kind.section,
                 labels={kind.one: "{exhibit}", "scale": "{scale}"},
             ),
-            [f"figures/{{scale}}/{{paper}}/{{exhibit}}.{one}" for one in endings[1:]],
         log:
             f"logs/{{scale}}/{{paper}}/{{exhibit}}.{endings[0]}.log",
         wildcard_constraints:
@@ -37,14 +36,13 @@ for kind, endings, names in kinds_of_exhibits(PLAN.values()):
             code=drawn_with(kind),
         shell:
             "python -m workflow.report {wildcards.paper} {wildcards.exhibit} --scale {wildcards.scale}"
-            " --plan {input.plan:q} {params.only} 2> {log}"
+            " -o $(dirname {output.shown:q}) --rooted {params.only} 2> {log}"
 
 
 rule verdicts:
     """Judge all claims of a paper: verdicts, how robust they are, and the list of runs."""
     input:
         all_sources,
-        plan=ancient("results/{scale}/{paper}/plan.json"),
     output:
         multiext(
             "figures/{scale}/{paper}/",
@@ -53,7 +51,6 @@ rule verdicts:
             "sensitivity.json",
             "certificate.json",
             "claims-by-settings.png",
-            "runs.json",
         ),
         report(
             multiext(
@@ -67,6 +64,7 @@ rule verdicts:
             subcategory="claims",
             labels={"scale": "{scale}"},
         ),
+        runs="figures/{scale}/{paper}/runs.json",
     log:
         "logs/{scale}/{paper}/verdicts.log",
     priority: at_once
@@ -81,7 +79,7 @@ rule verdicts:
         code=judged_with,
     shell:
         "python -m workflow.report {wildcards.paper} verdicts --scale {wildcards.scale}"
-        " --plan {input.plan:q} {params.only} 2> {log}"
+        " -o $(dirname {output.runs:q}) --rooted {params.only} 2> {log}"
 
 
 rule no_such_target:

@@ -3,32 +3,10 @@
 # outputs. What a job asks for has been measured (papers/measured.csv), with a margin, and grows when it is tried again.
 
 
-rule plan:
-    """Write what decides the runs of a paper: their jobs read this, and plan nothing again."""
-    output:
-        "results/{scale}/{paper}/plan.json",
-    log:
-        "logs/{scale}/{paper}/plan.log",
-    localrule: True
-    conda:
-        "../../envs/core.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
-    params:
-        code=lambda wildcards: hashlib.sha256(
-            cells.text(PLAN[wildcards.paper].parts).encode()
-        ).hexdigest(),
-    shell:
-        "python -m workflow.plan {wildcards.paper} --scale {wildcards.scale} -o {output} 2> {log}"
-
-
 rule run:
     """Make the record of one seed of a curve or of a study."""
     input:
         needs,
-        plan=ancient("results/{scale}/{paper}/plan.json"),
     output:
         "results/{scale}/{paper}/{problem}/{curve}/{seed}.parquet",
     log:
@@ -44,9 +22,10 @@ rule run:
         runtime=minutes_of(1),
     params:
         code=code_of_run,
+        given=given_to_run,
     shell:
-        "python -m workflow.run {input.plan:q} {wildcards.problem} {wildcards.curve:q} {wildcards.seed}"
-        " -o {output:q} 2> {log:q}"
+        "python -m workflow.run {wildcards.paper} {wildcards.problem} {wildcards.curve:q} {wildcards.seed}"
+        " --given -o {output:q} 2> {log:q} <<'JSON'\n{params.given}\nJSON"
 
 
 for seeds, parts in TOGETHER.items():
@@ -57,7 +36,6 @@ for seeds, parts in TOGETHER.items():
             f"run_seeds_{seeds[0]}_{seeds[-1]}"
         input:
             needs,
-            plan=ancient("results/{scale}/{paper}/plan.json"),
         output:
             [
                 f"results/{{scale}}/{{paper}}/{{problem}}/{{curve}}/{seed}.parquet"
@@ -76,7 +54,8 @@ for seeds, parts in TOGETHER.items():
             runtime=minutes_of(len(seeds)),
         params:
             code=code_of_run,
+            given=given_to_run,
             seeds=f"{seeds[0]}-{seeds[-1]}",
         shell:
-            "python -m workflow.run {input.plan:q} {wildcards.problem} {wildcards.curve:q} {params.seeds}"
-            " -o {output:q} 2> {log:q}"
+            "python -m workflow.run {wildcards.paper} {wildcards.problem} {wildcards.curve:q} {params.seeds}"
+            " --given -o {output:q} 2> {log:q} <<'JSON'\n{params.given}\nJSON"

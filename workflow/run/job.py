@@ -1,9 +1,9 @@
 """Make records: `python -m workflow.run PAPER PROBLEM CURVE SEEDS [-o FILE ...]`.
 
-PAPER is a name, or the plan of one at a scale, `results/SCALE/PAPER/plan.json`: the jobs of the
-workflow read that, and plan nothing again. A curve is `algorithm[@reading][+variant]`; a study is a
-curve of the problem `studies`. A record that is in the store is handed out, unless NOREGRET_AGAIN=1
-is set. Runs that failed are told in a sentence, and the other seeds are made all the same.
+A curve is `algorithm[@reading][+variant]`; a study is a curve of the problem `studies`. The jobs of
+the workflow are given what decides their runs (--given), and plan nothing again. A record that is
+in the store is handed out, unless NOREGRET_AGAIN=1 is set. Runs that failed are told in a sentence,
+and the other seeds are made all the same.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from workflow.run.target import Limits, Made, Target
 from workflow.trace import cells, one_path
 from workflow.trace.cells import Cell, PlanError, Study, parse_seeds
 
-PLAN = "plan.json"
+DEPTH = 5  # of a record below the folder that has results/
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.run", description=__doc__)
-    parser.add_argument("paper", help="a paper, or the file of its plan")
+    parser.add_argument("paper")
     parser.add_argument(
         "problem",
         help=(
@@ -36,7 +36,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("curve", help="algorithm[@reading][+variant], or the name of a study")
     parser.add_argument("seeds", help="one seed or a range such as 0-9")
-    parser.add_argument("--scale", default="paper", help="where PAPER is a name (default: paper)")
+    parser.add_argument("--scale", default="paper")
+    parser.add_argument(
+        "--given",
+        action="store_true",
+        help="read what decides the runs from standard input, as the workflow gives it",
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -85,38 +90,23 @@ def main(arguments: list[str] | None = None) -> int:
 def _targets(options: argparse.Namespace) -> list[Target]:
     """The records that a command line names. Raises PlanError."""
     seeds = parse_seeds(options.seeds)
-    part, root = _part(options)
-    outputs = options.output or [root / part.record(seed) for seed in seeds]
+    part = cells.from_json(sys.stdin.read()) if options.given else _planned(options)
+    outputs = options.output or [part.record(seed) for seed in seeds]
     if len(outputs) != len(seeds):
         raise PlanError(
             f"-o: expected a file for each of {len(seeds)} seeds, got {len(outputs)} files"
         )
+    root = outputs[0].parents[DEPTH] if options.given else Path()
     again = os.environ.get("NOREGRET_AGAIN") == "1"
-    stored = options.output is None or _is_plan(options.paper)
+    stored = options.given or options.output is None
     return [
         Target(part, seed, path, root, again, stored)
         for seed, path in zip(seeds, outputs, strict=True)
     ]
 
 
-def _is_plan(paper: str) -> bool:
-    return Path(paper).name == PLAN
-
-
-def _part(options: argparse.Namespace) -> tuple[Cell | Study, Path]:
-    """The cell or study of a command line, and the folder that has its results/. Raises
-    PlanError.
-    """
-    plan = Path(options.paper)
-    if _is_plan(options.paper) and options.evaluations is None:
-        parts = cells.read(plan)
-        try:
-            return parts[f"{options.problem}/{options.curve}"], plan.parents[3]
-        except KeyError:
-            raise PlanError(
-                f"{plan}: expected {options.problem}/{options.curve} among its"
-                f" {len(parts)} curves, found none: write it anew"
-            ) from None
+def _planned(options: argparse.Namespace) -> Cell | Study:
+    """The cell or study that a command line names. Raises PlanError."""
     # what a job of the workflow does not need
     from workflow.plan.expand import load, shortened
     from workflow.plan.wishes import check_folders
@@ -124,10 +114,10 @@ def _part(options: argparse.Namespace) -> tuple[Cell | Study, Path]:
     check_folders()
     part = load(options.paper, options.scale).part(options.problem, options.curve)
     if options.evaluations is None:
-        return part, Path()
+        return part
     if options.output is None:
         raise PlanError("--evaluations makes a shorter run than planned: name its file with -o")
-    return shortened(part, options.evaluations), Path()
+    return shortened(part, options.evaluations)
 
 
 def all_made(targets: Sequence[Target], limits: Limits, wrong: set[str]) -> dict[Target, Made]:

@@ -15,7 +15,6 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +67,7 @@ def _answer(target: Target, limits: Limits, shared: Shared) -> Made:
     Raises Failed.
     """
     if not target.path.exists():
-        with suppress(Exception, SystemExit):  # the run itself says what is wrong
+        with suppress(Exception):  # the run itself says what is wrong
             make.code(target.part)
     status = _run(target, limits, shared, None)
     while _is_overdue(target, status, shared):
@@ -97,24 +96,27 @@ def _is_overdue(target: Target, status: int, shared: Shared) -> bool:
 
 def _run(target: Target, limits: Limits, shared: Shared, stop: int | None) -> int:
     """The exit status of a process that makes a record, ended with whatever it has started."""
-    others = set(_children())
+    others, parent = set(_children()), os.getpid()
     _prctl(SUBREAPER, 1)  # programs that outlive a simulator come to us, who end them
-    process = get_context("fork").Process(
-        target=_compute, args=(target, limits, shared, stop, os.getpid())
-    )
-    process.start()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _compute(target, limits, shared, stop, parent)
+        finally:
+            os._exit(1)
+    left = {pid}
     try:
-        process.join()
-        return process.exitcode or 0
+        _, status = os.waitpid(pid, 0)
+        left = set()
+        return os.waitstatus_to_exitcode(status)
     finally:
-        process.kill()
-        process.join()
-        while started := set(_children()) - others:
-            for pid in started:
+        while left := left or set(_children()) - others:
+            for one in left:
                 with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+                    os.kill(one, signal.SIGKILL)
                 with suppress(ChildProcessError):
-                    os.waitpid(pid, 0)
+                    os.waitpid(one, 0)
+            left = set()
 
 
 def _compute(target: Target, limits: Limits, shared: Shared, stop: int | None, parent: int) -> None:

@@ -1,8 +1,8 @@
 """What a run is made from and where its record lies: data that plan, runner and reports share.
 
 A cell is one algorithm on one problem under one setting, a study is a theory check; each has a run
-for every seed. The plan makes them from a paper's YAML and writes them to a file (`write`), from
-which a job reads those that it makes (`read`): so a job needs nothing of the plan.
+for every seed. The plan makes them from a paper's YAML; a job of the workflow is given the one that
+it makes (`as_json`), and needs nothing of the plan.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-
-from workflow.trace.atomic import atomic
 
 DEFAULT = ""  # the reading and the variant of a cell that has none
 UNLIMITED = 1 << 30  # of parallel evaluations
@@ -215,35 +213,21 @@ def curve_name(algorithm: str, reading: str, variant: str) -> str:
     return algorithm + (f"@{reading}" if reading else "") + (f"+{variant}" if variant else "")
 
 
-def text(parts: Iterable[Cell | Study]) -> str:
-    """What decides the runs of cells and studies of one paper, as JSON: all but their seeds, of
-    which each job is told some.
+def as_json(part: Cell | Study) -> str:
+    """What decides the runs of a cell or a study, on one line: all but their seeds, of which each
+    job is told some.
     """
-    found = {"/".join(part.place): {**asdict(part), "seeds": []} for part in parts}
-    return json.dumps(found, indent=0) + "\n"
+    return json.dumps({**asdict(part), "seeds": []})
 
 
-def write(path: Path, parts: Iterable[Cell | Study]) -> None:
-    """Write a file of cells and studies of one paper."""
-    with atomic(path) as temporary:
-        temporary.write_text(text(parts), encoding="utf-8")
-
-
-def read(path: Path) -> dict[str, Cell | Study]:
-    """The cells and studies of a file that `write` has written, without seeds, by `problem/curve`.
-
-    Raises PlanError where the file is none.
-    """
+def from_json(text: str) -> Cell | Study:
+    """The cell or the study of which that was written, without seeds. Raises PlanError."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return {name: _part(fields) for name, fields in found.items()}
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+        fields = json.loads(text)
+        kind = Study if "function" in fields else Cell
+        return kind(**{**fields, "seeds": ()})
+    except (ValueError, TypeError) as error:
         raise PlanError(
-            f"{path}: expected a plan as `python -m workflow.plan PAPER -o FILE` writes, got a file"
-            f" that cannot be read as such ({error}): write it anew"
+            f"expected what the workflow gives to its jobs, got {text[:40]!r} ({error}): leave out"
+            " --given, which is for its jobs alone"
         ) from None
-
-
-def _part(fields: Mapping[str, Any]) -> Cell | Study:
-    kind = Study if "function" in fields else Cell
-    return kind(**{**fields, "seeds": tuple(fields["seeds"])})

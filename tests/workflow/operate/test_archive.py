@@ -32,7 +32,7 @@ MADE = {"python": "3.11.7", "libraries": {"numpy": "2.4.6"}, "machine": "Linux",
 
 
 def results(root):
-    """Three cells and a study of two seeds each, an initial design, and all that may lie beside
+    """Three cells and a study of two seeds each, and all that may lie beside
     records.
     """
     toy = synthetic.Toy(root, seeds=2, budget=8)
@@ -116,7 +116,6 @@ def test_every_finished_record_is_in_it_and_comes_back_as_it_was(root, made, tmp
             "p/A/1.parquet",
             "p/B@code+b-1/0.parquet",
             "p/B@code+b-1/1.parquet",
-            "p/initial/0.parquet",
             "studies/lemma/0.parquet",
             "studies/lemma/1.parquet",
         )
@@ -174,7 +173,7 @@ def test_scale_and_papers_choose(root, monkeypatch, capsys):
         other.relative_to(root).as_posix()
     ]
     assert archive.main(["--scale", "paper"]) == 0
-    assert "wrote noregret-paper.zip: 9 records" in capsys.readouterr().err
+    assert "wrote noregret-paper.zip: 8 records" in capsys.readouterr().err
     for arguments, message in (
         (["--papers", "toy"], "unknown paper 'toy'"),
         (["--scale", "huge"], "got none: run the workflow"),

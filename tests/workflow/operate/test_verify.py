@@ -42,7 +42,7 @@ HEADER = {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A copy of the repository in which two seeds of a cell, an initial design and a study were
+    """A copy of the repository in which two seeds of a cell and a study were
     run.
     """
     copy = checkout.make(tmp_path_factory.mktemp("verify"))
@@ -52,7 +52,7 @@ def made(tmp_path_factory):
     calls += [
         ["workflow.run", "mini", *names, "--scale", "smoke"]
         for names in (
-            ("abalone", "initial,uniform", "0"),
+            ("abalone", "uniform", "0"),
             ("abalone", "uniform", "1"),
             ("studies", "lemma", "0"),
         )
@@ -209,7 +209,6 @@ def test_stale_unplanned_and_unfinished_records_are_no_candidates(toy):
         path.as_posix().removeprefix("results/").removesuffix(".parquet") for path in found.other
     } == {
         "paper/toy/p/A/0",
-        "paper/toy/p/initial/0",
         "paper/toy/p/B/0",
         "paper/toy/p/B/2",
         "smoke/toy/p/A/0",

@@ -707,22 +707,17 @@ def test_no_job_makes_what_is_lent_and_the_rest_is_made_once():
 
 
 @pytest.mark.parametrize("paper", [*resolve.papers(), *resolve.comparisons()])
-def test_a_job_reads_from_the_file_of_the_plan_what_the_plan_says(paper, tmp_path):
-    plan = expand.load(paper, "paper")
-    cells.write(tmp_path / "plan.json", plan.parts)
-    found = cells.read(tmp_path / "plan.json")
-    assert list(found) == ["/".join(part.place) for part in plan.parts]
-    for part in plan.parts:
-        read = found["/".join(part.place)]
-        assert replace(read, seeds=part.seeds) == part
-        assert json.dumps(read.problem_entry) == json.dumps(part.problem_entry)  # order, too
+def test_a_job_is_given_what_the_plan_says(paper):
+    for part in expand.load(paper, "paper").parts:
+        given = cells.from_json(cells.as_json(part))
+        assert replace(given, seeds=part.seeds) == part
+        assert json.dumps(given.problem_entry) == json.dumps(part.problem_entry)  # order, too
 
 
-def test_a_file_that_is_no_plan_is_refused_in_a_sentence(tmp_path):
-    for text in ("", "[]", '{"a/b": {"x": 1}}'):
-        (tmp_path / "plan.json").write_text(text)
-        with pytest.raises(PlanError, match=r"expected a plan as `python -m workflow\.plan"):
-            cells.read(tmp_path / "plan.json")
+@pytest.mark.parametrize("text", ["", "[]", '{"paper": "bkb"}'])
+def test_what_no_workflow_gives_is_refused_in_a_sentence(text):
+    with pytest.raises(PlanError, match="leave out --given"):
+        cells.from_json(text)
 
 
 def test_the_cheapest_paper_begins():

@@ -31,7 +31,7 @@ from workflow.trace import by_digest, one_path, record
 SLOWED = """
 import time
 real = time.process_time
-time.process_time = lambda: (time.sleep(0.01), real())[1]
+time.process_time = lambda: (time.sleep(0.1), real())[1]
 """
 
 

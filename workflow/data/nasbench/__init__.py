@@ -1,5 +1,7 @@
 """NAS-Bench-101, the cells with 6 vertices and without 1x1 convolutions: the published table, or a
 synthetic stand-in.
+
+It is read when data are prepared, not in problems/: so no run's digest depends on the parser.
 """
 
 from __future__ import annotations
