@@ -98,6 +98,8 @@ def _run(target: Target, limits: Limits, shared: Shared, stop: int | None) -> in
     """The exit status of a process that makes a record, ended with whatever it has started."""
     others, parent = set(_children()), os.getpid()
     _prctl(SUBREAPER, 1)  # programs that outlive a simulator come to us, who end them
+    # an error that is raised within a fork, by a handler of a signal, would be lost
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     pid = os.fork()
     if pid == 0:
         try:
@@ -106,6 +108,7 @@ def _run(target: Target, limits: Limits, shared: Shared, stop: int | None) -> in
             os._exit(1)
     left = {pid}
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         _, status = os.waitpid(pid, 0)
         left = set()
         return os.waitstatus_to_exitcode(status)
@@ -133,6 +136,7 @@ def _compute(target: Target, limits: Limits, shared: Shared, stop: int | None, p
     # what becomes of them the parent decides; SIG_IGN would be handed on to a simulator's programs
     for number in ENDING:
         signal.signal(number, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     logging.raiseExceptions = False  # where a simulator has closed standard error nobody reads it
     shared.evaluation = 0
     guard = Guard(target.seed, shared=shared, timeout=target.timeout, stop=stop)

@@ -170,6 +170,25 @@ def test_a_parent_that_is_ended_takes_its_child_with_it(copy, number):
     assert left == (["0.running"] if number == signal.SIGKILL else [])
 
 
+ENDED = """
+import os, signal, sys, time
+from workflow.run import supervisor
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.SIGTERM))
+supervisor._compute = lambda *_: time.sleep(60)
+supervisor._run(None, None, None, None)
+"""
+
+
+def test_a_signal_that_comes_while_a_process_is_forked_is_not_lost():
+    """Python loses what is raised there; the parent would wait for its child."""
+    root = {"PYTHONPATH": str(checkout.ROOT)}
+    found = subprocess.run(
+        [sys.executable, "-c", ENDED], env={**os.environ, **root}, check=False, timeout=50
+    )
+    assert found.returncode == 143
+
+
 def test_the_peak_of_a_run_is_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cell = expand.load("dumbo", "smoke").cell("six-hump-camel", "random-search")
