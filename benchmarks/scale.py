@@ -28,9 +28,9 @@ import yaml
 
 from workflow.operate.publish import write_measured
 from workflow.plan import costs
-from workflow.plan.cells import Paper
 from workflow.plan.costs import Measured
 from workflow.plan.expand import load
+from workflow.plan.paper import Paper
 from workflow.trace import record
 from workflow.trace.cells import with_data
 

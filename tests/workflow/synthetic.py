@@ -17,7 +17,7 @@ import pytest
 from workflow.data import fetch
 from workflow.measure.store import Store
 from workflow.plan import published_numbers, resolve
-from workflow.plan.cells import Paper, Reach
+from workflow.plan.paper import Paper, Reach
 from workflow.trace import record
 from workflow.trace.cells import Cell, Study, with_data
 

@@ -17,7 +17,7 @@ from workflow.measure import metrics
 from workflow.measure.metrics import Array, ratio_to
 from workflow.measure.statistics import interval, power_law, wald, within_error
 from workflow.measure.store import NotRun, Store, made_of
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.parameters import draws_instance
 from workflow.plan.selection import algorithm_of, panel_options, places, published_series
 from workflow.trace.cells import Cell, own_parameters

@@ -23,7 +23,7 @@ from workflow.draw.plots import RC
 from workflow.draw.style import PRINTED_LINE, put_small_print, wrapped
 from workflow.measure.metrics import best_design
 from workflow.measure.store import NotRun, Store
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.parameters import parameters_of
 from workflow.plan.selection import picture as picture_of
 from workflow.plan.selection import picture_cells

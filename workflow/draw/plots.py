@@ -40,7 +40,7 @@ from workflow.draw.style import (
 from workflow.judge.outcomes import stood_in, unverified
 from workflow.measure.metrics import OPTIMAL
 from workflow.measure.store import Store
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.selection import Line, figure_runs
 from workflow.plan.selection import figure as figure_entry
 from workflow.trace.atomic import atomic

@@ -24,7 +24,7 @@ from workflow.draw.style import look
 from workflow.measure.metrics import Array
 from workflow.measure.statistics import interval
 from workflow.measure.store import Store, made_of
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.selection import algorithm_of, line_of, profile_panels, profile_runs
 from workflow.trace.cells import Cell
 

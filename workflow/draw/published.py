@@ -16,7 +16,7 @@ from workflow.judge.outcomes import SAME_RUN
 from workflow.measure.metrics import Array, metric
 from workflow.measure.statistics import interval, power_law
 from workflow.measure.store import Store
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.selection import default_of
 from workflow.trace.cells import Cell
 

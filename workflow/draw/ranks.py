@@ -42,7 +42,7 @@ from workflow.measure.statistics import (
     ranks_in_rows,
 )
 from workflow.measure.store import Store, made_of
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.selection import (
     algorithm_of,
     complete,

@@ -16,10 +16,10 @@ from pathlib import Path
 from workflow.draw import settings_map
 from workflow.judge import certificate, inventory, ledger, sensitivity
 from workflow.measure.store import NotRun, Store
-from workflow.plan.cells import Paper
 from workflow.plan.exhibits import Exhibit, lines_of
 from workflow.plan.expand import load
 from workflow.plan.nearest import or_nearest
+from workflow.plan.paper import Paper
 from workflow.trace.cells import PlanError
 from workflow.trace.record import BadRecord
 

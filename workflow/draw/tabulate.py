@@ -17,8 +17,8 @@ from workflow.judge.quoting import quoted
 from workflow.measure.metrics import batch_sizes, farthest_query, is_on_arms
 from workflow.measure.statistics import interval
 from workflow.measure.store import NotRun, Run, Store
-from workflow.plan.cells import Paper
 from workflow.plan.expand import load
+from workflow.plan.paper import Paper
 from workflow.plan.parameters import dotted
 from workflow.plan.selection import (
     companions,

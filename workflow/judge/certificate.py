@@ -35,7 +35,7 @@ from workflow.judge.quoting import quoted
 from workflow.judge.votes import HOLDS, KINDS, Spec, axes, shares, specifications
 from workflow.measure.metrics import metric
 from workflow.measure.store import Store
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.selection import algorithm_of
 from workflow.trace.atomic import atomic
 from workflow.trace.cells import PlanError

@@ -15,7 +15,7 @@ from workflow.judge.claims import Claim, composed
 from workflow.judge.outcomes import CONTRADICTED, NOT_RUN, UNDECIDED
 from workflow.judge.votes import HOLDS, Spec
 from workflow.measure.store import Store
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 
 HOLD, OVERTURN = "holds", "is contradicted"
 

@@ -63,7 +63,7 @@ from workflow.measure.metrics import metric
 from workflow.measure.statistics import FULL, false_discovery
 from workflow.measure.store import NotRun, Run, Store
 from workflow.plan import selection
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.parameters import dotted, flat
 from workflow.plan.reads import (
     named,

@@ -27,7 +27,7 @@ from workflow.judge.quoting import quoted
 from workflow.measure.metrics import Array
 from workflow.measure.store import NotRun, Store
 from workflow.plan import published_numbers, selection
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
 from workflow.plan.reads import problems_of, settings_of
 from workflow.trace.cells import DEFAULT, Cell, PlanError

@@ -16,7 +16,7 @@ from workflow.measure import metrics
 from workflow.measure.metrics import Array
 from workflow.measure.store import NotRun, Run, Store
 from workflow.plan import selection
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.reads import Check as Check
 from workflow.plan.reads import Claim as Claim
 from workflow.plan.reads import (

@@ -19,7 +19,7 @@ from typing import Any
 from workflow.judge.claims import command
 from workflow.measure import metrics
 from workflow.measure.store import Run, Store
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.trace import code_path
 from workflow.trace.atomic import atomic
 from workflow.trace.cells import Cell

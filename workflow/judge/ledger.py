@@ -19,7 +19,7 @@ from workflow.judge.checks import Comparison
 from workflow.judge.claims import Verdict, judge, runs, weakest, with_history, with_q
 from workflow.judge.closeness import Experiment
 from workflow.measure.store import Store
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.trace.atomic import atomic
 
 EDITION = 2  # of the words in a verdicts.json; the first one has no such key

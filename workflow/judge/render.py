@@ -29,7 +29,7 @@ from workflow.judge.outcomes import (
 )
 from workflow.judge.quoting import quoted
 from workflow.measure.statistics import LEVEL, LOOKS
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 
 RULES = f"""\
 Seeds are compared in pairs. A one-sided paired t test decides, at level {LEVEL:g} where fewer than

@@ -27,7 +27,7 @@ from workflow.judge.evidence import Check, Compared, Evidence
 from workflow.measure.metrics import Array
 from workflow.measure.statistics import looks
 from workflow.measure.store import NotRun, Store
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.reads import settings_of, stated
 
 PAIRED = ("less", "more", "equivalent", "spread")

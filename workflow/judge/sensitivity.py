@@ -17,7 +17,7 @@ from workflow.judge import render
 from workflow.judge.claims import Outcome, elsewhere
 from workflow.judge.outcomes import SAME_RUN, SIDES, SYMBOLS, group, translated
 from workflow.judge.quoting import quoted
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.trace.atomic import atomic
 from workflow.trace.cells import PlanError
 

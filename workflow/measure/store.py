@@ -33,7 +33,7 @@ from workflow.measure.metrics import (
 from workflow.measure.mixture import Mixture
 from workflow.measure.recent import Recent
 from workflow.measure.shelf import Shelf, bytes_of
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.selection import companions
 from workflow.trace import record
 from workflow.trace.cells import PUBLISHED, Cell, PlanError, Study, with_data

@@ -27,9 +27,9 @@ import yaml
 from workflow.judge import ledger, render
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED
 from workflow.plan import digest, strict_yaml
-from workflow.plan.cells import Paper
 from workflow.plan.expand import load
 from workflow.plan.nearest import or_nearest
+from workflow.plan.paper import Paper
 from workflow.plan.resolve import papers
 from workflow.plan.selection import line_of, panel_options, places
 from workflow.plan.wishes import check_cores, check_folders

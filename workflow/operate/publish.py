@@ -23,8 +23,8 @@ import pyarrow as pa
 from workflow.measure import condense
 from workflow.measure.store import AGAIN, Run, Store, admit
 from workflow.plan import costs
-from workflow.plan.cells import Paper
 from workflow.plan.expand import chosen_papers, load
+from workflow.plan.paper import Paper
 from workflow.plan.resolve import planned
 from workflow.trace import curve_file, record
 from workflow.trace.atomic import atomic

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from workflow.measure.store import Store, without_published
 from workflow.plan import costs
-from workflow.plan.cells import Paper
 from workflow.plan.costs import duration
 from workflow.plan.expand import chosen_papers, load
+from workflow.plan.paper import Paper
 from workflow.plan.wishes import check_folders
 from workflow.trace import record
 from workflow.trace.cells import Cell, PlanError, Study

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from workflow.plan.cells import Paper
 from workflow.plan.exhibits import lines_of
+from workflow.plan.paper import Paper
 from workflow.plan.reads import null_runs, runs_of_claim, stated
 from workflow.plan.selection import companions
 from workflow.trace.cells import Cell, PlanError, Study

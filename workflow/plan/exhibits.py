@@ -16,7 +16,7 @@ from annotated_types import Gt, Lt, MaxLen, MinLen
 from pydantic import Discriminator, model_validator
 
 from workflow.plan import selection
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.vocabulary import (
     Algorithms,
     Column,

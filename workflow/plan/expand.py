@@ -25,8 +25,8 @@ from workflow.plan import (
     reader,
     resolve,
 )
-from workflow.plan.cells import Paper, Place, Reach
 from workflow.plan.nearest import or_nearest
+from workflow.plan.paper import Paper, Place, Reach
 from workflow.plan.reader import Document
 from workflow.plan.resolve import papers
 from workflow.trace.cells import (

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from workflow.plan import selection
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.trace.cells import DEFAULT, Cell, Study
 
 Check = Mapping[str, Any]

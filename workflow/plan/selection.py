@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from workflow.plan import published_numbers
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
 from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, curve_name
 

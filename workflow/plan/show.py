@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from workflow.plan import costs
-from workflow.plan.cells import Paper
 from workflow.plan.expand import chosen_papers, load
+from workflow.plan.paper import Paper
 from workflow.trace.cells import Cell, PlanError, Study
 
 NOTE = "Core-hours as the published records of each curve took them (papers/measured.csv)."

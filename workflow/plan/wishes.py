@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from workflow.plan.cells import Paper
 from workflow.plan.exhibits import lines_of
 from workflow.plan.nearest import or_nearest
+from workflow.plan.paper import Paper
 from workflow.trace.cells import PlanError
 
 CONFIG = ("scale", "papers", "seeds", "fresh")  # what `snakemake --config` may be given

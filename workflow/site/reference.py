@@ -27,9 +27,9 @@ from workflow.draw import report
 from workflow.judge import outcomes
 from workflow.measure.store import Store
 from workflow.plan import exhibits
-from workflow.plan.cells import Paper
 from workflow.plan.exhibits import IMAGE, REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
+from workflow.plan.paper import Paper
 from workflow.plan.reader import read
 from workflow.plan.resolve import papers
 from workflow.site import comparison, shrink

@@ -15,7 +15,7 @@ from workflow.data import simulators
 from workflow.data.simulators import SimulatorUnavailable
 from workflow.measure.store import Store
 from workflow.plan import resolve
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.plan.parameters import Parameter
 from workflow.run import instance
 from workflow.trace.cells import Cell, PlanError

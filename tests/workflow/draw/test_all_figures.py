@@ -14,8 +14,8 @@ from tests.workflow.draw.overprint import faults
 from workflow.draw import panels, plots
 from workflow.measure.store import NotRun
 from workflow.plan import selection
-from workflow.plan.cells import Paper
 from workflow.plan.expand import load
+from workflow.plan.paper import Paper
 from workflow.plan.resolve import papers
 from workflow.plan.selection import figure as figure_entry
 from workflow.trace.cells import Cell, Study

@@ -17,7 +17,7 @@ from workflow.draw import picture
 from workflow.draw.drawers import Best, terrain
 from workflow.draw.style import look
 from workflow.measure.store import Store
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.trace import record
 from workflow.trace.cells import Cell, with_data
 

@@ -18,7 +18,7 @@ from workflow.draw.drawers import Best, frames, gait
 from workflow.draw.style import BLUE, VERMILLION
 from workflow.measure.store import NotRun, Store
 from workflow.plan import selection
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 from workflow.trace import record
 from workflow.trace.cells import Cell, PlanError, with_data
 

@@ -31,7 +31,7 @@ from workflow.measure.statistics import (
     share,
     wald,
 )
-from workflow.plan.cells import Paper
+from workflow.plan.paper import Paper
 
 REPEATS = 1000
 SEEDS = pytest.mark.parametrize("n", [ENOUGH, 10])

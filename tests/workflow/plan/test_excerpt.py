@@ -13,7 +13,7 @@ from workflow.judge import certificate, claims, ledger, sensitivity
 from workflow.judge.outcomes import NOT_RUN, REPRODUCED, UNDECIDED
 from workflow.measure import statistics
 from workflow.measure.store import Store
-from workflow.plan import exhibits
+from workflow.plan import costs, exhibits
 from workflow.plan.expand import load
 from workflow.plan.reads import null_runs, runs_of_claim, stated
 from workflow.plan.resolve import papers
@@ -252,7 +252,7 @@ def test_quick_judges_every_claim_whose_runs_it_makes(name):
 def test_quick_takes_ten_minutes_and_decides_enough():
     """Core-seconds as published runs took them; fewer could be decided than are judged."""
     plans = [load(name, "quick") for name in papers(ROOT)]
-    assert sum(part.seconds for plan in plans for part in plan.parts) < 800
+    assert sum(costs.seconds(part) for plan in plans for part in plan.parts) < 800
     judged = [one for plan in plans for one in stated(plan.entry) if plan.judges(one["id"])]
     assert len(judged) >= 30
     assert any(isinstance(part, Cell) for plan in plans for part in plan.parts)

@@ -450,7 +450,7 @@ def test_only_asynchronous_runs_depend_on_the_code_of_their_loop(mini, monkeypat
     """Every module that a digest covers is asked for by name."""
     covered = []
     monkeypatch.setattr(
-        "workflow.plan.cells.code.digest",
+        "workflow.plan.resolve.code.digest",
         lambda modules, entry: covered.append(modules) or "0" * 64,
     )
     mini(
@@ -459,7 +459,7 @@ def test_only_asynchronous_runs_depend_on_the_code_of_their_loop(mini, monkeypat
         )
     )
     with_loop = ["workflow.run.async_loop" in modules for modules in covered]
-    assert sum(with_loop) == 1 < len(with_loop)
+    assert 0 < sum(with_loop) < len(with_loop)
     assert all("workflow.run.loop" in modules for modules in covered)
 
 
