@@ -2,9 +2,10 @@
 # snakemake --cores N [--config scale=smoke|quick|paper papers=bbkb,bkb seeds=0-4 fresh=1]
 # Environment: NOREGRET_DATA=DIR|URL, a mirror; NOREGRET_SUBSTITUTES=allowed|preferred, labelled substitutes (data/README.md).
 import sys
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.utils import min_version
+from snakemake.utils import min_version, validate
 
 from workflow.operate import unfinished
 from workflow.plan.expand import (
@@ -19,26 +20,33 @@ from workflow.plan.wishes import (
     check_folders,
     heed_force,
     is_fresh,
+    words,
 )
 from workflow.trace.cells import PUBLISHED
 
 min_version("9.27")  # the bounds are those of pyproject.toml: 9.27 is what is tested
 
+if Path("config/config.yaml").exists():
+
+    configfile: "config/config.yaml"
+
+
 check_config(config)
+validate(config, "config/schema.yaml")
 try:
     check_cores(workflow.cores)
 except WorkflowError:
     pass  # a command that starts no job here, such as --lint, was given none
 check_folders()
 
-SCALE = str(config.get("scale", "quick"))
-PAPERS = chosen_papers(str(config.get("papers", "")))
-SEEDS = f"--seeds {config['seeds']}" if "seeds" in config else ""
+SCALE, SEEDS = config["scale"], words(config["seeds"], "-")
+PAPERS = chosen_papers(words(config["papers"], ","))
 FRESH = is_fresh(config)  # whether published records are ignored
-ONLY = f"{SEEDS} {'--fresh' if FRESH else ''}".strip()  # what a report reads
+only = [f"--seeds {SEEDS}" if SEEDS else "", "--fresh" if FRESH else ""]
+ONLY = " ".join(filter(None, only))  # what a report reads
 PLAN = {
     # what a comparison borrows is made by the plan of its own paper
-    name: load(name, SCALE, seeds=str(config.get("seeds", "")))
+    name: load(name, SCALE, seeds=SEEDS)
     for name in [*PAPERS, *lenders(PAPERS)]
 }
 if not FRESH and (PUBLISHED / SCALE).is_dir():
@@ -61,19 +69,18 @@ wildcard_constraints:
 report: "workflow/captions/workflow.rst"
 
 
+rule all:
+    """Every figure, table and verdict of the papers."""
+    input:
+        lambda _: [path for name in PAPERS for path in report_files(PLAN[name])],
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/simulators.smk"
 include: "workflow/rules/run.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/site.smk"
-
-
-rule all:
-    """Every figure, table and verdict of the papers."""
-    default_target: True
-    input:
-        [path for name in PAPERS for path in report_files(PLAN[name])],
 
 
 # Snakemake names failed jobs in no place that is open to a workflow, and the profile leaves out its own listing of jobs: why a

@@ -35,7 +35,7 @@ from workflow.trace import record
 from workflow.trace.cells import with_data
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ("algorithms", "problems", "workflow", "profiles", "envs")
+COPIED = ("algorithms", "problems", "workflow", "profiles", "envs", "config")
 SEEDS = 10
 METHODS = [f"method-{number}" for number in range(1, 10)]
 CONTROLS = ["uniform", *(f"control-{number}" for number in range(1, 5))]

@@ -41,7 +41,7 @@ def make(folder: Path) -> Path:
     """Copy the code, not the results, and replace the papers by the tiny one."""
     copy = folder / "checkout"
     copy.mkdir()
-    for name in ("algorithms", "problems", "workflow", "profiles", "envs"):
+    for name in ("algorithms", "problems", "workflow", "profiles", "envs", "config"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "Snakefile", copy)
     (copy / "data").mkdir()

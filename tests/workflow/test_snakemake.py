@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -326,3 +328,59 @@ def test_a_mistake_in_the_yaml_stops_before_any_job(copy):
     found = checkout.snakemake(copy)
     assert found.returncode == 1
     assert "unknown parameter qbarr of bkb.BKB" in found.stdout + found.stderr
+
+
+def test_a_configuration_may_be_a_file_with_lists(copy):
+    (copy / "config" / "config.yaml").write_text("scale: smoke\npapers: [mini]\nseeds: [0, 1]\n")
+    done = checkout.run(copy, "snakemake", "--cores", "1", "-n")
+    assert done.returncode == 0 and "Nothing to be done" in done.stdout + done.stderr
+    for text, said in (
+        ("papers: {mini: 1}", "is not valid under any of the given schemas"),
+        ("seeds: [0, 2]", "expected consecutive ones"),
+        ("papers: [mino]", "did you mean 'mini'"),
+    ):
+        (copy / "config" / "config.yaml").write_text(f"scale: smoke\n{text}\n")
+        done = checkout.run(copy, "snakemake", "--cores", "1", "-n")
+        assert done.returncode == 1 and said in done.stdout + done.stderr, done.stderr
+
+
+IMPORTER = """
+rule mine:
+    output:
+        "mine.txt",
+    shell:
+        "echo mine > {output}"
+
+
+module noregret:
+    snakefile:
+        "PLACE/workflow/Snakefile"
+    config:
+        {"scale": "smoke", "papers": ["mini"]}
+    prefix:
+        "nr"
+
+
+use rule * from noregret as noregret_*
+"""
+
+
+def test_another_workflow_imports_this_one_under_a_prefix_and_keeps_its_own_target(copy, tmp_path):
+    place = tmp_path / "importer"
+    (place / "nr").mkdir(parents=True)
+    (place / "Snakefile").write_text(IMPORTER.replace("PLACE", str(copy)))
+    (place / "data").symlink_to(copy / "data")
+    (place / "nr" / "data").mkdir()
+    environment = {**checkout.offline(copy), "NOREGRET_SUBSTITUTES": "preferred"}
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+        return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
+
+    assert (
+        run().returncode == 0 and (place / "mine.txt").exists() and not list(place.rglob("*.png"))
+    )
+    made = run("nr/figures/smoke/mini/regret.png")
+    assert made.returncode == 0, made.stderr
+    assert (place / "nr" / "figures" / "smoke" / "mini" / "regret.png").exists()
+    assert traces(place / "nr" / "results" / "smoke") == traces(copy / "results" / "smoke")

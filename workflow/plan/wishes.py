@@ -27,6 +27,19 @@ def check_config(config: Mapping[str, Any]) -> None:
             )
 
 
+def words(value: object, between: str) -> str:
+    """What a user says as one text: names of papers with commas between them, or the first and the
+    last of some seeds. Raises PlanError where these are not consecutive.
+    """
+    if not isinstance(value, list):
+        return str(value)
+    if between == ",":
+        return ",".join(map(str, value))
+    if value != [value[0] + step for step in range(len(value))]:
+        raise PlanError(f"seeds: expected consecutive ones such as [0, 1, 2], got {value}")
+    return f"{value[0]}-{value[-1]}" if value else ""
+
+
 def is_fresh(config: Mapping[str, Any]) -> bool:
     """Whether published records are to be ignored: `fresh=1`. Raises PlanError."""
     said = str(config.get("fresh", "0"))
