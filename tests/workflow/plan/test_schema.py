@@ -107,7 +107,7 @@ CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
             ("variants", "a+b"),
             {"bandwidth": 5},
             "variant a+b",
-            "ashes or underscores, which is none of initial, studies, default, got 'a+b'",
+            "ashes or underscores, which is none of store, studies, default, got 'a+b'",
         ),
         (
             ("figures", 0, "metric"),

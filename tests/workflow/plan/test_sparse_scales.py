@@ -279,8 +279,8 @@ def test_the_workflow_does_not_ask_for_what_a_scale_leaves_out(tmp_path):
     for scale, drawn in (("smoke", False), ("paper", True)):
         found = checkout.snakemake(copied, "-n", "--quiet", "host", scale=scale)
         assert found.returncode == 0, found.stderr
-        assert "figure=regret" in found.stdout + found.stderr
-        assert ("figure=sparse" in found.stdout + found.stderr) is drawn
+        assert "exhibit=regret" in found.stdout + found.stderr
+        assert ("exhibit=sparse" in found.stdout + found.stderr) is drawn
 
 
 # a toy at scale quick: A, B and C run on p, A and B on q
