@@ -192,9 +192,7 @@ def test_all_outputs_are_deleted_and_handed_out_again(copy):
     assert traces(folder) == before and edit_time(copy / "results" / "store") == changed
 
 
-@pytest.mark.parametrize(
-    "asked", [["-n"], ["--list"], ["--lint"], ["--summary"], ["-n", "--force"]]
-)
+@pytest.mark.parametrize("asked", ["-n", "--list", "--lint", "--summary", "-n --forceall"])
 def test_looking_changes_nothing_on_disk(copy, asked):
     (copy / "results" / "smoke" / "mini" / "abalone" / "BKB" / "0.parquet").unlink()
 
