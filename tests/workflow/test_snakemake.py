@@ -369,6 +369,7 @@ def test_another_workflow_imports_this_one_under_a_prefix_and_keeps_its_own_targ
     (place / "Snakefile").write_text(IMPORTER.replace("PLACE", str(copy)))
     (place / "data").symlink_to(copy / "data")
     (place / "nr" / "data").mkdir()
+    (place / "nr" / "data" / "manifest.yaml").symlink_to(copy / "data" / "manifest.yaml")
     environment = {**checkout.offline(copy), "NOREGRET_SUBSTITUTES": "preferred"}
 
     def run(*arguments):
