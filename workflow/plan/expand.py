@@ -55,7 +55,8 @@ def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
 def lenders(papers: Iterable[str], root: Path = ROOT) -> list[str]:
     """The papers of which some papers and comparisons read runs, and which are not among them."""
     chosen = list(papers)
-    lent = [name for one in chosen for name in reader.read(one, root).get("borrows", {})]
+    borrowers = set(chosen) & set(resolve.comparisons(root))
+    lent = [name for one in borrowers for name in reader.read(one, root)["borrows"]]
     return sorted(set(lent) - set(chosen))
 
 
