@@ -32,7 +32,7 @@ if Path("config/config.yaml").exists():
 
 
 check_config(config)
-validate(config, "config/schema.yaml")
+validate(config, "workflow/schemas/config.schema.yaml")
 try:
     check_cores(workflow.cores)
 except WorkflowError:
