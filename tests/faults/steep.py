@@ -187,6 +187,12 @@ def inodes(copy: Path) -> dict[str, int]:
     return {path.name: path.stat().st_ino for path in sorted((copy / FOLDER).glob("*.parquet"))}
 
 
+def forget(copy: Path, seed: int) -> None:
+    """Remove the record of a seed, from the store, too."""
+    for path in (copy / FOLDER, *(copy / "results" / "store").iterdir()):
+        (path / f"{seed}.parquet").unlink(missing_ok=True)
+
+
 def beside(copy: Path) -> set[str]:
     """The names of all that is left beside records, hidden files among them."""
     return {

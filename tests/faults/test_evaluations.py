@@ -170,7 +170,7 @@ def test_what_is_drawn_from_global_generators_is_the_same_in_any_order(empty, ex
     assert steep.run(empty).returncode == 0
     whole = steep.traces(empty)
     assert [name for name in whole if whole[name] != expected[name]] == ["1.parquet"]
-    (empty / steep.FOLDER / "1.parquet").unlink()
+    steep.forget(empty, 1)
     alone = [word if word != "0-2" else "1" for word in steep.RUN]
     assert steep.checkout.run(empty, *alone).returncode == 0
     assert steep.traces(empty) == whole
@@ -178,7 +178,7 @@ def test_what_is_drawn_from_global_generators_is_the_same_in_any_order(empty, ex
 
 def test_a_run_that_is_killed_leaves_the_others_of_its_cell_untouched(finished, expected):
     """Parent and child at once say nothing: their lease says who it was, and keeps nobody away."""
-    (finished / steep.FOLDER / "1.parquet").unlink()
+    steep.forget(finished, 1)
     kept = steep.inodes(finished)
     (finished / "fault").write_text("kill-all 1")
     killed = steep.run(finished)

@@ -113,7 +113,7 @@ def test_finished_records_that_nobody_can_write_are_used_and_drawn(read_only, fi
 def test_a_record_that_is_missing_where_nobody_can_write_is_refused_with_the_remedy(
     read_only, finished, expected
 ):
-    (finished / steep.FOLDER / "1.parquet").unlink()
+    steep.forget(finished, 1)
     kept = steep.inodes(finished)
     read_only()
     refused = steep.run(finished)
@@ -202,7 +202,7 @@ def test_a_clock_that_was_set_back_makes_nothing_again(finished, expected):
 @pytest.mark.parametrize("ahead", [AHEAD, -1e9])
 def test_a_lease_of_another_time_keeps_nobody_away(finished, expected, ahead):
     """Its process is gone, whatever it says."""
-    (finished / steep.FOLDER / "1.parquet").unlink()
+    steep.forget(finished, 1)
     left = finished / steep.FOLDER / "1.running"
     left.write_text(f"{os.getpid()}\na machine\n")
     os.utime(left, (time.time() + ahead,) * 2)

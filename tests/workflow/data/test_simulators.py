@@ -59,6 +59,7 @@ figures:
 
 
 def cell(**changes):
+    problem, algorithm = {**NS3, **changes}, {"is": "random_search.RandomSearch"}
     return Cell(
         paper="toy",
         scale="paper",
@@ -66,8 +67,9 @@ def cell(**changes):
         algorithm="uniform",
         seeds=(0,),
         budget=4,
-        problem_entry={**NS3, **changes},
-        algorithm_entry={"is": "random_search.RandomSearch"},
+        problem_entry=problem,
+        algorithm_entry=algorithm,
+        digest=resolve.cell_digest(problem, algorithm, 4),
     )
 
 
@@ -224,14 +226,13 @@ def test_the_problem_is_told_the_place_of_its_simulator(tmp_path, monkeypatch):
     monkeypatch.setattr(
         instance.problems, "load", lambda name: lambda draw, **parameters: parameters
     )
-    monkeypatch.setattr(instance, "ROOT", tmp_path)
     with pytest.raises(
         SimulatorUnavailable,
         match=r"expected a simulator, found none: run `python -m workflow.simulators ns3_wlan`",
     ):
-        instance.build_problem(cell(), 0)
+        instance.build_problem(cell(), 0, tmp_path)
     path = executable(tmp_path / "simulators" / "build" / "ns3_wlan", PROGRAM)
-    told = instance.build_problem(cell(), 0)
+    told = instance.build_problem(cell(), 0, tmp_path)
     assert told["simulator"] == path and told["backend"] == "ns3" and "budget" not in told
 
 
