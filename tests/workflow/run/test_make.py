@@ -346,7 +346,7 @@ def test_a_run_that_is_cut_is_saved_before_it_is_asked_for_its_recommendation(
         return self.x[:1]
 
     monkeypatch.setattr(RandomSearch, "recommend", recommend)
-    target = supervised.run(sequential)
+    target = replace(supervised.run(sequential), stored=False)
     whole = make.make(target)
     target.path.unlink()
     assert make.make(target, Limits(seconds=0)).status == "cutoff"
@@ -394,7 +394,7 @@ def test_a_time_limit_ends_after_a_whole_step_with_an_exact_prefix(prepared, cop
     [
         (("BKBB", "0"), "no run makes the curve 'BKBB'"),
         (("BKB", "1-0"), "expected a rising range"),
-        (("BKB", "0-1", "-o", "x.parquet"), "-o names the record of one seed"),
+        (("BKB", "0-1", "-o", "x.parquet"), "-o: expected a file for each of 2 seeds, got 1"),
         (("BKB", "0", "--evaluations", "5"), "name its file with -o"),
         (("BKB", "0", "--scale", "huge"), "unknown scale 'huge'; known: smoke, quick, paper"),
         (("BKB", "0", "--scale", "paper", "-o", "x.parquet"), "NOREGRET_DATA"),
