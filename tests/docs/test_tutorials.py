@@ -66,7 +66,7 @@ def test_a_paper_is_added_and_judged(tmp_path):
     copy = done("add-a-paper", tmp_path)
     ledger = json.loads((copy / "figures" / "paper" / "my_paper" / "verdicts.json").read_text())
     assert "contradicted" in json.dumps(ledger)
-    assert len(list((copy / "results" / "paper" / "my_paper").rglob("9.parquet"))) == 8
+    assert len(list((copy / "results" / "paper" / "my_paper").rglob("9.parquet"))) == 6
 
 
 def test_a_method_is_compared_with_published_curves(tmp_path):

@@ -329,7 +329,7 @@ def test_a_mistake_in_the_yaml_stops_before_any_job(copy):
 
 
 def test_a_configuration_may_be_a_file_with_lists(copy):
-    (copy / "config" / "config.yaml").write_text("scale: smoke\npapers: [mini]\nseeds: [0, 1]\n")
+    (copy / "config" / "config.yaml").write_text("scale: smoke\npapers: [mini]\n")
     done = checkout.run(copy, "snakemake", "--cores", "1", "-n")
     assert done.returncode == 0 and "Nothing to be done" in done.stdout + done.stderr
     for text, said in (
