@@ -333,7 +333,7 @@ def test_a_configuration_may_be_a_file_with_lists(copy):
     done = checkout.run(copy, "snakemake", "--cores", "1", "-n")
     assert done.returncode == 0 and "Nothing to be done" in done.stdout + done.stderr
     for text, said in (
-        ("papers: {mini: 1}", "is not valid under any of the given schemas"),
+        ("papers: {mini: 1}", "is not of type"),
         ("seeds: [0, 2]", "expected consecutive ones"),
         ("papers: [mino]", "did you mean 'mini'"),
     ):
