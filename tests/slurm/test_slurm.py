@@ -267,7 +267,7 @@ def evaluations(copy: Path) -> int:
 def assert_nothing_is_left(copy: Path) -> None:
     """No lease, failure, checkpoint or half-written file."""
     names = {path.suffix for path in (copy / "results").rglob("*") if path.is_file()}
-    assert names == {".parquet", ".json"}
+    assert names == {".parquet"}
 
 
 def test_the_whole_workflow_survives_a_cancelled_and_a_killed_job(start, local, tmp_path):
