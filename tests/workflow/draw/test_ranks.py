@@ -419,7 +419,7 @@ def test_command_and_rule(tmp_path):
     copy = checkout.make(tmp_path)
     (copy / "papers" / "mini.yaml").write_text(MINI)
     drawn = checkout.run(
-        copy, "workflow.ranks", "mini", "order", "--scale", "smoke", "--partial", "-o", "elsewhere"
+        copy, "workflow.report", "mini", "order", "--scale", "smoke", "--partial", "-o", "elsewhere"
     )
     assert drawn.returncode == 0, drawn.stderr
     assert sorted(path.name for path in (copy / "elsewhere").iterdir()) == [
@@ -427,11 +427,9 @@ def test_command_and_rule(tmp_path):
         "order.pdf",
         "order.png",
     ]
-    refused = checkout.run(copy, "workflow.ranks", "mini", "other", "--scale", "smoke")
-    assert (refused.returncode, refused.stderr) == (
-        1,
-        "error: papers/mini.yaml: unknown ranks 'other'; known: order\n",
-    )
+    refused = checkout.run(copy, "workflow.report", "mini", "other", "--scale", "smoke")
+    assert refused.returncode == 1
+    assert "no exhibit 'other' at scale smoke" in refused.stderr
     planned = checkout.snakemake(copy, "-n")
     assert planned.returncode == 0, planned.stderr
     assert re.search(r"^ranks +1$", planned.stdout + planned.stderr, re.MULTILINE)

@@ -145,7 +145,7 @@ def test_a_claim_shows_its_weakest_comparison_beside_its_figure(site):
     )
     assert "all comparisons, its seeds and how to run it again" in shown
     again = (site / "bkb/claims/thm2-bound.html").read_text()
-    assert "python -m workflow.claims bkb --scale paper --partial" in again
+    assert "python -m workflow.report bkb verdicts --scale paper --partial" in again
 
 
 def test_the_overview_counts_verdicts_and_cost(site):
