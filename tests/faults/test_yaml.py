@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from tests.faults import steep
-from workflow.plan import expand, resolve
-from workflow.trace.cells import PlanError
+from workflow.plan import expand
+from workflow.trace.cells import PlanError, parse_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 MINI = (
@@ -418,7 +418,7 @@ def test_seeds_that_nobody_planned_are_no_first_seed(root, seeds):
 @pytest.mark.parametrize("seeds", ["", "-1", "1-", "0-99999999999", "\u0661", "1 2", "0..3", "1-0"])
 def test_seeds_that_are_no_range_are_refused(seeds):
     with pytest.raises(PlanError, match=r"seeds: expected a (number|rising range)"):
-        resolve.parse_seeds(seeds)
+        parse_seeds(seeds)
 
 
 @pytest.mark.parametrize(
