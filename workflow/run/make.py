@@ -345,9 +345,17 @@ def _finished(target: Target, digest: str) -> Made | None:
     if target.again:
         return None
     if found is None and target.stored:
-        found = by_digest.finished(target.root, digest, target.seed)
+        part = target.part
+        names = (
+            {"problem": part.problem_name, "algorithm": part.algorithm}
+            if isinstance(part, Cell)
+            else {"problem": part.problem, "study": part.id}
+        )
+        said = {"paper": part.paper, **names, "digest": digest, "seed": target.seed}
+        kept = by_digest.place(target.root, said)
+        found = by_digest.finished(kept)
         if found is not None:
-            by_digest.hand_out(by_digest.place(target.root, digest, target.seed), target.path)
+            by_digest.hand_out(kept, target.path)
     status = "" if found is None else str(found.header.get("status", "complete"))
     if found is None or status not in record.FINAL:
         return None

@@ -7,6 +7,8 @@ deleted costs nothing: the record is handed out again. Nothing here is ever over
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
 import shutil
@@ -17,20 +19,24 @@ from workflow.trace import record
 from workflow.trace.atomic import atomic
 
 FOLDER = Path("results", "store")
-DIGITS = 32  # of a digest that name a folder
+DIGITS = 32  # of a hash that name a folder
+NAMES = ("paper", "problem", "algorithm", "study", "digest")
 log = logging.getLogger("noregret.run")
 
 
-def place(root: Path, digest: str, seed: int) -> Path:
-    """Where the record of a digest and a seed lies."""
-    return root / FOLDER / digest[:DIGITS] / f"{seed}.parquet"
+def place(root: Path, header: record.Header) -> Path:
+    """Where the record lies whose header has this digest, this seed and these names, which random
+    streams are drawn by.
+    """
+    named = json.dumps([str(header.get(name, "")) for name in NAMES])
+    folder = hashlib.sha256(named.encode()).hexdigest()[:DIGITS]
+    return root / FOLDER / folder / f"{header.get('seed', 0)}.parquet"
 
 
-def finished(root: Path, digest: str, seed: int) -> record.Record | None:
-    """The record of a digest and a seed; None where there is none. One that is damaged is set
+def finished(path: Path) -> record.Record | None:
+    """The record at a place of the store; None where there is none. One that is damaged is set
     aside, and told.
     """
-    path = place(root, digest, seed)
     if not path.exists():
         return None
     try:
@@ -45,7 +51,7 @@ def finished(root: Path, digest: str, seed: int) -> record.Record | None:
 def keep(output: Path, header: record.Header, root: Path) -> None:
     """Take in the complete record at a place in results/ that another one is about to replace."""
     if header.get("status", "complete") == "complete":
-        path = place(root, str(header.get("digest", "none")), int(header.get("seed", 0)))
+        path = place(root, header)
         if not path.exists():
             _link(output, path)
 
@@ -56,7 +62,7 @@ def write(output: Path, root: Path, header: record.Header, columns: record.Colum
     One that is there with the same trace is kept, so that a run which is made again changes no
     byte. One with another trace is set aside, and told.
     """
-    path = place(root, str(header["digest"]), int(header["seed"]))
+    path = place(root, header)
     trace = record.trace_hash(columns)
     if path.exists():
         before = str(record.read_header(path).get("trace_sha256"))

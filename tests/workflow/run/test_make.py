@@ -212,7 +212,7 @@ def test_a_stale_record_is_kept_in_the_store_and_in_a_file_of_the_users_refused(
     shutil.copy(path, place)
     assert run(prepared, "uniform", "0", "--scale", "smoke").returncode == 0
     assert record.read(place).rows == 30
-    assert record.read(by_digest.place(prepared, "of other code", 0)).rows == 3
+    assert record.read(by_digest.place(prepared, header)).rows == 3
 
 
 def test_what_the_store_has_is_handed_out_unless_it_is_asked_for_again(copy, monkeypatch):
@@ -233,7 +233,7 @@ def test_a_run_that_is_made_again_with_another_trace_keeps_both(copy, monkeypatc
     place = copy / "results" / "smoke" / "mini" / "abalone" / "uniform" / "0.parquet"
     assert run(copy, "uniform", "0", "--scale", "smoke").returncode == 0
     header = record.read(place).header
-    kept = by_digest.place(copy, header["digest"], 0)
+    kept = by_digest.place(copy, header)
     for path in (place, kept):
         path.unlink()
     other = record.write(kept, header, {"evaluation": np.arange(3)})
@@ -252,7 +252,7 @@ def test_where_there_are_no_hard_links_a_record_is_copied(tmp_path, monkeypatch)
     place = tmp_path / "results" / "0.parquet"
     header = {"digest": "d", "seed": 0, "status": "complete"}
     made = by_digest.write(place, tmp_path, header, {"evaluation": np.arange(3)})
-    kept = by_digest.place(tmp_path, "d", 0)
+    kept = by_digest.place(tmp_path, header)
     assert trace(place) == trace(kept) == made and not place.samefile(kept)
 
 
