@@ -1,4 +1,4 @@
-"""The store of complete records: `results/store/DIGEST/SEED.parquet`, by what decides a trace.
+"""The store of complete records: `results/store/KEY/SEED.parquet`, KEY a hash of digest and names.
 
 A record of `results/SCALE/PAPER/...` is a hard link to one here, or a copy where the file system
 has no links. So a constant that is changed back, another scale, or an output that Snakemake has

@@ -546,3 +546,10 @@ def test_a_design_without_noise_is_told_as_it_is_and_what_follows_is_not(made, p
         np.testing.assert_array_equal(exact.columns[true], noisy.columns[true])
         # the streams are the same
         np.testing.assert_array_equal(exact.columns[seen][~design], noisy.columns[seen][~design])
+
+
+def test_runs_of_other_names_have_other_places_in_the_store(tmp_path):
+    """Their random streams differ, though no digest has the names."""
+    header = {"paper": "a", "problem": "p", "algorithm": "x", "digest": "d", "seed": 0}
+    places = {by_digest.place(tmp_path, {**header, name: "y"}) for name in by_digest.NAMES}
+    assert len({by_digest.place(tmp_path, header), *places}) == 1 + len(by_digest.NAMES)
