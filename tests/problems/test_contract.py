@@ -98,15 +98,14 @@ def test_many_queries_at_once_are_as_one_by_one_and_an_instance_matters_where_it
         one_by_one = np.concatenate([getattr(one, part) for one in apart])
         assert_allclose(getattr(whole, part), one_by_one, rtol=1e-10, atol=1e-11)
     assert np.array_equal(whole.y, other.evaluate(query, rng()).true.y) == (name not in DRAWN)
-    assert found.evaluate(query[:0], rng()).true.y.shape == (0,)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_choices_and_noises_that_there_are_not_are_refused(name):
     for option, value in PROBLEMS[name].items():
         if isinstance(value, str):
-            with pytest.raises(ValueError, match=f"expected {option} to be .*, got 'none'"):
-                problem(name, **{option: "none"})
+            with pytest.raises(ValueError, match=f"expected {option} to be .*, got 'other'"):
+                problem(name, **{option: "other"})
     for noise in (-0.1, np.nan):
         with pytest.raises(ValueError, match=f"a standard deviation noise >= 0, got {noise}"):
             problem(name, noise=noise)
