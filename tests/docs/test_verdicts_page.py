@@ -10,26 +10,48 @@ import pytest
 from benchmarks import verdict_errors
 from tests.workflow.measure.test_statistics_power import FAMILY, Drawn, paper
 from workflow.judge import claims
-from workflow.judge.outcomes import ORDER
+from workflow.judge.closeness import CAP, MARGIN, REPRODUCES
+from workflow.judge.outcomes import (
+    CHANGED,
+    DISAGREE,
+    FADED,
+    IMPLEMENTATION,
+    LATE,
+    ORDER,
+    OTHER_CODE,
+    OUTSIDE,
+    TRIVIAL,
+)
+from workflow.measure.statistics import ENOUGH, LEVEL, LOOKS, detectable
 
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = (ROOT / verdict_errors.PAGE).read_text(encoding="utf-8")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
-QUICK = 20_000
+QUICK = 8_000
+QUALIFIERS = (CHANGED, DISAGREE, FADED, IMPLEMENTATION, LATE, OTHER_CODE, OUTSIDE, TRIVIAL)
 # the fewest claims that a rate of a quick page is of, by its section; others have a fourth of them
 FEWEST = {"Several comparisons": QUICK // 24, "All claims of a paper": 40}
 
 
 @cache
 def quick():
-    return verdict_errors.page(QUICK)
+    return verdict_errors.updated(WRITTEN, QUICK)
 
 
-def test_the_page_has_the_words_of_its_program():
-    def words(page):
-        return NUMBER.sub("#", page.replace(",000", "000"))
+def test_the_page_has_the_tables_of_its_program():
+    assert NUMBER.sub("#", WRITTEN) == NUMBER.sub("#", quick())
+    with pytest.raises(ValueError, match="expected the line '<!-- table: meanings -->' once"):
+        verdict_errors.updated("", 400)
 
-    assert words(WRITTEN) == words(quick())
+
+def test_the_page_quotes_the_constants_and_qualifiers_of_the_code():
+    for qualifier in QUALIFIERS:
+        assert f"*{qualifier}*" in WRITTEN
+    text = " ".join(WRITTEN.split())
+    for n, level in ((ENOUGH, LEVEL), *LOOKS):
+        assert f"{detectable(n, level):.2f} at {n} seeds and level {level:.3g}" in text
+    for factor in (CAP, MARGIN, REPRODUCES):
+        assert f"a factor of {factor:g}" in text
 
 
 def sections(page):
