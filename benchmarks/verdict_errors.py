@@ -1,13 +1,12 @@
 """How often verdicts are wrong, and what they can see: `python -m benchmarks.verdict_errors`.
 
-Writes the tables of docs/verdicts.md. It simulates claims with known answers, judged by the tests
-of workflow/measure/statistics.py under the rules of workflow/judge/checks.py, many at once. A test
-judges samples of them whole, by the code that judges claims, and simulates the tables again.
+Writes benchmarks/report/verdict_errors.md: claims with known answers, judged by the tests of
+workflow/measure/statistics.py under the rules of workflow/judge/checks.py, many at once. A test
+judges samples of them whole, by the code that judges claims, and simulates the page again.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
@@ -17,13 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from workflow.judge.outcomes import GROUPS, MEANINGS, ORDER
+from workflow.judge.outcomes import ORDER
 from workflow.judge.render import table
 from workflow.measure.statistics import (
     ENOUGH,
     FULL,
     LEVEL,
     LOOKS,
+    POWER,
+    detectable,
     false_discovery,
     looks,
     share,
@@ -36,7 +37,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
 Test = Callable[[Array], Array]
-PAGE = Path("docs", "verdicts.md")
+PAGE = Path("benchmarks", "report", "verdict_errors.md")
 REPEATS = 100_000
 REPRODUCED, DIRECTION, INCONCLUSIVE, CONTRADICTED = range(4)
 
@@ -323,34 +324,79 @@ def ledgers(repeats: int) -> str:
     )
 
 
-def tables(repeats: int = REPEATS) -> dict[str, str]:
-    """Every table of the page, by the name that stands before the table in a comment."""
-    return {
-        "meanings": table(["verdict", "meaning"], [list(each) for each in MEANINGS.items()]),
-        "qualifiers": table(["qualifier", "meaning"], [list(each) for each in GROUPS.items()]),
-        "without an effect": outcomes_of(WITHOUT, "without", repeats),
-        "powers": powers(repeats),
-        "with an effect": outcomes_of(WITH, "with", repeats),
-        "rules": rules(repeats),
-        "conjunctions": conjunctions(repeats),
-        "shares": shares(),
-        "ledgers": ledgers(repeats),
-    }
+def page(repeats: int = REPEATS) -> str:
+    """The whole report."""
+    smallest = ", ".join(
+        f"{detectable(n, level):.2f} at {n} seeds and level {level:.3g}"
+        for n, level in ((ENOUGH, LEVEL), *LOOKS)
+    )
+    return f"""\
+# How often verdicts are wrong, and which effects they can see
 
+`python -m benchmarks.verdict_errors` simulates these tables: claims whose truth is known, judged by
+[the rules](../../docs/verdicts.md). {repeats:,} claims a row, a quarter of that with sign flips and
+ranks, fewer with many comparisons and for whole papers.
 
-def updated(page: str, repeats: int = REPEATS) -> str:
-    """The page with its tables simulated again. Raises ValueError if the page lacks a table."""
-    for name, rows in tables(repeats).items():
-        place = rf"(?<=<!-- table: {name} -->\n)(?:\|.*\n)*"
-        if len(re.findall(place, page)) != 1:
-            raise ValueError(f"{PAGE}: expected the line '<!-- table: {name} -->' once")
-        page = re.sub(place, f"{rows}\n", page)
-    return page
+## No effect
+
+How often each outcome is reached where no method is better. Five seeds have one look, ten have two.
+
+{outcomes_of(WITHOUT, "without", repeats)}
+
+The first five rows and the last keep 5 % on each side: one claim in ten is decided without an
+effect, half of them for each side. The two rows before the last do not keep it: the mean is zero
+there and most differences lie below it. No test of few seeds can tell that from an effect; where
+one run in ten fails badly, five seeds see no failure in 59 % of the cases. Outcomes of this kind
+are those of basins, which is why tables show the share of runs in the global basin beside the mean.
+
+## An effect
+
+{powers(repeats)}
+
+Effects are in standard deviations of the differences, which are normal. The smallest effect that a
+t test sees with a power of {POWER:g} is {smallest}. Other shapes:
+
+{outcomes_of(WITH, "with", repeats)}
+
+## Rules of looking
+
+{rules(repeats)}
+
+## Several comparisons
+
+Ten seeds, two looks, independent normal differences.
+
+{conjunctions(repeats)}
+
+## Shares of seeds
+
+Exact. A share of exactly 1 cannot be shown, and one seed refutes it.
+
+{shares()}
+
+## All claims of a paper
+
+Ten seeds, effects of 1.5 deviations. Without q, claims that have no effect and are called
+reproduced are few among all claims, and may be many among those called reproduced.
+
+{ledgers(repeats)}
+
+## Sources
+
+- Benjamini, Y., and Hochberg, Y.: Controlling the false discovery rate. J. R. Stat. Soc. B 57
+  (1995), 289-300.
+- Berger, R. L.: Multiparameter hypothesis testing and acceptance sampling. Technometrics 24 (1982),
+  295-300.
+- Lan, K. K. G., and DeMets, D. L.: Discrete sequential boundaries for clinical trials. Biometrika
+  70 (1983), 659-663.
+- Pocock, S. J.: Group sequential methods in the design and analysis of clinical trials. Biometrika
+  64 (1977), 191-199.
+"""
 
 
 def main() -> int:
-    PAGE.write_text(updated(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"wrote the tables of {PAGE}", file=sys.stderr)
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"wrote {PAGE}", file=sys.stderr)
     return 0
 
 
