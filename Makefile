@@ -136,7 +136,7 @@ carry: env                     ## when code changed: make some published records
 	$(BIN)/python -m workflow.carry $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \
 	  $(if $(SEED),--seed $(SEED)) $(if $(MOST),--most $(MOST)) --cores $(CORES)
 
-history: env                   ## enter in papers/history.json since when checks and defaults are what they are, from git
+history: env                   ## enter in papers/history.json since when checks and defaults are what they are
 	$(BIN)/python -m workflow.history
 
 crate: env                     ## the published records and reports as an RO-Crate, for a deposit: build/crate
