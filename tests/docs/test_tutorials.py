@@ -46,6 +46,7 @@ def test_every_tutorial_is_carried_out_here():
     assert [page.stem for page in TUTORIALS] == ["add-a-method", "add-a-paper", "add-a-problem"]
 
 
+@pytest.mark.slow
 def test_a_method_is_added_and_drawn_beside_the_baselines(tmp_path):
     copy = done("add-a-method", tmp_path)
     folder = copy / "figures" / "smoke" / "go_ucb"
@@ -55,6 +56,7 @@ def test_a_method_is_added_and_drawn_beside_the_baselines(tmp_path):
     assert MINE in (folder / "fig2.json").read_text()
 
 
+@pytest.mark.slow
 def test_a_problem_is_added_and_drawn(tmp_path):
     copy = done("add-a-problem", tmp_path)
     panels = curves(copy / "figures" / "smoke" / "my_paper" / "fig1.csv")
@@ -62,6 +64,7 @@ def test_a_problem_is_added_and_drawn(tmp_path):
     assert {"averaging", "averaging@pairs", "random-search"} in panels.values()
 
 
+@pytest.mark.slow
 def test_a_paper_is_added_and_judged(tmp_path):
     copy = done("add-a-paper", tmp_path)
     ledger = json.loads((copy / "figures" / "paper" / "my_paper" / "verdicts.json").read_text())
@@ -69,6 +72,7 @@ def test_a_paper_is_added_and_judged(tmp_path):
     assert len(list((copy / "results" / "paper" / "my_paper").rglob("9.parquet"))) == 6
 
 
+@pytest.mark.slow
 def test_a_method_is_compared_with_published_curves(tmp_path):
     """As the page says, on the published records, which are read and not written."""
     copy = tutorial.checkout(tmp_path)

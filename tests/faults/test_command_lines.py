@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import os
 import shutil
@@ -192,6 +191,7 @@ def test_the_nearest_name_is_one_that_is_known_or_none():
     assert nearest_name("n", ["N", "SEED"]) == "N"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["results", "figures", "logs"])
 def test_a_file_where_a_folder_belongs_is_told_by_all_who_would_write_there(tmp_path, name):
     copy = steep.make(tmp_path)
@@ -209,6 +209,7 @@ def test_a_file_where_a_folder_belongs_is_told_by_all_who_would_write_there(tmp_
     assert f"{name}: expected a folder, got a link to nowhere" in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_locale_without_utf_8_changes_nothing(tmp_path, monkeypatch):
     """Letters that are not ASCII in a paper reach the figures whole, and a terminal escaped."""
     copy = checkout.make(tmp_path)
@@ -233,63 +234,6 @@ def test_a_locale_without_utf_8_changes_nothing(tmp_path, monkeypatch):
         check=False,
     )
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, b"\\u03b2\n", b"\\u03b2\n")
-
-
-TEXT = {"read_text": 0, "write_text": 1}  # how many values come before `encoding`
-NO_TEXT = ("os", "gzip", "tarfile", "zipfile")  # whose open is another one
-
-
-def constant(node):
-    return node.value if isinstance(node, ast.Constant) else None
-
-
-def without_encoding(call):
-    """Whether a call reads or writes text in whatever encoding the machine prefers."""
-    named = {word.arg: constant(word.value) for word in call.keywords}
-    attribute = isinstance(call.func, ast.Attribute)
-    name = call.func.attr if attribute else getattr(call.func, "id", "")
-    if "encoding" in named:
-        return False
-    if name in TEXT:
-        return len(call.args) <= TEXT[name]
-    if name == "open":
-        if attribute and getattr(call.func.value, "id", "") in NO_TEXT:
-            return False
-        place = 0 if attribute else 1
-        mode = constant(call.args[place]) if len(call.args) > place else named.get("mode", "r")
-        return isinstance(mode, str) and set(mode) <= set("rwax+t")
-    return named.get("text") is True or named.get("universal_newlines") is True
-
-
-@pytest.mark.parametrize(
-    ("code", "found"),
-    [
-        ("path.read_text()", True),
-        ("path.read_text(encoding='utf-8')", False),
-        ("path.write_text(text)", True),
-        ("path.open()", True),
-        ("path.open('a')", True),
-        ("path.open('rb')", False),
-        ("open(name, 'w')", True),
-        ("os.open(name, 3)", False),
-        ("subprocess.run(command, text=True)", True),
-        ("subprocess.run(command)", False),
-    ],
-)
-def test_what_states_no_encoding_is_found(code, found):
-    assert without_encoding(ast.parse(code).body[0].value) == found
-
-
-@pytest.mark.parametrize("package", ["algorithms", "problems", "workflow", "benchmarks"])
-def test_every_text_is_read_and_written_as_utf_8(package):
-    paths = sorted((ROOT / package).rglob("*.py"))
-    assert paths
-    assert [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in paths
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and without_encoding(node)
-    ] == []
 
 
 BYTES = b"0.1,1\n0.4,2\n"
@@ -323,6 +267,7 @@ def address(server, credentials):
     return server.url.replace("http://", f"http://{credentials}@")
 
 
+@pytest.mark.slow
 def test_a_password_of_a_mirror_is_used_and_found_nowhere(tmp_path, guarded, monkeypatch):
     """By a real workflow that fetches its table: neither printed nor kept, right or wrong."""
     copy = checkout.make(tmp_path)

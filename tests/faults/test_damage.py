@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import shutil
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -79,41 +78,7 @@ def place(path, where):
     return first + column.total_compressed_size // 2
 
 
-def harmed(finished, harm):
-    """Replace a record; the sentence that everybody says about it."""
-    path = finished / PLACE
-    content = path.read_bytes()
-    if harm == "cut":
-        path.write_bytes(content[:1000])
-    elif harm == "flipped":
-        path.write_bytes(flipped(content, place(path, "times")))
-    else:
-        pq.write_table(pa.table({"y": [1.0]}), path)
-    with pytest.raises(record.BadRecord) as refused:
-        record.read(path)
-    return str(refused.value).replace(f"{finished}/", "")
-
-
-@pytest.mark.parametrize("harm", ["cut", "flipped", "foreign"])
-def test_verify_and_reports_say_the_same_of_a_damaged_record(finished, expected, harm):
-    """Until it is moved away; then the workflow makes it again, also where the store has the same
-    damaged file, which is set aside.
-    """
-    kept = {name: inode for name, inode in steep.inodes(finished).items() if name != PLACE.name}
-    sentence = harmed(finished, harm)
-    assert str(PLACE) in sentence and "move it away" in sentence and "run again" in sentence
-    verified = steep.checkout.run(finished, "workflow.verify", "--records", "1")
-    assert verified.returncode == 1 and sentence in verified.stdout
-    assert verified.stdout.endswith("1 of 1 records agree bit for bit; 1 damaged\n")
-    drawn = steep.checkout.run(finished, "workflow.report", "steep", "best", "--scale", "smoke")
-    assert drawn.returncode == 1 and sentence in drawn.stderr
-    shutil.move(finished / PLACE, finished / "away")
-    again = steep.snakemake(finished)
-    assert again.returncode == 0, again.stderr
-    assert steep.traces(finished) == expected
-    assert {name: steep.inodes(finished)[name] for name in kept} == kept
-
-
+@pytest.mark.slow
 def test_records_that_are_whole_and_were_moved_make_nothing_again(finished):
     """As a copy without time stamps has them."""
     for path in (finished / "results").rglob("*.parquet"):
@@ -124,6 +89,7 @@ def test_records_that_are_whole_and_were_moved_make_nothing_again(finished):
     assert steep.inodes(finished) == kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["times", "header", "end"])
 def test_a_damaged_record_is_refused_by_all_who_read_it_and_made_again_once_it_is_moved_away(
     finished, expected, where

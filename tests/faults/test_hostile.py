@@ -299,6 +299,7 @@ class Trap:
         return Path.touch, (Path("sprung"),)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_somebody_else_could_have_written_is_never_read(
     empty, expected, tmp_path, monkeypatch
 ):

@@ -12,6 +12,8 @@ import pytest
 from tests.faults import steep
 from workflow.trace import record
 
+pytestmark = pytest.mark.slow  # whole workflows, one after another
+
 FIGURE = ("workflow.report", "steep", "best", "--scale", "smoke")
 DRAWN = "figures/smoke/steep/best.csv"
 PAGE = 4096

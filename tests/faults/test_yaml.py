@@ -432,6 +432,7 @@ def test_a_paper_is_named_never_a_path(root, name):
         expand.load(name, "smoke", root=root)
 
 
+@pytest.mark.slow
 def test_the_command_lines_tell_it_in_a_sentence(empty):
     """As `snakemake` does, which test_snakemake.py asks."""
     (empty / "papers" / "steep.yaml").write_bytes(b"\xff")

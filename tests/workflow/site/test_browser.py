@@ -25,9 +25,10 @@ from tests.workflow.site.chromium import Chromium, ChromiumError
 from tests.workflow.site.made_up import MORE, report
 from workflow.site.build import build
 
-pytestmark = pytest.mark.skipif(
-    not chromium.find(), reason="no Chromium in PATH: the pages are not opened"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not chromium.find(), reason="no Chromium in PATH: no page is opened"),
+]
 DESK, PHONE = (1280, 900), (390, 844)
 FACTS = """(async () => {
   const all = (selector) => [...document.querySelectorAll(selector)];

@@ -115,24 +115,6 @@ def test_the_commands_of_a_finding_name_planned_runs(finding, papers):
         assert set(expand.parse_seeds(seeds)) <= set(papers[paper].cell(problem, curve).seeds)
 
 
-@pytest.mark.parametrize("finding", COMMITTED, ids=lambda finding: finding.id)
-def test_no_measured_number_is_typed(finding):
-    assert typed(f"{finding.title} {finding.says}") == []
-
-
-@pytest.mark.parametrize(
-    ("says", "found"),
-    [
-        ("BBKB takes 0.41 of the time.", ["0.41"]),
-        ("It ends at 428 lb, 12 % below.", ["428", "%"]),
-        ("A rate of 1e-3.", ["1e-3"]),
-        ("Theorem 3.5 and App. D.1 give a rate of 1e-11 on [0,1]^20.", []),
-    ],
-)
-def test_a_typed_measurement_would_be_found(says, found):
-    assert typed(says) == found
-
-
 def test_a_finding_is_read_as_it_is_written(written):
     full = {
         **GOOD,
