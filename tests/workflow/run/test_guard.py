@@ -119,15 +119,15 @@ def test_evaluations_are_announced_with_their_numbers():
     guard.number = 5
     evaluated(lambda: seen.append(shared.evaluation), times=2, guard=guard)
     assert seen == [6, 7]  # from 1, since 0 is none
-    assert shared.evaluation == 0 and 0 <= time.monotonic() - shared.began < 5
+    assert shared.evaluation == 0 and shared.began <= time.monotonic()
     with pytest.raises(ZeroDivisionError):
         evaluated(lambda: 1 / 0, guard=guard)
     assert shared.evaluation == 0
 
 
 def test_an_evaluation_within_its_time_ends_nothing_later():
-    evaluated(lambda: None, times=3, guard=Guard(0, timeout=0.2))
-    time.sleep(0.4)
+    evaluated(lambda: None, times=3, guard=Guard(0, timeout=2.0))
+    time.sleep(2.2)
 
 
 def test_a_limit_beyond_what_a_clock_can_count_is_none():

@@ -109,7 +109,7 @@ def test_of_many_that_want_it_at_once_each_is_alone(made):
     processes = [context.Process(target=_contend, args=(made, ready, won)) for _ in range(many)]
     for process in processes:
         process.start()
-    found = {won.get(timeout=60) for _ in processes}
+    found = {won.get(timeout=600) for _ in processes}
     for process in processes:
         process.join()
     assert len(found) == many and list(made.parent.iterdir()) == []

@@ -219,10 +219,10 @@ def test_a_paper_that_marks_no_headline_shows_its_first_claim(source):
     assert [one.id for one in unmarked.headlines] == ["thm2-bound"]
 
 
-@pytest.mark.parametrize("name", ["bbkb", "bkb", "dumbo", "go_ucb", "lcbo"])
-def test_every_paper_marks_its_headline_claims(name):
-    marked = [one for one in read(name)["claims"] if one.get("headline")]
-    assert 1 <= len(marked) <= MOST_HEADLINES
+def test_every_paper_marks_its_headline_claims():
+    for name in ["bbkb", "bkb", "dumbo", "go_ucb", "lcbo"]:
+        marked = [one for one in read(name)["claims"] if one.get("headline")]
+        assert 1 <= len(marked) <= MOST_HEADLINES
 
 
 def test_curves_become_a_script_that_a_page_may_load_from_a_file(site):

@@ -160,15 +160,12 @@ def test_threads_are_counted():
         assert code_path.threads(code_path.now()) == 2
 
 
-@pytest.mark.parametrize(
-    ("path", "library"),
-    [
+def test_a_library_is_named_without_its_place():
+    for path, library in [
         ("/a/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-3.so", "numpy"),
         ("/a/site-packages/b/site-packages/scipy/.dylibs/libscipy_openblas.dylib", "scipy"),
         ("/usr/lib/python3/dist-packages/torch/lib/libmkl_rt.so", "torch"),
         ("/opt/conda/lib/libopenblas.so.0", "system"),
         ("/opt/site-packages", "system"),
-    ],
-)
-def test_a_library_is_named_without_its_place(path, library):
-    assert code_path._brought_by(PurePosixPath(path)) == library
+    ]:
+        assert code_path._brought_by(PurePosixPath(path)) == library
