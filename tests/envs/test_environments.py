@@ -349,6 +349,7 @@ def snakemake(copy, place, *arguments):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_workflow_can_be_imported_from_elsewhere(elsewhere):
     code, said = snakemake(*elsewhere, "--dry-run", "--quiet", "host", "rules")
     assert code == 0, said
@@ -357,6 +358,7 @@ def test_the_workflow_can_be_imported_from_elsewhere(elsewhere):
     assert made <= set(counts)
 
 
+@pytest.mark.slow
 def test_its_jobs_import_the_package_of_the_clone_although_a_folder_has_its_name(elsewhere):
     copy, place = elsewhere
     with (copy / "workflow" / "__init__.py").open("a") as file:

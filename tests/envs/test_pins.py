@@ -103,16 +103,16 @@ def test_an_image_has_a_base_by_digest_and_a_user_without_privileges():
     assert "NOT BUILT" in apptainer
 
 
-@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.name)
-@pytest.mark.parametrize(("base", "code"), [("python:3.11", 1), ("python@sha256:ab", 0)])
-def test_a_recipe_refuses_a_base_without_a_digest(path, base, code):
-    (line,) = re.findall(r"(case \".*BASE.*esac)", read(path))
-    line = line.replace("{{ BASE }}", base)
-    done = subprocess.run(
-        ["sh", "-c", line], env={"BASE": base}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code
-    assert done.stderr == (f"expected BASE=IMAGE@sha256:..., got {base}\n" if code else "")
+def test_a_recipe_refuses_a_base_without_a_digest():
+    for path in RECIPES:
+        for base, code in [("python:3.11", 1), ("python@sha256:ab", 0)]:
+            (line,) = re.findall(r"(case \".*BASE.*esac)", read(path))
+            line = line.replace("{{ BASE }}", base)
+            done = subprocess.run(
+                ["sh", "-c", line], env={"BASE": base}, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == code
+            assert done.stderr == (f"expected BASE=IMAGE@sha256:..., got {base}\n" if code else "")
 
 
 PIP = """#!/bin/sh

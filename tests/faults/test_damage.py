@@ -12,7 +12,6 @@ import pytest
 
 from tests.faults import steep
 from workflow.operate import archive, verify
-from workflow.trace import record
 
 PLACE = steep.FOLDER / "1.parquet"
 
@@ -24,43 +23,6 @@ def flipped(content, byte):
     changed = bytearray(content)
     changed[byte] ^= 1 << (7 if byte % 2 else byte // 2 % 7)
     return bytes(changed)
-
-
-def test_no_flipped_bit_gives_another_record(undisturbed, tmp_path):
-    """In every third byte of the rows and every byte of the footer: what is read without complaint
-    is what was written.
-    """
-    content, whole = (undisturbed / PLACE).read_bytes(), record.read(undisturbed / PLACE)
-    said = {name: value for name, value in whole.header.items() if name != record.SEAL}
-    path, found, told = tmp_path / "1.parquet", 0, set()
-    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    for byte in (*range(0, footer, 3), *range(footer, len(content))):
-        path.write_bytes(flipped(content, byte))
-        record.read_header(path)
-        try:
-            read = record.read(path)
-        except record.BadRecord as error:
-            found += 1
-            told.add(str(error).partition(": ")[0])
-            continue
-        # where the name of the seal itself was hit, nothing else was
-        assert {name: read.header.get(name) for name in said} == said, f"byte {byte}"
-        assert {name: values.tobytes() for name, values in read.columns.items()} == {
-            name: values.tobytes() for name, values in whole.columns.items()
-        }, f"byte {byte}"
-    assert told == {str(path)}
-    # the rest is statistics and a second copy of the header, which nobody reads
-    assert found > len(content) / 4
-
-
-def test_no_cut_gives_a_record(undisturbed, tmp_path):
-    content, path = (undisturbed / PLACE).read_bytes(), tmp_path / "1.parquet"
-    for length in range(0, len(content), 31):
-        path.write_bytes(content[:length])
-        with pytest.raises(
-            record.BadRecord, match="half-written or foreign; move it away and run again"
-        ):
-            record.read(path)
 
 
 def place(path, where):

@@ -404,19 +404,16 @@ def test_words_of_a_server_move_no_cursor(target):
     assert str(refused.value) == r"HTTP 404 \x1b[2J\x9b"
 
 
-@pytest.mark.parametrize(
-    ("said", "size", "seconds"),
-    [
+def test_size_and_environment_say_how_long_a_file_may_take(monkeypatch):
+    for said, size, seconds in [
         ("", 1, 600.0),
         ("", 522_767_376, 600 + 522_767_376 / 20e3),
         ("", 0, 6 * 3600.0),
         ("24", 1, 86400.0),
         ("0.5", 0, 1800.0),
-    ],
-)
-def test_size_and_environment_say_how_long_a_file_may_take(monkeypatch, said, size, seconds):
-    monkeypatch.setenv(module.HOURS, said)
-    assert module._seconds(size) == pytest.approx(seconds, abs=1e-3)
+    ]:
+        monkeypatch.setenv(module.HOURS, said)
+        assert module._seconds(size) == pytest.approx(seconds, abs=1e-3)
 
 
 @pytest.mark.parametrize("said", ["soon", "0", "-1", "nan", "inf", "1h"])

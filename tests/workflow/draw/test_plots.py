@@ -713,23 +713,23 @@ def test_a_line_of_a_study_that_is_not_planned_is_a_mistake(toy):
         panels.panels_of(toy.paper, toy.store(), "f")
 
 
-@pytest.mark.parametrize("run", ["s t", "s", "t", ""])
-def test_a_panel_of_a_study_may_have_such_lines_too(toy, run):
+def test_a_panel_of_a_study_may_have_such_lines_too(toy):
     """Also where a partial report has no record of the study itself or of that of the line."""
-    for name in ("s", "t"):
-        study = toy.study(name, lambda seed: {"t": [1, 2, 3], "best": [4.0, 5.0, 6.0]})
-        if name not in run:
-            for seed in study.seeds:
-                (toy.root / study.record(seed)).unlink()
-    toy.entry["figures"] = [
-        {"id": "f", "panels": [{"study": "t", "x": "t", "y": "best", "lines": LEVELS}]}
-    ]
-    found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
-    texts = {text.get_text() for text in axes_of(found).texts}
-    assert ("best known" in texts) is (run == "s t")
-    assert ("optimum" in texts) is ("t" in run.split())  # an empty panel has no numbers
-    assert ("not run: t" in texts) is ("t" not in run.split())
-    assert (found[0].xlabel, found[0].ylabel) == ("t", "best")
+    for run in ["s t", "s", "t", ""]:
+        for name in ("s", "t"):
+            study = toy.study(name, lambda seed: {"t": [1, 2, 3], "best": [4.0, 5.0, 6.0]})
+            if name not in run:
+                for seed in study.seeds:
+                    (toy.root / study.record(seed)).unlink()
+        toy.entry["figures"] = [
+            {"id": "f", "panels": [{"study": "t", "x": "t", "y": "best", "lines": LEVELS}]}
+        ]
+        found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
+        texts = {text.get_text() for text in axes_of(found).texts}
+        assert ("best known" in texts) is (run == "s t")
+        assert ("optimum" in texts) is ("t" in run.split())  # an empty panel has no numbers
+        assert ("not run: t" in texts) is ("t" not in run.split())
+        assert (found[0].xlabel, found[0].ylabel) == ("t", "best")
 
 
 def test_a_panel_of_a_study_that_was_not_run_keeps_its_labels(toy):
@@ -1144,15 +1144,17 @@ def test_wide_bands_stand_side_by_side_beyond_the_end():
             assert max(ax.get_xticks()) <= 30
 
 
-@pytest.mark.parametrize("scales", [{}, {"yscale": "log"}])
-@pytest.mark.parametrize("names", ["A", "AB", "ABC"])
-def test_bands_are_bars_alone_where_a_figure_says_so(scales, names):
-    shown = {name: WIDTHS[name] for name in names}
-    ax = axes_of([of_bands(shown, bars=True, **scales)])
-    bars = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
-    assert [tuple(bar[:, 1]) for bar in bars] == list(shown.values())  # none is cut by the axis
-    assert not ax.collections
-    assert axes_of([of_bands(shown, **scales)]).collections
+def test_bands_are_bars_alone_where_a_figure_says_so():
+    for scales in [{}, {"yscale": "log"}]:
+        for names in ["A", "AB", "ABC"]:
+            shown = {name: WIDTHS[name] for name in names}
+            ax = axes_of([of_bands(shown, bars=True, **scales)])
+            bars = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
+            assert [tuple(bar[:, 1]) for bar in bars] == list(
+                shown.values()
+            )  # none is cut by the axis
+            assert not ax.collections
+            assert axes_of([of_bands(shown, **scales)]).collections
 
 
 def test_bars_have_the_markers_of_their_curves_or_are_dashed_without_one(toy):
