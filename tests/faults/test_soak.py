@@ -10,8 +10,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import pytest
+import yaml
 
 from benchmarks import soak
 from tests.faults import steep
@@ -109,9 +111,6 @@ def test_what_is_left_is_found(tmp_path):
     folder.mkdir(parents=True)
     for name in ("0.parquet", "0.running", "1.failed", ".2.parquet.x.part"):
         (folder / name).touch()
-    (tmp_path / "figures").mkdir()
-    (tmp_path / "figures" / ".a.png.x.part").touch()
-    assert flow.halves() == 1
     sleeping = subprocess.Popen(["sleep", "60"], cwd=tmp_path)
     try:
         steep.until(lambda: "sleep" in flow.litter()[-1])
@@ -125,3 +124,25 @@ def test_what_is_left_is_found(tmp_path):
     finally:
         sleeping.kill()
         sleeping.wait()
+
+
+def test_a_paper_in_a_hurry_is_the_same_paper():
+    for path in soak.ROOT.glob("papers/*.yaml"):
+        text = path.read_text(encoding="utf-8")
+        before, after = yaml.safe_load(text), yaml.safe_load(soak.hurry(text))
+        if "problems" in before:
+            for problem in after["problems"].values():
+                assert problem.pop("timeout") <= soak.TIMEOUT
+            for problem in before["problems"].values():
+                problem.pop("timeout", None)
+        assert after == before, path
+
+
+def test_a_round_is_told_in_a_line():
+    disturbed = Counter({"run killed": 2, "Ctrl-C": 1})
+    assert str(soak.Round(disturbed, 4, 1, 2)) == (
+        "1 x Ctrl-C, 2 x run killed; 4 starts, 1 failures, 2 timeouts: nothing wrong"
+    )
+    assert "undisturbed; 0 starts" in str(soak.Round()) and "1 WRONG: ['a']" in str(
+        soak.Round(wrong=["a"])
+    )
