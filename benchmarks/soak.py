@@ -74,17 +74,15 @@ signal.signal(signal.SIGUSR1, hang)
 class Round:
     """What was done to one workflow and what came of it.
 
-    failures: notes of failed runs that were there when it was started again. timeouts: records that
-    an evaluation had ended which hung, removed and made again. halves: of figures, tables and logs
-    whose writer was killed; whoever writes the same one an hour later removes it, so that these are
-    counted and are no fault.
+    timeouts: records that an evaluation had ended which hung, removed and made again. halves: of
+    figures, tables and logs whose writer was killed; whoever writes the same one an hour later
+    removes it, so that these are counted and are no fault.
     """
 
     number: int
     disturbed: dict[str, int] = field(default_factory=dict)
     starts: int = 0
     seconds: float = 0.0
-    failures: int = 0
     timeouts: int = 0
     differences: list[str] = field(default_factory=list)
     leftovers: list[str] = field(default_factory=list)
@@ -104,7 +102,7 @@ class Round:
         wrong = [*self.differences, *self.leftovers]
         verdict = f"{len(wrong)} WRONG: {wrong[:3]}" if wrong else "no difference, nothing left"
         return (
-            f"round {self.number}: {self.how}; {self.starts} starts, {self.failures} failures,"
+            f"round {self.number}: {self.how}; {self.starts} starts,"
             f" {self.timeouts} timeouts, {self.seconds:.0f} s: {verdict}"
         )
 
@@ -115,7 +113,6 @@ def table(rounds: Sequence[Round]) -> str:
         "round",
         "disturbances",
         "starts",
-        "failures",
         "timeouts",
         "seconds",
         "differences",
@@ -128,7 +125,6 @@ def table(rounds: Sequence[Round]) -> str:
             one.number,
             one.how,
             one.starts,
-            one.failures,
             one.timeouts,
             f"{one.seconds:.0f}",
             len(one.differences),
@@ -211,10 +207,6 @@ class Workflow:
             found[str(path.relative_to(self.copy))] = trace
         return found
 
-    def notes(self) -> int:
-        """How many runs have failed and were not made since."""
-        return len(list((self.copy / "results").rglob("*.failed")))
-
     def remove_timeouts(self) -> int:
         """Remove the records that an evaluation has ended which took too long, as the message says;
         returns how many.
@@ -229,7 +221,7 @@ class Workflow:
         return len(found)
 
     def litter(self) -> list[str]:
-        """What should not be there at the end: leases, notes of failures, halves, what was set
+        """What should not be there at the end: leases, halves, what was set
         aside, processes.
         """
         results = [
@@ -354,7 +346,6 @@ def disturbed_round(
         if ended == 0 and not removed:
             break
         found.timeouts += removed
-        found.failures += flow.notes()
         if found.starts == ATTEMPTS:
             found.differences.append(
                 f"not done after {ATTEMPTS} starts: see {flow.copy / 'soak.log'}"

@@ -54,7 +54,7 @@ def test_what_the_rules_ask_for_ten_thousand_jobs_takes_seconds(apart):
     for line in plan.entry["figures"]:
         runs = selection.figure_runs(plan, line["id"])
         names = {run.name for run in runs}
-        assert len(plan.sources(runs)) == scale.SEEDS * len(names)
+        assert len(plan.records(runs)) == scale.SEEDS * len(names)
     assert time.process_time() - began < 6
 
 
