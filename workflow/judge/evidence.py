@@ -146,24 +146,6 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Composed(Evidence):
-    """Records of two readings that change different runs, each made by itself: a run is that of
-    the reading that changes it, and the default one where none does. Which curves, rivals and
-    variants a check reads is as by default.
-    """
-
-    readings: tuple[str, ...] = ()
-
-    def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
-        usual = super().place(check, problem, curve, variant)
-        changed = (
-            replace(self, reading=name, readings=()).place(check, problem, curve, variant)
-            for name in self.readings
-        )
-        return next((cell for cell in changed if cell.name != usual.name), usual)
-
-
-@dataclass(frozen=True)
 class Compared:
     """One comparison of a check, before any record is read: what it is of, the runs whose seeds it
     pairs, and how to read its numbers (NotRun where a run has none).
