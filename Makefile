@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site status compare verify archive unpack publish carry history crate test parity check reference bench help
+TARGETS := env figures report site status compare verify archive unpack publish carry history crate test test-all parity check reference bench help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -20,6 +20,7 @@ takes-unpack := ARCHIVE
 takes-publish := SCALE PAPERS FROM
 takes-carry := SCALE PAPERS SEED MOST CORES
 takes-test := CORES
+takes-test-all := CORES
 takes-parity := CORES
 takes-reference := PAPERS CORES
 takes-bench := ONLY FULL
@@ -81,11 +82,16 @@ env: .venv/.made               ## make the virtual environment .venv from the lo
 figures: env                   ## run the workflow and draw: SCALE=smoke|quick|paper PAPERS=bbkb,bkb SEEDS=0-4 CORES=N FRESH=1
 	$(SNAKEMAKE) --cores $(CORES) --config $(CONFIG)
 
-test: env                      ## run the test suite, a file at a time on each of CORES (8 at most)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(CORES) --maxprocesses 8 --dist loadfile
+TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(CORES) --maxprocesses 8 --dist loadfile
+
+test: env                      ## run the tests but those marked slow, a file at a time on each of CORES (8 at most)
+	$(TESTS) -m "not slow"
+
+test-all: env                  ## run all tests, those over many seeds, too: CORES
+	$(TESTS)
 
 parity: env                    ## compare step by step with the authors' public codes, on real tables where NOREGRET_DATA has them: CORES
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/parity --numprocesses $(CORES) --maxprocesses 8 --dist loadfile
+	$(TESTS) tests/parity
 
 check: env                     ## formatter, linter, type checker, snakefmt, snakemake --lint, whether README.md and the published records are up to date
 	$(BIN)/ruff format --check .
@@ -143,7 +149,7 @@ bench: env                     ## time our steps beside other libraries', into b
 	$(BIN)/python -m benchmarks.bench $(if $(ONLY),--only "$(ONLY)") $(if $(filter-out 0,$(FULL)),--scale full)
 
 help:                          ## list the targets and what they take from the environment
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
 	@echo
 	@echo "FRESH=1                         make what is published anew: records in figures/reference/records are ignored"
 	@echo "NOREGRET_DATA=DIR|URL           a mirror of the data, asked before the canonical URLs (data/README.md)"

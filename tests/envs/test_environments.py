@@ -297,7 +297,8 @@ def test_the_catalog_finds_what_it_asks_for():
 
 
 def test_the_configuration_that_is_read_is_the_one_that_is_described():
-    read = set(re.findall(r"config(?:\.get\(|\[)[\"'](\w+)", (ROOT / "Snakefile").read_text()))
+    schema = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
+    read = set(schema["properties"])
     described = (ROOT / "config" / "README.md").read_text()
     assert read == set(re.findall(r"^\| `(\w+)` \|", described, re.MULTILINE))
     example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", described, re.DOTALL)[1])
