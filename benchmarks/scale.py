@@ -49,8 +49,8 @@ case $2 in
     cd figures/paper/large
     for ending in pdf png csv json md; do touch $name.$ending; done
     [ $name = verdicts ] || exit 0
-    touch seed-values.json sensitivity.md sensitivity.json certificate.md certificate.json
-    touch claims-by-settings.png runs.json ;;
+    touch verdicts.parquet seeds.parquet runs.parquet
+    touch claims-by-settings.md claims-by-settings.png ;;
   *)
     for one; do
       [ "$found" ] && touch "$one"

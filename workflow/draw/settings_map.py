@@ -14,8 +14,8 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+import numpy as np
 import pandas as pd
-import seaborn
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -41,6 +41,7 @@ COLOURS: Mapping[str, str] = {
     INCONCLUSIVE: "#D9D9D9",
     CONTRADICTED: VERMILLION,
 }
+ON_DARK = (SYMBOLS[REPRODUCED], SYMBOLS[CONTRADICTED])
 CELL, ROW = 0.24, 0.19  # inches
 LABEL = 7.5  # points
 HEAD, LEGEND = 0.34, 0.3  # inches: the title, the line of the legend
@@ -65,23 +66,17 @@ def draw(paper: Paper, table: pd.DataFrame) -> Figure:
     ax = figure.add_axes((left / wide, below / tall, CELL * columns / wide, ROW * rows / tall))
     if len(marks):
         codes = {SYMBOLS[kind]: code for code, kind in enumerate(COLOURS, 1)}
-        seaborn.heatmap(
-            marks.map(lambda mark: codes.get(mark.removesuffix("?"), 0)),
-            ax=ax,
-            annot=marks,
-            fmt="",
-            annot_kws={"size": LABEL},
-            cmap=ListedColormap(["white", *COLOURS.values()]),
-            vmin=0,
-            vmax=len(COLOURS),
-            cbar=False,
-            linewidths=1,
-            xticklabels=True,
-            yticklabels=True,
-        )
+        shown = marks.map(lambda mark: codes.get(mark.removesuffix("?"), 0))
+        colours = ListedColormap(["white", *COLOURS.values()])
+        ax.pcolormesh(shown, cmap=colours, vmin=0, vmax=len(COLOURS), edgecolors="white")
+        ax.invert_yaxis()
+        for (y, x), mark in np.ndenumerate(marks.to_numpy()):
+            ink = "white" if mark[:1] in ON_DARK else "black"
+            ax.text(x + 0.5, y + 0.52, mark, ha="center", va="center", fontsize=LABEL, color=ink)
+        ax.set_xticks(np.arange(columns) + 0.5, marks.columns, rotation=90)
+        ax.set_yticks(np.arange(rows) + 0.5, marks.index)
         ax.tick_params(length=0, labelsize=LABEL, top=True, labeltop=True, labelbottom=False)
-        ax.tick_params(axis="x", rotation=90)
-        ax.set(xlabel="", ylabel="")
+        ax.spines[:].set_visible(False)
     else:
         ax.set_axis_off()
         words = "No setting changes a run of any claim here."

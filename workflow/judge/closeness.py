@@ -379,10 +379,10 @@ def as_markdown(found: Sequence[Experiment]) -> str:
         return ""
     parts = ["## Published numbers beside ours", RULES]
     for one in found:
-        nearest = one.nearest.reading or "the default one"
+        nearest = render.quoted(one.nearest.reading or "the default one")
         parts += [
             f"### {render.quoted(one.name)}",
-            f"On {render.quoted(', '.join(one.problems))}. The nearest reading is {render.quoted(nearest)}."
+            f"On {render.quoted(', '.join(one.problems))}. The nearest reading is {nearest}."
             f" Alike: {one.alike:.3f}.",
             render.table(
                 ["reading", "score", "as a factor", "the default there", "test", "lacks"],

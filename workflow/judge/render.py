@@ -21,7 +21,6 @@ from workflow.judge.outcomes import (
     GROUPS,
     MEANINGS,
     REPRODUCED,
-    UNDECIDED,
     counted,
     group,
     listed,
@@ -46,7 +45,7 @@ of this spread show in four of five times. q is p adjusted over all claims of th
 counted together (Benjamini and Hochberg). *By rank*: a run that has found nothing feasible has an
 infinite value; then the exact signed-rank test decides, and the numbers are the median and
 quartiles of the differences.
-How often all this is wrong: docs/verdicts.md. What other readings come to: claims-by-settings.md."""
+How often all this is wrong: docs/verdicts.md. Other readings: claims-by-settings.md."""
 
 APPENDIX = (
     "Judged as claims are, and in no tally: what is not in the paper, what could not fail here, and"

@@ -47,8 +47,8 @@ CSV = [column for column in COLUMNS if column not in ("kind", "reasons", "runs",
 RULES = """\
 *As printed* is the paper as printed, with the assumptions of verdicts.md. Another setting is a
 *reading*: another answer to a question that the paper leaves open. *Under any reading*: the best
-that one comes to, where *not decided* is better than *contradicted*. A *control* is an experiment of
-ours, and counts for nothing.
+that one comes to, where *not decided* is better than *contradicted*. A *control* is an experiment
+of ours, and counts for nothing. A sentence counts the settings that decide the claim.
 
 ✓ reproduced, ≈ direction only, ± inconclusive, ✗ contradicted, - no number, · not run. `?`: the
 numbers show this and may not decide. = same run: the setting gives the default's runs, and is no
@@ -66,9 +66,7 @@ def frame(verdicts: Iterable[Verdict]) -> pd.DataFrame:
         for setting, found in verdict.settings.items()
         for numbers in _of_comparisons(found)
     ]
-    return pd.DataFrame(rows, columns=COLUMNS).convert_dtypes(
-        convert_floating=False, convert_integer=True
-    )
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _of_outcome(found: Outcome) -> dict[str, object]:
@@ -139,7 +137,7 @@ def _sentence(usual: str, rivals: pd.DataFrame | None) -> str:
     if rivals is None:
         return f"{head}; no other setting changes its runs."
     deciding = rivals[~rivals["outcome"].isin([NOT_RUN, UNDECIDED])]
-    of = f"{len(deciding)} of {len(rivals)} other settings"
+    of = f"({len(deciding)} of {len(rivals)} other settings)"
     if deciding.empty:
         return f"{head}; none of {len(rivals)} other settings decides it."
     differ = deciding[deciding["outcome"].isin(HOLDS) != (usual in HOLDS)]
@@ -150,7 +148,7 @@ def _sentence(usual: str, rivals: pd.DataFrame | None) -> str:
     names = [f"{row.setting} ({row.outcome})" for row in differ.itertuples()]
     more = [f"{len(names) - FEW} more"] if len(names) > FEW else []
     word = "not" if usual in HOLDS else "holds"
-    return f"{head}; {word} under {', '.join([*names[:FEW], *more])} ({of} decide it)."
+    return f"{head}; {word} under {', '.join([*names[:FEW], *more])} {of}."
 
 
 def firm(table: pd.DataFrame, claims: Iterable[str]) -> tuple[int, int, int]:

@@ -51,8 +51,12 @@ def _share(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> float:
     """How often a null model passes the check of a claim."""
     check = claim["check"]
     if "curve" in line:
-        drawn = _Drawn(evidence, claim, line["curve"])
-        return float(np.mean([drawn.passes() for _ in range(REPEATS)]))
+        drawn, failed = _Drawn(evidence, claim, line["curve"]), 0
+        for _ in range(REPEATS):
+            failed += not drawn.passes()
+            if 1 - failed / REPEATS < PASSES:  # whatever the other draws say
+                break
+        return 1 - failed / REPEATS
     if "instead" in line:
         side = next(side for side in CURVES if side in check)
         return float(holds(evidence, {**check, side: [line["instead"]]}))

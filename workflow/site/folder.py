@@ -14,10 +14,8 @@ from typing import Any
 import pandas as pd
 
 from workflow.judge import ledger, outcomes, render, settings
-from workflow.judge.claims import AS_PRINTED
 from workflow.judge.fixed import Fixed
 from workflow.judge.outcomes import GROUPS, HOLDS, NOT_RUN, ORDER, UNDECIDED
-from workflow.judge.runs import STUDIES
 from workflow.plan import reader
 from workflow.plan.exhibits import (
     IMAGE,
