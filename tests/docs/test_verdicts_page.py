@@ -20,7 +20,7 @@ from workflow.measure.statistics import ENOUGH, LEVEL, LOOKS
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = (ROOT / verdict_errors.PAGE).read_text(encoding="utf-8")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
-QUICK = 20_000
+QUICK = 8_000
 # the fewest claims that a rate of a quick page is of, by its section; others have a fourth of them
 FEWEST = {"Several comparisons": QUICK // 24, "All claims of a paper": 40}
 
