@@ -24,6 +24,7 @@ from workflow.plan.vocabulary import (
     Count,
     Curve,
     Curves,
+    ExhibitName,
     Expected,
     Id,
     Metric,
@@ -587,6 +588,11 @@ class ClaimEntry(Section):
 
     id: Id = said("its name", "sublinear")
     where: Words = said("where the paper says it", "Sec. 5, Fig. 1")
+    figure: ExhibitName = said(
+        "the figure, table or picture that shows what decides it, on pages of the site",
+        "regret",
+        default="none does",
+    )
     says: Sentence = said("what the paper says", "BKB beats uniform search")
     check: AnyCheck = said(
         "what is tested",

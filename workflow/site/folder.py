@@ -25,7 +25,7 @@ from workflow.plan.exhibits import (
     Exhibit,
     lines_of,
 )
-from workflow.site import matching, shrink, text
+from workflow.site import shrink, text
 from workflow.site.text import Sheet
 from workflow.trace.cells import PlanError
 from workflow.trace.record import TIMEOUT
@@ -250,9 +250,9 @@ class Report:
         """Everything that the folder has of the figures, pictures and tables in the YAML, in its
         order.
         """
-        there = [(kind, line) for kind, line in lines_of(self.entry) if self._has(kind, line)]
-        beside = self._decided([line for _, line in there])
-        return [self._shown(kind, line, beside[line["id"]]) for kind, line in there]
+        return [
+            self._shown(kind, line) for kind, line in lines_of(self.entry) if self._has(kind, line)
+        ]
 
     @cached_property
     def claims_alone(self) -> list[Claim]:
@@ -387,12 +387,12 @@ class Report:
         """Whether the folder has the first of the files by which the site shows it."""
         return (self.folder / f"{line['id']}.{next(iter(kind.shown.values()))}").exists()
 
-    def _decided(self, lines: Sequence[Entry]) -> dict[str, list[str]]:
-        return matching.decided_by(self.entry.get("claims", []), lines)
-
-    def _shown(self, kind: Exhibit, line: Entry, beside: Sequence[str]) -> Shown:
+    def _shown(self, kind: Exhibit, line: Entry) -> Shown:
         name = str(line["id"])
-        claims = [claim for claim in self.claims if claim.id in beside]
+        told = {
+            claim["id"] for claim in self.entry.get("claims", []) if claim.get("figure") == name
+        }
+        claims = [claim for claim in self.claims if claim.id in told]
         files = {
             role: f"{name}.{ending}"
             for role, ending in kind.shown.items()
