@@ -142,9 +142,8 @@ def _sentence(usual: str, rivals: pd.DataFrame | None) -> str:
         return f"{head}; none of {len(rivals)} other settings decides it."
     differ = deciding[deciding["outcome"].isin(HOLDS) != (usual in HOLDS)]
     if differ.empty:
-        return (
-            f"{head}; {'so' if usual in HOLDS else 'it holds in none'} under {of} that decide it."
-        )
+        where = "so under every other that decides" if usual in HOLDS else "holds under no other"
+        return f"{head}; {where} {of}."
     names = [f"{row.setting} ({row.outcome})" for row in differ.itertuples()]
     more = [f"{len(names) - FEW} more"] if len(names) > FEW else []
     word = "not" if usual in HOLDS else "holds"
