@@ -19,6 +19,7 @@ import numpy as np
 from workflow.data import fetch
 from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
 from workflow.data.simulators import built, version_sha256
+from workflow.measure import mixture
 from workflow.measure.condense import COMPARED, parts_of_trace
 from workflow.measure.metrics import (
     DESCENT,
@@ -30,7 +31,6 @@ from workflow.measure.metrics import (
     metric,
     ratio_to,
 )
-from workflow.measure.mixture import Mixture
 from workflow.measure.recent import Recent
 from workflow.measure.shelf import Shelf, bytes_of
 from workflow.plan.paper import Paper
@@ -89,7 +89,6 @@ class Store:
         self._late: dict[str, tuple[int, ...]] = {}
         self._best: dict[str, float] = {}
         self._traces: dict[tuple[str, int], dict[str, str]] = {}
-        self._mixture = Mixture()
 
     def check(self, runs: Iterable[Run]) -> None:
         """Verify all records of these runs. Raises BadRecords, which names them."""
@@ -159,11 +158,12 @@ class Store:
         """Sentences on what the records verified so far were made with, where that is not one code
         path of the CPU, one version of each library and the present code.
         """
-        found = self._mixture.sentences()
+        every = (header for headers in self._headers.values() for header in headers.values())
+        found = mixture.sentences(every)
         if other := sum(map(len, self._other.values())):
-            every = sum(map(self._counted, self._seeds))
+            total = sum(map(self._counted, self._seeds))
             found.append(
-                f"{other} of {every} records here were made by other code, parameters or data than"
+                f"{other} of {total} records here were made by other code, parameters or data than"
                 " today's, which may make others (docs/data.md)."
             )
         return found
@@ -337,7 +337,6 @@ class Store:
             if not self.is_current(run, found.header):
                 other.append(seed)
             headers[seed] = found.header
-            self._mixture.add((run.name, seed), found.header)
         self._late[run.name], self._other[run.name] = tuple(late), tuple(other)
         self._headers[run.name] = headers
         return tuple(good), bad
