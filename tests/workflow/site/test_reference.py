@@ -15,8 +15,8 @@ README = "# Title\n\n<!-- verdicts -->\nstale\n<!-- /verdicts -->\nrest\nend\n"
 CLAIMS = [
     {"verdict": "reproduced"},
     {"verdict": "reproduced"},
-    {"verdict": "not reproduced"},
-    {"verdict": "undecided"},
+    {"verdict": "contradicted"},
+    {"verdict": "not decided"},
 ]
 
 
@@ -109,8 +109,8 @@ def test_a_picture_that_cannot_be_read_leaves_the_committed_report(checkout, mon
 def test_the_readme_tells_verdicts(checkout):
     reference.main(["bbkb"])
     readme = (checkout / "README.md").read_text()
-    assert "| not decided | not reproduced (first edition) | outside the theorem |" in readme
-    assert "(figures/reference/bbkb/verdicts.md) | as printed | 2 | 0 | 0 | 0 | 1 | 1 |" in readme
+    assert "| contradicted | not decided | outside the theorem |" in readme
+    assert "(figures/reference/bbkb/verdicts.md) | as printed | 2 | 0 | 0 | 1 | 1 |" in readme
     assert readme.startswith("# Title")
     assert readme.endswith("end\n")
     assert "stale" not in readme
