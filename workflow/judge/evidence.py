@@ -67,7 +67,8 @@ class Evidence:
     def values(self, run: Run, name: str) -> Array:
         """A metric of a cell or a column of a study, one row for each of `seeds`. Raises NotRun."""
         rows, read = self.store.values(run, name), self.seeds(run)
-        return rows[[seed in read for seed in self.store.seeds(run)]]
+        there = self.store.seeds(run)
+        return rows if read == there else rows[[seed in read for seed in there]]
 
     def is_whole(self, run: Run) -> bool:
         """Whether all of the first planned seeds of a run have ended, so that those that are still

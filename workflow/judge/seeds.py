@@ -32,24 +32,32 @@ def frame(paper: Paper, store: Store, verdicts: Sequence[Verdict]) -> pd.DataFra
     how many keep it, with the least and the greatest number. The weakest comparison comes first.
     """
     lines = {claim["id"]: claim for claim in stated(paper.entry)}
-    parts = [
-        part.assign(claim=verdict.id, setting=setting)
-        for verdict in verdicts
-        for setting, found in verdict.settings.items()
-        if found.was_run and not found.is_same_run
-        for part in _parts(
-            Evidence(paper, store, DEFAULT if setting == AS_PRINTED else setting),
-            lines[verdict.id],
-            [one.weakness for one in found.comparisons],
-        )
-    ]
-    return pd.concat([pd.DataFrame(columns=COLUMNS), *parts]) if parts else pd.DataFrame()
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    for verdict in verdicts:
+        for setting, found in verdict.settings.items():
+            if not found.was_run or found.is_same_run:
+                continue
+            reading = DEFAULT if setting == AS_PRINTED else setting
+            weakness = [one.weakness for one in found.comparisons]
+            evidence = Evidence(paper, store, reading)
+            for what, seen, numbers in _parts(evidence, lines[verdict.id], weakness):
+                many = len(seen)
+                for name, one in (
+                    ("claim", verdict.id),
+                    ("setting", setting),
+                    ("comparison", what),
+                ):
+                    columns[name] += [one] * many
+                columns["seed"] += seen
+                for name in SAMPLES:
+                    columns[name] += list(numbers.get(name, [np.nan] * many))
+    return pd.DataFrame(columns)
 
 
 def _parts(
     evidence: Evidence, claim: Mapping[str, Any], weakness: Sequence[tuple[int, int, float]]
-) -> Iterator[pd.DataFrame]:
-    """The comparisons of a claim under a setting."""
+) -> Iterator[tuple[str, list[int], Mapping[str, Sequence[float] | Array]]]:
+    """The comparisons of a claim under a setting: what is compared, seeds, and their numbers."""
     parts = [
         (f"{one['name']}: " if "settings" in claim else "", one["check"], part)
         for one in settings_of(claim)
@@ -61,10 +69,11 @@ def _parts(
         planned = min(len(evidence.paper.planned(run)) for run in part.runs)
         seen = Evidence(evidence.paper, evidence.store, evidence.reading, looks(planned)[-1].seeds)
         try:
-            numbers = pd.DataFrame(_numbers(check, part.read(seen)))
+            numbers = _numbers(check, part.read(seen))
         except NotRun:
             continue
-        yield numbers.assign(comparison=head + part.what, seed=_seeds(seen, part, len(numbers)))
+        many = len(next(iter(numbers.values())))
+        yield head + part.what, _seeds(seen, part, many), numbers
 
 
 def _numbers(check: Check, data: Any) -> Mapping[str, Sequence[float] | Array]:

@@ -136,5 +136,8 @@ class _Resampled:
             return self._drawn.values(run, name)
         return self._store.values(run, name)
 
-    def remembered(self, _key: object, make: Any) -> Array:
-        return np.asarray(make())
+    def remembered(self, key: tuple[Any, ...], make: Any) -> Array:
+        """`Evidence.summary` names the run and what its metric is divided by, among others."""
+        if {key[0].rpartition("/")[2], *key[1:]} & {*self._drawn.named}:
+            return np.asarray(make())
+        return self._store.remembered(key, make)
