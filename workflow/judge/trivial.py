@@ -52,11 +52,11 @@ def _share(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> float:
     check = claim["check"]
     if "curve" in line:
         drawn, failed = _Drawn(evidence, claim, line["curve"]), 0
-        for _ in range(REPEATS):
+        for done in range(1, REPEATS + 1):
             failed += not drawn.passes()
             if 1 - failed / REPEATS < PASSES:  # whatever the other draws say
                 break
-        return 1 - failed / REPEATS
+        return 1 - failed / done
     if "instead" in line:
         side = next(side for side in CURVES if side in check)
         return float(holds(evidence, {**check, side: [line["instead"]]}))
