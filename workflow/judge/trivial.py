@@ -51,12 +51,11 @@ def _share(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> float:
     """How often a null model passes the check of a claim."""
     check = claim["check"]
     if "curve" in line:
-        drawn, failed = _Drawn(evidence, claim, line["curve"]), 0
-        for done in range(1, REPEATS + 1):
-            failed += not drawn.passes()
-            if 1 - failed / REPEATS < PASSES:  # whatever the other draws say
-                break
-        return 1 - failed / done
+        drawn, passes = _Drawn(evidence, claim, line["curve"]), list[bool]()
+        may_fail = round((1 - PASSES) * REPEATS)  # beyond it the other draws change nothing
+        while len(passes) < REPEATS and passes.count(False) <= may_fail:
+            passes.append(drawn.passes())
+        return float(np.mean(passes))
     if "instead" in line:
         side = next(side for side in CURVES if side in check)
         return float(holds(evidence, {**check, side: [line["instead"]]}))
