@@ -256,9 +256,7 @@ def _claim(site: Site, report: Report, claim: Claim) -> None:
         sample=claim_pages.sample(report, claim),
         settings=report.by_setting[claim.id],
         sentence=report.sentences[claim.id],
-        says={
-            name: render.said_of(told) for name, told in report.entry.get("readings", {}).items()
-        },
+        says=report.verdicts["readings"],
         beside=claim_pages.shown_in(report, claim),
         commands=claim_pages.commands(report, claim),
     )
