@@ -66,7 +66,8 @@ SUMMARY = (
     "seeds",
     "comparisons",
 )
-MARKUP = re.compile(r"[\\`*\[\]<]|(?<!\w)_|_(?!\w)")  # but no _ within a word
+# code, emphasis, links and tags, but no _ within a word
+MARKUP = re.compile(r"[\\`*]|\](?=\()|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")
 
 
 def as_markdown(

@@ -3,7 +3,6 @@ its outcome, and nothing cut off.
 """
 
 import pandas as pd
-import pytest
 from matplotlib.colors import to_hex
 
 from tests.workflow.synthetic import Toy
@@ -42,9 +41,12 @@ def test_cells_say_what_is_observed(tmp_path):
     assert [label.get_text() for label in ax.get_xticklabels()] == ["as printed", "wide", "late"]
 
 
-@pytest.mark.parametrize("lines", [LINES, LINES[:1]])
-def test_nothing_is_cut_off(tmp_path, lines):
-    figure = drawn(tmp_path, lines)
+def test_nothing_is_cut_off(tmp_path):
+    for lines in (LINES, LINES[:1]):
+        check_whole(drawn(tmp_path, lines))
+
+
+def check_whole(figure):
     figure.draw_without_rendering()
     box = figure.get_tightbbox()
     width, height = figure.get_size_inches()

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from tests.conftest import GAMMA
+from tests.settings import GAMMA
 from tests.workflow import supervised
 from workflow.draw import tabulate
 from workflow.judge import ledger, settings

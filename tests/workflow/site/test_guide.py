@@ -161,10 +161,10 @@ def test_a_repository_without_a_page_of_results_tells_nothing(root):
     assert guide.told(root, [report(root / "figures/reference/toy")]) == {}
 
 
-@pytest.mark.parametrize("name", PAPERS)
-def test_every_paper_says_what_it_proposes_and_what_came_of_it(name, reference_site):
-    page = (reference_site / name / "index.html").read_text(encoding="utf-8")
-    head = read(name)["paper"]
-    assert head["link"].startswith("https://") and f'<a href="{head["link"]}">' in page
-    assert '<h2 id="told">What came of it</h2>' in page
-    assert "claims" in head["proposes"]
+def test_every_paper_says_what_it_proposes_and_what_came_of_it(reference_site):
+    for name in PAPERS:
+        page = (reference_site / name / "index.html").read_text(encoding="utf-8")
+        head = read(name)["paper"]
+        assert head["link"].startswith("https://") and f'<a href="{head["link"]}">' in page
+        assert '<h2 id="told">What came of it</h2>' in page
+        assert "claims" in head["proposes"]
