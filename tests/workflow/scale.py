@@ -1,29 +1,24 @@
-"""Seconds and MiB of the workflow itself on a large paper: `python -m benchmarks.scale [--runs
-10000] [--rows 1000]`.
+"""A large made-up paper, and what the workflow itself takes for it.
 
-A made-up paper of 50 curves on each problem, 10 seeds each, with readings, variants, figures,
-tables, ranks and claims; half of its problems have no known optimum, so that their regret is
-measured from the best of all runs. `apart`: runs so dear that each seed is a job of Snakemake;
-`together`: runs of seconds that share jobs. Nothing is run: records are made up, so that what is
-measured is the plan, Snakemake and the reports. Seconds are CPU seconds of a process and its
-children.
+50 curves on each problem, 10 seeds each, with readings, variants, figures, tables, ranks and
+claims; half of its problems have no known optimum, so that their regret is measured from the best
+of all runs. `APART`: runs so dear that each seed is a job of Snakemake; `TOGETHER`: runs of seconds
+that share jobs. Nothing is run, so that what is measured is the plan and Snakemake. Seconds are CPU
+seconds of a process and its children.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import yaml
 
 from workflow.operate.publish import write_measured
@@ -31,17 +26,14 @@ from workflow.plan import costs
 from workflow.plan.costs import Measured
 from workflow.plan.expand import load
 from workflow.plan.paper import Paper
-from workflow.trace import record
-from workflow.trace.cells import with_data
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("algorithms", "problems", "workflow", "profiles", "envs", "config")
 SEEDS = 10
 METHODS = [f"method-{number}" for number in range(1, 10)]
 CONTROLS = ["uniform", *(f"control-{number}" for number in range(1, 5))]
 CURVES = len(METHODS) * 5 + len(CONTROLS)  # by default, under two readings, at two variants
 APART, TOGETHER = 400.0, 0.2  # CPU seconds of a run
-REPORTS = ("best", "ends", "ranks", "verdicts")
 STAND_IN = """#!/bin/sh
 name=$4 found=
 case $2 in
@@ -242,44 +234,6 @@ def planned(copy: Path) -> Paper:
     return plan
 
 
-def write_records(copy: Path, plan: Paper) -> None:
-    """A record for every run of a plan, of the trace that a random search might have left."""
-    rows = plan.cells[0].budget
-    (copy / "results").mkdir(exist_ok=True)
-    provenance = record.provenance()
-    index = np.arange(rows)
-    for number, cell in enumerate(plan.cells):
-        for seed in cell.seeds:
-            rng = np.random.default_rng([number, seed])
-            true = -rng.exponential(size=rows)
-            columns = {
-                "evaluation": index,
-                "batch": index,
-                "query": rng.random((rows, 2)),
-                "y": true,
-                "true": true,
-                "seconds": np.zeros(rows),
-                "timing.ask": np.full(rows, 1e-5),
-                "timing.tell": np.zeros(rows),
-            }
-            header = {
-                "paper": "large",
-                "scale": "paper",
-                "problem": cell.problem_name,
-                "curve": cell.curve,
-                "seed": seed,
-                "status": "complete",
-                "digest": with_data(cell.digest, ""),
-                "best": 0.0,
-                "data": "none",
-                "cpu_seconds": 1.0,
-                "recommendation": {"query": [0.5, 0.5], "true": float(true.max())},
-                "provenance": provenance,
-            }
-            with patch("os.fsync"):  # a made-up record need not survive a power cut
-                record.write(copy / cell.record(seed), header, columns)
-
-
 def finish(copy: Path) -> None:
     """Let Snakemake run everything with a `python` that leaves an empty file in the place of each
     output.
@@ -326,46 +280,3 @@ def snakemake(copy: Path, *arguments: str, first: Path = Path(sys.executable).pa
     return spent(
         copy, "snakemake", "--cores", "2", *arguments, "--config", "scale=paper", first=first
     )
-
-
-def measured(folder: Path, runs: int, rows: int) -> Iterator[tuple[str, Spent]]:
-    """Every row of the table: what was run, and what it took."""
-    for name, seconds in (("apart", APART), ("together", TOGETHER)):
-        copy = make(folder / name, runs, seconds=seconds)
-        yield (
-            f"plan, {name}",
-            spent(copy, "workflow.plan", "--scale", "paper"),
-        )
-        yield f"dry run, {name}", snakemake(copy, "-n", "--quiet", "all")
-        finish(copy)
-        yield f"nothing to be done, {name}", snakemake(copy)
-    least = 2 * CURVES * SEEDS  # two problems: ranks compare over some
-    for number in sorted({max(runs // 10, least), max(runs, least)}):
-        copy = make(folder / str(number), number, rows)
-        write_records(copy, planned(copy))
-        yield f"status, {number} runs", spent(copy, "workflow.status", "--scale", "paper")
-        for name in REPORTS:
-            yield f"{name}, {number} runs", spent(copy, "workflow.report", "large", name)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
-    parser.add_argument("--runs", type=int, default=10_000)
-    parser.add_argument(
-        "--rows", type=int, default=1000, help="of each record; the budget of its run"
-    )
-    options = parser.parse_args(arguments)
-    print(
-        f"machine: {record.provenance()['machine']}, {options.runs} runs of {options.rows}"
-        " evaluations"
-    )
-    print(f"{'':<34}{'CPU s':>8}{'MiB':>8}")
-    with tempfile.TemporaryDirectory() as folder:
-        for what, took in measured(Path(folder), options.runs, options.rows):
-            print(f"{what:<34}{took.seconds:>8.1f}{took.mib:>8.0f}", flush=True)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
