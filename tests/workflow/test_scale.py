@@ -65,8 +65,9 @@ def test_planning_snakemake_and_a_rerun_of_ten_thousand_runs_keep_their_limits(t
     assert "Nothing to be done" in rerun.printed
     dry = scale.snakemake(together, "-n", "--forceall")
     assert re.search(r"^total +\d+", dry.printed, re.MULTILINE) and "Traceback" not in dry.printed
-    assert plan.seconds + dry.seconds < 15 and max(plan.mib, dry.mib) < 1024
-    assert rerun.seconds < 10 and rerun.mib < 1024
+    # several times what a processor takes that has nothing else to do
+    assert plan.seconds + dry.seconds < 45 and max(plan.mib, dry.mib) < 1024
+    assert rerun.seconds < 30 and rerun.mib < 1024
 
 
 def test_only_so_much_is_kept_and_what_was_asked_for_first_goes_first(monkeypatch):
