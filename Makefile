@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site status compare verify archive unpack publish carry history crate test test-all parity check reference bench help
+TARGETS := env figures report site status compare verify archive unpack publish carry history crate test test-all mutants parity check reference bench help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -21,9 +21,10 @@ takes-publish := SCALE PAPERS FROM
 takes-carry := SCALE PAPERS SEED MOST CORES
 takes-test := CORES
 takes-test-all := CORES
+takes-mutants := N SEED
 takes-parity := CORES
 takes-reference := PAPERS CORES
-takes-bench := ONLY FULL
+takes-bench := ONLY
 
 comma := ,
 blank := $(subst ,, )
@@ -90,6 +91,9 @@ test: env                      ## run the tests but those marked slow, a file at
 test-all: env                  ## run all tests, those over many seeds, too: CORES
 	$(TESTS)
 
+mutants: env                   ## plant N=40 bugs of one line in algorithms and problems, and say which of them no test notices: N SEED
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(or $(SEED),1) $(or $(N),40)
+
 parity: env                    ## compare step by step with the authors' public codes, on real tables where NOREGRET_DATA has them: CORES
 	$(TESTS) tests/parity
 
@@ -136,7 +140,7 @@ carry: env                     ## when code changed: make some published records
 	$(BIN)/python -m workflow.carry $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \
 	  $(if $(SEED),--seed $(SEED)) $(if $(MOST),--most $(MOST)) --cores $(CORES)
 
-history: env                   ## enter in papers/history.json since when checks and defaults are what they are, from git
+history: env                   ## enter in papers/history.json since when checks and defaults are what they are
 	$(BIN)/python -m workflow.history
 
 crate: env                     ## the published records and reports as an RO-Crate, for a deposit: build/crate
@@ -145,8 +149,8 @@ crate: env                     ## the published records and reports as an RO-Cra
 reference: env                 ## draw the largest scale that was run, commit it to figures/reference, write README.md: PAPERS CORES
 	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)
 
-bench: env                     ## time our steps beside other libraries', into benchmarks/report; some, into build/bench: ONLY=arms,boxes FULL=1
-	$(BIN)/python -m benchmarks.bench $(if $(ONLY),--only "$(ONLY)") $(if $(filter-out 0,$(FULL)),--scale full)
+bench: env                     ## time our steps beside other libraries', into benchmarks/report; some, into build/bench: ONLY=arms,boxes
+	$(BIN)/python -m benchmarks.bench $(if $(ONLY),--only "$(ONLY)")
 
 help:                          ## list the targets and what they take from the environment
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from workflow.judge import outcomes
-from workflow.judge.votes import HOLDS
+from workflow.judge.outcomes import HOLDS
 
 PROFILE, ENDS, SECONDS = "reached.json", "ends-*.md", "seconds per 1000 evaluations"
 
@@ -80,8 +79,8 @@ def judged_again(report: Path, up: str = "") -> list[str]:
     return [
         *lines,
         "",
-        f"Of these {len(pairs)} claims {alone} hold at least in direction among the methods of"
-        f" their paper; {beside} with today's optimizers among the others; {both} in both.",
+        f"Of {len(pairs)} claims {alone} hold, at least in direction, among the methods of their"
+        f" paper. With today's optimizers among the others {beside} hold; in both cases {both}.",
     ]
 
 
@@ -90,7 +89,7 @@ def _verdicts(report: Path) -> dict[str, Mapping[str, Any]]:
     path = report / "verdicts.json"
     if not path.exists():
         return {}
-    found = outcomes.translated(json.loads(path.read_text(encoding="utf-8")))
+    found = json.loads(path.read_text(encoding="utf-8"))
     return {claim["id"]: claim for claim in found["claims"]}
 
 
