@@ -12,7 +12,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -217,7 +217,7 @@ def as_json(part: Cell | Study) -> str:
     """What decides the runs of a cell or a study, on one line: all but their seeds, of which each
     job is told some.
     """
-    return json.dumps({**vars(part), "seeds": []})
+    return json.dumps({**asdict(part), "seeds": []})
 
 
 def from_json(text: str) -> Cell | Study:
