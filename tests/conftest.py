@@ -19,8 +19,6 @@ from tests.settings import CASES
 # Why a test may be skipped even where NOREGRET_TESTS=whole has every other skip fail: what no
 # package brings. A part of the reason that pytest prints.
 INEVITABLE = (
-    "it is the control",  # random search beside itself
-    "a known counter-example",  # of a rule that learns nothing
     "root may write anywhere",  # of two tests, one wants root and one another user
     "only root gives files to other users",
     "nothing can be mounted here",  # rights that some containers withhold

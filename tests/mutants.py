@@ -12,10 +12,13 @@ import re
 import signal
 import sys
 from importlib.machinery import SourceFileLoader
-from importlib.util import spec_from_loader
 from pathlib import Path
 
 import tests.kernels  # noqa: F401  before NumPy
+
+# isort: split
+import gpytorch  # noqa: F401  once for all mutants
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 300  # seconds for the tests of a mutant; one that takes longer is noticed
@@ -25,7 +28,7 @@ SWAPS |= {b: a for a, b in SWAPS.items()}
 
 
 def mistaken(node):
-    """The expression with one mistake, or None where there is none to make."""
+    """The node, now with a mistake; None where there is none to make."""
     match node:
         case ast.BinOp() | ast.BoolOp() if type(node.op) in SWAPS:
             node.op = SWAPS[type(node.op)]()
@@ -34,58 +37,29 @@ def mistaken(node):
         case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
             node.value = 2 * node.value + 1
         case ast.UnaryOp(op=ast.USub()):
-            return node.operand
+            node.op = ast.UAdd()
         case _:
             return None
     return node
 
 
-class Mistakes(ast.NodeTransformer):
-    """Counts the mistakes that can be made in functions, but for their words, and makes one."""
-
-    def __init__(self, chosen=-1):
-        self.chosen, self.count, self.line, self.inside = chosen, 0, "", False
-
-    def visit(self, node):
-        if isinstance(node, ast.Raise | ast.JoinedStr):
-            return node
-        outer, self.inside = self.inside, self.inside or isinstance(node, ast.FunctionDef)
-        if self.inside and (new := mistaken(copy.deepcopy(node))) is not None:
-            self.count += 1
-            if self.count - 1 == self.chosen:
-                self.line = f"{node.lineno}: {ast.unparse(node)} -> {ast.unparse(new)}"
-                node = new
-        self.generic_visit(node)
-        self.inside = outer
-        return node
+def places(tree):
+    """The expressions in functions, but for those of messages, in which a mistake can be made."""
+    messages = [node for node in ast.walk(tree) if isinstance(node, ast.Raise | ast.JoinedStr)]
+    words = {id(inner) for node in messages for inner in ast.walk(node)}
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    inner = [node for function in functions for line in function.body for node in ast.walk(line)]
+    return [node for node in inner if id(node) not in words and mistaken(copy.deepcopy(node))]
 
 
-class Planted(SourceFileLoader):
-    """Finds one module alone, and gives it a mutated tree."""
-
-    tree: ast.Module
-
-    def find_spec(self, name, path=None, target=None):
-        return spec_from_loader(name, self) if name == self.name else None
-
-    def get_code(self, name):
-        return compile(ast.fix_missing_locations(self.tree), self.path, "exec")
-
-
-def dotted(path):
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
-
-
-def tests_of(path):
+def tests_of(path, name):
     """Test files: of the module, of what names it or its class, and of refusals."""
-    names = re.compile(rf"\b{re.escape(dotted(path))}\b|[\"'./ ]{path.stem}\.[A-Z]")
-    found = [
-        file
-        for room in ("algorithms", "problems", "parity")
-        for file in sorted((ROOT / "tests" / room).rglob("test_*.py"))
-        if names.search(file.read_text()) or file.stem == "test_refusals"
-    ]
-    return sorted(found, key=lambda file: file.stem != f"test_{path.stem}")
+    named = rf"\b{re.escape(name)}\b|import [^\n]*\b{path.stem}\b|[\"'./ ]{path.stem}\.[A-Z]"
+    own, shared = f"test_{path.stem}.py", ("test_refusals.py", "problems/test_contract.py")
+    rooms = [ROOT / "tests" / room for room in ("algorithms", "problems", "parity")]
+    files = [file for room in rooms for file in sorted(room.rglob("test_*.py"))]
+    found = [f for f in files if str(f).endswith((own, *shared)) or re.search(named, f.read_text())]
+    return sorted(found, key=lambda file: file.name != own)
 
 
 def killed(path, tree):
@@ -94,31 +68,31 @@ def killed(path, tree):
         signal.alarm(LONGEST)
         for stream in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-        sys.meta_path.insert(0, planted := Planted(dotted(path), str(path)))
-        planted.tree = tree
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        code, known = compile(tree, str(path), "exec"), SourceFileLoader.get_code
+        SourceFileLoader.get_code = lambda self, of: code if of == name else known(self, of)
         options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
-        os._exit(pytest.main([*options, *map(str, tests_of(path))]))
+        os._exit(pytest.main([*options, *map(str, tests_of(path, name))]))
     return os.waitpid(child, 0)[1] != 0
 
 
 def main(seed, number, *names):
     draw, survived = random.Random(seed), 0
-    rooms = [file for room in ("algorithms", "problems") for file in (ROOT / room).rglob("*.py")]
-    paths = [ROOT / name for name in names] or sorted(set(rooms) - set(ROOT.rglob("_*.py")))
+    rooms = ROOT / "algorithms", ROOT / "problems"
+    every = sorted(file for room in rooms for file in room.rglob("[!_]*.py"))
+    paths = [ROOT / name for name in names] or every
     for _ in range(number):
-        path, every = draw.choice(paths), Mistakes()
-        every.visit(ast.parse(path.read_text()))
-        mistake = Mistakes(draw.randrange(every.count))
-        noticed = killed(path, mistake.visit(ast.parse(path.read_text())))
+        tree = ast.parse((path := draw.choice(paths)).read_text())
+        place = draw.choice(places(tree))
+        before = ast.unparse(place)
+        said = (
+            f"{path.relative_to(ROOT)}:{place.lineno}: {before} -> {ast.unparse(mistaken(place))}"
+        )
+        noticed = killed(path, tree)
         survived += not noticed
-        fate = "killed" if noticed else "SURVIVED"
-        print(f"| {path.relative_to(ROOT)}:{mistake.line} | {fate} |", flush=True)
+        print(f"| {said} | {'killed' if noticed else 'SURVIVED'} |", flush=True)
     print(f"{survived} of {number} survived")
 
 
 if __name__ == "__main__":
-    import gpytorch  # noqa: F401  once for all mutants
-    import hypothesis  # noqa: F401
-    import pytest
-
     main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from benchmarks import scale
-from tests.workflow import synthetic
+from tests.workflow import scale, synthetic
 from workflow.measure import recent
 from workflow.plan import costs, selection
 

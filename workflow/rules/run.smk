@@ -12,7 +12,7 @@ rule run:
     log:
         "logs/{scale}/{paper}/{problem}/{curve}/{seed}.log",
     wildcard_constraints:
-        paper=f"(?!{places(TOGETHER.values())}/)(?:{'|'.join(PLAN)})",
+        paper=f"(?!{places(sum(TOGETHER.values(), []))}/)(?:{'|'.join(PLAN)})",
     priority: soon
     conda:
         "../../envs/core.yaml"
@@ -44,7 +44,7 @@ for seeds, parts in TOGETHER.items():
         log:
             f"logs/{{scale}}/{{paper}}/{{problem}}/{{curve}}/{seeds[0]}-{seeds[-1]}.log",
         wildcard_constraints:
-            paper=f"(?={places([parts])}/)(?:{'|'.join(PLAN)})",
+            paper=f"(?={places(parts)}/)(?:{'|'.join(PLAN)})",
         priority: soon
         conda:
             "../../envs/core.yaml"
