@@ -41,8 +41,8 @@ case $2 in
     cd figures/paper/large
     for ending in pdf png csv json md; do touch $name.$ending; done
     [ $name = verdicts ] || exit 0
-    touch seed-values.json sensitivity.md sensitivity.json certificate.md certificate.json
-    touch claims-by-settings.png runs.json ;;
+    touch verdicts.parquet seeds.parquet runs.parquet
+    touch claims-by-settings.md claims-by-settings.png ;;
   *)
     for one; do
       [ "$found" ] && touch "$one"
@@ -228,6 +228,7 @@ def planned(copy: Path) -> Paper:
     runs cost what the table of the copy says.
     """
     costs.table.cache_clear()
+    costs.estimate.cache_clear()
     with patch("workflow.plan.costs.ROOT", copy):
         plan = load("large", "paper", root=copy)
         _ = costs.table()

@@ -1,7 +1,6 @@
 """A scale of published size: which runs of the published plan it takes, and what it may decide."""
 
 import copy
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 import yaml
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow.judge import certificate, claims, ledger, sensitivity
+from workflow.judge import claims, ledger
 from workflow.judge.outcomes import NOT_RUN, REPRODUCED, UNDECIDED
 from workflow.measure import statistics
 from workflow.measure.store import Store
@@ -212,14 +211,9 @@ def test_a_claim_that_it_does_not_name_is_not_run(tmp_path):
     ledger.write(store, tmp_path)
     for name in ("verdicts.md", "verdicts.json"):
         assert "not run at scale quick" in (tmp_path / name).read_text()
-    # nobody asked what its readings change
-    certificate.write(store, tmp_path)
-    said = (tmp_path / "certificate.md").read_text()
-    assert (
-        "0 claims; 1 more are not run at scale quick." in said and "no reading changes" not in said
-    )
-    matrix = sensitivity.matrix(json.loads((tmp_path / "verdicts.json").read_text()))
-    assert sensitivity.summary(matrix) == "No reading affects any of the 0 claims."
+    said = (tmp_path / "claims-by-settings.md").read_text()
+    assert "0 claims; 1 that are counted apart, or not run at this scale" in said
+    assert "No setting changes a run of a claim." in said
 
 
 @pytest.mark.parametrize("name", papers(ROOT))

@@ -30,7 +30,7 @@ def root(tmp_path):
         "docs/b.md": "# B\n\n## Two\n\n[c](c.md) [self](#two) [top](../ARCHITECTURE.md)\n",
         "docs/c.md": "# C\n\n![drawn](c.svg)\n\n![shown](../figures/reference/toy/fig.png)\n\n"
         "[all](../figures/reference/toy/verdicts.md) "
-        "[one](../figures/reference/toy/certificate.md#c1) "
+        "[one](../figures/reference/toy/claims-by-settings.md#c1) "
         "[other](../figures/reference/gone/verdicts.md) [code](../algorithms/bkb.py) "
         "[more](../workflow/x.py) [out](https://example.org/x)\n",
         "docs/c.svg": "<svg/>",

@@ -1,0 +1,63 @@
+"""The table of what was run: a row for each record that a report counts, with what its header says
+of how it was made.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from workflow.judge.claims import command
+from workflow.measure.store import Run, Store
+from workflow.trace import code_path
+from workflow.trace.cells import Cell
+
+STUDIES = "studies"  # the problem of a study
+COLUMNS = [
+    *("problem", "curve", "seed", "names", "algorithm", "budget", "status", "digest"),
+    *("trace_sha256", "cpu_seconds", "peak_mib", "data", "commit", "machine", "code_path"),
+    *("libraries", "rerun"),
+]
+
+
+def frame(store: Store) -> pd.DataFrame:
+    """All records of a paper, cells before studies. Raises BadRecords."""
+    paper = store.paper
+    names: dict[tuple[str, str], list[str]] = {}  # of a run, as the YAML has them
+    for (place, name), cell in paper.aliases.items():
+        names.setdefault((place, cell.name), []).append(name)
+    rows = []
+    every: list[Run] = [*paper.cells, *paper.studies.values()]
+    for run in every:
+        problem, curve = STUDIES, run.name.rpartition("/")[2]
+        algorithm, budget = "", 0
+        if isinstance(run, Cell):
+            problem, curve = run.problem_name, run.curve
+            algorithm, budget = run.algorithm_entry["is"], run.budget
+        told = {
+            "problem": problem,
+            "curve": curve,
+            "names": ", ".join(sorted(names.get((problem, run.name), []))),
+            "algorithm": algorithm,
+            "budget": budget,
+            "rerun": command(run),
+        }
+        for seed, header in store.headers(run).items():
+            made = header["provenance"]
+            versions = {"python": made["python"], **made["libraries"]}
+            rows.append(
+                told
+                | {
+                    "seed": seed,
+                    "status": header.get("status", "complete"),
+                    "digest": header["digest"],
+                    "trace_sha256": header["trace_sha256"],
+                    "cpu_seconds": float(header.get("cpu_seconds", 0)),
+                    "peak_mib": header.get("peak_mib", 0),
+                    "data": str(header.get("data", "none")),
+                    "commit": made["commit"],
+                    "machine": made["machine"],
+                    "code_path": code_path.words(made.get("code_path", {})),
+                    "libraries": ", ".join(f"{name} {one}" for name, one in versions.items()),
+                }
+            )
+    return pd.DataFrame(rows, columns=COLUMNS)
