@@ -143,8 +143,6 @@ def entries(paper: Paper, store: Store, verdicts: Mapping[str, Any]) -> list[Ent
                 f"claim {judged['id']}: expected it in papers/{paper.name}.yaml, found none: run"
                 f" `python -m workflow.report {paper.name} verdicts --scale {paper.scale}`"
             )
-        if not paper.judges(judged["id"]):
-            continue  # it was judged under no reading: what these change is not known
         line, specs = lines[judged["id"]], tuple(specifications(judged))
         found.append(
             Entry(
@@ -399,8 +397,6 @@ def _counted(paper: Paper, found: Sequence[Entry]) -> str:
     ]
     apart = len(found) - len(kept)
     said = f"{len(kept)} claims" + (f"; {apart} that are counted apart are not in it" * bool(apart))
-    left = sum(not paper.judges(claim["id"]) for claim in paper.entry.get("claims", []))
-    said += f"; {left} more are not run at scale {quoted(paper.scale)}" * bool(left)
     code = [entry for entry in kept if entry.follows]
     lacks = "" if code else " No reading of this paper is its public code as a whole."
     best = " *Under any reading*: the best that one comes to, where *not decided*"

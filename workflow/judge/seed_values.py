@@ -49,8 +49,6 @@ def _of(paper: Paper, store: Store, claim: Claim, verdict: Verdict) -> Numbers:
     """The numbers of a claim, by default and under readings that come to runs of their own. The
     comparison of rank 0 is the weakest one by default.
     """
-    if not paper.judges(claim["id"]):
-        return {}
     own = [
         name
         for name, one in verdict.readings.items()

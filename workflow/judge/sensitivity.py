@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow.judge import render
-from workflow.judge.claims import Outcome, elsewhere
+from workflow.judge.claims import Outcome
 from workflow.judge.outcomes import SAME_RUN, SIDES, SYMBOLS, group, translated
 from workflow.judge.quoting import quoted
 from workflow.plan.paper import Paper
@@ -168,8 +168,7 @@ class Matrix:
 
 
 def matrix(report: Mapping[str, Any]) -> Matrix:
-    """Claims by readings, from the content of a verdicts.json; those that belong to other scales
-    alone do not count.
+    """Claims by readings, from the content of a verdicts.json.
 
     Raises PlanError if claims were not judged under all readings.
     """
@@ -179,13 +178,12 @@ def matrix(report: Mapping[str, Any]) -> Matrix:
             f" {_again(report['paper'], report['scale'])}"
         )
     claims = translated(report)["claims"]
-    asked = [one for one in claims if elsewhere(report["scale"]) not in one.get("reasons", ())]
-    rows = [_row(claim) for claim in asked if claim["readings"]]
+    rows = [_row(claim) for claim in claims if claim["readings"]]
     return Matrix(
         report["paper"],
         report["scale"],
         report["partial"],
-        len(asked),
+        len(claims),
         report["readings"],
         tuple(rows),
     )
