@@ -24,7 +24,7 @@ takes-test := CORES
 takes-test-all := CORES
 takes-parity := CORES
 takes-reference := PAPERS CORES
-takes-bench := ONLY FULL
+takes-bench := ONLY
 
 comma := ,
 blank := $(subst ,, )
@@ -147,7 +147,7 @@ carry: env                     ## when code changed: make some published records
 	$(BIN)/python -m workflow.carry $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \
 	  $(if $(SEED),--seed $(SEED)) $(if $(MOST),--most $(MOST)) --cores $(CORES)
 
-history: env                   ## enter in papers/history.json since when checks and defaults are what they are, from git
+history: env                   ## enter in papers/history.json since when checks and defaults are what they are
 	$(BIN)/python -m workflow.history
 
 crate: env                     ## the published records and reports as an RO-Crate, for a deposit: build/crate
@@ -156,8 +156,8 @@ crate: env                     ## the published records and reports as an RO-Cra
 reference: env                 ## draw the largest scale that was run, commit it to figures/reference, write README.md: PAPERS CORES
 	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)
 
-bench: env                     ## time our steps beside other libraries', into benchmarks/report; some, into build/bench: ONLY=arms,boxes FULL=1
-	$(BIN)/python -m benchmarks.bench $(if $(ONLY),--only "$(ONLY)") $(if $(filter-out 0,$(FULL)),--scale full)
+bench: env                     ## time our steps beside other libraries', into benchmarks/report; some, into build/bench: ONLY=arms,boxes
+	$(BIN)/python -m benchmarks.bench $(if $(ONLY),--only "$(ONLY)")
 
 help:                          ## list the targets and what they take from the environment
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12

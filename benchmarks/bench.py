@@ -1,138 +1,119 @@
 """Our steps beside those of other libraries: `make bench`, or `python -m benchmarks.bench [--only
-arms,boxes] [--scale tiny|usual|full] [--into FOLDER]`.
+arms,boxes] [--quick] [--into FOLDER]`.
 
-Each work is timed by a process of its own on one thread, both sides in turns. Written are
-bench.csv, bench.md and a figure for each family: all of them at their usual or full sizes into
-benchmarks/report, which is committed; some of them, or less, into build/bench. A peer that is not
-installed leaves its column empty, and is named with how to install it. The limits of the machine
-are measured once.
+Each work is timed by a process of its own on one thread, both sides in turns. All works are
+written to benchmarks/report/bench.md, which is committed; some families alone, or the smallest
+size of each work, are written to build/bench/bench.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
+from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
+
+from benchmarks.race import Spread, Work, race
+from workflow.trace import record
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORT = ROOT / "benchmarks" / "report"
 PARTS = ROOT / "build" / "bench"
-THREADS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "NPROC",  # what XLA sizes its pool by
-)
-# seconds that a work may take at one size beyond three turns, and how many of its sizes are run
-SCALES = {"tiny": (0.0, 1), "usual": (2.0, None), "full": (6.0, None)}
-SMALL = {"side": 512, "length": 2**20}  # what rates are measured on for a tiny run
-INSTALL = "not installed, its column is empty: make env"
+FAMILIES = {  # in the order of the report; what a family is about, for its heading
+    "arms": "Posteriors over arms",
+    "evidence": "Evidence with its gradient",
+    "posterior": "Posterior moments and their gradients",
+    "boxes": "A whole step on a box",
+    "thompson": "Thompson sampling among candidates",
+    "constrained": "Steps under constraints",
+    "saas": "Parameters drawn under the SAAS prior",
+    "decentralised": "Steps of DuMBO",
+}
+ONE_THREAD = {"NUMEXPR_NUM_THREADS": "1", "NPROC": "1"}  # NPROC is what XLA sizes its pool by
+PACKAGES = ("numpy", "scipy", "torch", "jax", "numpyro", "botorch", "gpytorch", "optuna")
+VERSIONS = (*PACKAGES, "scikit-learn", "scikit-optimize")
+SECONDS = 2.0  # that a work may take at one size beyond its fewest turns
+Row = tuple[str, list[Spread]]  # a size in words; ours and, if there is a peer, theirs
+
+
+def works(family: str) -> Sequence[Work]:
+    """All works of a family."""
+    found: Sequence[Work] = import_module(f"benchmarks.steps.on_{family}").WORKS
+    return found
+
+
+def timed(family: str, number: int, *, quick: bool = False) -> list[Row]:
+    """A work at its sizes, or in the fewest turns at its first."""
+    warnings.simplefilter("ignore")
+    work = works(family)[number]
+    rows: list[Row] = []
+    for size in work.sizes[:1] if quick else work.sizes:
+        turns = [side(size) for side in (work.ours, work.theirs) if side is not None]
+        words = ", ".join(f"{letter} = {value}" for letter, value in size.items())
+        rows.append((words, race(turns, seconds=0 if quick else SECONDS)))
+        print(
+            f"{family}: {work.name}, {words}: {' beside '.join(map(str, rows[-1][1]))} s",
+            flush=True,
+        )
+    return rows
+
+
+def section(work: Work, rows: Iterable[Row]) -> str:
+    """The heading, the table and the words of one work."""
+    lines = [
+        f"| {size} | {ours} | {theirs[0] if theirs else '-'}"
+        f" | {f'{theirs[0].median / ours.median:.2f}' if theirs else '-'} |"
+        for size, (ours, *theirs) in rows
+    ]
+    heading = f"### {work.name}{f' beside {work.peer}' if work.peer else ''}"
+    same = f"The same work? {work.same[0].upper()}{work.same[1:]}."
+    head = ["| size | ours s | theirs s | ratio |", "|---|---|---|---|"]
+    return "\n".join([heading, "", *head, *lines, "", same])
+
+
+def preamble() -> str:
+    """What the page is, the machine, and versions."""
+    made = record.provenance()
+    versions = ", ".join(f"{name} {version(name)}" for name in VERSIONS)
+    return f"""\
+# Our steps beside those of other libraries
+
+Written by `make bench`. Seconds are CPU seconds of one thread, the median of turns in which the two
+sides alternate in one process, with the least and the largest. The ratio is theirs over ours: more
+than 1 means that ours is faster.
+
+Machine: {made["machine"]}, commit {made["commit"]}. Versions: {versions}."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The parent: measures the machine, starts a process a work, writes the report."""
+    """Time works, write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench", description=__doc__)
     parser.add_argument("--only", default="", help="families, with commas between them")
-    parser.add_argument("--scale", choices=SCALES, default="usual")
+    parser.add_argument("--quick", action="store_true", help="the smallest size, fewest turns")
     parser.add_argument("--into", type=Path, help="the folder of the report")
-    parser.add_argument("--note", default="", help="a sentence above the report")
-    parser.add_argument("--work", help=argparse.SUPPRESS)  # FAMILY:NUMBER, in the child
-    parser.add_argument("--machine", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if any(os.environ.get(name) != "1" for name in THREADS):
-        # libraries read these when they are loaded: begin anew
-        os.environ.update(dict.fromkeys(THREADS, "1"))
-        command = [sys.executable, "-m", "benchmarks.bench", *(arguments or sys.argv[1:])]
-        return subprocess.run(command, cwd=ROOT, check=False).returncode
-    if options.work:
-        family, number = options.work.split(":")
-        return _time(family, int(number), options.scale, options.machine, options.into)
-    return _report(options)
-
-
-def _report(options: argparse.Namespace) -> int:
-    from benchmarks import curves, ledger, machine
-    from benchmarks.steps import FAMILIES, works
-
     chosen = options.only.replace(",", " ").split() or list(FAMILIES)
     if unknown := [name for name in chosen if name not in FAMILIES]:
-        print(
-            f"--only: expected some of {', '.join(FAMILIES)}, got {', '.join(unknown)}",
-            file=sys.stderr,
-        )
-        return 2
-    families = [family for family in FAMILIES if family in chosen]
-    every = [work for family in families for work in works(family)]
-    names = [f"{family}:{i}" for family in families for i in range(len(works(family)))]
-    began, failed, rows = time.monotonic(), [], []
-    here = machine.measured(**(SMALL if options.scale == "tiny" else {}))
-    print(f"machine: {here.name}", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        known = Path(folder, "machine.json")
-        known.write_text(json.dumps(asdict(here)), encoding="utf-8")
-        for name in names:
-            found = Path(folder, f"{name}.csv")
-            command = [sys.executable, "-m", "benchmarks.bench", "--work", name]
-            command += ["--scale", options.scale, "--machine", str(known), "--into", str(found)]
-            done = subprocess.run(command, cwd=ROOT, check=False)
-            if done.returncode != 0:
-                failed.append(name)
-            rows += ledger.read_csv(found) if found.exists() else []
-    into = options.into or (PARTS if options.only or options.scale == "tiny" else REPORT)
+        parser.error(f"--only: expected some of {', '.join(FAMILIES)}, got {', '.join(unknown)}")
+    os.environ.update(ONE_THREAD)  # `workflow` has set the others
+    began, parts = time.monotonic(), [preamble()]
+    for family in (name for name in FAMILIES if name in chosen):
+        parts.append(f"## {FAMILIES[family]}")
+        for number, work in enumerate(works(family)):
+            with ProcessPoolExecutor(1, get_context("spawn")) as alone:
+                rows = alone.submit(timed, family, number, quick=options.quick).result()
+            parts.append(section(work, rows))
+    into = options.into or (PARTS if options.only or options.quick else REPORT)
     into.mkdir(parents=True, exist_ok=True)
-    ledger.write_csv(into / "bench.csv", rows)
-    page = ledger.markdown(rows, every, here, missing(every), options.note)
-    (into / "bench.md").write_text(page, encoding="utf-8")
-    for family in dict.fromkeys(row.family for row in rows):
-        own = [work for work in every if work.family == family]
-        curves.draw(rows, own, into / f"{family}.png")
-    for peer, words in missing(every).items():
-        print(f"{peer}: {words}")
-    print(f"wrote {into} after {time.monotonic() - began:.0f} s")
-    if failed:
-        print(f"these works ended early, see above: {', '.join(failed)}", file=sys.stderr)
-    return 1 if failed else 0
-
-
-def missing(works: Iterable) -> dict[str, str]:
-    """Peers that are not installed, and how to install them."""
-    return {
-        work.peer: INSTALL for work in works if work.theirs is not None and not work.peer_is_here
-    }
-
-
-def _time(family: str, number: int, scale: str, machine: Path, into: Path) -> int:
-    """The child: rows of one work, written after each of them."""
-    warnings.simplefilter("ignore")
-    import torch
-
-    from benchmarks import ledger
-    from benchmarks.machine import Machine
-    from benchmarks.race import race
-    from benchmarks.steps import works
-
-    torch.set_num_threads(1)
-    here = Machine(**json.loads(machine.read_text(encoding="utf-8")))
-    seconds, count = SCALES[scale]
-    rows: list[ledger.Row] = []
-    work = works(family)[number]
-    for size in [*work.sizes, *(work.full if scale == "full" else [])][:count]:
-        task = work.ours(size)
-        turns = [task.turn]
-        if work.theirs is not None and work.peer_is_here:
-            turns.append(work.theirs(size))
-        rows.append(ledger.row(work, size, task, race(turns, seconds=seconds), here))
-        ledger.write_csv(into, rows)
-        print(ledger.told(rows[-1]), flush=True)
+    (into / "bench.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    print(f"wrote {into / 'bench.md'} after {time.monotonic() - began:.0f} s")
     return 0
 
 

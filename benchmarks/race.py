@@ -8,11 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from math import ceil
 from statistics import median
-
-from benchmarks.effort import Effort
 
 # A turn: called, it prepares what is not timed and returns what is.
 Turn = Callable[[], Callable[[], object]]
@@ -23,41 +20,28 @@ FEWEST, MOST = 3, 11  # turns of a side
 
 
 @dataclass(frozen=True)
-class Task:
-    """Our side of a work at one size, and what it computes."""
-
-    turn: Turn
-    effort: Effort
-
-
-@dataclass(frozen=True)
 class Work:
-    """One thing that we and, where there is one, a peer can do.
+    """One thing that we and, if there is one, a peer can do.
 
-    axis: the letter that grows along `sizes`; `full` are more sizes, for a longer run.
-    exponents: of the leading term along the axis in theory, ours and the peer's.
-    module: what must be importable for the peer's side.
     same: what is the same on both sides, and what is not, in words.
-    below: why we stay below half of the limit, where we do.
     """
 
-    family: str
     name: str
-    axis: str
     sizes: Sequence[Size]
-    full: Sequence[Size]
-    ours: Callable[[Size], Task]
-    exponents: tuple[float, float | None]
+    ours: Callable[[Size], Turn]
     same: str
-    below: str
     peer: str = ""
-    module: str = ""
     theirs: Callable[[Size], Turn] | None = None
 
-    @property
-    def peer_is_here(self) -> bool:
-        """Whether there is a peer, and it is installed."""
-        return self.theirs is not None and find_spec(self.module) is not None
+
+def along(letter: str, values: Sequence[int], **others: int) -> list[Size]:
+    """Sizes that differ in one letter."""
+    return [{letter: value, **others} for value in values]
+
+
+def once(side: Callable[[], object]) -> Turn:
+    """A turn that has nothing to prepare."""
+    return lambda: side
 
 
 @dataclass(frozen=True)
@@ -67,17 +51,9 @@ class Spread:
     median: float
     low: float
     high: float
-    turns: int
 
-    @classmethod
-    def of(cls, seconds: Sequence[float]) -> Spread:
-        """Of some turns."""
-        return cls(median(seconds), min(seconds), max(seconds), len(seconds))
-
-
-def once(side: Callable[[], object]) -> Turn:
-    """A turn that has nothing to prepare."""
-    return lambda: side
+    def __str__(self) -> str:
+        return f"{self.median:.3g} ({self.low:.3g} to {self.high:.3g})"
 
 
 def race(turns: Sequence[Turn], *, seconds: float) -> list[Spread]:
@@ -96,7 +72,7 @@ def race(turns: Sequence[Turn], *, seconds: float) -> list[Spread]:
     ):
         for turn, often, column in zip(turns, repeats, taken, strict=True):
             column.append(_spent(turn, often))
-    return [Spread.of(column) for column in taken]
+    return [Spread(median(column), min(column), max(column)) for column in taken]
 
 
 def _spent(turn: Turn, often: int) -> float:

@@ -7,14 +7,12 @@ both are killed; the one that computes crashes by a signal, is suspended for a w
 evaluation while it holds the interpreter's lock. The round is resumed as a user would and ends when
 the workflow says that it is done. An evaluation that hung ended its run, which is a result: such
 records are removed, as the message says, and made again. Then every record has to be there, bit for
-bit that of an undisturbed run, and nothing else beside it; nothing may run any more. Rounds are
-written to FOLDER/soak.jsonl, a table of all of them is printed at the end.
+bit that of an undisturbed run, and nothing else beside it; nothing may run any more.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import shutil
@@ -22,12 +20,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 import yaml
 
 from workflow.trace import record
@@ -75,69 +75,23 @@ class Round:
     """What was done to one workflow and what came of it.
 
     failures: notes of failed runs that were there when it was started again. timeouts: records that
-    an evaluation had ended which hung, removed and made again. halves: of figures, tables and logs
-    whose writer was killed; whoever writes the same one an hour later removes it, so that these are
-    counted and are no fault.
+    an evaluation had ended which hung, removed and made again. wrong: records that differ, and what
+    is left beside them.
     """
 
-    number: int
-    disturbed: dict[str, int] = field(default_factory=dict)
+    disturbed: Counter[str] = field(default_factory=Counter)
     starts: int = 0
-    seconds: float = 0.0
     failures: int = 0
     timeouts: int = 0
-    differences: list[str] = field(default_factory=list)
-    leftovers: list[str] = field(default_factory=list)
-    halves: int = 0
-
-    @property
-    def is_clean(self) -> bool:
-        return not (self.differences or self.leftovers)
-
-    @property
-    def how(self) -> str:
-        """The disturbances by kind."""
-        kinds = (f"{count} x {what}" for what, count in sorted(self.disturbed.items()))
-        return ", ".join(kinds) or "undisturbed"
+    wrong: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        wrong = [*self.differences, *self.leftovers]
-        verdict = f"{len(wrong)} WRONG: {wrong[:3]}" if wrong else "no difference, nothing left"
+        kinds = [f"{count} x {what}" for what, count in sorted(self.disturbed.items())]
+        verdict = f"{len(self.wrong)} WRONG: {self.wrong[:3]}" if self.wrong else "nothing wrong"
         return (
-            f"round {self.number}: {self.how}; {self.starts} starts, {self.failures} failures,"
-            f" {self.timeouts} timeouts, {self.seconds:.0f} s: {verdict}"
+            f"{', '.join(kinds) or 'undisturbed'}; {self.starts} starts, {self.failures} failures,"
+            f" {self.timeouts} timeouts: {verdict}"
         )
-
-
-def table(rounds: Sequence[Round]) -> str:
-    """All rounds as a table in markdown."""
-    names = (
-        "round",
-        "disturbances",
-        "starts",
-        "failures",
-        "timeouts",
-        "seconds",
-        "differences",
-        "leftovers",
-        "halves",
-    )
-    rows: list[Sequence[object]] = [names, ["---"] * len(names)]
-    rows += [
-        [
-            one.number,
-            one.how,
-            one.starts,
-            one.failures,
-            one.timeouts,
-            f"{one.seconds:.0f}",
-            len(one.differences),
-            len(one.leftovers),
-            one.halves,
-        ]
-        for one in rounds
-    ]
-    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
 
 
 class Workflow:
@@ -171,23 +125,27 @@ class Workflow:
 
     def runs(self) -> dict[int, list[int]]:
         """The processes that answer for records in the copy, whoever started them, and those that
-        compute for each.
-
-        Both have one command line: a process that computes has a parent with the same one.
+        compute for each: children with the same command line.
         """
-        lines = {
-            pid: line
-            for pid, line in _processes(self.copy)
-            if "workflow.run" in line.split("\0") and "bash" not in line.split("\0")[0]
+        runs = {
+            process.pid: process
+            for process in self.processes()
+            if "workflow.run" in process.info["cmdline"]
+            and "bash" not in process.info["cmdline"][0]
         }
-        parents = {pid: _parent(pid) for pid in lines}
-        return {
-            pid: [
-                child for child, parent in parents.items() if parent == pid and lines[child] == line
-            ]
-            for pid, line in lines.items()
-            if lines.get(parents[pid]) != line
-        }
+        found: dict[int, list[int]] = {}
+        for pid, process in runs.items():
+            parent = runs.get(process.info["ppid"])
+            if parent is None or parent.info["cmdline"] != process.info["cmdline"]:
+                found.setdefault(pid, [])
+            else:
+                found.setdefault(parent.pid, []).append(pid)
+        return found
+
+    def processes(self) -> list[psutil.Process]:
+        """Those whose working directory is the copy."""
+        known = psutil.process_iter(["cwd", "cmdline", "ppid"])
+        return [one for one in known if one.info["cwd"] == str(self.copy) and one.info["cmdline"]]
 
     def busy(self, what: str) -> list[int]:
         """The processes to which a disturbance of a run can be done now."""
@@ -230,23 +188,18 @@ class Workflow:
 
     def litter(self) -> list[str]:
         """What should not be there at the end: leases, notes of failures, halves, what was set
-        aside, processes.
+        aside, processes. A half of a figure or a log is no fault: whoever writes the same file an
+        hour later removes the half.
         """
         results = [
-            path
-            for path in (self.copy / "results").rglob("*")
+            str(path.relative_to(self.copy))
+            for path in sorted((self.copy / "results").rglob("*"))
             if path.name.startswith(".")
             or (path.is_file() and path.suffix not in (".parquet", ".json"))
         ]
-        processes = [
-            f"process {pid}: {line.replace(chr(0), ' ').strip()}"
-            for pid, line in _processes(self.copy)
+        return results + [
+            f"process {one.pid}: {' '.join(one.info['cmdline'])}" for one in self.processes()
         ]
-        return [str(path.relative_to(self.copy)) for path in sorted(results)] + processes
-
-    def halves(self) -> int:
-        """Files beside the records that a killed process has not finished."""
-        return sum(1 for name in ("figures", "logs") for _ in (self.copy / name).rglob("*.part"))
 
     def _environment(self) -> dict[str, str]:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -258,22 +211,6 @@ class Workflow:
             "PATH": path,
             "PYTHONPATH": f"{self.copy / 'hang'}{os.pathsep}{self.copy}",
         }
-
-
-def _processes(folder: Path) -> Iterator[tuple[int, str]]:
-    """Ids and command lines of the processes whose working directory is `folder`."""
-    for place in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if Path(os.readlink(place / "cwd")) == folder:  # noqa: PTH115, it may have been removed
-                yield int(place.name), (place / "cmdline").read_text(encoding="utf-8")
-
-
-def _parent(pid: int) -> int:
-    """The id of a process's parent; 0 where it has ended."""
-    with suppress(OSError):
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        return int(text.rpartition(")")[2].split()[1])
-    return 0
 
 
 def disturb(flow: Workflow, draw: random.Random, kinds: Sequence[str] = TO_RUNS + TO_ALL) -> str:
@@ -326,29 +263,20 @@ def _disturb_run(flow: Workflow, draw: random.Random, what: str) -> bool:
 
 
 def disturbed_round(
-    flow: Workflow,
-    number: int,
-    expected: dict[str, str],
-    usual: float,
-    kills: int,
-    draw: random.Random,
+    flow: Workflow, expected: dict[str, str], usual: float, kills: int, draw: random.Random
 ) -> Round:
     """One round of about `kills` disturbances at random moments of `usual` seconds."""
     flow.clear()
-    found, began = Round(number), time.monotonic()
+    found = Round(starts=1)
     process = flow.start()
-    found.starts = 1
     most = usual / kills if kills else 0.0  # between two disturbances: all come in time
-    following = draw.uniform(0, most)
     while True:
         try:
-            ended = process.wait(
-                timeout=following if sum(found.disturbed.values()) < kills else None
-            )
+            wait = draw.uniform(0, most) if found.disturbed.total() < kills else None
+            ended = process.wait(timeout=wait)
         except subprocess.TimeoutExpired:
             if what := disturb(flow, draw):
-                found.disturbed[what] = found.disturbed.get(what, 0) + 1
-            following = draw.uniform(0, most)
+                found.disturbed[what] += 1
             continue
         removed = flow.remove_timeouts() if ended == 0 else 0
         if ended == 0 and not removed:
@@ -356,9 +284,7 @@ def disturbed_round(
         found.timeouts += removed
         found.failures += flow.notes()
         if found.starts == ATTEMPTS:
-            found.differences.append(
-                f"not done after {ATTEMPTS} starts: see {flow.copy / 'soak.log'}"
-            )
+            found.wrong.append(f"not done after {ATTEMPTS} starts: see {flow.copy / 'soak.log'}")
             break
         time.sleep(draw.random() * 2)  # or at once: what Snakemake had started may go on
         process = flow.start()
@@ -369,14 +295,12 @@ def disturbed_round(
         time.sleep(REST)
     time.sleep(REST)
     made = flow.traces()
-    found.differences += [
-        f"{path}: {made.get(path)} instead of {trace}"
-        for path, trace in expected.items()
-        if made.get(path) != trace
+    found.wrong += [
+        f"{path}: {made.get(path, 'missing')} instead of {expected.get(path, 'nothing')}"
+        for path in sorted({*made, *expected})
+        if made.get(path) != expected.get(path)
     ]
-    found.differences += [f"{path}: not expected" for path in set(made) - set(expected)]
-    found.leftovers, found.halves = flow.litter(), flow.halves()
-    found.seconds = time.monotonic() - began
+    found.wrong += flow.litter()
     return found
 
 
@@ -419,43 +343,19 @@ def prepared(folder: Path, command: list[str]) -> Workflow:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.soak", description="Kill at random, resume, compare."
-    )
-    parser.add_argument(
-        "folder",
-        type=Path,
-        help="for a copy of the project, which is kept: a second call goes on with more rounds",
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__)
+    parser.add_argument("folder", type=Path, help="for a copy of the project, which is kept")
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--kills", type=int, default=4, help="disturbances a round")
     parser.add_argument("--scale", default="smoke")
     parser.add_argument("--papers", default="", help="default: all")
-    parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument(
-        "--seed", type=int, default=0, help="of the disturbances; round k draws from SEED and k"
-    )
-    parser.add_argument(
-        "--minutes", type=float, default=float("inf"), help="begin no round after that long"
-    )
-    parser.add_argument(
-        "--records", action="store_true", help="make the records alone, no figures and verdicts"
-    )
+    parser.add_argument("--cores", default="2")
+    parser.add_argument("--seed", type=int, default=0, help="of the disturbances")
     options = parser.parse_args(arguments)
-    command = [sys.executable, "-m", "snakemake", "--cores", str(options.cores)]
-    command += ["--until", "run", "study"] if options.records else []
-    command += [
-        "--config",
-        f"scale={options.scale}",
-        *([f"papers={options.papers}"] if options.papers else []),
-    ]
+    command = [sys.executable, "-m", "snakemake", "--cores", options.cores, "--config"]
+    command += [f"scale={options.scale}"]
+    command += [f"papers={options.papers}"] if options.papers else []
     flow = prepared(options.folder, command)
-    log = options.folder / "soak.jsonl"
-    done = (
-        [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-        if log.exists()
-        else []
-    )
     began = time.monotonic()
     flow.clear()
     if flow.start().wait() != 0:
@@ -465,21 +365,13 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     usual, expected = time.monotonic() - began, flow.traces()
     print(f"undisturbed: {len(expected)} records in {usual:.0f} s", flush=True)
-    rounds = []
-    for number in range(len(done), len(done) + options.times):
-        if time.monotonic() - began > 60 * options.minutes:
-            break
+    failed = 0
+    for number in range(options.times):
         draw = random.Random(f"{options.seed} {number}")
-        found = disturbed_round(flow, number, expected, usual, options.kills, draw)
-        rounds.append(found)
-        with log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**asdict(found), "records": len(expected)}) + "\n")
-        print(found, flush=True)
-    failed = sum(not one.is_clean for one in rounds)
-    print(f"\n{table(rounds)}\n")
-    print(
-        f"{len(rounds)} rounds of {len(expected)} records: {failed} with differences or leftovers"
-    )
+        found = disturbed_round(flow, expected, usual, options.kills, draw)
+        failed += bool(found.wrong)
+        print(f"round {number}: {found}", flush=True)
+    print(f"{options.times} rounds of {len(expected)} records: {failed} with something wrong")
     return 1 if failed else 0
 
 

@@ -1,7 +1,7 @@
 """How often verdicts are wrong, and what they can see: `python -m benchmarks.verdict_errors`.
 
-Writes docs/verdicts.md, whose tables it simulates: claims with known answers, judged by the tests
-of workflow/measure/statistics.py under the rules of workflow/judge/checks.py, many at once. A test
+Writes benchmarks/report/verdict_errors.md: claims with known answers, judged by the tests of
+workflow/measure/statistics.py under the rules of workflow/judge/checks.py, many at once. A test
 judges samples of them whole, by the code that judges claims, and simulates the page again.
 """
 
@@ -16,22 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from workflow.judge.closeness import CAP, MARGIN, REPRODUCES
-from workflow.judge.outcomes import (
-    CHANGED,
-    DISAGREE,
-    FADED,
-    GROUPS,
-    IMPLEMENTATION,
-    LATE,
-    MEANINGS,
-    ORDER,
-    OTHER_CODE,
-    OUTSIDE,
-    TRIVIAL,
-)
+from workflow.judge.outcomes import ORDER
 from workflow.judge.render import table
-from workflow.judge.trivial import PASSES
 from workflow.measure.statistics import (
     ENOUGH,
     FULL,
@@ -51,7 +37,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
 Test = Callable[[Array], Array]
-PAGE = Path("docs", "verdicts.md")
+PAGE = Path("benchmarks", "report", "verdict_errors.md")
 REPEATS = 100_000
 REPRODUCED, DIRECTION, INCONCLUSIVE, CONTRADICTED = range(4)
 
@@ -339,137 +325,17 @@ def ledgers(repeats: int) -> str:
 
 
 def page(repeats: int = REPEATS) -> str:
-    """The whole page."""
+    """The whole report."""
     smallest = ", ".join(
         f"{detectable(n, level):.2f} at {n} seeds and level {level:.3g}"
         for n, level in ((ENOUGH, LEVEL), *LOOKS)
     )
-    words, beside = (
-        "\n".join(f"| {name} | {meaning} |" for name, meaning in said.items())
-        for said in (MEANINGS, GROUPS)
-    )
     return f"""\
-# Verdicts: what decides them, and how often they are wrong
+# How often verdicts are wrong, and which effects they can see
 
-This page is written by `python -m benchmarks.verdict_errors`, which simulates its tables
-({repeats:,} claims a row, a quarter of that with sign flips and ranks, fewer with many comparisons
-and for whole papers). Rates are of claims whose truth is known.
-
-## The rules
-
-| verdict | meaning |
-| --- | --- |
-{words}
-
-- **Seeds are pairs.** For one seed all methods meet the same problem, design and noise; a seed
-  gives one difference. A one-sided paired t test decides for the claim, the opposite one against
-  it, each at 5 %. The exact sign-flip test stands beside it. Where one of the two is significant
-  and the other is not, the verdict says so.
-- **Two looks.** Where ten seeds are planned they are looked at when the first five are there, at
-  level 1/32, and when all ten are, at {LOOKS[1][1]:g}; together that is 5 %. What the first look
-  has decided stands if ten seeds show it as well. Otherwise the claim is direction only, or
-  inconclusive, and says *{FADED}*. With six to nine seeds the verdict is that of the first five.
-  1/32 is the smallest p of an exact test of five pairs; it is also about what the
-  spending function 0.05 ln(1 + (e - 1)/2) = 0.0310 of Lan and DeMets (1983) allows half-way,
-  which imitates the boundary of Pocock (1977).
-- **One look** at the full level, at all seeds, is taken where the YAML of the paper plans fewer
-  than ten (at least five). Seeds that are chosen on the command line change no plan.
-- **Fewer than five seeds** decide nothing, but for a claim in which nothing is drawn
-  (`deterministic: true`): its numbers decide as they are.
-- **Spreads** are compared by an F test.
-- **Several comparisons.** A claim that says several things at once is reproduced if each of them
-  is significant at the level of one: the intersection-union test needs no correction (Berger,
-  1982). It is contradicted if one of them is significantly on the other side. That is a union:
-  the level of 5 % is shared among all comparisons and their looks (Bonferroni); the table below
-  shows what would happen otherwise. A claim that is contradicted waits for no other run.
-- **Settings.** A claim may be asked in several settings, as a lemma is for several dictionaries:
-  its comparisons are those of all of them. A setting outside the theorem, or in which nothing can
-  fail, is shown with that word and decides nothing, unless no other is left. The level at which
-  one comparison contradicts the claim is shared among all settings within the theorem.
-- **Statements about every run** ("never exceeds", "in every repetition") are contradicted by one
-  run. If all n runs keep the statement, p is 2^-n. This is the p-value against the hypothesis that
-  at least half of all runs break it. n runs cannot show more.
-- **All claims of a paper together.** `verdicts.md` shows q for each claim: p, times the number of
-  looks, adjusted over the claims that are counted together (the plain ones, the trivial ones, ...)
-  by the procedure of Benjamini and Hochberg (1995), separately for reproduced and contradicted.
-- **What could be seen.** Each comparison shows the smallest effect that a t test of so many
-  seeds, of the spread that was found, sees with a power of {POWER:g}: in standard deviations
-  {smallest}.
-
-## Qualifiers
-
-They say what an outcome is worth. A claim with one of these is shown with it and counted apart from
-the plain claims of the paper, once, in the first row that fits:
-
-| qualifier | meaning |
-| --- | --- |
-{beside}
-
-- *{OUTSIDE}* is said where a hypothesis under `requires:` is not met by what was run. The claim is
-  then not decided; what was observed stands in the qualifier.
-- *{IMPLEMENTATION}* is said of claims that compare seconds of methods that are not implemented
-  alike (`implementation: true`). Seconds of our own code decide nothing of the authors': such a
-  claim is not decided, and its qualifier stands beside what was observed.
-- *{TRIVIAL}* is computed from records. A claim may name a **null model**: something that knows
-  nothing of the claim's method, such as draws of a random search, another column or metric (the
-  number of all distinct arms, the regret of the worst policy), or a column that says where a
-  dictionary holds (nearly) all arms. The claim's check is applied to the null model. The claim
-  holds trivially if the null model passes in at least {PASSES:.0%} of the cases. A
-  check that is true of every number, such as an identity, needs no null model: the claim says why.
-- These qualifiers are shown, but the claim is not counted apart: *{DISAGREE}*, *{FADED}*,
-  *{OTHER_CODE}*, *{LATE}*, *{CHANGED}*.
-
-## Certificates
-
-A verdict is one outcome under one set of settings. Papers leave settings open, and public codes
-depart from texts; a **reading** is one answer to such a question, or several. `certificate.md` says
-of each claim how much hangs on them.
-
-- A **setting** is a parameter of a method or of a problem. Which settings a reading changes in the
-  runs of a claim is computed from the planned runs, not declared. They are its **axis**. Readings
-  with the same axis are alternatives on it: three places where an ascent may start are one axis.
-- A reading that repeats all changes of one other reading and adds to them is a refinement of it, an
-  alternative on its axis: "the fit that works" and "the same, fitted every round" are one question,
-  however often it is refined. A reading that repeats the changes of several, as a public code may,
-  combines their questions and is an axis by itself.
-- Readings that come to the same runs, by the same parameters or trace by trace, are one
-  specification. Those under which all runs of the claim are the default ones again are the default.
-- **Votes.** The default has one, and each axis has one that its alternatives share equally. A share
-  is a part of all votes. So saying a reading twice changes no share, and trying more values of a
-  setting gives it no more weight. This says how much of what was asked agrees; it is no
-  probability: nobody drew the readings, and an axis that nobody thought of has no vote.
-- **Controls.** A reading with `control: true` is an experiment of ours that answers no question of
-  the paper, such as decompositions drawn at random. It is run, judged and shown like the others,
-  and has no vote, no axis and no part in what turns a claim.
-- What was not run, and what may not decide (too few seeds, stand-in data), has shares of its own.
-  A sentence says how many of the readings were run. A reading not all of whose runs were made
-  counts as run only where one of its own runs refutes the claim: what the default's runs refute
-  says nothing of it.
-- **In the public code** a claim comes to what it comes to under the reading that follows that code
-  as a whole (`follows: public code`). That is said only of claims with a method whose parameters
-  this reading sets. Of all others the public code says nothing.
-- **What would have to be true.** For a claim that does not hold, the readings under which it does;
-  for one that holds, those that contradict it. Where no single one does, pairs are composed of runs
-  that were made one at a time: a run is that of the reading that changes it. Where two readings
-  change the same run, nobody has run them together, and the pair is counted as never run. Several
-  answers cannot be told apart by these runs. Many readings and pairs are tried without correction,
-  so that what is found is a question to ask, no evidence of what the authors did.
-
-## Nearest
-
-Where authors have published numbers of an experiment (`papers/published/`), every reading has a
-score: the mean of |ln(ours / published)| over all methods of the experiment and some points. A
-difference of more than a factor of {CAP:g} counts as {CAP:g}. Of the readings within a factor of
-{MARGIN:g} of the least score the simplest is the **nearest** setting. A claim about the experiment
-then has two verdicts: as printed, and nearest.
-
-- In the nearest setting a comparison of methods is decided only if the setting beats one number for
-  all methods (*alike*), and if each of its methods is within a factor of {REPRODUCES:g} of what is
-  published. A claim about one method needs the latter of that method.
-- Published numbers that are not scored test the choice: batch sizes, the spread over seeds, seconds
-  as ratios. `verdicts.md` has all scores.
-
-`claims-by-settings.png` shows what every claim comes to under every setting.
+`python -m benchmarks.verdict_errors` simulates these tables: claims whose truth is known, judged by
+[the rules](../../docs/verdicts.md). {repeats:,} claims a row, a quarter of that with sign flips and
+ranks, fewer with many comparisons and for whole papers.
 
 ## No effect
 
@@ -487,7 +353,8 @@ are those of basins, which is why tables show the share of runs in the global ba
 
 {powers(repeats)}
 
-Effects are in standard deviations of the differences, which are normal. Other shapes:
+Effects are in standard deviations of the differences, which are normal. The smallest effect that a
+t test sees with a power of {POWER:g} is {smallest}. Other shapes:
 
 {outcomes_of(WITH, "with", repeats)}
 

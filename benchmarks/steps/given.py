@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from algorithms.api import Array
-from algorithms.parts.processes.fitting import MaternTarget, Target
 from algorithms.parts.processes.gp import Posterior
 from algorithms.parts.processes.kernels import Model, gamma_priors
-from algorithms.parts.search.closed_matern import MaternPromise
-from benchmarks.effort import NOTHING, Effort, evidence, moments, slopes
 
 if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
@@ -94,49 +88,3 @@ def _given(model: Any, d: int) -> Any:
         model.likelihood.noise = torch.tensor([NOISE], dtype=torch.float64)
         mean.constant.fill_(0.0)
     return model
-
-
-@contextmanager
-def noted(owner: type, name: str, note: Callable[..., None]) -> Iterator[None]:
-    """Meanwhile, `note` sees the arguments of every call of a method."""
-    method = getattr(owner, name)
-
-    def noting(self: object, *arguments: Any, **named: Any) -> object:
-        note(self, *arguments, **named)
-        return method(self, *arguments, **named)
-
-    with patch.object(owner, name, noting):
-        yield
-
-
-def counted(step: Callable[[], object]) -> Effort:
-    """The effort of a step on a box, from the evidences and moments that it asks for: how many of
-    them there are depends on the data.
-    """
-    spent = [NOTHING]
-
-    def fits(target: Target, theta: Array) -> None:
-        spent.append(evidence(*target.X.shape))
-
-    def asks(posterior: Posterior, X: Tensor) -> None:
-        n, (q, d) = len(posterior.X), X.shape
-        spent.append(moments(n, q, d))
-        if X.requires_grad:
-            spent.append(slopes(n, q, d))
-
-    def promises(promise: MaternPromise, X: Tensor) -> None:
-        spent.append(moments(len(promise.A), *X.shape))
-
-    def climbs(promise: MaternPromise, X: Tensor) -> None:
-        promises(promise, X)
-        spent.append(slopes(len(promise.A), *X.shape))
-
-    with (
-        noted(Target, "loss", fits),
-        noted(MaternTarget, "loss", fits),
-        noted(Posterior, "__call__", asks),
-        noted(MaternPromise, "__call__", promises),
-        noted(MaternPromise, "with_slopes", climbs),
-    ):
-        step()
-    return sum(spent[1:], NOTHING)

@@ -10,8 +10,7 @@ import numpy as np
 
 from algorithms.api import Array, Indices
 from algorithms.parts.arms import ExactPosterior, GaussianTable, Pulls, SketchedPosterior
-from benchmarks.effort import NOTHING, pull, sketch
-from benchmarks.race import Size, Task, Turn, Work, once
+from benchmarks.race import Size, Turn, Work, along, once
 
 D, BANDWIDTH, LAMBDA = 8, 0.5, 0.1
 SHARE = 0.6  # of the pulled arms are in the dictionary: about what the papers' runs have
@@ -28,17 +27,17 @@ def pulled(size: Size) -> tuple[Indices, Array]:
     return arms, np.sin(5 * table(size["A"])[arms, 0]) + 0.1 * rng.standard_normal(size["u"])
 
 
-def from_nothing(size: Size) -> Task:
+def from_nothing(size: Size) -> Turn:
     arms, y = pulled(size)
 
     def turn() -> Callable[[], object]:
         fresh = ExactPosterior(GaussianTable(table(size["A"]), BANDWIDTH), LAMBDA)
         return lambda: fresh.extend(arms, y)
 
-    return Task(turn, sum((pull(size["A"], i, D) for i in range(size["u"])), NOTHING))
+    return turn
 
 
-def one_more(size: Size) -> Task:
+def one_more(size: Size) -> Turn:
     arms, y = pulled(size)
     before = ExactPosterior(GaussianTable(table(size["A"]), BANDWIDTH), LAMBDA)
     before.extend(arms, y)
@@ -49,18 +48,17 @@ def one_more(size: Size) -> Task:
         draft, arm = before.draft(), next(fresh)
         return lambda: draft.add(arm, 0.5)
 
-    return Task(turn, pull(size["A"], size["u"], D))
+    return turn
 
 
-def refit(size: Size) -> Task:
+def refit(size: Size) -> Turn:
     arms, y = pulled(size)
     pulls = Pulls()
     pulls.add(arms, y)
     included = np.random.default_rng(302).random(size["u"]) < SHARE
     kernel = GaussianTable(table(size["A"]), BANDWIDTH)
-    found = SketchedPosterior.fit(kernel, LAMBDA, pulls, included)  # remembers the columns
-    effort = sketch(size["A"], size["u"], len(found.dictionary), len(found.g))
-    return Task(once(lambda: SketchedPosterior.fit(kernel, LAMBDA, pulls, included)), effort)
+    SketchedPosterior.fit(kernel, LAMBDA, pulls, included)  # remembers the columns
+    return once(lambda: SketchedPosterior.fit(kernel, LAMBDA, pulls, included))
 
 
 def scikit_learn(size: Size) -> Turn:
@@ -75,71 +73,33 @@ def scikit_learn(size: Size) -> Turn:
 
 SAME = (
     "same kernel, arms and values, one pull of each; mean and deviation of all A arms agree"
-    " (tested). {}. Exponents in theory are those for A much larger than u"
+    " (tested). {}"
 )
-SLOW_COLUMNS = (
-    "the columns of u arms cross from memory for one product with a vector, which NumPy does on one"
-    " thread below the triad's rate; two matrices (u, u) are copied to grow"
-)
-WORKS = (
-    Work(
-        family="arms",
-        name="exact posterior from nothing",
-        axis="u",
-        sizes=[{"A": 4000, "u": u} for u in (50, 100, 200, 400)],
-        full=[{"A": 4000, "u": 800}],
-        ours=from_nothing,
-        exponents=(2, 2),
-        same=SAME.format(
-            "We add one pull after another, as a run does; scikit-learn solves all at once"
-        ),
-        below="one product with a vector after another: " + SLOW_COLUMNS,
-        peer="scikit-learn",
-        module="sklearn",
-        theirs=scikit_learn,
-    ),
-    *(
-        Work(
-            family="arms",
-            name="exact posterior after one more pull",
-            axis=axis,
-            sizes=sizes,
-            full=full,
-            ours=one_more,
-            exponents=exponents,
-            same=SAME.format("scikit-learn refits, since it cannot add a row"),
-            below=SLOW_COLUMNS,
-            peer="scikit-learn",
-            module="sklearn",
-            theirs=scikit_learn,
-        )
-        for axis, sizes, full, exponents in (
-            ("u", [{"A": 4000, "u": u} for u in (100, 200, 400, 800)], [], (1, 2)),
-            ("A", [{"A": A, "u": 200} for A in (2000, 4000, 8000, 16000)], [], (1, 1)),
-        )
-    ),
-    *(
-        Work(
-            family="arms",
-            name="sketch of BKB and BBKB, refitted",
-            axis=axis,
-            sizes=sizes,
-            full=full,
-            ours=refit,
-            exponents=exponents,
-            same=(
-                "NOT the same: ours is the sketch over a dictionary of 0.6 u members,"
-                " scikit-learn's the exact posterior of the same arms and values, as a user of a"
-                " library would refit; our kernel columns are remembered from earlier steps"
+GROWING = [*along("u", (100, 200, 400, 800), A=4000), *along("A", (2000, 4000, 8000, 16000), u=200)]
+WORKS = [
+    Work(name, sizes, ours, same, "scikit-learn", scikit_learn)
+    for name, sizes, ours, same in (
+        (
+            "exact posterior from nothing",
+            along("u", (50, 100, 200, 400), A=4000),
+            from_nothing,
+            SAME.format(
+                "We add one pull after another, as a run does; scikit-learn solves all at once"
             ),
-            below="eigendecompositions of a few hundred rows run far below a product's rate",
-            peer="scikit-learn",
-            module="sklearn",
-            theirs=scikit_learn,
-        )
-        for axis, sizes, full, exponents in (
-            ("u", [{"A": 4000, "u": u} for u in (100, 200, 400, 800)], [], (2, 2)),
-            ("A", [{"A": A, "u": 200} for A in (2000, 4000, 8000, 16000)], [], (1, 1)),
-        )
-    ),
-)
+        ),
+        (
+            "exact posterior after one more pull",
+            GROWING,
+            one_more,
+            SAME.format("scikit-learn refits, since it cannot add a row"),
+        ),
+        (
+            "sketch of BKB and BBKB, refitted",
+            GROWING,
+            refit,
+            "NOT the same: ours is the sketch over a dictionary of 0.6 u members, scikit-learn's"
+            " the exact posterior of the same arms and values, as a user of a library would refit;"
+            " our kernel columns are remembered from earlier steps",
+        ),
+    )
+]

@@ -12,8 +12,8 @@ import torch
 from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition
 from algorithms.parts.search.maximise import ClimbSettings
-from benchmarks.race import Size, Task, Turn, Work
-from benchmarks.steps.given import botorch_prior, counted, data
+from benchmarks.race import Size, Turn, Work, along
+from benchmarks.steps.given import botorch_prior, data
 
 BOTORCH = {
     "surrogate": "gamma-priors",
@@ -30,10 +30,10 @@ SCIKIT_OPTIMIZE = {
 OPTUNA = {**BOTORCH, "climb": ClimbSettings(raw=2048, starts=10, steps=200)}
 
 
-def ours(settings: dict[str, Any]) -> Callable[[Size], Task]:
+def ours(settings: dict[str, Any]) -> Callable[[Size], Turn]:
     """A step of ours under these settings."""
 
-    def task(size: Size) -> Task:
+    def task(size: Size) -> Turn:
         x, y = data(size["n"], size["d"])
 
         def turn() -> Callable[[], object]:
@@ -46,7 +46,7 @@ def ours(settings: dict[str, Any]) -> Callable[[Size], Task]:
 
             return step
 
-        return Task(turn, counted(turn()))
+        return turn
 
     return task
 
@@ -134,66 +134,38 @@ def optuna(size: Size) -> Turn:
     return turn
 
 
-BELOW = (
-    "a step is hundreds of small calls: a round of climbs asks for the moments at a handful of"
-    " points, where PyTorch's calls and triangular solves of a narrow block cost more than their"
-    " flops; the fit has the limits of the evidence"
-)
-AXES = (
-    ("n", [{"n": n, "d": 10} for n in (50, 100, 200, 400)], [{"n": 800, "d": 10}], (3, 3)),
-    ("d", [{"n": 100, "d": d} for d in (5, 10, 20, 40)], [{"n": 100, "d": 80}], (1, 1)),
-)
-FEWER = (  # a step of scikit-optimize takes 14 s at n = 400
-    ("n", [{"n": n, "d": 10} for n in (50, 100, 200)], [{"n": 400, "d": 10}], (3, 3)),
-    ("d", [{"n": 100, "d": d} for d in (5, 10, 20)], [{"n": 100, "d": 40}], (1, 1)),
-)
-PEERS = (
-    (
-        "BoTorch",
-        "botorch",
-        BOTORCH,
-        botorch,
-        "same data, kernel and priors, ln EI, 512 Sobol candidates, 5 climbs of at most 200 rounds;"
-        " each side fits and climbs by its own quasi-Newton method until that ends, so that rounds"
-        " differ",
-        AXES,
-    ),
-    (
-        "scikit-optimize",
-        "skopt",
-        SCIKIT_OPTIMIZE,
-        scikit_optimize,
-        "same data, kernel and bounds, two restarts of the fit, EI, 10,000 candidates (ours of a"
-        " Sobol sequence, theirs uniform), 5 climbs of at most 20 rounds; scikit-optimize also"
-        " checks and transforms its space",
-        FEWER,
-    ),
-    (
-        "Optuna",
-        "optuna",
-        OPTUNA,
-        optuna,
-        "same data, Matern-5/2 with one length-scale per input, ln EI, 2048 candidates, 10 climbs;"
-        " NOT the same: GPSampler has priors, a tolerance of its fit and a climb of its own, and"
-        " reads its trials from its storage",
-        AXES,
-    ),
-)
-WORKS = tuple(
-    Work(
-        family="boxes",
-        name="GP-EI step",
-        axis=axis,
-        sizes=sizes,
-        full=full,
-        ours=ours(settings),
-        exponents=exponents,
-        same=same,
-        below=BELOW,
-        peer=peer,
-        module=module,
-        theirs=theirs,
+SIZES = [*along("n", (50, 100, 200, 400), d=10), *along("d", (5, 10, 20, 40), n=100)]
+# a step of scikit-optimize takes 14 s at n = 400
+FEWER = [*along("n", (50, 100, 200), d=10), *along("d", (5, 10, 20), n=100)]
+WORKS = [
+    Work("GP-EI step", sizes, ours(settings), same, peer, theirs)
+    for peer, sizes, settings, theirs, same in (
+        (
+            "BoTorch",
+            SIZES,
+            BOTORCH,
+            botorch,
+            "same data, kernel and priors, ln EI, 512 Sobol candidates, 5 climbs of at most 200"
+            " rounds; each side fits and climbs by its own quasi-Newton method until that ends, so"
+            " that rounds differ",
+        ),
+        (
+            "scikit-optimize",
+            FEWER,
+            SCIKIT_OPTIMIZE,
+            scikit_optimize,
+            "same data, kernel and bounds, two restarts of the fit, EI, 10,000 candidates (ours of"
+            " a Sobol sequence, theirs uniform), 5 climbs of at most 20 rounds; scikit-optimize"
+            " also checks and transforms its space",
+        ),
+        (
+            "Optuna",
+            SIZES,
+            OPTUNA,
+            optuna,
+            "same data, Matern-5/2 with one length-scale per input, ln EI, 2048 candidates, 10"
+            " climbs; NOT the same: GPSampler has priors, a tolerance of its fit and a climb of its"
+            " own, and reads its trials from its storage",
+        ),
     )
-    for peer, module, settings, theirs, same, axes in PEERS
-    for axis, sizes, full, exponents in axes
-)
+]

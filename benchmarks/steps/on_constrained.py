@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-import numpy as np
 import torch
 
 import algorithms
@@ -17,20 +16,8 @@ from algorithms.api import Optimizer
 from algorithms.cei import CEI
 from algorithms.hdsafebo import HDsafeBO
 from algorithms.lcbo import LCBO
-from algorithms.parts.processes.closed_rbf import JointRBF
-from algorithms.parts.processes.gradient_information import GradientInformation
 from algorithms.scbo import SCBO
-from benchmarks.effort import (
-    NOTHING,
-    design,
-    joint_draws,
-    joint_moments,
-    joint_slopes,
-    path_draws,
-    reduction,
-)
-from benchmarks.race import Size, Task, Turn, Work
-from benchmarks.steps.given import noted
+from benchmarks.race import Size, Turn, Work, along
 from problems.api import Problem
 from problems.gp_samples import within_model
 from workflow.plan.expand import load
@@ -38,7 +25,6 @@ from workflow.plan.parameters import flat, nested, parameters_of
 from workflow.trace.cells import own_parameters
 from workflow.trace.seeds import rng
 
-OUTPUTS = 3  # y and two constraints
 SEED = 300
 CODE = {  # the plan of LCBO's public code
     "acquisition.selection": "greedy",
@@ -53,7 +39,7 @@ def functions(d: int) -> Problem:
     return within_model(
         rng(SEED, "instance", d),
         d=d,
-        constraints=OUTPUTS - 1,
+        constraints=2,
         offset=0.5,
         features=500,
         noise=0.1,
@@ -88,24 +74,13 @@ def asks(optimizer: Optimizer, room: int = 1) -> Turn:
     return turn
 
 
-def acquisition(curve: str) -> Callable[[Size], Task]:
+def acquisition(curve: str) -> Callable[[Size], Turn]:
     """An ask of CEI or of EPBO, given n data."""
 
-    def task(size: Size) -> Task:
+    def task(size: Size) -> Turn:
         n, d = size["n"], size["d"]
         problem = functions(d)
-        turn = asks(told(problem, built(problem, curve), n))
-        spent = [NOTHING]
-
-        def moments(joint: JointRBF, X: torch.Tensor) -> None:
-            spent.append(joint_moments(OUTPUTS, n, len(X), d))
-
-        def slopes(joint: JointRBF, X: torch.Tensor, over: object) -> None:
-            spent.append(joint_moments(OUTPUTS, n, len(X), d) + joint_slopes(OUTPUTS, n, len(X), d))
-
-        with noted(JointRBF, "__call__", moments), noted(JointRBF, "slopes", slopes):
-            turn()()
-        return Task(turn, sum(spent[1:], NOTHING))
+        return asks(told(problem, built(problem, curve), n))
 
     return task
 
@@ -174,24 +149,22 @@ def botorch_models(ours: CEI | SCBO) -> Any:
     return ModelListGP(*models).eval()
 
 
-def batch_of_scbo(size: Size) -> Task:
+def batch_of_scbo(size: Size) -> Turn:
     """A batch by exact joint draws; its candidates are scattered in the same turn."""
     n, d, k, q = (size[letter] for letter in ("n", "d", "k", "q"))
     problem = functions(d)
     optimizer = told(problem, built(problem, "SCBO", {"candidates": k, "draws": "factor"}), n)
-    return Task(asks(optimizer, q), OUTPUTS * joint_draws(n, k, d, q))
+    return asks(optimizer, q)
 
 
-def batch_along_paths(curve: str, drawn: int) -> Callable[[Size], Task]:
-    """A batch as published: `drawn` outputs are drawn along paths, the others are bounded."""
+def batch_as_published(curve: str) -> Callable[[Size], Turn]:
+    """A batch along paths: SCBO draws all outputs, HDsafeBO one, and bounds the others."""
 
-    def task(size: Size) -> Task:
+    def task(size: Size) -> Turn:
         n, d = size["n"], size["d"]
         problem = functions(d)
         optimizer = cast(SCBO | HDsafeBO, told(problem, built(problem, curve), n))
-        k, q = optimizer.candidates, optimizer.batch
-        effort = drawn * path_draws(n, k, d, q, optimizer.features)
-        return Task(asks(optimizer, q), effort + joint_moments(OUTPUTS - drawn, n, k, d))
+        return asks(optimizer, optimizer.batch)
 
     return task
 
@@ -219,10 +192,10 @@ def botorch_scbo(size: Size) -> Turn:
     return turn
 
 
-def iteration_of_lcbo(changes: Mapping[str, Any]) -> Callable[[Size], Task]:
+def iteration_of_lcbo(changes: Mapping[str, Any]) -> Callable[[Size], Turn]:
     """Iterations in a row, the window of 2 d data full: step, plan, and handing it out."""
 
-    def task(size: Size) -> Task:
+    def task(size: Size) -> Turn:
         d = size["d"]
         problem = functions(d)
         optimizer = cast(LCBO, told(problem, built(problem, "LCBO", changes), 2 * d))
@@ -234,111 +207,50 @@ def iteration_of_lcbo(changes: Mapping[str, Any]) -> Callable[[Size], Task]:
                 seen = problem.evaluate(query, rng(SEED, "noise", len(optimizer.y))).seen
                 optimizer.tell(query, seen)
 
-        spent = [design(OUTPUTS, 2 * d, d)]
-
-        def reduces(information: GradientInformation, Z: np.ndarray) -> None:
-            s, b, _ = Z.shape
-            spent.append(reduction(OUTPUTS, s, b, len(information.offsets), d))
-
-        with noted(GradientInformation, "reduction", reduces):
-            iteration()
-        return Task(lambda: iteration, sum(spent, NOTHING))
+        return lambda: iteration
 
     return task
 
 
-AXES = (
-    ("n", [{"n": n, "d": 25} for n in (50, 100, 200, 400)], [{"n": 800, "d": 25}], (2, 2)),
-    ("d", [{"n": 200, "d": d} for d in (12, 25, 50, 100)], [], (1, 1)),
-)
-NARROW = (
-    "each of Adam's steps solves triangular systems for ten points, which reads the whole factor"
-    " for little arithmetic; many small calls of PyTorch"
-)
-WORKS = (
-    *(
-        Work(
-            family="constrained",
-            name="CEI, acquisition maximised",
-            axis=axis,
-            sizes=sizes,
-            full=full,
-            ours=acquisition("CEI"),
-            exponents=exponents,
-            same=(
-                "same data, kernels, noise, bar and limits, ln EI and ln of the probabilities of"
-                " feasibility, 512 candidates, 10 climbs; NOT the same: ours climbs by 50 steps of"
-                " Adam, as the paper has it, BoTorch by at most 50 rounds of L-BFGS over all climbs"
-                " together"
-            ),
-            below=NARROW,
-            peer="BoTorch",
-            module="botorch",
-            theirs=botorch_cei,
-        )
-        for axis, sizes, full, exponents in AXES
-    ),
+N = along("n", (50, 100, 200, 400), d=25)
+WORKS = [
     Work(
-        family="constrained",
-        name="EPBO, acquisition maximised",
-        axis="n",
-        sizes=[{"n": n, "d": 25} for n in (50, 100, 200, 400)],
-        full=[],
-        ours=acquisition("EPBO"),
-        exponents=(2, None),
-        same="no library has EPBO",
-        below=NARROW,
+        "CEI, acquisition maximised",
+        [*N, *along("d", (12, 25, 50, 100), n=200)],
+        acquisition("CEI"),
+        "same data, kernels, noise, bar and limits, ln EI and ln of the probabilities of"
+        " feasibility, 512 candidates, 10 climbs; NOT the same: ours climbs by 50 steps of Adam,"
+        " as the paper has it, BoTorch by at most 50 rounds of L-BFGS over all climbs together",
+        "BoTorch",
+        botorch_cei,
     ),
+    Work("EPBO, acquisition maximised", N, acquisition("EPBO"), "no library has EPBO"),
     Work(
-        family="constrained",
-        name="SCBO, a batch by exact draws",
-        axis="k",
-        sizes=[{"n": 200, "d": 10, "k": k, "q": 5} for k in (500, 1000, 2000)],
-        full=[{"n": 200, "d": 10, "k": 5000, "q": 5}],
-        ours=batch_of_scbo,
-        exponents=(3, 3),
-        same=(
-            "same data, kernels, number of candidates and draws of y and both g, the best feasible"
-            " one or the least violation; ours also scatters its candidates in its region, BoTorch"
-            " is given uniform ones"
-        ),
-        below="products of candidates with themselves are followed by passes over k^2 numbers",
-        peer="BoTorch",
-        module="botorch",
-        theirs=botorch_scbo,
+        "SCBO, a batch by exact draws",
+        along("k", (500, 1000, 2000), n=200, d=10, q=5),
+        batch_of_scbo,
+        "same data, kernels, number of candidates and draws of y and both g, the best feasible one"
+        " or the least violation; ours also scatters its candidates in its region, BoTorch is"
+        " given uniform ones",
+        "BoTorch",
+        botorch_scbo,
     ),
     *(
         Work(
-            family="constrained",
-            name=f"{curve}, a batch as published",
-            axis="n",
-            sizes=[{"n": n, "d": 50} for n in (125, 250, 500)],
-            full=[{"n": 1000, "d": 50}],
-            ours=batch_along_paths(curve, drawn),
-            exponents=(2, None),
-            same="its parts have peers in the family of Thompson sampling",
-            below=(
-                "sines and cosines cost some ten flops each and are priced as one, and about half"
-                " of the time goes to page faults of temporary arrays of 40 MB"
-            ),
+            f"{curve}, a batch as published",
+            along("n", (125, 250, 500), d=50),
+            batch_as_published(curve),
+            "its parts have peers in the family of Thompson sampling",
         )
-        for curve, drawn in (("SCBO", OUTPUTS), ("HDsafeBO", 1))
+        for curve in ("SCBO", "HDsafeBO")
     ),
     *(
         Work(
-            family="constrained",
-            name=f"LCBO, an iteration, {name}",
-            axis="d",
-            sizes=[{"d": d} for d in (12, 25, 50, 100)],
-            full=[],
-            ours=iteration_of_lcbo(changes),
-            exponents=(3, None),
-            same="no library has LCBO; evaluating the made-up functions is in the time, below 4 %",
-            below=(
-                "Adam's steps on ten batches of few points at 2 d data are products of narrow"
-                " matrices, each read again for every step, and many small calls of NumPy"
-            ),
+            f"LCBO, an iteration, {name}",
+            along("d", (12, 25, 50, 100)),
+            iteration_of_lcbo(changes),
+            "no library has LCBO; evaluating the made-up functions is in the time, below 4 %",
         )
         for name, changes in (("as published", {}), ("greedy, 5 starts", CODE))
     ),
-)
+]

@@ -11,19 +11,14 @@ from what a model has of the one before.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
 import algorithms
 from algorithms.api import Array, Optimizer
-from algorithms.parts.factors import interactions
-from algorithms.parts.factors.additive_process import Bucket, Distances
-from benchmarks.effort import NOTHING, Effort, additive_evidence, elementwise, product
-from benchmarks.race import Size, Task, Work
-from benchmarks.steps.given import noted
+from benchmarks.race import Size, Turn, Work, along
 from problems.api import Problem
 from workflow.plan.expand import load
 from workflow.run.instance import build_problem
@@ -43,10 +38,10 @@ def told(problem: Problem, parameters: Any, t: int) -> tuple[Optimizer, Array]:
     return optimizer, optimizer.ask(1, optimizer.x[:0])
 
 
-def steps(name: str, curve: str) -> Callable[[Size], Task]:
+def steps(name: str, curve: str) -> Callable[[Size], Turn]:
     """The steps from evaluation t on; evaluating a closed form is in the time."""
 
-    def task(size: Size) -> Task:
+    def task(size: Size) -> Turn:
         cell = load("dumbo", "paper").cell(name, curve)
         problem = build_problem(cell, SEED)
         optimizer, query = told(problem, own_parameters(cell.algorithm_entry), size["t"])
@@ -62,64 +57,23 @@ def steps(name: str, curve: str) -> Callable[[Size], Task]:
 
             return run
 
-        return Task(turn, counted(turn()))
+        return turn
 
     return task
 
 
-def counted(run: Callable[[], object]) -> Effort:
-    """Evidences of all fits, and moments of all factors; bookkeeping is left out."""
-    spent = [NOTHING]
-    original = interactions.fit
-
-    def fits(distances: Distances, factors: Sequence[object], *rest: Any, **named: Any) -> Any:
-        spent.append(named["steps"] * additive_evidence(distances.n, len(factors)))
-        return original(distances, factors, *rest, **named)
-
-    def moments(bucket: Bucket, u: Array) -> None:
-        G, s, m = u.shape
-        n = bucket.X.shape[1]
-        spent.append(G * (product(s, m, n) + product(s, n, n) + elementwise(s * n, 10)))
-
-    def slopes(bucket: Bucket, u: Array) -> None:
-        moments(bucket, u)
-        G, s, m = u.shape
-        n = bucket.X.shape[1]
-        spent.append(G * (2 * product(s, n, m) + elementwise(s * n, 4)))
-
-    with (
-        patch.object(interactions, "fit", fits),
-        noted(Bucket, "__call__", moments),
-        noted(Bucket, "slopes", slopes),
-    ):
-        run()
-    return sum(spent[1:], NOTHING)
-
-
-WORKS = tuple(
+WORKS = [
     Work(
-        family="decentralised",
-        name=f"DuMBO on {name}, {STEPS} steps, {fits}",
-        axis="t",
-        sizes=[{"t": t} for t in ts],
-        full=[{"t": t} for t in full],
-        ours=steps(name, curve),
-        exponents=(3, None),
-        same=(
-            f"no library has DuMBO. For {STEPS} steps its public code took, in wall seconds with"
-            f" two processes on a machine of this class, {5.7 * STEPS:.0f} s at t = 20 on"
-            f" Hartmann's function and {10.9 * STEPS:.0f} s at t = 15 on Powell's, for the work of"
-            " `first values`"
-        ),
-        below=(
-            "elementwise exponentials over pairs of data and over narrow batches of candidates,"
-            " and small calls of NumPy and LAPACK; the sampling of decompositions and the"
-            " bookkeeping of agreements are not counted as flops at all"
-        ),
+        f"DuMBO on {name}, {STEPS} steps, {fits}",
+        along("t", ts),
+        steps(name, curve),
+        f"no library has DuMBO. For {STEPS} steps its public code took, in wall seconds with two"
+        f" processes on a machine of this class, {5.7 * STEPS:.0f} s at t = 20 on Hartmann's"
+        f" function and {10.9 * STEPS:.0f} s at t = 15 on Powell's, for the work of `first values`",
     )
-    for name, fits, curve, ts, full in (
-        ("hartmann", "first values", "DuMBO", (20, 40, 80), (160,)),
-        ("powell", "first values", "DuMBO", (15, 30, 45), (60, 100, 150)),
-        ("powell", "inherited", "DuMBO@warm-fits", (15, 30, 45), (60, 100, 150)),
+    for name, fits, curve, ts in (
+        ("hartmann", "first values", "DuMBO", (20, 40, 80)),
+        ("powell", "first values", "DuMBO", (15, 30, 45)),
+        ("powell", "inherited", "DuMBO@warm-fits", (15, 30, 45)),
     )
-)
+]

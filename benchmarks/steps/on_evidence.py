@@ -5,25 +5,15 @@ from __future__ import annotations
 import torch
 
 from algorithms.parts.processes.gp import log_evidence
-from benchmarks.effort import evidence
-from benchmarks.race import Size, Task, Turn, Work, once
+from benchmarks.race import Size, Turn, Work, along, once
 from benchmarks.steps.given import botorch_model, data, known, lengthscales, tensors
 
-BELOW = (
-    "square roots and exponentials of n^2/2 numbers cost some twenty flops each and are priced as"
-    " one; at small n every call of PyTorch costs microseconds; the inverse of LAPACK stays below"
-    " the rate of a product"
-)
 
-
-def ours(size: Size) -> Task:
+def ours(size: Size) -> Turn:
     X, y = tensors(size["n"], size["d"])
     model = known(size["d"]).requires_grad_()
     parameters = list(model.parameters())
-    return Task(
-        once(lambda: torch.autograd.grad(log_evidence(model, X, y), parameters)),
-        evidence(size["n"], size["d"]),
-    )
+    return once(lambda: torch.autograd.grad(log_evidence(model, X, y), parameters))
 
 
 def gpytorch(size: Size) -> Turn:
@@ -53,54 +43,23 @@ def scikit_learn(size: Size) -> Turn:
     return once(lambda: regression.log_marginal_likelihood(theta, eval_gradient=True))
 
 
-SAME_AS_GPYTORCH = (
-    "same data, kernel, parameters and values; both by one Cholesky factor (beyond 800 data"
-    " GPyTorch would iterate, and is told not to); GPyTorch adds the log priors, d + 2 numbers"
-)
-SAME_AS_SCIKIT_LEARN = (
-    "same data, kernel and values; scikit-learn's gradient is over logarithms and has no mean"
-)
-WORKS = (
+NAME, N = "evidence and gradient", (125, 250, 500, 1000)
+WORKS = [
     Work(
-        family="evidence",
-        name="evidence and gradient",
-        axis="n",
-        sizes=[{"n": n, "d": 20} for n in (125, 250, 500, 1000)],
-        full=[{"n": 2000, "d": 20}, {"n": 4000, "d": 20}],
-        ours=ours,
-        exponents=(3, 3),
-        same=SAME_AS_GPYTORCH,
-        below=BELOW,
-        peer="GPyTorch",
-        module="botorch",
-        theirs=gpytorch,
+        NAME,
+        [*along("n", N, d=20), *along("d", (10, 20, 50, 100), n=500)],
+        ours,
+        "same data, kernel, parameters and values; both by one Cholesky factor (beyond 800 data"
+        " GPyTorch would iterate, and is told not to); GPyTorch adds the log priors, d + 2 numbers",
+        "GPyTorch",
+        gpytorch,
     ),
     Work(
-        family="evidence",
-        name="evidence and gradient",
-        axis="d",
-        sizes=[{"n": 500, "d": d} for d in (10, 20, 50, 100)],
-        full=[{"n": 500, "d": 200}, {"n": 500, "d": 500}],
-        ours=ours,
-        exponents=(1, 1),
-        same=SAME_AS_GPYTORCH,
-        below=BELOW,
-        peer="GPyTorch",
-        module="botorch",
-        theirs=gpytorch,
+        NAME,
+        along("n", N, d=6),
+        ours,
+        "same data, kernel and values; scikit-learn's gradient is over logarithms and has no mean",
+        "scikit-learn",
+        scikit_learn,
     ),
-    Work(
-        family="evidence",
-        name="evidence and gradient",
-        axis="n",
-        sizes=[{"n": n, "d": 6} for n in (125, 250, 500, 1000)],
-        full=[{"n": 2000, "d": 6}],
-        ours=ours,
-        exponents=(3, 3),
-        same=SAME_AS_SCIKIT_LEARN,
-        below=BELOW,
-        peer="scikit-learn",
-        module="sklearn",
-        theirs=scikit_learn,
-    ),
-)
+]

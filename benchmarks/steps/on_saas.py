@@ -8,11 +8,10 @@ import torch
 
 from algorithms.parts.processes import saas
 from algorithms.parts.processes.nuts import NUTS
-from benchmarks.effort import sampled_density
-from benchmarks.race import Size, Task, Turn, Work
+from benchmarks.race import Size, Turn, Work, along
 from benchmarks.steps.given import data
 
-WARMUP, SAMPLES, DEPTH, PAD = 32, 16, 5, 16
+WARMUP, SAMPLES, DEPTH = 32, 16, 5
 SETTINGS = NUTS(
     warmup=WARMUP,
     readaptation=WARMUP,
@@ -21,7 +20,7 @@ SETTINGS = NUTS(
     tree_depth=DEPTH,
     target=0.8,
     mass="dense",
-    pad=PAD,
+    pad=16,
 )
 
 
@@ -30,19 +29,19 @@ def sampler() -> saas.Sampler:
     return saas.Sampler("matern", "botorch", 0.1, 1e-4, True, SETTINGS)
 
 
-def ours(*, compiled: bool) -> Callable[[Size], Task]:
+def ours(*, compiled: bool) -> Callable[[Size], Turn]:
     """A run of ours, whose program was compiled before or is compiled in the turn."""
 
-    def task(size: Size) -> Task:
+    def task(size: Size) -> Turn:
         x, y = data(size["n"], size["d"])
-        _, chain = sampler().run(x, y, None, 300)
+        sampler().run(x, y, None, 300)
 
         def turn() -> Callable[[], object]:
             if not compiled:
                 saas._run.clear_cache()
             return lambda: sampler().run(x, y, None, 300)
 
-        return Task(turn, chain.leapfrogs * sampled_density(-(-size["n"] // PAD) * PAD, size["d"]))
+        return turn
 
     return task
 
@@ -72,41 +71,27 @@ SAME = (
     "same data, kernel, SAAS prior, dense mass, {} + {} transitions of depth {} at most, both by"
     " NumPyro's NUTS; two chains, which take other numbers of leapfrog steps. {}"
 )
-BELOW = (
-    "matrices of some dozen rows: factors and triangular solves of this size run at a few per cent"
-    " of a product's rate, and XLA on one thread adds its calls"
-)
-WORKS = tuple(
+WORKS = [
     Work(
-        family="saas",
-        name=name,
-        axis="n",
-        sizes=sizes,
-        full=full,
-        ours=ours(compiled=compiled),
-        exponents=(3, 3),
-        same=SAME.format(WARMUP, SAMPLES, DEPTH, how),
-        below=below,
-        peer="BoTorch",
-        module="botorch",
-        theirs=botorch,
+        name,
+        sizes,
+        ours(compiled=compiled),
+        SAME.format(WARMUP, SAMPLES, DEPTH, how),
+        "BoTorch",
+        botorch,
     )
-    for name, compiled, how, below, sizes, full in (
+    for name, sizes, compiled, how in (
         (
             "NUTS, with compiling",
+            along("n", [32], d=10),
             False,
             "Both compile their program in every run",
-            "compiling takes most of the time. " + BELOW,
-            [{"n": 32, "d": 10}],
-            [],
         ),
         (
             "NUTS, as a step has it",
+            along("n", (32, 64, 128), d=10),
             True,
             "BoTorch compiles in every run; ours keeps its program until 16 more data are there",
-            BELOW,
-            [{"n": n, "d": 10} for n in (32, 64, 128)],
-            [{"n": 256, "d": 10}],
         ),
     )
-)
+]

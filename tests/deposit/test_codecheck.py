@@ -33,7 +33,7 @@ def test_it_names_what_is_cited_and_leaves_the_check_open():
 
 
 def test_the_release_checklist_names_files_that_are_there():
-    text = (ROOT / "docs" / "release.md").read_text(encoding="utf-8")
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = re.findall(r"`([\w./-]+\.(?:md|toml|cff|json|yml|yaml))`", text)
     assert {"codecheck.yml", "CITATION.cff"} <= set(named)
     assert [name for name in named if not (ROOT / name).exists()] == []

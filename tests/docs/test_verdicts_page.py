@@ -1,4 +1,6 @@
-"""docs/verdicts.md is what its program writes, and the program judges as claims are judged."""
+"""The error rates of verdicts are those of their program, which judges as claims are judged, and
+docs/verdicts.md states the rules in force.
+"""
 
 import re
 from functools import cache
@@ -10,14 +12,35 @@ import pytest
 from benchmarks import verdict_errors
 from tests.workflow.measure.test_statistics_power import FAMILY, Drawn, paper
 from workflow.judge import claims
-from workflow.judge.outcomes import ORDER
+from workflow.judge.closeness import CAP, MARGIN, REPRODUCES
+from workflow.judge.outcomes import GROUPS, MEANINGS, ORDER
+from workflow.judge.trivial import PASSES
+from workflow.measure.statistics import ENOUGH, LEVEL, LOOKS
 
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = (ROOT / verdict_errors.PAGE).read_text(encoding="utf-8")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
-QUICK = 20_000
+QUICK = 8_000
 # the fewest claims that a rate of a quick page is of, by its section; others have a fourth of them
 FEWEST = {"Several comparisons": QUICK // 24, "All claims of a paper": 40}
+
+
+def test_the_rules_are_those_in_force():
+    """The constants and words of the code, each in the sentence that states it."""
+    rules = " ".join((ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8").split())
+    for words in (MEANINGS, GROUPS):
+        for name, meaning in words.items():
+            assert f"| {name} | {meaning} |" in rules
+    (five, first), (ten, second) = LOOKS
+    assert (five, ten, ENOUGH, LEVEL, 1 / first) == (5, 10, 5, 0.05, 32)
+    for stated in (
+        f"at five seeds (level 1/32) and at ten (level {second:g}), together 5 %",
+        f"in at least {PASSES:.0%} of the cases",
+        f"A factor above {CAP:g} counts as {CAP:g}",
+        f"within a factor of {MARGIN:g} of the least score",
+        f"within a factor of {REPRODUCES:g} of what is published",
+    ):
+        assert stated in rules
 
 
 @cache

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import pytest
 import yaml
@@ -108,9 +109,6 @@ def test_what_is_left_is_found(tmp_path):
     folder.mkdir(parents=True)
     for name in ("0.parquet", "0.running", "1.failed", ".2.parquet.x.part"):
         (folder / name).touch()
-    (tmp_path / "figures").mkdir()
-    (tmp_path / "figures" / ".a.png.x.part").touch()
-    assert flow.halves() == 1
     sleeping = subprocess.Popen(["sleep", "60"], cwd=tmp_path)
     try:
         steep.until(lambda: "sleep" in flow.litter()[-1])
@@ -138,13 +136,11 @@ def test_a_paper_in_a_hurry_is_the_same_paper(name):
     assert after == before
 
 
-def test_rounds_are_told_in_a_table_of_markdown():
-    rounds = [
-        soak.Round(0, {"run killed": 2, "Ctrl-C": 1}, 4, 61.4, 1, 2),
-        soak.Round(1, differences=["a"], leftovers=["b", "c"]),
-    ]
-    lines = soak.table(rounds).splitlines()
-    assert len(lines) == 4 and len({line.count("|") for line in lines}) == 1
-    assert lines[2] == "| 0 | 1 x Ctrl-C, 2 x run killed | 4 | 1 | 2 | 61 | 0 | 0 | 0 |"
-    assert lines[3] == "| 1 | undisturbed | 0 | 0 | 0 | 0 | 1 | 2 | 0 |"
-    assert [one.is_clean for one in rounds] == [True, False]
+def test_a_round_is_told_in_a_line():
+    disturbed = Counter({"run killed": 2, "Ctrl-C": 1})
+    assert str(soak.Round(disturbed, 4, 1, 2)) == (
+        "1 x Ctrl-C, 2 x run killed; 4 starts, 1 failures, 2 timeouts: nothing wrong"
+    )
+    assert "undisturbed; 0 starts" in str(soak.Round()) and "1 WRONG: ['a']" in str(
+        soak.Round(wrong=["a"])
+    )

@@ -1,9 +1,9 @@
 """Whether the check of a claim, and the defaults of its runs, were fixed before its first records.
 
-papers/history.json holds a line a claim: since when both have been what they are, and when numbers
-for the claim were there first. `python -m workflow.history` writes it from git; here it is read, so
-that no report needs git. A line holds hashes of what it speaks of: where the YAML says something
-else today, it has been changed since, and the verdict says so at once.
+papers/history.json holds a line a claim: since when both have been what they are, and when records
+of the claim were there first. `python -m workflow.history` writes the lines. A line holds hashes of
+what it speaks of: where the YAML says something else today, the claim has been changed since, and
+the verdict says so at once.
 
 The check is what decides: `check` with its tolerances, `settings`, `requires`,
 `deterministic`, and the scale and the data that may decide. The defaults are the entries of the
@@ -32,20 +32,17 @@ TOLD = frozenset({"because", "label", "note", "says", "title", "where"})  # for 
 SECTIONS = ("problems", "algorithms", "studies", "readings", "variants")
 HOW = {TOGETHER: "in the same commit as", BEFORE: "before", AFTER: "after"}  # the first records
 Entry = Mapping[str, Any]
-Name = tuple[str, str]  # a section and a key of it
 
 
 @dataclass(frozen=True)
 class Line:
     """What the ledger says of a claim: the hashes of its check and defaults, since when they have
     been these, and when the first records of the claim were there ("" where none is known). A date
-    is one of a commit, in UTC, with the commit after a blank. `check_what` names the parts of the
-    check that changed then; "" where the claim was new.
+    is in UTC; a commit may follow after a blank.
     """
 
     check: str
     check_since: str
-    check_what: str
     check_came: str
     defaults: str
     defaults_since: str
@@ -59,7 +56,6 @@ class Fixed:
 
     check: str
     check_since: str
-    check_what: str
     defaults: str
     defaults_since: str
     first_records: str
@@ -75,10 +71,8 @@ class Fixed:
     def __str__(self) -> str:
         if self.check == UNENTERED:
             return "When the check was fixed is not yet entered: run make history."
-        whole = self.check_what in ("", "check")
-        check = "check" if whole else f"check (its {self.check_what})"
         sides = (
-            (check, self.check, self.check_since),
+            ("check", self.check, self.check_since),
             ("default settings of its runs", self.defaults, self.defaults_since),
         )
         told = [_told(what, came, since, self.first_records) for what, came, since in sides]
@@ -115,12 +109,11 @@ def of(entry: Entry, claim: Entry, lines: Mapping[str, Line]) -> Fixed:
     """What the lines of a paper say of one of its claims as it stands today."""
     line = lines.get(str(claim["id"]))
     if line is None:
-        return Fixed(UNENTERED, "", "", UNENTERED, "", "")
+        return Fixed(UNENTERED, "", UNENTERED, "", "")
     check, defaults = hashes(entry, claim)
     return Fixed(
         line.check_came if check == line.check else ALTERED,
         line.check_since,
-        line.check_what,
         line.defaults_came if defaults == line.defaults else ALTERED,
         line.defaults_since,
         line.first_records,
@@ -128,21 +121,18 @@ def of(entry: Entry, claim: Entry, lines: Mapping[str, Line]) -> Fixed:
 
 
 def hashes(entry: Entry, claim: Entry) -> tuple[str, str]:
-    """The hashes of the check of a claim and of the defaults of its runs, from a paper's YAML."""
-    return hash_of_check(claim), combined(digests(entry), named(entry, claim))
-
-
-def deciding(claim: Entry) -> dict[str, str]:
-    """The hash of each part of a claim that decides it. What is required `always` is met."""
+    """The hashes of the check of a claim and of the defaults of its runs, from a paper's YAML. What
+    is required `always` is met.
+    """
     parts = {key: claim[key] for key in DECIDES if claim.get(key) is not None}
     if wanted := [one for one in _list(parts.pop("requires", [])) if not _is_met(one)]:
         parts["requires"] = wanted
-    return {key: _sha256(value) for key, value in parts.items()}
-
-
-def hash_of_check(claim: Entry) -> str:
-    """The hash of all that decides a claim."""
-    return _sha256(deciding(claim))
+    check = _sha256({key: _sha256(value) for key, value in parts.items()})
+    defaults = [
+        [section, key, _sha256(_keyed(entry, section).get(key))]
+        for section, key in sorted(named(entry, claim))
+    ]
+    return check, _sha256(defaults)
 
 
 def _is_met(requirement: Any) -> bool:
@@ -153,26 +143,12 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def digests(entry: Entry) -> dict[Name, str]:
-    """The hashes of all that the defaults of a claim may consist of."""
-    return {
-        (section, key): _sha256(value)
-        for section in SECTIONS
-        for key, value in _keyed(entry, section).items()
-    }
-
-
-def combined(known: Mapping[Name, str], names: Iterable[Name]) -> str:
-    """One hash of several entries; one that is not there counts, too."""
-    return _sha256([[*name, known.get(name, "")] for name in sorted(set(names))])
-
-
-def named(entry: Entry, claim: Entry) -> set[Name]:
-    """The entries that the runs of a claim have their defaults from: what its check names, and what
-    a study names in turn.
+def named(entry: Entry, claim: Entry) -> set[tuple[str, str]]:
+    """The entries that the runs of a claim have their defaults from, as a section and a key: what
+    its check names, and what a study names in turn.
     """
     words: set[str] = set()
-    found: set[Name] = set()
+    found: set[tuple[str, str]] = set()
     for check in (one["check"] for one in settings_of(claim)):
         words |= set(_words(check))
         if "study" in check:

@@ -310,7 +310,7 @@ def differences(recorded: Record, again: Record) -> str:
         return why
     was, now = _outcome(recorded.header), _outcome(again.header)
     why = _first_gap(was, {name: values for name, values in now.items() if name in was})
-    return why and f"the trace is the same, its outcome is not: {why.partition(': ')[2]}"
+    return why and f"the trace is the same, its outcome is not: {why.rpartition(' on: ')[2]}"
 
 
 def from_kept(kept: Kept, again: Record) -> str:
@@ -346,7 +346,7 @@ def _first_gap(was: Columns, now: Columns, rows: Mapping[str, np.ndarray] | None
             f"{of[name].dtype} {of[name].shape}" if name in of else "none" for of in (was, now)
         )
         if one != other:
-            return f"column {name}: expected {one}, got {other}"
+            return f"{name}: expected {one}, got {other}"
         if (unequal := _bits(was[name]) != _bits(now[name])).any():
             at = np.unravel_index(unequal.argmax(), unequal.shape)
             row_of[name] = int((rows or {}).get(name, range(len(unequal)))[at[0]])

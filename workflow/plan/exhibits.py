@@ -65,7 +65,6 @@ class Exhibit(ABC):
     program: ClassVar[str]  # the module of workflow/ that draws it
     shown: ClassVar[Mapping[str, str]]  # how the site shows it: the ending of the file. First: all
     is_optional: ClassVar[bool] = False  # whether a report may lack it where nothing was run
-    in_gallery: ClassVar[bool] = False  # whether README.md may show it small
 
     @abstractmethod
     def left(self, paper: Paper, line: Line) -> Sequence[object]:
@@ -535,7 +534,6 @@ class Figure(Exhibit):
         "curves": ["BKB", "uniform"],
         "panels": [{"problem": "abalone"}],
     }
-    in_gallery = True
 
     def left(self, paper: Paper, line: Line) -> Sequence[object]:
         """The panels of which some curves run."""
@@ -623,7 +621,6 @@ class Picture(Exhibit):
         "curves": ["LCBO", "SCBO"],
     }
     is_optional = True
-    in_gallery = True
 
     def left(self, paper: Paper, line: Line) -> Sequence[object]:
         """The cells that are compared."""

@@ -80,8 +80,8 @@ def judged_again(report: Path, up: str = "") -> list[str]:
     return [
         *lines,
         "",
-        f"Of these {len(pairs)} claims {alone} hold at least in direction among the methods of"
-        f" their paper; {beside} with today's optimizers among the others; {both} in both.",
+        f"Of {len(pairs)} claims {alone} hold, at least in direction, among the methods of their"
+        f" paper. With today's optimizers among the others {beside} hold; in both cases {both}.",
     ]
 
 

@@ -16,10 +16,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
-from html import escape
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import joblib
 
@@ -27,13 +25,12 @@ from workflow.draw import report
 from workflow.judge import outcomes
 from workflow.measure.store import Store
 from workflow.plan import exhibits
-from workflow.plan.exhibits import IMAGE, REGISTRY, lines_of
+from workflow.plan.exhibits import REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
 from workflow.plan.reader import read
 from workflow.plan.resolve import papers
 from workflow.site import comparison, shrink
-from workflow.site.text import mathematics
 from workflow.trace.cells import PUBLISHED, PlanError
 
 LEDGER = ("md", "json")  # of the verdicts and the runs
@@ -42,7 +39,6 @@ REFERENCE = Path("figures", "reference")
 PAGES = {"README.md": "", "docs/results.md": "../", "docs/which-method.md": "../"}
 COMPARISON = "today"  # of the papers' methods with other libraries'
 PRINTED, NEAREST = "as printed", "nearest"  # the settings in which claims are counted
-THUMBNAILS = 3  # of each paper in the gallery
 
 
 def draw(name: str, folder: Path, *, other_code: bool = False) -> str:
@@ -130,7 +126,6 @@ def sections(up: str = "") -> dict[str, list[str]]:
     """The generated parts of a page by their names; `up` leads from it to the root."""
     return {
         "verdicts": counts(up),
-        "gallery": gallery(up),
         "methods": comparison.table(REFERENCE / COMPARISON),
         "judged-again": comparison.judged_again(REFERENCE / COMPARISON, up),
     }
@@ -167,22 +162,6 @@ def counts(up: str = "") -> list[str]:
         knows = "edition" in said
         cells += [outcomes.counted(tally[group]) if knows else "-" for group in outcomes.GROUPS]
         lines.append(f"| {name} | {way} | {' | '.join(cells)} |")
-    return lines
-
-
-def gallery(up: str = "") -> list[str]:
-    """The first figures of every committed report, small, and how many more there are."""
-    lines = ["| paper | figures | |", "| --- | --- | --- |"]
-    for path in reports():
-        entry = read(path.parent.name)
-        drawn = [
-            (line, path.parent / f"{line['id']}.{kind.shown[IMAGE]}")
-            for kind, line in lines_of(entry)
-            if kind.in_gallery
-        ]
-        there = [(line, picture) for line, picture in drawn if picture.exists()]
-        small = " ".join(_thumbnail(line, f"{up}{picture}") for line, picture in there[:THUMBNAILS])
-        lines.append(f"| {path.parent.name} | {small} | [all {len(there)}]({up}{path.parent}) |")
     return lines
 
 
@@ -224,12 +203,6 @@ def _is_empty(path: Path) -> bool:
     """Whether a figure shows nothing, since none of its runs was made."""
     panels = json.loads(path.read_text(encoding="utf-8")).get("panels")
     return panels is not None and not any(panel["lines"] or panel["dots"] for panel in panels)
-
-
-def _thumbnail(line: Mapping[str, Any], picture: str) -> str:
-    title = mathematics(f"{line.get('title', line['id'])} ({line.get('where', '')})")
-    said = escape(" ".join(title.replace('"', "'").replace("|", " ").split()), quote=False)
-    return f'<a href="{picture}"><img src="{picture}" alt="{said}" width="200"></a>'
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -47,7 +47,7 @@ def written(toy, monkeypatch, line=None):
 def line(toy, check="before", defaults="before", first="2026-01-02T00:00:00Z b", claim=CLAIM):
     hashes = fixed.hashes(toy.entry, claim)
     since = "2026-01-01T00:00:00Z a"
-    return Line(hashes[0], since, "", check, hashes[1], since, defaults, first)
+    return Line(hashes[0], since, check, hashes[1], since, defaults, first)
 
 
 def test_what_was_fixed_before_is_said_and_qualifies_nothing(toy, monkeypatch):

@@ -9,7 +9,6 @@ import json
 import random
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -18,7 +17,6 @@ from tests.workflow.synthetic import Toy, noisy
 from workflow.draw import tabulate
 from workflow.judge import claims, ledger, render, sensitivity
 from workflow.judge.quoting import quoted, unquoted
-from workflow.site import reference
 from workflow.site.text import sheet
 
 PIECES = (
@@ -198,8 +196,3 @@ def test_no_text_becomes_markup_in_a_table_and_the_site_reads_it_back(tmp_path):
     assert read.title == f"{plain} ({plain})" and list(read.columns) == ["name", plain]
     assert [list(row) for row in read.rows] == [[plain, "0.5"], ["b", "1"]]
     assert plain in read.notes and f"{plain}: {plain}. Instead: {plain}" in read.notes
-
-
-def test_a_title_stays_within_the_words_of_a_picture():
-    said = reference._thumbnail({"id": "f", "title": EVIL + '">', "where": "<b>"}, Path("f.png"))
-    assert said.count("<") == 3 and said.count('"') == 8 and "\n" not in said and "|" not in said

@@ -69,9 +69,9 @@ def test_claims_are_paired_with_those_of_their_paper(report):
     assert rows[0].startswith("| lowest of all | [direction only](../")
     assert "mine/verdicts.md#lowest) | [contradicted](../" in rows[0]
     assert rows[0].endswith("today/verdicts.md#mine-lowest) |")
-    assert "Of these 2 claims 1 hold" in count
-    assert "1 with today's optimizers" in count
-    assert "0 in both" in count
+    assert "Of 2 claims 1 hold" in count
+    assert "among the others 1 hold" in count
+    assert "in both cases 0." in count
 
 
 def test_without_a_report_there_is_no_table(tmp_path):

@@ -14,7 +14,16 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import workflow.data.nasbench
-from benchmarks.nasbench import BYTES, OPERATIONS, START, framed, kept, metrics, others, row
+from tests.workflow.data.nasbench.layout import (
+    BYTES,
+    OPERATIONS,
+    START,
+    framed,
+    kept,
+    metrics,
+    others,
+    row,
+)
 from workflow.data.nasbench import graphs, prepare, rows
 from workflow.data.nasbench.tfrecord import records
 from workflow.data.places import DataUnavailable

@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from benchmarks.nasbench import framed
+from tests.workflow.data.nasbench.layout import framed
 from workflow.data.nasbench.tfrecord import LONGEST, masked_crc, records
 from workflow.data.places import DataUnavailable
 

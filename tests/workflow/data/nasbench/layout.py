@@ -1,30 +1,19 @@
-"""Speed and memory of parsing NAS-Bench-101: `python -m benchmarks.nasbench [--records 20000]`.
-
-The file is generated in the layout of nasbench_only108.tfrecord, with its share of the 6-vertex
-cells that are kept (2.9 %) and of those that are not. Its numbers mean nothing. Seconds are
-wall-clock on one thread, the peak is of the whole process.
-"""
+"""Records in the layout of nasbench_only108.tfrecord, byte by byte; their numbers mean nothing."""
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
-import resource
 import struct
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from workflow.data.nasbench import prepare
-from workflow.data.nasbench.graphs import Cells, every, matrix, operations
+from workflow.data.nasbench.graphs import Cells, matrix, operations
 from workflow.data.nasbench.tfrecord import masked_crc
-from workflow.trace import record
 
-PUBLISHED, BYTES = 1_270_872, 522_767_376  # records of the published file, and its size
+BYTES = 522_767_376  # of the published file
 # of all cells: those of the table, those with 6 vertices
 KEPT, SIX = 12_416 / 423_624, 62_010 / 423_624
 OPERATIONS = ("conv3x3-bn-relu", "conv1x1-bn-relu", "maxpool3x3")
@@ -97,59 +86,9 @@ def others(rng: np.random.Generator) -> Iterator[bytes]:
             yield row(name, digits(edges.tolist()), names, measured)
 
 
-def write(path: Path, records: int, rng: np.random.Generator) -> Cells:
-    """A file with about so many records, three for each of the cells that are returned, in mixed
-    order.
-    """
-    chosen = Cells.of(
-        every().codes[
-            rng.permutation(len(every().codes))[: round(records * KEPT / prepare.REPEATS)]
-        ]
-    )
-    trainings = np.repeat(np.arange(len(chosen.hashes)), prepare.REPEATS)
-    order = rng.permutation(np.concatenate([trainings, np.full(records - len(trainings), -1)]))
-    rest = others(rng)
-    with path.open("wb") as file:
-        for i in order.tolist():
-            file.write(framed(kept(chosen, i, 0.92, 0.91, 1700.0) if i >= 0 else next(rest)))
-    return chosen
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.nasbench", description=__doc__)
-    parser.add_argument("--records", type=int, default=20_000)
-    records = parser.parse_args().records
-    print(f"machine: {record.provenance()['machine']}, one thread")
-    start = time.perf_counter()
-    found = len(every().hashes)
-    print(
-        f"{found} cells enumerated, hashed and joined by edits in"
-        f" {time.perf_counter() - start:.2f} s"
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "generated.tfrecord")
-        cells = write(path, records, np.random.default_rng(0))
-        size = path.stat().st_size
-        start = time.perf_counter()
-        made = prepare.read(path, cells)
-        seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"{records} records, {size / 1e6:.1f} MB, {len(made)} cells kept: {seconds:.2f} s, peak"
-        f" memory {peak:.0f} MiB"
-    )
-    print(f"{size / records:.1f} bytes a record, {BYTES / PUBLISHED:.1f} in the published file")
-    print(f"{records / seconds:,.0f} records/s, {size / 1e6 / seconds:.1f} MB/s", end="; ")
-    print(f"{PUBLISHED:,} records would take {PUBLISHED * seconds / records:.0f} s")
-
-
 def _varint(number: int) -> bytes:
     parts = []
     while number > 0x7F:
         parts.append(number & 0x7F | 0x80)
         number >>= 7
     return bytes([*parts, number])
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,52 @@
+"""Pages that people read have short sentences and short paragraphs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST, MEAN, PARAGRAPH = 25, 16, 80  # words
+GENERATED = {"paper-yaml.md"}
+PAGES = [
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(ROOT / room / "README.md" for room in ("benchmarks", "config", "data")),
+    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in GENERATED),
+]
+
+
+def paragraphs(text):
+    """Paragraphs and items of lists, without code, tables, headings and the addresses of links."""
+    text = re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.DOTALL)
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text):
+        lines = [line.strip() for line in block.strip().splitlines()]
+        if lines and not lines[0].startswith(("|", "#", "!", "<")):
+            words = re.sub(r"^([-*]|\d+\.) ", "", " ".join(lines))
+            words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", words)
+            yield re.sub(r"`[^`]*`", "Code", words)
+
+
+def sentences(paragraph):
+    return re.split(r"(?<=[.!?])[)*]*\s+(?=[A-Z0-9*\"(])", paragraph)
+
+
+def test_a_sentence_ends_where_a_reader_ends_it():
+    (said,) = paragraphs("- A [link](x.md). `code` is one word.\n  Yes.\n\n| no | table |\n")
+    assert sentences(said) == ["A link.", "Code is one word.", "Yes."]
+
+
+@pytest.mark.parametrize("kind", ["sentences", "means", "paragraphs"])
+def test_pages_are_written_in_short_pieces(kind):
+    complaints = []
+    for page in PAGES:
+        blocks = list(paragraphs(page.read_text(encoding="utf-8")))
+        said = [sentence.split() for block in blocks for sentence in sentences(block)]
+        name = page.relative_to(ROOT)
+        if kind == "sentences":
+            complaints += [(str(name), " ".join(s)) for s in said if len(s) > LONGEST]
+        elif kind == "means":
+            mean = sum(map(len, said)) / len(said)
+            complaints += [(str(name), mean)] * (mean > MEAN)
+        else:
+            complaints += [(str(name), b) for b in blocks if len(b.split()) > PARAGRAPH]
+    assert complaints == []
