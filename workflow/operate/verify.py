@@ -410,9 +410,9 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
             chosen, pool.map(lambda each: judge(each, root), chosen), strict=True
         ):
             outcomes[judged.outcome] += 1
-            why = judged.why + _verdicts_of(one) * (judged.outcome == DIFFERS)
-            if why:
-                print(f"{judged.outcome}: {one.name}: {why}", flush=True)
+            if judged.why:
+                read = _verdicts_of(one) if judged.outcome == DIFFERS else ""
+                print(f"{judged.outcome}: {one.name}: {judged.why}{read}", flush=True)
     finally:
         pool.shutdown(cancel_futures=True)
     print(summary(outcomes))
