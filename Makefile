@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures figure report site status compare verify archive unpack publish carry history crate test test-all parity check reference bench help
+TARGETS := env figures figure report site status compare verify archive unpack publish carry history crate test test-all mutants parity check reference bench help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -22,6 +22,7 @@ takes-publish := SCALE PAPERS FROM
 takes-carry := SCALE PAPERS SEED MOST CORES
 takes-test := CORES
 takes-test-all := CORES
+takes-mutants := N SEED
 takes-parity := CORES
 takes-reference := PAPERS CORES
 takes-bench := ONLY
@@ -100,6 +101,9 @@ test: env                      ## run the tests but those marked slow, a file at
 
 test-all: env                  ## run all tests, those over many seeds, too: CORES
 	$(TESTS)
+
+mutants: env                   ## plant N=40 bugs of one line in algorithms and problems, and say which of them no test notices: N SEED
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(or $(SEED),1) $(or $(N),40)
 
 parity: env                    ## compare step by step with the authors' public codes, on real tables where NOREGRET_DATA has them: CORES
 	$(TESTS) tests/parity

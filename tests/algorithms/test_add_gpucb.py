@@ -12,21 +12,18 @@ from algorithms.add_gpucb import best
 from algorithms.api import Box, Observation
 from algorithms.parts.factors.additive_process import Distances, Factors, fit
 from tests.algorithms.grouped import changed
+from tests.settings import ADD_GPUCB
 
-PAPER = {
-    "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100},
-    "beta_dims": "factor",
-    "grid": 101,
-    "gram": "noisy",
-    "surrogate": {
-        "outputscale": 0.693,
-        "lengthscale": 0.693,
-        "noise": 0.01,
-        "least_noise": 1e-4,
-        "mean": "zero",
-    },
-    "fit": {"rate": 0.1, "steps": 5, "new_steps": 30},
-}
+PAPER = changed(
+    ADD_GPUCB,
+    grid=101,
+    gram="noisy",
+    outputscale=0.693,
+    lengthscale=0.693,
+    noise=0.01,
+    steps=5,
+    new_steps=30,
+)
 CENTRES = np.array([0.2, 0.9, 0.55, 0.0])
 
 
@@ -145,32 +142,3 @@ def test_scales_are_fitted_first_from_the_first_values_and_then_from_the_last():
     )
     assert_allclose(optimizer.solved.alpha, then.alpha)
     assert optimizer.report() == {"noise": then.kernel.noise, "log_evidence": then.log_evidence}
-
-
-def test_without_data_it_asks_for_a_uniform_point():
-    optimizer = new(4, 0, {})
-    assert_array_equal(optimizer.ask(1, np.empty((0, 4))), np.random.default_rng(0).random((1, 4)))
-    assert optimizer.report() == {}
-
-
-def test_it_beats_uniform_random_search_on_a_sum_of_peaks():
-    wins = 0
-    for seed in range(3):
-        optimizer = play(told(4, seed=seed), 20)
-        assert ((optimizer.x >= 0) & (optimizer.x <= 1)).all()
-        uniform = evaluate(np.random.default_rng(10 + seed).random((24, 4)))
-        wins += optimizer.y.max() > uniform.y.max() + 0.2  # of a best of 4
-    assert wins >= 2
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"grid": 1}, "grid: expected at least 2 points, got 1"),
-        ({"beta_dims": "all"}, "beta_dims: expected factor or domain, got 'all'"),
-        ({"rule": "srinivas"}, "rule: expected kandasamy or theorem or constant, got 'srinivas'"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        new(2, 0, changes)

@@ -36,8 +36,3 @@ def test_a_query_is_the_mean_of_the_next_k_points_whatever_was_seen():
     assert_array_equal(
         optimizer.ask(7, optimizer.x), np.random.default_rng(1).random((4, 3)).mean(axis=0)[None]
     )
-
-
-def test_no_points_have_no_mean():
-    with pytest.raises(ValueError, match="k: expected 1 point or more, got 0"):
-        AverageOfK(Box(2), np.random.default_rng(0), k=0)

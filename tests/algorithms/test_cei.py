@@ -17,19 +17,9 @@ from algorithms.parts.processes.kernels import Model
 from algorithms.parts.processes.outputs import zero
 from algorithms.parts.search.acquisition import log_ei, log_feasibility
 from tests.algorithms.grouped import changed
+from tests.settings import CEI
 
-FITTED = {
-    "surrogate": {
-        "kernels": "fit",
-        "noise": 0.01,
-        "noise_units": "observed",
-        "standard": "sample",
-        "lengthscale": [3.0, 3.0, 1.0],
-        "outputscale": [2.0, 1.0, 0.693],
-    },
-    "fit": {"every": 5, "steps": 5},
-}
-SETTINGS = {**FITTED, "climb": {"raw": 256, "starts": 10, "steps": 50, "rate": 0.01}}
+SETTINGS = changed(CEI, raw=256, starts=10, climb_steps=50)
 KERNELS = [
     {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0},
     {"lengthscale": 0.5, "outputscale": 1.0, "mean": 0.5},

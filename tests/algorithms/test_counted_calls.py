@@ -15,18 +15,16 @@ from algorithms.api import Arms, Observation
 from algorithms.bbkb import BBKB
 from algorithms.bkb import BKB
 from algorithms.parts.arms import ExactPosterior, GaussianTable, Pulls, SketchedPosterior, sketch
+from tests import settings
 
 ARMS, FIRST = 300, 12
 NOTHING = np.empty(0, dtype=np.int64)
 SKETCH = {
+    **settings.CONFIDENCE,
+    **settings.SKETCH,
     "bandwidth": 0.2,
     "lam": 0.3,
-    "xi": 0.1,
-    "norm": 1.0,
-    "delta": 0.01,
     "beta": "reference-code",
-    "qbar": 2.0,
-    "inclusion": "per-pull",
 }
 BATCH = {**SKETCH, "C": 2.0, "parallelism": 0, "start": "resparsify"}
 

@@ -17,29 +17,20 @@ from algorithms.dec_hbo import max_sum
 from algorithms.parts.factors.additive_process import Factors
 from problems.additive import six_hump_camel
 from tests.algorithms.grouped import changed
+from tests.settings import DECHBO
 
-PAPER = {
-    "partitions": {
-        "models": 5,
-        "largest_factor": 3,
-        "split": "exact",
-        "acceptance": "total",
-        "fit_start": "first-values",
-    },
-    "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100},
-    "beta_dims": "factor",
-    "grid": 8,
-    "rounds": 10,
-    "gram": "noisy",
-    "surrogate": {
-        "outputscale": 0.693,
-        "lengthscale": 0.693,
-        "noise": 0.01,
-        "least_noise": 1e-4,
-        "mean": "zero",
-    },
-    "fit": {"rate": 0.1, "steps": 5, "new_steps": 5},
-}
+PAPER = changed(
+    DECHBO,
+    models=5,
+    grid=8,
+    rounds=10,
+    gram="noisy",
+    outputscale=0.693,
+    lengthscale=0.693,
+    noise=0.01,
+    steps=5,
+    new_steps=5,
+)
 
 
 def new(domain, seed, changes):
@@ -279,22 +270,3 @@ def test_without_noise_in_the_gram_matrix_the_means_go_through_the_data(gram, th
     for j in range(5):
         off = np.abs(means[:, factors.model == j].sum(1) - y).max()
         assert (off < 1e-4) == through
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"grid": 1}, "expected a grid of at least 2 values and 1 round, got 1 and 10"),
-        ({"rounds": 0}, "expected a grid of at least 2 values and 1 round, got 8 and 0"),
-        ({"beta_dims": "all"}, "beta_dims: expected factor or domain, got 'all'"),
-        (
-            {"acceptance": "mean"},
-            "acceptance: expected total or per-datum or predictive, got 'mean'",
-        ),
-        ({"largest_factor": 0}, "largest_factor of at least 1, got 5 and 0"),
-        ({"fit_start": "warm"}, "fit_start: expected first-values or inherited, got 'warm'"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        new(Box(2), 0, changes)

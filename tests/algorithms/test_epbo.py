@@ -13,26 +13,13 @@ from algorithms.api import Box, Observation
 from algorithms.parts.processes.outputs import zero
 from algorithms.parts.search.acquisition import ucb
 from tests.algorithms.grouped import changed
+from tests.settings import EPBO
 
 KERNELS = [
     {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0},
     {"lengthscale": 0.5, "outputscale": 1.0, "mean": 0.5},
 ]
-PARAMETERS = {
-    "beta": 2.0,
-    "width": "multiplier",
-    "penalty": 10.0,
-    "climb": {"raw": 256, "starts": 10, "steps": 50, "rate": 0.01},
-    "surrogate": {
-        "kernels": KERNELS,
-        "noise": 0.01,
-        "noise_units": "observed",
-        "standard": "raw",
-        "lengthscale": [3.0, 3.0, 1.0],
-        "outputscale": [2.0, 1.0, 0.693],
-    },
-    "fit": {"every": 5, "steps": 5},
-}
+PARAMETERS = changed(EPBO, raw=256, starts=10, climb_steps=50, kernels=KERNELS, standard="raw")
 FITTED = {"kernels": "fit", "standard": "sample"}
 Z = np.random.default_rng(9).random((40, 2))
 
@@ -152,8 +139,3 @@ def test_it_finds_the_constrained_optimum():
         optimizer.tell(x, evaluate(x))
         x = optimizer.ask(1, x[:0])
     assert_allclose(optimizer.recommend()[0], [0.3, 0.0], atol=0.08)
-
-
-def test_a_width_without_a_meaning_is_refused():
-    with pytest.raises(ValueError, match="width: expected multiplier or root, got 'none'"):
-        told(width="none")

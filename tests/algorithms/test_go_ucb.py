@@ -16,19 +16,9 @@ from algorithms.api import Box, Observation
 from algorithms.go_ucb import Ball, Network
 from problems.synthetic import unit_network
 from tests.algorithms.grouped import changed
+from tests.settings import NETWORK
 
-PRINTED = {
-    "hidden": 25,
-    "low": -5.0,
-    "high": 5.0,
-    "horizon": 64,
-    "norm": 1.0,
-    "method": "gradient",
-    "units": "paper",
-    "space": "unbounded",
-    "oracle": {"calls": "once", "rate": 1e-11, "steps": 2000},
-    "ascent": {"start": "best-observed", "starts": 1, "rate": 1e-4, "steps": 2000},
-}
+PRINTED = changed(NETWORK, hidden=25, horizon=64, oracle_steps=2000, ascent_steps=2000)
 SMALL = changed(PRINTED, hidden=3, horizon=10, oracle_steps=20, ascent_steps=20)
 NOTHING = np.empty((0, 1))
 
@@ -616,33 +606,3 @@ def test_it_returns_a_uniform_one_of_the_queries_of_phase_two():
 def test_before_phase_two_it_returns_the_best_point():
     optimizer = started()
     assert_array_equal(optimizer.recommend(), optimizer.x[[np.argmax(optimizer.y)]])
-
-
-def test_one_seed_gives_identical_queries_at_the_published_size():
-    traces = []
-    for _ in range(2):
-        optimizer = started(d=20, n=8, **{**PRINTED, "ascent_steps": 50})
-        for _ in range(3):
-            tell(optimizer, optimizer.ask(1, NOTHING))
-        traces.append(optimizer.x)
-    assert_array_equal(*traces)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"method": "newton"}, "method: expected gradient or adam, got 'newton'"),
-        ({"calls": "never"}, "calls: expected once or every-round, got 'never'"),
-        ({"space": "sphere"}, "space: expected unbounded or unit, got 'sphere'"),
-        ({"units": "inches"}, "units: expected paper or standardised, got 'inches'"),
-        (
-            {"start": "best"},
-            "start: expected best-observed or uniform or zeros or unit-cube, got 'best'",
-        ),
-        ({"low": 5.0}, r"expected low < high, got \[5.0, 5.0\]"),
-        ({"horizon": 1}, "horizon: expected T >= 2"),
-    ],
-)
-def test_a_parameter_without_a_meaning_is_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        new(**wrong)

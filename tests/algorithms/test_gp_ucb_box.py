@@ -10,10 +10,10 @@ from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition
 from algorithms.parts.search.maximise import ClimbSettings
 from tests.algorithms.grouped import changed
+from tests.settings import BOUND
 
-WIDTH = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100}
-SEARCH = {"raw": 64, "starts": 3, "steps": 30}
-TABLE = {"surrogate": "gamma-priors", "gram": "noisy", "width": WIDTH, "climb": SEARCH}
+TABLE = changed(BOUND, raw=64, starts=3, steps=30)
+SEARCH = TABLE["climb"]
 
 
 def new(d=2, seed=0, **changes):
@@ -77,45 +77,3 @@ def test_a_wider_bound_explores_more():
             np.linalg.norm(optimizer.x - optimizer.ask(1, optimizer.x[:0]), axis=1).min()
         )
     assert distances[0] < distances[1]
-
-
-def test_before_any_observation_the_query_is_uniform():
-    optimizer = new(4, seed=3)
-    assert optimizer.report() == {}
-    assert_array_equal(optimizer.ask(5, optimizer.x), np.random.default_rng(3).random((1, 4)))
-
-
-def test_it_is_better_than_random_search_in_most_seeds():
-    wins = 0
-    for seed in range(4):
-        optimizer = told(new(2, seed=seed, raw=32, starts=2, steps=10), n=3 + seed)
-        for _ in range(12):
-            query = optimizer.ask(1, optimizer.x[:0])
-            optimizer.tell(query, Observation.of(wavy(query)))
-        wins += (
-            wavy(optimizer.recommend())[0]
-            > wavy(np.random.default_rng(100 + seed).random((len(optimizer.y), 2))).max()
-        )
-    assert wins >= 3
-
-
-def test_names_without_a_meaning_are_refused():
-    with pytest.raises(
-        ValueError, match="surrogate: expected gamma-priors or scikit-optimize, got 'matern'"
-    ):
-        new(surrogate="matern")
-    with pytest.raises(
-        ValueError, match="rule: expected kandasamy or theorem or constant, got 'log'"
-    ):
-        new(rule="log")
-
-
-def test_without_noise_the_predictions_go_through_the_data():
-    optimizer = told(new(gram="noise-free"))
-    X = torch.from_numpy(optimizer.x)
-    seen = optimizer.fitted.units(optimizer.y)
-    assert np.abs(optimizer.posterior.mean(X).numpy() - seen).max() < 1e-6
-    assert optimizer.fitted.posterior.model.noise.item() > 0
-    assert told(new()).posterior is not optimizer.posterior
-    noisy = told(new())
-    assert noisy.posterior is noisy.fitted.posterior

@@ -8,9 +8,9 @@ from sklearn.gaussian_process.kernels import RBF
 
 import algorithms
 from algorithms.api import Box, Observation
-from tests.algorithms import history
 from tests.algorithms.grouped import changed
 from tests.algorithms.history import answered, bowl, told, untouched
+from tests.settings import HDSAFEBO
 
 KERNELS = [
     {"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0},
@@ -18,75 +18,12 @@ KERNELS = [
     {"lengthscale": [0.4, 0.9], "outputscale": 2.0, "mean": 0.5},
 ]
 KNOWN = {"kernels": KERNELS, "standard": "raw"}
-TABLE = {
-    "batch_per_dim": 0.5,
-    "region": {
-        "length": 0.8,
-        "longest": 1.6,
-        "shortest": 0.5**7,
-        "fewest_successes": 3,
-        "dims_per_success": 10,
-        "patience": 0,
-        "improvement": 1e-3,
-    },
-    "standstill": "nothing",
-    "candidates": 200,
-    "beta": 2.0,
-    "interval": 2.0,
-    "sigma": "observed",
-    "draws": "paths",
-    "features": 200,
-    "surrogate": {
-        "kernels": "fit",
-        "noise": 0.01,
-        "noise_units": "observed",
-        "standard": "sample",
-        "lengthscale": [3.0, 3.0, 1.0],
-        "outputscale": [2.0, 1.0, 0.693],
-    },
-    "fit": {"every": 5, "steps": 5},
-}
+TABLE = changed(HDSAFEBO, candidates=200, features=200)
 
 
 def new(d=2, seed=0, **changes):
     settings = changed(TABLE, **changes)
     return algorithms.build("hdsafebo.HDsafeBO", Box(d), np.random.default_rng(seed), settings)
-
-
-def test_history_told_point_by_point_is_that_of_one_block():
-    history.history_is_no_failure(new)
-
-
-@pytest.mark.parametrize("rounds", [1, 4, 5])  # a fit is due with the fifth round
-def test_what_was_not_asked_for_between_two_rounds_is_history(rounds):
-    history.history_comes_between_rounds(new, rounds)
-
-
-def test_what_lies_outside_the_region_is_no_answer():
-    history.outside_is_no_answer(new)
-
-
-@pytest.mark.parametrize(
-    ("y", "g", "success"),
-    [
-        ([0.0, 9.0, 1.0], [-1.0, -1.0, -1.0], True),
-        ([9.0, 0.0, 1.0], [-1.0, -1.0, -1.0], True),
-        ([9.0, 0.0, 1.0], [0.5, 0.5, 0.2], False),
-        ([0.0, 9.0, 1.0], [-1.0, -1.0, 0.5], False),
-    ],
-)
-def test_a_batch_told_in_parts_counts_once(y, g, success):
-    history.batch_counts_once(new, y, g, success)
-
-
-@pytest.mark.parametrize(
-    ("d", "batch", "successes"), [(2, 1, 3), (25, 13, 3), (50, 25, 5), (100, 50, 10), (102, 51, 11)]
-)
-def test_batch_and_tolerances_are_table_1(d, batch, successes):
-    optimizer = new(d)
-    assert optimizer.batch == batch
-    first = optimizer.search.region
-    assert (first.success_tolerance, first.failure_tolerance) == (successes, 2)
 
 
 @pytest.mark.parametrize("beta", [0.5, 2.0])
@@ -235,16 +172,3 @@ def test_without_constraints_every_candidate_is_allowed(monkeypatch):
     assert f.shape == (6, 200)
     assert_array_equal(query[0], points[np.argmax(f[0])])
     assert torch.equal(optimizer.outputs.models[0].posterior.X, torch.from_numpy(x))
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("standstill", "nothing or failure"),
-        ("sigma", "latent or observed"),
-        ("draws", "paths or factor"),
-    ],
-)
-def test_names_without_a_meaning_are_refused(name, message):
-    with pytest.raises(ValueError, match=f"{name}: expected {message}, got 'none'"):
-        new(**{name: "none"})

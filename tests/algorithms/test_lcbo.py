@@ -18,40 +18,19 @@ from algorithms.parts.processes.fitting import SOFTPLUS, Adam, fit
 from algorithms.parts.processes.gradient_information import GradientInformation, Kernels
 from algorithms.parts.processes.rbf import isotropic
 from tests.algorithms.grouped import changed
+from tests.settings import LCBO
 
-TABLE_1 = {
-    "surrogate": {
-        "kernels": "fit",
-        "noise": 0.01,
-        "noise_units": "observed",
-        "standard": "raw",
-        "lengthscale": [3.0, 3.0, 1.0],
-        "outputscale": [2.0, 1.0, 0.693],
-    },
-    "fit": {
-        "every": 5,
-        "learn": "iterations",
-        "between_fits": "keep",
-        "mean": "zero",
-        "scale": "logarithm",
-        "steps": 50,
-        "rate": 0.1,
-    },
-    "memory_per_dim": 2,
-    "repeated": "separate",
-    "batch": {"schedule": "fixed", "repeats": 2, "exploration": 5, "exploration_per_dim": 0},
-    "acquisition": {
-        "selection": "joint",
-        "condition": "data",
-        "measure": "posterior-trace",
-        "temperature": 1.0,
-        "delta": 0.1,
-    },
-    "climb": {"starts": 10, "steps": 50, "rate": 0.01},
-    "step": {"length": 0.25, "power": 0.0, "direction": "normalised"},
-    "penalty": {"factor": 10.0, "power": 0.25},
-    "constraints": "inequality",
-}
+TABLE_1 = changed(
+    LCBO,
+    standard="raw",
+    every=5,
+    fit_steps=50,
+    memory_per_dim=2,
+    exploration=5,
+    starts=10,
+    climb_steps=50,
+    length=0.25,
+)
 CODE = {
     "selection": "greedy",
     "condition": "data-and-repeats",
@@ -319,11 +298,6 @@ def test_iterations_that_5000_evaluations_pay_for(
             k += 1
             spent += sum(optimizer.schedule(k, *optimizer.sizes))
         assert k == expected
-
-
-def test_a_large_batch_grows_with_the_dimension():
-    optimizer = started(schedule="fixed", repeats=5, exploration=0, exploration_per_dim=1, **QUICK)
-    assert (optimizer.repeats, len(optimizer.plan)) == (5, 8)
 
 
 # which points it explores
@@ -728,12 +702,6 @@ def test_with_known_kernels_and_all_data_nothing_is_learnt_from_an_observation()
     assert_array_equal(one.x[:6], other.x[:6])
 
 
-@pytest.mark.parametrize("changes", [{"selection": "joint"}, {"condition": "data"}, {"repeats": 0}])
-def test_what_is_planned_together_learns_between_iterations(changes):
-    with pytest.raises(ValueError, match="learn: expected iterations where"):
-        new(**{**OBSERVES, **changes})
-
-
 def test_it_reports_its_models_and_what_it_saw():
     assert set(new().report()) == {"role", "iteration", "penalty", "trace", "slope"}
     optimizer = iterated(started(standard="sample", **QUICK), 3)
@@ -749,37 +717,7 @@ def test_it_reports_its_models_and_what_it_saw():
     assert_allclose(found, 0.01 * spread**2)
 
 
-def test_known_kernels_stay():
-    optimizer = iterated(started(every=1, **QUICK), 4)
-    assert_array_equal(optimizer.kernels.lengthscale, [[0.8] * 3, [0.6, 1.1, 0.9], [1.3] * 3])
-    assert_array_equal(optimizer.kernels.outputscale, [1.0, 2.0, 0.5])
-
-
 # mistakes
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"kernels": "true"},
-            "kernels: expected fit or a list with one kernel for y and one for each g, got 'true'",
-        ),
-        ({"noise": 0.0}, "noise: expected a positive number, got 0.0"),
-        ({"memory_per_dim": 0}, "memory_per_dim: expected a positive number, got 0"),
-        (
-            {"repeats": 0, "exploration": 0},
-            r"repeats \+ exploration: expected a positive number, got 0",
-        ),
-        ({"schedule": "large"}, "schedule: expected fixed or growing or theory, got 'large'"),
-        ({"selection": "single"}, "selection: expected joint or greedy, got 'single'"),
-        ({"constraints": "none"}, "constraints: expected inequality or equality, got 'none'"),
-        ({"standard": "z"}, "standard: expected raw or population or sample or median, got 'z'"),
-    ],
-)
-def test_a_parameter_without_a_meaning_is_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        new(**changes)
 
 
 def test_a_kernel_too_few_is_refused():

@@ -20,20 +20,12 @@ from algorithms.gp_bucb import GPBUCB
 from algorithms.gp_ucb import GPUCB
 from algorithms.parts.arms import GaussianTable, SketchedPosterior, bless, include
 from algorithms.random_search import RandomSearch
+from tests.settings import BATCH, CONFIDENCE, SKETCH, TABLE
 
-LAM, BANDWIDTH, EVERYTHING = 0.01, 0.3, 10**6
-CONFIDENCE = {
-    "bandwidth": BANDWIDTH,
-    "lam": LAM,
-    "xi": 0.1,
-    "norm": 1.0,
-    "delta": 0.01,
-    "beta": "theorem",
-}
-EXACT = {**CONFIDENCE, "posterior": "distinct-arms"}
-SKETCH = {**CONFIDENCE, "qbar": 2.0, "inclusion": "per-pull"}
-FULL = {**SKETCH, "qbar": 1e9}  # every pulled arm enters the dictionary
-BATCH = {**SKETCH, "C": 2.0, "rule": "global", "parallelism": 0, "start": "resparsify"}
+LAM, BANDWIDTH, EVERYTHING = TABLE["lam"], TABLE["bandwidth"], 10**6
+EXACT = {**TABLE, **CONFIDENCE, "posterior": "distinct-arms"}
+SKETCHED = {**TABLE, **CONFIDENCE, **SKETCH}
+FULL = {**SKETCHED, "qbar": 1e9}  # every pulled arm enters the dictionary
 NOTHING = np.empty(0, dtype=np.int64)
 
 
@@ -212,7 +204,7 @@ def test_bbkb_with_a_full_dictionary_is_gp_bucb_with_the_sum_rule(smooth, same_w
 
 @pytest.mark.parametrize("beta", ["theorem", "reference-code"])
 def test_the_width_of_bkb(smooth, beta):
-    optimizer, _ = told(BKB, smooth, 0, **{**SKETCH, "beta": beta}, epsilon=0.25)
+    optimizer, _ = told(BKB, smooth, 0, **{**SKETCHED, "beta": beta}, epsilon=0.25)
     t, total = len(optimizer.y), sum(optimizer.posterior.variance[arm] for arm in optimizer.x)
     if beta == "theorem":  # alpha = 5/3; 1 + 1/sqrt(3/4) = 2.154701
         expected = 0.2 * math.sqrt(5 / 3 * math.log(t) * total + math.log(100)) + 2.1547005 * 0.1
@@ -243,7 +235,7 @@ def test_the_width_of_bbkb(smooth, beta):
 
 def test_the_variances_of_the_step_before_decide_who_enters_the_dictionary(smooth, monkeypatch):
     for kind, parameters, module in (
-        (BKB, {**SKETCH, "epsilon": 0.5}, "bkb"),
+        (BKB, {**SKETCHED, "epsilon": 0.5}, "bkb"),
         (BBKB, BATCH, "bbkb"),
     ):
         optimizer, f = told(kind, smooth, 1, **parameters)
@@ -536,7 +528,7 @@ def test_thompson_samples_have_the_mean_and_scaled_covariance_of_the_exact_poste
     smooth, gram, dense, monkeypatch
 ):
     points, f = smooth(0, A=6)
-    optimizer = new(AsyncTS, points, **CONFIDENCE, batch=500, shrink=4.0, tolerance=1e-12)
+    optimizer = new(AsyncTS, points, **TABLE, **CONFIDENCE, batch=500, shrink=4.0, tolerance=1e-12)
     for query in ([2], [3, 3, 0]):
         tell(optimizer, np.array(query), f)
     K, x = gram(points, BANDWIDTH), optimizer.x
@@ -559,7 +551,7 @@ def test_thompson_sampling_pulls_each_arm_as_often_as_it_is_the_best_of_the_post
     smooth, gram, dense
 ):
     points, f = smooth(3, A=5)
-    optimizer = new(AsyncTS, points, **CONFIDENCE, batch=1000, shrink=1.0, tolerance=1e-12)
+    optimizer = new(AsyncTS, points, **TABLE, **CONFIDENCE, batch=1000, shrink=1.0, tolerance=1e-12)
     tell(optimizer, np.array([1, 4]), f)
     mean, covariance = dense(gram(points, BANDWIDTH), LAM, optimizer.x, optimizer.y)
     asked = np.concatenate([optimizer.ask(EVERYTHING, NOTHING) for _ in range(30)])
@@ -576,7 +568,9 @@ def test_thompson_sampling_pulls_each_arm_as_often_as_it_is_the_best_of_the_post
 
 
 def test_thompson_sampling_asks_for_its_batch_or_the_room(smooth):
-    optimizer = new(AsyncTS, smooth(0)[0], **CONFIDENCE, batch=30, shrink=10.0, tolerance=1e-8)
+    optimizer = new(
+        AsyncTS, smooth(0)[0], **TABLE, **CONFIDENCE, batch=30, shrink=10.0, tolerance=1e-8
+    )
     assert [len(optimizer.ask(room, NOTHING)) for room in (1, 7, 30, 31, EVERYTHING)] == [
         1,
         7,
@@ -645,7 +639,9 @@ def test_exact_methods_recommend_the_largest_posterior_mean(smooth, gram, dense,
     assert_array_equal(optimizer.recommend(), [np.argmax(mean)])
 
 
-@pytest.mark.parametrize(("kind", "parameters"), [(BKB, {**SKETCH, "epsilon": 0.5}), (BBKB, BATCH)])
+@pytest.mark.parametrize(
+    ("kind", "parameters"), [(BKB, {**SKETCHED, "epsilon": 0.5}), (BBKB, BATCH)]
+)
 def test_sketched_methods_keep_the_sketch_of_what_they_saw(smooth, kind, parameters):
     optimizer, _ = told(kind, smooth, 4, **parameters)
     included = np.isin(optimizer.pulls.arms, optimizer.posterior.dictionary)

@@ -2,9 +2,6 @@
 scikit-learn's.
 """
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 import torch
@@ -18,16 +15,18 @@ from algorithms.linebo import BALL, LINE, POINT
 from algorithms.parts.processes.fitting import SURROGATES
 from algorithms.parts.processes.gp import Posterior
 from tests.algorithms.grouped import changed
+from tests.settings import LINES
 
-TABLE = {
-    "directions": "random",
-    "beta": 2.0,
-    "lines": {"grid": 101, "fewest": 2, "most": 5, "tolerance": 0.01, "margin": 0.1},
-    "ball": {"radius": 0.1, "per_dim": 2, "least_move": 0.02, "least_gain": 0.005},
-    "surrogate": "known",
-    "known": {"lengthscale": 0.3, "outputscale": 1.5, "noise": 0.04, "standard": "population"},
-    "gram": "noisy",
-}
+TABLE = changed(
+    LINES,
+    grid=101,
+    most=5,
+    per_dim=2,
+    lengthscale=0.3,
+    outputscale=1.5,
+    standard="population",
+    gram="noisy",
+)
 
 
 def new(d=3, seed=0, **changes):
@@ -150,17 +149,6 @@ def test_the_known_regression_is_scikit_learns():
     assert_allclose(variance.sqrt(), deviation, atol=1e-10)
 
 
-@pytest.mark.parametrize("surrogate", ["known", "gamma-priors"])
-def test_without_noise_it_predicts_what_it_has_seen(surrogate):
-    optimizer = told(new(3, gram="noise-free", surrogate=surrogate), n=9)
-    mean, variance = optimizer.posterior(torch.from_numpy(optimizer.x))
-    # one affine map for all of them, whatever units the surrogate has
-    assert np.corrcoef(mean, optimizer.y)[0, 1] > 1 - 1e-10
-    assert variance.max() < 1e-8
-    noisy = told(new(3, surrogate=surrogate), n=9)
-    assert noisy.posterior.variance(torch.from_numpy(noisy.x)).min() > 1e-5
-
-
 @pytest.mark.parametrize(("tolerance", "lengths"), [(0.0, {6}), (0.5, {2, 6}), (1e9, {2})])
 def test_a_line_ends_by_the_rule(tolerance, lengths):
     optimizer, queries, seen = told(new(2, tolerance=tolerance, fewest=1, most=6)), 0, set()
@@ -272,59 +260,3 @@ def test_the_scale_of_y_is_no_matter(scale):
         assert_allclose(
             step(ours)[1], step(theirs, f=lambda x: scale * bump(x) - 3 * scale)[1], atol=1e-9
         )
-
-
-@pytest.mark.parametrize("directions", ["random", "coordinate", "ascent"])
-def test_a_pickle_goes_on_where_it_was(directions):
-    optimizer = told(new(2, directions=directions))
-    for _ in range(9):
-        step(optimizer)
-        twin = pickle.loads(pickle.dumps(optimizer))
-        assert_array_equal(step(copy.deepcopy(optimizer))[1], step(twin)[1])
-
-
-def test_before_any_observation_the_query_is_uniform():
-    assert_array_equal(
-        new(4, seed=3).ask(5, np.empty((0, 4))), np.random.default_rng(3).random((1, 4))
-    )
-
-
-@pytest.mark.parametrize("directions", ["random", "coordinate", "ascent"])
-def test_it_is_better_than_random_search_in_most_seeds(directions):
-    wins = 0
-    for seed in range(5):
-        optimizer = told(
-            new(4, seed=seed, directions=directions, per_dim=1, noise=0.01), n=4 + seed
-        )
-        for _ in range(40):
-            step(optimizer)
-        wins += (
-            optimizer.y.max()
-            > bump(np.random.default_rng(100 + seed).random((len(optimizer.y), 4))).max()
-        )
-    assert wins >= 4
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"directions": "down"}, "directions: expected random or coordinate or ascent, got 'down'"),
-        (
-            {"surrogate": "rbf"},
-            "surrogate: expected known or gamma-priors or scikit-optimize, got 'rbf'",
-        ),
-        ({"standard": "raw"}, "standard: expected population or sample or median, got 'raw'"),
-        (
-            {"grid": 2},
-            "expected some of the grid further than margin from both ends of a line, got 2 and 0.1",
-        ),
-        ({"margin": 0.6}, "got 101 and 0.6"),
-        ({"fewest": 5}, "expected 0 <= fewest < most, got 5 and 5"),
-        ({"radius": 0.0}, "expected radius > 0 and per_dim > 0, got 0.0 and 2"),
-        ({"lengthscale": 0.0}, "expected a lengthscale, an outputscale and a noise above 0"),
-        ({"noise": float("nan")}, "expected a lengthscale, an outputscale and a noise above 0"),
-    ],
-)
-def test_parameters_without_a_meaning_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        new(**changes)

@@ -12,15 +12,12 @@ from numpy.testing import assert_array_equal
 import algorithms
 from algorithms.api import Box, Observation
 from algorithms.ms_ucb import drawn, first
+from tests import settings
 from tests.algorithms.grouped import changed
 
-BOUND = {
-    "surrogate": "gamma-priors",
-    "gram": "noisy",
-    "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 100},
-    "climb": {"raw": 32, "starts": 2, "steps": 20},
-}
-TABLE = {**BOUND, "low": 1, "block": "first", "subspaces": 3, "alpha": 0, "incumbent": "included"}
+CLIMB = {"raw": 32, "starts": 2, "steps": 20}
+BOUND = changed(settings.BOUND, climb=CLIMB)
+TABLE = changed(settings.SUBSPACES, climb=CLIMB, subspaces=3)
 
 
 def new(d=3, seed=0, **changes):
@@ -115,54 +112,3 @@ def test_only_the_block_moves_away_from_a_drawn_point():
         np.testing.assert_allclose(
             optimizer.ask(1, optimizer.x[:0])[0, others], z[0, others], atol=1e-15
         )
-
-
-def test_before_any_observation_the_query_is_uniform():
-    optimizer = new(4, seed=3)
-    assert optimizer.report() == {}
-    assert_array_equal(optimizer.ask(5, optimizer.x), np.random.default_rng(3).random((1, 4)))
-
-
-def test_it_is_better_than_random_search_in_most_seeds():
-    wins = 0
-    for seed in range(4):
-        optimizer = told(new(4, seed=seed, low=2, raw=16, starts=1, steps=10), n=4 + seed)
-        for _ in range(16):
-            query = optimizer.ask(1, optimizer.x[:0])
-            optimizer.tell(query, Observation.of(bump(query)))
-        wins += (
-            bump(optimizer.recommend())[0]
-            > bump(np.random.default_rng(100 + seed).random((len(optimizer.y), 4))).max()
-        )
-    assert wins >= 3
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"block": "last"}, "block: expected first or drawn, got 'last'"),
-        ({"incumbent": "yes"}, "incumbent: expected included or left-out, got 'yes'"),
-        (
-            {"surrogate": "matern"},
-            "surrogate: expected gamma-priors or scikit-optimize, got 'matern'",
-        ),
-        ({"rule": "log"}, "rule: expected kandasamy or theorem or constant, got 'log'"),
-        ({"low": 0}, "expected low >= 1, subspaces > 0 and alpha >= 0, got 0, 3, 0"),
-        ({"subspaces": 0}, "got 1, 0, 0"),
-        ({"alpha": -1}, "got 1, 3, -1"),
-    ],
-)
-def test_parameters_without_a_meaning_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        new(**changes)
-
-
-def test_without_noise_the_predictions_go_through_the_data():
-    optimizer = told(new(gram="noise-free"))
-    X = torch.from_numpy(optimizer.x)
-    seen = optimizer.fitted.units(optimizer.y)
-    assert np.abs(optimizer.posterior.mean(X).numpy() - seen).max() < 1e-6
-    assert optimizer.fitted.posterior.model.noise.item() > 0
-    assert told(new()).posterior is not optimizer.posterior
-    noisy = told(new())
-    assert noisy.posterior is noisy.fitted.posterior

@@ -10,97 +10,26 @@ import algorithms
 from algorithms.api import Box, Observation
 from algorithms.parts.numerics.feasibility import distinct_best, violation
 from algorithms.scbo import bilog, copula
-from tests.algorithms import history
+from tests import settings
 from tests.algorithms.grouped import changed
 from tests.algorithms.history import HISTORY, answered, bowl, outcome, told, untouched
 
-TABLE = {
-    "batch_per_dim": 0.5,
-    "region": {
-        "length": 0.8,
-        "longest": 1.6,
-        "shortest": 0.5**7,
-        "fewest_successes": 3,
-        "dims_per_success": 10,
-        "patience": 0,
-        "improvement": 1e-3,
-    },
-    "centre": {"by": "observations", "after": "design", "design_per_dim": 1},
-    "candidates": 200,
-    "perturbed_dims": 20,
-    "sides": "equal",
-    "draws": "paths",
-    "features": 200,
-    "y_as": "observed",
-    "g_as": "observed",
-    "surrogate": {
-        "kernels": "fit",
-        "noise": 0.01,
-        "noise_units": "observed",
-        "standard": "sample",
-        "lengthscale": [3.0, 3.0, 1.0],
-        "outputscale": [2.0, 1.0, 0.693],
-    },
-    "fit": {"every": 5, "steps": 5},
-}
-TURBO = {
-    "batch": 2,
-    "region": {
-        "length": 0.8,
-        "longest": 1.6,
-        "shortest": 0.5**7,
-        "fewest_successes": 3,
-        "dims_per_success": 10,
-        "patience": 0,
-        "improvement": 1e-3,
-    },
-    "candidates": {
-        "per_dim": 0,
-        "fewest": 200,
-        "most": 5000,
-        "perturbed_dims": 20,
-    },
-    "draws": "latent",
-    "restart_per_dim": 2,
-    "surrogate": {
-        "standard": "sample",
-        "lengthscale": [0.005, 2.0, 4.0],
-        "outputscale": [1e-3, 0.7, 1e3],
-        "noise": [1e-8, 5e-4, 1e-3],
-    },
-    "fit": {"method": "l-bfgs", "steps": 5, "rate": 0.0},
-}
+TABLE = changed(settings.SCBO, candidates=200, features=200)
+TURBO = changed(
+    settings.TURBO,
+    batch=2,
+    per_dim=0,
+    fewest=200,
+    most=5000,
+    dims_per_success=10,
+    patience=0,
+    fit_steps=5,
+)
 
 
 def new(d=2, seed=0, **changes):
-    settings = changed(TABLE, **changes)
-    return algorithms.build("scbo.SCBO", Box(d), np.random.default_rng(seed), settings)
-
-
-def test_history_told_point_by_point_is_that_of_one_block():
-    history.history_is_no_failure(new)
-
-
-@pytest.mark.parametrize("rounds", [1, 4, 5])  # a fit is due with the fifth round
-def test_what_was_not_asked_for_between_two_rounds_is_history(rounds):
-    history.history_comes_between_rounds(new, rounds)
-
-
-def test_what_lies_outside_the_region_is_no_answer():
-    history.outside_is_no_answer(new)
-
-
-@pytest.mark.parametrize(
-    ("y", "g", "success"),
-    [
-        ([0.0, 9.0, 1.0], [-1.0, -1.0, -1.0], True),
-        ([9.0, 0.0, 1.0], [-1.0, -1.0, -1.0], True),
-        ([9.0, 0.0, 1.0], [0.5, 0.5, 0.2], False),
-        ([0.0, 9.0, 1.0], [-1.0, -1.0, 0.5], True),
-    ],
-)
-def test_a_batch_told_in_parts_counts_once(y, g, success):
-    history.batch_counts_once(new, y, g, success)
+    parameters = changed(TABLE, **changes)
+    return algorithms.build("scbo.SCBO", Box(d), np.random.default_rng(seed), parameters)
 
 
 @pytest.mark.parametrize(
@@ -382,19 +311,3 @@ def test_known_kernels_shape_the_region_and_are_used():
         )
         assert_allclose(np.ptp(optimizer.ask(40, x[:0]), axis=0), spans, rtol=0.2)
         assert optimizer.outputs.models[0].posterior.model.free == ()
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("sides", "equal or lengthscales"),
-        ("draws", "paths or factor"),
-        ("by", "observations or means"),
-        ("after", "design or centre"),
-        ("y_as", "observed or copula"),
-        ("g_as", "observed or bilog"),
-    ],
-)
-def test_names_without_a_meaning_are_refused(name, message):
-    with pytest.raises(ValueError, match=f"{name}: expected {message}, got 'none'"):
-        new(**{name: "none"})

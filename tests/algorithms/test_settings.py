@@ -8,6 +8,7 @@ from typing import get_type_hints
 import pytest
 
 import algorithms
+from tests.settings import CASES
 
 MOST = 12  # parameters of a constructor, beside domain and generator, and fields of a group
 FIELD = re.compile(r"^\s*(\w+(?:, \w+)*): \S", re.MULTILINE)
@@ -30,19 +31,19 @@ def undocumented(kind):
     return [field.name for field in fields(kind) if field.name not in said]
 
 
-def settings_of(cases):
+def settings_of():
     """The groups of all optimizers, without their domain, which is a dataclass as well."""
-    found = {kind for case in cases for kind in groups(algorithms.load(case.name).__init__)}
+    found = {kind for case in CASES for kind in groups(algorithms.load(case.name).__init__)}
     return {kind for kind in found if kind.__module__ != "algorithms.api"}
 
 
-def test_no_constructor_takes_more_than_twelve_parameters(cases):
-    counts = {case.name: len(signature(algorithms.load(case.name)).parameters) for case in cases}
+def test_no_constructor_takes_more_than_twelve_parameters():
+    counts = {case.name: len(signature(algorithms.load(case.name)).parameters) for case in CASES}
     assert {name: n - 2 for name, n in counts.items() if n - 2 > MOST} == {}
 
 
-def test_every_field_of_a_group_is_documented_and_nothing_has_a_default(cases):
-    found = settings_of(cases)
+def test_every_field_of_a_group_is_documented_and_nothing_has_a_default():
+    found = settings_of()
     assert {"Width", "Partitions", "NUTS"} <= {kind.__name__ for kind in found}
     for kind in found:
         assert kind.__dataclass_params__.frozen, kind

@@ -16,7 +16,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import algorithms
 from algorithms.api import Box, Observation
-from algorithms.parts.numerics import optional
 
 DESIGN = np.random.default_rng(300).random((8, 2))
 BEST = np.array([0.3, 0.6])
@@ -219,13 +218,6 @@ def test_nothing_is_written(name, tmp_path, monkeypatch, capfd):
     assert capfd.readouterr().out == ""
 
 
-def test_cma_wants_two_variables():
-    with pytest.raises(ValueError, match="two variables or more, as pycma says; got one"):
-        algorithms.build(
-            "pycma.PyCMA", Box(1), np.random.default_rng(0), {"sigma": 0.3, "growth": 2}
-        )
-
-
 @pytest.mark.parametrize("constrained", [False, True])
 @pytest.mark.parametrize("horizon", [60, 500])  # COBYLA, CMA-ES
 def test_ngopt_is_nevergrads_loop_of_ask_and_tell(horizon, constrained):
@@ -260,13 +252,6 @@ def test_ngopt_tells_the_best_before_its_first_answer_however_it_was_split():
     assert_allclose(together.x[len(DESIGN)], DESIGN[np.argmax(bowl(DESIGN))])
 
 
-def test_ngopt_refuses_a_horizon_for_which_it_takes_a_meta_model():
-    with pytest.raises(ValueError, match="meta-model for 4 variables and 900 evaluations, which"):
-        algorithms.build(
-            "nevergrad_ngopt.NevergradNGOpt", Box(4), np.random.default_rng(0), {"horizon": 900}
-        )
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_pending_is_not_asked_for_again(name):
     optimizer = told(name)
@@ -278,22 +263,3 @@ def test_what_is_pending_is_not_asked_for_again(name):
             optimizer.rng.bit_generator.state = generator
         assert (np.abs(pending - query).max(axis=1) > 1e-6).all()
         pending = np.concatenate([pending, query])
-
-
-@pytest.mark.parametrize(
-    ("name", "library"),
-    [
-        ("logei", "botorch"),
-        ("gp", "optuna"),
-        ("tpe", "optuna"),
-        ("cma", "cma"),
-        ("ngopt", "nevergrad"),
-    ],
-)
-def test_a_library_that_is_not_installed_is_named(name, library, monkeypatch):
-    def absent(wanted):
-        raise ModuleNotFoundError(wanted)
-
-    monkeypatch.setattr(optional, "import_module", absent)
-    with pytest.raises(ImportError, match=rf"{library}, .* pip install 'noregret-bo\[today\]'"):
-        new(name)

@@ -1,47 +1,31 @@
 """TuRBO's bookkeeping, its candidates and its draws."""
 
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import binomtest
 
 import algorithms
-from algorithms.api import Box, Observation
+from algorithms.api import Box
 from algorithms.parts.numerics.feasibility import distinct_best
 from tests.algorithms.grouped import changed
-from tests.algorithms.history import untouched
+from tests.algorithms.history import HISTORY, bowl, untouched
+from tests.algorithms.history import answered as answered_with
+from tests.algorithms.history import told as told_with
+from tests.settings import TURBO
 
-TUTORIAL = {
-    "batch": 1,
-    "region": {
-        "length": 0.8,
-        "longest": 1.6,
-        "shortest": 0.5**7,
-        "fewest_successes": 10,
-        "dims_per_success": inf,
-        "patience": 4,
-        "improvement": 1e-3,
-    },
-    "candidates": {
-        "per_dim": 200,
-        "fewest": 200,
-        "most": 5000,
-        "perturbed_dims": 20,
-    },
-    "draws": "latent",
-    "restart_per_dim": 2,
-    "surrogate": {
-        "standard": "sample",
-        "lengthscale": [0.005, 2.0025, 4.0],
-        "outputscale": [1e-3, 0.693, 1e3],
-        "noise": [1e-8, 5e-4, 1e-3],
-    },
-    "fit": {"method": "l-bfgs", "steps": 50, "rate": 0.0},
-}
+TUTORIAL = changed(
+    TURBO,
+    fewest_successes=10,
+    patience=4,
+    per_dim=200,
+    fewest=200,
+    most=5000,
+    lengthscale=[0.005, 2.0025, 4.0],
+    outputscale=[1e-3, 0.693, 1e3],
+)
 
 
 def new(d=2, seed=0, **changes):
@@ -50,32 +34,11 @@ def new(d=2, seed=0, **changes):
 
 
 def told(optimizer, y, x=None):
-    y = np.array(y, dtype=float)
-    x = (
-        np.random.default_rng(len(optimizer.y)).random((len(y), optimizer.domain.d))
-        if x is None
-        else x
-    )
-    optimizer.tell(x, Observation.of(y))
-    return optimizer
+    return told_with(optimizer, y, np.empty((len(y), 0)), x)
 
 
-def answered(optimizer, y, x=None):
-    """What was asked for shows y; without x the points are those near the centre that it might have
-    asked for."""
-    query = optimizer.ask(len(y), optimizer.x[:0])
-    if x is None:
-        x = np.repeat(query[:1], len(y), axis=0)
-    return told(optimizer, y, x)
-
-
-def bowl(x):
-    return -((x - 0.3) ** 2).sum(1)
-
-
-def test_the_initial_design_is_no_success_and_no_failure():
-    optimizer = told(new(), [1.0, 5.0, 2.0])
-    assert untouched(optimizer.search.region)
+def answered(optimizer, y):
+    return answered_with(optimizer, y, np.empty((len(y), 0)))
 
 
 @pytest.mark.parametrize(
@@ -94,72 +57,6 @@ def test_a_batch_counts_once_and_must_improve_by_a_share_of_the_best(y, successe
     assert (region.successes, region.failures) == (successes, failures)
 
 
-HISTORY = np.random.default_rng(9).random((40, 2))
-
-
-def assert_same(one, other):
-    """All that the next query depends on, and the query."""
-    assert one.search.region == other.search.region
-    for mine, theirs in (
-        (one.x, other.x),
-        (one.y, other.y),
-        (one.search.design, other.search.design),
-    ):
-        assert_array_equal(mine, theirs)
-    if one.fitted is not None:
-        assert_array_equal(one.fitted.posterior.alpha, other.fitted.posterior.alpha)
-    assert one.rng.bit_generator.state == other.rng.bit_generator.state
-    assert_array_equal(one.ask(1, one.x[:0]), other.ask(1, other.x[:0]))
-
-
-def test_history_told_point_by_point_is_that_of_one_block():
-    together, apart = told(new(), bowl(HISTORY), HISTORY), new()
-    for x in HISTORY:
-        told(apart, bowl(x[None]), x[None])
-    assert apart.report() == {"length": 0.8, "restarts": 0}
-    assert untouched(apart.search.region)
-    assert_same(together, apart)
-
-
-def test_what_was_not_asked_for_between_two_rounds_is_history():
-    together, apart = (told(new(), [1.0, 5.0, 2.0]) for _ in range(2))
-    for optimizer in (together, apart):
-        answered(optimizer, [4.0])
-        assert optimizer.search.region.failures == 1
-    told(together, bowl(HISTORY), HISTORY)
-    for x in HISTORY:
-        told(apart, bowl(x[None]), x[None])
-    assert together.search.region.failures == 1
-    assert_same(together, apart)
-
-
-def test_what_lies_outside_the_region_is_no_answer():
-    optimizer = told(new(length=0.1), [1.0, 5.0, 2.0])
-    centre = optimizer.x[1]
-    far = HISTORY[np.abs(HISTORY - centre).max(1) > 0.4]
-    assert len(far) > 5
-    optimizer.ask(1, optimizer.x[:0])
-    for x in far:  # an answer is still to come
-        told(optimizer, [9.0], x[None])
-    assert untouched(optimizer.search.region)
-
-
-@pytest.mark.parametrize("y", [[0.0, 9.0, 1.0], [0.0, 2.0, 1.0], [9.0, 0.0, 1.0]])
-def test_a_batch_told_in_parts_counts_once(y):
-    together, apart = (told(new(batch=3, patience=9), [1.0, 5.0, 2.0]) for _ in range(2))
-    query = together.ask(3, together.x[:0])
-    assert_array_equal(apart.ask(3, apart.x[:0]), query)
-    told(together, y, query)
-    for value, x in zip(y, query, strict=True):
-        told(apart, [value], x[None])
-    success = max(y) > 5
-    assert (apart.search.region.successes, apart.search.region.failures) == (
-        success,
-        not success,
-    )
-    assert_same(together, apart)
-
-
 def test_a_restart_hands_out_its_design_whatever_else_is_told():
     optimizer = told(new(length=0.01, patience=1), [1.0, 2.0])
     for _ in range(9):
@@ -170,18 +67,6 @@ def test_a_restart_hands_out_its_design_whatever_else_is_told():
     assert_array_equal(optimizer.search.design, design)
     told(optimizer, bowl(design[1:2]), design[1:2])
     assert_array_equal(optimizer.search.design, np.delete(design, 1, axis=0))
-
-
-def test_the_share_is_of_the_magnitude_where_the_best_is_negative():
-    assert answered(told(new(), [-5.0]), [-4.996]).search.region.failures == 1
-    assert answered(told(new(), [-5.0]), [-4.994]).search.region.successes == 1
-
-
-@pytest.mark.parametrize(
-    ("d", "batch", "tolerance"), [(2, 1, 4), (20, 1, 20), (20, 3, 7), (2, 8, 1), (100, 50, 2)]
-)
-def test_patience_grows_with_the_dimension_and_shrinks_with_the_batch(d, batch, tolerance):
-    assert new(d, batch=batch).search.region.failure_tolerance == tolerance
 
 
 def test_a_spent_region_restarts_with_a_fresh_design_and_forgets():
@@ -234,12 +119,6 @@ def test_queries_lie_in_the_region_around_the_best_and_move_few_coordinates():
     assert min(moved) >= 1 and 1 <= np.mean(moved) <= 5
 
 
-def test_a_batch_has_distinct_points():
-    x = np.random.default_rng(0).random((10, 2))
-    queries = told(new(batch=20), bowl(x), x).ask(20, x[:0])
-    assert queries.shape == (20, 2) and len(np.unique(queries, axis=0)) == 20
-
-
 def test_draws_follow_the_posterior():
     """Where two far points are the only candidates, the better one is picked as often as it is the
     better one.
@@ -271,32 +150,6 @@ def test_draws_of_observations_are_wider_by_the_noise(draws, share):
     spread = np.sqrt(variance + share * 0.01)
     assert_allclose((drawn.mean(0) - mean) / spread, 0.0, atol=0.06)
     assert_allclose(drawn.std(0) / spread, 1.0, atol=0.05)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("draws", "latent or observed"),
-        ("standard", "population or sample or median"),
-        ("method", "l-bfgs or adam"),
-    ],
-)
-def test_names_without_a_meaning_are_refused(name, message):
-    with pytest.raises(ValueError, match=f"{name}: expected {message}, got 'none'"):
-        new(**{name: "none"})
-
-
-@pytest.mark.slow
-def test_it_is_better_than_random_search_in_most_seeds():
-    wins = 0
-    for seed in range(8):
-        x = np.random.default_rng(seed).random((8, 6))
-        optimizer = told(new(6, seed, fewest_successes=3), bowl(x), x)
-        for _ in range(22):
-            query = optimizer.ask(1, optimizer.x[:0])
-            told(optimizer, bowl(query), query)
-        wins += optimizer.y.max() > bowl(np.random.default_rng(100 + seed).random((30, 6))).max()
-    assert binomtest(wins, 8, alternative="greater").pvalue < 0.05, f"better in {wins} of 8 seeds"
 
 
 def test_a_thompson_step_costs_two_covariances_and_one_factor(work):

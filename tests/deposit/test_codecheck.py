@@ -20,7 +20,7 @@ def test_every_file_of_the_manifest_is_made_without_a_network():
         plan = load(path.parts[2], "paper")
         made = {file for kind, line in lines_of(plan.entry) for file in kind.files(line)}
         assert path.parts[:2] == ("figures", "drawn")
-        assert path.name in made | {f"{name}.md" for name in LEDGER}
+        assert path.name in made | {*LEDGER}
 
 
 def test_it_names_what_is_cited_and_leaves_the_check_open():

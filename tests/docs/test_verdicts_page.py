@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from benchmarks import verdict_errors
 from tests.workflow.measure.test_statistics_power import FAMILY, Drawn, paper
@@ -68,14 +67,14 @@ def sections(page):
     }
 
 
-@pytest.mark.parametrize("section", [name for name, rates in sections(WRITTEN).items() if rates])
-def test_the_rates_on_the_page_are_those_of_another_simulation(section):
+def test_the_rates_on_the_page_are_those_of_another_simulation():
     """Within five Monte-Carlo errors of the quick page, and the last digit."""
-    written, again = (np.array(sections(page)[section]) for page in (WRITTEN, quick()))
-    wide = np.maximum(again * (1 - again), 0.001)
-    errors = 5 * np.sqrt(wide / FEWEST.get(section, QUICK // 4)) + 0.001
-    assert len(written) == len(again)
-    assert (np.abs(written - again) <= errors).all(), np.c_[written, again, errors]
+    for section in [name for name, rates in sections(WRITTEN).items() if rates]:
+        written, again = (np.array(sections(page)[section]) for page in (WRITTEN, quick()))
+        wide = np.maximum(again * (1 - again), 0.001)
+        errors = 5 * np.sqrt(wide / FEWEST.get(section, QUICK // 4)) + 0.001
+        assert len(written) == len(again)
+        assert (np.abs(written - again) <= errors).all(), np.c_[written, again, errors]
 
 
 def test_rates_keep_what_the_rules_promise():
@@ -84,16 +83,16 @@ def test_rates_keep_what_the_rules_promise():
     assert max(float(found) for found in re.findall(r"(\d+\.\d) %", row)[:2]) <= 5.1
 
 
-@pytest.mark.parametrize("planned", [5, 10])
-def test_the_program_judges_as_claims_are_judged(planned):
+def test_the_program_judges_as_claims_are_judged():
     """400 claims about four comparisons, each outcome among them."""
-    values = np.random.default_rng(planned).standard_normal((planned, 4, 400))
-    values += np.repeat([-3.0, -1.2, -0.4, 0.8], 100)
-    expected = [ORDER[code] for code in verdict_errors.judged(values, planned)]
-    assert set(expected) == set(ORDER[:4])
-    claim = {"id": "c", "where": "Fig. 1", "says": "A is best", "check": FAMILY}
-    zero = {"A": np.zeros(planned)}
-    drawn = [
-        Drawn({**zero, **dict(zip("BCDE", -values[..., k].T, strict=True))}) for k in range(400)
-    ]
-    assert [claims.judge(paper(planned), one, claim).verdict for one in drawn] == expected
+    for planned in [5, 10]:
+        values = np.random.default_rng(planned).standard_normal((planned, 4, 400))
+        values += np.repeat([-3.0, -1.2, -0.4, 0.8], 100)
+        expected = [ORDER[code] for code in verdict_errors.judged(values, planned)]
+        assert set(expected) == set(ORDER[:4])
+        claim = {"id": "c", "where": "Fig. 1", "says": "A is best", "check": FAMILY}
+        zero = {"A": np.zeros(planned)}
+        drawn = [
+            Drawn({**zero, **dict(zip("BCDE", -values[..., k].T, strict=True))}) for k in range(400)
+        ]
+        assert [claims.judge(paper(planned), one, claim).verdict for one in drawn] == expected

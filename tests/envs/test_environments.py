@@ -257,12 +257,12 @@ def rules():
     }
 
 
-@pytest.mark.parametrize("name", rules())
-def test_a_rule_says_what_a_cluster_asks_for(name):
-    body = rules()[name]
-    assert all(f"{resource}=" in body for resource in ("mem_mb", "runtime"))
-    environment = re.search(r'conda:\n +"(\S+)"', body)[1]
-    assert (ROOT / "workflow" / "rules" / environment).resolve() in CONDA
+def test_a_rule_says_what_a_cluster_asks_for():
+    for name in rules():
+        body = rules()[name]
+        assert all(f"{resource}=" in body for resource in ("mem_mb", "runtime"))
+        environment = re.search(r'conda:\n +"(\S+)"', body)[1]
+        assert (ROOT / "workflow" / "rules" / environment).resolve() in CONDA
 
 
 def test_the_job_of_kubernetes_names_the_profile_and_its_variables():
@@ -349,6 +349,7 @@ def snakemake(copy, place, *arguments):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_workflow_can_be_imported_from_elsewhere(elsewhere):
     code, said = snakemake(*elsewhere, "--dry-run", "--quiet", "host", "rules")
     assert code == 0, said
@@ -357,6 +358,7 @@ def test_the_workflow_can_be_imported_from_elsewhere(elsewhere):
     assert made <= set(counts)
 
 
+@pytest.mark.slow
 def test_its_jobs_import_the_package_of_the_clone_although_a_folder_has_its_name(elsewhere):
     copy, place = elsewhere
     with (copy / "workflow" / "__init__.py").open("a") as file:

@@ -1,8 +1,7 @@
 """Nothing is installed without a sum in a lock or from a second index, no image is made on a base
 without a digest, and none runs as root.
 
-The rules are functions of a text. The files here break none of them; texts that were spoilt on
-purpose break each. `install.sh` is run with a pip that says what it is asked.
+`install.sh` is run with a pip that says what it is asked.
 """
 
 from __future__ import annotations
@@ -25,21 +24,7 @@ INDEX = "https://download.pytorch.org/whl/cpu"
 MARKER = r"(?: ; [^\\]+?)?"
 SUMS = r"(?: --hash=sha256:[0-9a-f]{64})+"
 PINNED = re.compile(rf"[\w.-]+==[\w.+]+{MARKER}{SUMS}|[\w.-]+ @ https://\S+\.whl{MARKER}{SUMS}")
-LOCKED = ' --quiet --require-hashes --no-deps "$@"; }'
 OURS = " --quiet --no-deps --no-build-isolation --editable ."
-# every file that could tell a reader or a machine to install something
-TELLING = [
-    ROOT / "Makefile",
-    ROOT / ".ci" / "run",
-    *sorted(ROOT.glob("*.md")),
-    *sorted(path for path in ENVS.iterdir() if path.is_file()),
-    *sorted(
-        path
-        for room in ("config", "data", "docs", "profiles")
-        for path in (ROOT / room).rglob("*")
-        if path.suffix in (".md", ".yaml")
-    ),
-]
 
 
 def read(path):
@@ -59,35 +44,13 @@ def loose(lines):
     return [line for line in lines if not PINNED.fullmatch(line) and line != "--only-binary :all:"]
 
 
-def loose_commands(text):
-    """What a text hands to `pip install` beside the locks and this project, and second indexes."""
-    given = re.findall(r"\bpip[3x]? install\b([^\n`]*)", text)
-    return [
-        *(words for words in given if words not in (LOCKED, OURS)),
-        *re.findall(r"--extra-index-url|PIP_EXTRA_INDEX_URL", text),
-    ]
-
-
-def image_faults(text):
-    """What a Dockerfile lacks: a base by digest and by nothing else, and a user who is not root."""
-    bases = dict(re.findall(r"^ARG (\w+)=(\S+)$", text, re.MULTILINE))
-    named = re.findall(r"^FROM (?:\$\{(\w+)\}|(\S+))", text, re.MULTILINE)
-    images = [bases.get(argument, "") if argument else image for argument, image in named]
-    users = re.findall(r"^USER (\S+)$", text, re.MULTILINE)
-    return [
-        *(image for image in images if not re.fullmatch(r"\S+@sha256:[0-9a-f]{64}", image)),
-        *(["no base"] if not images else []),
-        *(["root"] if not users or users[-1].split(":")[0] in ("0", "root") else []),
-    ]
-
-
-@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.name)
-def test_every_line_of_a_lock_has_one_version_and_sums(path):
-    lines = lines_of(read(path))
-    assert any("==" in line for line in lines)
-    assert loose(lines) == []
-    # a source archive is built with what pip fetches for it, of any version and without sums
-    assert ("--only-binary :all:" in lines) == (path.name != "requirements-source.lock")
+def test_every_line_of_a_lock_has_one_version_and_sums():
+    for path in LOCKS:
+        lines = lines_of(read(path))
+        assert any("==" in line for line in lines)
+        assert loose(lines) == []
+        # a source archive is built with what pip fetches for it, of any version and without sums
+        assert ("--only-binary :all:" in lines) == (path.name != "requirements-source.lock")
 
 
 def test_every_line_that_conda_gives_to_pip_has_one_version_and_sums():
@@ -98,29 +61,6 @@ def test_every_line_that_conda_gives_to_pip_has_one_version_and_sums():
     assert "--only-binary :all:" in lines
 
 
-@pytest.mark.parametrize(
-    ("sound", "spoilt"),
-    [
-        (r" \\\n +--hash=sha256:\w+(?: \\\n +--hash=sha256:\w+)*", ""),
-        ("--hash=sha256:", "--hash=md5:"),
-        (r"(--hash=sha256:\w{60})\w{4}", r"\1"),
-        ("absl-py==", "absl-py>="),
-        (r"absl-py==[\d.]+", "absl-py"),
-        (r"absl-py==[\d.]+", "absl-py==2.*"),
-        (r"absl-py==[\d.]+", "absl-py @ git+https://example.org/absl-py"),
-        (r"\Z", "--extra-index-url https://example.org/simple\n"),
-        (r"\Z", "--index-url https://example.org/simple\n"),
-        (r"\Z", "--no-binary :all:\n"),
-        (r"\Z", "-r more.txt\n"),
-    ],
-)
-def test_a_lock_that_is_loose_is_found_out(sound, spoilt):
-    lock = read(ENVS / "requirements.lock")
-    changed = re.sub(sound, spoilt, lock, count=1)
-    assert changed != lock
-    assert len(loose(lines_of(changed))) == 1
-
-
 def test_one_lock_admits_the_builds_of_torch_for_three_pythons_and_three_platforms():
     *_, linux, other = lines_of(read(ENVS / "requirements-torch.lock"))
     assert linux.startswith("torch==2.13.0+cpu ; sys_platform == 'linux' --hash")
@@ -129,35 +69,13 @@ def test_one_lock_admits_the_builds_of_torch_for_three_pythons_and_three_platfor
     assert len(set(re.findall(r"sha256:\w+", other))) == 3
 
 
-@pytest.mark.parametrize("path", TELLING, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_file_tells_to_install_anything_loose(path):
-    assert loose_commands(read(path)) == []
-
-
-@pytest.mark.parametrize(
-    ("sound", "spoilt"),
-    [
-        (" --require-hashes", ""),
-        (" --no-deps", ""),
-        (r"\Z", "pip install torch\n"),
-        (r"\Z", "python3 -m pip3 install --upgrade pip\n"),
-        (r"\Z", "uv pip install -r envs/requirements.lock\n"),
-        (r"\Z", f"export PIP_EXTRA_INDEX_URL={INDEX}\n"),
-        ("--index-url", "--extra-index-url"),
-    ],
-)
-def test_a_loose_command_is_found_out(sound, spoilt):
-    script = read(ENVS / "install.sh")
-    changed = re.sub(sound, spoilt, script, count=1)
-    assert changed != script
-    assert len(loose_commands(changed)) == 1
-
-
-@pytest.mark.parametrize("path", [ROOT / "Makefile", *RECIPES], ids=lambda path: path.name)
-def test_make_and_images_install_alike(path):
-    text = read(path).replace("$(BIN)/", "")
-    steps = re.findall(r"\bsh envs/install\.sh python$|\bpython -m pip install[^\n]*", text, re.M)
-    assert steps == ["sh envs/install.sh python", f"python -m pip install{OURS}"]
+def test_make_and_images_install_alike():
+    for path in [ROOT / "Makefile", *RECIPES]:
+        text = read(path).replace("$(BIN)/", "")
+        steps = re.findall(
+            r"\bsh envs/install\.sh python$|\bpython -m pip install[^\n]*", text, re.M
+        )
+        assert steps == ["sh envs/install.sh python", f"python -m pip install{OURS}"]
 
 
 def test_make_installs_anew_when_a_lock_or_the_script_changes():
@@ -170,7 +88,10 @@ def test_make_installs_anew_when_a_lock_or_the_script_changes():
 
 
 def test_an_image_has_a_base_by_digest_and_a_user_without_privileges():
-    assert image_faults(read(DOCKER)) == []
+    docker = read(DOCKER)
+    assert re.search(r"^ARG BASE=\S+@sha256:[0-9a-f]{64}$", docker, re.MULTILINE)
+    assert re.findall(r"^FROM (\S+)", docker, re.MULTILINE) == ["${BASE}"]
+    assert re.findall(r"^USER (\S+)", docker, re.MULTILINE)[-1] == "1000:1000"
     digests = [set(re.findall(r"sha256:[0-9a-f]{64}", read(path))) for path in RECIPES]
     assert digests[0] == digests[1]
     assert len(digests[0]) == 1
@@ -182,35 +103,16 @@ def test_an_image_has_a_base_by_digest_and_a_user_without_privileges():
     assert "NOT BUILT" in apptainer
 
 
-@pytest.mark.parametrize(
-    ("sound", "spoilt"),
-    [
-        (r"@sha256:\w{64}", ""),
-        (r"@sha256:(\w{12})\w+", r"@sha256:\1"),
-        (r"FROM \$\{BASE\}", "FROM python:3.11-slim-bookworm"),
-        (r"FROM \$\{BASE\}", "FROM python:latest AS build\nFROM ${BASE}"),
-        ("USER 1000:1000", ""),
-        ("USER 1000:1000", "USER root"),
-        (r"\Z", "USER 0:0\n"),
-    ],
-)
-def test_an_image_that_is_loose_is_found_out(sound, spoilt):
-    text = read(DOCKER)
-    changed = re.sub(sound, spoilt, text, count=1)
-    assert changed != text
-    assert len(image_faults(changed)) == 1
-
-
-@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.name)
-@pytest.mark.parametrize(("base", "code"), [("python:3.11", 1), ("python@sha256:ab", 0)])
-def test_a_recipe_refuses_a_base_without_a_digest(path, base, code):
-    (line,) = re.findall(r"(case \".*BASE.*esac)", read(path))
-    line = line.replace("{{ BASE }}", base)
-    done = subprocess.run(
-        ["sh", "-c", line], env={"BASE": base}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code
-    assert done.stderr == (f"expected BASE=IMAGE@sha256:..., got {base}\n" if code else "")
+def test_a_recipe_refuses_a_base_without_a_digest():
+    for path in RECIPES:
+        for base, code in [("python:3.11", 1), ("python@sha256:ab", 0)]:
+            (line,) = re.findall(r"(case \".*BASE.*esac)", read(path))
+            line = line.replace("{{ BASE }}", base)
+            done = subprocess.run(
+                ["sh", "-c", line], env={"BASE": base}, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == code
+            assert done.stderr == (f"expected BASE=IMAGE@sha256:..., got {base}\n" if code else "")
 
 
 PIP = """#!/bin/sh

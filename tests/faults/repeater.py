@@ -7,7 +7,6 @@ this one, as ever.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -20,6 +19,7 @@ import torch
 
 from workflow.plan.expand import load
 from workflow.run import job, make
+from workflow.run.target import Target
 from workflow.trace import one_path
 
 TOKEN = "NOREGRET_REPEATER"  # in the environment of this process and of whatever comes from it
@@ -53,8 +53,8 @@ def main() -> None:
 
 def warm(paper: str, problem: str, curve: str) -> None:
     """Make a record here, and remove it."""
-    options = argparse.Namespace(problem=problem, evaluations=None, output=None)
-    make.make(job._target(load(paper, "smoke"), curve, 0, options))
+    part = load(paper, "smoke").part(problem, curve)
+    make.make(Target(part, 0, part.record(0)))
     shutil.rmtree("results")
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,7 +21,10 @@ from workflow.data.download import download
 from workflow.data.manifest import File
 from workflow.data.places import without_credentials
 from workflow.data.raw_file import Rejected
+from workflow.plan import expand, wishes
 from workflow.plan.nearest import nearest_name
+from workflow.run import job
+from workflow.trace.cells import PlanError
 
 ROOT = checkout.ROOT
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -57,9 +60,8 @@ def make(*arguments, dry=True, **variables):
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
+def test_make_refuses_what_it_does_not_know_and_names_the_nearest():
+    for arguments, sentence in [
         (["figures", "SEED=3"], "make figures reads no SEED; did you mean SEEDS?"),
         (["figures", "scale=smoke"], "make figures reads no scale; did you mean SCALE?"),
         (["report", "SCAL=smoke"], "make report reads no SCAL; did you mean SCALE?"),
@@ -83,18 +85,14 @@ def make(*arguments, dry=True, **variables):
         ),
         (["figure", "FIGURE=fig2"], "make figure: expected FIGURE=go_ucb/fig2"),
         (["nonsense"], "unknown target nonsense. `make help` lists all"),
-    ],
-    ids=" ".join,
-)
-def test_make_refuses_what_it_does_not_know_and_names_the_nearest(arguments, sentence):
-    refused = make(*arguments, dry=False)
-    assert refused.returncode == 2 and refused.stdout == ""
-    assert sentence in refused.stderr
+    ]:
+        refused = make(*arguments, dry=False)
+        assert refused.returncode == 2 and refused.stdout == ""
+        assert sentence in refused.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "command"),
-    [
+def test_make_hands_on_what_it_was_given():
+    for arguments, command in [
         (["figures", "PAPERS=bbkb, bkb"], "papers=bbkb,bkb"),
         (["figures", "PAPERS= bbkb ,bkb "], "papers=bbkb,bkb"),
         (["status", "PAPERS=bbkb bkb", "SCALE=smoke"], "--papers bbkb,bkb"),
@@ -112,13 +110,10 @@ def test_make_refuses_what_it_does_not_know_and_names_the_nearest(arguments, sen
         (["publish", "PAPERS=bkb", "FROM=a b"], '--from "a b"'),
         (["publish", "SCALE=smoke"], "-m workflow.publish  --scale smoke"),
         (["unpack", "ARCHIVE=a b.zip"], '-m workflow.archive --unpack "a b.zip"'),
-    ],
-    ids=" ".join,
-)
-def test_make_hands_on_what_it_was_given(arguments, command):
-    made = make(*arguments)
-    assert made.returncode == 0, made.stderr
-    assert command in made.stdout
+    ]:
+        made = make(*arguments)
+        assert made.returncode == 0, made.stderr
+        assert command in made.stdout
 
 
 def test_every_target_of_make_and_what_it_reads_stand_in_its_help():
@@ -141,27 +136,33 @@ def snakemake(copy, *arguments):
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--config", "scal=smoke"], "nothing reads 'scal'; did you mean 'scale'?"),
-        (["--config", "SCALE=smoke"], "nothing reads 'SCALE'; did you mean 'scale'?"),
-        (["--config", "seed=3"], "nothing reads 'seed'; did you mean 'seeds'?"),
-        (["--config", "budget=3"], "nothing reads 'budget'; known: scale, papers, seeds"),
-        (["--config", "fresh=yes"], "--config fresh=yes: expected 1, or 0 as without it"),
-        (["--config", "scale=smok"], "unknown scale 'smok'; did you mean 'smoke'? known: smoke"),
-        (["--config", "scale=nonsense"], "unknown scale 'nonsense'; known: smoke, short, paper"),
-        (["--config", "papers=mino"], "unknown paper 'mino'; did you mean 'mini'? known: mini"),
+def test_snakemake_refuses_it_before_any_job(mini):
+    for arguments, sentence in [
+        (["--cores", "1", "--config", "scal=smoke"], "nothing reads 'scal'; did you mean 'scale'?"),
+        (["--cores", "1", "--config", "papers=mino"], "unknown paper 'mino'; did you mean 'mini'?"),
         (["--cores", "0"], "--cores: expected a positive number, got 0: no job could start"),
-    ],
-    ids=" ".join,
-)
-def test_snakemake_refuses_it_before_any_job(mini, arguments, sentence):
-    cores = [] if "--cores" in arguments else ["--cores", "1"]
-    code, said = snakemake(mini, *cores, *arguments)
-    assert code == 1
-    assert sentence in said and "Traceback" not in said
-    assert not (mini / "results").exists()
+    ]:
+        code, said = snakemake(mini, *arguments)
+        assert code == 1
+        assert sentence in said and "Traceback" not in said
+        assert not (mini / "results").exists()
+
+
+def test_a_wish_that_nobody_can_fulfil_is_told():
+    for wish, given, sentence in [
+        (wishes.check_config, {"SCALE": "smoke"}, "nothing reads 'SCALE'; did you mean 'scale'?"),
+        (wishes.check_config, {"seed": 3}, "nothing reads 'seed'; did you mean 'seeds'?"),
+        (wishes.check_config, {"budget": 3}, "nothing reads 'budget'; known: scale, papers, seeds"),
+        (wishes.is_fresh, {"fresh": "yes"}, "--config fresh=yes: expected 1, or 0 as without it"),
+    ]:
+        with pytest.raises(PlanError, match=re.escape(sentence)):
+            wish(given)
+    for scale, sentence in [
+        ("smok", "unknown scale 'smok'; did you mean 'smoke'? known: smoke"),
+        ("nonsense", "unknown scale 'nonsense'; known: smoke, paper"),
+    ]:
+        with pytest.raises(PlanError, match=re.escape(sentence)):
+            expand.load("bkb", scale)
 
 
 def test_blanks_after_commas_are_heard_as_none(mini):
@@ -171,20 +172,14 @@ def test_blanks_after_commas_are_heard_as_none(mini):
     assert told.returncode == 0, told.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["mini", "abalon", "BKB"], "unknown problem 'abalon' at scale smoke; did you mean 'abal"),
-        (["mini", "abalone", "GPUCB"], "did you mean 'GP-UCB'? known there: BKB, GP-UCB, uniform"),
-        (["mini", "studies", "x"], "unknown study 'x'; known: nothing"),
-    ],
-    ids=" ".join,
-)
-def test_run_names_what_is_nearest(mini, arguments, sentence):
-    refused = checkout.run(mini, "workflow.run", *arguments, "0", "--scale", "smoke")
-    assert refused.returncode == 1
-    assert sentence in refused.stderr and "Traceback" not in refused.stderr
-    assert "known there: nothing" not in refused.stderr
+def test_run_names_what_is_nearest(capsys):
+    for problem, curve, sentence in [
+        ("abalon", "BKB", "unknown problem 'abalon' at scale smoke; did you mean 'abalone'"),
+        ("abalone", "GPUCB", "did you mean 'GP-UCB'? known there: "),
+        ("studies", "x", "unknown study 'x'; known: "),
+    ]:
+        assert job.main(["bkb", problem, curve, "0", "--scale", "smoke"]) == 1
+        assert sentence in capsys.readouterr().err
 
 
 def test_the_nearest_name_is_one_that_is_known_or_none():
@@ -199,23 +194,32 @@ def test_the_nearest_name_is_one_that_is_known_or_none():
     assert nearest_name("n", ["N", "SEED"]) == "N"
 
 
-@pytest.mark.parametrize("name", ["results", "figures", "logs"])
-def test_a_file_where_a_folder_belongs_is_told_by_all_who_would_write_there(tmp_path, name):
+def test_a_file_where_a_folder_belongs_is_told(tmp_path):
+    for name in ("results", "figures", "logs"):
+        (tmp_path / name).write_text("somebody's notes")
+        sentence = f"{name}: expected a folder, since results go there, got a file of that name"
+        with pytest.raises(PlanError, match=sentence):
+            wishes.check_folders(tmp_path)
+        (tmp_path / name).unlink()
+        (tmp_path / name).symlink_to("nowhere")
+        with pytest.raises(PlanError, match=f"{name}: expected a folder, got a link to nowhere"):
+            wishes.check_folders(tmp_path)
+        (tmp_path / name).unlink()
+
+
+@pytest.mark.slow
+def test_a_file_where_a_folder_belongs_is_told_by_all_who_would_write_there(tmp_path):
     copy = steep.make(tmp_path)
-    (copy / name).write_text("somebody's notes")
-    sentence = f"{name}: expected a folder, since results go there, got a file of that name"
+    (copy / "results").write_text("somebody's notes")
     for arguments in (steep.RUN, ("workflow.status", "--scale", "smoke"), steep.command()):
         refused = checkout.run(copy, *arguments)
         assert refused.returncode == 1, arguments
-        assert sentence in refused.stdout + refused.stderr
+        assert "results: expected a folder" in refused.stdout + refused.stderr
         assert "Traceback" not in refused.stdout + refused.stderr
-    assert (copy / name).read_text() == "somebody's notes"
-    (copy / name).unlink()
-    (copy / name).symlink_to("nowhere")
-    refused = checkout.run(copy, *steep.RUN)
-    assert f"{name}: expected a folder, got a link to nowhere" in refused.stderr
+    assert (copy / "results").read_text() == "somebody's notes"
 
 
+@pytest.mark.slow
 def test_a_locale_without_utf_8_changes_nothing(tmp_path, monkeypatch):
     """Letters that are not ASCII in a paper reach the figures whole, and a terminal escaped."""
     copy = checkout.make(tmp_path)
@@ -240,63 +244,6 @@ def test_a_locale_without_utf_8_changes_nothing(tmp_path, monkeypatch):
         check=False,
     )
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, b"\\u03b2\n", b"\\u03b2\n")
-
-
-TEXT = {"read_text": 0, "write_text": 1}  # how many values come before `encoding`
-NO_TEXT = ("os", "gzip", "tarfile", "zipfile")  # whose open is another one
-
-
-def constant(node):
-    return node.value if isinstance(node, ast.Constant) else None
-
-
-def without_encoding(call):
-    """Whether a call reads or writes text in whatever encoding the machine prefers."""
-    named = {word.arg: constant(word.value) for word in call.keywords}
-    attribute = isinstance(call.func, ast.Attribute)
-    name = call.func.attr if attribute else getattr(call.func, "id", "")
-    if "encoding" in named:
-        return False
-    if name in TEXT:
-        return len(call.args) <= TEXT[name]
-    if name == "open":
-        if attribute and getattr(call.func.value, "id", "") in NO_TEXT:
-            return False
-        place = 0 if attribute else 1
-        mode = constant(call.args[place]) if len(call.args) > place else named.get("mode", "r")
-        return isinstance(mode, str) and set(mode) <= set("rwax+t")
-    return named.get("text") is True or named.get("universal_newlines") is True
-
-
-@pytest.mark.parametrize(
-    ("code", "found"),
-    [
-        ("path.read_text()", True),
-        ("path.read_text(encoding='utf-8')", False),
-        ("path.write_text(text)", True),
-        ("path.open()", True),
-        ("path.open('a')", True),
-        ("path.open('rb')", False),
-        ("open(name, 'w')", True),
-        ("os.open(name, 3)", False),
-        ("subprocess.run(command, text=True)", True),
-        ("subprocess.run(command)", False),
-    ],
-)
-def test_what_states_no_encoding_is_found(code, found):
-    assert without_encoding(ast.parse(code).body[0].value) == found
-
-
-@pytest.mark.parametrize("package", ["algorithms", "problems", "workflow", "benchmarks"])
-def test_every_text_is_read_and_written_as_utf_8(package):
-    paths = sorted((ROOT / package).rglob("*.py"))
-    assert paths
-    assert [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in paths
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and without_encoding(node)
-    ] == []
 
 
 BYTES = b"0.1,1\n0.4,2\n"
@@ -330,6 +277,7 @@ def address(server, credentials):
     return server.url.replace("http://", f"http://{credentials}@")
 
 
+@pytest.mark.slow
 def test_a_password_of_a_mirror_is_used_and_found_nowhere(tmp_path, guarded, monkeypatch):
     """By a real workflow that fetches its table: neither printed nor kept, right or wrong."""
     copy = checkout.make(tmp_path)
@@ -390,9 +338,8 @@ def test_a_password_goes_to_its_own_server_alone(tmp_path, monkeypatch):
         other.close()
 
 
-@pytest.mark.parametrize(
-    ("given", "shown"),
-    [
+def test_an_address_is_shown_without_what_stands_before_its_host():
+    for given, shown in [
         ("http://anna:secret@host:80/data", "http://host:80/data"),
         ("https://token@host/data", "https://host/data"),
         ("http://anna:sec/ret@host/data", "http://host/data"),
@@ -402,11 +349,9 @@ def test_a_password_goes_to_its_own_server_alone(tmp_path, monkeypatch):
         ("http://host/data", "http://host/data"),
         ("/home/me@work/data", "/home/me@work/data"),
         ("file:///home/me@work/data", "file:///home/me@work/data"),
-    ],
-)
-def test_an_address_is_shown_without_what_stands_before_its_host(given, shown):
-    assert without_credentials(given) == shown
-    assert "sec" not in without_credentials(given)
+    ]:
+        assert without_credentials(given) == shown
+        assert "sec" not in without_credentials(given)
 
 
 @pytest.mark.parametrize("written", ["anna:sec/ret", "anna:sec#ret", "anna:sec?ret", "anna:9/ret"])

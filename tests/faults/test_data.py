@@ -107,6 +107,7 @@ def test_no_flipped_bit_gives_other_values_under_the_same_name(tmp_path):
     assert 0 < accepted < len(content) / 8  # statistics, padding, and the words of the header
 
 
+@pytest.mark.slow
 def test_a_damaged_table_makes_no_record_and_once_it_is_removed_all_is_as_before(copy):
     before, kept = traces(copy), (copy / FOLDER / "0.parquet").stat().st_mtime_ns
     (copy / FOLDER / "1.parquet").unlink()
@@ -123,6 +124,7 @@ def test_a_damaged_table_makes_no_record_and_once_it_is_removed_all_is_as_before
     assert traces(copy) == before and (copy / FOLDER / "0.parquet").stat().st_mtime_ns == kept
 
 
+@pytest.mark.slow
 def test_another_table_makes_other_records_and_none_of_before_is_shown(copy):
     """A table of other content, which says so: its records are other ones; the store keeps those of
     before.

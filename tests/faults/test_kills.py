@@ -12,6 +12,8 @@ import pytest
 
 from tests.faults import steep
 
+pytestmark = pytest.mark.slow  # whole workflows, one after another
+
 LOG = Path("logs", "smoke", "steep", "hill", "uniform", "0-2.log")
 
 
@@ -47,7 +49,7 @@ def test_a_run_that_is_killed_within_a_seed(empty, expected):
         kept = steep.inodes(empty)
         for runner in steep.runners(empty):
             os.kill(runner, signal.SIGKILL)
-        output, _ = workflow.communicate(timeout=60)
+        output, _ = workflow.communicate(timeout=600)
     assert workflow.returncode == 1
     assert "job execution failed" in output
     assert list(kept) == ["0.parquet"]
@@ -72,7 +74,7 @@ def test_a_workflow_that_is_killed_leaves_jobs_that_go_on_and_are_waited_for(emp
             steep.until(lambda: f"waits for process {orphan} " in said(empty))
             kept = steep.inodes(empty)
             (empty / "fault").unlink()
-            output, _ = again.communicate(timeout=60)
+            output, _ = again.communicate(timeout=600)
     assert again.returncode == 0, output
     is_as_if_nothing_had_happened(empty, expected, kept)
 
@@ -90,7 +92,7 @@ def test_a_workflow_that_is_ended_leaves_no_lock_and_no_lease(empty, expected, s
         (os.killpg if to_all else os.kill)(workflow.pid, sent)
         if not to_all:
             (empty / "fault").unlink()  # it waits for its jobs
-        workflow.communicate(timeout=60)
+        workflow.communicate(timeout=600)
     assert workflow.returncode != 0 or not to_all
     assert steep.runners(empty) == []
     assert not (empty / steep.FOLDER / "1.running").exists()
@@ -123,7 +125,7 @@ def test_two_workflows_in_one_directory_the_second_one_is_told_to_wait(empty, ex
         assert "no other Snakemake process" in second.stderr and "--unlock" in second.stderr
         kept = steep.inodes(empty)
         (empty / "fault").unlink()
-        output, _ = first.communicate(timeout=60)
+        output, _ = first.communicate(timeout=600)
     assert first.returncode == 0, output
     is_as_if_nothing_had_happened(empty, expected, kept)
 
@@ -136,6 +138,6 @@ def test_two_workflows_that_heed_no_lock_never_write_one_record_twice(empty, exp
             steep.until(lambda: "waits for process" in said(empty))
             kept = steep.inodes(empty)
             (empty / "fault").unlink()
-            outputs = [workflow.communicate(timeout=60)[0] for workflow in (first, second)]
+            outputs = [workflow.communicate(timeout=600)[0] for workflow in (first, second)]
     assert [first.returncode, second.returncode] == [0, 0], "\n".join(outputs)
     is_as_if_nothing_had_happened(empty, expected, kept)

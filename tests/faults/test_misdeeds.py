@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
 from tests.faults import wicked
 from tests.faults.wicked_deeds import DEEDS, SAME, TIMEOUT
 from workflow.trace import record
 
+pytestmark = pytest.mark.slow
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 EXAMPLES = 400 if LONG else 40
 # hook: the steps at which it is done in a run that begins, and in one that goes on
@@ -114,6 +115,7 @@ def disturbed(place, expected, kind, done, *, begun=False, saving=False, tell=pr
     derandomize=not LONG,
     database=None,
     deadline=None,
+    phases=[Phase.generate],  # what was drawn is told; to shrink it takes minutes
     suppress_health_check=list(HealthCheck),
     print_blob=True,
 )

@@ -20,6 +20,8 @@ from tests.faults import steep
 from workflow.run import lease
 from workflow.trace import record
 
+pytestmark = pytest.mark.slow  # whole workflows, one after another
+
 SECOND = steep.FOLDER / "1.parquet"
 
 
@@ -51,7 +53,7 @@ def go_on(flow):
     """Nothing waits any more; the exit status of the workflow."""
     (flow.copy / "fault").unlink()
     assert flow.process is not None
-    return flow.process.wait(timeout=60)
+    return flow.process.wait(timeout=600)
 
 
 def is_as_if_nothing_had_happened(flow, expected):
@@ -76,7 +78,7 @@ def test_where_who_computes_crashes_one_seed_fails_and_the_next_is_made(flow, ex
     assert flow.notes() == 1 and flow.litter() == [str(SECOND.with_suffix(".failed"))]
     assert soak.CRASHES[what].name in lease.failure(flow.copy / SECOND.with_suffix(".failed")).type
     assert sorted(steep.traces(flow.copy)) == ["0.parquet", "2.parquet"]
-    assert flow.start().wait(timeout=60) == 0
+    assert flow.start().wait(timeout=600) == 0
     is_as_if_nothing_had_happened(flow, expected)
 
 
@@ -98,7 +100,7 @@ def test_a_hang_that_keeps_the_lock_is_a_timeout_whose_record_is_made_again(flow
     found = record.read(flow.copy / SECOND)
     assert found.header["status"] == "timeout" and 0 < found.rows < steep.BUDGET
     assert flow.remove_timeouts() == 1 and not (flow.copy / SECOND).exists()
-    assert flow.start().wait(timeout=60) == 0
+    assert flow.start().wait(timeout=600) == 0
     assert flow.remove_timeouts() == 0
     is_as_if_nothing_had_happened(flow, expected)
 
@@ -124,16 +126,16 @@ def test_what_is_left_is_found(tmp_path):
         sleeping.wait()
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in soak.ROOT.glob("papers/*.yaml")))
-def test_a_paper_in_a_hurry_is_the_same_paper(name):
-    text = (soak.ROOT / "papers" / name).read_text(encoding="utf-8")
-    before, after = yaml.safe_load(text), yaml.safe_load(soak.hurry(text))
-    if "problems" in before:
-        for problem in after["problems"].values():
-            assert problem.pop("timeout") <= soak.TIMEOUT
-        for problem in before["problems"].values():
-            problem.pop("timeout", None)
-    assert after == before
+def test_a_paper_in_a_hurry_is_the_same_paper():
+    for path in soak.ROOT.glob("papers/*.yaml"):
+        text = path.read_text(encoding="utf-8")
+        before, after = yaml.safe_load(text), yaml.safe_load(soak.hurry(text))
+        if "problems" in before:
+            for problem in after["problems"].values():
+                assert problem.pop("timeout") <= soak.TIMEOUT
+            for problem in before["problems"].values():
+                problem.pop("timeout", None)
+        assert after == before, path
 
 
 def test_a_round_is_told_in_a_line():

@@ -10,7 +10,8 @@ import time
 import pytest
 
 from tests.faults import steep
-from workflow.trace import record
+
+pytestmark = pytest.mark.slow  # whole workflows, one after another
 
 FIGURE = ("workflow.report", "steep", "best", "--scale", "smoke")
 DRAWN = "figures/smoke/steep/best.csv"
@@ -127,14 +128,6 @@ def test_a_record_that_is_missing_where_nobody_can_write_is_refused_with_the_rem
     assert {name: steep.inodes(finished)[name] for name in kept} == kept
 
 
-def test_without_the_memory_of_the_workflow_nothing_is_made_again(finished):
-    kept = steep.inodes(finished)
-    shutil.rmtree(finished / ".snakemake")
-    again = steep.snakemake(finished)
-    assert again.returncode == 0, again.stderr
-    assert steep.inodes(finished) == kept
-
-
 def test_a_record_that_was_lost_is_there_again_with_and_without_the_memory_of_the_workflow(
     finished, expected
 ):
@@ -158,36 +151,6 @@ def drawn(finished):
     return finished
 
 
-def test_a_record_that_is_removed_from_a_finished_workflow_is_there_again(drawn, expected):
-    """Although all that is drawn from it is there: as who removes the record of a timeout does."""
-    path = drawn / steep.FOLDER / "1.parquet"
-    trace = record.read(path).header["trace_sha256"]
-    path.unlink()
-    kept = steep.inodes(drawn)
-    again = steep.snakemake(drawn, targets=["all"])
-    assert again.returncode == 0, again.stderr
-    assert record.read(path).header["trace_sha256"] == trace
-    assert steep.traces(drawn) == expected
-    assert {name: steep.inodes(drawn)[name] for name in kept} == kept
-    once_more = steep.snakemake(drawn, targets=["all"])
-    assert "Nothing to be done" in once_more.stdout + once_more.stderr
-
-
-def test_half_written_files_without_the_memory_of_the_workflow_are_not_taken_for_whole_ones(
-    finished, expected
-):
-    """A part of a record from a writer that was killed."""
-    shutil.rmtree(finished / ".snakemake")
-    folder = finished / steep.FOLDER
-    shutil.move(folder / "2.parquet", folder / ".2.parquet.abc.part")
-    again = steep.run(finished)
-    assert again.returncode == 0, again.stderr
-    assert steep.traces(finished) == expected
-    assert steep.beside(finished) == set()
-    drawn = steep.checkout.run(finished, *FIGURE)
-    assert drawn.returncode == 0, drawn.stderr
-
-
 def test_a_clock_that_was_set_back_makes_nothing_again(finished, expected):
     kept = steep.inodes(finished)
     ahead = time.time() + AHEAD
@@ -197,16 +160,3 @@ def test_a_clock_that_was_set_back_makes_nothing_again(finished, expected):
     assert again.returncode == 0, again.stderr
     assert steep.inodes(finished) == kept
     assert steep.traces(finished) == expected
-
-
-@pytest.mark.parametrize("ahead", [AHEAD, -1e9])
-def test_a_lease_of_another_time_keeps_nobody_away(finished, expected, ahead):
-    """Its process is gone, whatever it says."""
-    steep.forget(finished, 1)
-    left = finished / steep.FOLDER / "1.running"
-    left.write_text(f"{os.getpid()}\na machine\n")
-    os.utime(left, (time.time() + ahead,) * 2)
-    again = steep.run(finished)
-    assert again.returncode == 0, again.stderr
-    assert steep.traces(finished) == expected
-    assert steep.beside(finished) == set()

@@ -25,8 +25,8 @@ from workflow.trace import record
 
 HERE = Path(__file__).parent
 SEEDS, BUDGET, START = 3, 8, 2
-TIMEOUT = 0.4  # seconds for one evaluation of a problem whose name ends so
-PATIENCE = 90.0  # seconds for one command
+TIMEOUT = 3.0  # seconds for one evaluation of a problem whose name ends so
+PATIENCE = 600.0  # seconds for one command
 # of problems: with workers that never wait for one another, with data that existed before
 DOMAINS = {"box": "box", "arms": "arms", "workers": "box", "data": "box"}
 KINDS = [f"{name}{end}" for end in ("", "-hurried") for name in DOMAINS]
@@ -155,14 +155,16 @@ class Wicked:
             environment = {**checkout.offline(self.copy), "OMP_NUM_THREADS": "1"}
             environment[repeater.TOKEN] = secrets.token_hex(8)
             environment["XDG_STATE_HOME"] = str(self.copy / "state")
-            self._process = subprocess.Popen(
-                [sys.executable, "repeater.py"],
-                cwd=self.copy,
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
+            with (self.copy / "err").open("wb") as errors:
+                self._process = subprocess.Popen(
+                    [sys.executable, "repeater.py"],
+                    cwd=self.copy,
+                    env=environment,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    text=True,
+                )
             print(json.dumps(["wicked", KINDS[0], "search"]), file=self._process.stdin, flush=True)
         return self._process
 

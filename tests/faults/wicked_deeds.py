@@ -115,13 +115,13 @@ def blocks_signals() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 
 
-@deed("any", SAME)
+# its own alarm may end a slow function; test_guard.py holds that later ones hear none of it
+@deed("any", EITHER)
 def sets_an_alarm() -> None:
-    signal.alarm(1)
     signal.setitimer(signal.ITIMER_REAL, 0.01)
 
 
-@deed("any", SAME)
+@deed("any", EITHER)
 def sets_alarms_of_cpu_time() -> None:
     signal.setitimer(signal.ITIMER_PROF, 0.01)
     signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)

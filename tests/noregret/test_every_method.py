@@ -1,6 +1,8 @@
 """What every method promises, asked in one's own units."""
 
 import ast
+import pickle
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -49,46 +51,65 @@ def test_every_class_is_a_method_or_left_out():
     assert classes - set(LEFT_OUT) == listed
 
 
-@pytest.mark.parametrize("preset", [PAPER, RECOMMENDED])
-@pytest.mark.parametrize("name", NAMES)
-def test_the_catalogue_says_what_the_class_says(name, preset):
-    one = named(name, preset)
-    kind = algorithms.load(presets.target(one))
-    assert one.constrained == kind.constrained
-    assert {"box": Box in kind.domains, "arms": Arms in kind.domains} == {
-        domain: domain in one.domain for domain in ("box", "arms")
-    }
-    assert len(one.citation) > 30
-    assert bool(one.why) == bool(one.reading or one.changes or one.own)
+def test_the_catalogue_says_what_the_class_says():
+    for one in (named(name, preset) for name in NAMES for preset in (PAPER, RECOMMENDED)):
+        kind = algorithms.load(presets.target(one))
+        assert one.constrained == kind.constrained, one
+        assert {"box": Box in kind.domains, "arms": Arms in kind.domains} == {
+            domain: domain in one.domain for domain in ("box", "arms")
+        }, one
+        assert len(one.citation) > 30
+        assert bool(one.why) == bool(one.reading or one.changes or one.own), one
+
+
+def test_every_preset_begins_or_is_refused():
+    for name in NAMES:
+        for preset in PRESETS:
+            if preset in line(name).presets:
+                assert begun(name, preset=preset).settings.preset == preset
+            else:
+                with pytest.raises(ValueError, match=f"unknown preset '{preset}'"):
+                    begun(name, preset=preset)
+
+
+@cache
+def reference(name):
+    """The design of four points of seed 3, and two of the method's own."""
+    return played(begun(name), name, 6)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_seed_decides_what_is_asked(name):
-    first, again, other = (played(begun(name, seed=seed), name, steps=8) for seed in (3, 3, 4))
-    assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
+def test_a_seed_decides_what_is_asked_and_minimising_is_maximising_what_is_minus(name):
+    def minus(name, x):
+        y, limits = shown(name, x)
+        return -y, limits
+
+    first, other = reference(name), played(begun(name, seed=4), name, 1)
+    assert_array_equal(first, played(begun(name), name, 6))
+    assert_array_equal(first, played(begun(name, minimize=False), name, 6, of=minus))
+    assert not np.array_equal(first[:1], other)
     if not over_arms(name):
         low, high = np.array(BOUNDS).T
-        assert first.shape == (8, 2) and ((first >= low) & (first <= high)).all()
+        assert first.shape == (6, 2) and ((first >= low) & (first <= high)).all()
     else:
-        assert first.shape == (8,) and ((first >= 0) & (first < len(TABLE))).all()
+        assert first.shape == (6,) and ((first >= 0) & (first < len(TABLE))).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_history_told_at_once_or_point_by_point_is_the_same(name):
-    rows = np.arange(12) * 7
-    x = rows if over_arms(name) else np.random.default_rng(1).random((12, 2)) * 8 + [-5, 0]
+    rows = np.arange(8) * 7
+    x = rows if over_arms(name) else np.random.default_rng(1).random((8, 2)) * 8 + [-5, 0]
     y = np.array([shown(name, row)[0] for row in x])
     limits = np.array([g(row) for row in x]) if line(name).constrained else None
     together, apart = begun(name), begun(name)
     together.tell(x, y, limits)
-    for i in range(12):
+    for i in range(8):
         apart.tell(x[i], y[i], None if limits is None else limits[i])
-    assert_array_equal(together.ask(3), apart.ask(3))
-    assert_array_equal(played(together, name, 2), played(apart, name, 2))
+    assert_array_equal(together.ask(2), apart.ask(2))
+    assert_array_equal(played(together, name, 1), played(apart, name, 1))
 
 
-@pytest.mark.parametrize("name", ["gp-ei", "lcbo", "turbo", "cma-es", "ngopt"])
+@pytest.mark.parametrize("name", ["gp-ei", "lcbo", "cma-es"])
 def test_rounded_points_told_at_once_or_one_by_one_are_the_same(name):
     together, apart = begun(name), begun(name)
     for optimizer in (together, apart):
@@ -113,7 +134,7 @@ def test_who_rounds_what_is_asked_leaves_nothing_pending(name):
     other one has the points that were told.
     """
     exact, rounded = begun(name), begun(name)
-    steps = 14 if line(name).recognises else 6
+    steps = 10 if line(name).recognises else 5
     for _ in range(steps):
         x = rounded.ask()
         rounded.tell(np.round(x, 2), *shown(name, x))
@@ -127,23 +148,13 @@ def test_who_rounds_what_is_asked_leaves_nothing_pending(name):
         assert_allclose(rounded._taught().x, (rounded.history.x - low) / (high - low), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_minimising_is_maximising_what_is_minus(name):
-    def minus(name, x):
-        y, limits = shown(name, x)
-        return -y, limits
-
-    low = played(begun(name), name, 8)
-    high = played(begun(name, minimize=False), name, 8, of=minus)
-    assert_array_equal(low, high)
-
-
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in RANDOM])
 def test_values_matter_and_their_sense(name):
     low, high = begun(name), begun(name, minimize=False)
     for optimizer in (low, high):
         played(optimizer, name, 5)
-    assert not np.array_equal(low.ask(4), high.ask(4))
+    count = 4 if over_arms(name) else 2
+    assert not np.array_equal(low.ask(count), high.ask(count))
 
 
 @pytest.mark.parametrize("name", ON_BOXES)
@@ -155,8 +166,8 @@ def test_other_units_change_nothing(name):
         return of(name, (np.asarray(x) - [64.0, 256.0]) / [2.0, 16.0])
 
     wide = [(64.0 - 10, 64 + 6.0), (256.0, 256.0 + 256)]
-    small = played(begun(name), name, 7, of=of)
-    large = played(begun(name, bounds=wide), name, 7, of=of_wide)
+    small = played(begun(name), name, 6, of=of)
+    large = played(begun(name, bounds=wide), name, 6, of=of_wide)
     assert_allclose((large - [64, 256]) / [2, 16], small, rtol=0, atol=1e-6)
 
 
@@ -170,14 +181,12 @@ def test_units_of_columns_and_values_change_nothing(name):
     assert_array_equal(large, small)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("told", [0, 2, 7])
-def test_three_asks_in_a_row_differ(name, told):
-    optimizer = begun(name)
-    played(optimizer, name, told)
-    asked = np.array([optimizer.ask() for _ in range(3)])
-    assert len(optimizer.pending) == 3
-    assert_array_equal(optimizer.pending, asked)
+def copied(optimizer):
+    return pickle.loads(pickle.dumps(optimizer))
+
+
+def assert_apart(name, asked):
+    """Three points that were asked for in a row."""
     if over_arms(name):
         # independent draws may fall on one row, and eps-greedy pulls the best one again and again
         assert len(set(asked)) == 3 or name in ("async-ts", "eps-greedy")
@@ -191,41 +200,37 @@ def test_three_asks_in_a_row_differ(name, told):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_one_ask_for_three_is_three_asks(name):
-    together, apart = begun(name), begun(name)
-    for optimizer in (together, apart):
-        played(optimizer, name, 6)
-    one = together.ask(3)
-    assert len(one) == 3
-    if line(name).batch == BELIEVES:
-        assert_array_equal(one, np.array([apart.ask() for _ in range(3)]))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_saved_optimizer_goes_on_where_it_was(name, tmp_path):
+def test_three_asks_in_a_row_differ_and_a_saved_optimizer_goes_on_where_it_was(name, tmp_path):
     optimizer = begun(name)
-    played(optimizer, name, 6)
-    x = optimizer.ask(2)
-    optimizer.tell(x[0], *shown(name, x[0]))
-    optimizer.save(tmp_path / "state")
+    for steps in (0, 6):
+        played(optimizer, name, steps)
+        pending = copied(optimizer)
+        asked = np.array([pending.ask() for _ in range(3)])
+        assert_array_equal(pending.pending, asked)
+        assert_apart(name, asked)
+    together = optimizer.ask(3)
+    assert len(together) == 3
+    if line(name).batch == BELIEVES:
+        assert_array_equal(together, asked)
+    pending.tell(asked[0], *shown(name, asked[0]))
+    pending.save(tmp_path / "state")
     loaded = noregret.Optimizer.load(tmp_path / "state")
-    assert repr(loaded) == repr(optimizer)
-    assert loaded.settings == optimizer.settings
-    assert_array_equal(loaded.pending, optimizer.pending)
-    for mine, theirs in zip(loaded.history, optimizer.history, strict=True):
+    assert repr(loaded) == repr(pending)
+    assert loaded.settings == pending.settings
+    assert_array_equal(loaded.pending, pending.pending)
+    for mine, theirs in zip(loaded.history, pending.history, strict=True):
         assert_array_equal(mine, theirs)
-    assert_array_equal(loaded.ask(), optimizer.ask())
-    assert_array_equal(played(loaded, name, 2), played(optimizer, name, 2))
+    assert_array_equal(played(loaded, name, 1), played(pending, name, 1))
 
 
-@pytest.mark.parametrize("name", [one.name for one in METHODS if one.constrained])
-def test_what_is_best_is_feasible(name):
-    optimizer = begun(name, minimize=True)
-    optimizer.tell([[-1.0, 9.0], [0.0, 15.0], [-4.0, 1.0]], [0.5, 0.1, 3.0], [[-1], [2], [-0.5]])
+def test_what_is_best_is_feasible():
+    """Of a method that takes constraints."""
+    x = [[-1.0, 9.0], [0.0, 15.0], [-4.0, 1.0]]
+    optimizer, infeasible = begun("random"), begun("random")
+    optimizer.tell(x, [0.5, 0.1, 3.0], [[-1], [2], [-0.5]])
     assert_array_equal(optimizer.best().x, [-1.0, 9.0])
     assert optimizer.best().feasible and optimizer.best().y == 0.5
-    infeasible = begun(name)
-    infeasible.tell([[-1.0, 9.0], [0.0, 15.0]], [0.5, 0.1], [[1.0], [0.25]])
+    infeasible.tell(x[:2], [0.5, 0.1], [[1.0], [0.25]])
     assert_array_equal(infeasible.best().x, [0.0, 15.0])
     assert not infeasible.best().feasible
 
@@ -235,16 +240,6 @@ def test_the_sign_of_a_constraint_matters(name):
     def turned(name, x):
         return f(x), [-value for value in g(x)]
 
-    one = played(begun(name), name, 9)
-    other = played(begun(name), name, 9, of=turned)
+    one = played(begun(name), name, 7)
+    other = played(begun(name), name, 7, of=turned)
     assert np.array_equal(one, other) == (name == "random")
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_begins_or_is_refused(name, preset):
-    if preset in line(name).presets:
-        assert begun(name, preset=preset).settings.preset == preset
-    else:
-        with pytest.raises(ValueError, match=f"unknown preset '{preset}'"):
-            begun(name, preset=preset)

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 import noregret
 from tests.noregret.own import ON_BOXES, OVER_ARMS, QUICK, TABLE, VALUES, begun, line, played, shown
 
-SLOW = ("saasbo", "ngopt", "optuna-tpe")
+SLOW = ("saasbo", "ngopt", "optuna-tpe", "logei")
 
 
 def searched(name, **options):
@@ -28,7 +28,7 @@ def searched(name, **options):
         constraints=int(line(name).constrained),
         failures="skip",
         initial=4,
-        **{"evaluations": 20, **QUICK.get(name, {}), **options},
+        **{"evaluations": 12, **QUICK.get(name, {}), **options},
     )
     return np.array(tried)
 

@@ -147,24 +147,19 @@ def imported(folder, code, *arguments, path=""):
     return (done.stdout + done.stderr).splitlines()[-1:]
 
 
-@pytest.fixture(params=["wheel", "clone", "editable"])
-def kind(request):
-    """A way of installing, as the folder of the packages, and code that imports them."""
-    site = request.getfixturevalue("installed") if request.param == "wheel" else ROOT
-    return site, EDITABLE if request.param == "editable" else "import noregret"
-
-
 @pytest.mark.parametrize(
-    ("name", "file"),
+    ("kind", "name", "file"),
     [
-        ("problems", "problems/__init__.py"),
-        ("problems", "problems.py"),
-        ("workflow", "workflow.py"),
-        ("algorithms", "algorithms/__init__.py"),
+        ("wheel", "problems", "problems/__init__.py"),
+        ("clone", "problems", "problems.py"),
+        ("clone", "algorithms", "algorithms/__init__.py"),
+        ("editable", "workflow", "workflow.py"),
     ],
 )
-def test_what_hides_its_packages_is_told(kind, tmp_path, name, file):
-    site, code = kind
+def test_what_hides_its_packages_is_told(kind, installed, tmp_path, name, file):
+    site, code = installed if kind == "wheel" else ROOT, "import noregret"
+    if kind == "editable":
+        code = EDITABLE
     own = tmp_path / file
     own.parent.mkdir(exist_ok=True)
     own.touch()

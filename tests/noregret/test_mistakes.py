@@ -7,6 +7,7 @@ import noregret
 
 BOX = [(0.0, 1.0), (0.0, 2.0)]
 TABLE = np.arange(12.0).reshape(6, 2)
+OVER_ARMS = {"method": "bbkb", "bounds": None, "arms": TABLE}
 
 
 def on_box(method="gp-ei", **options):
@@ -20,10 +21,7 @@ def on_box(method="gp-ei", **options):
         ({"method": 3}, "method: expected a name that noregret.methods"),
         ({"bounds": None}, "expected `bounds`, a pair .* or `arms`, a table .*; got neither"),
         ({"arms": TABLE}, "expected `bounds`, a pair .* or `arms`, a table .*; got both"),
-        (
-            {"bounds": [(0, 1, 2)]},
-            r"a pair \(low, high\) for each variable, .* \(0, 1, 2\) for",
-        ),
+        ({"bounds": [(0, 1, 2)]}, r"a pair \(low, high\) for each variable, .* \(0, 1, 2\) for"),
         ({"bounds": []}, r"a pair \(low, high\) for each variable"),
         ({"bounds": "01"}, r"a pair \(low, high\) for each variable"),
         ({"bounds": [(0, 1), (3, 3)]}, r"finite low < high, got \(3.0, 3.0\) for variable 1"),
@@ -74,26 +72,19 @@ def on_box(method="gp-ei", **options):
         ),
         ({"parameters": {"climp": {}}}, "gp-ei: unknown parameter 'climp'"),
         ({"surrogate": "x"}, "surrogate: expected gamma-priors or "),
+        ({**OVER_ARMS, "delta": 2.0}, "bbkb: delta: expected a probability, got 2.0"),
+        ({**OVER_ARMS, "C": 0.5}, "bbkb: C: expected at least 1, got 0.5"),
         (
-            {"method": "bbkb", "bounds": None, "arms": TABLE, "delta": 2.0},
-            "bbkb: delta: expected a probability, got 2.0",
+            {**OVER_ARMS, "noise": 0.1, "xi": 0.5},
+            "either `noise`, which sets xi and lam, or xi",
         ),
+        ({**OVER_ARMS, "bandwidth": 0}, "bbkb: bandwidth: expected a number above 0"),
         (
-            {"method": "bbkb", "bounds": None, "arms": TABLE, "C": 0.5},
-            "bbkb: C: expected at least 1, got 0.5",
+            {**OVER_ARMS, "like": "nas"},
+            "a value of .*, which the paper's problem reveals",
         ),
-        (
-            {"method": "bbkb", "bounds": None, "arms": TABLE, "noise": 0.1, "xi": 0.5},
-            "bbkb: expected either `noise`, which sets xi and lam, or xi, got both",
-        ),
-        (
-            {"method": "bbkb", "bounds": None, "arms": TABLE, "bandwidth": 0},
-            "bbkb: bandwidth: expected a number above 0",
-        ),
-        (
-            {"method": "bbkb", "bounds": None, "arms": TABLE, "like": "nas"},
-            "bbkb: expected a value of .*, which the paper's problem reveals: give noise, or",
-        ),
+        ({"method": "logei", "parameters": {"restarts": 0}}, "restarts"),
+        ({"method": "cma-es", "parameters": {"sigma": 0.0}}, "sigma"),
     ],
 )
 def test_a_wrong_choice(options, said):
@@ -246,7 +237,6 @@ def test_a_row_beside_a_pending_one_is_another():
     assert optimizer.pending.tolist() == [row]
 
 
-@pytest.mark.parametrize("find", [noregret.minimize, noregret.maximize])
 @pytest.mark.parametrize(
     ("f", "options", "said"),
     [
@@ -254,14 +244,17 @@ def test_a_row_beside_a_pending_one_is_another():
         (
             lambda x: (1.0, [0.0]),
             {},
-            r"f: expected a number, got \(1.0, \[0.0\]\): say constraints=",
+            r"f: expected a number, got \(1.0, \[0.0\]\): say",
         ),
         (np.sum, {"constraints": 1}, r"f: expected \(y, g\) with 1 constraints, got"),
+        (np.sum, {"failures": "go on"}, "failures: expected stop or skip, got 'go on'"),
+        (3, {}, "f: expected a function of a point, got 3"),
     ],
 )
-def test_a_wrong_function_or_sense(find, f, options, said):
-    with pytest.raises(ValueError, match=said):
-        find(f, BOX, evaluations=3, **options)
+def test_a_wrong_function_or_sense(f, options, said):
+    for find in (noregret.minimize, noregret.maximize):
+        with pytest.raises(ValueError, match=said):
+            find(f, BOX, evaluations=3, **options)
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path):

@@ -2,10 +2,6 @@
 sum, moved maximisers.
 """
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -13,7 +9,6 @@ from scipy import optimize
 
 from problems import additive, load
 
-ROOT = Path(__file__).resolve().parents[2]
 POWELL = {"d": 24, "maximiser": "published"}  # as in the paper
 RASTRIGIN = {"d": 100, "factor_size": 5, "maximiser": "published"}
 OPTIONS = {"six_hump_camel": {}, "hartmann": {}, "powell": POWELL, "rastrigin": RASTRIGIN}
@@ -315,22 +310,6 @@ def test_how_variables_are_aggregated_does_not_change_the_sum():
     assert_allclose(single.evaluate(query, rng()).true.y, whole.y, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", OPTIONS)
-def test_noise_is_shared_equally_by_the_factors(name):
-    """Independent on every factor, and of the size asked for on their sum;
-    nothing true is touched.
-    """
-    found, n = problem(name, noise=0.6), SIZES[name][1]
-    evaluation = found.evaluate(np.full((20000, found.domain.d), 0.3), rng(12))
-    noise = evaluation.seen.factor_values - evaluation.true.factor_values
-    assert_allclose(noise, 0.6 / np.sqrt(n) * rng(12).standard_normal((20000, n)), atol=1e-11)
-    assert_allclose(np.cov(noise.T), 0.36 / n * np.eye(n), atol=5 * 0.36 / n / 100)
-    assert np.std(evaluation.seen.y - evaluation.true.y) == pytest.approx(0.6, rel=0.02)
-    assert len(np.unique(evaluation.true.y)) == 1
-    silent = problem(name, noise=0.0).evaluate(found.best_at, rng(12))
-    assert_array_equal(silent.seen.factor_values, silent.true.factor_values)
-
-
 # moved maximisers
 
 
@@ -363,72 +342,4 @@ def test_where_a_shifted_maximiser_lies(name):
     assert len(np.unique(places, axis=0)) == 60
 
 
-@pytest.mark.parametrize("name", OPTIONS)
-def test_the_instance_does_not_matter_where_nothing_is_shifted(name):
-    query = rng(14).random((6, SIZES[name][0]))
-    assert_array_equal(true(problem(name, 0), query).y, true(problem(name, 1), query).y)
-
-
-@pytest.mark.parametrize(("name", "changes"), CASES)
-def test_many_points_at_once_are_as_one_by_one(name, changes):
-    found = problem(name, **changes)
-    query = rng(15).random((7, found.domain.d))
-    apart = [true(found, x) for x in query]
-    assert_allclose(
-        true(found, query).factor_values,
-        np.vstack([one.factor_values for one in apart]),
-        rtol=1e-13,
-    )
-    assert_allclose(true(found, query).y, np.concatenate([one.y for one in apart]), rtol=1e-13)
-
-
 # mistakes
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong", "message"),
-    [
-        (
-            "powell",
-            {"d": 0},
-            "expected d to be a positive multiple of 4, got 0: correct it in papers",
-        ),
-        ("powell", {"d": 22}, "expected d to be a positive multiple of 4, got 22"),
-        (
-            "powell",
-            {"maximiser": "moved"},
-            "expected maximiser to be published or shifted, got 'moved'",
-        ),
-        (
-            "rastrigin",
-            {"factor_size": 0},
-            "expected factors of one size >= 1 .* got factor_size = 0 and d = 100",
-        ),
-        (
-            "rastrigin",
-            {"factor_size": 3},
-            "expected factors of one size .* got factor_size = 3 and d = 100",
-        ),
-        ("rastrigin", {"d": -5}, "got factor_size = 5 and d = -5"),
-        ("hartmann", {"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
-        (
-            "six_hump_camel",
-            {"noise": float("nan")},
-            "expected a standard deviation noise >= 0, got nan",
-        ),
-    ],
-)
-def test_wrong_options_are_named(name, wrong, message):
-    with pytest.raises(ValueError, match=message):
-        problem(name, **wrong)
-
-
-def test_importing_it_is_cheap():
-    code = (
-        "import sys, problems.additive; print(*{'pandas', 'scipy', 'sklearn', 'torch', 'workflow'}"
-        " & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == []

@@ -2,10 +2,8 @@
 closed forms, failures.
 """
 
-import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from workflow.measure import metrics
 from workflow.run import loop
 from workflow.trace.record import Record
 
-ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = {"mode": "five-numbers", "bias": 1.0, "floor": -60.0, "backend": "growth", "noise": 0.0}
 FIDUCIAL = cosmology.Constants(
     h0=0.69,
@@ -330,48 +327,6 @@ def test_the_growth_rate_alone_counts_in_its_mode():
     assert found.max() < 1.7992
 
 
-def test_noise_is_in_what_is_seen_of_the_objective_alone():
-    evaluation = problem(noise=0.25).evaluate(np.repeat(MIDDLE[None], 5, axis=0), rng(8))
-    assert_allclose(
-        evaluation.seen.y - evaluation.true.y, 0.25 * rng(8).standard_normal(5), atol=1e-12
-    )
-    assert len(set(evaluation.true.y)) == 1
-    assert_array_equal(evaluation.seen.g, evaluation.true.g)
-    assert_array_equal(evaluation.seconds, np.zeros(5))
-
-
-def test_the_problem_says_what_it_is():
-    found = problem()
-    assert (found.domain.d, found.best, found.best_kind) == (9, None, "best-seen")
-    assert (found.display.label, found.display.unit, found.display.sign) == (
-        "negative log-likelihood",
-        "",
-        -1,
-    )
-    assert found.data.startswith(
-        "substitute: linear growth and fitted transfer functions instead of CAMB"
-    )
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"mode": "one"}, "expected mode to be five-numbers or growth-rate, got 'one'"),
-        ({"backend": "class"}, "expected backend to be camb or growth, got 'class'"),
-        ({"bias": "fixed"}, "expected bias to be free or a number > 0, got 'fixed'"),
-        ({"bias": 0.0}, "expected bias to be free or a number > 0, got 0.0"),
-        ({"bias": float("nan")}, "expected bias to be free or a number > 0, got nan"),
-        ({"floor": 0.0}, "expected a floor < 0, -inf for none, got 0.0"),
-        ({"floor": float("nan")}, "expected a floor < 0, -inf for none, got nan"),
-        ({"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
-        ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
-    ],
-)
-def test_wrong_options_are_named(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        problem(**wrong)
-
-
 def test_a_missing_simulator_is_named_at_once(monkeypatch):
     monkeypatch.setitem(sys.modules, "camb", None)
     with pytest.raises(
@@ -379,14 +334,3 @@ def test_a_missing_simulator_is_named_at_once(monkeypatch):
     ):
         problem(backend="camb")
     problem(backend="growth")
-
-
-def test_importing_it_is_cheap():
-    code = (
-        "import sys, problems.cosmology; print(*{'camb', 'pandas', 'scipy', 'torch', 'workflow'} &"
-        " set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == []

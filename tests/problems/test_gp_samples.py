@@ -3,9 +3,6 @@ derivatives, optima by brute force.
 """
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +13,6 @@ from sklearn.gaussian_process.kernels import RBF
 from problems import gp_samples, load
 from workflow.plan.digest import reveals_of
 
-ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = {
     "d": 25,
     "constraints": 2,
@@ -155,17 +151,6 @@ def test_the_kernels_are_plain_numbers(rule, numbers):
     assert reveals_of("gp_samples.within_model") == {"kernels", "functions", "offset"}
 
 
-def test_the_problem_says_what_it_is():
-    found = load("gp_samples.within_model")(rng(), **PUBLISHED)
-    assert (found.domain.d, found.best, found.best_kind, found.data, found.display.sign) == (
-        25,
-        None,
-        "best-known",
-        "none",
-        -1,
-    )
-
-
 def test_about_a_tenth_of_a_cube_is_feasible():
     """Two independent standard normals below -1/2, on average over instances."""
     shares = []
@@ -201,26 +186,6 @@ def test_gradients_are_difference_quotients(rule):
         for e in np.eye(25)
     ]
     assert_allclose(found.gradients(x), np.transpose(quotients), atol=1e-8)
-
-
-def test_many_points_at_once_are_as_one_by_one():
-    found, X = problem(5, d=25, features=2000), rng(10).random((9, 25))
-    whole = found.evaluate(X, rng()).true
-    parts = [found.evaluate(x[None], rng()).true for x in X]
-    assert_allclose(whole.y, np.concatenate([part.y for part in parts]), rtol=0, atol=1e-12)
-    assert_allclose(whole.g, np.concatenate([part.g for part in parts]), rtol=0, atol=1e-12)
-
-
-def test_noise_is_gaussian_in_objective_and_constraints_and_only_in_what_is_seen():
-    evaluation = problem(noise=0.25).evaluate(np.full((4000, 3), 0.3), rng(11))
-    noise = np.column_stack(
-        [evaluation.seen.y - evaluation.true.y, evaluation.seen.g - evaluation.true.g]
-    )
-    assert_allclose(noise, 0.25 * rng(11).standard_normal((4000, 3)), atol=1e-12)
-    assert np.ptp(evaluation.true.y) < 1e-12 and evaluation.seen.factor_values.shape == (4000, 0)
-    assert_array_equal(evaluation.seconds, np.zeros(4000))
-    silent = problem(noise=0.0).evaluate(np.full((2, 3), 0.3), rng(11))
-    assert_array_equal(silent.seen.g, silent.true.g)
 
 
 # optima
@@ -268,33 +233,3 @@ def test_without_constraints_it_is_a_plain_maximum():
 
 def test_where_nothing_is_feasible_there_is_no_best_point():
     assert best(functions(), offset=50.0) is None
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"d": 0}, "got d = 0, features = 200, constraints = 2"),
-        ({"features": 0}, "got d = 3, features = 0, constraints = 2"),
-        ({"constraints": -1}, "expected d >= 1, features >= 1 and constraints >= 0, got d = 3"),
-        ({"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
-        ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
-        (
-            {"lengthscales": "fixed"},
-            "expected lengthscales to be official-code or gibo, got 'fixed'",
-        ),
-    ],
-)
-def test_wrong_options_are_named(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        problem(**wrong)
-
-
-def test_importing_it_is_cheap():
-    code = (
-        "import sys, problems.gp_samples; print(*{'pandas', 'sklearn', 'torch', 'workflow'} &"
-        " set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == []

@@ -328,14 +328,3 @@ def test_the_notice_of_a_later_version_is_silent_and_others_are_not():
         halfcheetah.make()
         warnings.warn("still heard", DeprecationWarning, stacklevel=1)
     assert [str(warning.message) for warning in caught] == ["still heard"]
-
-
-def test_importing_it_is_cheap():
-    code = (
-        "import sys, problems.halfcheetah; print(*{'gymnasium', 'mujoco', 'pandas', 'torch',"
-        " 'workflow'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == []

@@ -4,8 +4,6 @@ what they should be.
 
 import json
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +15,6 @@ from scipy import stats
 
 from problems import load, nasbench
 
-ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = {"features": "per-half", "scored_by": "validation", "spread": "pooled"}
 # Upper triangles row by row, (0,1) first and (4,5) last: those two edges are in every cell.
 ADJACENCY = np.array(
@@ -205,13 +202,6 @@ def test_a_domain_survives_a_checkpoint(tmp_path):
     assert_array_equal(twin.neighbours(0), EDITS[0])
 
 
-def test_the_instance_does_not_matter(tmp_path):
-    path = prepared(tmp_path)
-    one, other = (nasbench.cells(rng(seed), data=path, **OPTIONS) for seed in (0, 1))
-    assert_array_equal(one.domain.points, other.domain.points)
-    assert one.best == other.best
-
-
 def test_evaluating_does_not_change_the_table(tmp_path):
     found = problem(prepared(tmp_path))
     first = found.evaluate(np.arange(4), rng())
@@ -291,14 +281,3 @@ def test_a_flipped_bit_or_a_cut_is_noticed(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="cannot read it"):
             problem(path)
-
-
-def test_importing_it_is_cheap():
-    code = (
-        "import sys, problems.nasbench; print(*{'pandas', 'sklearn', 'torch', 'workflow'} &"
-        " set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == []

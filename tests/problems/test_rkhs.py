@@ -78,11 +78,6 @@ def test_what_the_theorems_ask_for_is_revealed():
     assert dict(problem().reveals) == {"noise": 0.1, "norm": 1.0, "bandwidth": 0.7}
 
 
-def test_a_seed_decides_arms_and_function():
-    assert_array_equal(truth(problem(3)), truth(problem(3)))
-    assert not np.array_equal(truth(problem(3)), truth(problem(4)))
-
-
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

@@ -3,10 +3,7 @@ points that coincide.
 """
 
 import itertools
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +12,6 @@ from scipy.interpolate import splev, splprep
 
 from problems import load, rover
 
-ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = {"domain": "unit", "ends": "control-points", "smoothing": "default", "noise": 0.1}
 READINGS = [
     {"domain": domain, "ends": ends, "smoothing": smoothing}
@@ -324,68 +320,3 @@ def test_every_design_on_a_coarse_grid_has_a_value(smoothing):
 
 
 # the problem
-
-
-def test_what_it_says_of_itself():
-    found = problem()
-    assert (found.domain.d, found.best, found.best_at, found.best_kind, found.data) == (
-        60,
-        None,
-        None,
-        "best-seen",
-        "none",
-    )
-    assert (found.display.label, found.display.sign) == ("negative reward", -1)
-    evaluation = found.evaluate(rng(15).random((3, 60)), rng())
-    assert evaluation.seen.g.shape == evaluation.seen.factor_values.shape == (3, 0)
-    assert_array_equal(evaluation.seconds, np.zeros(3))
-
-
-def test_noise_is_gaussian_of_its_size_and_only_in_what_is_seen():
-    query = rng(16).random((200, 60))
-    evaluation = problem(noise=0.25).evaluate(query, rng(17))
-    assert_allclose(
-        evaluation.seen.y - evaluation.true.y, 0.25 * rng(17).standard_normal(200), atol=1e-12
-    )
-    silent = problem(noise=0.0).evaluate(query, rng(17))
-    assert_array_equal(silent.seen.y, silent.true.y)
-    assert_array_equal(silent.true.y, evaluation.true.y)  # no jitter, other than in the public code
-
-
-def test_many_designs_at_once_are_as_one_by_one_and_the_instance_does_not_matter():
-    query = np.vstack([rng(18).random((5, 60)), LINE, np.full(60, 0.5)])
-    whole = problem().evaluate(query, rng()).true.y
-    other = load("rover.trajectory_planning")(rng(9), **OPTIONS)
-    assert_allclose(
-        whole, [other.evaluate(one[None], rng()).true.y[0] for one in query], rtol=1e-13
-    )
-    assert problem().evaluate(query[:0], rng()).true.y.shape == (0,)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (
-            {"domain": "[0,1]"},
-            r"expected domain to be unit or extended, got '\[0,1\]': correct it in papers",
-        ),
-        ({"ends": "both"}, "expected ends to be control-points or curve, got 'both'"),
-        ({"smoothing": "some"}, "expected smoothing to be default or none, got 'some'"),
-        ({"noise": -1.0}, "expected a standard deviation noise >= 0, got -1.0"),
-        ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
-    ],
-)
-def test_wrong_options_are_named(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        problem(**wrong)
-
-
-def test_importing_it_is_cheap():
-    code = (
-        "import sys, problems.rover; print(*{'pandas', 'sklearn', 'torch', 'workflow'} &"
-        " set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == []

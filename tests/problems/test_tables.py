@@ -4,8 +4,6 @@ files that are not what they should be.
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -95,12 +93,6 @@ def test_evaluating_does_not_change_the_table(tmp_path):
     assert_array_equal(found.evaluate(np.arange(4), rng()).true.y, [0, 1, 1, 0.5])
 
 
-def test_the_instance_does_not_matter(tmp_path):
-    path = prepared(tmp_path)
-    first, second = (tables.cadata(rng(seed), data=path, **OPTIONS) for seed in (0, 1))
-    assert_array_equal(first.domain.points, second.domain.points)
-
-
 def test_provenance_travels_with_the_problem(tmp_path):
     found = problem(prepared(tmp_path, data="substitute: a toy"))
     assert (found.data, found.data_sha256) == ("substitute: a toy", "ab" * 32)
@@ -162,17 +154,6 @@ def test_a_flipped_bit_or_a_cut_is_noticed(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="cannot read it"):
             problem(path)
-
-
-def test_importing_it_is_cheap():
-    code = (
-        "import sys, problems.tables; print(*{'pandas', 'sklearn', 'torch', 'workflow'} &"
-        " set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == []
 
 
 @pytest.mark.skipif(

@@ -78,21 +78,6 @@ def test_a_user_that_is_nearer_to_another_node_does_not_fit():
     assert not fits(Topology(TWELVE.nodes, ((TWELVE.nodes[1], *first[1:]), *others)), wlan.RANGE)
 
 
-@pytest.mark.parametrize(
-    ("name", "nodes", "users"),
-    [
-        ("twelve", 12, 36),
-        ("T12", 10, 25),
-    ],
-)
-def test_sizes(name, nodes, users):
-    found = TOPOLOGIES[name]
-    assert found.node_places.shape == (nodes, 2) and found.user_places.shape == (users, 2)
-    assert len(found.users) == nodes and min(map(len, found.users)) >= 1
-    assert len(set(found.nodes)) == nodes
-    assert found.distances[found.owners, np.arange(users)].max() < 41
-
-
 def test_places_of_a_published_layout():
     """The largest one: the first node and its users, and sums over all, as in the public code."""
     found = TOPOLOGIES["T12"]

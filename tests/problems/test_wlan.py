@@ -6,7 +6,6 @@ import math
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +28,6 @@ OPTIONS = {
 }
 ONE = Topology(((0.0, 0.0),), (((10.0, 0.0),),))
 TWO = Topology(((0.0, 0.0), (80.0, 0.0)), (((10.0, 0.0),), ((60.0, 0.0), (80.5, 0.0))))
-FAR = Topology(((0.0, 0.0), (103.0, 0.0)), (((10.0, 0.0),), ((93.0, 0.0),)))
 BOTH = [(name, interference) for name in ("twelve", "T12") for interference in wlan.INTERFERENCE]
 
 
@@ -110,20 +108,6 @@ def test_two_nodes_by_hand():
         assert_allclose(decibels(sinr)[0, [0, 2]], [33.2034, 46.7702], atol=3e-4)
 
 
-def test_who_is_out_of_range_disturbs_only_where_all_do():
-    sent = np.array([[100.0, 100.0]])
-    alone = decibels(wlan.network(ONE, interference="all").sinr(sent[:, :1]))[0, 0]
-    assert_allclose(
-        decibels(wlan.network(FAR, interference="neighbours").sinr(sent)),
-        [[alone, alone]],
-        rtol=1e-12,
-    )
-    # from 93 m come 20 - 46.6777 - 59.0545 = -85.7322 dBm, with the noise -85.1254 dBm
-    assert_allclose(
-        decibels(wlan.network(FAR, interference="all").sinr(sent)), [[28.4477] * 2], atol=1e-3
-    )
-
-
 @pytest.mark.parametrize(("name", "interference"), BOTH)
 def test_it_agrees_with_the_obvious_way(name, interference):
     made = network(name, interference)
@@ -155,25 +139,6 @@ def test_published_capacities_lie_between_uniform_powers_and_the_optimum():
     assert min(start.fun for start in starts) == pytest.approx(-123.75, abs=0.01)
 
 
-def test_mirrored_turned_and_moved_networks_are_the_same():
-    places, users = TOPOLOGIES["twelve"].node_places, TOPOLOGIES["twelve"].user_places
-    sent = wlan.powers(rng(3).random((4, 12)), scale="linear")
-    expected = network().sinr(sent)
-    for change in (
-        lambda p: p * [-1, 1],
-        lambda p: p @ [[0.6, -0.8], [0.8, 0.6]],
-        lambda p: p + np.array([31.0, -7.5]),
-    ):
-        groups = change(users).reshape(12, 3, 2).tolist()
-        other = Topology(
-            tuple(map(tuple, change(places).tolist())),
-            tuple(tuple(map(tuple, group)) for group in groups),
-        )
-        assert_allclose(
-            wlan.network(other, interference="neighbours").sinr(sent), expected, rtol=1e-9
-        )
-
-
 def test_a_user_gains_from_its_own_node_and_loses_by_others():
     made = network(interference="all")
     sent = wlan.powers(rng(4).random((1, 12)), scale="linear")
@@ -187,11 +152,6 @@ def test_a_user_gains_from_its_own_node_and_loses_by_others():
 # factors
 
 
-def test_sizes_of_the_factors():
-    sizes = [len(factor) for factor in problem().reveals["decomposition"]]
-    assert sizes == [4, 4, 5, 4, 4, 6, 6, 4, 3, 3, 4, 3]  # Table 2: 12-6
-
-
 def test_more_interference_is_less_capacity():
     query = rng(7).random((50, 12))
     assert (true(problem(), query).y > true(problem(interference="all"), query).y).all()
@@ -200,15 +160,6 @@ def test_more_interference_is_less_capacity():
         for option in wlan.INTERFERENCE
     )
     assert_allclose(near, every, rtol=1e-14)  # there all are in range of each other
-
-
-@pytest.mark.parametrize("interference", wlan.INTERFERENCE)
-def test_factor_values_sum_to_y_in_what_is_seen_and_in_what_is_true(interference):
-    evaluation = problem(interference=interference).evaluate(rng(8).random((9, 12)), rng(9))
-    for shown in (evaluation.seen, evaluation.true):
-        assert shown.factor_values.shape == (9, 12) and shown.g.shape == (9, 0)
-        assert_array_equal(shown.y, shown.factor_values.sum(axis=1))
-    assert_array_equal(evaluation.seconds, np.zeros(9))
 
 
 # units
@@ -236,79 +187,6 @@ def test_bandwidth_is_a_unit():
 
 
 # the problem
-
-
-def test_what_it_says_of_itself():
-    found = problem()
-    assert (found.domain.d, found.best, found.best_at, found.best_kind, found.data) == (
-        12,
-        None,
-        None,
-        "best-seen",
-        "none",
-    )
-    assert (found.display.label, found.display.sign, found.data_sha256) == (
-        "negative capacity",
-        -1,
-        "",
-    )
-
-
-def test_noise_is_spread_over_the_factors_and_only_in_what_is_seen():
-    query = np.tile(rng(12).random(12), (4000, 1))
-    evaluation = problem(noise=0.6).evaluate(query, rng(13))
-    error = evaluation.seen.factor_values - evaluation.true.factor_values
-    assert_allclose(error, 0.6 / np.sqrt(12) * rng(13).standard_normal((4000, 12)), atol=1e-12)
-    assert (evaluation.seen.y - evaluation.true.y).std() == pytest.approx(0.6, rel=0.05)
-    silent = problem(noise=0).evaluate(query[:3], rng(13))
-    assert_array_equal(silent.seen.y, silent.true.y)
-
-
-def test_many_queries_at_once_are_as_one_by_one_and_the_instance_does_not_matter():
-    query = rng(14).random((5, 12))
-    other = load("wlan.shannon_capacity")(rng(9), **OPTIONS)
-    assert_allclose(true(problem(), query).y, [true(other, one).y[0] for one in query], rtol=1e-13)
-    assert true(problem(), query[:0].reshape(0, 12)).factor_values.shape == (0, 12)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (
-            {"topology": "T1"},
-            "expected topology to be twelve or T12, got 'T1': correct it in papers",
-        ),
-        ({"interference": "some"}, "expected interference to be neighbours or all, got 'some'"),
-        ({"scale": "log"}, "expected scale to be linear or dBm, got 'log'"),
-        ({"backend": "ns-3"}, "expected backend to be closed-form or ns3 or csma, got 'ns-3'"),
-        ({"bandwidth": 0}, "expected a finite bandwidth > 0, got 0"),
-        ({"bandwidth": float("inf")}, "expected a finite bandwidth > 0, got inf"),
-        ({"noise": -1.0}, "expected a standard deviation noise >= 0, got -1.0"),
-        ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
-        (
-            {"backend": "ns3"},
-            "expected a simulator for the backends ns3 and csma alone, got None for ns3",
-        ),
-        (
-            {"simulator": Path("here")},
-            "alone, got here for closed-form: correct the line `simulator: ns3_wlan`",
-        ),
-    ],
-)
-def test_wrong_options_are_named(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        problem(**wrong)
-
-
-def test_importing_it_is_cheap():
-    code = (
-        "import sys, problems.wlan; print(*{'pandas', 'scipy', 'sklearn', 'torch', 'workflow'} &"
-        " set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == []
 
 
 # a simulator that misbehaves

@@ -24,6 +24,8 @@ from tests.slurm import cluster
 from tests.workflow import checkout
 from workflow.trace import record
 
+pytestmark = pytest.mark.slow  # a cluster, and whole workflows on it
+
 PROBLEM = '''
 """The first table; every evaluation but the first, which is the initial design,
 waits while there is a file `hold`.

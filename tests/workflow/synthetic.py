@@ -22,6 +22,7 @@ from workflow.trace import record
 from workflow.trace.cells import Cell, Study, with_data
 
 SHA = "0" * 64
+PROVENANCE = {"commit": "c0ffee", "machine": "M", "python": "3.11", "libraries": {}}
 Curve = Callable[[int], Mapping[str, Any]]
 
 
@@ -161,6 +162,7 @@ class Toy:
             "digest": with_data(made.digest, SHA),
             "best": 1.0,
             "data": self.data,
+            "provenance": PROVENANCE,
             "recommendation": {"query": int(np.argmax(values)), "true": float(values[-1])},
             **changes,
         }
@@ -188,6 +190,7 @@ class Toy:
                 "digest": with_data(made.digest, SHA),
                 "status": "complete",
                 "data": self.data,
+                "provenance": PROVENANCE,
             }
             record.write(
                 self.root / made.record(seed),

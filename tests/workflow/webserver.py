@@ -120,7 +120,7 @@ class Rude:
         then: bytes | None,
         pause: float = 0.01,
         certificate: Path | None = None,
-        lasting: float = 8.0,
+        lasting: float = 120.0,
     ) -> None:
         self._first, self._then = first, then
         self._pause, self._lasting = pause, lasting
@@ -129,6 +129,8 @@ class Rude:
             self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self._context.load_cert_chain(certificate)
         self.asked = 0
+        self.lasts = True  # until it has hung up by itself
+        self._open = True
         self._listening = socket.create_server(("127.0.0.1", 0))
         port = self._listening.getsockname()[1]
         self.url = f"http{'s' if certificate else ''}://127.0.0.1:{port}"
@@ -153,11 +155,15 @@ class Rude:
                 return  # somebody who only knocked
             self.asked += 1
             connection.sendall(self._first)
-            while self._then is not None and time.monotonic() < end:
+            while self._then is not None and self._open:
+                if time.monotonic() > end:
+                    self.lasts = False
+                    return
                 time.sleep(self._pause)
                 connection.sendall(self._then)
 
     def close(self) -> None:
+        self._open = False
         self._listening.close()
 
 

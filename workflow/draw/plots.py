@@ -108,10 +108,11 @@ def write(
 
 def save(figure: Figure, pdf: Path, png: Path, *, title: str) -> None:
     """Write a figure, without the time and the programs that made it, and close it."""
-    with atomic(pdf) as temporary:
-        figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Title": title})
     with atomic(png) as temporary:
         figure.savefig(temporary, format="png", metadata={"Software": None})
+    figure.set_layout_engine("none")  # the places that it has found: to look for them takes long
+    with atomic(pdf) as temporary:
+        figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Title": title})
     plt.close(figure)
 
 

@@ -1,8 +1,8 @@
 """The report of a paper: `python -m workflow.report PAPER [NAME ...] [--scale S] [-o DIR]`.
 
-NAME is a figure, ranks, profile, picture or table of the paper's YAML, or `verdicts`: these, how
-robust they are, and the list of runs. Without a name all is made, in one process, so that each
-record is read once.
+NAME is a figure, ranks, profile, picture or table of the paper's YAML, or `verdicts`: these, with
+claims by settings, and tables of comparisons, seeds and runs. Without a name all is made, in one
+process, so that each record is read once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from workflow.draw import settings_map
-from workflow.judge import certificate, inventory, ledger, sensitivity
+from workflow.judge import ledger
 from workflow.measure.store import NotRun, Store
 from workflow.plan.exhibits import Exhibit, lines_of
 from workflow.plan.expand import load
@@ -88,13 +88,7 @@ def complaints(store: Store, names: Iterable[str], folder: Path) -> dict[str, st
 
 def _judge(store: Store, folder: Path) -> None:
     """Verdicts, and all that is made from them."""
-    ledger.write(store, folder)
-    verdicts = folder / "verdicts.json"
-    found = sensitivity.matrix(sensitivity.read(verdicts, store.paper, partial=store.partial))
-    sensitivity.write(found, folder)
-    settings_map.write(found, folder)
-    certificate.write(store, folder)
-    inventory.write(store, folder)
+    settings_map.write(store.paper, ledger.write(store, folder), folder)
 
 
 def _parser() -> argparse.ArgumentParser:

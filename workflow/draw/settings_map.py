@@ -1,8 +1,8 @@
 """Draw what every claim of a paper comes to under every setting.
 
-A row a claim that a setting affects, a column a setting under which some claim was run. Colour and
+A row a claim that a setting changes, a column a setting under which some claim was run. Colour and
 symbol say the outcome; "=" is the default run again, a dot a claim that was not run, an empty cell
-one that the setting does not affect.
+a claim that the setting does not change.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-from matplotlib.axes import Axes
+import numpy as np
+import pandas as pd
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 
 from workflow.draw.style import (
     BLUE,
-    GREY,
     MARGIN,
     PRINTED_LINE,
     SKY,
@@ -29,9 +30,9 @@ from workflow.draw.style import (
     put_small_print,
     wrapped,
 )
-from workflow.judge.claims import Outcome
+from workflow.judge import settings
 from workflow.judge.outcomes import CONTRADICTED, DIRECTION, INCONCLUSIVE, REPRODUCED, SYMBOLS
-from workflow.judge.sensitivity import Matrix
+from workflow.plan.paper import Paper
 from workflow.trace.atomic import atomic
 
 COLOURS: Mapping[str, str] = {
@@ -40,50 +41,46 @@ COLOURS: Mapping[str, str] = {
     INCONCLUSIVE: "#D9D9D9",
     CONTRADICTED: VERMILLION,
 }
-ON_DARK = (REPRODUCED, CONTRADICTED)
+ON_DARK = (SYMBOLS[REPRODUCED], SYMBOLS[CONTRADICTED])
 CELL, ROW = 0.24, 0.19  # inches
 LABEL = 7.5  # points
 HEAD, LEGEND = 0.34, 0.3  # inches: the title, the line of the legend
-SAME = "="
 PRINT = (
     "a row a claim, a column a setting; =: all its runs are the default ones again; dot: not run;"
     " ?: the outcome is observed but not decided; empty: the setting changes no run of the claim"
 )
 
 
-def draw(found: Matrix) -> Figure:
-    """The map of a paper, as large as its claims and settings need."""
-    columns = ["as printed", *found.run_columns]
-    left = max((inches(row.id, LABEL) for row in found.rows), default=0.0) + 3 * MARGIN
-    above = max(inches(name, LABEL) for name in columns) + 2 * MARGIN
-    wide = left + max(CELL * len(columns), 4.6) + MARGIN
-    lines = wrapped(f"{found.paper} · scale {found.scale} · {PRINT}", wide)
+def draw(paper: Paper, table: pd.DataFrame) -> Figure:
+    """The map of a paper, from `settings.frame`, as large as its claims and settings need."""
+    marks = settings.matrix(table)
+    marks = marks[marks.index.isin([claim["id"] for claim in paper.entry.get("claims", [])])]
+    rows, columns = max(len(marks), 1), len(marks.columns)
+    left = max((inches(claim, LABEL) for claim in marks.index), default=0.0) + 3 * MARGIN
+    above = max((inches(name, LABEL) for name in marks.columns), default=0.0) + 2 * MARGIN
+    wide = left + max(CELL * columns, 4.6) + MARGIN
+    lines = wrapped(f"{paper.name} · scale {paper.scale} · {PRINT}", wide)
     below = PRINTED_LINE * len(lines) + 2 * MARGIN + LEGEND
-    tall = HEAD + above + ROW * len(found.rows) + below
+    tall = HEAD + above + ROW * rows + below
     figure = Figure(figsize=(wide, tall))
-    ax = figure.add_axes(
-        (
-            left / wide,
-            below / tall,
-            CELL * len(columns) / wide,
-            ROW * max(len(found.rows), 1) / tall,
-        )
-    )
-    for i, row in enumerate(found.rows):
-        _cell(ax, 0, i, row.default, is_same=False)
-        for j, name in enumerate(found.run_columns, start=1):
-            if name in row.readings:
-                _cell(ax, j, i, row.readings[name], is_same=name in row.same)
-    if not found.rows:
+    ax = figure.add_axes((left / wide, below / tall, CELL * columns / wide, ROW * rows / tall))
+    if len(marks):
+        codes = {SYMBOLS[kind]: code for code, kind in enumerate(COLOURS, 1)}
+        shown = marks.map(lambda mark: codes.get(mark.removesuffix("?"), 0))
+        colours = ListedColormap(["white", *COLOURS.values()])
+        ax.pcolormesh(shown, cmap=colours, vmin=0, vmax=len(COLOURS), edgecolors="white")
+        ax.invert_yaxis()
+        for (y, x), mark in np.ndenumerate(marks.to_numpy()):
+            ink = "white" if mark[:1] in ON_DARK else "black"
+            ax.text(x + 0.5, y + 0.52, mark, ha="center", va="center", fontsize=LABEL, color=ink)
+        ax.set_xticks(np.arange(columns) + 0.5, marks.columns, rotation=90)
+        ax.set_yticks(np.arange(rows) + 0.5, marks.index)
+        ax.tick_params(length=0, labelsize=LABEL, top=True, labeltop=True, labelbottom=False)
+        ax.spines[:].set_visible(False)
+    else:
+        ax.set_axis_off()
         words = "No setting changes a run of any claim here."
         figure.text(0.5, below / tall, words, ha="center", va="bottom", fontsize=LABEL)
-    ax.set_xlim(0, len(columns))
-    ax.set_ylim(max(len(found.rows), 1), 0)
-    ax.set_xticks([j + 0.5 for j in range(len(columns))], columns, rotation=90, fontsize=LABEL)
-    ax.set_yticks([i + 0.5 for i in range(len(found.rows))], [row.id for row in found.rows])
-    ax.tick_params(length=0, labelsize=LABEL, top=True, labeltop=True, labelbottom=False)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
     figure.text(0.5, 1 - 0.5 * HEAD / tall, "Claims under all settings", ha="center", va="center")
     figure.legend(
         handles=[
@@ -101,20 +98,7 @@ def draw(found: Matrix) -> Figure:
     return figure
 
 
-def _cell(ax: Axes, x: int, y: int, outcome: Outcome, *, is_same: bool) -> None:
-    """One claim under one setting."""
-    kind = outcome.observed
-    colour = "white" if is_same else COLOURS.get(kind, "white")
-    ax.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1))
-    if is_same:
-        mark = SAME
-    else:
-        mark = SYMBOLS.get(kind, "") + "?" * bool(outcome.was_run and outcome.reasons)
-    ink = "white" if kind in ON_DARK and not is_same else GREY if is_same else "black"
-    ax.text(x + 0.5, y + 0.52, mark, ha="center", va="center", fontsize=LABEL, color=ink)
-
-
-def write(found: Matrix, folder: Path) -> None:
+def write(paper: Paper, table: pd.DataFrame, folder: Path) -> None:
     """Write claims-by-settings.png."""
     with atomic(folder / "claims-by-settings.png") as temporary:
-        draw(found).savefig(temporary, format="png", dpi=160, metadata={"Software": None})
+        draw(paper, table).savefig(temporary, format="png", dpi=160, metadata={"Software": None})

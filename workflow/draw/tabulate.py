@@ -13,7 +13,6 @@ import pandas as pd
 from workflow.draw import published
 from workflow.draw.panels import BANDS
 from workflow.judge import render
-from workflow.judge.quoting import quoted
 from workflow.measure.metrics import batch_sizes, farthest_query, is_on_arms
 from workflow.measure.statistics import interval
 from workflow.measure.store import NotRun, Run, Store
@@ -102,7 +101,7 @@ def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
 
 def _cell(cell: Any) -> str:
     """A cell for people: numbers with three digits."""
-    return render.number(cell) if isinstance(cell, float) else quoted(cell)
+    return render.number(cell) if isinstance(cell, float) else render.quoted(cell)
 
 
 def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -> str:
@@ -111,23 +110,23 @@ def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -
     rows = [[_cell(cell) for cell in row] for row in table.itertuples(index=False)]
     where = f" ({entry['where']})" if "where" in entry else ""
     parts = [
-        f"# {quoted(entry.get('title', name) + where)}",
-        quoted(f"{paper.name}, scale {paper.scale}"),
-        render.table([quoted(column) for column in table.columns], rows),
+        f"# {render.quoted(entry.get('title', name) + where)}",
+        render.quoted(f"{paper.name}, scale {paper.scale}"),
+        render.table([render.quoted(column) for column in table.columns], rows),
     ]
     if "reading" in table and table["reading"].str.endswith(published.SAME).any():
         parts.append(LEGEND)
     if other:
-        parts.append(quoted(f"Made by other code than today's: {other}."))
+        parts.append(render.quoted(f"Made by other code than today's: {other}."))
     if entry.get("note"):
-        parts.append(quoted(entry["note"]))
+        parts.append(render.quoted(entry["note"]))
     if found := [
         erratum
         for erratum in paper.entry.get("errata", [])
         if erratum["id"] in entry.get("errata", [])
     ]:
         lines = [
-            "* " + quoted("{where}: {says}. Instead: {instead}".format_map(erratum))
+            "* " + render.quoted("{where}: {says}. Instead: {instead}".format_map(erratum))
             for erratum in found
         ]
         parts.append("\n".join(["What the paper itself gets wrong or contradicts:", "", *lines]))

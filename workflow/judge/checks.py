@@ -369,21 +369,6 @@ def _equivalent(check: Check, what: str, data: tuple[Array, Array], level: float
     return _of(words, "difference", test, holds=holds, seen=seen, borders=[-edge, edge])
 
 
-def _published(check: Check, what: str, data: Array, level: float) -> Comparison:
-    """Our mean over the published value, equivalent within a relative tolerance."""
-    value = check["value"]
-    seen = data / value
-    spread = f", published spread {check['spread']:g}" if "spread" in check else ""
-    words = (
-        f"{what} over the published {value:g} (our spread {seen.std(ddof=1) * value:.3g}{spread})"
-    )
-    test = within(seen - 1, check["tolerance"])
-    shown = replace(test, mean=test.mean + 1, low=test.low + 1, high=test.high + 1)
-    smallest = _smallest(seen, level, (1 + POWER) / 2)
-    holds, edge = abs(test.mean) < check["tolerance"], float(check["tolerance"])
-    return _of(words, "ratio", shown, holds=holds, seen=smallest, borders=[1 - edge, 1 + edge])
-
-
 def _spread(check: Check, what: str, data: tuple[Array, Array], level: float) -> Comparison:
     """Ratio of standard deviations over seeds, with the F interval; undecidable below a factor."""
     left, right = data
@@ -549,7 +534,6 @@ TESTS: Mapping[str, tuple[Source, Judge]] = {
     "more": (sides, _ordered),
     "passes": (bound_sides, _passes),
     "equivalent": (sides, _equivalent),
-    "published": (numbers, _published),
     "spread": (sides, _spread),
     "exponent": (curves, _exponent),
     "monotone": (along, _monotone),

@@ -33,11 +33,8 @@ from workflow.judge.checks import (
 )
 from workflow.judge.evidence import (
     Check,
-    Composed,
     Evidence,
-    Place,
     beside_default,
-    placed,
     runs_of_claim,
 )
 from workflow.judge.fixed import Fixed, Line, of
@@ -64,7 +61,7 @@ from workflow.measure.statistics import FULL, false_discovery
 from workflow.measure.store import NotRun, Run, Store
 from workflow.plan import selection
 from workflow.plan.paper import Paper
-from workflow.plan.parameters import dotted, flat
+from workflow.plan.parameters import flat
 from workflow.plan.reads import (
     named,
     null_runs,
@@ -76,13 +73,14 @@ from workflow.plan.reads import (
 from workflow.trace.cells import DEFAULT, Cell, PlanError, seed_range
 
 Claim = Mapping[str, Any]
+AS_PRINTED = "as printed"  # the setting of what the paper says
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a claim comes to under another reading; all that is `not run` has no numbers.
+    """What a claim comes to under one setting; all that is `not run` has no numbers.
 
-    Of the `runs` of the claim to which the reading gives other parameters, `same_runs` have the
+    Of the `runs` of the claim to which the setting gives other parameters, `same_runs` have the
     very traces of the default ones. A `control` is an experiment of ours, no reading of the paper.
     """
 
@@ -90,6 +88,7 @@ class Outcome:
     observed: str
     reasons: tuple[str, ...]
     seeds: int
+    comparisons: tuple[Comparison, ...] = ()
     runs: int = 0
     same_runs: int = 0
     control: bool = False
@@ -106,39 +105,9 @@ class Outcome:
         return 0 < self.runs == self.same_runs
 
     @property
-    def in_part(self) -> str:
-        """Of how many runs a part is the same; "" where all are, or none."""
-        return f"{self.same_runs} of {self.runs}" if 0 < self.same_runs < self.runs else ""
-
-
-@dataclass(frozen=True)
-class Weakest:
-    """The weakest comparison of a claim, as far as a curve of specifications draws it: see
-    `Comparison`.
-    """
-
-    what: str
-    kind: str
-    effect: float
-    low: float
-    high: float
-    borders: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Specification(Outcome):
-    """An outcome under a reading with what tells it from others: the `settings` that the reading
-    gives other values in runs of the claim (`method.parameter` or `problem.parameter`), the
-    readings whose changes it repeats, to the same values, with more of its own (`refines`), the
-    first earlier reading under which all runs of the claim are the very same ones (`again`), the
-    weakest comparison, and which records other code made.
-    """
-
-    settings: tuple[str, ...] = ()
-    refines: tuple[str, ...] = ()
-    again: str = ""
-    weakest: Weakest | None = None
-    other_code: str = ""
+    def counts_as(self) -> str:
+        """Its verdict, one of KINDS."""
+        return self.verdict if self.was_run else NOT_RUN
 
 
 @dataclass(frozen=True)
@@ -178,11 +147,17 @@ class Verdict:
     seeds: int
     data: str
     note: str
-    readings: Mapping[str, Specification]
+    readings: Mapping[str, Outcome]
     rerun: tuple[str, ...]
     fixed: Fixed | None = None
     nearest: Nearest | None = None
     kind: str = ""
+
+    @property
+    def settings(self) -> dict[str, Outcome]:
+        """What the claim comes to under every setting, the paper as printed first."""
+        parts = self.verdict, self.observed, self.reasons, self.seeds, self.comparisons
+        return {AS_PRINTED: Outcome(*parts), **self.readings}
 
     @property
     def deciding(self) -> Sequence[Comparison]:
@@ -202,27 +177,14 @@ def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
         verdict = replace(
             verdict, qualifiers=(*verdict.qualifiers, *(f"{TRIVIAL}: {why}",) * bool(why))
         )
-    others: dict[str, Specification] = {}
-    before: dict[str, Mapping[Place, Cell]] = {}
-    wanted = readings_of(paper, claim)
-    controls = {name for name in wanted if paper.entry["readings"][name].get("control")}
-    changes = {name: _changes(paper, claim, name) for name, runs in wanted.items() if runs}
-    for name, runs in wanted.items():
-        found = _outcome(paper, store, claim, name, runs)
-        if found.was_run and name not in controls:
-            before[name] = placed(paper, claim, name)
-            found = replace(found, again=_again(store, claim, name, before))
-        mine = changes.get(name, frozenset())
-        others[name] = replace(
-            found,
-            control=name in controls,
-            settings=tuple(sorted({setting for _, setting, _ in mine})),
-            refines=tuple(
-                other
-                for other, changed in changes.items()
-                if changed and changed < mine and other not in controls
-            ),
+    readings = paper.entry.get("readings", {})
+    others = {
+        name: replace(
+            _outcome(paper, store, claim, name, runs),
+            control=bool(readings[name].get("control")),
         )
+        for name, runs in readings_of(paper, claim).items()
+    }
     return replace(verdict, readings=others)
 
 
@@ -231,25 +193,6 @@ def by_default(paper: Paper, store: Store, claim: Claim) -> Verdict:
     those of its numbers.
     """
     return _judge(Evidence(paper, store), claim, runs_of_claim(paper, claim))
-
-
-def composed(paper: Paper, store: Store, claim: Claim, readings: Sequence[str]) -> Verdict | None:
-    """The verdict on a claim where each run is that of the reading that changes it; None where two
-    of the readings change the same run, so that nobody has made it under both, or where the plan
-    lacks one.
-    """
-    changed = dict[str, Cell]()
-    for reading in readings:
-        pairs = beside_default(paper, claim, reading)
-        runs = {usual.name: other for usual, other in pairs if usual is not None}
-        if len(runs) < len(pairs) or runs.keys() & changed.keys():
-            return None
-        changed |= runs
-    wanted = [changed.get(run.name, run) for run in runs_of_claim(paper, claim)]
-    try:
-        return _judge(Composed(paper, store, readings=tuple(readings)), claim, wanted)
-    except PlanError:  # as under one reading: a run that the check does not read is not planned
-        return None
 
 
 def with_q(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -423,33 +366,25 @@ def _admitted(found: Sequence[Comparison]) -> list[Comparison]:
 
 def _outcome(
     paper: Paper, store: Store, claim: Claim, reading: str, planned: Sequence[Run]
-) -> Specification:
-    """The verdict under another reading in short."""
+) -> Outcome:
+    """What a claim comes to under another reading."""
     if not planned:
-        return Specification(NOT_RUN, NOT_RUN, (f"not planned at scale {paper.scale}",), 0)
+        return Outcome(NOT_RUN, NOT_RUN, (f"not planned at scale {paper.scale}",), 0)
     evidence = Evidence(paper, store, reading)
     try:
-        verdict = _judge(evidence, claim, planned)
+        found = _judge(evidence, claim, planned)
     except PlanError as error:  # a hypothesis about a curve that the check does not read
-        return Specification(NOT_RUN, NOT_RUN, (str(error),), 0)
-    judged = NOT_RUN if verdict.observed == NOT_RUN else verdict.verdict
+        return Outcome(NOT_RUN, NOT_RUN, (str(error),), 0)
+    judged = NOT_RUN if found.observed == NOT_RUN else found.verdict
     pairs, reads = beside_default(paper, claim, reading), _reads(claim)
     missing = [other.name for _, other in pairs if not store.has(other)]
-    if missing and judged != NOT_RUN and not _refuted_by(verdict, evidence, claim, pairs):
+    if missing and judged != NOT_RUN and not _refuted_by(found, evidence, claim, pairs):
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         why = f"{missing[0]}{more}: not run at scale {paper.scale}; the default's runs decide"
-        return Specification(NOT_RUN, NOT_RUN, (why,), 0, len(pairs))
+        return Outcome(NOT_RUN, NOT_RUN, (why,), 0, runs=len(pairs))
     same = [usual is not None and _is_same(store, usual, other, reads) for usual, other in pairs]
-    return Specification(
-        judged,
-        verdict.observed,
-        verdict.reasons,
-        verdict.seeds,
-        len(pairs),
-        sum(same),
-        weakest=weakest(verdict.comparisons),
-        other_code=store.of_other_code({run.name: run for run in planned}.values()),
-    )
+    parts = found.observed, found.reasons, found.seeds, found.comparisons
+    return Outcome(judged, *parts, runs=len(pairs), same_runs=sum(same))
 
 
 def _refuted_by(
@@ -464,15 +399,6 @@ def _refuted_by(
     )
 
 
-def weakest(found: Sequence[Comparison]) -> Weakest | None:
-    """The weakest of the comparisons that have numbers; None where none has."""
-    numbered = [one for one in deciding(found) if one.has_number]
-    if not numbered:
-        return None
-    one = min(numbered, key=lambda each: each.weakness)
-    return Weakest(one.what, one.kind, one.effect, one.low, one.high, one.borders)
-
-
 def _reads(claim: Claim) -> set[str]:
     """What the metrics of a claim read of a record beside its trace."""
     checks = [one["check"] for one in settings_of(claim)]
@@ -482,50 +408,6 @@ def _reads(claim: Claim) -> set[str]:
 def _is_same(store: Store, one: Cell, other: Cell, reads: set[str]) -> bool:
     """Whether two runs have the same traces, and all else that a claim reads of them."""
     return all(store.is_same(one, other, what) for what in reads)
-
-
-def _changes(paper: Paper, claim: Claim, reading: str) -> frozenset[tuple[str, str, str]]:
-    """What a reading changes in the runs of a claim: (run, setting, value), with settings named by
-    the problem or the method that has them. Where this scale has no default run, it is unknown.
-    """
-    found = set()
-    for usual, other in beside_default(paper, claim, reading):
-        if usual is None:
-            continue
-        sides = (
-            (other.problem, usual.problem_entry, other.problem_entry),
-            (other.algorithm, usual.algorithm_entry, other.algorithm_entry),
-        )
-        for owner, one, two in sides:
-            before, after = _as_text(one), _as_text(two)
-            found |= {
-                (usual.name, f"{owner}.{name}", after.get(name, ""))
-                for name in before.keys() | after.keys()
-                if before.get(name) != after.get(name)
-            }
-    return frozenset(found)
-
-
-def _as_text(entry: Mapping[str, Any]) -> dict[str, str]:
-    return {name: repr(value) for name, value in dotted(entry).items()}
-
-
-def _again(
-    store: Store, claim: Claim, reading: str, known: Mapping[str, Mapping[Place, Cell]]
-) -> str:
-    """The first of the readings before this one under which all runs of a claim are the same, by
-    name or trace by trace; "" if there is none.
-    """
-    mine, reads = known[reading], _reads(claim)
-    for other, cells in known.items():
-        if other == reading:
-            break
-        is_same = cells.keys() == mine.keys() and all(
-            _is_same(store, cells[place], cell, reads) for place, cell in mine.items()
-        )
-        if mine and is_same:
-            return other
-    return ""
 
 
 def _observed(found: Sequence[Comparison]) -> str:

@@ -23,7 +23,6 @@ import numpy as np
 from workflow.judge import render
 from workflow.judge.claims import Nearest, Verdict
 from workflow.judge.outcomes import UNDECIDED
-from workflow.judge.quoting import quoted
 from workflow.measure.metrics import Array
 from workflow.measure.store import NotRun, Store
 from workflow.plan import published_numbers, selection
@@ -380,10 +379,10 @@ def as_markdown(found: Sequence[Experiment]) -> str:
         return ""
     parts = ["## Published numbers beside ours", RULES]
     for one in found:
-        nearest = one.nearest.reading or "the default one"
+        nearest = render.quoted(one.nearest.reading or "the default one")
         parts += [
-            f"### {quoted(one.name)}",
-            f"On {quoted(', '.join(one.problems))}. The nearest reading is {quoted(nearest)}."
+            f"### {render.quoted(one.name)}",
+            f"On {render.quoted(', '.join(one.problems))}. The nearest reading is {nearest}."
             f" Alike: {one.alike:.3f}.",
             render.table(
                 ["reading", "score", "as a factor", "the default there", "test", "lacks"],
@@ -398,12 +397,12 @@ def _row(experiment: Experiment, candidate: Candidate) -> list[str]:
     score, usual = experiment.common(candidate)
     missing = candidate.missing
     return [
-        quoted(candidate.reading or "default"),
+        render.quoted(candidate.reading or "default"),
         f"{score:.3f}",
         f"{math.exp(score):.2f}",
         f"{usual:.3f}" if missing else "",
         render.number(candidate.test),
-        quoted(f"{len(missing)}: {', '.join(missing[:FEW])}") if missing else "",
+        render.quoted(f"{len(missing)}: {', '.join(missing[:FEW])}") if missing else "",
     ]
 
 

@@ -67,7 +67,8 @@ class Evidence:
     def values(self, run: Run, name: str) -> Array:
         """A metric of a cell or a column of a study, one row for each of `seeds`. Raises NotRun."""
         rows, read = self.store.values(run, name), self.seeds(run)
-        return rows[[seed in read for seed in self.store.seeds(run)]]
+        there = self.store.seeds(run)
+        return rows if read == there else rows[[seed in read for seed in there]]
 
     def is_whole(self, run: Run) -> bool:
         """Whether all of the first planned seeds of a run have ended, so that those that are still
@@ -143,24 +144,6 @@ class Evidence:
                 return self.values(study, name)[position][chosen]
 
             yield seed, column
-
-
-@dataclass(frozen=True)
-class Composed(Evidence):
-    """Records of two readings that change different runs, each made by itself: a run is that of
-    the reading that changes it, and the default one where none does. Which curves, rivals and
-    variants a check reads is as by default.
-    """
-
-    readings: tuple[str, ...] = ()
-
-    def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
-        usual = super().place(check, problem, curve, variant)
-        changed = (
-            replace(self, reading=name, readings=()).place(check, problem, curve, variant)
-            for name in self.readings
-        )
-        return next((cell for cell in changed if cell.name != usual.name), usual)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
-"""The verdicts on all claims of a paper, as Markdown and JSON, and the numbers behind them, a line
-a seed.
+"""What judging a paper writes: the verdicts on all claims, as Markdown and JSON; as tables all
+comparisons under all settings, the numbers of the seeds, and the records that were read; and
+claims by settings.
 """
 
 from __future__ import annotations
@@ -7,28 +8,31 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workflow import ROOT
-from workflow.judge import closeness, fixed, render, seed_values
+from workflow.judge import closeness, fixed, render, runs, seeds, settings
 from workflow.judge.checks import Comparison
-from workflow.judge.claims import Verdict, judge, runs, weakest, with_history, with_q
+from workflow.judge.claims import Verdict, judge, with_history, with_q
+from workflow.judge.claims import runs as runs_of_claims
 from workflow.judge.closeness import Experiment
 from workflow.measure.store import Store
 from workflow.plan.paper import Paper
+from workflow.plan.reads import stated
 from workflow.trace.atomic import atomic
 
-EDITION = 2  # of the words in a verdicts.json; the first one has no such key
 
-
-def write(store: Store, folder: Path) -> None:
-    """Write verdicts.md, verdicts.json and seed-values.json. Raises PlanError, BadRecord."""
+def write(store: Store, folder: Path) -> pd.DataFrame:
+    """Write verdicts.md, .json, .parquet and .csv, seeds.parquet, runs.parquet and
+    claims-by-settings.md; returns the table of comparisons. Raises PlanError, BadRecord.
+    """
     paper = store.paper
-    store.check(runs(paper))
+    store.check(runs_of_claims(paper))
     lines = fixed.read(ROOT).get(paper.name, {})
     verdicts, appendix = (
         [judge(paper, store, claim) for claim in paper.entry.get(section, [])]
@@ -38,16 +42,34 @@ def write(store: Store, folder: Path) -> None:
     appendix = with_history(paper, appendix, lines)
     beside = closeness.experiments(paper, store)
     verdicts = closeness.with_nearest(paper, verdicts, beside)
-    paths = [folder / name for name in ("verdicts.md", "verdicts.json", "seed-values.json")]
     mixed, is_partial = store.mixed(), store.partial and store.is_short(paper.parts)
-    texts = [
-        render.as_markdown(paper, verdicts, mixed, closeness.as_markdown(beside), appendix),
-        as_json(paper, verdicts, beside, appendix, partial=is_partial, mixed=mixed),
-        seed_values.as_json(paper, store, [*verdicts, *appendix]),
-    ]
-    for path, text in zip(paths, texts, strict=True):
-        with atomic(path) as temporary:
+    claims = {claim["id"]: claim for claim in stated(paper.entry)}
+    told = {one.id: settings.ways(paper, claims[one.id], one) for one in verdicts}
+    table = settings.frame([*verdicts, *appendix])
+    texts = {
+        "verdicts.md": render.as_markdown(
+            paper, verdicts, mixed, closeness.as_markdown(beside), appendix
+        ),
+        "verdicts.json": as_json(
+            paper, verdicts, beside, appendix, told=told, partial=is_partial, mixed=mixed
+        ),
+        "verdicts.csv": table[settings.CSV].to_csv(
+            index=False, float_format="%.6g", lineterminator="\n"
+        ),
+        "claims-by-settings.md": settings.as_markdown(paper, verdicts, told),
+    }
+    tables = {
+        "verdicts": table,
+        "seeds": seeds.frame(paper, store, [*verdicts, *appendix]),
+        "runs": runs.frame(store),
+    }
+    for name, text in texts.items():
+        with atomic(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
+    for name, one in tables.items():
+        with atomic(folder / f"{name}.parquet") as temporary:
+            one.to_parquet(temporary, index=False, compression="zstd")
+    return table
 
 
 def as_json(
@@ -56,27 +78,25 @@ def as_json(
     beside: Sequence[Experiment] = (),
     appendix: Sequence[Verdict] = (),
     *,
+    told: Mapping[str, Mapping[str, str]] | None = None,
     partial: bool = False,
     mixed: Sequence[str] = (),
 ) -> str:
     """All verdicts and comparisons, those of the appendix apart, published numbers beside ours, and
     what the YAML registers; whether records may be missing, and sentences on code paths and
-    versions that are mixed in them.
+    versions that are mixed in them. `told` has the ways of each claim.
     """
-    rows = [entry(verdict) for verdict in verdicts]
     registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
     known = paper.entry.get("readings", {})
-    says = {name: render.said_of(reading) for name, reading in known.items()}
     whole = {
-        "edition": EDITION,
         "paper": paper.name,
         "scale": paper.scale,
         "partial": partial,
         "mixed": mixed,
-        "claims": rows,
+        "claims": [{**entry(one), "ways": (told or {}).get(one.id, {})} for one in verdicts],
         "published": closeness.as_data(beside),
         "appendix": [entry(verdict) for verdict in appendix],
-        "readings": says,
+        "readings": {name: render.said_of(reading) for name, reading in known.items()},
         **registered,
     }
     return json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -84,11 +104,9 @@ def as_json(
 
 def entry(verdict: Verdict) -> dict[str, Any]:
     """A claim as verdicts.json has it, but for NaN and infinity (`plain`)."""
-    least = weakest(verdict.comparisons)
     return {
-        **asdict(verdict),
+        **asdict(replace(verdict, readings={})),
         "verdict_in_full": render.in_full(verdict),
-        "weakest": None if least is None else asdict(least),
         "comparisons": [
             {**asdict(one), "decides": one.decides}
             for one in sorted(verdict.comparisons, key=lambda one: one.weakness)
@@ -97,7 +115,7 @@ def entry(verdict: Verdict) -> dict[str, Any]:
 
 
 def comparison(told: Mapping[str, Any]) -> Comparison:
-    """A comparison as a verdicts.json has it, of any edition."""
+    """A comparison as a verdicts.json has it."""
     known = {field.name: told[field.name] for field in fields(Comparison) if field.name in told}
     null = {name: math.nan for name, value in known.items() if value is None}  # NaN or infinity
     return Comparison(**{**known, **null})

@@ -21,6 +21,8 @@ NOT_RUN = "not run"
 SAME_RUN = "same run"
 NO_NUMBER = "no number"
 NOTHING = "nothing to compare"
+HOLDS = (REPRODUCED, DIRECTION)
+KINDS = (*ORDER, NOT_RUN)  # what a claim counts as under a setting
 
 OUTSIDE = "outside the theorem"
 TRIVIAL = "holds trivially"
@@ -49,17 +51,11 @@ OTHER_CODE = "on records of other code"
 LATE = "check fixed after its first records"
 CHANGED = "check changed"
 
-# Reports of the first edition had one word for what was contradicted and what was merely on the
-# wrong side, and another one for what was not decided.
-FIRST_EDITION = "not reproduced (first edition)"
-OF_FIRST_EDITION = {"not reproduced": FIRST_EDITION, "undecided": UNDECIDED}
-
 SYMBOLS = {
     REPRODUCED: "✓",
     DIRECTION: "≈",
     INCONCLUSIVE: "±",
     CONTRADICTED: "✗",
-    FIRST_EDITION: "✗",
     NOT_RUN: "·",
 }
 MEANINGS = {
@@ -75,7 +71,6 @@ SIDES = {
     DIRECTION: 1,
     INCONCLUSIVE: 0,
     CONTRADICTED: -1,
-    FIRST_EDITION: -1,
 }
 
 
@@ -124,44 +119,14 @@ def tally(claims: Iterable[Mapping[str, Any]], *, nearest: bool = False) -> dict
     return found
 
 
-def columns(counts: Mapping[str, Counter[str]]) -> list[str]:
-    """The outcomes that a table has to show: all of this edition, and of the first one what is
-    there.
-    """
-    earlier = [FIRST_EDITION] if any(FIRST_EDITION in count for count in counts.values()) else []
-    return [*ORDER, *earlier]
-
-
 def listed(count: Counter[str]) -> str:
     """A group in words: "11 reproduced, 2 contradicted"."""
-    return ", ".join(f"{count[name]} {name}" for name in (*ORDER, FIRST_EDITION) if count[name])
+    return ", ".join(f"{count[name]} {name}" for name in ORDER if count[name])
 
 
 def counted(count: Counter[str]) -> str:
     """A group with its total: "13: 11 reproduced, 2 contradicted"; "0" for none."""
     return f"{count.total()}: {listed(count)}" if count.total() else "0"
-
-
-def translated(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The content of a verdicts.json in the words of this edition, whichever wrote it."""
-    if "edition" in report:
-        return report
-    return {**report, "claims": [_translated(claim) for claim in report["claims"]]}
-
-
-def _translated(judged: Mapping[str, Any]) -> dict[str, Any]:
-    """A claim, or what it comes to under a reading."""
-    found: dict[str, Any] = dict(judged)
-    for key in ("verdict", "observed"):
-        if key in found:
-            found[key] = OF_FIRST_EDITION.get(found[key], found[key])
-    readings = found.get("readings")
-    if isinstance(readings, Mapping):
-        found["readings"] = {
-            name: _translated(one) if isinstance(one, Mapping) else one
-            for name, one in readings.items()
-        }
-    return found
 
 
 def in_full(verdict: str, qualifiers: Sequence[str], reasons: Sequence[str], observed: str) -> str:

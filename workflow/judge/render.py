@@ -1,33 +1,31 @@
 """verdicts.md: the ledger of a paper for people, and Markdown tables.
 
-What it takes from a paper's YAML, and from names and reasons made of it, is quoted.
+What it takes from a paper's YAML, and from names and reasons made of it, is quoted: shown as it
+stands, so that none of it becomes markup.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from workflow.judge import outcomes
 from workflow.judge.checks import OF_ROWS, Comparison
-from workflow.judge.claims import Specification, Verdict
+from workflow.judge.claims import Verdict
 from workflow.judge.fixed import BEFORE, UNENTERED
 from workflow.judge.outcomes import (
     CONTRADICTED,
     GROUPS,
     MEANINGS,
-    OTHER_CODE,
     REPRODUCED,
-    SAME_RUN,
-    UNDECIDED,
     counted,
     group,
     listed,
     tally,
 )
-from workflow.judge.quoting import quoted
 from workflow.measure.statistics import LEVEL, LOOKS
 from workflow.plan.paper import Paper
 
@@ -47,8 +45,7 @@ of this spread show in four of five times. q is p adjusted over all claims of th
 counted together (Benjamini and Hochberg). *By rank*: a run that has found nothing feasible has an
 infinite value; then the exact signed-rank test decides, and the numbers are the median and
 quartiles of the differences.
-*Same run*: the reading changes nothing on these problems, it is no independent evidence. Where that
-is so of some runs alone, their number is stated. How often all this is wrong: docs/verdicts.md."""
+How often all this is wrong: docs/verdicts.md. Other readings: claims-by-settings.md."""
 
 APPENDIX = (
     "Judged as claims are, and in no tally: what is not in the paper, what could not fail here, and"
@@ -68,9 +65,9 @@ SUMMARY = (
     "q",
     "seeds",
     "comparisons",
-    "other readings",
 )
-FEW = 3  # readings that were not run and are still named
+# code, emphasis, links and tags, but no _ within a word
+MARKUP = re.compile(r"[\\`*]|\](?=\()|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")
 
 
 def as_markdown(
@@ -180,6 +177,16 @@ def in_full(verdict: Verdict) -> str:
     return outcomes.in_full(*parts)
 
 
+def quoted(text: object) -> str:
+    """A text for one line of Markdown, or one cell of a table, that is shown as it is."""
+    return MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(str(text).split()))
+
+
+def unquoted(markdown: str) -> str:
+    """The text that was quoted."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table of cells that are quoted, or markup of ours; their pipes are escaped."""
     lines = [columns, ["---"] * len(columns), *rows]
@@ -225,7 +232,6 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
                 number(verdict.q),
                 str(verdict.seeds),
                 many,
-                _other_readings(verdict),
             ]
         )
     return table(SUMMARY, rows) if rows else ""
@@ -244,35 +250,6 @@ def said_of(reading: Mapping[str, Any]) -> str:
     return f"a control: {reading['says']}" if reading.get("control") else str(reading["says"])
 
 
-def _other_readings(verdict: Verdict) -> str:
-    """The readings by what is observed under them: first what differs from the default, then what
-    agrees, then those that are the same run, last those not run.
-    """
-    groups: dict[str, list[str]] = {}
-    missing = [name for name, outcome in verdict.readings.items() if not outcome.was_run]
-    judged = [(name, outcome) for name, outcome in verdict.readings.items() if outcome.was_run]
-
-    def rank(pair: tuple[str, Specification]) -> tuple[bool, bool]:
-        return pair[1].is_same_run, pair[1].observed == verdict.observed
-
-    for name, outcome in sorted(judged, key=rank):
-        decides_less = f" ({UNDECIDED})" if outcome.reasons else ""
-        what = f"**{outcome.observed}**{decides_less}"
-        if outcome.observed == verdict.observed and (outcome.reasons or not verdict.reasons):
-            what = f"same{decides_less if not verdict.reasons else ''}"
-        what = SAME_RUN if outcome.is_same_run else what
-        notes = [f"{outcome.seeds} seeds"] * (outcome.seeds != verdict.seeds)
-        notes += [f"same run in {outcome.in_part}"] * bool(outcome.in_part)
-        notes += [OTHER_CODE] * bool(outcome.other_code)
-        notes += ["a control"] * outcome.control
-        said = f" ({', '.join(notes)})" if notes else ""
-        groups.setdefault(f"{what} under", []).append(quoted(name) + said)
-    if missing:
-        few = [quoted(name) for name in missing]
-        groups["not run"] = few if len(missing) <= FEW else [f"{len(missing)} readings"]
-    return "; ".join(f"{what}: {', '.join(names)}" for what, names in groups.items()) or "-"
-
-
 def _weakest(verdict: Verdict) -> tuple[str, str, str, str]:
     """The weakest comparison, what it could see, and its p-values."""
     if not verdict.comparisons:
@@ -286,9 +263,7 @@ def seen(comparison: Comparison) -> str:
     if math.isnan(comparison.seen):
         return "-"
     least = number(comparison.seen)
-    if comparison.kind == "ratio" and comparison.what.count(" over the published ") == 0:
-        return f"a factor of {least}"
-    return least
+    return f"a factor of {least}" if comparison.kind == "ratio" else least
 
 
 def _effect(comparison: Comparison) -> str:

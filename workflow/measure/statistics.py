@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 LEVEL = 0.05
 ENOUGH = 5  # fewer paired seeds decide nothing: an exact sign-flip p cannot fall below 0.05 before
@@ -69,7 +69,7 @@ def interval(values: ArrayLike, *, level: float = 1 - LEVEL) -> tuple[Array, Arr
     finite.
     """
     n, mean, spread = _moments(values)
-    half = stats.t.ppf((1 + level) / 2, np.maximum(n - 1, 1)) * spread / np.sqrt(n)
+    half = special.stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * spread / np.sqrt(n)
     return mean - half, mean + half
 
 
@@ -153,7 +153,7 @@ def t_test(values: Array) -> Array:
     with np.errstate(all="ignore"):
         mean = values.mean(axis=0)
         error = values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full_like(mean, np.nan)
-        p = stats.t.cdf(mean / error, max(n - 1, 1))
+        p = special.stdtr(max(n - 1, 1), mean / error)  # as stats.t.cdf, at a tenth of its cost
         agree = error <= 1e-12 * np.abs(mean)
     return np.where(finite, np.where(agree, np.where(mean < 0, 0.5**n, 1.0), p), np.nan)
 

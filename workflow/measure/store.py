@@ -19,6 +19,7 @@ import numpy as np
 from workflow.data import fetch
 from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
 from workflow.data.simulators import built, version_sha256
+from workflow.measure import mixture
 from workflow.measure.condense import COMPARED, parts_of_trace
 from workflow.measure.metrics import (
     DESCENT,
@@ -30,7 +31,6 @@ from workflow.measure.metrics import (
     metric,
     ratio_to,
 )
-from workflow.measure.mixture import Mixture
 from workflow.measure.recent import Recent
 from workflow.measure.shelf import Shelf, bytes_of
 from workflow.plan.paper import Paper
@@ -85,11 +85,10 @@ class Store:
         self._values: Recent[tuple[str, str], Array] = Recent(lambda values: values.nbytes)
         self._records: Recent[Path, Record] = Recent(bytes_of)
         self._numbers: dict[Hashable, Array] = {}
-        self._data: dict[str, str] = {}
+        self._headers: dict[str, dict[int, Mapping[str, Any]]] = {}
         self._late: dict[str, tuple[int, ...]] = {}
         self._best: dict[str, float] = {}
         self._traces: dict[tuple[str, int], dict[str, str]] = {}
-        self._mixture = Mixture()
 
     def check(self, runs: Iterable[Run]) -> None:
         """Verify all records of these runs. Raises BadRecords, which names them."""
@@ -118,6 +117,11 @@ class Store:
             what = "all seeds timed out" if self._late.get(run.name) else "not run"
             raise NotRun(f"{run.name}: {what} at scale {self.paper.scale}")
         return self._seeds[run.name]
+
+    def headers(self, run: Run) -> Mapping[int, Mapping[str, Any]]:
+        """The headers of all records of a run that count, by seed; those that timed out, too."""
+        self.check([run])
+        return self._headers[run.name]
 
     def timeouts(self, run: Run) -> tuple[int, ...]:
         """The seeds of a run whose result is that an evaluation took too long: no report shows
@@ -154,11 +158,12 @@ class Store:
         """Sentences on what the records verified so far were made with, where that is not one code
         path of the CPU, one version of each library and the present code.
         """
-        found = self._mixture.sentences()
+        every = (header for headers in self._headers.values() for header in headers.values())
+        found = mixture.sentences(every)
         if other := sum(map(len, self._other.values())):
-            every = sum(map(self._counted, self._seeds))
+            total = sum(map(self._counted, self._seeds))
             found.append(
-                f"{other} of {every} records here were made by other code, parameters or data than"
+                f"{other} of {total} records here were made by other code, parameters or data than"
                 " today's, which may make others (docs/data.md)."
             )
         return found
@@ -215,11 +220,7 @@ class Store:
 
     def data(self, run: Run) -> str:
         """`real`, `none` or `substitute: ...`: what the records of a run were made of."""
-        if run.name not in self._data:
-            self._data[run.name] = str(
-                self._found(run, self.seeds(run)[0]).header.get("data", "none")
-            )
-        return self._data[run.name]
+        return str(self.headers(run)[self.seeds(run)[0]].get("data", "none"))
 
     def is_same(self, one: Cell, other: Cell, reads: str = "") -> bool:
         """Whether two cells have the same traces: in every seed that both have, of which there is
@@ -264,9 +265,8 @@ class Store:
         """The libraries that a problem's values belong to, with the versions that its records were
         made with.
         """
-        libraries = (
-            self.record(cell, self.seeds(cell)[0]).header.get("provenance", {}).get("libraries", {})
-        )
+        made = self.headers(cell)[self.seeds(cell)[0]].get("provenance", {})
+        libraries = made.get("libraries", {})
         absent = "not installed" if self.data(cell).startswith("substitute") else "unknown"
         return [
             f"{name} {libraries.get(name, absent)}"
@@ -322,6 +322,7 @@ class Store:
         late: list[int] = []
         other: list[int] = []
         bad: list[str] = []
+        headers: dict[int, Mapping[str, Any]] = {}
         for seed in run.seeds:
             try:
                 found = self._admitted(run, seed)
@@ -335,8 +336,9 @@ class Store:
             (late if found.header.get("status") == record.TIMEOUT else good).append(seed)
             if not self.is_current(run, found.header):
                 other.append(seed)
-            self._mixture.add((run.name, seed), found.header)
+            headers[seed] = found.header
         self._late[run.name], self._other[run.name] = tuple(late), tuple(other)
+        self._headers[run.name] = headers
         return tuple(good), bad
 
     def _admitted(self, run: Run, seed: int) -> Record | None:

@@ -239,6 +239,7 @@ def _comparison(plan: Paper, figure: Line, curve: str, method: Line, root: Path)
             {
                 "id": f"{number}-{place}",
                 "where": f"{wish}, {panel.get('title', panel['problem'])}",
+                "figure": figure["id"],
                 **claim,
             }
             for number, (panel, cells) in enumerate(panels, 1)

@@ -4,8 +4,8 @@ called by `make publish`.
 Every finished record that the present code, parameters and data would make is condensed and added
 to figures/reference/records/, one file for a curve on a problem, or for a study. Records that are
 published stay: one of the same seed with another digest or trace is an error unless `--replace`
-says otherwise. `--any-code` publishes records of other code, too, which no report admits unless it
-is told to. What published runs took is written to papers/measured.csv, by which runs are planned.
+says otherwise. What published runs took is written to papers/measured.csv, by which runs are
+planned.
 """
 
 from __future__ import annotations
@@ -49,20 +49,13 @@ class Outcome:
         return ", ".join(f"{count} {what}" for what, count in self.counts.items()) or "no records"
 
 
-def publish(
-    paper: Paper,
-    source: Path,
-    root: Path = Path(),
-    *,
-    replace: bool = False,
-    any_code: bool = False,
-) -> Outcome:
+def publish(paper: Paper, source: Path, root: Path = Path(), *, replace: bool = False) -> Outcome:
     """Publish the records of a paper below `source`, a folder such as results/, into the published
     records of `root`.
     """
     store, outcome = Store(paper, root), Outcome()
     for run in paper.parts:
-        found = _finished(run, source, store, outcome, any_code=any_code)
+        found = _finished(run, source, store, outcome)
         if not found:
             continue
         path = root / run.published
@@ -89,9 +82,7 @@ def publish(
     return outcome
 
 
-def _finished(
-    run: Run, source: Path, store: Store, outcome: Outcome, *, any_code: bool
-) -> dict[int, Kept]:
+def _finished(run: Run, source: Path, store: Store, outcome: Outcome) -> dict[int, Kept]:
     """The finished records of a run by seed, condensed."""
     found = {}
     for seed in run.seeds:
@@ -106,7 +97,7 @@ def _finished(
             continue
         if one.header.get("status", "complete") not in record.FINAL:
             outcome.counts[UNFINISHED] += 1
-        elif not (any_code or store.is_current(run, one.header)):
+        elif not store.is_current(run, one.header):
             outcome.counts[OTHER] += 1
         else:
             try:  # a digest is the same for all seeds, so that a copy of another record has it too
@@ -140,17 +131,11 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="put records in the place of published ones of the same seed with another digest",
     )
-    parser.add_argument(
-        "--any-code",
-        action="store_true",
-        help="publish records of other code, parameters or data, too; no report admits them",
-    )
     options = parser.parse_args(arguments)
-    how = {"replace": options.replace, "any_code": options.any_code}
     errors: list[str] = []
     try:
         for name in chosen_papers(options.papers or ",".join(planned())):
-            outcome = publish(load(name, options.scale), options.source, **how)
+            outcome = publish(load(name, options.scale), options.source, replace=options.replace)
             print(f"{name}: {outcome}")
             errors += outcome.errors
     except PlanError as error:

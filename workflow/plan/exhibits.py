@@ -50,8 +50,11 @@ from workflow.trace.cells import Cell, PlanError, Study
 Line = Mapping[str, Any]
 Runs = Sequence[Cell | Study]
 REGISTRY: dict[str, Exhibit] = {}  # by section
-# other files of the folder of a report; `claims-by-settings` is the map of claims under settings
-LEDGER = ("verdicts", "seed-values", "sensitivity", "certificate", "runs", "claims-by-settings")
+# other files of the folder of a report
+LEDGER = (
+    *("verdicts.md", "verdicts.json", "verdicts.parquet", "verdicts.csv"),
+    *("seeds.parquet", "runs.parquet", "claims-by-settings.md", "claims-by-settings.png"),
+)
 IMAGE, MOVING, INTERACTIVE, SHEET = "image", "moving", "interactive", "sheet"  # how a site shows
 
 

@@ -92,9 +92,10 @@ def _check_ids(document: Document) -> None:
     sections = [*REGISTRY, "studies", *words]
     ids = {section: [line["id"] for line in entry.get(section, [])] for section in sections}
     files = [name for section in REGISTRY for name in ids[section]]
-    for section, names in [*ids.items(), (", ".join(REGISTRY), [*files, *LEDGER])]:
+    ledger = list(dict.fromkeys(name.partition(".")[0] for name in LEDGER))
+    for section, names in [*ids.items(), (", ".join(REGISTRY), [*files, *ledger])]:
         if twice := [name for name, count in Counter(names).items() if count > 1]:
-            taken = " or the name of a report" if twice[0] in LEDGER else ""
+            taken = " or the name of a report" if twice[0] in ledger else ""
             places = [
                 document.where(one, number)
                 for one in ([section] if section in ids else list(REGISTRY))

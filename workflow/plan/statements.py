@@ -24,6 +24,7 @@ from workflow.plan.vocabulary import (
     Count,
     Curve,
     Curves,
+    ExhibitName,
     Expected,
     Id,
     Metric,
@@ -366,21 +367,6 @@ class Spread(Sides, Summarised):
     factor: Positive = said("a ratio of spreads within this factor decides nothing", 3, default="3")
 
 
-class Published(Summarised):
-    """`published`: our mean equals the published number within a relative tolerance."""
-
-    test: Literal["published"] = said("which test", "published")
-    curves: Curves = said("whose runs", ["BKB"])
-    value: Number = said("the published number", 0.05, unit="that of the metric")
-    spread: Number = said(
-        "the published standard deviation, for the reader",
-        0.01,
-        default="none is quoted",
-        unit="that of the metric",
-    )
-    tolerance: Positive = said("the tolerance as a share of the published number", 0.2)
-
-
 class Kept(Section):
     """A statement about every row of a run or a study."""
 
@@ -403,19 +389,9 @@ class Bound(Kept, Sides, Check):
     plus: Number = said("what is added to the right side", 0.1, default="0")
 
 
-CHECKS = (Less, More, Passes, Equivalent, Exponent, Monotone, Share, Spread, Published, Band, Bound)
+CHECKS = (Less, More, Passes, Equivalent, Exponent, Monotone, Share, Spread, Band, Bound)
 AnyCheck = Annotated[
-    Less
-    | More
-    | Passes
-    | Equivalent
-    | Exponent
-    | Monotone
-    | Share
-    | Spread
-    | Published
-    | Band
-    | Bound,
+    Less | More | Passes | Equivalent | Exponent | Monotone | Share | Spread | Band | Bound,
     Discriminator("test"),
 ]
 
@@ -612,6 +588,11 @@ class ClaimEntry(Section):
 
     id: Id = said("its name", "sublinear")
     where: Words = said("where the paper says it", "Sec. 5, Fig. 1")
+    figure: ExhibitName = said(
+        "the figure, table or picture that shows what decides it, on pages of the site",
+        "regret",
+        default="none does",
+    )
     says: Sentence = said("what the paper says", "BKB beats uniform search")
     check: AnyCheck = said(
         "what is tested",

@@ -34,7 +34,10 @@ def places(groups):
 EXHIBITS = "|".join(
     f"{plan.name}/{re.escape(name)}"
     for plan in PLAN.values()
-    for name in [*LEDGER, *(line["id"] for _, line in lines_of(plan.entry))]
+    for name in [
+        *(name.partition(".")[0] for name in LEDGER),
+        *(line["id"] for _, line in lines_of(plan.entry)),
+    ]
 )
 
 

@@ -40,31 +40,18 @@ for kind, endings, names in kinds_of_exhibits(PLAN.values()):
 
 
 rule verdicts:
-    """Judge all claims of a paper: verdicts, how robust they are, and the list of runs."""
+    """Judge all claims of a paper under all settings; tables of comparisons, seeds and runs."""
     input:
         all_sources,
     output:
-        multiext(
-            "figures/{scale}/{paper}/",
-            "verdicts.json",
-            "seed-values.json",
-            "sensitivity.json",
-            "certificate.json",
-            "claims-by-settings.png",
-        ),
-        report(
-            multiext(
-                "figures/{scale}/{paper}/",
-                "verdicts.md",
-                "sensitivity.md",
-                "certificate.md",
-            ),
+        [f"figures/{{scale}}/{{paper}}/{name}" for name in LEDGER if not name.endswith(".md")],
+        shown=report(
+            [f"figures/{{scale}}/{{paper}}/{name}" for name in LEDGER if name.endswith(".md")],
             caption="../captions/verdicts.rst",
             category="{paper}",
             subcategory="claims",
             labels={"scale": "{scale}"},
         ),
-        runs="figures/{scale}/{paper}/runs.json",
     log:
         "logs/{scale}/{paper}/verdicts.log",
     priority: at_once
@@ -79,7 +66,7 @@ rule verdicts:
         code=judged_with,
     shell:
         "python -m workflow.report {wildcards.paper} verdicts --scale {wildcards.scale}"
-        " -o $(dirname {output.runs:q}) --rooted {params.only} 2> {log}"
+        " -o $(dirname {output[0]:q}) --rooted {params.only} 2> {log}"
 
 
 rule drawn:

@@ -5,10 +5,11 @@ report's list of runs, beside what is published of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workflow.judge.runs import STUDIES
 from workflow.plan import reader
 from workflow.site.folder import Report
 from workflow.trace import curve_file
@@ -16,7 +17,6 @@ from workflow.trace.cells import PUBLISHED
 from workflow.trace.curve_file import CARRIED, LABEL
 
 Entry = Mapping[str, Any]
-STUDIES = "studies"
 SECONDS = 3600  # of an hour
 
 
@@ -81,11 +81,11 @@ class Line:
         return Total(
             curves=len(self.runs),
             records=sum(len(run["trace_sha256"]) for run in self.runs),
-            seconds=sum(float(run["cpu_seconds"] or 0) for run in self.runs),
+            seconds=sum(float(run["cpu_seconds"]) for run in self.runs),
             published=sum(file.same for file in self.files),
             carried=sum(file.carried for file in self.files),
             other_code=sum(file.other_code for file in self.files),
-            timeouts=sum(len(run.get("timeouts", ())) for run in self.runs),
+            timeouts=sum(len(run["timeouts"]) for run in self.runs),
         )
 
     @property
@@ -101,7 +101,6 @@ class Account:
     label: str
     lines: Sequence[Line]
     others: Sequence[File] = ()
-    licences: Mapping[str, str] = field(default_factory=dict)  # of libraries that took part
 
     @property
     def total(self) -> Total:
@@ -128,18 +127,9 @@ class Account:
 
     @property
     def mixed(self) -> dict[str, list[str]]:
-        """Commits, machines and code paths of all its runs."""
-        return {key: _named(self.lines, key) for key in ("commits", "machines", "code_paths")}
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """Every version of each library that took part, with commas."""
-        found: dict[str, set[str]] = {}
-        for line in self.lines:
-            for run in line.runs:
-                for name, versions in run.get("libraries", {}).items():
-                    found.setdefault(name, set()).update(versions.split(", "))
-        return {name: ", ".join(sorted(versions)) for name, versions in sorted(found.items())}
+        """Commits, machines, code paths and libraries of all its runs."""
+        keys = ("commits", "machines", "code_paths", "libraries")
+        return {key: _named(self.lines, key) for key in keys}
 
 
 def accounts(reports: Sequence[Report], root: Path, *, others: bool) -> list[Account]:
@@ -166,20 +156,18 @@ def summed(totals: Iterable[Total]) -> Total:
 def _account(report: Report, root: Path) -> Account:
     folder = root / PUBLISHED / report.scale / report.name
     left = sorted(folder.rglob("*.parquet"))
-    sets = [(name, f"runs-{name}", report.on(name)) for name in report.problems]
-    sets += [(STUDIES, STUDIES, studies)] if (studies := report.runs.get("studies")) else []
     lines = []
-    for problem, page, runs in sets:
+    for problem in report.problems:
+        runs, page = report.on(problem), f"{'runs-' * (problem != STUDIES)}{problem}"
         files = []
         for run in runs:
-            path = folder / problem / f"{run.get('curve') or run['study']}.parquet"
+            path = folder / problem / f"{run['curve']}.parquet"
             if path in left:
                 left.remove(path)
                 files.append(_file(path, root, run["trace_sha256"]))
         lines.append(Line(problem, f"{report.name}/{page}.html", runs, files))
     others = [_file(path, root, {}) for path in left]
-    licences = report.runs.get("licences", {})
-    return Account(report.name, report.label, lines, others, licences)
+    return Account(report.name, report.label, lines, others)
 
 
 def _file(path: Path, root: Path, traces: Mapping[str, str]) -> File:
@@ -208,4 +196,4 @@ def _seeds(lines: Iterable[Line]) -> str:
 
 def _named(lines: Iterable[Line], key: str) -> list[str]:
     """All values of a list that the runs of some lines have."""
-    return sorted({value for line in lines for run in line.runs for value in run.get(key, ())})
+    return sorted({value for line in lines for run in line.runs for value in run[key]})

@@ -17,12 +17,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from workflow.judge import render, sensitivity
-from workflow.judge.certificate import WAYS
+from workflow.judge import render, settings
 from workflow.judge.checks import Comparison
+from workflow.judge.claims import AS_PRINTED
 from workflow.judge.outcomes import GROUPS, MEANINGS, SYMBOLS, UNDECIDED
-from workflow.judge.sensitivity import Matrix
-from workflow.judge.votes import KINDS
+from workflow.judge.runs import STUDIES
+from workflow.judge.settings import WAYS
 from workflow.plan.costs import duration
 from workflow.plan.resolve import ROOT
 from workflow.site import (
@@ -62,7 +62,6 @@ STATIC = Path(__file__).parent / "static"
 THUMBNAILS = "thumbnails"
 FEW = 3  # findings on the first page
 MOST_ROWS = 35  # of the summary of a paper: two printed sides have room for these
-SAMPLES = 1  # comparisons whose seeds stand in the page of a claim
 LIBRARIES = (
     "numpy",
     "scipy",
@@ -190,6 +189,7 @@ def _paper(site: Site, report: Report, told: Markup) -> None:
     """
     folder = site.root / report.name
     folder.mkdir()
+    shutil.copyfile(report.folder / "seeds.parquet", folder / "seeds.parquet")
     for path in sorted(report.folder.iterdir()):
         if path.suffix == ".png":
             shrink.put(path, folder)
@@ -200,13 +200,11 @@ def _paper(site: Site, report: Report, told: Markup) -> None:
             data = _packed(_curves(report.folder / figure.interactive))
             script = f"noregret.receive({json.dumps(f'{report.name}/{figure.id}')},{data});\n"
             (folder / f"{figure.id}.js").write_text(script, encoding="utf-8")
-    matrix = _matrix(report)
     site.page(
         f"{report.name}/index.html",
         "paper.html",
         report=report,
-        matrix=matrix,
-        summary=sensitivity.summary(matrix) if matrix else "",
+        matrix=settings.matrix(report.comparisons),
         told=told,
         appendix_says=render.APPENDIX,
     )
@@ -222,19 +220,11 @@ def _paper(site: Site, report: Report, told: Markup) -> None:
     _summary(site, report)
     for problem in report.problems:
         site.page(
-            f"{report.name}/runs-{problem}.html",
+            f"{report.name}/{'' if problem == STUDIES else 'runs-'}{problem}.html",
             "runs.html",
             report=report,
-            problem=problem,
+            problem="" if problem == STUDIES else problem,
             runs=report.on(problem),
-        )
-    if report.runs.get("studies"):
-        site.page(
-            f"{report.name}/studies.html",
-            "runs.html",
-            report=report,
-            problem="",
-            runs=report.runs["studies"],
         )
 
 
@@ -250,42 +240,23 @@ def _runs(site: Site, root: Path, *, others: bool) -> None:
         alone=sum(account.alone for account in found),
         hours_alone=sum(account.hours_alone for account in found),
         never=[key for key in ("carried", "other_code", "timeouts") if not getattr(total, key)],
-        unlisted=[report.label for report in site.reports if not report.runs],
-        values={
-            report.name: [claim for claim, told in report.seed_values.items() if _has_seeds(told)]
-            for report in site.reports
-        },
     )
 
 
-def _has_seeds(told: Mapping[str, Any]) -> bool:
-    """Whether the numbers behind a claim hold those of a seed, by default or under a reading."""
-    runs = [told["default"], *told["readings"].values()]
-    return any(part.get("seeds") for one in runs for part in one["parts"])
-
-
 def _claim(site: Site, report: Report, claim: Claim) -> None:
-    """The page of a claim, and the numbers of its seeds as Parquet beside it."""
-    folder = site.root / report.name / claim_pages.FOLDER
-    folder.mkdir(exist_ok=True)
-    has_table = claim_pages.write_table(report, claim, folder / f"{claim.id}.parquet")
-    asks, settings = claim_pages.asked(claim, report.entry)
+    """The page of a claim."""
     site.page(
         f"{report.name}/{claim_pages.FOLDER}/{claim.id}.html",
         "claim.html",
         report=report,
         claim=claim,
-        asks=asks,
-        settings=settings,
+        check=claim_pages.check_of(claim, report.entry),
         printed=claim_pages.printed(report, claim),
         pictured=claim_pages.pictured(claim),
-        samples=claim_pages.samples(report, claim),
-        has_table=has_table,
-        shown_samples=SAMPLES,
-        robust=next((one for one in report.certificate["claims"] if one["id"] == claim.id), None),
-        says={
-            name: render.said_of(told) for name, told in report.entry.get("readings", {}).items()
-        },
+        sample=claim_pages.sample(report, claim),
+        settings=report.by_setting[claim.id],
+        sentence=report.sentences[claim.id],
+        says=report.verdicts["readings"],
         beside=claim_pages.shown_in(report, claim),
         commands=claim_pages.commands(report, claim),
     )
@@ -293,7 +264,6 @@ def _claim(site: Site, report: Report, claim: Claim) -> None:
 
 def _summary(site: Site, report: Report) -> None:
     """The claims of a paper on two printed sides."""
-    robust = {each["id"]: each["sentence"] for each in report.certificate["claims"]}
     # of the claims that are counted apart, and of those for which the table has no room, a long
     # summary has the outcome alone
     decided = [
@@ -301,7 +271,7 @@ def _summary(site: Site, report: Report) -> None:
             claim,
             claim_pages.in_short(claim_pages.printed(report, claim)),
             claim.groups,
-            robust.get(claim.id, ""),
+            report.sentences[claim.id],
         )
         for claim in report.claims
         if claim.verdict != UNDECIDED
@@ -318,7 +288,6 @@ def _summary(site: Site, report: Report) -> None:
         in_short=[line.claim for line in decided if line not in rows],
         others=[claim for claim in report.claims if claim.verdict == UNDECIDED],
         is_printed=any(line.printed for line in decided),
-        is_certified=any(line.sentence for line in decided),
     )
 
 
@@ -372,11 +341,6 @@ def _coarse(data: Any) -> Any:
     return data
 
 
-def _matrix(report: Report) -> Matrix | None:
-    """Claims by readings; None where these verdicts are older than that."""
-    return sensitivity.matrix(report.verdicts) if "readings" in report.verdicts else None
-
-
 def _clear(target: Path) -> None:
     """Make room, if what is there is a site of ours."""
     if (
@@ -401,12 +365,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {
-        "percent": percent,
         "hours": hours,
         "inline": text.inline,
         "slug": slug,
         "duration": duration,
-        "short": short,
         "in_a_line": in_a_line,
         "sentence": sentence,
         "number": render.number,
@@ -415,7 +377,7 @@ def _environment() -> Environment:
         "seeds": seeds,
     }
     found.tests["startswith"] = str.startswith
-    found.globals |= {"kinds": KINDS}
+    found.globals |= {"as_printed": AS_PRINTED, "studies": STUDIES}
     found.globals |= {"groups": GROUPS, "meanings": MEANINGS, "undecided": UNDECIDED}
     found.globals |= {"symbol": {**SYMBOLS, UNDECIDED: "?"}, "policy": POLICY}
     return found
@@ -424,11 +386,6 @@ def _environment() -> Environment:
 def slug(verdict: str) -> str:
     """A verdict as the name of a style."""
     return "-".join(re.findall(r"\w+", verdict))
-
-
-def short(value: float | None) -> str:
-    """A number of a record."""
-    return "-" if value is None else f"{value:.4g}"
 
 
 def sentence(words: str) -> str:
@@ -460,11 +417,6 @@ def seeds(count: int) -> str:
 def hours(value: float) -> str:
     """Core-hours for people."""
     return f"{value:.2f}" if value >= 0.005 or not value else "< 0.01"
-
-
-def percent(share: float) -> str:
-    """A share in whole per cent; nothing for none."""
-    return f"{100 * share:.0f} %" if share else ""
 
 
 def _versions() -> Mapping[str, str]:

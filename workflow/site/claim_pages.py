@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import pyarrow
-from pyarrow import parquet
+import pandas as pd
 
 from workflow.judge import ledger, render
-from workflow.judge.certificate import quantity_of
 from workflow.judge.checks import AGAINST, FOR, OF_ROWS, Comparison
+from workflow.judge.claims import AS_PRINTED
+from workflow.judge.seeds import SAMPLES
+from workflow.measure.metrics import metric
 from workflow.plan import costs
 from workflow.plan.reads import stated
 from workflow.plan.resolve import ROOT
-from workflow.site import questions
 from workflow.site.folder import Claim, Report
 from workflow.site.methods import in_a_line
 from workflow.trace.cells import PUBLISHED
@@ -30,7 +30,6 @@ FOLDER = "claims"  # of a paper's pages; a claim's address is PAPER/claims/ID.ht
 SIZE, HALF, EDGE = 240, 11, 8  # of a small picture: width, half its height, margin; in pixels
 BLUE, VERMILLION, GREY, LINE = "#0b4f7d", "#8f3200", "#57606a", "#767f89"
 INKS = {FOR: BLUE, AGAINST: VERMILLION}
-SAMPLES = ("left", "right", "value", "kept", "rows", "least", "most")
 
 
 @dataclass(frozen=True)
@@ -70,38 +69,24 @@ class Printed:
         return f"{self.curve} on {self.problem} ({self.place})"
 
 
-@dataclass(frozen=True)
-class Sample:
-    """The numbers of one comparison: a row a seed."""
-
-    what: str
-    columns: Sequence[str]
-    rows: Sequence[tuple[int, Sequence[str]]]
-
-
-def asked(claim: Claim, entry: Entry) -> tuple[str, list[tuple[str, str]]]:
-    """The check of a claim: a question, and its settings as the paper's YAML has them. Nothing
-    where the YAML does not know the claim any more.
+def check_of(claim: Claim, entry: Entry) -> list[tuple[str, str]]:
+    """The check of a claim with its settings, as the paper's YAML has them; [] where the YAML does
+    not know the claim any more.
     """
     line = line_of(claim, entry)
     check = line.get("check", {})
-    if not check:
-        return "", []
-    settings = [(key, in_a_line(value)) for key, value in check.items() if key != "test"]
-    settings += [
+    found = [(key, in_a_line(value)) for key, value in check.items()]
+    found += [
         (one["name"], in_a_line({key: value for key, value in one.items() if key != "name"}))
         for one in line.get("settings", [])
     ]
-    quantity, unit = quantity_of(check)
-    if quantity:
-        settings.append(("what is read", f"{quantity} ({unit})" if unit else quantity))
-    many = len(line.get("settings", []))
-    more = f" So in {many} settings, each with what it changes (below)." if many else ""
-    return questions.question(check) + more, settings
+    if "metric" in check:
+        found.append(("what is read", metric(check["metric"]).axis))
+    return found
 
 
 def line_of(claim: Claim, entry: Entry) -> Entry:
-    """What the paper's YAML says of a claim; {} where a report is older and it is gone."""
+    """What the paper's YAML says of a claim; {} where the claim is gone from the YAML."""
     return next((line for line in stated(entry) if line["id"] == claim.id), {})
 
 
@@ -128,11 +113,9 @@ def _seconds(report: Report, problem: str, curve: str) -> float:
     """CPU seconds of one seed: what the runs of this report took, else what is measured of the
     curve; 0 where neither is known.
     """
-    key = "study" if problem == "studies" else "curve"
-    for run in report.runs.get("studies" if key == "study" else "runs", []):
-        names = run.get("names", [run[key]])
-        if run.get("problem", "studies") == problem and curve in names and run["trace_sha256"]:
-            return float(run["cpu_seconds"] or 0) / len(run["trace_sha256"])
+    for run in report.on(problem):
+        if curve in (run["curve"], *run["names"]) and run["trace_sha256"]:
+            return float(run["cpu_seconds"]) / len(run["trace_sha256"])
     place = (report.name, problem, curve)
     return next((line.seconds for line in costs.table() if line[:3] == place), 0.0)
 
@@ -176,56 +159,14 @@ def _names(side: Any) -> list[str]:
     return [name for name in side if isinstance(name, str)] if isinstance(side, list) else []
 
 
-def samples(report: Report, claim: Claim) -> list[Sample]:
-    """The numbers of a claim's seeds by comparison, the weakest first; [] in reports that are older
-    than these.
+def sample(report: Report, claim: Claim) -> pd.DataFrame:
+    """The numbers of the seeds of a claim's weakest comparison as printed: columns comparison, seed
+    and those of SAMPLES that the check reads.
     """
-    told = report.seed_values.get(claim.id, {}).get("default", {"parts": []})
-    parts = [part for part in told["parts"] if "missing" not in part]
-    parts.sort(key=lambda part: part.get("rank", 0))  # older ones have none
-    found = []
-    for part in parts:
-        columns = [name for name in SAMPLES if name in part]
-        rows = [
-            (seed, [_digits(part[name][position]) for name in columns])
-            for position, seed in enumerate(part["seeds"])
-        ]
-        found.append(Sample(part["what"], columns, rows))
-    return found
-
-
-def write_table(report: Report, claim: Claim, path: Path) -> bool:
-    """Write all numbers of a claim's seeds as Parquet, a row each: reading, comparison, seed (-1:
-    of no seed), and a column for each of SAMPLES that the check reads. Returns whether there are
-    any: reports that are older than these have none.
-    """
-    told = report.seed_values.get(claim.id)
-    runs = {"default": told["default"], **told["readings"]} if told else {}
-    rows = [
-        {"reading": reading, "comparison": part["what"], "seed": seed}
-        | {name: _real(part[name][position]) for name in SAMPLES if name in part}
-        for reading, run in runs.items()
-        for part in run["parts"]
-        for position, seed in enumerate(part.get("seeds", []))
-    ]
-    if rows:
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        columns = {name: [row.get(name) for row in rows] for name in names}
-        # without what Parquet can keep beside: there are hundreds of these small files
-        parquet.write_table(
-            pyarrow.table(columns), path, compression="zstd", write_statistics=False,
-            store_schema=False,
-        )  # fmt: skip
-    return bool(rows)
-
-
-def _real(value: Any) -> float:
-    """A number of the JSON, where null is NaN and what is infinite a text."""
-    return math.nan if value is None else float(value)
-
-
-def _digits(value: Any) -> str:
-    return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    table = report.seeds_of_claims
+    found = table[(table["claim"] == claim.id) & (table["setting"] == AS_PRINTED)]
+    found = found[found["comparison"] == found["comparison"].iloc[0]] if len(found) else found
+    return found[["comparison", "seed", *SAMPLES]].dropna(axis=1, how="all")
 
 
 def pictured(claim: Claim) -> list[tuple[Comparison, str]]:

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from workflow.judge import outcomes
-from workflow.judge.votes import HOLDS
+from workflow.judge.outcomes import HOLDS
 
 PROFILE, ENDS, SECONDS = "reached.json", "ends-*.md", "seconds per 1000 evaluations"
 
@@ -90,7 +89,7 @@ def _verdicts(report: Path) -> dict[str, Mapping[str, Any]]:
     path = report / "verdicts.json"
     if not path.exists():
         return {}
-    found = outcomes.translated(json.loads(path.read_text(encoding="utf-8")))
+    found = json.loads(path.read_text(encoding="utf-8"))
     return {claim["id"]: claim for claim in found["claims"]}
 
 

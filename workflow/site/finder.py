@@ -18,7 +18,6 @@ CHECKS = {  # the tests of checks, for people
     "less": "smaller than another",
     "more": "larger than another",
     "equivalent": "level with another",
-    "published": "a published number",
     "spread": "varies less",
     "passes": "reaches another",
     "exponent": "an exponent",

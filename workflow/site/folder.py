@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import struct
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -12,10 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from workflow.judge import ledger, outcomes, render, sensitivity
+import pandas as pd
+
+from workflow.judge import ledger, outcomes, render, settings
 from workflow.judge.fixed import Fixed
-from workflow.judge.outcomes import GROUPS, NOT_RUN, SAME_RUN, UNDECIDED
-from workflow.judge.votes import HOLDS
+from workflow.judge.outcomes import GROUPS, HOLDS, NOT_RUN, ORDER, UNDECIDED
 from workflow.plan import reader
 from workflow.plan.exhibits import (
     IMAGE,
@@ -25,14 +25,14 @@ from workflow.plan.exhibits import (
     Exhibit,
     lines_of,
 )
-from workflow.site import matching, shrink, text
+from workflow.site import shrink, text
 from workflow.site.text import Sheet
 from workflow.trace.cells import PlanError
+from workflow.trace.record import TIMEOUT
 
 Entry = Mapping[str, Any]
 WIDE = 1.6
 BRIEF = 64  # letters of the reasons of a claim that is not decided, beside others
-AS_PRINTED = "as printed"  # the first of a certificate's ways
 
 
 @dataclass(frozen=True)
@@ -66,17 +66,6 @@ class Claim:
     def verdict(self) -> str:
         return str(self.entry["verdict"])
 
-    def under(self, reading: str) -> str:
-        """What is observed under a reading; empty where that was not judged."""
-        judged = self.entry["readings"].get(reading, {})
-        if not isinstance(judged, Mapping) or not judged:
-            return ""
-        outcome = sensitivity.outcome(judged)
-        if outcome.is_same_run:
-            return f"{SAME_RUN}, which the reading does not change"
-        in_part = f" ({SAME_RUN} in {outcome.in_part})" if outcome.in_part else ""
-        return outcome.observed + in_part
-
     @cached_property
     def effects(self) -> list[Effect]:
         """All comparisons, the weakest first."""
@@ -107,8 +96,8 @@ class Claim:
     @property
     def q(self) -> str:
         """p adjusted over the claims that are counted with it; "" where there is none."""
-        q = self.entry.get("q")
-        return "" if q is None or math.isnan(q) else render.number(q)
+        q = self.entry["q"]
+        return "" if q is None else render.number(q)
 
     @property
     def is_refuted(self) -> bool:
@@ -124,18 +113,18 @@ class Claim:
     @property
     def why(self) -> str:
         """Why it is not decided, in short; "" where it is."""
-        return textwrap.shorten("; ".join(self.entry.get("reasons", ())), BRIEF, placeholder=" ...")
+        return textwrap.shorten("; ".join(self.entry["reasons"]), BRIEF, placeholder=" ...")
 
     @property
     def fixed(self) -> str:
-        """When its check and the defaults were fixed, in words; "" in older files."""
-        said = self.entry.get("fixed")
+        """When its check and the defaults were fixed, in words; "" where nobody asked."""
+        said = self.entry["fixed"]
         return str(Fixed(**said)) if said else ""
 
     @property
     def qualifiers(self) -> Sequence[str]:
         """What its outcome is worth."""
-        return list(self.entry.get("qualifiers", ()))
+        return list(self.entry["qualifiers"])
 
     @property
     def outcome(self) -> str:
@@ -193,7 +182,7 @@ class Report:
     folder: Path
     entry: Entry
     verdicts: Entry
-    runs: Entry
+    record_table: pd.DataFrame  # `judge.runs.frame`
 
     @property
     def head(self) -> Entry:
@@ -219,8 +208,8 @@ class Report:
 
     @cached_property
     def appendix(self) -> list[Claim]:
-        """What is judged and is no claim of the paper; [] in older reports."""
-        return [Claim(entry) for entry in self.verdicts.get("appendix", [])]
+        """What is judged and is no claim of the paper."""
+        return [Claim(entry) for entry in self.verdicts["appendix"]]
 
     @property
     def judged(self) -> list[Claim]:
@@ -248,7 +237,7 @@ class Report:
     def counts(self) -> dict[str, int]:
         """How many claims without a qualifier have each verdict, in the order of the ledger."""
         tally = outcomes.tally(self.verdicts["claims"])
-        return {verdict: tally[""][verdict] for verdict in outcomes.columns(tally)}
+        return {verdict: tally[""][verdict] for verdict in ORDER}
 
     @cached_property
     def apart(self) -> dict[str, str]:
@@ -261,22 +250,15 @@ class Report:
         """Everything that the folder has of the figures, pictures and tables in the YAML, in its
         order.
         """
-        there = [(kind, line) for kind, line in lines_of(self.entry) if self._has(kind, line)]
-        beside = self._decided([line for _, line in there])
-        return [self._shown(kind, line, beside[line["id"]]) for kind, line in there]
+        return [
+            self._shown(kind, line) for kind, line in lines_of(self.entry) if self._has(kind, line)
+        ]
 
     @cached_property
     def claims_alone(self) -> list[Claim]:
         """The claims that no figure, picture or table of the folder decides."""
         placed = {claim.id for each in self.shown for claim in each.claims}
         return [claim for claim in self.claims if claim.id not in placed]
-
-    @cached_property
-    def certificate(self) -> Entry:
-        """How robust the claims are, those that a reading changes; without any in older reports."""
-        told = self._certificate
-        claims = [one for one in told.get("claims", []) if len(one["specifications"]) > 1]
-        return {**told, "claims": claims}
 
     @property
     def settings_map(self) -> tuple[int, int] | None:
@@ -285,71 +267,58 @@ class Report:
         return _size(picture) if picture.exists() else None
 
     @cached_property
-    def _certificate(self) -> Entry:
-        """certificate.json as it is; {} in older reports."""
-        path = self.folder / "certificate.json"
-        told: Entry = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        return told
+    def comparisons(self) -> pd.DataFrame:
+        """All comparisons under all settings: `judge.settings.frame`."""
+        return pd.read_parquet(self.folder / "verdicts.parquet")
+
+    @cached_property
+    def by_setting(self) -> dict[str, list[Entry]]:
+        """What each claim comes to under every setting, the paper as printed first."""
+        table = settings.by_setting(self.comparisons)
+        return {
+            str(claim): rows.assign(mark=rows.apply(settings.mark, axis=1)).to_dict("records")
+            for claim, rows in table.groupby("claim", sort=False)
+        }
+
+    @cached_property
+    def sentences(self) -> dict[str, str]:
+        """What each claim comes to as printed and under other settings, in one sentence."""
+        return settings.sentences(self.comparisons)
 
     @property
-    def certified(self) -> bool:
-        """Whether the report has certificates."""
-        return bool(self._certificate)
+    def _plain(self) -> list[Claim]:
+        return [claim for claim in self.claims if not claim.groups]
 
     @property
     def held(self) -> dict[str, tuple[int, int, int]]:
         """How many of the plain claims hold, how many are decided, and how many are not, in each
-        way that is known; as printed alone in older reports.
+        way that says something of one.
         """
-        counts = self._certificate.get("counts", {AS_PRINTED: self.counts})
         found = {}
-        for way, count in counts.items():
-            unknown = count.get(UNDECIDED, 0) + count.get(NOT_RUN, 0)
-            holding = sum(count.get(kind, 0) for kind in HOLDS)
-            found[way] = holding, sum(count.values()) - unknown, unknown
+        for way, count in settings.counts(one.entry["ways"] for one in self._plain).items():
+            unknown = count[UNDECIDED] + count[NOT_RUN]
+            found[way] = sum(count[kind] for kind in HOLDS), count.total() - unknown, unknown
         return found
 
     @property
-    def firm(self) -> tuple[int, int, int] | None:
-        """Of how many decided plain claims every other reading that may decide says whether they
-        hold as the default does; of how many another reading was run that may decide; and of how
-        many none was. None where no report says.
+    def firm(self) -> tuple[int, int, int]:
+        """Of the plain claims that are decided: how many no other setting turns, how many another
+        setting decides, and how many none does.
         """
-        if not self.certified:
-            return None
-        decided = [
-            [spec["counts_as"] in HOLDS for spec in claim["specifications"] if _decides(spec)]
-            for claim in self._certificate["claims"]
-            if not claim["group"] and _decides(claim["specifications"][0])
-        ]
-        tested = [seen for seen in decided if len(seen) > 1]
-        same = sum(len(set(seen)) == 1 for seen in tested)
-        return same, len(tested), len(decided) - len(tested)
+        return settings.firm(self.comparisons, [claim.id for claim in self._plain])
 
     @cached_property
-    def seed_values(self) -> Mapping[str, Entry]:
-        """The numbers behind the verdicts by claim; {} in reports that are older than these."""
-        path = self.folder / "seed-values.json"
-        if not path.exists():
-            return {}
-        claims: Mapping[str, Entry] = json.loads(path.read_text(encoding="utf-8"))["claims"]
-        return claims
+    def seeds_of_claims(self) -> pd.DataFrame:
+        """The numbers behind the verdicts, a row a seed: `judge.seeds.frame`."""
+        return pd.read_parquet(self.folder / "seeds.parquet")
 
     @property
     def fits(self) -> list[Entry]:
         """The published numbers beside ours as printed, a line a method and panel, as far as it was
         run.
         """
-        found = self.verdicts.get("published", {}).values()
+        found = self.verdicts["published"].values()
         return [fit for one in found for fit in one["fits"][""] if fit["at"]]
-
-    @property
-    def holding(self) -> list[str]:
-        """How many of the plain claims hold in which way, in words."""
-        return [
-            f"{sum(count[kind] for kind in HOLDS)} {way}"
-            for way, count in self.certificate.get("counts", {}).items()
-        ]
 
     @property
     def undrawn(self) -> list[Entry]:
@@ -358,28 +327,24 @@ class Report:
 
     @property
     def cpu_seconds(self) -> float:
-        return float(sum(run["cpu_seconds"] or 0 for run in self._all_runs))
+        return float(sum(run["cpu_seconds"] for run in self.runs))
 
     @property
     def seeds(self) -> list[int]:
         """The smallest and the largest number of seeds that a run has."""
-        numbers = sorted(len(run["trace_sha256"]) for run in self._all_runs)
-        return [numbers[0], numbers[-1]] if numbers else []
+        numbers = [len(run["trace_sha256"]) for run in self.runs]
+        return [min(numbers), max(numbers)] if numbers else []
 
     @property
     def records(self) -> int:
-        return sum(len(run["trace_sha256"]) for run in self._all_runs)
+        return sum(len(run["trace_sha256"]) for run in self.runs)
 
     @property
     def data(self) -> list[str]:
         """What the runs were made of: `real`, substitutes by name; `none` where a problem needs no
         data.
         """
-        said = (
-            {claim.entry["data"] for claim in self.claims}
-            if not self.runs
-            else {run["data"] for run in self._all_runs}
-        )
+        said = self.record_table["data"].unique()
         return sorted({part for status in said for part in status.split("; ") if part})
 
     @property
@@ -388,19 +353,19 @@ class Report:
         read = [said for said in self.data if said != "none"]
         return "; ".join(read) if read else "none needed: every problem is computed"
 
-    @property
-    def mixed(self) -> list[str]:
-        """Sentences on code paths and versions that are mixed in the records; [] in older files."""
-        said = self.runs or self.verdicts
-        return list(said.get("mixed", []))
+    @cached_property
+    def runs(self) -> list[Entry]:
+        """What the records of each run say, cells before studies."""
+        groups = self.record_table.groupby(["problem", "curve"], sort=False)
+        return [_run(rows) for _, rows in groups]
 
     @property
     def problems(self) -> list[str]:
         """The names of the run-sets: all runs on one problem, under one reading of it."""
-        return list(dict.fromkeys(run["problem"] for run in self.runs.get("runs", [])))
+        return list(dict.fromkeys(run["problem"] for run in self.runs))
 
     def on(self, problem: str) -> list[Entry]:
-        return [run for run in self.runs["runs"] if run["problem"] == problem]
+        return [run for run in self.runs if run["problem"] == problem]
 
     def is_same_run(self, run: Entry) -> bool:
         """Whether a run under a reading has the traces of the default run, diagnostics included, in
@@ -411,27 +376,23 @@ class Report:
         if usual == (run["problem"], run["curve"]):
             return False
         mine = set(run["trace_sha256"].items())
-        for other in self.runs["runs"]:
+        for other in self.runs:
             if (other["problem"], other["curve"]) == usual:
                 common = run["trace_sha256"].keys() & other["trace_sha256"].keys()
                 both = mine & set(other["trace_sha256"].items())
                 return bool(common) and len(both) == len(common)
         return False
 
-    @property
-    def _all_runs(self) -> list[Entry]:
-        return [*self.runs.get("runs", []), *self.runs.get("studies", [])]
-
     def _has(self, kind: Exhibit, line: Entry) -> bool:
         """Whether the folder has the first of the files by which the site shows it."""
         return (self.folder / f"{line['id']}.{next(iter(kind.shown.values()))}").exists()
 
-    def _decided(self, lines: Sequence[Entry]) -> dict[str, list[str]]:
-        return matching.decided_by(self.entry.get("claims", []), lines)
-
-    def _shown(self, kind: Exhibit, line: Entry, beside: Sequence[str]) -> Shown:
+    def _shown(self, kind: Exhibit, line: Entry) -> Shown:
         name = str(line["id"])
-        claims = [claim for claim in self.claims if claim.id in beside]
+        told = {
+            claim["id"] for claim in self.entry.get("claims", []) if claim.get("figure") == name
+        }
+        claims = [claim for claim in self.claims if claim.id in told]
         files = {
             role: f"{name}.{ending}"
             for role, ending in kind.shown.items()
@@ -456,9 +417,23 @@ class Report:
         )
 
 
-def _decides(spec: Entry) -> bool:
-    """Whether a specification was run and may decide."""
-    return spec["counts_as"] not in (NOT_RUN, UNDECIDED)
+def _run(rows: pd.DataFrame) -> Entry:
+    """The records of a run, those that timed out apart."""
+    ended = rows["status"] == TIMEOUT
+    kept, first = rows[~ended], rows.iloc[0]
+    return {
+        **{name: first[name] for name in ("problem", "curve", "algorithm", "budget", "digest")},
+        **{name: first[name] for name in ("data", "rerun")},
+        "names": first["names"].split(", "),
+        "trace_sha256": dict(zip(kept["seed"].astype(str), kept["trace_sha256"], strict=True)),
+        "timeouts": rows.loc[ended, "seed"].tolist(),
+        "cpu_seconds": float(kept["cpu_seconds"].sum()),
+        "peak_mib": int(kept["peak_mib"].max()) if len(kept) else 0,
+        "commits": sorted(rows["commit"].unique()),
+        "machines": sorted(rows["machine"].unique()),
+        "code_paths": sorted(rows["code_path"].unique()),
+        "libraries": sorted({one for made in rows["libraries"] for one in made.split(", ")}),
+    }
 
 
 def _size(picture: Path) -> tuple[int, int]:
@@ -488,9 +463,6 @@ def reports(root: Path, papers: Sequence[str] = ()) -> list[Report]:
 
 
 def _report(folder: Path) -> Report:
-    runs = folder / "runs.json"
-    verdicts = outcomes.translated(
-        json.loads((folder / "verdicts.json").read_text(encoding="utf-8"))
-    )
-    inventory = json.loads(runs.read_text(encoding="utf-8")) if runs.exists() else {}
-    return Report(folder.name, folder, reader.read(folder.name), verdicts, inventory)
+    verdicts = json.loads((folder / "verdicts.json").read_text(encoding="utf-8"))
+    table = pd.read_parquet(folder / "runs.parquet")
+    return Report(folder.name, folder, reader.read(folder.name), verdicts, table)

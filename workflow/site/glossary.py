@@ -22,22 +22,10 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "the page of the paper lists under assumptions.",
     ),
     (
-        "axis",
-        "axis",
-        "A question that a paper leaves open: the set of settings that a reading changes. "
-        "Readings of the same axis are alternatives, and share one vote.",
-    ),
-    (
         "bayesian-optimization",
         "Bayesian optimization",
         "Searching the largest value of a function that is costly to evaluate: a statistical "
         "model of the values seen so far chooses where to evaluate next.",
-    ),
-    (
-        "certificate",
-        "certificate",
-        "How robust a claim is: under which readings it holds, in which share of their votes, "
-        "and the smallest change of readings that would turn it.",
     ),
     (
         "check",
@@ -316,12 +304,5 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "verdict",
         "verdict",
         "The outcome of a claim, with its reasons and qualifiers.",
-    ),
-    (
-        "vote",
-        "vote",
-        "What a reading counts in a certificate: the paper as printed has one, and each axis "
-        "has one that its alternatives share. A control, an experiment of ours beside the readings "
-        "of the paper, has none.",
     ),
 )

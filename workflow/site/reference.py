@@ -24,8 +24,7 @@ import joblib
 from workflow.draw import report
 from workflow.judge import outcomes
 from workflow.measure.store import Store
-from workflow.plan import exhibits
-from workflow.plan.exhibits import REGISTRY, lines_of
+from workflow.plan.exhibits import LEDGER, REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
 from workflow.plan.reader import read
@@ -33,7 +32,6 @@ from workflow.plan.resolve import papers
 from workflow.site import comparison, shrink
 from workflow.trace.cells import PUBLISHED, PlanError
 
-LEDGER = ("md", "json")  # of the verdicts and the runs
 REFERENCE = Path("figures", "reference")
 # with generated parts, and the way to the root
 PAGES = {"README.md": "", "docs/results.md": "../", "docs/which-method.md": "../"}
@@ -98,7 +96,8 @@ def replace(name: str, drawn: Path) -> Path:
     new = [
         path
         for path in sorted(drawn.iterdir())
-        if path.suffix.removeprefix(".") in shown.union(LEDGER) and path.stem not in empty
+        if path.name in LEDGER
+        or (path.suffix.removeprefix(".") in shown and path.stem not in empty)
     ]
     planned = {line["id"] for _, line in lines_of(read(name))}
     lost = sorted(planned & {path.stem for path in kept.glob("*.*")} - {path.stem for path in new})
@@ -139,17 +138,14 @@ def reports() -> list[Path]:
 
 def counts(up: str = "") -> list[str]:
     """The verdicts of every committed report, counted; claims with a qualifier apart."""
-    found = [
-        (path, outcomes.translated(json.loads(path.read_text(encoding="utf-8"))))
-        for path in reports()
-    ]
+    found = [(path, json.loads(path.read_text(encoding="utf-8"))) for path in reports()]
     tallies = [
         (path, report, way, outcomes.tally(report["claims"], nearest=way == NEAREST))
         for path, report in found
         for way in (PRINTED, NEAREST)
         if way == PRINTED or any(claim.get("nearest") for claim in report["claims"])
     ]
-    shown = outcomes.columns({str(i): tally[""] for i, (*_, tally) in enumerate(tallies)})
+    shown = outcomes.ORDER
     head = [*shown, *outcomes.GROUPS]
     lines = [
         f"| paper | setting | {' | '.join(head)} |",
@@ -158,9 +154,7 @@ def counts(up: str = "") -> list[str]:
     for path, said, way, tally in tallies:
         name = f"[{said['paper']}]({up}{path.with_suffix('.md')})"
         cells = [str(tally[""][verdict]) for verdict in shown]
-        # the first edition knew no qualifiers, which is not that it had none
-        knows = "edition" in said
-        cells += [outcomes.counted(tally[group]) if knows else "-" for group in outcomes.GROUPS]
+        cells += [outcomes.counted(tally[group]) for group in outcomes.GROUPS]
         lines.append(f"| {name} | {way} | {' | '.join(cells)} |")
     return lines
 
@@ -169,13 +163,8 @@ def lacking() -> list[str]:
     """What committed reports lack, in sentences: of the ledger what another one has, and of an
     exhibit that is there files that its kind has.
     """
-    known = {  # of the first edition the records are gone: its reports cannot be drawn anew
-        path.parent.name
-        for path in REFERENCE.glob("*/verdicts.json")
-        if "edition" in json.loads(path.read_text(encoding="utf-8"))
-    }
-    names = [f"{stem}.{ending}" for stem in exhibits.LEDGER for ending in LEDGER]
-    ledger = [n for n in names if any((REFERENCE / paper / n).exists() for paper in known)]
+    known = {path.parent.name for path in REFERENCE.glob("*/verdicts.json")}
+    ledger = [name for name in LEDGER if any((REFERENCE / one / name).exists() for one in known)]
     found = []
     for paper in sorted(known):
         wanted = list(ledger)

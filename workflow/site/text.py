@@ -11,7 +11,7 @@ from functools import cached_property
 
 from markupsafe import Markup, escape
 
-from workflow.judge.quoting import unquoted
+from workflow.judge.render import unquoted
 
 SYMBOLS = {r"\lambda": "λ", r"\bar q": "q̄", r"\beta": "β", r"\mu": "µ"}
 RAISED = str.maketrans("-0123456789tx", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹ᵗˣ")

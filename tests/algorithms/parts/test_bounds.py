@@ -31,18 +31,3 @@ def test_the_drift_multiplies_the_theorem_and_stands_inside_the_root_of_the_code
     )
     for beta in ("theorem", "reference-code"):
         assert confidence(beta=beta).exact(3.0) == confidence(beta=beta).exact(3.0, drift=1.0)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"beta": "magic"}, "beta: expected theorem or reference-code, got 'magic'"),
-        ({"delta": 0.0}, "expected 0 < delta < 1 and lam > 0, got delta 0.0"),
-        ({"delta": 1.0}, "got delta 1.0"),
-        ({"lam": 0.0}, "lam 0.0"),
-        ({"lam": float("nan")}, "lam nan"),
-    ],
-)
-def test_values_without_a_meaning_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        confidence(**changes)

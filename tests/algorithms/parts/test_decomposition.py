@@ -308,12 +308,6 @@ def test_a_hundred_variables():
     assert random_partition(rng, 1, largest=1) == ((0,),)
 
 
-@pytest.mark.parametrize(("d", "largest"), [(0, 1), (3, 0)])
-def test_partitions_of_nothing_are_refused(d, largest):
-    with pytest.raises(ValueError, match="expected d >= 1 and largest >= 1"):
-        random_partition(np.random.default_rng(0), d, largest=largest)
-
-
 def test_agreement_by_hand():
     a, b = ((0, 1), (2, 3)), ((0, 1, 2), (3,))
     assert pair_agreement(a, b, 4) == 3 / 6  # {0,1} together in both, {0,3} and {1,3} apart in both

@@ -36,25 +36,3 @@ def test_a_constant_is_the_share_whatever_happens():
         == width(rule="constant", share=4).beta(500, 60)
         == 4
     )
-
-
-@pytest.mark.parametrize("rule", ["kandasamy", "theorem"])
-def test_it_grows_with_observations_and_dimensions(rule):
-    beta = width(rule=rule).beta
-    assert 0 < beta(1, 2) < beta(2, 2) < beta(2, 3)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"rule": "log"}, "rule: expected kandasamy or theorem or constant, got 'log'"),
-        ({"share": -0.1}, "expected share >= 0"),
-        ({"share": float("nan")}, "share=nan"),
-        ({"delta": 0.0}, "0 < delta < 1"),
-        ({"delta": 1.0}, "delta=1.0"),
-        ({"points_per_axis": 0.5}, "points_per_axis >= 1"),
-    ],
-)
-def test_values_without_a_meaning_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        width(**changes)

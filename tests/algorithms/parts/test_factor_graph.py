@@ -135,21 +135,6 @@ def test_the_proof_of_lemma_d_2_fails_on_a_star():
     assert np.sqrt(variances.sum()) < graph.exploration(variances) < np.sqrt(variances).sum()
 
 
-def test_theorem_3_5_fails_for_the_posterior_given_sums():
-    """Factors f_i(x_i, x_0), datum i with x_i = 0, x_0 = 0 and all else far: the covariances that
-    the sum of variances omits.
-    """
-    # unit kernels, no noise; the third factor is far from both data
-    K = np.array([[3.0, 1.0], [1.0, 3.0]])
-    inverse = np.linalg.solve(K, np.eye(2))
-    variances = np.r_[1 - np.diag(inverse), 1.0]
-    sigma = np.sqrt(3 - inverse.sum())
-    graph = FactorGraph.of(((0, 1), (0, 2), (0, 3)), 4)
-    assert sigma == pytest.approx(1.5811, abs=1e-4) and graph.exploration(
-        variances
-    ) == pytest.approx(1.5)
-
-
 def test_blocks_explore_like_decompositions_apart_and_agree_on_all():
     rng = np.random.default_rng(0)
     decompositions = [random_partition(rng, 6, largest=6) for _ in range(3)] + [
@@ -162,15 +147,6 @@ def test_blocks_explore_like_decompositions_apart_and_agree_on_all():
     alone = [g.exploration(variances[:, blocks == b]) for b, g in enumerate(apart)]
     assert_allclose(graph.exploration(variances), np.sum(alone, axis=0))
     assert_array_equal(graph.degrees, sum(g.degrees for g in apart))
-
-
-def test_the_same_partition_five_times_explores_less_by_the_root_of_five():
-    factors, variances = ((0, 1), (2,)) * 5, np.tile([4.0, 9.0], 5)
-    stacked = FactorGraph.of(factors, 3)
-    blocks = FactorGraph.of(factors, 3, np.repeat(np.arange(5), 2))
-    assert_allclose(stacked.exploration(variances), 5 * 5 / 5**0.5)
-    assert_allclose(blocks.exploration(variances), 5 * 5)
-    assert_array_equal(blocks.neighbour_sums(variances), 0.0)
 
 
 def test_sums_of_nothing_are_nothing_however_large_the_own_term():

@@ -326,20 +326,3 @@ def test_drawn_decompositions_are_independent_partitions_of_what_is_allowed():
 
 
 # what is refused
-
-
-@pytest.mark.parametrize("largest", [0, 0.5, float("nan")])
-def test_factors_without_variables_are_refused(largest):
-    with pytest.raises(ValueError, match="models and largest_factor of at least 1, got 5 and "):
-        begin(largest=largest)
-
-
-def test_unknown_names_are_refused():
-    with pytest.raises(
-        ValueError, match="acceptance: expected total or per-datum or predictive, got 'mean'"
-    ):
-        begin(acceptance="mean")
-    with pytest.raises(
-        ValueError, match="fit_start: expected first-values or inherited, got 'warm'"
-    ):
-        replace(QUICK, start="warm")

@@ -9,14 +9,6 @@ from algorithms.parts.arms.sketch import inverse_root
 from algorithms.parts.numerics.linalg import safe_cholesky
 
 
-def test_a_factor_by_hand():
-    assert_allclose(
-        safe_cholesky(np.array([[4.0, 2.0], [2.0, 3.0]])),
-        [[2.0, 0.0], [1.0, np.sqrt(2.0)]],
-        rtol=1e-15,
-    )
-
-
 def test_the_factor_of_a_larger_matrix_multiplies_back():
     A = np.random.default_rng(0).standard_normal((30, 40))
     L = safe_cholesky(A @ A.T)

@@ -14,23 +14,14 @@ from algorithms.parts.processes.fitting import Target
 from algorithms.parts.processes.gp import Posterior, log_evidence
 from algorithms.parts.processes.outputs import Outputs, OutputSettings, RefitSettings, known, zero
 from tests.algorithms.grouped import changed
+from tests.settings import RBF_FITS
 
 KERNELS = [
     {"lengthscale": [0.3, 0.7, 2.0], "outputscale": 1.7, "mean": 0.0},
     {"lengthscale": [0.9], "outputscale": 0.6, "mean": 0.5},
     {"lengthscale": 0.4, "outputscale": 1.0, "mean": -2.0},
 ]
-FITTED = {
-    "surrogate": {
-        "kernels": "fit",
-        "standard": "sample",
-        "noise": 0.01,
-        "noise_units": "observed",
-        "lengthscale": [3.0, 3.0, 1.0],
-        "outputscale": [2.0, 1.0, 0.693],
-    },
-    "fit": {"every": 3, "steps": 5},
-}
+FITTED = changed(RBF_FITS, every=3)
 RAW = changed(FITTED, kernels=KERNELS, standard="raw")
 
 

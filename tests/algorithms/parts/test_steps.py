@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from algorithms.parts.numerics.steps import Adam, Gradient, ascend
 
@@ -41,18 +41,6 @@ def test_a_step_is_the_papers():
     assert_allclose(
         ascend(slopes, x, steps=2, rate=rate), once + rate * m / (np.sqrt(v) + 1e-8), atol=1e-10
     )
-
-
-def test_an_ascent_is_the_same_alone_and_in_company():
-    def slopes(x):
-        return -2 * np.pi * np.sin(4 * np.pi * (x - 0.75)) - np.sign(x - 0.75)
-
-    starts = np.random.default_rng(0).random((5, 2))
-    kept = starts.copy()
-    together = ascend(slopes, starts, steps=40, rate=0.02)
-    for start, end in zip(starts, together, strict=True):
-        assert_array_equal(ascend(slopes, start[None], steps=40, rate=0.02)[0], end)
-    assert_array_equal(starts, kept)
 
 
 def test_an_ascent_is_torchs_adam_kept_in_a_box():

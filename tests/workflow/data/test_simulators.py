@@ -253,6 +253,7 @@ def test_the_report_knows_the_version_that_a_record_was_made_with(tmp_path):
 # who waits for it
 
 
+@pytest.mark.slow
 def test_only_runs_that_need_it_wait_for_it(tmp_path, monkeypatch):
     """The whole DAG with a compiler that only pretends."""
     copy = checkout.make(tmp_path)

@@ -81,28 +81,30 @@ def test_what_lies_outside_looks_like_an_obstacle():
     assert left < 0 < 1 < right and low < 0 < 1 < high
 
 
-@pytest.mark.parametrize("parameters", [SMOOTH, EXACT], ids=["smooth", "exact"])
-def test_the_trajectory_and_its_control_points_are_those_of_the_problem(parameters):
-    query = np.random.default_rng(3).random(60)
-    ax = terrain.trajectory(best_of(query, parameters=parameters), parameters).still.axes[0]
-    (curve,) = lines(ax, 1000)
-    expected = rover.trajectory(
-        query, domain=parameters["domain"], smoothing=parameters["smoothing"]
-    )
-    assert_allclose(curve.get_xydata(), expected)
-    assert curve.get_color() == look("DuMBO").colour
-    (points,) = lines(ax, 30)
-    assert_allclose(points.get_xydata(), rover.control_points(query, domain=parameters["domain"]))
-    assert (points.get_linestyle(), points.get_marker(), points.get_color()) == (
-        "None",
-        "o",
-        look("DuMBO").colour,
-    )
-    joined = [line.get_xydata() for line in lines(ax, 2)]
-    ends = (points if parameters["ends"] == "control-points" else curve).get_xydata()[[0, -1]]
-    assert_allclose(joined, [[rover.START, ends[0]], [rover.GOAL, ends[1]]])
-    marks = {line.get_marker(): line.get_xydata()[0] for line in lines(ax, 1)}
-    assert_allclose([marks["s"], marks["*"]], [rover.START, rover.GOAL])
+def test_the_trajectory_and_its_control_points_are_those_of_the_problem():
+    for parameters in [SMOOTH, EXACT]:
+        query = np.random.default_rng(3).random(60)
+        ax = terrain.trajectory(best_of(query, parameters=parameters), parameters).still.axes[0]
+        (curve,) = lines(ax, 1000)
+        expected = rover.trajectory(
+            query, domain=parameters["domain"], smoothing=parameters["smoothing"]
+        )
+        assert_allclose(curve.get_xydata(), expected)
+        assert curve.get_color() == look("DuMBO").colour
+        (points,) = lines(ax, 30)
+        assert_allclose(
+            points.get_xydata(), rover.control_points(query, domain=parameters["domain"])
+        )
+        assert (points.get_linestyle(), points.get_marker(), points.get_color()) == (
+            "None",
+            "o",
+            look("DuMBO").colour,
+        )
+        joined = [line.get_xydata() for line in lines(ax, 2)]
+        ends = (points if parameters["ends"] == "control-points" else curve).get_xydata()[[0, -1]]
+        assert_allclose(joined, [[rover.START, ends[0]], [rover.GOAL, ends[1]]])
+        marks = {line.get_marker(): line.get_xydata()[0] for line in lines(ax, 1)}
+        assert_allclose([marks["s"], marks["*"]], [rover.START, rover.GOAL])
 
 
 def test_the_trajectory_is_named_with_its_cost_and_drawn_as_its_algorithm():

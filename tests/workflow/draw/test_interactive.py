@@ -66,10 +66,10 @@ def test_seeds_keep_few_points_of_their_line():
     assert said["values"][0][k] == pytest.approx(1 / xs[said["at"][k]], rel=1e-3)
 
 
-@pytest.mark.parametrize("many", [0, 1, interactive.MANY + 1])
-def test_one_seed_or_very_many_have_no_lines_of_their_own(many):
-    each = {seed: np.ones(1000) for seed in range(many)}
-    assert "each" not in written(line(each=each))["lines"][0]
+def test_one_seed_or_very_many_have_no_lines_of_their_own():
+    for many in [0, 1, interactive.MANY + 1]:
+        each = {seed: np.ones(1000) for seed in range(many)}
+        assert "each" not in written(line(each=each))["lines"][0]
 
 
 def test_numbers_have_four_digits_and_gaps_are_null():
@@ -94,11 +94,11 @@ def test_levels_and_dashes_are_told_apart():
     assert dashes[1] == tuple(interactive.DOTTED)
 
 
-@pytest.mark.parametrize("name", ["GP-BUCB", "Async-TS", "GP-UCB", "uniform", "DuMBO"])
-def test_every_pattern_of_a_look_has_a_dash(name):
-    assert all(
-        length > 0 for length in interactive._dash(SimpleNamespace(look=look(name), fitted=""))
-    )
+def test_every_pattern_of_a_look_has_a_dash():
+    for name in ["GP-BUCB", "Async-TS", "GP-UCB", "uniform", "DuMBO"]:
+        assert all(
+            length > 0 for length in interactive._dash(SimpleNamespace(look=look(name), fitted=""))
+        )
 
 
 def test_numbers_that_a_paper_prints_stay_with_their_panel():

@@ -388,10 +388,10 @@ def test_looks_are_fixed_distinct_and_readable_in_grey():
     assert len({style.look("BKB", n) for n in range(5)}) == 5
 
 
-@pytest.mark.parametrize("paper", papers())
-def test_no_two_methods_of_a_paper_look_alike(paper):
-    names = list(load(paper, "paper").entry["algorithms"])
-    assert len({style.look(name) for name in names}) == len(names)
+def test_no_two_methods_of_a_paper_look_alike():
+    for paper in papers():
+        names = list(load(paper, "paper").entry["algorithms"])
+        assert len({style.look(name) for name in names}) == len(names)
 
 
 def test_marks_too_near_each_other_stand_side_by_side():
@@ -519,9 +519,8 @@ def band(*seeds):
         return [edge.tolist() for edge in panels._band(np.array(seeds, dtype=float), "iqr")]
 
 
-@pytest.mark.parametrize(
-    ("values", "low", "centre", "high"),
-    [
+def test_quartiles_of_seeds_that_may_have_found_nothing():
+    for values, low, centre, high in [
         ([1, 2, 3, 4, 5], 2, 3, 4),
         ([1, 2, 3, 4, INF], 2, 3, 4),  # of five seeds the quartiles are the second and the fourth
         ([1, 2, 3, INF, INF], 2, 3, INF),
@@ -532,25 +531,23 @@ def band(*seeds):
         ([1, 2, INF, INF], 1.75, NAN, INF),  # the median does
         ([-7, -7, -7, INF], -7, -7, INF),
         ([INF, 1e9, 1e-9], (1e9 + 1e-9) / 2, 1e9, INF),
-    ],
-)
-def test_quartiles_of_seeds_that_may_have_found_nothing(values, low, centre, high):
-    one = [[value] for value in values]
-    assert np.ravel(band(*one)).tolist() == pytest.approx([centre, low, high], nan_ok=True)
-    # other evaluations are left alone
-    beside = band(*[[5.0, *value, float(seed)] for seed, value in enumerate(one)])
-    assert [edge[1] for edge in beside] == pytest.approx([centre, low, high], nan_ok=True)
-    assert [edge[0] for edge in beside] == [5, 5, 5]
-    assert [edge[2] for edge in beside] == np.quantile(
-        range(len(values)), [0.5, 0.25, 0.75]
-    ).tolist()
+    ]:
+        one = [[value] for value in values]
+        assert np.ravel(band(*one)).tolist() == pytest.approx([centre, low, high], nan_ok=True)
+        # other evaluations are left alone
+        beside = band(*[[5.0, *value, float(seed)] for seed, value in enumerate(one)])
+        assert [edge[1] for edge in beside] == pytest.approx([centre, low, high], nan_ok=True)
+        assert [edge[0] for edge in beside] == [5, 5, 5]
+        assert [edge[2] for edge in beside] == np.quantile(
+            range(len(values)), [0.5, 0.25, 0.75]
+        ).tolist()
 
 
-@pytest.mark.parametrize("seeds", [[-2.549, -1.1], [1, 2, 3, INF], [1, 2, INF, INF], [INF], [7]])
-def test_table_and_figure_have_the_same_median_and_quartiles(seeds):
-    centre, low, high = np.ravel(band(*[[value] for value in seeds]))
-    found = tabulate._quartiles(np.array(seeds, dtype=float))
-    assert found == pytest.approx([low, INF if np.isnan(centre) else centre, high])
+def test_table_and_figure_have_the_same_median_and_quartiles():
+    for seeds in [[-2.549, -1.1], [1, 2, 3, INF], [1, 2, INF, INF], [INF], [7]]:
+        centre, low, high = np.ravel(band(*[[value] for value in seeds]))
+        found = tabulate._quartiles(np.array(seeds, dtype=float))
+        assert found == pytest.approx([low, INF if np.isnan(centre) else centre, high])
 
 
 def feasible_after(toy, name, first, **options):
@@ -716,23 +713,23 @@ def test_a_line_of_a_study_that_is_not_planned_is_a_mistake(toy):
         panels.panels_of(toy.paper, toy.store(), "f")
 
 
-@pytest.mark.parametrize("run", ["s t", "s", "t", ""])
-def test_a_panel_of_a_study_may_have_such_lines_too(toy, run):
+def test_a_panel_of_a_study_may_have_such_lines_too(toy):
     """Also where a partial report has no record of the study itself or of that of the line."""
-    for name in ("s", "t"):
-        study = toy.study(name, lambda seed: {"t": [1, 2, 3], "best": [4.0, 5.0, 6.0]})
-        if name not in run:
-            for seed in study.seeds:
-                (toy.root / study.record(seed)).unlink()
-    toy.entry["figures"] = [
-        {"id": "f", "panels": [{"study": "t", "x": "t", "y": "best", "lines": LEVELS}]}
-    ]
-    found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
-    texts = {text.get_text() for text in axes_of(found).texts}
-    assert ("best known" in texts) is (run == "s t")
-    assert ("optimum" in texts) is ("t" in run.split())  # an empty panel has no numbers
-    assert ("not run: t" in texts) is ("t" not in run.split())
-    assert (found[0].xlabel, found[0].ylabel) == ("t", "best")
+    for run in ["s t", "s", "t", ""]:
+        for name in ("s", "t"):
+            study = toy.study(name, lambda seed: {"t": [1, 2, 3], "best": [4.0, 5.0, 6.0]})
+            if name not in run:
+                for seed in study.seeds:
+                    (toy.root / study.record(seed)).unlink()
+        toy.entry["figures"] = [
+            {"id": "f", "panels": [{"study": "t", "x": "t", "y": "best", "lines": LEVELS}]}
+        ]
+        found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
+        texts = {text.get_text() for text in axes_of(found).texts}
+        assert ("best known" in texts) is (run == "s t")
+        assert ("optimum" in texts) is ("t" in run.split())  # an empty panel has no numbers
+        assert ("not run: t" in texts) is ("t" not in run.split())
+        assert (found[0].xlabel, found[0].ylabel) == ("t", "best")
 
 
 def test_a_panel_of_a_study_that_was_not_run_keeps_its_labels(toy):
@@ -1094,27 +1091,24 @@ def test_what_one_panel_lacks_stands_above_it_or_in_its_place(tmp_path):
     plots.plt.close(figure)
 
 
-@pytest.mark.parametrize(
-    ("ends", "labels"),
-    [
+def test_a_short_logarithmic_axis_has_few_plain_labels():
+    for ends, labels in [
         ((2, 33), ["2", "5", "10", "20"]),
         ((0.8, 1.9), ["1", "1.25", "1.5", "1.75"]),
         ((2, 4.1), ["2", "2.5", "3", "3.5", "4"]),
-    ],
-)
-def test_a_short_logarithmic_axis_has_few_plain_labels(ends, labels):
-    figure, ax = plots.plt.subplots()
-    ax.set(xscale="log", xlim=ends)
-    plots._label_logs(ax)
-    figure.draw_without_rendering()
-    inside = [
-        tick.label1.get_text()
-        for tick in ax.xaxis.get_major_ticks()
-        if ends[0] <= tick.get_loc() <= ends[1]
-    ]
-    plots.plt.close(figure)
-    assert inside == labels
-    assert all(not label.get_text() for label in ax.xaxis.get_minorticklabels())
+    ]:
+        figure, ax = plots.plt.subplots()
+        ax.set(xscale="log", xlim=ends)
+        plots._label_logs(ax)
+        figure.draw_without_rendering()
+        inside = [
+            tick.label1.get_text()
+            for tick in ax.xaxis.get_major_ticks()
+            if ends[0] <= tick.get_loc() <= ends[1]
+        ]
+        plots.plt.close(figure)
+        assert inside == labels
+        assert all(not label.get_text() for label in ax.xaxis.get_minorticklabels())
 
 
 def test_a_curve_without_values_says_so(tmp_path):
@@ -1141,28 +1135,30 @@ def of_bands(bands, **options):
 WIDTHS = {"A": (1.0, 9.0), "B": (2.0, 10.0), "C": (0.5, 8.0)}
 
 
-@pytest.mark.parametrize("scales", [{}, {"yscale": "log"}, {"xscale": "log", "yscale": "log"}])
-def test_wide_bands_stand_side_by_side_beyond_the_end(scales):
-    panel = of_bands(WIDTHS, **scales)
-    ax = axes_of([panel])
-    bars = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
-    assert [tuple(bar[:, 1]) for bar in bars] == list(WIDTHS.values())
-    at = [bar[0, 0] for bar in bars]
-    assert 30 < at[0] < at[1] < at[2] < ax.get_xlim()[1]
-    assert all(bar[0, 0] == bar[1, 0] for bar in bars)
-    if "xscale" not in scales:
-        assert max(ax.get_xticks()) <= 30
+def test_wide_bands_stand_side_by_side_beyond_the_end():
+    for scales in [{}, {"yscale": "log"}, {"xscale": "log", "yscale": "log"}]:
+        panel = of_bands(WIDTHS, **scales)
+        ax = axes_of([panel])
+        bars = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
+        assert [tuple(bar[:, 1]) for bar in bars] == list(WIDTHS.values())
+        at = [bar[0, 0] for bar in bars]
+        assert 30 < at[0] < at[1] < at[2] < ax.get_xlim()[1]
+        assert all(bar[0, 0] == bar[1, 0] for bar in bars)
+        if "xscale" not in scales:
+            assert max(ax.get_xticks()) <= 30
 
 
-@pytest.mark.parametrize("scales", [{}, {"yscale": "log"}])
-@pytest.mark.parametrize("names", ["A", "AB", "ABC"])
-def test_bands_are_bars_alone_where_a_figure_says_so(scales, names):
-    shown = {name: WIDTHS[name] for name in names}
-    ax = axes_of([of_bands(shown, bars=True, **scales)])
-    bars = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
-    assert [tuple(bar[:, 1]) for bar in bars] == list(shown.values())  # none is cut by the axis
-    assert not ax.collections
-    assert axes_of([of_bands(shown, **scales)]).collections
+def test_bands_are_bars_alone_where_a_figure_says_so():
+    for scales in [{}, {"yscale": "log"}]:
+        for names in ["A", "AB", "ABC"]:
+            shown = {name: WIDTHS[name] for name in names}
+            ax = axes_of([of_bands(shown, bars=True, **scales)])
+            bars = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
+            assert [tuple(bar[:, 1]) for bar in bars] == list(
+                shown.values()
+            )  # none is cut by the axis
+            assert not ax.collections
+            assert axes_of([of_bands(shown, **scales)]).collections
 
 
 def test_bars_have_the_markers_of_their_curves_or_are_dashed_without_one(toy):
@@ -1204,14 +1200,11 @@ def test_a_figure_has_its_title_above_its_panels(toy, monkeypatch):
     plots.plt.close(figure)
 
 
-@pytest.mark.parametrize(
-    ("bands", "options"),
-    [
+def test_narrow_bands_and_few_stay_as_they_are():
+    for bands, options in [
         ({**WIDTHS, "C": (4.0, 4.1)}, {}),
         ({name: WIDTHS[name] for name in "AB"}, {}),
         (WIDTHS, {"xlim": [0, 30]}),
-    ],
-)
-def test_narrow_bands_and_few_stay_as_they_are(bands, options):
-    ax = axes_of([of_bands(bands, **options)])
-    assert not [line for line in ax.lines if len(line.get_xydata()) == 2]
+    ]:
+        ax = axes_of([of_bands(bands, **options)])
+        assert not [line for line in ax.lines if len(line.get_xydata()) == 2]

@@ -38,9 +38,9 @@ def test_demsars_example():
     ]
 
 
-@pytest.mark.parametrize(("k", "q"), [(2, 1.960), (3, 2.343), (5, 2.728), (8, 3.031), (10, 3.164)])
-def test_critical_differences_are_the_tabulated_ones(k, q):
-    assert critical_difference(k, 6) == pytest.approx(q * np.sqrt(k * (k + 1) / 36), abs=1e-3)
+def test_critical_differences_are_the_tabulated_ones():
+    for k, q in [(2, 1.960), (3, 2.343), (5, 2.728), (8, 3.031), (10, 3.164)]:
+        assert critical_difference(k, 6) == pytest.approx(q * np.sqrt(k * (k + 1) / 36), abs=1e-3)
 
 
 def test_ties_and_infinities_share_their_ranks():
@@ -58,22 +58,19 @@ def test_friedmans_p_is_exact_where_chi_square_is_not():
     assert friedman(many) == pytest.approx(stats.friedmanchisquare(*many.T).pvalue, abs=0.006)
 
 
-@pytest.mark.parametrize("rows", [[[1, 2, 3]], [[2, 2, 2]] * 9])
-def test_one_problem_or_nothing_but_ties_show_nothing(rows):
-    assert friedman(np.array(rows, dtype=float)) == 1
+def test_one_problem_or_nothing_but_ties_show_nothing():
+    for rows in [[[1, 2, 3]], [[2, 2, 2]] * 9]:
+        assert friedman(np.array(rows, dtype=float)) == 1
 
 
-@pytest.mark.parametrize(
-    ("ascending", "groups"),
-    [
+def test_groups_are_the_longest_that_cannot_be_told_apart():
+    for ascending, groups in [
         ([1, 1.5, 2, 2.4, 5], [(0, 1), (1, 3)]),
         ([1, 2, 3], []),  # exactly the critical difference apart: they differ
         ([1, 1.2, 1.9], [(0, 2)]),
         ([1, 1, 3, 3], [(0, 1), (2, 3)]),
-    ],
-)
-def test_groups_are_the_longest_that_cannot_be_told_apart(ascending, groups):
-    assert indistinct(np.array(ascending, dtype=float), 1.0) == groups
+    ]:
+        assert indistinct(np.array(ascending, dtype=float), 1.0) == groups
 
 
 # what is ranked
@@ -183,17 +180,14 @@ def test_a_metric_without_a_number_is_a_mistake(tmp_path):
 # what is left out
 
 
-@pytest.mark.parametrize(
-    ("run", "problems", "curves"),
-    [
+def test_problems_go_first_then_curves():
+    for run, problems, curves in [
         ({"p": "ABC", "q": "ABC"}, "pq", "ABC"),
         ({"p": "ABC", "q": "A", "s": "AB"}, "ps", "AB"),  # q has fewer than half, C lacks s
         ({"p": "", "q": "A"}, "", "ABC"),
         ({"p": "AB", "q": "BC", "s": "AC"}, "pqs", ""),
-    ],
-)
-def test_problems_go_first_then_curves(run, problems, curves):
-    assert selection.complete(run, list("ABC")) == (list(problems), list(curves))
+    ]:
+        assert selection.complete(run, list("ABC")) == (list(problems), list(curves))
 
 
 def test_a_partial_report_ranks_what_is_complete_and_names_the_rest(tmp_path):
@@ -375,28 +369,32 @@ def assert_legible(figure):
     plt.close(figure)
 
 
-@pytest.mark.parametrize("name", papers())
-def test_no_words_of_the_papers_diagrams_are_clipped_or_overlap(name):
-    for entry in reader.read(name).get("ranks", []):
-        k = len(entry["curves"])
-        for n, means in ((12, list(range(k))), (12, [0, *[1] * (k - 1)]), (1, [*[0] * (k - 1), 1])):
-            with plt.rc_context({**plt.rcParamsDefault, **RC, "figure.dpi": RC["savefig.dpi"]}):
-                assert_legible(
-                    ranks.diagram(
-                        made_up(entry["curves"], means, n=n),
-                        entry["title"],
-                        "what is said below, " * 40,
+def test_no_words_of_the_papers_diagrams_are_clipped_or_overlap():
+    for name in papers():
+        for entry in reader.read(name).get("ranks", []):
+            k = len(entry["curves"])
+            for n, means in (
+                (12, list(range(k))),
+                (12, [0, *[1] * (k - 1)]),
+                (1, [*[0] * (k - 1), 1]),
+            ):
+                with plt.rc_context({**plt.rcParamsDefault, **RC, "figure.dpi": RC["savefig.dpi"]}):
+                    assert_legible(
+                        ranks.diagram(
+                            made_up(entry["curves"], means, n=n),
+                            entry["title"],
+                            "what is said below, " * 40,
+                        )
                     )
-                )
 
 
-@pytest.mark.parametrize("name", papers())
-def test_the_papers_rank_planned_runs(name):
-    paper, entry = load(name, "smoke"), reader.read(name)
-    for line in paper.entry.get("ranks", []):
-        assert len(selection.rank_runs(paper, line["id"])) >= 4
-    names = [line["id"] for section in ("figures", "ranks") for line in entry.get(section, [])]
-    assert len(names) == len(set(names)), "figures and ranks are files of one folder"
+def test_the_papers_rank_planned_runs():
+    for name in papers():
+        paper, entry = load(name, "smoke"), reader.read(name)
+        for line in paper.entry.get("ranks", []):
+            assert len(selection.rank_runs(paper, line["id"])) >= 4
+        names = [line["id"] for section in ("figures", "ranks") for line in entry.get(section, [])]
+        assert len(names) == len(set(names)), "figures and ranks are files of one folder"
 
 
 # the workflow

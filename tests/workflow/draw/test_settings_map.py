@@ -2,73 +2,52 @@
 its outcome, and nothing cut off.
 """
 
-import json
-
-import pytest
+import pandas as pd
 from matplotlib.colors import to_hex
-from matplotlib.patches import Rectangle
 
+from tests.workflow.synthetic import Toy
 from workflow.draw import settings_map
-from workflow.judge import sensitivity
-from workflow.judge.claims import Outcome
-from workflow.judge.sensitivity import Matrix, Row
-from workflow.plan.resolve import ROOT
+from workflow.judge import settings
+
+LINES = [
+    ("one", "as printed", "reproduced", "", 0),
+    ("one", "wide", "contradicted", "", 0),
+    ("two", "as printed", "inconclusive", "few seeds", 0),
+    ("two", "wide", "inconclusive", "", 1),
+    ("two", "late", "direction only", "", 0),
+]
 
 
-def outcome(observed, *reasons, runs=1, same=0):
-    return Outcome(observed, observed, tuple(reasons), 5, runs, same)
+def drawn(tmp_path, lines=LINES):
+    toy = Toy(tmp_path)
+    toy.entry["claims"] = [{"id": "one"}, {"id": "two"}]
+    names = ["claim", "setting", "observed", "reasons", "same_runs"]
+    table = pd.DataFrame(lines, columns=names).assign(runs=1, control=False)
+    return settings_map.draw(toy.paper, table.reindex(columns=settings.COLUMNS))
 
 
-ROWS = (
-    Row("one", "Fig. 1", "says", outcome("reproduced"), {"wide": outcome("contradicted")}),
-    Row(
-        "two",
-        "Fig. 2",
-        "says",
-        outcome("inconclusive", "few seeds"),
-        {"wide": outcome("inconclusive", same=1), "late": outcome("direction only")},
-    ),
-)
-
-
-def drawn(rows=ROWS):
-    says = {"wide": "a wider kernel", "late": "later"}
-    return settings_map.draw(Matrix("toy", "paper", False, 2, says, tuple(rows)))
-
-
-def test_cells_say_what_is_observed():
-    (ax,) = drawn().axes
-    cells = {
-        (patch.get_x(), patch.get_y()): to_hex(patch.get_facecolor())
-        for patch in ax.patches
-        if isinstance(patch, Rectangle)
-    }
+def test_cells_say_what_is_observed(tmp_path):
+    (ax,) = drawn(tmp_path).axes
+    (mesh,) = ax.collections
+    mesh.update_scalarmappable()
+    colours = [to_hex(colour) for colour in mesh.get_facecolors()]
     blue, grey, red, sky = (
         settings_map.COLOURS[kind].lower()
         for kind in ("reproduced", "inconclusive", "contradicted", "direction only")
     )
-    same = "#ffffff"  # the default run again
-    assert cells == {(0, 0): blue, (1, 0): red, (0, 1): grey, (1, 1): same, (2, 1): sky}
-    marks = {(int(text.get_position()[0]), int(text.get_position()[1])): text.get_text()
-             for text in ax.texts}  # fmt: skip
-    assert marks == {(0, 0): "✓", (1, 0): "✗", (0, 1): "±?", (1, 1): "=", (2, 1): "≈"}
+    none = "#ffffff"  # the default run again, or nothing
+    assert colours == [blue, red, none, grey, none, sky]
+    assert [text.get_text() for text in ax.texts] == ["✓", "✗", "", "±?", "=", "≈"]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["as printed", "wide", "late"]
 
 
-@pytest.mark.parametrize("rows", [ROWS, ()])
-def test_nothing_is_cut_off(rows):
-    figure = drawn(rows)
+def test_nothing_is_cut_off(tmp_path):
+    for lines in (LINES, LINES[:1]):
+        check_whole(drawn(tmp_path, lines))
+
+
+def check_whole(figure):
     figure.draw_without_rendering()
     box = figure.get_tightbbox()
     width, height = figure.get_size_inches()
     assert min(box.x0, box.y0) >= 0 and box.x1 <= width and box.y1 <= height
-
-
-def test_the_map_of_a_committed_report_is_the_same_bytes_when_drawn_again(tmp_path):
-    known = json.loads((ROOT / "figures/reference/bkb/verdicts.json").read_text())
-    path = tmp_path / "claims-by-settings.png"
-    drawn = []
-    for _ in range(2):
-        settings_map.write(sensitivity.matrix(known), tmp_path)
-        drawn.append(path.read_bytes())
-    assert drawn[0] == drawn[1]

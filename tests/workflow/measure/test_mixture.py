@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow.judge import inventory, ledger
-from workflow.measure.mixture import END, Mixture, merged
+from workflow.judge import ledger
+from workflow.measure.mixture import END, sentences
 from workflow.trace import record
 
 
@@ -35,86 +35,36 @@ def header(code_path=None, **libraries):
     return {"provenance": made if code_path is None else {**made, "code_path": code_path}}
 
 
-def said(*headers):
-    mixture = Mixture()
-    for number, one in enumerate(headers):
-        mixture.add(number, one)
-    return mixture.sentences()
-
-
 FAST, SLOW = path("SkylakeX", "AVX512", scipy=True), path("Haswell", "AVX2", scipy=True)
+START = (
+    "Records of several code paths of the CPU, or of several versions of libraries, are mixed here"
+)
 
 
 def test_one_path_and_one_version_are_no_mixture():
-    assert said() == []
-    assert said(*[header(FAST, numpy="2.4", torch="2.13")] * 5) == []
+    assert sentences([]) == []
+    assert sentences([header(FAST, numpy="2.4", torch="2.13")] * 5) == []
 
 
 def test_a_run_without_pytorch_is_of_the_path_of_those_with_it():
-    arms = path("SkylakeX")
-    assert said(header(FAST), header(arms), header(path("SkylakeX", scipy=True))) == []
-    assert merged({json.dumps(arms): 2, json.dumps(FAST): 1}) == [("SkylakeX + AVX512", 3)]
+    assert sentences([header(FAST), header(path("SkylakeX")), header(), {}]) == []
 
 
-def test_two_paths_are_named_with_the_number_of_their_records():
-    (sentence,) = said(*[header(FAST)] * 3, header(SLOW), header(path("Haswell")))
-    assert sentence == (
-        "Records of 2 code paths of the CPU are mixed here: SkylakeX + AVX512 (3 records),"
-        f" Haswell + AVX2 (2 records); {END}"
-    )
-
-
-def test_a_part_that_one_lacks_hides_no_contradiction_of_two_others():
-    """Without PyTorch it fits both, and is counted with one of them."""
-    other = path("SkylakeX", "AVX2", scipy=True)
-    (sentence,) = said(header(FAST), header(other), header(path("SkylakeX")))
-    assert sentence.startswith("Records of 2 code paths")
-    assert "SkylakeX + AVX512 (" in sentence and "SkylakeX + AVX2 (" in sentence
-    assert "(2 records)" in sentence and "(1 record)" in sentence
-
-
-def test_what_is_learnt_from_a_second_record_counts_for_a_third():
-    """Only the first has PyTorch, only the second SciPy: a third one contradicts both."""
-    third = {**path("SkylakeX"), "blas": [blas("Haswell", "scipy", "0.2")]}
-    found = said(header(path("SkylakeX", "AVX512")), header(path("SkylakeX", scipy=True)))
-    assert found == []
-    (sentence,) = said(
-        header(path("SkylakeX", "AVX512")), header(path("SkylakeX", scipy=True)), header(third)
-    )
-    assert "Haswell (1 record)" in sentence
-
-
-def test_paths_of_equal_words_are_told_apart_by_what_differs():
-    wider = path("SkylakeX", "AVX512", scipy=True, found=("X86_V3", "X86_V4"))
-    (sentence,) = said(header(FAST), header(FAST), header(wider))
-    assert "SkylakeX + AVX512 with NumPy X86_V3 (2 records)" in sentence
-    assert "SkylakeX + AVX512 with NumPy X86_V3 X86_V4 (1 record)" in sentence
-
-
-def test_records_of_before_are_of_an_unnamed_path():
-    assert said(header(), header(), {}) == []
-    (sentence,) = said(header(FAST), header(), {})
-    assert "unnamed code path (2 records), SkylakeX + AVX512 (1 record)" in sentence
+def test_parts_that_differ_are_named_with_the_number_of_their_records():
+    (sentence,) = sentences([*[header(FAST)] * 3, header(SLOW), header(path("Haswell"))])
+    assert sentence.startswith(START) and sentence.endswith(END)
+    assert "openblas of numpy SkylakeX (3 records), Haswell (2 records)" in sentence
+    assert "openblas of scipy SkylakeX (3 records), Haswell (1 record)" in sentence
+    assert "NumPy" not in sentence  # which is the same in all
 
 
 def test_versions_are_compared_where_a_run_has_loaded_the_library():
-    assert said(header(numpy="2.4", torch="2.13"), header(numpy="2.4")) == []
-    assert said(header(pyarrow="1"), header(pyarrow="2")) == []  # the format, no bit of a trace
-    (sentence,) = said(
-        *[header(numpy="2.4")] * 2, header(numpy="2.5", torch="2"), header(torch="3")
-    )
-    assert sentence == (
-        "Records of several versions of libraries are mixed here: numpy 2.4 (2 records), 2.5"
-        f" (1 record); torch 2 (1 record), 3 (1 record); {END}"
-    )
-
-
-def test_a_record_is_counted_once():
-    mixture = Mixture()
-    for _ in range(2):
-        mixture.add("a", header(FAST))
-        mixture.add("b", header(SLOW))
-    assert "(1 record), " in mixture.sentences()[0]
+    assert sentences([header(numpy="2.4", torch="2.13"), header(numpy="2.4")]) == []
+    assert sentences([header(pyarrow="1"), header(pyarrow="2")]) == []  # no bit of a trace
+    found = [*[header(numpy="2.4")] * 2, header(numpy="2.5", torch="2"), header(torch="3")]
+    assert sentences(found) == [
+        f"{START}: numpy 2.4 (2 records), 2.5 (1 record); torch 2 (1 record), 3 (1 record); {END}"
+    ]
 
 
 @pytest.fixture
@@ -152,27 +102,15 @@ def change(made, cell, seed, more):
     )
 
 
-SENTENCE = (
-    "Records of 2 code paths of the CPU are mixed here: SkylakeX + AVX512 (5 records),"
-    f" Haswell + AVX2 (1 record); {END}"
-)
-
-
-def test_verdicts_and_the_list_of_runs_say_so(toy):
-    found = inventory.inventory(toy.paper, toy.store())
-    assert found["mixed"] == [SENTENCE]
-    assert [run["code_paths"] for run in found["runs"]] == [
-        ["SkylakeX + AVX512"],
-        ["Haswell + AVX2", "SkylakeX + AVX512"],
-    ]
+def test_verdicts_say_so(toy):
     ledger.write(toy.store(), toy.root)
-    assert f"\n\n{SENTENCE}\n\n" in (toy.root / "verdicts.md").read_text()
-    assert json.loads((toy.root / "verdicts.json").read_text())["mixed"] == [SENTENCE]
+    assert f"\n\n{START}: openblas of numpy" in (toy.root / "verdicts.md").read_text()
+    (said,) = json.loads((toy.root / "verdicts.json").read_text())["mixed"]
+    assert "SkylakeX (5 records), Haswell (1 record)" in said
 
 
 def test_where_nothing_is_mixed_nobody_says_a_word(toy):
     change(toy, toy.cells["p", "B"], 2, header(FAST, numpy="2.4"))
-    assert inventory.inventory(toy.paper, toy.store())["mixed"] == []
     ledger.write(toy.store(), toy.root)
     assert "mixed" not in (toy.root / "verdicts.md").read_text()
     assert json.loads((toy.root / "verdicts.json").read_text())["mixed"] == []

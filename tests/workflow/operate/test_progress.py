@@ -41,7 +41,7 @@ def test_jobs_are_counted_and_have_names_for_people(tmp_path):
     assert str(board) == (
         "0 of 4 jobs · 0 claims decided · now bkb abalone BKB, bkb studies sketch 4 and 1 more"
     )
-    board.start(4, "verdicts", (str(verdicts), str(tmp_path / "seed-values.json")), "")
+    board.start(4, "verdicts", (str(verdicts), str(tmp_path / "verdicts.parquet")), "")
     board.finish(4)
     board.finish(1)
     assert (board.finished, board.decided, board.share) == (2, 2, 0.5)

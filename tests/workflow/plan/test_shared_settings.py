@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conftest import GAMMA, TURBO
+from tests.settings import GAMMA, TURBO
 from workflow.judge.claims import readings_of
 from workflow.plan.expand import load
 from workflow.plan.selection import figure_runs, place, table_cells

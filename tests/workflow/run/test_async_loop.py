@@ -128,37 +128,35 @@ def test_one_worker_is_the_loop_of_batches_of_one(arms_case, toy, counted):
     assert_array_equal(events["finished"][design:], times[1:])
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_the_schedule_is_that_of_a_heap_of_free_workers(toy, workers):
-    progress = script(toy, workers)
-    columns = progress.columns()
-    began, ended = scheduled(durations(toy, progress.begun), workers)
-    assert_array_equal(columns["started"], began[columns["query"]])
-    assert_array_equal(columns["finished"], ended[columns["query"]])
-    # what ended first, and the makespan of 40
-    assert_array_equal(columns["finished"], np.sort(ended)[:40])
-    assert progress.now == columns["finished"][-1]
-
-
-@pytest.mark.parametrize("workers", WORKERS)
-@pytest.mark.parametrize("width", [1, 2, 100])
-def test_every_worker_is_busy_until_the_budget_is_spent_and_none_does_two_things(
-    toy, ties, workers, width
-):
-    for chosen in (toy, ties):
-        progress = script(chosen, workers, width=width)
+def test_the_schedule_is_that_of_a_heap_of_free_workers(toy):
+    for workers in WORKERS:
+        progress = script(toy, workers)
         columns = progress.columns()
-        held = progress.running
-        began = np.append(columns["started"], [event.started for event in held])
-        ended = np.append(columns["finished"], [event.finished for event in held])
-        assert len(began) == progress.begun == 40 + workers - 1
-        assert (np.diff(columns["finished"]) >= 0).all()
-        assert (columns["started"] <= columns["finished"]).all()
-        moments = np.unique([*began, *columns["finished"]])
-        between = (moments[1:] + moments[:-1])[moments[1:] <= progress.now] / 2
-        busy = ((began <= between[:, None]) & (between[:, None] < ended)).sum(axis=1)
-        assert_array_equal(busy, np.full(len(between), workers))
-        assert len(between) > 10
+        began, ended = scheduled(durations(toy, progress.begun), workers)
+        assert_array_equal(columns["started"], began[columns["query"]])
+        assert_array_equal(columns["finished"], ended[columns["query"]])
+        # what ended first, and the makespan of 40
+        assert_array_equal(columns["finished"], np.sort(ended)[:40])
+        assert progress.now == columns["finished"][-1]
+
+
+def test_every_worker_is_busy_until_the_budget_is_spent_and_none_does_two_things(toy, ties):
+    for workers in WORKERS:
+        for width in [1, 2, 100]:
+            for chosen in (toy, ties):
+                progress = script(chosen, workers, width=width)
+                columns = progress.columns()
+                held = progress.running
+                began = np.append(columns["started"], [event.started for event in held])
+                ended = np.append(columns["finished"], [event.finished for event in held])
+                assert len(began) == progress.begun == 40 + workers - 1
+                assert (np.diff(columns["finished"]) >= 0).all()
+                assert (columns["started"] <= columns["finished"]).all()
+                moments = np.unique([*began, *columns["finished"]])
+                between = (moments[1:] + moments[:-1])[moments[1:] <= progress.now] / 2
+                busy = ((began <= between[:, None]) & (between[:, None] < ended)).sum(axis=1)
+                assert_array_equal(busy, np.full(len(between), workers))
+                assert len(between) > 10
 
 
 def test_free_workers_are_offered_until_none_is_left(toy):
@@ -166,29 +164,29 @@ def test_free_workers_are_offered_until_none_is_left(toy):
     assert script(toy, 5, width=100).optimizer.rooms == [5] + [1] * 39
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_every_ask_sees_exactly_what_is_pending_in_the_order_in_which_it_began(toy, workers):
-    optimizer = script(toy, workers).optimizer
-    assert optimizer.missed == []
-    assert len(optimizer.rooms) == 40 + workers - 1
+def test_every_ask_sees_exactly_what_is_pending_in_the_order_in_which_it_began(toy):
+    for workers in WORKERS:
+        optimizer = script(toy, workers).optimizer
+        assert optimizer.missed == []
+        assert len(optimizer.rooms) == 40 + workers - 1
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_a_row_reports_the_state_from_which_its_query_was_chosen(toy, workers):
-    columns = script(toy, workers).columns()
-    # one told for one begun
-    assert_array_equal(columns["report.known"], np.maximum(columns["query"] - workers + 1, 0))
-    assert_array_equal(columns["evaluation"], np.arange(40))
-    assert_array_equal(columns["batch"], np.arange(40))  # every event is told by itself
+def test_a_row_reports_the_state_from_which_its_query_was_chosen(toy):
+    for workers in WORKERS:
+        columns = script(toy, workers).columns()
+        # one told for one begun
+        assert_array_equal(columns["report.known"], np.maximum(columns["query"] - workers + 1, 0))
+        assert_array_equal(columns["evaluation"], np.arange(40))
+        assert_array_equal(columns["batch"], np.arange(40))  # every event is told by itself
 
 
-@pytest.mark.parametrize("workers", WORKERS[1:])
-def test_events_that_end_together_are_told_in_the_order_in_which_they_began(ties, workers):
-    columns = script(ties, workers).columns()
-    assert_array_equal(np.lexsort((columns["query"], columns["finished"])), np.arange(40))
-    assert len(np.unique(columns["finished"])) < 40
-    _, ended = scheduled(durations(ties, A), workers)
-    assert_array_equal(columns["query"], np.argsort(ended, kind="stable")[:40])
+def test_events_that_end_together_are_told_in_the_order_in_which_they_began(ties):
+    for workers in WORKERS[1:]:
+        columns = script(ties, workers).columns()
+        assert_array_equal(np.lexsort((columns["query"], columns["finished"])), np.arange(40))
+        assert len(np.unique(columns["finished"])) < 40
+        _, ended = scheduled(durations(ties, A), workers)
+        assert_array_equal(columns["query"], np.argsort(ended, kind="stable")[:40])
 
 
 def test_evaluations_that_take_no_time_are_told_in_order(smooth):
@@ -197,13 +195,13 @@ def test_evaluations_that_take_no_time_are_told_in_order(smooth):
     assert_array_equal(columns["finished"], np.zeros(40))
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_the_noise_is_that_of_the_order_of_beginning(toy, workers):
-    columns = script(toy, workers).columns()
-    expected = [toy.evaluate(np.array([i]), noise(i)).seen.y[0] for i in columns["query"]]
-    assert_array_equal(columns["y"], expected)
-    # some ended before others that had begun earlier
-    assert workers == 1 or (np.diff(columns["query"]) < 0).any()
+def test_the_noise_is_that_of_the_order_of_beginning(toy):
+    for workers in WORKERS:
+        columns = script(toy, workers).columns()
+        expected = [toy.evaluate(np.array([i]), noise(i)).seen.y[0] for i in columns["query"]]
+        assert_array_equal(columns["y"], expected)
+        # some ended before others that had begun earlier
+        assert workers == 1 or (np.diff(columns["query"]) < 0).any()
 
 
 @pytest.mark.parametrize("workers", [1, 4])

@@ -65,14 +65,14 @@ def force(values):
     values[...] = 0.125
 
 
-@pytest.mark.parametrize("how", ["batches", "workers"])
-def test_an_optimizer_that_changes_what_it_was_told_by_force_changes_no_record(how):
-    whole = columns(CUBE, RandomSearch(Box(2), rng(0, "a name")), how=how)
-    found = columns(CUBE, Greedy(Box(2), rng(0, "a name")), how=how)
-    assert found.keys() == whole.keys()
-    for name, values in whole.items():
-        np.testing.assert_array_equal(found[name], values)
-    assert (found["y"] == found["query"].sum(axis=1)).all()
+def test_an_optimizer_that_changes_what_it_was_told_by_force_changes_no_record():
+    for how in ["batches", "workers"]:
+        whole = columns(CUBE, RandomSearch(Box(2), rng(0, "a name")), how=how)
+        found = columns(CUBE, Greedy(Box(2), rng(0, "a name")), how=how)
+        assert found.keys() == whole.keys()
+        for name, values in whole.items():
+            np.testing.assert_array_equal(found[name], values)
+        assert (found["y"] == found["query"].sum(axis=1)).all()
 
 
 @pytest.mark.parametrize("what", ["query", "y", "g", "pending"])
@@ -137,9 +137,8 @@ def test_nobody_changes_the_points_of_a_table():
     assert shown.neighbours is arms.neighbours
 
 
-@pytest.mark.parametrize(
-    ("answer", "what"),
-    [
+def test_an_answer_outside_the_box_is_refused():
+    for answer, what in [
         ([[0.5, 0.5]], "an array of queries, got list"),
         (None, "got NoneType"),
         (np.float64(0.5), "got float64"),
@@ -156,12 +155,9 @@ def test_nobody_changes_the_points_of_a_table():
         (np.array([[0.5, 0.5 + 0j]]), "complex128"),
         (np.array([["0.5", "0.5"]]), "got <U3"),
         (np.array([[0.5, None]], dtype=object), "object"),
-    ],
-    ids=str,
-)
-def test_an_answer_outside_the_box_is_refused(answer, what):
-    with pytest.raises(BadAnswer, match=rf"^someone\.ask: expected .*{what}.*: correct it$"):
-        boundary.query(Box(2), answer, 3, "someone.ask")
+    ]:
+        with pytest.raises(BadAnswer, match=rf"^someone\.ask: expected .*{what}.*: correct it$"):
+            boundary.query(Box(2), answer, 3, "someone.ask")
 
 
 def test_an_answer_inside_is_copied_to_plain_numbers():
@@ -179,20 +175,19 @@ def observed(y, *, g=0, n=1):
     return Observation(y, np.zeros((n, g)), np.empty((n, 0)))
 
 
-@pytest.mark.parametrize(
-    ("seen", "true", "what"),
-    [
+def test_what_an_evaluation_shows_is_one_row_of_numbers():
+    for seen, true, what in [
         (np.zeros((1, 3)), np.zeros(1), r"seen.y: .*\(1,\), got float64 of shape \(1, 3\)"),
         (np.zeros(2), np.zeros(1), r"seen.y: .*shape \(2,\)"),
         (0.5, np.zeros(1), r"seen.y: .*got float 0.5"),
         (np.zeros(1), np.array(["low"]), "true.y: .*<U3"),
         (np.zeros(1), None, "true.y: .*NoneType"),
-    ],
-)
-def test_what_an_evaluation_shows_is_one_row_of_numbers(seen, true, what):
-    shown = Evaluation(observed(seen), observed(true), np.zeros(1))
-    with pytest.raises(BadAnswer, match=f"evaluation 7: {what}.*correct the problem's `evaluate`"):
-        boundary.evaluation(shown, 7)
+    ]:
+        shown = Evaluation(observed(seen), observed(true), np.zeros(1))
+        with pytest.raises(
+            BadAnswer, match=f"evaluation 7: {what}.*correct the problem's `evaluate`"
+        ):
+            boundary.evaluation(shown, 7)
 
 
 def test_as_many_constraints_are_seen_as_are_true():

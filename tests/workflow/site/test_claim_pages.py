@@ -1,5 +1,5 @@
 """The page of a claim: an address that stays, the numbers of its seeds, its records and what they
-cost, pictures of its comparisons; and what older reports lack.
+cost, and pictures of its comparisons.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ from workflow.plan import reader
 from workflow.plan.reads import stated
 from workflow.plan.resolve import ROOT
 from workflow.site import claim_pages
-from workflow.site.build import build
 from workflow.site.finder import CHECKS
 from workflow.site.folder import reports
 from workflow.site.glossary import GLOSSARY
-from workflow.site.questions import QUESTIONS
 
 READ = "add-dumbo-below-dumbo"
 ONE = Comparison("A < B", "difference", -2.0, -3.0, -1.0, True, 0.01, 0.03, 5, borders=(0.0,))
@@ -51,45 +49,18 @@ def test_every_claim_of_a_report_has_its_page(reference_site):
             assert len(pages & known[paper].keys()) > 10
 
 
-def test_numbers_of_seeds_stand_in_the_page(report, made_up_site):
-    told = report.seed_values[READ]["default"]["parts"][0]
+def test_the_numbers_of_the_weakest_comparison_stand_in_the_page(report, made_up_site):
+    claim = next(claim for claim in report.claims if claim.id == READ)
+    told = claim_pages.sample(report, claim)
+    assert list(told.columns) == ["comparison", "seed", "left", "right"] and len(told) == 5
+    left, _, right = told["comparison"].iloc[0].partition(" and ")
+    assert claim.effects[0].what.startswith(left) and claim.effects[0].what.endswith(right)
     page = (made_up_site / "dumbo" / "claims" / f"{READ}.html").read_text(encoding="utf-8")
     for value in (*told["left"], *told["right"]):
         assert f">{value:.6g}<" in page
-
-
-def test_the_weakest_comparison_comes_first(report):
-    several = 0
-    for claim in report.claims:
-        sides = [what.partition(" and ")[::2] for what in shown(report, claim)]
-        weakest = [effect.what for effect in claim.effects]
-        several += len(sides) > 1
-        assert len(sides) == len(weakest)
-        for (left, right), what in zip(sides, weakest, strict=True):
-            assert what.startswith(left) and what.endswith(right)
-    assert several
-
-
-def shown(report, claim):
-    return [sample.what for sample in claim_pages.samples(report, claim)]
-
-
-def test_numbers_of_seeds_can_be_taken_along_as_parquet(report, made_up_site):
-    """All of them, by default and under readings, as the page of the claim links them."""
-    path = made_up_site / "dumbo" / "claims" / f"{READ}.parquet"
-    page = path.with_suffix(".html").read_text(encoding="utf-8")
-    assert f'href="{READ}.parquet"' in page
-    told = report.seed_values[READ]
-    expected = [
-        (reading, part["what"], seed, left, right)
-        for reading, run in {"default": told["default"], **told["readings"]}.items()
-        for part in run["parts"]
-        for seed, left, right in zip(part["seeds"], part["left"], part["right"], strict=True)
-    ]
-    table = pd.read_parquet(path)
-    assert list(table) == ["reading", "comparison", "seed", "left", "right"]
-    assert list(table.itertuples(index=False, name=None)) == expected
-    assert set(table.reading) == {"default", "public-code"}
+    assert 'href="../seeds.parquet"' in page
+    table = pd.read_parquet(made_up_site / "dumbo" / "seeds.parquet")
+    assert set(table[table["claim"] == READ]["setting"]) == {"as printed", "public-code"}
 
 
 def test_the_address_of_a_withdrawn_claim_says_why_and_leads_on(reference_site):
@@ -100,19 +71,6 @@ def test_the_address_of_a_withdrawn_claim_says_why_and_leads_on(reference_site):
     assert "Judged in its place" not in (
         reference_site / "go_ucb/claims/growth-condition.html"
     ).read_text(encoding="utf-8")
-
-
-def test_an_older_report_says_what_it_lacks(tmp_path):
-    source = made_up.report(tmp_path / "report")
-    for name in ("seed-values.json", "certificate.json"):
-        (source / "dumbo" / name).unlink()
-    build(source, tmp_path / "site")
-    page = (tmp_path / "site" / "dumbo" / "claims" / f"{READ}.html").read_text(encoding="utf-8")
-    assert "This report is older than certificates" in page
-    assert "Numbers of the seeds" not in page
-    assert not (tmp_path / "site" / "dumbo" / "claims" / f"{READ}.parquet").exists()
-    first = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
-    assert "which is older than certificates" in first
 
 
 def test_a_command_has_its_cost_and_its_published_records(report, tmp_path):
@@ -137,11 +95,9 @@ def commands_of(report, claim, root):
     return claim_pages.commands(named, replace(claim, entry=entry), root)
 
 
-@pytest.mark.parametrize(
-    ("seeds", "many"), [("0-4", 5), ("3", 1), ("0-2,5", 4), ("10-19", 10), ("1,3,5-6", 4)]
-)
-def test_the_seeds_of_a_command_are_counted(seeds, many):
-    assert claim_pages._many(seeds) == many
+def test_the_seeds_of_a_command_are_counted():
+    for seeds, many in [("0-4", 5), ("3", 1), ("0-2,5", 4), ("10-19", 10), ("1,3,5-6", 4)]:
+        assert claim_pages._many(seeds) == many
 
 
 def test_published_records_of_real_claims_are_found():
@@ -181,7 +137,7 @@ def picture(one):
 
 
 def test_every_test_of_checks_has_words():
-    assert QUESTIONS.keys() == CHECKS.keys() == TESTS.keys()
+    assert CHECKS.keys() == TESTS.keys()
 
 
 def test_a_printed_number_stands_beside_ours(report):
@@ -228,9 +184,3 @@ def test_words_of_the_glossary_stand_once_in_order_and_are_linked_to():
         for name in re.findall(r"glossary\.html#([\w-]+)", path.read_text(encoding="utf-8"))
     }
     assert len(linked) > 5 and linked <= set(names)
-
-
-def test_the_checks_of_all_papers_can_be_said():
-    for paper in ("bbkb", "bkb", "dumbo", "go_ucb", "lcbo"):
-        for line in reader.read(paper)["claims"]:
-            assert line["check"]["test"] in QUESTIONS

@@ -93,44 +93,26 @@ def test_findings_are_no_paper():
     assert {finding.paper for finding in COMMITTED} <= set(expand.papers())
 
 
-@pytest.mark.parametrize("finding", COMMITTED, ids=lambda finding: finding.id)
-def test_what_a_finding_shows_is_offered_and_was_judged(finding, papers):
-    entry = papers[finding.paper].entry
-    assert finding.figure in {line["id"] for _, line in lines_of(entry)}
-    reference = ROOT / "figures" / "reference" / finding.paper
-    assert any(
-        (reference / f"{finding.figure}{ending}").exists() for ending in (".png", ".gif", ".md")
-    )
-    judged = {
-        claim["id"] for claim in stated(json.loads((reference / "verdicts.json").read_text()))
-    }
-    assert set(finding.claims) <= judged
+def test_what_a_finding_shows_is_offered_and_was_judged(papers):
+    for finding in COMMITTED:
+        entry = papers[finding.paper].entry
+        assert finding.figure in {line["id"] for _, line in lines_of(entry)}
+        reference = ROOT / "figures" / "reference" / finding.paper
+        assert any(
+            (reference / f"{finding.figure}{ending}").exists() for ending in (".png", ".gif", ".md")
+        )
+        judged = {
+            claim["id"] for claim in stated(json.loads((reference / "verdicts.json").read_text()))
+        }
+        assert set(finding.claims) <= judged
 
 
-@pytest.mark.parametrize("finding", COMMITTED, ids=lambda finding: finding.id)
-def test_the_commands_of_a_finding_name_planned_runs(finding, papers):
-    for command in finding.runs:
-        _, _, module, paper, problem, curve, seeds = command.split()
-        assert (module, paper) == ("workflow.run", finding.paper)
-        assert set(expand.parse_seeds(seeds)) <= set(papers[paper].cell(problem, curve).seeds)
-
-
-@pytest.mark.parametrize("finding", COMMITTED, ids=lambda finding: finding.id)
-def test_no_measured_number_is_typed(finding):
-    assert typed(f"{finding.title} {finding.says}") == []
-
-
-@pytest.mark.parametrize(
-    ("says", "found"),
-    [
-        ("BBKB takes 0.41 of the time.", ["0.41"]),
-        ("It ends at 428 lb, 12 % below.", ["428", "%"]),
-        ("A rate of 1e-3.", ["1e-3"]),
-        ("Theorem 3.5 and App. D.1 give a rate of 1e-11 on [0,1]^20.", []),
-    ],
-)
-def test_a_typed_measurement_would_be_found(says, found):
-    assert typed(says) == found
+def test_the_commands_of_a_finding_name_planned_runs(papers):
+    for finding in COMMITTED:
+        for command in finding.runs:
+            _, _, module, paper, problem, curve, seeds = command.split()
+            assert (module, paper) == ("workflow.run", finding.paper)
+            assert set(expand.parse_seeds(seeds)) <= set(papers[paper].cell(problem, curve).seeds)
 
 
 def test_a_finding_is_read_as_it_is_written(written):
@@ -162,9 +144,8 @@ def test_an_erratum_alone_bears_a_finding_out(written):
     assert findings.load(written([{**entry, "errata": ["slip"]}]))[0].claims == ()
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_a_mistake_is_told(written):
+    for changes, message in [
         ({"paper": "toi"}, "one: unknown paper toi; known: toy"),
         ({"figure": "fig2"}, "one: unknown figure, table or picture fig2; known: fig1, ends"),
         ({"figure": "short"}, "one: unknown figure, table or picture short"),
@@ -177,31 +158,26 @@ def test_an_erratum_alone_bears_a_finding_out(written):
         ({"claims": [3]}, "claims: expected words, got 3"),
         ({"says": " "}, "says: expected words"),
         ({"title": None}, "title: expected words, got None"),
-    ],
-)
-def test_a_mistake_is_told(written, changes, message):
-    with pytest.raises(PlanError, match=re.escape(message)):
-        findings.load(written([{**GOOD, **changes}]))
+    ]:
+        with pytest.raises(PlanError, match=re.escape(message)):
+            findings.load(written([{**GOOD, **changes}]))
 
 
-@pytest.mark.parametrize("key", ["id", "paper", "title", "says", "figure"])
-def test_a_missing_key_is_told(written, key):
-    with pytest.raises(PlanError, match=rf"entry 1.*: missing {key}"):
-        findings.load(written([{name: value for name, value in GOOD.items() if name != key}]))
+def test_a_missing_key_is_told(written):
+    for key in ["id", "paper", "title", "says", "figure"]:
+        with pytest.raises(PlanError, match=rf"entry 1.*: missing {key}"):
+            findings.load(written([{name: value for name, value in GOOD.items() if name != key}]))
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_a_file_that_is_no_list_of_findings_is_refused(written):
+    for content, message in [
         ([GOOD, GOOD], "id given twice: one"),
         (["one"], "entry 1: expected a mapping, got str"),
         ({"one": GOOD}, "expected a list of findings, got dict"),
         ("- {id: one", "no valid YAML"),
-    ],
-)
-def test_a_file_that_is_no_list_of_findings_is_refused(written, content, message):
-    with pytest.raises(PlanError, match=re.escape(message)):
-        findings.load(written(content))
+    ]:
+        with pytest.raises(PlanError, match=re.escape(message)):
+            findings.load(written(content))
 
 
 def test_a_missing_file_is_told(tmp_path):

@@ -30,7 +30,7 @@ def root(tmp_path):
         "docs/b.md": "# B\n\n## Two\n\n[c](c.md) [self](#two) [top](../ARCHITECTURE.md)\n",
         "docs/c.md": "# C\n\n![drawn](c.svg)\n\n![shown](../figures/reference/toy/fig.png)\n\n"
         "[all](../figures/reference/toy/verdicts.md) "
-        "[one](../figures/reference/toy/certificate.md#c1) "
+        "[one](../figures/reference/toy/claims-by-settings.md#c1) "
         "[other](../figures/reference/gone/verdicts.md) [code](../algorithms/bkb.py) "
         "[more](../workflow/x.py) [out](https://example.org/x)\n",
         "docs/c.svg": "<svg/>",
@@ -161,10 +161,10 @@ def test_a_repository_without_a_page_of_results_tells_nothing(root):
     assert guide.told(root, [report(root / "figures/reference/toy")]) == {}
 
 
-@pytest.mark.parametrize("name", PAPERS)
-def test_every_paper_says_what_it_proposes_and_what_came_of_it(name, reference_site):
-    page = (reference_site / name / "index.html").read_text(encoding="utf-8")
-    head = read(name)["paper"]
-    assert head["link"].startswith("https://") and f'<a href="{head["link"]}">' in page
-    assert '<h2 id="told">What came of it</h2>' in page
-    assert "claims" in head["proposes"]
+def test_every_paper_says_what_it_proposes_and_what_came_of_it(reference_site):
+    for name in PAPERS:
+        page = (reference_site / name / "index.html").read_text(encoding="utf-8")
+        head = read(name)["paper"]
+        assert head["link"].startswith("https://") and f'<a href="{head["link"]}">' in page
+        assert '<h2 id="told">What came of it</h2>' in page
+        assert "claims" in head["proposes"]

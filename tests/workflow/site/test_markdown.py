@@ -4,8 +4,6 @@ that is not meant.
 
 from __future__ import annotations
 
-import pytest
-
 from workflow.site import markdown
 
 
@@ -19,26 +17,31 @@ def made(text: str) -> str:
     return str(page.body).strip()
 
 
-@pytest.mark.parametrize(
-    ("text", "markup"),
-    [
+def test_a_text_becomes_its_markup():
+    for text, markup in [
         ("one\ntwo\n\nthree", "<p>one\ntwo</p>\n<p>three</p>"),
         ("# A *b*", "<h1>A <em>b</em></h1>"),
-        ("# t\n## A `b`, c\n## A b c", '<h1>t</h1>\n<h2 id="a-b-c">A <code>b</code>, c</h2>\n'
-         '<h2 id="a-b-c-1">A b c</h2>'),
+        (
+            "# t\n## A `b`, c\n## A b c",
+            '<h1>t</h1>\n<h2 id="a-b-c">A <code>b</code>, c</h2>\n<h2 id="a-b-c-1">A b c</h2>',
+        ),
         ("# t\n## Content", '<h1>t</h1>\n<h2 id="content-1">Content</h2>'),
         ("- a\n  goes on\n- b", "<ul>\n<li>a\ngoes on</li>\n<li>b</li>\n</ul>"),
         ("- a\n  - b\n- c", "<ul>\n<li>a\n<ul>\n<li>b</li>\n</ul>\n</li>\n<li>c</li>\n</ul>"),
         ("2. a\n3. b", '<ol start="2">\n<li>a</li>\n<li>b</li>\n</ol>'),
-        ("1. a\n\n   ```\n   x\n\n   y\n   ```\n2. b",
-         '<ol>\n<li>\n<p>a</p>\n<pre tabindex="0"><code>x\n\ny\n</code></pre>\n</li>\n'
-         "<li>\n<p>b</p>\n</li>\n</ol>"),
+        (
+            "1. a\n\n   ```\n   x\n\n   y\n   ```\n2. b",
+            '<ol>\n<li>\n<p>a</p>\n<pre tabindex="0"><code>x\n\ny\n</code></pre>\n</li>\n'
+            "<li>\n<p>b</p>\n</li>\n</ol>",
+        ),
         ("in the year\n1984. It was", "<p>in the year\n1984. It was</p>"),
         ("text\n- item", "<p>text</p>\n<ul>\n<li>item</li>\n</ul>"),
         ("> a\n> b", "<blockquote>\n<p>a\nb</p>\n</blockquote>"),
         ("a\n\n---\n\nb", "<p>a</p>\n<hr>\n<p>b</p>"),
-        ("```bash\na < b  # **c**\n<!-- d -->\n```",
-         '<pre tabindex="0"><code>a &lt; b  # **c**\n&lt;!-- d --&gt;\n</code></pre>'),
+        (
+            "```bash\na < b  # **c**\n<!-- d -->\n```",
+            '<pre tabindex="0"><code>a &lt; b  # **c**\n&lt;!-- d --&gt;\n</code></pre>',
+        ),
         ("a <!-- gone\ngone --> b", "<p>a  b</p>"),
         ("**a *b* c** and 2 * 3 * 4", "<p><strong>a <em>b</em> c</strong> and 2 * 3 * 4</p>"),
         ("f(a='\\*', b='\\*', **more)", "<p>f(a='*', b='*', **more)</p>"),
@@ -50,13 +53,13 @@ def made(text: str) -> str:
         ("![a *b*](c.png)", '<p><img src="c.png" alt="a b"></p>'),
         ("<https://x.y/z>", '<p><a href="at/https://x.y/z">https://x.y/z</a></p>'),
         ("a &lt; b &amp; c & d", "<p>a &lt; b &amp; c &amp; d</p>"),
-        ('<a href="x"><img src="y" alt="z" width="9"></a>',
-         '<p><a href="at/x"><img src="y" alt="z"></a></p>'),
+        (
+            '<a href="x"><img src="y" alt="z" width="9"></a>',
+            '<p><a href="at/x"><img src="y" alt="z"></a></p>',
+        ),
         ("<script>1</script>", "<p>&lt;script&gt;1&lt;/script&gt;</p>"),
-    ],
-)  # fmt: skip
-def test_a_text_becomes_its_markup(text, markup):
-    assert made(text) == markup
+    ]:
+        assert made(text) == markup
 
 
 def test_a_table_has_names_for_its_cells_and_keeps_pipes_in_code():
@@ -71,21 +74,18 @@ def test_a_table_has_names_for_its_cells_and_keeps_pipes_in_code():
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_no_text_becomes_other_markup():
+    for text in [
         "[a](javascript:alert(1))",
         '[a](x"onclick="1)',
         "<img src=x onerror=1>",
         "`</code><script>`",
         "| a |\n| --- |\n| <script> |",
         "\x000\x00",
-    ],
-)
-def test_no_text_becomes_other_markup(text):
-    page = markdown.render(text, lambda link: link, lambda link, alt: "")
-    assert "<script" not in page.body and " onclick=" not in page.body.replace("&#34;", "")
-    assert "onerror=1>" not in page.body
+    ]:
+        page = markdown.render(text, lambda link: link, lambda link, alt: "")
+        assert "<script" not in page.body and " onclick=" not in page.body.replace("&#34;", "")
+        assert "onerror=1>" not in page.body
 
 
 def test_the_title_and_the_sections_are_plain_words():

@@ -73,9 +73,8 @@ def test_the_policy_begins_with_nothing_and_lets_no_text_be_a_script():
     assert "data:" in rules["img-src"] and "data:" not in rules["script-src"] + rules["style-src"]
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
+def test_what_the_policy_refuses_would_be_found():
+    for page in [
         "<script>1</script>",
         "<img src='a.png' onerror='1'>",
         "<p style='color: red'>",
@@ -85,10 +84,8 @@ def test_the_policy_begins_with_nothing_and_lets_no_text_be_a_script():
         "<img src='//x.y/z.png'>",
         "<form action='x'>",
         "<iframe src='x'></iframe>",
-    ],
-)
-def test_what_the_policy_refuses_would_be_found(page):
-    assert strict(page).refused
+    ]:
+        assert strict(page).refused
 
 
 def test_curves_that_are_no_json_become_no_script(tmp_path):

@@ -15,9 +15,10 @@ from tests.workflow.site import chromium
 from tests.workflow.site.chromium import Chromium
 from workflow.plan.resolve import ROOT
 
-pytestmark = pytest.mark.skipif(
-    not chromium.find(), reason="no Chromium in PATH: the pages are not opened"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not chromium.find(), reason="no Chromium in PATH: no page is opened"),
+]
 DESK, PHONE = (1280, 900), (390, 844)
 CLAIM = "dumbo/claims/restricted-fail-on-rover.html"
 READ = "dumbo/claims/add-dumbo-below-dumbo.html"  # under another reading, too

@@ -15,8 +15,8 @@ README = "# Title\n\n<!-- verdicts -->\nstale\n<!-- /verdicts -->\nrest\nend\n"
 CLAIMS = [
     {"verdict": "reproduced"},
     {"verdict": "reproduced"},
-    {"verdict": "not reproduced"},
-    {"verdict": "undecided"},
+    {"verdict": "contradicted"},
+    {"verdict": "not decided"},
 ]
 
 
@@ -109,8 +109,8 @@ def test_a_picture_that_cannot_be_read_leaves_the_committed_report(checkout, mon
 def test_the_readme_tells_verdicts(checkout):
     reference.main(["bbkb"])
     readme = (checkout / "README.md").read_text()
-    assert "| not decided | not reproduced (first edition) | outside the theorem |" in readme
-    assert "(figures/reference/bbkb/verdicts.md) | as printed | 2 | 0 | 0 | 0 | 1 | 1 |" in readme
+    assert "| contradicted | not decided | outside the theorem |" in readme
+    assert "(figures/reference/bbkb/verdicts.md) | as printed | 2 | 0 | 0 | 1 | 1 |" in readme
     assert readme.startswith("# Title")
     assert readme.endswith("end\n")
     assert "stale" not in readme
@@ -139,16 +139,12 @@ def test_a_report_that_lacks_what_others_have_is_told(checkout, capsys):
     report(folder / "bkb")
     reference.main(["bbkb"])
     assert reference.main(["--check"]) == 0
-    (folder / "bkb" / "runs.json").write_text("[]")
+    (folder / "bkb" / "runs.parquet").touch()
     (folder / "bkb" / "verdicts.md").unlink()
     (folder / "bbkb" / "fig1.json").unlink()
-    assert reference.main(["--check"]) == 0  # of the first edition, whose records are gone
-    for paper in ("bbkb", "bkb"):
-        path = folder / paper / "verdicts.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), "edition": 2}))
     assert reference.main(["--check"]) == 1
     said = capsys.readouterr().err
-    assert "bbkb: expected runs.json, fig1.json as in other reports" in said
+    assert "bbkb: expected runs.parquet, fig1.json as in other reports" in said
     assert "bkb: expected verdicts.md as in other reports" in said
 
 

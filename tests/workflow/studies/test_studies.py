@@ -199,25 +199,22 @@ def test_seconds_are_measured_for_all_methods_in_both_sweeps():
     assert (found["dictionary"][textbook] == 0).all()
 
 
-@pytest.mark.parametrize(
-    "study",
-    [
+def test_the_same_seed_gives_the_same_columns_and_all_are_equally_long_numbers():
+    for study in [
         lambda: sketch([[1.0, 2.0], [0.01, 2.0]]),
         lambda: batches([[1.0, 2.0]], parallelism=4),
         lambda: lemma3.run(0, problem(), instances=20, **SMALL),
         lambda: seconds(T=12),
-    ],
-)
-def test_the_same_seed_gives_the_same_columns_and_all_are_equally_long_numbers(study):
-    first = study()
-    np.random.seed(3)  # noqa: NPY002 - nothing may depend on the global generator
-    second = study()
-    assert list(first) == list(second)
-    assert len({len(column) for column in first.values()}) == 1
-    assert {column.dtype.str for column in first.values()} <= {"<f8", "<i8"}
-    for name in first:
-        if not name.startswith("timing."):
-            assert_array_equal(first[name], second[name], err_msg=name)
+    ]:
+        first = study()
+        np.random.seed(3)  # noqa: NPY002 - nothing may depend on the global generator
+        second = study()
+        assert list(first) == list(second)
+        assert len({len(column) for column in first.values()}) == 1
+        assert {column.dtype.str for column in first.values()} <= {"<f8", "<i8"}
+        for name in first:
+            if not name.startswith("timing."):
+                assert_array_equal(first[name], second[name], err_msg=name)
 
 
 def test_another_seed_gives_another_run():
@@ -280,19 +277,16 @@ def test_a_search_space_is_counted_and_its_edits_joined():
     assert set(found) == {*once, "bandwidth", "kernel_min"}
 
 
-@pytest.mark.parametrize(
-    ("edits", "parts"),
-    [
+def test_components_are_the_parts_of_an_undirected_graph():
+    for edits, parts in [
         ([[], [], []], 3),
         ([[1], [2], []], 1),  # each edit is read in both directions
         ([[], [0], [0]], 1),
         ([[0], [1], [2]], 3),
         ([[1], [0], [], [2], [], [4]], 3),
         ([[1] * 256, []], 1),
-    ],
-)
-def test_components_are_the_parts_of_an_undirected_graph(edits, parts):
-    assert search_space.run(0, architectures(edits), bandwidths=[1.0])["components"] == [parts]
+    ]:
+        assert search_space.run(0, architectures(edits), bandwidths=[1.0])["components"] == [parts]
 
 
 def test_components_are_those_of_a_slow_flood():

@@ -104,9 +104,8 @@ def follow(problem, seed=0, K=200, **changes):
 # residuals
 
 
-@pytest.mark.parametrize(
-    ("x", "v", "left"),
-    [
+def test_what_lies_beyond_the_negative_normal_cone():
+    for x, v, left in [
         ([0.5, 0.5], [3.0, -4.0], [3.0, -4.0]),  # inside, nothing is forgiven
         ([0.0, 0.5], [3.0, -4.0], [0.0, -4.0]),  # a descent that would leave through a face is
         ([0.0, 0.5], [-3.0, -4.0], [-3.0, -4.0]),
@@ -114,11 +113,9 @@ def follow(problem, seed=0, K=200, **changes):
         ([1.0, 0.5], [3.0, 0.0], [3.0, 0.0]),
         ([0.0, 1.0], [3.0, -4.0], [0.0, 0.0]),  # the corner's cone is that of both faces
         ([0.0, 1.0], [-3.0, 4.0], [-3.0, 4.0]),
-    ],
-)
-def test_what_lies_beyond_the_negative_normal_cone(x, v, left):
-    found = exact_oracle.beyond_cone(np.array(x), np.array(v))
-    assert_array_equal(found, left)
+    ]:
+        found = exact_oracle.beyond_cone(np.array(x), np.array(v))
+        assert_array_equal(found, left)
 
 
 def test_the_distance_to_the_cone_is_the_smallest_over_its_points():
@@ -154,30 +151,30 @@ def test_residuals_by_hand():
     )
 
 
-@pytest.mark.parametrize(
-    ("power", "holds"), [(-1.0, True), (-0.5, True), (-0.4, False), (0.0, False)]
-)
-def test_means_under_a_constant_over_the_root_of_k(power, holds):
-    k = np.arange(1, 2001)
-    found = exact_oracle.means_and_bounds(k**power, 3 * k**power, beyond=99.9)
-    assert_allclose(found["stationarity"][[0, 1]], [1, (1 + 2**power) / 2])
-    assert_allclose(found["feasibility_bound"], 3 * found["stationarity_bound"])
-    assert np.isnan(found["stationarity_bound"][:99]).all()
-    assert_allclose(
-        found["stationarity_bound"][[99, 399]], found["stationarity"][99] * np.array([1, 0.5])
-    )
-    assert (found["stationarity"][99:] <= 1.1 * found["stationarity_bound"][99:]).all() == holds
+def test_means_under_a_constant_over_the_root_of_k():
+    for power, holds in [(-1.0, True), (-0.5, True), (-0.4, False), (0.0, False)]:
+        k = np.arange(1, 2001)
+        found = exact_oracle.means_and_bounds(k**power, 3 * k**power, beyond=99.9)
+        assert_allclose(found["stationarity"][[0, 1]], [1, (1 + 2**power) / 2])
+        assert_allclose(found["feasibility_bound"], 3 * found["stationarity_bound"])
+        assert np.isnan(found["stationarity_bound"][:99]).all()
+        assert_allclose(
+            found["stationarity_bound"][[99, 399]], found["stationarity"][99] * np.array([1, 0.5])
+        )
+        assert (found["stationarity"][99:] <= 1.1 * found["stationarity_bound"][99:]).all() == holds
 
 
-@pytest.mark.parametrize(("beyond", "anchor"), [(0.0, 1), (6.5, 7), (7.0, 8), (9.0, 10)])
-def test_the_constant_is_fixed_by_the_first_k_beyond_the_threshold(beyond, anchor):
-    residual = np.linspace(5.0, 1.0, 10)
-    found = exact_oracle.means_and_bounds(residual, residual, beyond=beyond)
-    bound = found["stationarity_bound"]
-    assert (np.isnan(bound) == (np.arange(1, 11) < anchor)).all()
-    assert bound[anchor - 1] == pytest.approx(residual[:anchor].mean())
-    assert_allclose(bound[anchor - 1 :] * np.sqrt(np.arange(anchor, 11)), C := bound[-1] * 10**0.5)
-    assert C > 0
+def test_the_constant_is_fixed_by_the_first_k_beyond_the_threshold():
+    for beyond, anchor in [(0.0, 1), (6.5, 7), (7.0, 8), (9.0, 10)]:
+        residual = np.linspace(5.0, 1.0, 10)
+        found = exact_oracle.means_and_bounds(residual, residual, beyond=beyond)
+        bound = found["stationarity_bound"]
+        assert (np.isnan(bound) == (np.arange(1, 11) < anchor)).all()
+        assert bound[anchor - 1] == pytest.approx(residual[:anchor].mean())
+        assert_allclose(
+            bound[anchor - 1 :] * np.sqrt(np.arange(anchor, 11)), C := bound[-1] * 10**0.5
+        )
+        assert C > 0
 
 
 def test_the_index_has_both_residuals_small_at_once():
@@ -189,12 +186,12 @@ def test_the_index_has_both_residuals_small_at_once():
     assert np.isnan(found["index_ratio"][0])
 
 
-@pytest.mark.parametrize("beyond", [10.0, 1e9, inf])
-def test_up_to_the_threshold_there_is_no_bound(beyond):
-    found = exact_oracle.means_and_bounds(np.ones(10), np.ones(10), beyond=beyond)
-    assert np.isnan(found["stationarity_bound"]).all()
-    assert np.isnan(found["feasibility_bound"]).all()
-    assert_array_equal(found["stationarity"], np.ones(10))
+def test_up_to_the_threshold_there_is_no_bound():
+    for beyond in [10.0, 1e9, inf]:
+        found = exact_oracle.means_and_bounds(np.ones(10), np.ones(10), beyond=beyond)
+        assert np.isnan(found["stationarity_bound"]).all()
+        assert np.isnan(found["feasibility_bound"]).all()
+        assert_array_equal(found["stationarity"], np.ones(10))
 
 
 # the path with exact gradients
@@ -466,26 +463,26 @@ def errors(dims=(1, 2, 3), batches=(2, 1, 4, 3), sigma=0.3, starts=3, steps=60):
     )
 
 
-@pytest.mark.parametrize("sigma", [0.05, 0.5, 2.0])
-def test_two_points_on_a_line_against_a_grid(sigma):
-    grid = np.linspace(-2, 2, 161)
-    dense = min(error_of(np.array([[p], [q]]), sigma) for p in grid for q in grid if p < q)
-    found = errors(dims=[1], batches=[2], sigma=sigma)
-    assert found["E"][0] <= dense + 1e-9
-    assert found["E"][0] == pytest.approx(dense, rel=5e-3)
-    # a pair is the best that two points can do
-    assert found["E"][0] == pytest.approx(found["central"][0], rel=1e-6)
+def test_two_points_on_a_line_against_a_grid():
+    for sigma in [0.05, 0.5, 2.0]:
+        grid = np.linspace(-2, 2, 161)
+        dense = min(error_of(np.array([[p], [q]]), sigma) for p in grid for q in grid if p < q)
+        found = errors(dims=[1], batches=[2], sigma=sigma)
+        assert found["E"][0] <= dense + 1e-9
+        assert found["E"][0] == pytest.approx(dense, rel=5e-3)
+        # a pair is the best that two points can do
+        assert found["E"][0] == pytest.approx(found["central"][0], rel=1e-6)
 
 
-@pytest.mark.parametrize(("pairs", "sigma"), [(1, 0.1), (3, 0.1), (2, 1.0), (1, 5.0)])
-def test_pairs_in_closed_form(pairs, sigma):
-    d = 3
-    error, h = error_functions.pair_error(pairs, sigma)
-    Z = error_functions.pairs_on_axes(d, 2 * d * pairs, sigma)
-    assert_allclose(np.sort(np.abs(Z).max(axis=1)), h)
-    assert error_of(Z, sigma) == pytest.approx(d * error, rel=1e-9)
-    assert min(error_of(factor * Z, sigma) for factor in (0.9, 0.99, 1.01, 1.1)) > d * error
-    assert error_functions.pair_error(0, sigma)[0] == 1
+def test_pairs_in_closed_form():
+    for pairs, sigma in [(1, 0.1), (3, 0.1), (2, 1.0), (1, 5.0)]:
+        d = 3
+        error, h = error_functions.pair_error(pairs, sigma)
+        Z = error_functions.pairs_on_axes(d, 2 * d * pairs, sigma)
+        assert_allclose(np.sort(np.abs(Z).max(axis=1)), h)
+        assert error_of(Z, sigma) == pytest.approx(d * error, rel=1e-9)
+        assert min(error_of(factor * Z, sigma) for factor in (0.9, 0.99, 1.01, 1.1)) > d * error
+        assert error_functions.pair_error(0, sigma)[0] == 1
 
 
 def test_designs_are_as_good_as_they_say_and_errors_fall_with_b():

@@ -136,19 +136,19 @@ def test_a_published_record_is_read(tmp_path):
     assert row(name, adjacency, names, measured, epochs=epochs) == REAL
 
 
-@pytest.mark.parametrize(("epochs", "size"), [((108,), BYTES), ((4, 12, 36, 108), 2_085_986_016)])
-def test_generated_records_make_files_of_the_published_sizes(epochs, size):
+def test_generated_records_make_files_of_the_published_sizes():
     """Classes are as many with one operation as with another, so that cells of one operation have
     the mean length.
     """
-    assert sum(CLASSES.values()) == 423_624
-    measured, found = metrics([START, HALF, END], 8_555_530), 0
-    for vertices, count in CLASSES.items():
-        for operation, number in itertools.product(OPERATIONS, epochs):
-            names = ("input", *[operation] * (vertices - 2), "output")
-            data = row("ab" * 16, "0" * vertices**2, names, measured, number)
-            found += count * len(framed(data))  # each is a third of the three repeats
-    assert found == size
+    for epochs, size in [((108,), BYTES), ((4, 12, 36, 108), 2_085_986_016)]:
+        assert sum(CLASSES.values()) == 423_624
+        measured, found = metrics([START, HALF, END], 8_555_530), 0
+        for vertices, count in CLASSES.items():
+            for operation, number in itertools.product(OPERATIONS, epochs):
+                names = ("input", *[operation] * (vertices - 2), "output")
+                data = row("ab" * 16, "0" * vertices**2, names, measured, number)
+                found += count * len(framed(data))  # each is a third of the three repeats
+        assert found == size
 
 
 def test_documented_trainings_are_written_and_read():
@@ -295,9 +295,8 @@ def last(**values):
     return lambda few: {"measured": metrics([START, HALF, end], int(few.parameters[0]))}
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_a_wrong_record_stops_the_parse_at_its_byte(tmp_path, few):
+    for change, message in [
         (
             lambda few: {"epochs": "108"},
             r"expected \[hash, epochs, adjacency, operations, measurements\]",
@@ -338,25 +337,21 @@ def last(**values):
         (last(seconds=-3.0), "expected training_time > 0 s, got -3.0"),
         (last(seconds=float("inf")), "expected training_time > 0 s, got inf"),
         (last(seconds=float("nan")), "expected training_time > 0 s, got nan"),
-    ],
-)
-def test_a_wrong_record_stops_the_parse_at_its_byte(tmp_path, few, change, message):
-    good = trainings(few)
-    path = write(tmp_path / "f.tfrecord", [good[0], changed(few, **change(few)), *good[1:]])
-    with pytest.raises(DataUnavailable, match=message) as caught:
-        prepare.read(path, few)
-    assert re.search(
-        rf"f\.tfrecord: the record at byte {len(good[0]) + 16}: .*: if its sha256 is not the one",
-        str(caught.value),
-    )
+    ]:
+        good = trainings(few)
+        path = write(tmp_path / "f.tfrecord", [good[0], changed(few, **change(few)), *good[1:]])
+        with pytest.raises(DataUnavailable, match=message) as caught:
+            prepare.read(path, few)
+        assert re.search(
+            rf"f\.tfrecord: the record at byte {len(good[0]) + 16}: .*: if its sha256 is not the",
+            str(caught.value),
+        )
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"{", b"[]", b'["a", 108]', b"{}", b"\xff\xfe", b"[1,2,3,4,5]"]
-)
-def test_a_record_that_is_no_row_stops_the_parse(tmp_path, few, data):
-    with pytest.raises(DataUnavailable, match="at byte 0: expected"):
-        prepare.read(write(tmp_path / "f", [data, *trainings(few)]), few)
+def test_a_record_that_is_no_row_stops_the_parse(tmp_path, few):
+    for data in [b"", b"{", b"[]", b'["a", 108]', b"{}", b"\xff\xfe", b"[1,2,3,4,5]"]:
+        with pytest.raises(DataUnavailable, match="at byte 0: expected"):
+            prepare.read(write(tmp_path / "f", [data, *trainings(few)]), few)
 
 
 def test_parameters_must_be_there(tmp_path, few):

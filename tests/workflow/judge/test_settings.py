@@ -1,0 +1,257 @@
+"""Claims under all settings: one table of comparisons, the seeds and records behind them, and what
+follows from the table.
+"""
+
+import math
+
+import pandas as pd
+import pytest
+
+from tests.workflow.synthetic import Toy, noisy
+from workflow.judge import claims, ledger, render, runs, seeds, settings
+from workflow.judge.claims import Outcome, Verdict
+from workflow.judge.outcomes import (
+    CONTRADICTED,
+    DIRECTION,
+    INCONCLUSIVE,
+    NOT_RUN,
+    REPRODUCED,
+    UNDECIDED,
+)
+
+BEST = {  # A is better than B and than C
+    "id": "best",
+    "where": "Fig. 1",
+    "says": "A is best",
+    "check": {
+        "test": "less",
+        "metric": "cumulative_regret",
+        "problems": ["p"],
+        "left": ["A"],
+        "right": ["B", "C"],
+    },
+}
+
+
+def universe(root, readings, *, levels=None, claims=(BEST,), **options):
+    """Records of A, B and C, and of readings: name -> {algorithm: (settings, level)}."""
+    toy = Toy(root, **options)
+    for key, (name, level) in enumerate((levels or {"A": 0.7, "B": 0.9, "C": 0.9}).items()):
+        toy.add(name, noisy(level, key=key))
+    for name, changed in readings.items():
+        toy.entry["readings"][name] = {
+            "says": name,
+            "algorithms": {who: one for who, (one, _) in changed.items()},
+        }
+        for key, (who, (one, level)) in enumerate(changed.items()):
+            toy.add(who, noisy(level, key=7 + key), reading=name, settings=one)
+    toy.entry["claims"] = list(claims)
+    return toy
+
+
+def judged(toy, **options):
+    paper, store = toy.paper, toy.store(**options)
+    return [claims.judge(paper, store, claim) for claim in paper.entry["claims"]]
+
+
+def outcome(what, observed="", *, same=False, control=False):
+    reasons = ("few",) if what == UNDECIDED else ()
+    many = {"runs": 1, "same_runs": int(same)}
+    return Outcome(what, observed or what, reasons, 10, **many, control=control)
+
+
+def verdict(default, **readings):
+    """A claim by what it comes to as printed and under readings."""
+    found = outcome(default)
+    told = dict.fromkeys((field for field in Verdict.__dataclass_fields__), "")
+    told |= {"id": "c", "verdict": found.verdict, "observed": found.observed}
+    told |= {"reasons": found.reasons, "qualifiers": (), "comparisons": (), "seeds": 10}
+    told |= {"nearest": None}
+    kept = {
+        name: one if isinstance(one, Outcome) else outcome(one) for name, one in readings.items()
+    }
+    return Verdict(**told | {"readings": kept})
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (verdict(REPRODUCED), "Reproduced as printed; no other setting changes its runs."),
+        (
+            verdict(REPRODUCED, a=outcome(REPRODUCED, same=True)),
+            "Reproduced as printed; no other setting changes its runs.",
+        ),
+        (
+            verdict(CONTRADICTED, a=outcome(REPRODUCED, control=True)),
+            "Contradicted as printed; no other setting changes its runs.",
+        ),
+        (
+            verdict(CONTRADICTED, a=NOT_RUN, b=UNDECIDED),
+            "Contradicted as printed; none of 2 other settings decides it.",
+        ),
+        (
+            verdict(REPRODUCED, a=DIRECTION, b=NOT_RUN),
+            "Reproduced as printed; so under every other that decides (1 of 2 other settings).",
+        ),
+        (
+            verdict(CONTRADICTED, a=INCONCLUSIVE),
+            "Contradicted as printed; holds under no other (1 of 1 other settings).",
+        ),
+        (
+            verdict(REPRODUCED, a=DIRECTION, b=CONTRADICTED),
+            "Reproduced as printed; not under b (contradicted) (2 of 2 other settings).",
+        ),
+        (
+            verdict(NOT_RUN, **dict.fromkeys("abcdef", REPRODUCED)),
+            "Not run as printed; holds under a (reproduced), b (reproduced), c (reproduced),"
+            " d (reproduced), 2 more (6 of 6 other settings).",
+        ),
+    ],
+)
+def test_a_sentence_says_where_a_claim_holds_and_how_much_decides(found, sentence):
+    assert settings.sentences(settings.frame([found])) == {"c": sentence}
+
+
+def test_the_matrix_has_a_mark_for_each_setting_that_changes_a_run():
+    same, control = outcome(REPRODUCED, same=True), outcome(CONTRADICTED, control=True)
+    few = outcome(UNDECIDED, CONTRADICTED)
+    table = settings.frame([verdict(REPRODUCED, a=few, b=same, c=control, d=NOT_RUN)])
+    marks = settings.matrix(table)
+    assert list(marks.columns) == ["as printed", "a", "b", "c"]  # under d nothing was run
+    assert marks.loc["c"].tolist() == ["✓", "✗?", "=", "✗"]
+    assert settings.matrix(settings.frame([verdict(REPRODUCED)])).empty
+    assert settings.matrix(settings.frame([])).empty
+
+
+def test_how_many_claims_no_other_setting_turns():
+    found = [
+        verdict(REPRODUCED, a=DIRECTION),
+        verdict(REPRODUCED, a=DIRECTION, b=CONTRADICTED),
+        verdict(CONTRADICTED, a=UNDECIDED, b=outcome(REPRODUCED, control=True)),
+        verdict(UNDECIDED, a=REPRODUCED),
+    ]
+    found = [Verdict(**vars(one) | {"id": name}) for one, name in zip(found, "wxyz", strict=True)]
+    assert settings.firm(settings.frame(found), "wxyz") == (1, 2, 1)
+
+
+def test_the_table_has_the_numbers_of_every_comparison_the_weakest_first(tmp_path):
+    toy = universe(tmp_path, {"low": {"A": ({"qbar": 1}, 0.3)}}, claims=[BEST])
+    (found,) = judged(toy)
+    table = settings.frame([found])
+    assert list(table) == settings.COLUMNS
+    assert table["setting"].tolist() == ["as printed"] * 2 + ["low"] * 2
+    for name, rows in table.groupby("setting"):
+        comparisons = sorted(found.settings[name].comparisons, key=lambda one: one.weakness)
+        for one, row in zip(comparisons, rows.itertuples(), strict=True):
+            assert (row.comparison, row.effect, row.p, row.p_flip) == (
+                *(one.what, one.effect, one.p, one.p_flip),
+            )
+            assert (row.low, row.high, row.n) == (one.low, one.high, one.n == 10 and 10)
+        assert set(rows["outcome"]) == {found.settings[name].counts_as}
+    (bare,) = settings.frame([verdict(NOT_RUN)]).itertuples()
+    assert (bare.comparison, bare.n, bare.outcome) == ("", 0, NOT_RUN) and math.isnan(bare.effect)
+
+
+def test_the_seeds_of_a_comparison_are_what_the_test_reads(tmp_path):
+    toy = universe(tmp_path, {"low": {"A": ({"qbar": 1}, 0.3)}})
+    (found,) = judged(toy)
+    table = seeds.frame(toy.paper, toy.store(), [found])
+    assert list(table) == seeds.COLUMNS and set(table["setting"]) == {"as printed", "low"}
+    usual = table[table["setting"] == "as printed"]
+    assert usual["seed"].tolist() == [*range(10)] * 2 and usual["value"].isna().all()
+    for one in found.comparisons:
+        rows = usual[usual["comparison"] == one.what.replace(" < ", " and ")]
+        assert (rows["left"] - rows["right"]).mean() == pytest.approx(one.effect)
+    comparisons = [one.what.replace(" < ", " and ") for one in found.comparisons]
+    weakest = min(
+        zip(found.comparisons, comparisons, strict=True), key=lambda pair: pair[0].weakness
+    )
+    assert usual["comparison"].iloc[0] == weakest[1]
+
+
+def test_a_row_of_runs_is_a_record_with_what_its_header_says(tmp_path):
+    toy = universe(tmp_path, {})
+    toy.study("S", lambda seed: {"t": [1.0, 2.0]})
+    table = runs.frame(toy.store())
+    assert list(table) == runs.COLUMNS
+    assert table.groupby(["problem", "curve"], sort=False).size().to_dict() == {
+        ("p", "A"): 10,
+        ("p", "B"): 10,
+        ("p", "C"): 10,
+        ("studies", "S"): 10,
+    }
+    cell = toy.cells["p", "A"]
+    header = toy.store().record(cell, 3).header
+    (row,) = table[(table["curve"] == "A") & (table["seed"] == 3)].to_dict("records")
+    assert (row["trace_sha256"], row["digest"]) == (header["trace_sha256"], header["digest"])
+    assert row["rerun"] == claims.command(cell) and row["names"] == "A"
+    assert runs.frame(Toy(tmp_path / "none").store()).empty
+
+
+def test_what_the_public_code_and_any_reading_come_to(tmp_path):
+    """Of a claim without a method of its own the public code says nothing; one of which the plan
+    lacks a run was not run.
+    """
+    by_b = {**BEST, "id": "b", "check": {**BEST["check"], "left": ["B"], "right": ["C"]}}
+    by_u = {**BEST, "id": "u", "check": {**BEST["check"], "left": ["uniform"], "right": ["C"]}}
+    toy = universe(
+        tmp_path,
+        {"code": {"A": ({"beta": "code"}, 0.99)}},
+        levels={"A": 0.7, "B": 0.9, "C": 0.8, "uniform": 0.3},
+        claims=(BEST, by_b, by_u),
+    )
+    toy.entry["readings"]["code"] |= {"follows": "public code"}
+    toy.entry["readings"]["code"]["algorithms"]["uniform"] = {"beta": "code"}  # and is not run
+    told = [
+        settings.ways(toy.paper, claim, one)
+        for claim, one in zip(toy.entry["claims"], judged(toy), strict=True)
+    ]
+    public = "as in the public code"
+    assert [one.get(public) for one in told] == [REPRODUCED, None, NOT_RUN]
+    assert settings.counts(told) == {
+        "as printed": {REPRODUCED: 1, CONTRADICTED: 2},
+        public: {REPRODUCED: 1, NOT_RUN: 1},
+        "under any reading": {REPRODUCED: 2, CONTRADICTED: 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("readings", "best"),
+    [
+        ({"a": UNDECIDED, "b": NOT_RUN}, UNDECIDED),
+        ({"b": NOT_RUN}, CONTRADICTED),
+        ({"a": UNDECIDED, "b": DIRECTION}, DIRECTION),
+        ({"a": outcome(REPRODUCED, control=True)}, CONTRADICTED),
+    ],
+)
+def test_a_claim_that_one_reading_leaves_open_is_not_contradicted_under_any(
+    tmp_path, readings, best
+):
+    toy = Toy(tmp_path)
+    found = settings.ways(toy.paper, BEST, verdict(CONTRADICTED, **readings))
+    assert found == {"as printed": CONTRADICTED, "under any reading": best}
+
+
+def test_a_report_has_the_page_and_the_tables(tmp_path):
+    evil = {**BEST, "says": "<b>bold</b> [x](javascript:1)", "where": "*Fig*"}
+    toy = universe(tmp_path, {"low": {"A": ({"qbar": 1}, 0.3)}, "<i>": {}}, claims=[evil], seeds=5)
+    folder = tmp_path / "out"
+    table = ledger.write(toy.store(), folder)
+    pd.testing.assert_frame_equal(pd.read_parquet(folder / "verdicts.parquet"), table)
+    assert len(pd.read_csv(folder / "verdicts.csv")) == len(table) == 4
+    assert len(pd.read_parquet(folder / "seeds.parquet")) == 20
+    assert len(pd.read_parquet(folder / "runs.parquet")) == 20
+    text = (folder / "claims-by-settings.md").read_text()
+    assert "| under any reading | 0 | 0 | 0 | 0 | 1 | 0 | 0 |" in text
+    assert "| [best](verdicts.md#best) | ✗ | ✗ | Contradicted as printed; holds under no" in text
+    assert "| 1 | low | low |" in text
+    said = (folder / "verdicts.md").read_text()
+    assert "\\<b>bold\\</b>" in said and "[x](" not in said and "\\*Fig\\*" in said
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>", "[x](y)", "`code`", "*a* _b_", "a_b < c", "\\<", "<!-- -->", "1 | 2"]
+)
+def test_quoted_texts_are_read_back(text):
+    assert render.unquoted(render.quoted(text)) == text
+    assert "a_b" in render.quoted("a_b")

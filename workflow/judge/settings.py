@@ -1,0 +1,246 @@
+"""Verdicts under all settings, as one table, and what follows from the table.
+
+`frame` has a row for each comparison of a claim under a setting: the paper as printed, or a reading
+that changes a run of the claim. All else here is a group-by of the table: how many claims hold in
+which way, the matrix of claims and settings, and one sentence a claim.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+
+import pandas as pd
+
+from workflow.judge import render
+from workflow.judge.claims import AS_PRINTED, Claim, Outcome, Verdict
+from workflow.judge.evidence import runs_of_claim
+from workflow.judge.outcomes import (
+    CONTRADICTED,
+    DIRECTION,
+    HOLDS,
+    INCONCLUSIVE,
+    KINDS,
+    NOT_RUN,
+    REPRODUCED,
+    SYMBOLS,
+    UNDECIDED,
+    group,
+)
+from workflow.judge.render import quoted
+from workflow.plan.paper import Paper
+from workflow.plan.selection import algorithm_of
+from workflow.trace.cells import PlanError
+
+PUBLIC = "public code"
+WAYS = (AS_PRINTED, "nearest", "as in the public code", "under any reading")
+# of what a claim may come to; where one reading is not decided, it may still hold
+BEST = (REPRODUCED, DIRECTION, INCONCLUSIVE, UNDECIDED, CONTRADICTED, NOT_RUN)
+FEW = 4  # settings that a sentence names
+NUMBERS = ["kind", "effect", "low", "high", "p", "p_flip", "n", "decides"]
+COLUMNS = [
+    *("claim", "setting", "comparison", *NUMBERS, "outcome", "observed", "reasons", "seeds"),
+    *("runs", "same_runs", "control"),
+]
+CSV = [column for column in COLUMNS if column not in ("kind", "reasons", "runs", "same_runs")]
+RULES = """\
+*As printed* is the paper as printed, with the assumptions of verdicts.md. Another setting is a
+*reading*: another answer to a question that the paper leaves open. *Under any reading*: the best
+that one comes to, where *not decided* is better than *contradicted*. A *control* is an experiment
+of ours, and counts for nothing. A sentence counts the settings that decide the claim.
+
+✓ reproduced, ≈ direction only, ± inconclusive, ✗ contradicted, - no number, · not run. `?`: the
+numbers show this and may not decide. = same run: the setting gives the default's runs, and is no
+independent evidence. Blank: the setting changes no run of the claim, or the plan lacks a run."""
+
+
+def frame(verdicts: Iterable[Verdict]) -> pd.DataFrame:
+    """All comparisons of all claims under all settings, with COLUMNS.
+
+    The weakest comparison of a claim comes first; a claim without comparisons has one row.
+    """
+    rows = [
+        {"claim": verdict.id, "setting": setting, **_of_outcome(found), **numbers}
+        for verdict in verdicts
+        for setting, found in verdict.settings.items()
+        for numbers in _of_comparisons(found)
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _of_outcome(found: Outcome) -> dict[str, object]:
+    told = {name: getattr(found, name) for name in ("observed", "seeds", "runs", "same_runs")}
+    return {
+        "outcome": found.counts_as,
+        "reasons": "; ".join(found.reasons),
+        "control": found.control,
+        **told,
+    }
+
+
+def _of_comparisons(found: Outcome) -> list[dict[str, object]]:
+    return [
+        {
+            "comparison": one.what,
+            "decides": one.decides,
+            **{name: value for name, value in asdict(one).items() if name in NUMBERS},
+        }
+        for one in sorted(found.comparisons, key=lambda one: one.weakness)
+    ] or [{"comparison": "", "kind": "", "n": 0, "decides": ""}]
+
+
+def by_setting(table: pd.DataFrame) -> pd.DataFrame:
+    """A row for each claim and setting, with its weakest comparison."""
+    found = table.drop_duplicates(["claim", "setting"])
+    return found.assign(is_same=(found["runs"] > 0) & (found["runs"] == found["same_runs"]))
+
+
+def others(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Of each claim the other settings that may say something else than the paper as printed."""
+    found = by_setting(table)
+    kept = (found["setting"] != AS_PRINTED) & ~found["is_same"] & ~found["control"]
+    return dict(iter(found[kept].groupby("claim", sort=False)))
+
+
+def mark(row: Mapping[str, object]) -> str:
+    """The symbol of a row of `by_setting`."""
+    if row["is_same"]:
+        return "="
+    may_not = row["observed"] != NOT_RUN and row["reasons"] != ""
+    return SYMBOLS.get(str(row["observed"]), "-") + "?" * may_not
+
+
+def matrix(table: pd.DataFrame) -> pd.DataFrame:
+    """The marks of claims (rows) under settings (columns): the claims that a setting changes, and
+    the settings under which something was run. Blank: the setting changes no run of the claim.
+    """
+    found = by_setting(table)
+    changed = found.loc[found["setting"] != AS_PRINTED, "claim"].unique()
+    seen = found.loc[(found["observed"] != NOT_RUN) | found["is_same"], "setting"].unique()
+    seen = [AS_PRINTED, *(name for name in seen if name != AS_PRINTED)]
+    marks = found.assign(mark=found.apply(mark, axis=1) if len(found) else "")
+    wide = marks.pivot(index="claim", columns="setting", values="mark")
+    return wide.reindex(index=changed, columns=seen).fillna("")
+
+
+def sentences(table: pd.DataFrame) -> dict[str, str]:
+    """What each claim comes to as printed, and under the other settings that decide it."""
+    usual = by_setting(table)
+    usual = usual[usual["setting"] == AS_PRINTED].set_index("claim")["outcome"]
+    rivals = others(table)
+    return {claim: _sentence(outcome, rivals.get(claim)) for claim, outcome in usual.items()}
+
+
+def _sentence(usual: str, rivals: pd.DataFrame | None) -> str:
+    head = f"{usual[0].upper()}{usual[1:]} as printed"
+    if rivals is None:
+        return f"{head}; no other setting changes its runs."
+    deciding = rivals[~rivals["outcome"].isin([NOT_RUN, UNDECIDED])]
+    of = f"({len(deciding)} of {len(rivals)} other settings)"
+    if deciding.empty:
+        return f"{head}; none of {len(rivals)} other settings decides it."
+    differ = deciding[deciding["outcome"].isin(HOLDS) != (usual in HOLDS)]
+    if differ.empty:
+        where = "so under every other that decides" if usual in HOLDS else "holds under no other"
+        return f"{head}; {where} {of}."
+    names = [f"{row.setting} ({row.outcome})" for row in differ.itertuples()]
+    more = [f"{len(names) - FEW} more"] if len(names) > FEW else []
+    word = "not" if usual in HOLDS else "holds"
+    return f"{head}; {word} under {', '.join([*names[:FEW], *more])} {of}."
+
+
+def firm(table: pd.DataFrame, claims: Iterable[str]) -> tuple[int, int, int]:
+    """Of how many decided claims every other setting that decides says whether they hold as the
+    paper as printed does; of how many claims another setting decides; of how many none does.
+    """
+    usual = by_setting(table)
+    usual = usual[usual["setting"] == AS_PRINTED].set_index("claim")["outcome"]
+    decided = [name for name in claims if usual[name] not in (NOT_RUN, UNDECIDED)]
+    same = tested = 0
+    rivals = others(table)
+    for name in decided:
+        found = rivals[name]["outcome"] if name in rivals else pd.Series(dtype=str)
+        found = found[~found.isin([NOT_RUN, UNDECIDED])]
+        tested += bool(len(found))
+        same += bool(len(found)) and bool((found.isin(HOLDS) == (usual[name] in HOLDS)).all())
+    return same, tested, len(decided) - tested
+
+
+def ways(paper: Paper, claim: Claim, verdict: Verdict) -> dict[str, str]:
+    """What a claim comes to in each of WAYS that says something of it."""
+    kept = [one for one in verdict.settings.values() if not one.control]
+    usual = kept[0].counts_as
+    nearest = verdict.nearest.verdict if verdict.nearest else usual
+    found = {
+        AS_PRINTED: usual,
+        "nearest": nearest if "published" in paper.entry else "",
+        "as in the public code": _public(paper, claim, verdict),
+        "under any reading": min((one.counts_as for one in kept), key=BEST.index),
+    }
+    return {way: outcome for way, outcome in found.items() if outcome}
+
+
+def _public(paper: Paper, claim: Claim, verdict: Verdict) -> str:
+    """What a claim comes to in the public code; "" where that sets no parameter of its methods.
+
+    As printed where the public code changes none of its runs; where the plan lacks one, nobody has
+    run the claim.
+    """
+    readings = paper.entry.get("readings", {})
+    follows = [name for name, one in readings.items() if one.get("follows") == PUBLIC]
+    sides = [claim["check"].get(side) for side in ("left", "right", "curves")]
+    methods = {algorithm_of(curve) for side in sides if isinstance(side, list) for curve in side}
+    if not any((name, "algorithms", who) in paper.reached for name in follows for who in methods):
+        return ""
+    for name in follows:
+        if name in verdict.readings:
+            return verdict.readings[name].counts_as
+        try:
+            runs_of_claim(paper, claim, name)
+        except PlanError:
+            return NOT_RUN
+    return verdict.settings[AS_PRINTED].counts_as
+
+
+def counts(ways_of_claims: Iterable[Mapping[str, str]]) -> dict[str, Counter[str]]:
+    """How many claims come to what, in each way that says something of one."""
+    found: dict[str, Counter[str]] = {}
+    for told in ways_of_claims:
+        for way, outcome in told.items():
+            found.setdefault(way, Counter())[outcome] += 1
+    return {way: found[way] for way in WAYS if way in found}
+
+
+def as_markdown(
+    paper: Paper, verdicts: Sequence[Verdict], told: Mapping[str, Mapping[str, str]]
+) -> str:
+    """claims-by-settings.md; `told` has the ways of each claim."""
+    table = frame(verdicts)
+    plain = [one for one in verdicts if not group(one.qualifiers)]
+    rows = [
+        [way, str(sum(count[kind] for kind in HOLDS)), *(str(count[kind]) for kind in KINDS)]
+        for way, count in counts(told[one.id] for one in plain).items()
+    ]
+    marks, said = matrix(table), sentences(table)
+    names = list(marks.columns[1:])
+    shown = [
+        [f"[{claim}](verdicts.md#{claim.lower()})", *cells, quoted(said[claim])]
+        for claim, cells in zip(marks.index, marks.to_numpy().tolist(), strict=True)
+    ]
+    readings = paper.entry.get("readings", {})
+    says = [
+        [str(number), quoted(name), quoted(render.said_of(readings[name]))]
+        for number, name in enumerate(names, 1)
+    ]
+    head = ["claim", AS_PRINTED, *map(str, range(1, len(names) + 1)), ""]
+    parts = [
+        f"# Claims of {quoted(paper.name)} under all settings, scale {quoted(paper.scale)}",
+        f"{len(plain)} claims; {len(verdicts) - len(plain)} that are counted apart, or not run at"
+        " this scale, are not in the first table.",
+        render.table(["", "hold", *KINDS], rows),
+        RULES,
+        render.table(head, shown) if shown else "No setting changes a run of a claim.",
+        render.table(["", "setting", "says"], says) if says else "",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
