@@ -2,6 +2,7 @@
 # snakemake --cores N [--config scale=smoke|paper papers=bbkb,bkb seeds=0-4 fresh=1]
 # snakemake --cores N drawn: from the published records as they are, without a run
 # Environment: NOREGRET_DATA=DIR|URL, a mirror; NOREGRET_SUBSTITUTES=allowed|preferred, labelled substitutes (data/README.md).
+import os
 import sys
 from pathlib import Path
 
@@ -26,6 +27,16 @@ from workflow.plan.wishes import (
 from workflow.trace.cells import PUBLISHED
 
 min_version("9.27")  # the bounds are those of pyproject.toml: 9.27 is what is tested
+
+
+# A job elsewhere finds its data by it.
+envvars:
+    *{"NOREGRET_SUBSTITUTES"}.intersection(os.environ),
+
+
+# For `--sdm apptainer` alone: what envs/Dockerfile builds, in a registry.
+container: "docker://" + os.environ.get("NOREGRET_IMAGE", "localhost/noregret")
+
 
 if Path("config/config.yaml").exists():
 

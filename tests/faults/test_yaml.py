@@ -87,7 +87,7 @@ def test_without_a_slip_it_is_a_plan(root):
         ),
         (MINI + "---\n" + MINI, "expected a single document in the stream"),
         (MINI + "seeds: 3\n", "key given twice: seeds"),
-        (MINI + "errata: *nobody\n", "found undefined alias 'nobody'"),
+        (MINI + "errata: *nobody\n", "found undefined alias"),
         (
             MINI + "errata: !!python/object/apply:os.system ['touch pwned']\n",
             "got a python/object/apply:os.system: quote it",

@@ -228,6 +228,7 @@ def planned(copy: Path) -> Paper:
     runs cost what the table of the copy says.
     """
     costs.table.cache_clear()
+    costs.estimate.cache_clear()
     with patch("workflow.plan.costs.ROOT", copy):
         plan = load("large", "paper", root=copy)
         _ = costs.table()

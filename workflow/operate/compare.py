@@ -200,7 +200,7 @@ def _parameters(path: Path) -> dict[str, Any]:
     """The values that a file gives to the parameters of a method. Raises PlanError."""
     try:
         values, _ = strict_yaml.load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise PlanError(f"{path} is no valid YAML: {error}") from None
     except OSError as error:
         raise PlanError(f"PARAMETERS: expected a file, got {path}: {error.strerror}") from None

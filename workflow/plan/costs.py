@@ -107,6 +107,7 @@ def memory_mb(part: Cell | Study) -> int:
     return 500 + round(1.5 * of(part).mib)
 
 
+@cache
 def estimate(paper: str, problem: str, curve: str, evaluations: int) -> Cost:
     """The cost of one seed of a curve on `problem[@reading]`: as was measured of it, else as of the
     dearest curve that resembles it.

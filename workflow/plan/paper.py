@@ -69,21 +69,23 @@ class Paper:
 
     def to_make(self, part: Seeded) -> list[int]:
         """The seeds of a cell or a study that jobs make: those that are not published."""
-        return [seed for seed in part.seeds if (part.name, seed) not in self.lent]
+        name = part.name
+        return [seed for seed in part.seeds if (name, seed) not in self.lent]
 
     def records(self, parts: Iterable[Seeded]) -> list[str]:
         """The records of some cells and studies that jobs make: a report waits for them."""
         named = {part.name: part for part in parts}
-        return [str(part.record(seed)) for part in named.values() for seed in self.to_make(part)]
+        return [
+            f"{folder}/{seed}.parquet"
+            for folder, part in ((part.folder, part) for part in named.values())
+            for seed in self.to_make(part)
+        ]
 
-    def sources(self, parts: Iterable[Seeded]) -> list[str]:
-        """What a report on some cells and studies waits for: records that jobs make, and files of
-        published ones.
-        """
+    def published(self, parts: Iterable[Seeded]) -> list[str]:
+        """The files of published records that a report on some cells and studies reads."""
         named = {part.name: part for part in parts}
         lent = {name for name, _ in self.lent}
-        files = [str(part.published) for name, part in named.items() if name in lent]
-        return [*self.records(named.values()), *files]
+        return [str(part.published) for name, part in named.items() if name in lent]
 
     def together(self) -> dict[tuple[int, ...], list[Seeded]]:
         """The cells and studies that one process makes with all their seeds, by these seeds.

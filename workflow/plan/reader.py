@@ -61,10 +61,6 @@ def document(name: str, root: Path = ROOT) -> Document:
             f"line {line}: expected text in UTF-8, got the byte {error.object[error.start]:#04x}"
         )
         raise PlanError(f"{file} is no valid YAML: {wrong}: save the file as UTF-8") from None
-    except RecursionError:
-        raise PlanError(
-            f"{file} is no valid YAML: expected a few levels, got brackets nested too deep"
-        ) from None
     check(file, entry, source)
     found = Document(name, entry, source)
     return _with_borrowed(found, root) if "borrows" in entry else found

@@ -10,6 +10,7 @@ import yaml
 
 YAML_TAG = "tag:yaml.org,2002:"
 PLAIN = ("str", "int", "float", "bool", "null", "map", "seq", "merge")  # what JSON can say, too
+MOST_LEVELS = 100
 MOST_VALUES = 1_000_000  # in one file, its aliases written out
 Path = Sequence[str | int]  # keys and positions from the document to a value
 
@@ -43,7 +44,12 @@ class Source:
 
 
 def load(text: str) -> tuple[Any, Source]:
-    """What a file says, and where. Raises yaml.YAMLError, RecursionError."""
+    """What a file says, and where. Raises yaml.YAMLError."""
+    try:
+        _check_levels(text)
+    except (yaml.reader.ReaderError, yaml.scanner.ScannerError, yaml.parser.ParserError):
+        list(yaml.parse(text, yaml.SafeLoader))  # slower, and says more of what is wrong
+        raise
     loader = StrictLoader(text)
     try:
         document = loader.get_single_node()
@@ -53,7 +59,17 @@ def load(text: str) -> tuple[Any, Source]:
     return entry, Source(document)
 
 
-def _refusal(says: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
+def _check_levels(text: str) -> None:
+    """Raises ConstructorError for what the parser in C would follow until the process is ended."""
+    levels = 0
+    for event in yaml.parse(text, yaml.CSafeLoader):
+        levels += isinstance(event, yaml.CollectionStartEvent)
+        levels -= isinstance(event, yaml.CollectionEndEvent)
+        if levels > MOST_LEVELS:
+            raise _refusal("expected a few levels, got brackets nested too deep", event)
+
+
+def _refusal(says: str, node: yaml.Node | yaml.Event) -> yaml.constructor.ConstructorError:
     return yaml.constructor.ConstructorError(None, None, says, node.start_mark)
 
 
@@ -66,7 +82,7 @@ def _shown(key: yaml.Node) -> str:
     )
 
 
-class StrictLoader(yaml.SafeLoader):
+class StrictLoader(yaml.CSafeLoader):
     """YAML that is JSON: no key given twice (a merge, <<, may repeat one), no dates or bytes,
     nothing that contains itself.
     """

@@ -1,4 +1,5 @@
 # What the rules look up in the plan; everything clever is in workflow/*.py.
+import os
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -24,10 +25,21 @@ for plan in PLAN.values():
         TOGETHER.setdefault(seeds, []).extend(parts)
 
 
-def places(groups):
-    # A pattern of `paper/problem/curve`; of no name where there is none.
-    names = [re.escape(part.name) for parts in groups for part in parts]
-    return f"(?:{'|'.join(names) or '-'})"
+def any_of(names):
+    # A pattern; of no name where there is none.
+    return f"(?:{'|'.join(map(re.escape, names)) or '-'})"
+
+
+def places(parts):
+    # A pattern of `paper/problem/curve`. Snakemake looks through it for every file, so problems with the same curves share them.
+    curves, problems = {}, {}
+    for part in parts:
+        problem, curve = part.place
+        curves.setdefault(f"{part.paper}/{problem}", []).append(curve)
+    for problem, names in curves.items():
+        problems.setdefault(tuple(sorted(names)), []).append(problem)
+    lines = [f"{any_of(some)}/{any_of(names)}" for names, some in problems.items()]
+    return f"(?:{'|'.join(lines) or '-'})"
 
 
 # All that the rules draw, but for their endings, as a pattern.
@@ -83,8 +95,9 @@ def code_of_run(wildcards):
 
 
 def given_to_run(wildcards, output):
-    # Since it names the output, Snakemake takes it for no cause to run again: the digest is that.
-    return cells.as_json(part_of(wildcards))
+    # A file, since Snakemake prints the whole command of a job that fails. It is written wherever the job runs. Since this
+    # names the output, Snakemake takes it for no cause to run again: the digest is that.
+    return cells.hand_over(part_of(wildcards), Path(".snakemake", "given"))
 
 
 def memory(wildcards, attempt):
@@ -97,13 +110,19 @@ def minutes_of(seeds):
 
 
 def sources_of(parts):
-    # Those that a comparison borrows are made by the plan of their own paper.
+    # Records that jobs make, with what their digests hold beside code, and published ones, which are sources of this
+    # repository: `local`, not in a remote storage. What a comparison borrows is made by the plan of its own paper.
     by_paper = {}
     for part in parts:
         by_paper.setdefault(part.paper, []).append(part)
-    return [
-        path for paper, own in by_paper.items() for path in PLAN[paper].sources(own)
-    ]
+    found = []
+    for paper, own in by_paper.items():
+        plan = PLAN[paper]
+        made = [part for part in own if plan.to_make(part)]
+        needed = [path for part in made for path in data_of(part) + simulator_of(part)]
+        found += [*plan.records(own), *dict.fromkeys(needed)]
+        found += map(local, plan.published(own))
+    return found
 
 
 def shown_files(plan, folder):
@@ -112,9 +131,9 @@ def shown_files(plan, folder):
 
 
 def report_files(plan):
-    # The records, too: what is drawn from them may be there and a record lost, of which Snakemake alone would think that
-    # nobody needs it any more.
-    return [*plan.records(plan.parts), *shown_files(plan, SCALE)]
+    # Lost records, too: where what is drawn from them is there, Snakemake alone would think that nobody needs them any more.
+    lost = [path for path in plan.records(plan.parts) if not os.path.exists(path)]
+    return [*lost, *shown_files(plan, SCALE)]
 
 
 def drawn_files(plan):
@@ -128,7 +147,8 @@ def read_by(plan):
 
 
 def published_files(plan):
-    return [str(part.published) for part in read_by(plan) if part.published.exists()]
+    there = [part.published for part in read_by(plan) if part.published.exists()]
+    return [local(str(path)) for path in there]
 
 
 def drawn_as(plan):

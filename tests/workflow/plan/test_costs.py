@@ -21,6 +21,9 @@ TABLE = (
 @pytest.fixture
 def table(monkeypatch):
     monkeypatch.setattr(costs, "table", lambda: TABLE)
+    costs.estimate.cache_clear()
+    yield
+    costs.estimate.cache_clear()
 
 
 @pytest.mark.usefixtures("table")
