@@ -1,6 +1,7 @@
 # Five Bayesian-optimization papers: fetch the data, make every run of the plan, draw and judge.
 # snakemake --cores N [--config scale=smoke|quick|paper papers=bbkb,bkb seeds=0-4 fresh=1]
 # Environment: NOREGRET_DATA=DIR|URL, a mirror; NOREGRET_SUBSTITUTES=allowed|preferred, labelled substitutes (data/README.md).
+import os
 import sys
 from pathlib import Path
 
@@ -25,6 +26,16 @@ from workflow.plan.wishes import (
 from workflow.trace.cells import PUBLISHED
 
 min_version("9.27")  # the bounds are those of pyproject.toml: 9.27 is what is tested
+
+
+# A job elsewhere finds its data by it.
+envvars:
+    *{"NOREGRET_SUBSTITUTES"}.intersection(os.environ),
+
+
+# For `--sdm apptainer` alone: what envs/Dockerfile builds, in a registry.
+container: "docker://" + os.environ.get("NOREGRET_IMAGE", "localhost/noregret")
+
 
 if Path("config/config.yaml").exists():
 

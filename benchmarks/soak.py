@@ -74,14 +74,12 @@ signal.signal(signal.SIGUSR1, hang)
 class Round:
     """What was done to one workflow and what came of it.
 
-    failures: notes of failed runs that were there when it was started again. timeouts: records that
-    an evaluation had ended which hung, removed and made again. wrong: records that differ, and what
-    is left beside them.
+    timeouts: records that an evaluation had ended which hung, removed and made again. wrong:
+    records that differ, and what is left beside them.
     """
 
     disturbed: Counter[str] = field(default_factory=Counter)
     starts: int = 0
-    failures: int = 0
     timeouts: int = 0
     wrong: list[str] = field(default_factory=list)
 
@@ -89,7 +87,7 @@ class Round:
         kinds = [f"{count} x {what}" for what, count in sorted(self.disturbed.items())]
         verdict = f"{len(self.wrong)} WRONG: {self.wrong[:3]}" if self.wrong else "nothing wrong"
         return (
-            f"{', '.join(kinds) or 'undisturbed'}; {self.starts} starts, {self.failures} failures,"
+            f"{', '.join(kinds) or 'undisturbed'}; {self.starts} starts,"
             f" {self.timeouts} timeouts: {verdict}"
         )
 
@@ -169,10 +167,6 @@ class Workflow:
             found[str(path.relative_to(self.copy))] = trace
         return found
 
-    def notes(self) -> int:
-        """How many runs have failed and were not made since."""
-        return len(list((self.copy / "results").rglob("*.failed")))
-
     def remove_timeouts(self) -> int:
         """Remove the records that an evaluation has ended which took too long, as the message says;
         returns how many.
@@ -187,7 +181,7 @@ class Workflow:
         return len(found)
 
     def litter(self) -> list[str]:
-        """What should not be there at the end: leases, notes of failures, halves, what was set
+        """What should not be there at the end: leases, halves, what was set
         aside, processes. A half of a figure or a log is no fault: whoever writes the same file an
         hour later removes the half.
         """
@@ -282,7 +276,6 @@ def disturbed_round(
         if ended == 0 and not removed:
             break
         found.timeouts += removed
-        found.failures += flow.notes()
         if found.starts == ATTEMPTS:
             found.wrong.append(f"not done after {ATTEMPTS} starts: see {flow.copy / 'soak.log'}")
             break

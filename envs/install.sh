@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the locks here pin into a Python: sh envs/install.sh .venv/bin/python. make env and both images call it.
+# Installs what the locks here pin into a Python: sh envs/install.sh .venv/bin/python. make env and the image call it.
 # Every file must have one of the sums in its lock, nothing is resolved, and no index is asked beside another one by us.
 set -eu
 python=$1

@@ -67,11 +67,7 @@ def test_a_disk_that_is_full_leaves_no_part_of_a_record_and_says_what_to_do(
         and "run again" in full.stderr
     )
     assert "Traceback" not in full.stderr
-    assert not steep.traces(empty) and not steep.beside(empty) - {
-        "0.failed",
-        "1.failed",
-        "2.failed",
-    }
+    assert not steep.traces(empty) and not steep.beside(empty)
     filling.unlink()
     again = steep.run(empty)
     assert again.returncode == 0, again.stderr

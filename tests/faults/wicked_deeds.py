@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-SAME, NOTE, TIMEOUT = frozenset({"same"}), frozenset({"note"}), frozenset({"timeout"})
-EITHER = SAME | NOTE
+SAME, SENTENCE, TIMEOUT = frozenset({"same"}), frozenset({"sentence"}), frozenset({"timeout"})
+EITHER = SAME | SENTENCE
 ASKED = Path("deeds.json").resolve()  # whatever becomes of the working directory
 ELSEWHERE = Path("elsewhere").resolve()
 LONG = 600  # seconds: longer than any test waits
@@ -35,8 +35,8 @@ KEPT: list[np.ndarray] = []  # what was handed over and is changed whenever ther
 class Deed:
     """hook: when it is done; `any` means in every function of an optimizer or a simulator.
 
-    outcomes: the record is that of a run without it, or there is a note, or a timeout. domains: on
-    which it makes sense.
+    outcomes: the record is that of a run without it, or there is a sentence, or a timeout. domains:
+    on which it makes sense.
     """
 
     name: str
@@ -230,7 +230,7 @@ def forks_and_one_of_them_fails() -> None:
         raise OSError("no such program")
 
 
-@deed("any", NOTE)
+@deed("any", SENTENCE)
 def raises_an_error_that_cannot_be_told() -> None:
     class Silent(Exception):
         def __str__(self) -> str:
@@ -252,7 +252,7 @@ class Ended(BaseException):
 
 each(
     "any",
-    NOTE,
+    SENTENCE,
     raises_an_error=raising(RuntimeError("the licence is gone")),
     raises_what_is_no_exception=raising(Ended("bye")),
     raises_an_interrupt=raising(KeyboardInterrupt()),
@@ -318,7 +318,7 @@ each(
 )
 each(
     "evaluate",
-    NOTE,
+    SENTENCE,
     answers_nothing=lambda *_: (None,),
     answers_a_number=lambda *_: (3.0,),
     answers_a_pair=lambda shown, *_: ((shown.seen, shown.true),),
@@ -380,7 +380,7 @@ class Liar(np.ndarray):
 
 each(
     "tell",
-    NOTE,
+    SENTENCE,
     writes_into_y=lambda optimizer, query, shown: shown.y.fill(0),
     writes_into_g=lambda optimizer, query, shown: np.negative(shown.g, out=shown.g),
     writes_into_x=lambda optimizer, query, shown: np.copyto(query, 0),
@@ -442,7 +442,7 @@ ANSWERS = ("ask", "recommend")
 for where in ANSWERS:
     each(
         where,
-        NOTE,
+        SENTENCE,
         answers_nothing=lambda answer, room: (None,),
         answers_a_list=lambda answer, room: (answer.tolist(),),
         answers_a_scalar=lambda answer, room: (np.array(0),),
@@ -455,7 +455,7 @@ for where in ANSWERS:
     )
     each(
         where,
-        NOTE,
+        SENTENCE,
         "box",
         answers_nan=lambda answer, room: (answer * np.nan,),
         answers_infinity=lambda answer, room: (answer + np.inf,),
@@ -472,7 +472,7 @@ for where in ANSWERS:
     )
     each(
         where,
-        NOTE,
+        SENTENCE,
         "arms",
         answers_no_arm=lambda answer, room: (answer * 0 - 1,),
         answers_beyond_the_last_arm=lambda answer, room: (answer * 0 + 40,),
@@ -496,7 +496,7 @@ each("ask", EITHER, writes_into_what_is_pending=lambda answer, room, pending: pe
 each("ask", SAME, overwrites_what_is_pending=lambda answer, room, pending: overwrite(pending))
 each(
     "report",
-    NOTE,
+    SENTENCE,
     reports_text={"gap": "large"},
     reports_nothing=lambda *_: (None,),
     reports_a_list=lambda *_: ([1.0],),

@@ -33,8 +33,9 @@ def least_norm(found, bandwidth):
 def test_the_norm_is_that_of_the_interpolant_of_all_arms(norm, d):
     # f lies in the span of the kernels of the arms, so that the interpolant with the least norm is
     # f itself: an oracle that knows neither the centres nor their weights.
-    found = problem(norm=norm, d=d, arms=25, bandwidth=0.25)
-    assert_allclose(least_norm(found, 0.25), norm, rtol=1e-6)
+    for centres in (2, 25):  # as few and as many as may be
+        found = problem(norm=norm, d=d, arms=25, bandwidth=0.25, centres=centres)
+        assert_allclose(least_norm(found, 0.25), norm, rtol=1e-6)
 
 
 def test_no_value_exceeds_the_norm_since_the_diagonal_is_one():

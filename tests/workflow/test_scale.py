@@ -52,7 +52,7 @@ def test_the_rules_find_what_they_ask_for_of_ten_thousand_jobs(apart):
     for line in plan.entry["figures"]:
         runs = selection.figure_runs(plan, line["id"])
         names = {run.name for run in runs}
-        assert len(plan.sources(runs)) == scale.SEEDS * len(names)
+        assert len(plan.records(runs)) == scale.SEEDS * len(names)
 
 
 @pytest.mark.slow

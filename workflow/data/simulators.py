@@ -38,6 +38,8 @@ def built(name: str, *, root: Path) -> Path:
         raise SimulatorUnavailable(
             f"{path}: expected a simulator, found none: run `python -m workflow.simulators {name}`"
         )
+    if not os.access(path, os.X_OK):  # a remote storage keeps no modes
+        path.chmod(0o755)
     return path
 
 

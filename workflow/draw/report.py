@@ -36,6 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         store = Store(
             paper,
             root,
+            published=Path(),
             partial=options.partial,
             fresh=options.fresh,
             other_code=options.other_code,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pandas as pd
 
 from workflow.judge.claims import command
-from workflow.measure.store import Store
+from workflow.measure.store import Run, Store
 from workflow.trace import code_path
 from workflow.trace.cells import Cell
 
@@ -23,18 +23,22 @@ def frame(store: Store) -> pd.DataFrame:
     """All records of a paper, cells before studies. Raises BadRecords."""
     paper = store.paper
     names: dict[tuple[str, str], list[str]] = {}  # of a run, as the YAML has them
-    for (problem, curve), cell in paper.aliases.items():
-        names.setdefault((problem, cell.name), []).append(curve)
+    for (place, name), cell in paper.aliases.items():
+        names.setdefault((place, cell.name), []).append(name)
     rows = []
-    for run in [*paper.cells, *paper.studies.values()]:
-        is_cell = isinstance(run, Cell)
-        problem, curve = (run.problem_name, run.curve) if is_cell else (STUDIES, run.id)
+    every: list[Run] = [*paper.cells, *paper.studies.values()]
+    for run in every:
+        problem, curve = STUDIES, run.name.rpartition("/")[2]
+        algorithm, budget = "", 0
+        if isinstance(run, Cell):
+            problem, curve = run.problem_name, run.curve
+            algorithm, budget = run.algorithm_entry["is"], run.budget
         told = {
             "problem": problem,
             "curve": curve,
             "names": ", ".join(sorted(names.get((problem, run.name), []))),
-            "algorithm": run.algorithm_entry["is"] if is_cell else "",
-            "budget": run.budget if is_cell else 0,
+            "algorithm": algorithm,
+            "budget": budget,
             "rerun": command(run),
         }
         for seed, header in store.headers(run).items():

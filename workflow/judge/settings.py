@@ -100,7 +100,14 @@ def others(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Of each claim the other settings that may say something else than the paper as printed."""
     found = by_setting(table)
     kept = (found["setting"] != AS_PRINTED) & ~found["is_same"] & ~found["control"]
-    return dict(iter(found[kept].groupby("claim", sort=False)))
+    return {str(claim): rows for claim, rows in found[kept].groupby("claim", sort=False)}
+
+
+def as_printed(table: pd.DataFrame) -> dict[str, str]:
+    """The outcome of each claim as printed."""
+    found = by_setting(table)
+    usual = found[found["setting"] == AS_PRINTED]
+    return dict(zip(usual["claim"], usual["outcome"], strict=True))
 
 
 def mark(row: Mapping[str, object]) -> str:
@@ -117,8 +124,8 @@ def matrix(table: pd.DataFrame) -> pd.DataFrame:
     """
     found = by_setting(table)
     changed = found.loc[found["setting"] != AS_PRINTED, "claim"].unique()
-    seen = found.loc[(found["observed"] != NOT_RUN) | found["is_same"], "setting"].unique()
-    seen = [AS_PRINTED, *(name for name in seen if name != AS_PRINTED)]
+    there = found.loc[(found["observed"] != NOT_RUN) | found["is_same"], "setting"].unique()
+    seen = [AS_PRINTED, *(name for name in there if name != AS_PRINTED)]
     marks = found.assign(mark=found.apply(mark, axis=1) if len(found) else "")
     wide = marks.pivot(index="claim", columns="setting", values="mark")
     return wide.reindex(index=changed, columns=seen).fillna("")
@@ -126,10 +133,10 @@ def matrix(table: pd.DataFrame) -> pd.DataFrame:
 
 def sentences(table: pd.DataFrame) -> dict[str, str]:
     """What each claim comes to as printed, and under the other settings that decide it."""
-    usual = by_setting(table)
-    usual = usual[usual["setting"] == AS_PRINTED].set_index("claim")["outcome"]
     rivals = others(table)
-    return {claim: _sentence(outcome, rivals.get(claim)) for claim, outcome in usual.items()}
+    return {
+        claim: _sentence(outcome, rivals.get(claim)) for claim, outcome in as_printed(table).items()
+    }
 
 
 def _sentence(usual: str, rivals: pd.DataFrame | None) -> str:
@@ -154,8 +161,7 @@ def firm(table: pd.DataFrame, claims: Iterable[str]) -> tuple[int, int, int]:
     """Of how many decided claims every other setting that decides says whether they hold as the
     paper as printed does; of how many claims another setting decides; of how many none does.
     """
-    usual = by_setting(table)
-    usual = usual[usual["setting"] == AS_PRINTED].set_index("claim")["outcome"]
+    usual = as_printed(table)
     decided = [name for name in claims if usual[name] not in (NOT_RUN, UNDECIDED)]
     same = tested = 0
     rivals = others(table)

@@ -64,6 +64,7 @@ class Store:
     (`remembered`). `partial` reports on the seeds that have been run; otherwise a missing record is
     refused like a bad one. `fresh` ignores published records; `other_code` admits those that were
     made by other code, parameters or data (`made_by_other_code`) where there is no current one.
+    `published` is the checkout with the published records, if that is not `root`.
     """
 
     def __init__(
@@ -71,13 +72,14 @@ class Store:
         paper: Paper,
         root: Path = Path(),
         *,
+        published: Path | None = None,
         partial: bool = False,
         fresh: bool = False,
         other_code: bool = False,
     ) -> None:
         self.paper, self.root, self.partial = paper, root, partial
         self.fresh, self.other_code = fresh, other_code
-        self._shelf = Shelf(root)
+        self._shelf = Shelf(root if published is None else published)
         self._lent: set[tuple[str, int]] = set()  # seeds of runs that are read from the shelf
         self._other: dict[str, tuple[int, ...]] = {}
         self._hashes: dict[tuple[object, object], str] = {}

@@ -94,14 +94,11 @@ class Paper:
             for seed in self.to_make(part)
         ]
 
-    def sources(self, parts: Iterable[Seeded]) -> list[str]:
-        """What a report on some cells and studies waits for: records that jobs make, and files of
-        published ones.
-        """
+    def published(self, parts: Iterable[Seeded]) -> list[str]:
+        """The files of published records that a report on some cells and studies reads."""
         named = {part.name: part for part in parts}
         lent = {name for name, _ in self.lent}
-        files = [str(part.published) for name, part in named.items() if name in lent]
-        return [*self.records(named.values()), *files]
+        return [str(part.published) for name, part in named.items() if name in lent]
 
     def together(self) -> dict[tuple[int, ...], list[Seeded]]:
         """The cells and studies that one process makes with all their seeds, by these seeds.

@@ -95,8 +95,9 @@ def code_of_run(wildcards):
 
 
 def given_to_run(wildcards, output):
-    # Since it names the output, Snakemake takes it for no cause to run again: the digest is that.
-    return cells.as_json(part_of(wildcards))
+    # A file, since Snakemake prints the whole command of a job that fails. It is written wherever the job runs. Since this
+    # names the output, Snakemake takes it for no cause to run again: the digest is that.
+    return cells.hand_over(part_of(wildcards), Path(".snakemake", "given"))
 
 
 def memory(wildcards, attempt):
@@ -109,13 +110,19 @@ def minutes_of(seeds):
 
 
 def sources_of(parts):
-    # Those that a comparison borrows are made by the plan of their own paper.
+    # Records that jobs make, with what their digests hold beside code, and published ones, which are sources of this
+    # repository: `local`, not in a remote storage. What a comparison borrows is made by the plan of its own paper.
     by_paper = {}
     for part in parts:
         by_paper.setdefault(part.paper, []).append(part)
-    return [
-        path for paper, own in by_paper.items() for path in PLAN[paper].sources(own)
-    ]
+    found = []
+    for paper, own in by_paper.items():
+        plan = PLAN[paper]
+        made = [part for part in own if plan.to_make(part)]
+        needed = [path for part in made for path in data_of(part) + simulator_of(part)]
+        found += [*plan.records(own), *dict.fromkeys(needed)]
+        found += map(local, plan.published(own))
+    return found
 
 
 def report_files(plan):

@@ -4,7 +4,8 @@ from workflow.data.places import mirror_as_shown
 # leaves out every server. What may be a substitute has a place of its own, whichever files exist, so that all jobs of a
 # workflow read the same table; a real one that was prepared before is copied there. It is made anew when another mirror is
 # named, downloads are allowed again or the real table has come, so that a substitute gives way to the real data as soon as
-# they can be had. Time and memory are those of the largest file (0.5 GB).
+# they can be had. They run where the workflow was started: nodes of a cluster may see no internet, and no mirror in a folder.
+# Time and memory are those of the largest file (0.5 GB).
 
 
 rule fetch:
@@ -13,6 +14,7 @@ rule fetch:
     log:
         "logs/fetch/{name}.log",
     priority: 1000
+    localrule: True
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -29,6 +31,7 @@ rule fetch_or_substitute:
     log:
         "logs/fetch/{name}-or-substitute.log",
     priority: 1000
+    localrule: True
     conda:
         "../../envs/core.yaml"
     threads: 1

@@ -25,7 +25,7 @@ rule run:
         given=given_to_run,
     shell:
         "python -m workflow.run {wildcards.paper} {wildcards.problem} {wildcards.curve:q} {wildcards.seed}"
-        " --given -o {output:q} 2> {log:q} <<'JSON'\n{params.given}\nJSON"
+        " --given {params.given} -o {output:q} 2> {log:q}"
 
 
 for seeds, parts in TOGETHER.items():
@@ -58,4 +58,4 @@ for seeds, parts in TOGETHER.items():
             seeds=f"{seeds[0]}-{seeds[-1]}",
         shell:
             "python -m workflow.run {wildcards.paper} {wildcards.problem} {wildcards.curve:q} {params.seeds}"
-            " --given -o {output:q} 2> {log:q} <<'JSON'\n{params.given}\nJSON"
+            " --given {params.given} -o {output:q} 2> {log:q}"

@@ -4,7 +4,7 @@
 
 rule simulator:
     input:
-        "simulators/{name}.cc",
+        local("simulators/{name}.cc"),
     output:
         "simulators/build/{name}",
     log:

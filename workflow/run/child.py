@@ -21,7 +21,7 @@ REMEDIES = ((ArithmeticError, "look at"), (ImportError, "install"), (ChildProces
 
 
 def answer(target: Target, limits: Limits, guard: Guard) -> dict[str, Any]:
-    """{"made": fields of Made}, or an error, its kind, and whether it is that of all records."""
+    """{"made": fields of Made}, or an error and whether it is that of all records."""
     try:
         return {"made": vars(make.make(target, limits, guard))}
     except BaseException as error:  # a simulator may raise anything, sys.exit() among it
@@ -35,7 +35,6 @@ def answer(target: Target, limits: Limits, guard: Guard) -> dict[str, Any]:
         everywhere = isinstance(error, DataUnavailable)
         return {
             "error": said if everywhere or _names(said, target) else f"{target.who}: {said}",
-            "kind": type(error).__name__,
             "everywhere": everywhere or getattr(error, "errno", None) in lease.FULL,
         }
 

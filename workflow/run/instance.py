@@ -12,6 +12,7 @@ import numpy as np
 
 import problems
 from problems.api import Evaluation, Problem
+from workflow import ROOT
 from workflow.data import fetch, simulators
 from workflow.data.places import prepared_path, substitutes_allowed
 from workflow.run import boundary, designs, exact_design, loop
@@ -55,7 +56,7 @@ def data_path(cell: Cell | Study, root: Path) -> Path:
     path = prepared_path(name, root=root, substitutes=allowed)
     if not path.exists():
         return fetch.prepare(name, root=root, substitutes=allowed)
-    fetch.check_table(path, root=root)
+    fetch.check_table(path, root=ROOT)  # the manifest lies beside the code, wherever the data do
     return path
 
 

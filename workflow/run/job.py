@@ -39,8 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--scale", default="paper")
     parser.add_argument(
         "--given",
-        action="store_true",
-        help="read what decides the runs from standard input, as the workflow gives it",
+        type=Path,
+        metavar="FILE",
+        help="read what decides the runs from a file, as the workflow gives it",
     )
     parser.add_argument(
         "-o",
@@ -90,7 +91,11 @@ def main(arguments: list[str] | None = None) -> int:
 def _targets(options: argparse.Namespace) -> list[Target]:
     """The records that a command line names. Raises PlanError."""
     seeds = parse_seeds(options.seeds)
-    part = cells.from_json(sys.stdin.read()) if options.given else _planned(options)
+    part = (
+        cells.from_json(options.given.read_text(encoding="utf-8"))
+        if options.given
+        else _planned(options)
+    )
     outputs = options.output or [part.record(seed) for seed in seeds]
     if len(outputs) != len(seeds):
         raise PlanError(
@@ -98,7 +103,7 @@ def _targets(options: argparse.Namespace) -> list[Target]:
         )
     root = outputs[0].parents[DEPTH] if options.given else Path()
     again = os.environ.get("NOREGRET_AGAIN") == "1"
-    stored = options.given or options.output is None
+    stored = bool(options.given) or options.output is None
     return [
         Target(part, seed, path, root, again, stored)
         for seed, path in zip(seeds, outputs, strict=True)

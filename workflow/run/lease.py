@@ -1,4 +1,4 @@
-"""Who makes a record, and why nobody could: `<seed>.running` and `<seed>.failed` beside its place.
+"""Who makes a record: `<seed>.running` beside its place.
 
 A process that makes a record holds a lock on `<seed>.running`, which names it. Another one waits:
 jobs of a workflow that was killed go on running, and the next workflow waits for them. The kernel
@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import logging
 import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
 
-from workflow.trace.atomic import atomic, sweep
+from workflow.trace.atomic import sweep
 
 log = logging.getLogger("noregret.lease")
 WAIT = 3600.0  # seconds to wait for another process
@@ -48,13 +47,6 @@ class Owner:
     host: str = ""
     since: str = ""  # UTC
 
-    @property
-    def elapsed(self) -> float:
-        """Seconds since it began; 0 where it does not say when."""
-        if not self.since:
-            return 0.0
-        return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds())
-
     def __str__(self) -> str:
         if not self.pid:
             return "a process that it does not name"
@@ -64,26 +56,9 @@ class Owner:
 NOBODY = Owner()
 
 
-@dataclass(frozen=True)
-class Failure:
-    """Why a run failed: its error, when (UTC), and after how many evaluations it would go on, by
-    its checkpoint.
-    """
-
-    error: str
-    type: str
-    time: str
-    evaluations: int = 0
-
-
 def running(made: Path) -> Path:
     """The lease of a record."""
     return made.with_suffix(".running")
-
-
-def failed(made: Path) -> Path:
-    """What a failed run leaves in the place of its record."""
-    return made.with_suffix(".failed")
 
 
 @contextmanager
@@ -136,8 +111,7 @@ def _acquire(lock: BaseFileLock, made: Path, wait: float) -> None:
 def _release(lock: BaseFileLock, made: Path) -> None:
     """Halves of files go first: a process that was killed while it wrote could not remove them."""
     with suppress(OSError):
-        for path in (made, failed(made)):
-            sweep(path)
+        sweep(made)
         running(made).unlink(missing_ok=True)
     lock.release()
 
@@ -164,28 +138,3 @@ def is_held(lease: Path) -> bool:
     except OSError:  # it is locked, or its file system knows no locks and nobody can say
         return True
     return False
-
-
-def lost(dead: Owner) -> Failure:
-    """What became of a run whose lease is left and whose process is not."""
-    return Failure(
-        f"{dead} stopped responding: was it killed, or out of memory?", "Killed", dead.since
-    )
-
-
-def failure(path: Path) -> Failure | None:
-    """What a failed run left; None if there is nothing."""
-    try:
-        return Failure(**json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        return None
-    except (ValueError, TypeError) as error:
-        return Failure(f"{path} cannot be read ({error}): remove it", "unknown", "")
-
-
-def tell(made: Path, error: str, kind: str, evaluations: int) -> None:
-    """Leave the error of a failed run beside its place, where that can be written."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    with suppress(OSError), atomic(failed(made)) as temporary:
-        text = json.dumps(asdict(Failure(error, kind, now, evaluations)), indent=1)
-        temporary.write_text(text + "\n", encoding="utf-8")

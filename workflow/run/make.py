@@ -21,7 +21,7 @@ import numpy as np
 import algorithms
 from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
-from workflow.run import async_loop, boundary, checkpoint, descent, lease, loop
+from workflow.run import async_loop, boundary, checkpoint, descent, loop
 from workflow.run.guard import Guard, TooLong
 from workflow.run.instance import build_problem, initial_design, parameters_of
 from workflow.run.target import Limits, Made, Target
@@ -36,8 +36,7 @@ NOTHING: record.Columns = {"evaluation": np.arange(0)}
 def make(target: Target, limits: Limits = Limits(), guard: Guard | None = None) -> Made:
     """Make a record unless it is there, complete and current."""
     guard = Guard(target.seed) if guard is None else guard
-    for path in (target.path, lease.failed(target.path)):
-        sweep(path)  # who holds the lease is alone here
+    sweep(target.path)  # who holds the lease is alone here
     if isinstance(target.part, Study):
         return _make_study(target.part, target, guard)
     return _Run(target.part, target, guard).made(limits)
@@ -114,8 +113,6 @@ class _Run:
                 design = initial_design(self.cell, self.seed, self.problem)
                 self.progress = _started(self.cell, optimizer, *design)
             self.progress.work = self.work
-        else:
-            self.guard.shared.saved = self.progress.rows
         self.guard.number = self.progress.given + getattr(
             self.progress, "begun", self.progress.rows
         )
@@ -137,7 +134,7 @@ class _Run:
                 checked = True
             if time.monotonic() - saved > max(limits.checkpoint_every, 20 * cost):
                 cost = self.checkpoint.save(progress)
-                saved, self.guard.shared.saved = time.monotonic(), progress.rows
+                saved = time.monotonic()
 
     def end(self) -> Made:
         """Write the record: of a run that was cut, too, beside its checkpoint. Raises TooLong."""

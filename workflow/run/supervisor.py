@@ -35,37 +35,29 @@ MORE_MEMORY = (
 class Failed(RuntimeError):
     """A record that was not made: a sentence that names it and says what to do.
 
-    kind: the type of the error, or the signal that ended the process. everywhere: whether the same
-    is true of all records of the command.
+    everywhere: whether the same is true of all records of the command.
     """
 
-    def __init__(self, sentence: str, kind: str, *, everywhere: bool = False) -> None:
+    def __init__(self, sentence: str, *, everywhere: bool = False) -> None:
         super().__init__(sentence)
-        self.kind, self.everywhere = kind, everywhere
+        self.everywhere = everywhere
 
 
 def made(target: Target, limits: Limits) -> Made:
-    """A record, made now unless it is there. A failure leaves a note, which a success removes.
+    """A record, made now unless it is there.
 
     Raises Failed, and lease.Refused where another process makes it for too long or nobody can.
     """
     with lease.held(target.path, wait=limits.wait):
-        shared = Shared.new()
-        try:
-            answer = _answer(target, limits, shared)
-        except Failed as error:
-            lease.tell(target.path, str(error), error.kind, shared.saved)
-            raise
-        with suppress(OSError):  # a finished record where nobody can write
-            lease.failed(target.path).unlink(missing_ok=True)
-        return answer
+        return _answer(target, limits)
 
 
-def _answer(target: Target, limits: Limits, shared: Shared) -> Made:
+def _answer(target: Target, limits: Limits) -> Made:
     """What a process has made, or another one up to the evaluation that took too long.
 
     Raises Failed.
     """
+    shared = Shared.new()
     if not target.path.exists():
         with suppress(Exception):  # the run itself says what is wrong
             make.code(target.part)
@@ -85,7 +77,7 @@ def _answer(target: Target, limits: Limits, shared: Shared) -> Made:
     answer: dict[str, Any] = json.loads(shared.answer)
     if "made" in answer:
         return Made(**answer["made"])
-    raise Failed(answer["error"], answer["kind"], everywhere=answer["everywhere"])
+    raise Failed(answer["error"], everywhere=answer["everywhere"])
 
 
 def _is_overdue(target: Target, status: int, shared: Shared) -> bool:
@@ -151,14 +143,14 @@ def _compute(target: Target, limits: Limits, shared: Shared, stop: int | None, p
 
 def _died(target: Target, status: int, shared: Shared) -> Failed:
     """What is known of a process that has ended without an answer."""
-    kind, how, remedy = "Ended", f"ended by itself with exit status {status}", REMEDY
+    how, remedy = f"ended by itself with exit status {status}", REMEDY
     if status < 0:
         kind = signal.Signals(-status).name
         how = f"was ended by {kind} ({signal.strsignal(-status)})"
     if status == -signal.SIGKILL:
         remedy = MORE_MEMORY
     within = f" during evaluation {shared.evaluation - 1}" if shared.evaluation else ""
-    return Failed(f"{target.who}: its process {how}{within}: {remedy}", kind)
+    return Failed(f"{target.who}: its process {how}{within}: {remedy}")
 
 
 def _prctl(option: int, value: int) -> None:

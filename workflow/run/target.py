@@ -72,17 +72,15 @@ class Shared(ctypes.Structure):
     is read whatever it is stuck in, and whatever became of its open files.
 
     evaluation: the number of the one under way plus 1; 0 between two. began: when it began, by
-    time.monotonic(). saved: evaluations in the checkpoint. answer: JSON, at the end.
+    time.monotonic(). answer: JSON, at the end.
     """
 
     evaluation: int
     began: float
-    saved: int
     answer: bytes
     _fields_ = (
         ("evaluation", ctypes.c_int64),
         ("began", ctypes.c_double),
-        ("saved", ctypes.c_int64),
         ("answer", ctypes.c_char * 65536),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -272,7 +272,7 @@ class Report:
         return pd.read_parquet(self.folder / "verdicts.parquet")
 
     @cached_property
-    def by_setting(self) -> dict[str, list[Entry]]:
+    def by_setting(self) -> dict[str, list[dict[Hashable, Any]]]:
         """What each claim comes to under every setting, the paper as printed first."""
         table = settings.by_setting(self.comparisons)
         return {

@@ -17,6 +17,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from workflow.trace.atomic import atomic
+
 DEFAULT = ""  # the reading and the variant of a cell that has none
 UNLIMITED = 1 << 30  # of parallel evaluations
 STUDIES = "studies"  # the folder of all studies, in the place of a problem
@@ -218,6 +220,19 @@ def as_json(part: Cell | Study) -> str:
     job is told some.
     """
     return json.dumps({**asdict(part), "seeds": []})
+
+
+def hand_over(part: Cell | Study, folder: Path) -> str:
+    """A file in a folder, named by its content, that says what decides the runs of a cell or a
+    study.
+    """
+    text = as_json(part)
+    path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return str(path)
 
 
 def from_json(text: str) -> Cell | Study:

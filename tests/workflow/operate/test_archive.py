@@ -48,7 +48,6 @@ def results(root):
         "0.checkpoint",
         "0.parquet.1a2b3c4d",
         ".0.parquet.x.part",
-        "0.failed",
         "notes.parquet",
         "0.log",
     ):

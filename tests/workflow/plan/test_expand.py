@@ -700,10 +700,10 @@ def test_no_job_makes_what_is_lent_and_the_rest_is_made_once():
     assert sorted(made) == sorted(every - lent)
     together = [part for parts in plan.together().values() for part in parts]
     assert gone not in together and study not in together  # some of their seeds are published
-    assert plan.sources([gone]) == [str(gone.published)]
+    assert plan.published([gone]) == [str(gone.published)] and not plan.records([gone])
     other = next(part for part in whole.cells if part not in (dear, gone))
-    assert plan.sources([other]) == plan.records([other]) == whole.sources([other])
-    assert plan.sources([dear])[-1] == str(dear.published) and len(plan.sources([dear])) > 1
+    assert not plan.published([other]) and plan.records([other]) == whole.records([other])
+    assert plan.published([dear]) == [str(dear.published)] and plan.records([dear])
 
 
 @pytest.mark.parametrize("paper", [*resolve.papers(), *resolve.comparisons()])

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from workflow.run import lease
-from workflow.run.lease import Failure, Owner, Refused
+from workflow.run.lease import Owner, Refused
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def test_a_lease_names_its_process_while_it_is_held_and_leaves_nothing(made):
     with lease.held(made):
         found = lease.owner(path)
         assert (found.pid, found.host) == (os.getpid(), platform.node())
-        assert 0 <= found.elapsed < 30 and lease.is_held(path)
+        assert lease.is_held(path)
         assert str(found).startswith(f"process {os.getpid()} on {platform.node()} (since 20")
     assert list(made.parent.iterdir()) == []
 
@@ -120,7 +120,7 @@ def test_a_lease_that_says_nothing_names_nobody(made, text):
     made.parent.mkdir()
     lease.running(made).write_bytes(text.encode(errors="surrogateescape"))
     assert lease.owner(lease.running(made)) == Owner()
-    assert Owner().elapsed == 0 and "does not name" in lease.lost(Owner()).error
+    assert "does not name" in str(Owner())
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
@@ -166,22 +166,6 @@ def test_where_nobody_can_write_a_finished_record_is_used_and_a_missing_one_is_r
 
 def test_halves_of_files_of_a_process_that_was_killed_go_with_the_lease(made):
     with lease.held(made):
-        for path in (made, lease.failed(made), made.with_name("1.parquet")):
+        for path in (made, made.with_name("1.parquet")):
             path.with_name(f".{path.name}.abc.part").write_text("half of it")
     assert [path.name for path in made.parent.iterdir()] == [".1.parquet.abc.part"]
-
-
-def test_a_failure_is_told_and_read_again(made):
-    made.parent.mkdir()
-    assert lease.failure(lease.failed(made)) is None
-    lease.tell(made, "by hand", "ZeroDivisionError", 40)
-    told = lease.failure(lease.failed(made))
-    assert told == Failure("by hand", "ZeroDivisionError", told.time, 40)
-    assert told.time.endswith("+00:00") and platform.node() not in lease.failed(made).read_text()
-
-
-def test_a_note_that_is_damaged_is_a_failure_and_one_that_cannot_be_written_hides_no_error(made):
-    lease.tell(made.parent / "a file" / "3.parquet", "by hand", "ZeroDivisionError", 0)
-    made.parent.mkdir(exist_ok=True)
-    lease.failed(made).write_text("{")
-    assert "cannot be read" in lease.failure(lease.failed(made)).error

@@ -22,7 +22,7 @@ from algorithms.random_search import RandomSearch
 from tests.workflow import checkout, supervised
 from workflow.plan import expand
 from workflow.run import job as runner
-from workflow.run import lease, make
+from workflow.run import make
 from workflow.run.boundary import BadAnswer
 from workflow.run.supervisor import Failed
 from workflow.run.target import Limits, Target
@@ -266,9 +266,6 @@ def test_a_half_written_file_is_refused_and_left_alone(prepared, tmp_path):
     assert "error:" in found.stderr
     assert "move it away" in found.stderr
     assert path.read_bytes() == content
-    told = lease.failure(path.with_suffix(".failed"))
-    assert f"error: {told.error}\n" == found.stderr
-    assert told.type == "BadRecord"
     path.unlink()
     assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0
     assert [made.name for made in tmp_path.iterdir()] == ["run.parquet"]
@@ -282,7 +279,7 @@ def sequential(tmp_path, monkeypatch):
     return replace(cell, seeds=(0,), problem_entry={**cell.problem_entry, "room": 1})
 
 
-def test_an_error_that_nobody_expected_is_told_with_a_note_of_where_the_run_would_go_on(
+def test_an_error_that_nobody_expected_is_told_and_the_run_goes_on_where_it_was(
     sequential, monkeypatch
 ):
     real = make._step
@@ -296,15 +293,12 @@ def test_an_error_that_nobody_expected_is_told_with_a_note_of_where_the_run_woul
     for _ in range(2):  # the second finds the checkpoint of the first
         with pytest.raises(Failed, match="dumbo/six-hump-camel/random-search seed 0: KeyError"):
             supervised.make(supervised.run(sequential), limits=Limits(checkpoint_every=0))
-        told = lease.failure(lease.failed(sequential.record(0)))
-        assert "KeyError: 'lost'" in told.error
-        assert (told.type, told.evaluations) == ("KeyError", 3)
     monkeypatch.setattr(make, "_step", real)
     supervised.make(supervised.run(sequential))
     assert [path.name for path in sequential.folder.iterdir()] == ["0.parquet"]
 
 
-def test_a_failure_before_the_first_evaluation_leaves_a_note_too(sequential, monkeypatch):
+def test_a_failure_before_the_first_evaluation_is_told_too(sequential, monkeypatch):
     def build(cell, seed, root):
         raise ImportError("pip install it")
 
@@ -313,7 +307,6 @@ def test_a_failure_before_the_first_evaluation_leaves_a_note_too(sequential, mon
     for target in (supervised.run(sequential), Target(study, 0, study.record(0))):
         with pytest.raises(Failed, match=f"{target.who}: pip install it"):
             supervised.make(target)
-        assert lease.failure(lease.failed(target.path)).error == f"{target.who}: pip install it"
 
 
 @pytest.mark.parametrize(
@@ -447,7 +440,7 @@ def test_what_fails_is_a_sentence_that_names_the_run_and_the_other_seeds_are_mad
     assert sentence in line
     left = sorted(path.name for path in sequential.folder.iterdir())
     is_full = getattr(error, "errno", None) == errno.ENOSPC  # which ends the job
-    assert left == (["0.failed"] if is_full else ["0.failed", "1.parquet"])
+    assert left == ([] if is_full else ["1.parquet"])
 
 
 def test_the_command_line_loads_no_numerical_library_before_its_kernels_are_chosen(tmp_path):
