@@ -1,4 +1,4 @@
-SCALE ?= quick
+SCALE ?= paper
 PAPERS ?=
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON ?= python3
@@ -6,15 +6,16 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures report site status compare verify archive unpack publish carry history crate test test-all mutants parity check reference bench help
+TARGETS := env figures figure report site status compare verify archive unpack publish carry history crate test test-all mutants parity check reference bench help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
 takes-figures := SCALE PAPERS SEEDS CORES FRESH
+takes-figure := FIGURE
 takes-report := $(takes-figures)
 takes-status := $(takes-figures)
 takes-compare := METHOD FIGURE PARAMETERS CORES
-takes-verify := SCALE PAPERS N SEED MOST ARCHIVE
+takes-verify := SCALE PAPERS MINUTES SEED ARCHIVE CORES
 takes-archive := SCALE PAPERS
 takes-unpack := ARCHIVE
 takes-publish := SCALE PAPERS FROM
@@ -53,8 +54,8 @@ endif
 ifneq ($(and $(filter compare,$(GOALS)),$(if $(strip $(METHOD)),,none)),)
   $(error make compare: expected METHOD=my_method, the name of a file of algorithms/, got none)
 endif
-ifneq ($(and $(filter compare,$(GOALS)),$(if $(strip $(FIGURE)),,none)),)
-  $(error make compare: expected FIGURE=go_ucb/fig2, a paper and one of its figures, got none)
+ifneq ($(and $(filter compare figure,$(GOALS)),$(if $(filter 2,$(words $(subst /, ,$(FIGURE)))),,none)),)
+  $(error make $(filter compare figure,$(GOALS)): expected FIGURE=go_ucb/fig2, a paper and one of its figures, got "$(FIGURE)")
 endif
 ifneq ($(and $(filter unpack,$(GOALS)),$(if $(strip $(ARCHIVE)),,none)),)
   $(error make unpack: expected ARCHIVE=FILE, a zip that make archive wrote, got none)
@@ -80,8 +81,18 @@ env: .venv/.made               ## make the virtual environment .venv from the lo
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-figures: env                   ## run the workflow and draw: SCALE=smoke|quick|paper PAPERS=bbkb,bkb SEEDS=0-4 CORES=N FRESH=1
+figures: env                   ## draw what is published, make a sample of it again: PAPERS=bbkb,bkb CORES=N; or run: SCALE=smoke|paper SEEDS=0-4 FRESH=1
+ifneq ($(or $(filter-out file,$(origin SCALE)),$(SEEDS),$(FRESH)),)
 	$(SNAKEMAKE) --cores $(CORES) --config $(CONFIG)
+else
+	$(SNAKEMAKE) --cores $(CORES) drawn --config $(CONFIG)
+	$(BIN)/python -m workflow.verify --scale paper $(if $(PAPERS),--papers $(PAPERS)) --cores $(CORES) || \
+	  [ $$? = 2 ]  # nothing can be made here bit for bit, and the lines above say why
+endif
+
+figure: env                    ## draw one figure or table, or the verdicts, from what is published: FIGURE=go_ucb/fig2
+	$(BIN)/python -m workflow.report "$(firstword $(subst /, ,$(FIGURE)))" "$(lastword $(subst /, ,$(FIGURE)))" \
+	  --partial --other-code -o figures/drawn/"$(firstword $(subst /, ,$(FIGURE)))"
 
 TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(CORES) --maxprocesses 8 --dist loadfile
 
@@ -122,9 +133,9 @@ status: env                    ## runs done, published, stale and missing, what 
 compare: env                   ## run a method of yours in a paper's figure, judge it against its curves: METHOD=my_method FIGURE=go_ucb/fig2 PARAMETERS=FILE CORES
 	$(BIN)/python -m workflow.compare "$(METHOD)" "$(FIGURE)" $(if $(PARAMETERS),--parameters "$(PARAMETERS)") --cores $(CORES)
 
-verify: env                    ## run a sample of the records again, compare bit for bit: N=20 SEED=1 MOST=seconds ARCHIVE=FILE
-	$(BIN)/python -m workflow.verify $(CHOSEN) $(if $(N),--records $(N)) $(if $(SEED),--seed $(SEED)) \
-	  $(if $(MOST),--most-seconds $(MOST)) $(if $(ARCHIVE),--archive $(ARCHIVE))
+verify: env                    ## run a sample of the records again, compare bit for bit: MINUTES=1 of each paper SEED ARCHIVE=FILE SCALE PAPERS CORES
+	$(BIN)/python -m workflow.verify $(CHOSEN) --cores $(CORES) $(if $(MINUTES),--minutes $(MINUTES)) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(ARCHIVE),--archive $(ARCHIVE))
 
 archive: env                   ## a zip of all finished records: SCALE PAPERS (default: everything)
 	$(BIN)/python -m workflow.archive $(CHOSEN)

@@ -1,5 +1,6 @@
 # Five Bayesian-optimization papers: fetch the data, make every run of the plan, draw and judge.
-# snakemake --cores N [--config scale=smoke|quick|paper papers=bbkb,bkb seeds=0-4 fresh=1]
+# snakemake --cores N [--config scale=smoke|paper papers=bbkb,bkb seeds=0-4 fresh=1]
+# snakemake --cores N drawn: from the published records as they are, without a run
 # Environment: NOREGRET_DATA=DIR|URL, a mirror; NOREGRET_SUBSTITUTES=allowed|preferred, labelled substitutes (data/README.md).
 import os
 import sys
@@ -55,12 +56,13 @@ PAPERS = chosen_papers(words(config["papers"], ","))
 FRESH = is_fresh(config)  # whether published records are ignored
 only = [f"--seeds {SEEDS}" if SEEDS else "", "--fresh" if FRESH else ""]
 ONLY = " ".join(filter(None, only))  # what a report reads
+AS_PUBLISHED = "drawn" in getattr(workflow.dag_settings, "targets", ())
 PLAN = {
     # what a comparison borrows is made by the plan of its own paper
     name: load(name, SCALE, seeds=SEEDS)
     for name in [*PAPERS, *lenders(PAPERS)]
 }
-if not FRESH and (PUBLISHED / SCALE).is_dir():
+if not FRESH and not AS_PUBLISHED and (PUBLISHED / SCALE).is_dir():
     # numerical libraries, where there is something to look up
     from workflow.measure.store import without_published
 
@@ -110,7 +112,8 @@ onerror:
 
 
 onsuccess:
+    folder = "drawn" if AS_PUBLISHED else SCALE
     for name in PAPERS:
         print(
-            f"{name}: figures, tables and verdicts at scale {SCALE}: figures/{SCALE}/{name}/ (start with verdicts.md)"
+            f"{name}: figures, tables and verdicts at scale {SCALE}: figures/{folder}/{name}/ (start with verdicts.md)"
         )

@@ -17,9 +17,9 @@ def test_every_file_of_the_manifest_is_made_without_a_network():
     named = [Path(line["file"]) for line in CODECHECK["manifest"]]
     assert {path.parts[2] for path in named} == set(papers())
     for path in named:
-        plan = load(path.parts[2], "quick")
+        plan = load(path.parts[2], "paper")
         made = {file for kind, line in lines_of(plan.entry) for file in kind.files(line)}
-        assert path.parts[:2] == ("figures", "quick")
+        assert path.parts[:2] == ("figures", "drawn")
         assert path.name in made | {*LEDGER}
 
 

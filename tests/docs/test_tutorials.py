@@ -107,7 +107,7 @@ def test_the_library_of_the_readme_runs_as_it_stands(capsys):
     assert names["found"].y < 0.05 and "lowest" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
+@pytest.mark.parametrize("scale", ["smoke", "paper"])
 def test_the_template_of_a_paper_has_every_scale(tmp_path, scale):
     for folder in ("algorithms", "problems", "data"):
         (tmp_path / folder).symlink_to(ROOT / folder)

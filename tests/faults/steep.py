@@ -22,7 +22,7 @@ from workflow.trace import record
 SEEDS, BUDGET = 3, 12
 PAPER = f"""
 paper: {{key: steep, title: A hill, venue: nowhere}}
-scales: {{smoke: {{}}, quick: {{}}, paper: {{}}}}
+scales: {{smoke: {{}}, short: {{}}, paper: {{}}}}
 seeds: {SEEDS}
 problems:
   hill: {{is: hill.hill, d: 2, noise: 0.1, seed: seed, budget: {BUDGET}, room: 1,

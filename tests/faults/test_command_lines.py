@@ -78,7 +78,12 @@ def test_make_refuses_what_it_does_not_know_and_names_the_nearest():
         (["compare", "METHODS=x"], "make compare reads no METHODS; did you mean METHOD?"),
         (["compare", "SEEDS=0-9"], "make compare reads no SEEDS"),
         (["compar"], "unknown target compar; did you mean compare?"),
-        (["figure"], "unknown target figure; did you mean figures? `make help` lists all"),
+        (["figur"], "unknown target figur; did you mean figure? `make help` lists all"),
+        (
+            ["figure"],
+            'make figure: expected FIGURE=go_ucb/fig2, a paper and one of its figures, got ""',
+        ),
+        (["figure", "FIGURE=fig2"], "make figure: expected FIGURE=go_ucb/fig2"),
         (["nonsense"], "unknown target nonsense. `make help` lists all"),
     ]:
         refused = make(*arguments, dry=False)
@@ -91,10 +96,12 @@ def test_make_hands_on_what_it_was_given():
         (["figures", "PAPERS=bbkb, bkb"], "papers=bbkb,bkb"),
         (["figures", "PAPERS= bbkb ,bkb "], "papers=bbkb,bkb"),
         (["status", "PAPERS=bbkb bkb", "SCALE=smoke"], "--papers bbkb,bkb"),
-        (["figures", "SEEDS=0-4", "CORES=10"], "--cores 10 --config scale=quick  seeds=0-4"),
-        (["figures", "FRESH=1"], "scale=quick   fresh=1"),
+        (["figures", "SEEDS=0-4", "CORES=10"], "--cores 10 --config scale=paper  seeds=0-4"),
+        (["figures", "FRESH=1"], "scale=paper   fresh=1"),
+        (["figures"], "drawn --config scale=paper"),
+        (["figure", "FIGURE=a/b"], 'workflow.report "a" "b"'),
         (["status", "FRESH=1"], "--fresh"),
-        (["verify", "SEED=3", "N=5"], "--records 5 --seed 3"),
+        (["verify", "SEED=3", "MINUTES=5"], "--minutes 5 --seed 3"),
         (["verify", "figures", "SEED=3", "SEEDS=1"], "seeds=1"),
         (["carry", "MOST=60", "PAPERS=bkb", "CORES=3"], "--most 60 --cores 3"),
         (["compare", "METHOD=x", "FIGURE=a/b", "CORES=3"], 'workflow.compare "x" "a/b"  --cores 3'),
@@ -152,7 +159,7 @@ def test_a_wish_that_nobody_can_fulfil_is_told():
             wish(given)
     for scale, sentence in [
         ("smok", "unknown scale 'smok'; did you mean 'smoke'? known: smoke"),
-        ("nonsense", "unknown scale 'nonsense'; known: smoke, quick, paper"),
+        ("nonsense", "unknown scale 'nonsense'; known: smoke, paper"),
     ]:
         with pytest.raises(PlanError, match=re.escape(sentence)):
             expand.load("bkb", scale)

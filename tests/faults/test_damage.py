@@ -70,7 +70,7 @@ def test_a_damaged_record_is_refused_by_all_who_read_it_and_made_again_once_it_i
     ):
         archive.write(finished / "all.zip", root=finished)
     judged = verify.judge(verify.Candidate(PLACE, (), 0.0, substitute=False), finished)
-    assert judged.outcome == verify.DAMAGED and str(PLACE) in judged.lines[0]
+    assert judged.outcome == verify.DAMAGED and str(PLACE) in judged.why
     refused = steep.run(finished)
     assert (
         refused.returncode == 1

@@ -28,7 +28,7 @@ CLAIM = (
 PLACES = {  # where a name stands
     "algorithms": ("  uniform:", "  NAME:"),
     "problems": ("  abalone: {is", "  NAME: {is"),
-    "scales": ("quick: {", "NAME: {"),
+    "scales": ("short: {", "NAME: {"),
     "variants": ("readings: {", "variants: {NAME: {qbar: 3}}\nreadings: {"),
     "readings": ("wide: {", "NAME: {"),
 }
@@ -184,7 +184,7 @@ def test_aliases_of_aliases_are_not_written_out(root):
         (
             ", paper: {}}",
             "}",
-            "line 3, scales: expected the scales smoke, quick, paper, which are asked of all",
+            "line 3, scales: expected the scales smoke, paper, which are asked of all",
         ),
         (
             "smoke: {seeds: 2, ",
@@ -301,7 +301,7 @@ def test_a_slip_in_what_is_run_is_named_with_its_place_and_what_is_known(root, o
         (
             "{id: regret,",
             "{id: regret, scales: [huge],",
-            "unknown scale 'huge'; known: smoke, quick, paper",
+            "unknown scale 'huge'; known: smoke, short, paper",
         ),
         ("claims:\n", f"claims:\n{CLAIM}", "expected every id once in claims, got 'better'"),
         (

@@ -45,7 +45,7 @@ def line(kind: str) -> str:
 
 PAPER = f"""
 paper: {{key: wicked, title: Those who misbehave, venue: nowhere}}
-scales: {{smoke: {{}}, quick: {{}}, paper: {{}}}}
+scales: {{smoke: {{}}, short: {{}}, paper: {{}}}}
 seeds: {SEEDS}
 problems:
 {chr(10).join(line(kind) for kind in KINDS)}

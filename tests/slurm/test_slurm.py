@@ -55,7 +55,7 @@ def abalone(instance, *, data, noise, features, target):
 '''
 PAPER = """
 paper: {key: mini, title: A tiny paper, venue: nowhere}
-scales: {smoke: {seeds: 3, budget: 30}, quick: {}, paper: {}}
+scales: {smoke: {seeds: 3, budget: 30}, short: {}, paper: {}}
 seeds: 3
 problems:
   abalone: {is: tables.abalone, data: abalone, noise: 0.01, features: z-scored,

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MINI = """
 paper: {key: mini, title: A tiny paper, venue: nowhere}
-scales: {smoke: {seeds: 2, budget: 30}, quick: {seeds: 2, budget: 60}, paper: {}}
+scales: {smoke: {seeds: 2, budget: 30}, short: {seeds: 2, budget: 60}, paper: {}}
 seeds: 2
 problems:
   abalone: {is: tables.abalone, data: abalone, noise: 0.01, features: z-scored,

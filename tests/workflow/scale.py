@@ -79,7 +79,7 @@ def paper(runs: int, rows: int = 1000) -> dict[str, Any]:
     panels = [{"problem": problem, "title": problem} for problem in problems]
     return {
         "paper": {"key": "large", "title": "A large paper", "venue": "nowhere"},
-        "scales": {"smoke": {"budget": 30}, "quick": {}, "paper": {}},
+        "scales": {"smoke": {"budget": 30}, "paper": {}},
         "seeds": SEEDS,
         "problems": {
             problem: {**task, **(unknown if odd else {})} for odd, problem in _alternately(problems)

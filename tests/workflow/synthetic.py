@@ -84,7 +84,7 @@ class Toy:
         self.elsewhere: set[tuple[str, str]] = set()
         self.entry: dict[str, Any] = {
             "paper": {"key": "toy2026", "title": "A toy", "venue": "nowhere"},
-            "scales": {"paper": {}, "quick": {"variants": ["b-1"]}},
+            "scales": {"paper": {}, "short": {"variants": ["b-1"]}},
             "problems": {"p": {"is": "tables.abalone"}},
             "algorithms": {
                 name: {"is": "random_search.RandomSearch", "beta": "theorem"}

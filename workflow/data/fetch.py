@@ -41,13 +41,14 @@ from workflow.trace.record import KEY, atomic
 AGAIN = "remove it and run the workflow again, which fetches it anew"
 
 
-def prepare(name: str, *, root: Path, substitutes: bool) -> Path:
-    """Write the prepared table of a data set below root/data and return its path.
+def prepare(name: str, *, root: Path, substitutes: bool, download: bool = True) -> Path:
+    """Write the prepared table of a data set below root/data and return its path; without
+    `download` from a file of this machine or of a mirror.
 
     Raises DataUnavailable.
     """
     target = prepared_path(name, root=root, substitutes=substitutes)
-    _prepare(name, target, root=root, substitutes=substitutes)
+    _prepare(name, target, root=root, substitutes=substitutes, download=download)
     return target
 
 
@@ -94,7 +95,13 @@ def check_table(path: Path, *, root: Path) -> None:
 
 
 def _prepare(
-    name: str, target: Path, *, root: Path, substitutes: bool, unverified: bool = False
+    name: str,
+    target: Path,
+    *,
+    root: Path,
+    substitutes: bool,
+    unverified: bool = False,
+    download: bool = True,
 ) -> None:
     known = read_manifest(root)
     if name not in known:
@@ -108,7 +115,7 @@ def _prepare(
             shutil.copyfile(real, temporary)
         return say(f"{name}: real (a copy of {real}) -> {target}")
     tried: list[str] = []
-    prepared = _table(dataset, root, tried, unverified)
+    prepared = _table(dataset, root, tried, unverified, download)
     prepared = prepared or _substitute(dataset, root, tried, substitutes)
     _write(prepared, dataset, target)
     return say(f"{name}: {prepared.data} ({prepared.source}) -> {target}")
@@ -131,7 +138,9 @@ def _is_real(path: Path, dataset: Dataset, root: Path) -> bool:
     return True
 
 
-def _table(dataset: Dataset, root: Path, tried: list[str], unverified: bool) -> Prepared | None:
+def _table(
+    dataset: Dataset, root: Path, tried: list[str], unverified: bool, download: bool
+) -> Prepared | None:
     """The table in the first file that is the right one; None if nobody has it, and why in `tried`.
 
     A file is the right one if its table has the content of the manifest. If the manifest states
@@ -142,7 +151,7 @@ def _table(dataset: Dataset, root: Path, tried: list[str], unverified: bool) -> 
     origins = [one for file in dataset.mirror for one in _local(root, file)]
     origins += [
         Origin(source.url, dataset.file(source), source.url, source.member)
-        for source in dataset.sources
+        for source in dataset.sources * download
     ]
     for origin in origins:
         wanted = origin.file
@@ -320,7 +329,7 @@ def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:
         "To supply it, set NOREGRET_DATA to a directory (or URL of one) that contains"
         f" {' or '.join(paths)},",
         f"or put the file at data/raw/{paths[0]}.",
-        "Without it, the smoke and quick scales run on a labelled substitute;"
+        "Without it, scale smoke runs on a labelled substitute;"
         " NOREGRET_SUBSTITUTES=allowed does so at paper scale, and its claims about values are not"
         " decided.",
         "NOREGRET_SUBSTITUTES=preferred does so at every scale and downloads nothing.",

@@ -166,11 +166,7 @@ class Verdict:
 
 
 def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
-    """The verdict on one claim, and what it comes to under the other readings that affect it; none
-    where the scale does not run what it reads.
-    """
-    if not paper.judges(claim["id"]):
-        return _not_run(paper, claim)
+    """The verdict on one claim, and what it comes to under the other readings that affect it."""
     verdict = by_default(paper, store, claim)
     if (
         "settings" not in claim
@@ -235,8 +231,6 @@ def runs(paper: Paper) -> list[Run]:
     """
     found: list[Run] = []
     for claim in stated(paper.entry):
-        if not paper.judges(claim["id"]):
-            continue
         found += [*runs_of_claim(paper, claim), *null_runs(paper, claim)]
         found += [run for wanted in readings_of(paper, claim).values() for run in wanted]
     return found
@@ -370,34 +364,6 @@ def _admitted(found: Sequence[Comparison]) -> list[Comparison]:
     return [one for one in found if not one.apart.startswith(OUTSIDE)]
 
 
-def elsewhere(scale: str) -> str:
-    """Why a scale that names its claims judges another one under no reading at all."""
-    return f"not run at scale {scale}"
-
-
-def _not_run(paper: Paper, claim: Claim) -> Verdict:
-    """No verdict, of a claim whose runs belong to other scales."""
-    return Verdict(
-        id=claim["id"],
-        where=claim["where"],
-        says=claim["says"],
-        verdict=UNDECIDED,
-        qualifiers=(),
-        reasons=(elsewhere(paper.scale),),
-        observed=NOT_RUN,
-        comparisons=(),
-        p=math.nan,
-        p_against=math.nan,
-        q=math.nan,
-        seeds=0,
-        data="",
-        note=claim.get("note", ""),
-        readings={},
-        rerun=(),
-        kind=claim.get("kind", ""),
-    )
-
-
 def _outcome(
     paper: Paper, store: Store, claim: Claim, reading: str, planned: Sequence[Run]
 ) -> Outcome:
@@ -478,7 +444,7 @@ def _barred(evidence: Evidence, claim: Claim, data: Sequence[str]) -> list[str]:
     paper, reasons = evidence.paper, []
     if any(status.startswith("substitute") for status in data) and claim.get("data") != "any":
         reasons.append("substituted data")
-    if not paper.is_full_size and claim.get("scale") != "any":
+    if paper.scale != "paper" and claim.get("scale") != "any":
         reasons.append(f"scale {paper.scale}")
     if claim.get("implementation"):
         reasons.append("seconds of our own code")

@@ -223,7 +223,7 @@ def as_markdown(
 ) -> str:
     """claims-by-settings.md; `told` has the ways of each claim."""
     table = frame(verdicts)
-    plain = [one for one in verdicts if not group(one.qualifiers) and paper.judges(one.id)]
+    plain = [one for one in verdicts if not group(one.qualifiers)]
     rows = [
         [way, str(sum(count[kind] for kind in HOLDS)), *(str(count[kind]) for kind in KINDS)]
         for way, count in counts(told[one.id] for one in plain).items()

@@ -103,13 +103,13 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
         place = folder.parts[-2:]
         if papers and place[1] not in papers:
             continue
-        planned = {run.published: (run, how) for run, how in verify.runs(*place)}
+        planned = {run.published: run for run in verify.runs(*place)}
         for file in sorted(folder.rglob("*.parquet")):
             path = file.relative_to(root)
             if path not in planned:
                 found.wrong.append(f"{path}: expected a run of the plan, found none: remove it")
                 continue
-            run, how = planned[path]
+            run = planned[path]
             headers = shelf.headers(run)
             if not headers:
                 found.wrong.append(
@@ -122,13 +122,13 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
                         f"{path}: expected a seed of {run.seeds}, found {seed}: plan or remove it"
                     )
                     continue
-                _sort(found, run, seed, header, how)
+                _sort(found, run, seed, header)
     return found
 
 
-def _sort(found: Survey, run: Cell | Study, seed: int, header: Header, how: verify.Planned) -> None:
+def _sort(found: Survey, run: Cell | Study, seed: int, header: Header) -> None:
     today = digest_today(run, header)
-    candidate = verify.candidate_of(run.record(seed), header, how, str(header.get("data", "")))
+    candidate = verify.candidate_of(run, run.record(seed), header)
     one = Stale(run, seed, header, replace(candidate, published=run.published), today)
     label = header.get(LABEL)
     if header.get("digest") == today:
@@ -224,14 +224,14 @@ def decided(group: Group, judged: Sequence[Judged], *, label: bool = False) -> t
     pairs = list(zip(group.drawn, judged, strict=True))
     for one, found in pairs:
         if found.outcome == DIFFERS and not found.is_elsewhere:
-            return KEEP, f"{one.name} {found.lines[0]}"
+            return KEEP, f"{one.name} {found.why}"
     doubtful = [(one, found) for one, found in pairs if found.outcome != AGREES]
     if pairs and not doubtful:
         return CARRY, f"{len(pairs)} were made again with the same traces"
     why = f"of {len(group.records)} fewer than {FEWEST} are complete and cheap enough to be drawn"
     if doubtful:
         one, found = doubtful[0]
-        why = f"{one.name} {found.outcome}: {found.lines[-1]}"
+        why = f"{one.name} {found.outcome}: {found.why}"
     return (KEEP, f"not decided: {why}") if label else (OPEN, why)
 
 

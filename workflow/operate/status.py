@@ -1,4 +1,4 @@
-"""How far a scale is: `python -m workflow.status [--scale quick] [--papers a,b] [--seeds 0-4]
+"""How far a scale is: `python -m workflow.status [--scale paper] [--papers a,b] [--seeds 0-4]
 [--json] [--fresh]`.
 
 A run is one seed of a curve or a study. It is done if its record in results/ is one of today's code
@@ -120,7 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m workflow.status",
         description="What is done at a scale, and what the rest will cost.",
     )
-    parser.add_argument("--scale", default="quick")
+    parser.add_argument("--scale", default="paper")
     parser.add_argument("--papers", default="", help="such as bbkb,bkb; default: all")
     parser.add_argument("--seeds", default="", help="one seed or a range such as 0-4")
     parser.add_argument(

@@ -77,10 +77,6 @@ class Exhibit(ABC):
     def runs(self, paper: Paper, name: str) -> Runs:
         """Every run that has to be made before it is drawn. Raises PlanError."""
 
-    def wanted(self, paper: Paper, name: str) -> Runs:
-        """The runs that a scale of published size makes for it."""
-        return self.runs(paper, name)
-
     @abstractmethod
     def endings(self, line: Line) -> tuple[str, ...]:
         """Of the files that its program makes."""
@@ -668,11 +664,6 @@ class Table(Exhibit):
         """All of the paper: some rows look at runs that no row names."""
         del name
         return paper.parts
-
-    def wanted(self, paper: Paper, name: str) -> Runs:
-        """A study that it is about; of cells it shows what is run anyway."""
-        line = self.find(paper, name)
-        return [paper.study(line["study"])] if "study" in line else []
 
     def endings(self, line: Line) -> tuple[str, ...]:
         """As numbers, and for people."""

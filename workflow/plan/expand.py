@@ -17,7 +17,6 @@ from typing import Any
 
 from workflow.plan import (
     costs,
-    excerpt,
     exhibits,
     names,
     parameters,
@@ -97,9 +96,6 @@ def expanded(document: Document, scale: str, *, seeds: str = "", root: Path = RO
     names.check(document, root)
     _check_published(document, root)
     wanted = parse_seeds(seeds) if seeds else None
-    if document.entry["scales"][scale].get("size") == "published":
-        paper = _of_seeds(excerpt.of(expanded(document, "paper", root=root), scale), wanted)
-        return replace(paper, entry=exhibits.offered(paper))
     entry = exhibits.at_scale(document.entry, scale)
     reached = _reached(name, entry, root)
     cells: dict[tuple[str, ...], Cell] = {}
@@ -177,22 +173,6 @@ def _borrowed(
                 cell = plan.aliases[place]
                 found[place] = replace(cell, seeds=_cut(cell.seeds[:most], wanted))
     return found, frozenset(absent)
-
-
-def _of_seeds(paper: Paper, wanted: tuple[int, ...] | None) -> Paper:
-    """A plan cut to the seeds that are wanted by hand. Raises PlanError where it has none."""
-    cells = {cell.name: replace(cell, seeds=_cut(cell.seeds, wanted)) for cell in paper.cells}
-    cut = replace(
-        paper,
-        cells=tuple(cells.values()),
-        aliases={place: cells[cell.name] for place, cell in paper.aliases.items()},
-        studies={
-            name: replace(study, seeds=_cut(study.seeds, wanted))
-            for name, study in paper.studies.items()
-        },
-    )
-    _check_wanted(cut, wanted)
-    return cut
 
 
 def _check_wanted(paper: Paper, wanted: tuple[int, ...] | None) -> None:

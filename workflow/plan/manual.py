@@ -49,9 +49,8 @@ any job starts. A mistake in it is one sentence with its line.
 - A **reading** is one answer to a question that the paper leaves open. It changes parameters. Where
   no reading is named, the default one is meant.
 - A **variant** is one point of a sweep that the paper itself makes.
-- A **scale** makes runs shorter or fewer: `smoke` takes minutes, `quick` is what plain `snakemake`
-  runs, `paper` is the published size. A scale cuts, it computes nothing else. One that says
-  `size: published` cuts no run and takes but a part of them, which may decide claims.
+- A **scale** makes runs shorter or fewer: `paper` is the published size, `smoke` takes minutes. A
+  scale cuts, it computes nothing else.
 - A **study** is a computation that is no run of an algorithm, as the check of a theorem. Each seed
   gives a table of numbers with named columns.
 - An **exhibit** is what the report shows: {exhibits}.

@@ -70,9 +70,9 @@ class _Paper(Section):
         default="everything is its own",
     )
     scales: Some[Scale] = said(
-        f"what each scale makes smaller; a paper needs {', '.join(REQUIRED_SCALES)}, since plain"
-        " `snakemake` runs quick of all papers, the tests smoke, and paper is the published size",
-        {"smoke": {"seeds": 1, "budget": 40}, "quick": {"seeds": 3}, "paper": {}},
+        f"what each scale makes smaller; a paper needs {' and '.join(REQUIRED_SCALES)}: tests run"
+        " smoke, and paper is the published size",
+        {"smoke": {"seeds": 1, "budget": 40}, "paper": {}},
     )
     seeds: Seeds = said("repetitions of every run, numbered from 0", 10, unit="seeds")
     problems: Some[ProblemEntry] = said(

@@ -35,7 +35,6 @@ def check(document: Document, root: Path) -> None:
             _check_name(name, what, known, document.where(*path[:2]))
     _check_ids(document)
     _check_pages(document)
-    _check_scales(document)
     _check_overrides(document, root)
     for name, problem in entry["problems"].items():
         if "data" in problem and problem["data"] not in (tables := names_in(resolve.ROOT)):
@@ -43,29 +42,6 @@ def check(document: Document, root: Path) -> None:
                 f"{document.where('problems', name)}: unknown data {problem['data']!r}; known:"
                 f" {', '.join(tables)}{nearest(problem['data'], tables)}"
             )
-
-
-def _check_scales(document: Document) -> None:
-    """No line is for a scale of published size, which takes its runs and exhibits from `paper`."""
-    entry = document.entry
-    full = [name for name, cut in entry["scales"].items() if "size" in cut]
-    known = [*entry["problems"], *entry["algorithms"]]
-    for scale in full:
-        for name in entry["scales"][scale].get("leaves", []):
-            if name not in known:
-                raise PlanError(
-                    f"{document.where('scales', scale)}: unknown problem or algorithm {name!r}"
-                    f"{nearest(name, known)}"
-                )
-    sections = ("runs", "studies", *REGISTRY)
-    for section in sections:
-        for number, line in enumerate(entry.get(section, [])):
-            named = [*line.get("scales", []), *line.get("cuts", {})]
-            if wrong := [name for name in full if name in named]:
-                raise PlanError(
-                    f"{document.where(section, number)}: expected other scales than {wrong[0]},"
-                    " which is of published size and runs what scale paper runs: leave it out"
-                )
 
 
 def _known(entry: Entry) -> dict[str, list[str]]:

@@ -35,22 +35,9 @@ class Paper:
     uncut: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
     borrowed: tuple[Cell, ...] = ()  # of other papers, whose plans make them: read here as well
 
-    @property
-    def is_full_size(self) -> bool:
-        """Whether its runs are as long as the published ones, so that they may decide claims."""
-        cut = self.entry.get("scales", {}).get(self.scale, {})
-        return self.scale == "paper" or cut.get("size") == "published"
-
-    def judges(self, claim: str) -> bool:
-        """Whether this scale plans all runs of a claim: one of published size names those that it
-        decides.
-        """
-        cut = self.entry.get("scales", {}).get(self.scale, {})
-        return cut.get("size") != "published" or claim in cut.get("claims", [])
-
     def planned(self, run: Cell | Study) -> tuple[int, ...]:
-        """The seeds of a run as the YAML has them, whatever was cut by hand or by a scale of
-        published size (`uncut`): they say how often a claim is looked at.
+        """The seeds of a run as the YAML has them, whatever was cut by hand (`uncut`): they say how
+        often a claim is looked at.
         """
         return self.uncut.get(run.name, run.seeds)
 

@@ -1,5 +1,5 @@
 """Which runs a claim reads: the names in its check, and in its null models, against a plan. No
-number is read here, so that a scale may plan the runs of the claims that it decides.
+number is read here.
 """
 
 from __future__ import annotations

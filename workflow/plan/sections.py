@@ -11,15 +11,12 @@ from pydantic import Field, model_validator
 
 from workflow.plan.vocabulary import (
     Algorithms,
-    ClaimNames,
     Count,
     Curve,
-    ExhibitNames,
     Expected,
     Id,
     Metric,
     Named,
-    Names,
     OpenSection,
     Positive,
     Problem,
@@ -37,7 +34,7 @@ from workflow.plan.vocabulary import (
     said,
 )
 
-REQUIRED_SCALES = ("smoke", "quick", "paper")  # each is asked of all papers at once
+REQUIRED_SCALES = ("smoke", "paper")  # each is asked of all papers at once
 ROOM = "a whole number from 1 on, or unlimited"
 Room = Annotated[Count | Literal["unlimited"], Expected(ROOM)]
 Execution = Annotated[Literal["batch", "async"], Expected("batch or async")]
@@ -73,32 +70,8 @@ class Head(Section):
 
 
 class Scale(Section):
-    """What a scale makes smaller. A scale cuts, it never computes anything else. One of published
-    size leaves its runs as they are at scale `paper`, and runs fewer of them: what the claims read
-    that it names, and what the exhibits draw that it names.
-    """
+    """What a scale makes smaller. A scale cuts, it never computes anything else."""
 
-    size: Annotated[Literal["published"], Expected("published, or no such line")] = said(
-        "published: runs are those of scale `paper`, as far as `claims` and `shows` need them, and"
-        " decide claims",
-        "published",
-        default="what a scale but `paper` runs decides no claim",
-    )
-    claims: ClaimNames = said(
-        "size published: the claims that it decides", ["sublinear"], default="none"
-    )
-    shows: ExhibitNames = said(
-        "size published: the figures, ranks, pictures and tables that it shows; of a table what is"
-        " left of it",
-        ["fig1"],
-        default="none",
-    )
-    leaves: Names = said(
-        "size published: problems and algorithms of which its exhibits show what claims need"
-        " anyway, and nothing else",
-        ["cadata", "TuRBO"],
-        default="exhibits are shown whole",
-    )
     seeds: Seeds = said(
         "repetitions at most", 2, default="as many as `seeds` says", unit="seeds, from 0 on"
     )
@@ -117,20 +90,6 @@ class Scale(Section):
     variants: list[Variant] = said(
         "the only variants that this scale runs", ["qbar-10"], default="all of them"
     )
-
-    @model_validator(mode="after")
-    def _is_one_or_the_other(self) -> Self:
-        """A scale of published size cuts no run, another one names no claims."""
-        mine = self.model_fields_set
-        foreign = (
-            {"budget", "after_init", "variants"} if self.size else {"claims", "shows", "leaves"}
-        )
-        if unread := sorted(mine & foreign):
-            raise refusal(
-                f"expected {', '.join(unread)} {'without' if self.size else 'beside'}"
-                f" `size: published` alone, got {'both' if self.size else 'no such size'}"
-            )
-        return self
 
 
 class Design(Section):

@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m workflow.plan", description="What a scale runs and what it costs."
     )
     parser.add_argument("papers", nargs="*", help="default: all papers")
-    parser.add_argument("--scale", default="")
+    parser.add_argument("--scale", default="paper")
     parser.add_argument("--seeds", default="", help="cut the seeds by hand, e.g. 0-4")
     parser.add_argument(
         "--cells", action="store_true", help="one line for each cell instead of each algorithm"
@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         plans = [
-            load(name, options.scale or "quick", seeds=options.seeds)
+            load(name, options.scale, seeds=options.seeds)
             for name in chosen_papers(",".join(options.papers))
         ]
     except PlanError as error:

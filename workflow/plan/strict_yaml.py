@@ -69,7 +69,8 @@ def _check_levels(text: str) -> None:
             raise _refusal("expected a few levels, got brackets nested too deep", event)
 
 
-def _refusal(says: str, node: yaml.Node | yaml.Event) -> yaml.constructor.ConstructorError:
+def _refusal(says: str, node: Any) -> yaml.constructor.ConstructorError:
+    """What is wrong at a node or an event."""
     return yaml.constructor.ConstructorError(None, None, says, node.start_mark)
 
 

@@ -198,9 +198,7 @@ Variants = Annotated[list[Variant], MinLen(1), DISTINCT, UNIQUE]
 Scales = Annotated[list[Annotated[Words, Named("scale")]], MinLen(1), DISTINCT, UNIQUE]
 Study = Annotated[Words, Named("study")]
 ClaimName = Annotated[Words, Named("claim")]
-ClaimNames = Annotated[list[ClaimName], MinLen(1), DISTINCT, UNIQUE]
 ExhibitName = Annotated[Words, Named("exhibit")]
-ExhibitNames = Annotated[list[ExhibitName], MinLen(1), DISTINCT, UNIQUE]
 Errata = Annotated[list[Annotated[Words, Named("erratum")]], MinLen(1), DISTINCT, UNIQUE]
 Rows = Annotated[
     dict[str, Annotated[float | str, Expected("a number or words")]],

@@ -125,12 +125,44 @@ def sources_of(parts):
     return found
 
 
+def shown_files(plan, folder):
+    shown = [path for kind, line in lines_of(plan.entry) for path in kind.files(line)]
+    return [f"figures/{folder}/{plan.name}/{path}" for path in ["verdicts.md", *shown]]
+
+
 def report_files(plan):
     # Lost records, too: where what is drawn from them is there, Snakemake alone would think that nobody needs them any more.
-    folder = f"figures/{SCALE}/{plan.name}"
-    shown = [path for kind, line in lines_of(plan.entry) for path in kind.files(line)]
     lost = [path for path in plan.records(plan.parts) if not os.path.exists(path)]
-    return [*lost, *(f"{folder}/{path}" for path in [*shown, "verdicts.md"])]
+    return [*lost, *shown_files(plan, SCALE)]
+
+
+def drawn_files(plan):
+    # What is drawn from the records that are there, whatever code made them.
+    return shown_files(plan, "drawn")
+
+
+def read_by(plan):
+    # Every curve and study that the report of a paper reads.
+    return [*plan.parts, *plan.borrowed]
+
+
+def published_files(plan):
+    there = [part.published for part in read_by(plan) if part.published.exists()]
+    return [local(str(path)) for path in there]
+
+
+def drawn_as(plan):
+    # The code and the YAML of a report, and the records of one's own that it reads as well: as its input they would be made.
+    own = {
+        str(path): path.stat().st_mtime_ns
+        for part in read_by(plan)
+        for path in map(part.record, part.seeds)
+        if path.exists()
+    }
+    modules = [module for kind, line in lines_of(plan.entry) for module in kind.modules(line)]
+    return digest.digest(
+        sorted({"workflow.draw.report", *modules}), {"entry": plan.entry, "own": own}
+    )
 
 
 def drawn_from(kind):
@@ -163,5 +195,4 @@ def judged_with(wildcards):
 
 
 def all_sources(wildcards):
-    plan = PLAN[wildcards.paper]
-    return sources_of([*plan.parts, *plan.borrowed])
+    return sources_of(read_by(PLAN[wildcards.paper]))

@@ -69,6 +69,39 @@ rule verdicts:
         " -o $(dirname {output[0]:q}) --rooted {params.only} 2> {log}"
 
 
+rule drawn:
+    """Everything as it is published: whatever code made the records, and without a run."""
+    input:
+        [path for name in PAPERS for path in drawn_files(PLAN[name])],
+
+
+for plan in map(PLAN.get, PAPERS):
+
+    rule:
+        """Draw and judge a paper from the records that are there, each read once."""
+        name:
+            f"draw_{plan.name}"
+        input:
+            published_files(plan),
+        output:
+            drawn_files(plan),
+        log:
+            f"logs/drawn/{plan.name}.log",
+        conda:
+            "../../envs/core.yaml"
+        threads: 1
+        resources:
+            mem_mb=3000,
+            runtime=30,
+        params:
+            paper=plan.name,
+            scale=SCALE,
+            code=drawn_as(plan),
+        shell:
+            "python -m workflow.report {params.paper} --scale {params.scale} --partial --other-code"
+            " -o $(dirname {output[0]:q}) --rooted 2> {log}"
+
+
 rule no_such_target:
     """Say what is wrong with the name of a figure or a record that nothing makes."""
     input:
@@ -76,7 +109,7 @@ rule no_such_target:
     output:
         "{folder}/{any_scale}/{any_paper}/{rest}",
     wildcard_constraints:
-        folder=f"figures(?!/reference)(?!/{SCALE}/(?:{EXHIBITS})\\.)|results(?!/(?:store|{SCALE})/)",
+        folder=f"figures(?!/(?:reference|drawn)/)(?!/{SCALE}/(?:{EXHIBITS})\\.)|results(?!/(?:store|{SCALE})/)",
         any_scale=r"[^/]+",
         any_paper=r"[^/]+",
         rest=r".+",

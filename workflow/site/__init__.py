@@ -2,5 +2,5 @@
 records nor a server.
 
 `python -m workflow.site [--from FOLDER] [-o report]`; a report folder, as figures/reference or
-figures/quick, has a folder for each paper.
+figures/paper, has a folder for each paper.
 """

@@ -244,9 +244,8 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "scale",
         "scale",
-        "How large the runs are. `paper` is all runs at published size. `quick` is a cheap part of "
-        "them, at published size, too: it decides the claims that these runs can decide. `smoke` "
-        "is small and decides nothing.",
+        "How large the runs are. `paper` is the published size. `smoke` is small and decides "
+        "nothing.",
     ),
     (
         "seed",

@@ -84,6 +84,12 @@ def take() -> None:
     _said = f"{OWN} in {', '.join(early)}, loaded before others were asked for" if early else said
 
 
+@cache
+def kernels_here() -> str:
+    """Which kernels a run computes with on this machine, as its record will say."""
+    return _chosen()[1]
+
+
 def words() -> str:
     """Which kernels this process computes with, for the provenance of a record."""
     return f"{OWN}: nobody has asked for others" if _said is None else _said

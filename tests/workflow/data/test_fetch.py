@@ -395,7 +395,7 @@ def test_what_scikit_learn_ships_counts_as_real_only_where_it_is_the_very_table(
 
 def test_at_paper_scale_substitutes_are_asked_for(monkeypatch):
     for said in ["", "allowed", "preferred"]:
-        for scale in ["smoke", "quick", "paper"]:
+        for scale in ["smoke", "paper"]:
             monkeypatch.setenv("NOREGRET_SUBSTITUTES", said)
             assert substitutes_allowed(scale) is (scale != "paper" or said != "")
 
@@ -407,7 +407,7 @@ def test_substitutes_that_are_asked_for_in_other_words_are_an_error(root, monkey
         " unset it"
     )
     with pytest.raises(DataUnavailable, match=message):
-        substitutes_allowed("quick")
+        substitutes_allowed("short")
     monkeypatch.chdir(root)
     write_manifest(root, source("http://127.0.0.1:9/toy.data"))
     assert fetch.main(["toy"]) == 1

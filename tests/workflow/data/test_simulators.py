@@ -43,7 +43,7 @@ chmod +x "$2"
 """
 MINI = """
 paper: {key: mini, title: A tiny paper, venue: nowhere}
-scales: {smoke: {}, quick: {}, paper: {}}
+scales: {smoke: {}, short: {}, paper: {}}
 seeds: 1
 problems:
   wlan: {is: wlan.shannon_capacity, topology: twelve, interference: neighbours, scale: linear,

@@ -18,7 +18,7 @@ from scipy import stats
 from tests.workflow import synthetic
 from tests.workflow.synthetic import Toy, noisy, publish
 from workflow.draw import panels, plots, style, tabulate
-from workflow.measure.store import BadRecords, Store
+from workflow.measure.store import BadRecords
 from workflow.plan import selection
 from workflow.plan.expand import load
 from workflow.plan.resolve import papers
@@ -85,7 +85,7 @@ def test_small_print_says_scale_seeds_budget_reading_and_data(toy):
 
 
 def test_a_substitute_is_in_print_csv_and_panel(tmp_path):
-    toy = Toy(tmp_path, scale="quick", data="substitute: a synthetic table", seeds=2)
+    toy = Toy(tmp_path, scale="short", data="substitute: a synthetic table", seeds=2)
     for name in ("A", "B", "uniform"):
         toy.add(name, noisy(0.5))
     toy.entry["figures"] = [FIGURE]
@@ -174,7 +174,7 @@ def test_what_was_not_published_is_not_drawn(toy, monkeypatch):
 
 
 def test_panels_of_cut_variants_are_left_out(tmp_path):
-    toy = Toy(tmp_path, scale="quick", seeds=2)
+    toy = Toy(tmp_path, scale="short", seeds=2)
     toy.add("A", noisy(0.5), variant="b-1")
     shared = {"metric": "seconds", "problem": "p", "curves": ["A"]}
     toy.entry["figures"] = [
@@ -742,12 +742,16 @@ def test_a_panel_of_a_study_that_was_not_run_keeps_its_labels(toy):
     assert (found.xlabel, found.ylabel) == ("evaluations", "weight (lb)")
 
 
-def test_small_print_names_the_curves_that_a_scale_leaves_to_others():
-    paper = load("go_ucb", "quick")
-    found = panels.panels_of(paper, Store(paper, partial=True), "fig2")
-    assert [panel.elsewhere for panel in found] == [["TuRBO"]] * 3
-    assert "not at scale quick: TuRBO" in plots.small_print(
-        paper, figure_entry(paper, "fig2"), found
+def test_small_print_names_the_curves_that_a_scale_leaves_to_others(tmp_path):
+    toy = Toy(tmp_path, scale="short")
+    toy.add("A", noisy(0.5))
+    toy.elsewhere.add(("p", "B"))
+    panel = {"problem": "p", "metric": "simple_regret", "curves": ["A", "B"]}
+    toy.entry["figures"] = [{"id": "f", "title": "A and B", "panels": [panel]}]
+    found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
+    assert [panel.elsewhere for panel in found] == [["B"]]
+    assert "not at scale short: B" in plots.small_print(
+        toy.paper, figure_entry(toy.paper, "f"), found
     )
 
 
@@ -769,7 +773,7 @@ def test_small_print_names_the_versions_that_values_belong_to(toy):
 
 
 def test_a_table_of_settings_holds_what_is_published_at_any_scale(tmp_path, monkeypatch):
-    published, here = Toy(tmp_path), Toy(tmp_path, scale="quick")
+    published, here = Toy(tmp_path), Toy(tmp_path, scale="short")
     for place, qbar in ((published, {"p": 3, "q": 0.25}), (here, {"p": 1, "q": 1})):
         for problem in "pq":
             for name in "AB":
@@ -835,7 +839,7 @@ def test_a_table_of_parameters_counts_planned_repetitions_and_those_there(tmp_pa
 
 
 def test_another_scale_knows_the_planned_repetitions_alone(tmp_path, monkeypatch):
-    published, here = two_by_two(tmp_path), two_by_two(tmp_path, scale="quick")
+    published, here = two_by_two(tmp_path), two_by_two(tmp_path, scale="short")
     monkeypatch.setattr(tabulate, "load", lambda *which: published.paper)
     line = {"id": "t", "kind": "parameters", "parameter": "qbar", "algorithms": ["A"]}
     here.entry["tables"] = [{**line, "problems": ["p"]}]
@@ -1005,7 +1009,7 @@ def test_a_label_has_one_look_in_all_panels_and_shares_it_with_no_other(tmp_path
 
 
 def test_a_label_keeps_its_look_where_a_scale_leaves_out_what_stands_before_it(tmp_path):
-    toy = Toy(tmp_path, seeds=2, scale="quick")
+    toy = Toy(tmp_path, seeds=2, scale="short")
     toy.add("A", noisy(0.5), variant="b-1")
     toy.add("A", noisy(0.5))
     (panel,) = of_panels(toy, {"problem": "p", "curves": ["A+b-2", "A+b-1", "A"]})

@@ -81,7 +81,7 @@ def test_errata_are_listed_below_a_table_and_must_be_known(toy, monkeypatch):
     bkb = reader.read("bkb")
     entry = {
         **bkb,
-        "scales": {**bkb["scales"], "quick": {}},
+        "scales": {**bkb["scales"], "short": {}},
         "tables": [{**toy.entry["tables"][0], "errata": ["no-such"], "scales": ["paper"]}],
     }
     monkeypatch.setattr(reader, "document", lambda *which: reader.Document("bkb", entry))

@@ -312,7 +312,7 @@ def test_small_print_says_what_a_reader_must_know(tmp_path):
 
 
 def test_a_substitute_is_in_print_table_and_diagram(tmp_path):
-    toy = filled(tmp_path, scale="quick", data="substitute: a synthetic table")
+    toy = filled(tmp_path, scale="short", data="substitute: a synthetic table")
     found = ranked(toy)
     assert "SUBSTITUTE on p, q, s: a synthetic table" in printed(toy)
     assert "real data" not in printed(toy)

@@ -403,8 +403,8 @@ def test_substituted_data_are_undecided_unless_the_claim_takes_any(tmp_path):
 
 
 def test_another_scale_is_undecided_unless_the_claim_takes_any(tmp_path):
-    toy = pair(tmp_path, 0.9, 0.5, scale="quick")
-    assert judged(toy).reasons == ("scale quick",)
+    toy = pair(tmp_path, 0.9, 0.5, scale="short")
+    assert judged(toy).reasons == ("scale short",)
     assert judged(toy, scale="any").verdict == REPRODUCED
 
 
@@ -641,7 +641,7 @@ def test_range_over_variants(tmp_path, across, verdict):
 
 
 def test_a_scale_without_the_variants_has_nothing_to_compare(tmp_path):
-    toy = Toy(tmp_path, scale="quick")
+    toy = Toy(tmp_path, scale="short")
     for name in "AB":
         toy.add(name, noisy(0.5), variant="b-1")
     found = judged(toy, {**LESS, "variants": ["b-2"], "across": "max"})
@@ -1072,17 +1072,17 @@ def test_a_partial_report_says_what_was_not_run(tmp_path):
 
 
 def test_ledger_is_stable_and_names_everything(tmp_path):
-    toy = pair(tmp_path, 0.9, 0.5, scale="quick")
+    toy = pair(tmp_path, 0.9, 0.5, scale="short")
     toy.entry["errata"] = [{"id": "lemma-3", "where": "Sec. 4", "says": "a | b", "instead": "c"}]
     toy.entry["claims"] = [claim()]
     verdicts = [judged(toy)]
     text = render.as_markdown(toy.paper, verdicts)
     assert text == render.as_markdown(toy.paper, [judged(toy)])
     for words in (
-        "not decided: scale quick",
+        "not decided: scale short",
         "observed: reproduced",
         "a \\| b",
-        "python -m workflow.run toy p A 0-9 --scale quick",
+        "python -m workflow.run toy p A 0-9 --scale short",
     ):
         assert words in text
     data = json.loads(ledger.as_json(toy.paper, verdicts))

@@ -23,7 +23,7 @@ PAPER = {
     "paper": {"key": "toy2026"},
     "scales": {
         "smoke": {"seeds": 1, "budget": 5},
-        "quick": {"seeds": 2, "budget": 5},
+        "short": {"seeds": 2, "budget": 5},
         "paper": {},
     },
     "seeds": 5,
@@ -90,7 +90,7 @@ PAPER = {
 }
 
 
-@pytest.mark.parametrize(("scale", "seeds"), [("smoke", 1), ("quick", 2), ("paper", 5)])
+@pytest.mark.parametrize(("scale", "seeds"), [("smoke", 1), ("short", 2), ("paper", 5)])
 def test_a_report_of_real_runs_shows_the_same_run_and_the_basins(
     tmp_path, monkeypatch, scale, seeds
 ):

@@ -192,7 +192,7 @@ def test_one_different_trace_labels_its_group_and_no_other(toy, capsys):
         assert header["other_code"]["than"] == with_data(cell.digest, synthetic.SHA)
         because.add(header["other_code"]["because"])
     (why,) = because
-    assert why.startswith("p/B@code/") and "the trace differs in what is not published" in why
+    assert why.startswith("p/B@code/") and "queries or observed values differ" in why
     curve_file.read(toy.root / cell.published)
     assert carry.main(["--check"]) == 0  # labelled is settled
     content, toy.run = toy.contents, []
@@ -446,7 +446,7 @@ def test_real_changes_of_code_are_carried_or_labelled(copy):
         assert checkout.run(copy, "workflow.carry", "--check").returncode == 0
     assert [len(header["carried"]) for header in found.values()] == [1, 1]
     assert found[1]["carried"][0]["from"] == first[1]["digest"] != found[1]["digest"]
-    assert "begins in column" in json.dumps(found[0]["other_code"])
+    assert "from evaluation" in json.dumps(found[0]["other_code"])
     assert not (copy / "results").exists()
 
 

@@ -20,7 +20,7 @@ from workflow.plan.selection import panel_options
 
 PAPER = """
 paper: {key: mini, title: A tiny paper, venue: nowhere}
-scales: {smoke: {seeds: 1, budget: 6}, quick: {}, paper: {}}
+scales: {smoke: {seeds: 1, budget: 6}, short: {}, paper: {}}
 seeds: 6
 problems:
   hills: &hills {is: synthetic.styblinski_tang, d: 2, low: -5, high: 5, noise: 0.1, budget: 12,

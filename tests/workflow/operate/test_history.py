@@ -148,7 +148,7 @@ def test_the_committed_ledger_speaks_of_the_claims_as_they_stand():
     assert history.wrong(ROOT) == []
 
 
-@pytest.mark.parametrize("scale", ["smoke", "quick"])
+@pytest.mark.parametrize("scale", ["smoke", "short"])
 def test_a_claim_has_one_hash_at_all_scales(scale):
     entries = [load("bbkb", name).entry for name in (scale, "paper")]
     claims = entries[1]["claims"]

@@ -26,7 +26,7 @@ TABLE = {
 }
 PAPER = {
     "paper": {"key": "mini2026"},
-    "scales": {"smoke": {"budget": 10}, "quick": {"seeds": 1}, "paper": {}},
+    "scales": {"smoke": {"budget": 10}, "short": {"seeds": 1}, "paper": {}},
     "seeds": 5,
     "problems": {"small": TABLE, "large": {**TABLE, "noise": 0.1}},
     "algorithms": {
@@ -188,7 +188,7 @@ def test_a_slip_in_what_it_borrows_is_told(root, change, said):
 @pytest.mark.parametrize("lacks", ["problems", "scales"])
 def test_a_paper_has_problems_and_all_scales(root, lacks):
     entry = copy.deepcopy(PAPER)
-    entry.pop("problems") if lacks == "problems" else entry["scales"].pop("quick")
+    entry.pop("problems") if lacks == "problems" else entry["scales"].pop("smoke")
     written(root, "mini", entry)
     with pytest.raises(PlanError, match=rf"expected (`problems`, or|the {lacks} smoke)"):
         load("mini", "paper", root=root)

@@ -35,7 +35,6 @@ def spoiled(root, change):
     entry = yaml.safe_load((ROOT / "papers" / "bbkb.yaml").read_text())
     for section in ("figures", "tables", "claims", "appendix", "withdrawn", "studies"):
         entry.pop(section, None)
-    entry["scales"]["quick"] = {}
     change(entry)
     (root / "papers" / "bbkb.yaml").write_text(yaml.safe_dump(entry, sort_keys=False))
     return load("bbkb", "smoke", root=root)
@@ -109,7 +108,7 @@ def test_key_given_twice_is_refused(root):
 
 def test_unknown_scale_paper_and_curve_list_what_there_is(root):
     plan = spoiled(root, lambda entry: None)
-    with pytest.raises(PlanError, match="unknown scale 'large'; known: smoke, quick, paper"):
+    with pytest.raises(PlanError, match="unknown scale 'large'; known: smoke, paper"):
         load("bbkb", "large", root=root)
     with pytest.raises(
         PlanError, match=r"unknown paper 'bbbkb'; did you mean 'bbkb'\? known: bbkb"
@@ -148,11 +147,11 @@ def test_the_published_horizon_survives_a_cut_budget():
 def test_seeds_by_hand():
     cut = load("bbkb", "paper", seeds="2-4")
     assert cut.cell("abalone", "BKB").seeds == (2, 3, 4)
-    few = load("go_ucb", "quick", seeds="1")
+    few = load("go_ucb", "paper", seeds="1")
     assert few.cell("f1", "GO-UCB").seeds == (1,)
     assert few.study("growth-condition").seeds == (0,)
-    with pytest.raises(PlanError, match="some of the seeds 0-4 of scale quick, got 5-6"):
-        load("go_ucb", "quick", seeds="5-6")
+    with pytest.raises(PlanError, match="some of the seeds 0-9 of scale paper, got 15-16"):
+        load("go_ucb", "paper", seeds="15-16")
     assert parse_seeds("7") == (7,)
     for wrong in ("", "a", "3-1", "1,2"):
         with pytest.raises(PlanError, match="expected"):
@@ -170,7 +169,7 @@ TABLE = {
 GREEDY = {"is": "eps_greedy.EpsGreedy", "epsilon": 0.1, "model": "empirical-mean"}
 MINI = {
     "paper": {"key": "mini2026"},
-    "scales": {"smoke": {}, "quick": {"budget": 20}, "paper": {}},
+    "scales": {"smoke": {}, "short": {"budget": 20}, "paper": {}},
     "seeds": 3,
     "problems": {
         "plain": {**TABLE, "room": "unlimited", "init": {"design": "uniform", "n": 1}},
@@ -505,7 +504,7 @@ def test_only_asynchronous_runs_depend_on_the_code_of_their_loop(mini, monkeypat
         ),
         (
             lambda entry: entry["runs"].append({"scales": ["large"]}),
-            "run number 4: unknown scale 'large'; known: smoke, quick, paper",
+            "run number 4: unknown scale 'large'; known: smoke, short, paper",
         ),
     ],
 )
@@ -514,7 +513,7 @@ def test_a_mistake_about_workers_designs_and_scales_is_named(mini, change, messa
         mini(change)
 
 
-@pytest.mark.parametrize("scale", ["quick", "paper"])
+@pytest.mark.parametrize("scale", ["short", "paper"])
 def test_an_unknown_scale_of_a_run_is_named_at_every_scale(mini, scale):
     with pytest.raises(PlanError, match="unknown scale 'tiny'"):
         mini(lambda entry: entry["runs"].append({"scales": ["paper", "tiny"]}), scale)
@@ -523,20 +522,20 @@ def test_an_unknown_scale_of_a_run_is_named_at_every_scale(mini, scale):
 def test_a_run_of_one_scale_is_left_out_at_the_others(mini):
     def change(entry):
         entry["runs"][1]["scales"] = ["paper"]
-        entry["runs"][2]["scales"] = ["quick", "paper"]
+        entry["runs"][2]["scales"] = ["short", "paper"]
 
-    whole, paper, quick = mini(), mini(change, "paper"), mini(change, "quick")
+    whole, paper, short = mini(), mini(change, "paper"), mini(change, "short")
     assert [cell.name for cell in paper.cells] == [cell.name for cell in whole.cells]
-    left_out = {cell.name for cell in paper.cells} - {cell.name for cell in quick.cells}
+    left_out = {cell.name for cell in paper.cells} - {cell.name for cell in short.cells}
     assert left_out == {
         f"mini/{problem}/{name}@wide"
         for problem in ("plain", "giving")
         for name in ("greedy", "own")
     }
     with pytest.raises(
-        PlanError, match="no run makes the curve 'greedy@wide' on 'plain' at scale quick"
+        PlanError, match="no run makes the curve 'greedy@wide' on 'plain' at scale short"
     ):
-        quick.cell("plain", "greedy@wide")
+        short.cell("plain", "greedy@wide")
 
 
 @pytest.mark.parametrize(
@@ -553,10 +552,10 @@ def test_a_run_of_one_scale_is_left_out_at_the_others(mini):
 )
 def test_a_scale_may_cut_what_follows_the_design(mini, cut, plain, giving):
     def change(entry):
-        entry["scales"]["quick"] = cut
+        entry["scales"]["short"] = cut
         entry["problems"]["plain"]["init"]["n"] = 7
 
-    plan = mini(change, "quick")
+    plan = mini(change, "short")
     assert [plan.cell(problem, "greedy").budget for problem in ("plain", "giving")] == [
         plain,
         giving,
@@ -566,7 +565,7 @@ def test_a_scale_may_cut_what_follows_the_design(mini, cut, plain, giving):
 
 def test_a_cut_after_the_design_follows_the_design_of_a_reading_and_the_smallest_budget(mini):
     def change(entry):
-        entry["scales"]["quick"] = {"after_init": 4}
+        entry["scales"]["short"] = {"after_init": 4}
         entry["readings"]["long"] = {
             "says": "a design of 20 points",
             "problems": {"plain": {"init": {"design": "uniform", "n": 20}}},
@@ -583,7 +582,7 @@ def test_a_cut_after_the_design_follows_the_design_of_a_reading_and_the_smallest
         ]
         entry["algorithms"]["own"]["budget"] = 3
 
-    plan = mini(change, "quick")
+    plan = mini(change, "short")
     assert plan.cell("plain", "uniform").budget == 5
     assert plan.cell("plain@long", "uniform").budget == 24
     assert (
@@ -616,24 +615,24 @@ def shown(entry):
     table = {"kind": "feasible", "problems": ["plain"], "curves": ["uniform"]}
     entry["figures"] = [{"id": "every", **figure}, {"id": "large", "scales": ["paper"], **figure}]
     entry["tables"] = [
-        {"id": "small", "scales": ["quick"], **table},
-        {"id": "always", "scales": ["quick", "paper"], **table},
+        {"id": "small", "scales": ["short"], **table},
+        {"id": "always", "scales": ["short", "paper"], **table},
     ]
 
 
 def test_figures_and_tables_of_other_scales_are_left_out(mini):
     ids = {}
-    for scale in ("quick", "paper"):
+    for scale in ("short", "paper"):
         plan = mini(shown, scale)
         ids[scale] = [
             [line["id"] for line in plan.entry[section]] for section in ("figures", "tables")
         ]
     assert ids == {
-        "quick": [["every"], ["small", "always"]],
+        "short": [["every"], ["small", "always"]],
         "paper": [["every", "large"], ["always"]],
     }
     with pytest.raises(PlanError, match="unknown figure 'large'; known: every"):
-        selection.figure_runs(mini(shown, "quick"), "large")
+        selection.figure_runs(mini(shown, "short"), "large")
     with pytest.raises(PlanError, match="unknown table 'small'; known: always"):
         tabulate.runs_of(mini(shown), "small")
 
@@ -643,13 +642,13 @@ def test_a_scale_may_leave_out_all_figures(mini):
         shown(entry)
         entry["figures"] = entry["figures"][1:]
 
-    plan = mini(change, "quick")
+    plan = mini(change, "short")
     assert plan.entry["figures"] == []
     assert not [kind for kind, *_ in exhibits.kinds_of_exhibits([plan]) if kind.one == "figure"]
     assert "figures" not in mini().entry
 
 
-@pytest.mark.parametrize("scale", ["quick", "paper"])
+@pytest.mark.parametrize("scale", ["short", "paper"])
 @pytest.mark.parametrize("section", ["figures", "tables"])
 def test_an_unknown_scale_of_a_figure_or_table_is_named_at_every_scale(mini, section, scale):
     def change(entry):

@@ -105,7 +105,7 @@ def test_the_schema_accepts_every_paper(name):
     [
         (("seeds",), "ten"),
         (("seeds",), 0),
-        (("scales", "quick", "bugdet"), 3),
+        (("scales", "smoke", "bugdet"), 3),
         (("problems", "abalone", "room"), "many"),
         (("algorithms", "a+b"), {"is": "bkb.BKB"}),
         (("algorithms", "BKB", "is"), "api.Optimizer"),
@@ -246,9 +246,9 @@ def test_every_name_that_a_line_mentions_is_found_by_the_type_of_its_property():
             " on h0, h1, h2, h3",
         ),
         (
-            changed("quick: {seeds: 2, budget: 60}, ", ""),
-            "line 3, scales: expected the scales smoke, quick, paper, which are asked of all papers"
-            " at once, got smoke, paper: add `quick: {}`",
+            changed(", paper: {}", ""),
+            "line 3, scales: expected the scales smoke, paper, which are asked of all papers"
+            " at once, got smoke, short: add `paper: {}`",
         ),
         (checkout.MINI + "use: [bkb]\n", "line 23, use: unknown key 'use'; known: paper, scales"),
         (

@@ -18,7 +18,7 @@ from workflow.plan.strict_yaml import Source
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = json.loads((ROOT / "workflow" / "schema.json").read_text())
-SCALES = ("smoke", "quick", "paper")
+SCALES = ("smoke", "paper")
 BBKB = yaml.load((ROOT / "papers" / "bbkb.yaml").read_text(), Loader=yaml.SafeLoader)
 APPENDED = len(BBKB["runs"]) + 1  # the number of a line behind all others
 
@@ -61,9 +61,9 @@ CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
     ("path", "value", "place", "message"),
     [
         (
-            ("scales", "quick", "bugdet"),
+            ("scales", "smoke", "bugdet"),
             10,
-            "scale quick, bugdet",
+            "scale smoke, bugdet",
             "unknown key 'bugdet'; did you mean 'budget'? known: ",
         ),
         (("seeds",), "ten", "seeds", "expected a whole number from 1 to 1000000, got 'ten'"),
@@ -212,9 +212,9 @@ FEASIBLE = {
     ("path", "value", "place", "message"),
     [
         (
-            ("scales", "quick", "after_init"),
+            ("scales", "smoke", "after_init"),
             0,
-            "scale quick, after_init",
+            "scale smoke, after_init",
             "expected a whole number from 1 to 1000000000, got 0",
         ),
         (

@@ -29,7 +29,7 @@ STANDARD = {"surrogate": {"standard": "population"}}
 REGION = {"is": "turbo.TuRBO", **TURBO}
 TOY = {
     "paper": {"key": "toy2026"},
-    "scales": {"smoke": {"seeds": 1}, "quick": {"seeds": 2}, "paper": {}},
+    "scales": {"smoke": {"seeds": 1}, "short": {"seeds": 2}, "paper": {}},
     "seeds": 3,
     "problems": {"plain": BOX, "other": BOX},
     "algorithms": {
@@ -227,5 +227,5 @@ def test_figures_tables_and_claims_under_the_reading_take_the_default_runs_of_th
 
 def test_what_only_another_scale_runs_under_a_reading_is_left_out_and_nothing_else(toy):
     line = {"problems": ["plain"], "readings": ["one"], "scales": ["paper"]}
-    plan = toy(changes(runs=[{"problems": ["plain"]}, line]), scale="quick")
+    plan = toy(changes(runs=[{"problems": ["plain"]}, line]), scale="short")
     assert plan.elsewhere == {("plain", "sample@one")}

@@ -42,7 +42,7 @@ MINI = {
     "paper": {"key": "mini2026"},
     "scales": {
         "smoke": {"budget": 10, "variants": ["narrow"]},
-        "quick": {"budget": 20},
+        "short": {"budget": 20},
         "paper": {},
     },
     "seeds": 3,
@@ -102,19 +102,19 @@ def test_what_only_other_scales_run_is_known_by_the_names_that_it_has_there(mini
             name for other, there in plans.items() if other != scale for name in there.aliases
         }
         assert here.elsewhere == others - set(here.aliases)
-    quick = plans["quick"]
-    assert ("large", "slow") in quick.elsewhere and ("small", "slow") in quick.elsewhere
+    short = plans["short"]
+    assert ("large", "slow") in short.elsewhere and ("small", "slow") in short.elsewhere
     assert {("small", "greedy@wide"), ("large", "greedy"), ("small", "uniform")}.isdisjoint(
-        quick.elsewhere
+        short.elsewhere
     )
     assert {
         ("large@both", "slow@both"),
         ("small", "slow@both"),
         ("large@both", "greedy"),
         ("small@noisy", "uniform"),
-    } <= quick.elsewhere
-    assert ("small", "greedy+usual") in quick.elsewhere  # as a name, whatever it equals
-    assert ("small", "uniform@wide") not in quick.elsewhere  # a reading names only what it changes
+    } <= short.elsewhere
+    assert ("small", "greedy+usual") in short.elsewhere  # as a name, whatever it equals
+    assert ("small", "uniform@wide") not in short.elsewhere  # a reading names only what it changes
     assert plans["paper"].elsewhere == frozenset()
 
 
@@ -122,23 +122,23 @@ def test_runs_of_other_scales_are_not_resolved(mini, monkeypatch):
     asked = []
     resolved = expand._cell
     monkeypatch.setattr(expand, "_cell", lambda *which: asked.append(which) or resolved(*which))
-    assert len(mini("quick").aliases) == len(asked) == 5
+    assert len(mini("short").aliases) == len(asked) == 5
 
 
 def test_asking_for_a_run_of_other_scales_is_a_mistake_that_says_so(mini):
-    quick = mini("quick")
+    short = mini("short")
     with pytest.raises(
         PlanError,
         match=(
-            "no run makes the curve 'slow' on 'large' at scale quick, only at others; known there:"
+            "no run makes the curve 'slow' on 'large' at scale short, only at others; known there:"
             " greedy"
         ),
     ):
-        quick.cell("large", "slow")
+        short.cell("large", "slow")
     with pytest.raises(
-        PlanError, match="no run makes the curve 'slower' on 'large' at scale quick; known there"
+        PlanError, match="no run makes the curve 'slower' on 'large' at scale short; known there"
     ):
-        quick.cell("large", "slower")
+        short.cell("large", "slower")
 
 
 def test_a_mistake_in_runs_of_another_scale_is_named_at_every_scale(mini):
@@ -201,23 +201,23 @@ SECTIONS = {"figures": FIGURES, "tables": TABLES, "pictures": PICTURES}
 
 
 def test_what_a_scale_leaves_out_as_a_whole_is_not_offered_there(mini):
-    quick, paper = (mini(scale, **SECTIONS) for scale in ("quick", "paper"))
-    ids = {part: sorted(line["id"] for line in quick.entry[part]) for part in SECTIONS}
+    short, paper = (mini(scale, **SECTIONS) for scale in ("short", "paper"))
+    ids = {part: sorted(line["id"] for line in short.entry[part]) for part in SECTIONS}
     assert ids["figures"] == ["dots", "one-panel", "some"]
     assert (ids["tables"], ids["pictures"]) == (["t-settings", "t-some"], ["p-some"])
     assert (
-        {part: quick.entry[part] for part in SECTIONS}
+        {part: short.entry[part] for part in SECTIONS}
         != SECTIONS
         == {part: paper.entry[part] for part in SECTIONS}
     )
     with pytest.raises(PlanError, match="unknown figure 'none'; known: some, one-panel, dots"):
-        selection.figure_runs(quick, "none")
+        selection.figure_runs(short, "none")
 
 
 def test_curves_that_a_scale_leaves_out_are_left_out_where_they_are(mini):
-    quick, smoke = mini("quick", **SECTIONS), mini("smoke", **SECTIONS)
+    short, smoke = mini("short", **SECTIONS), mini("smoke", **SECTIONS)
     runs = {
-        name: [run.name.removeprefix("mini/") for run in selection.figure_runs(quick, name)]
+        name: [run.name.removeprefix("mini/") for run in selection.figure_runs(short, name)]
         for name in ("some", "one-panel", "dots")
     }
     assert runs == {
@@ -225,20 +225,20 @@ def test_curves_that_a_scale_leaves_out_are_left_out_where_they_are(mini):
         "one-panel": ["small/uniform"],
         "dots": ["small/greedy", "small/greedy@wide"],
     }
-    assert [panel["problem"] for panel in selection.panel_options(quick, "one-panel")] == ["small"]
+    assert [panel["problem"] for panel in selection.panel_options(short, "one-panel")] == ["small"]
     assert [run.name for run in selection.figure_runs(smoke, "none")] == ["mini/small/slow"]
-    assert [run.name for run in tabulate.runs_of(quick, "t-some")] == [
+    assert [run.name for run in tabulate.runs_of(short, "t-some")] == [
         "mini/small/greedy",
         "mini/small/greedy@wide",
         "mini/large/greedy",
     ]
-    assert [run.name for run in selection.picture_cells(quick, "p-some")] == [
+    assert [run.name for run in selection.picture_cells(short, "p-some")] == [
         "mini/small/greedy",
         "mini/small/greedy@wide",
     ]
 
 
-@pytest.mark.parametrize("scale", ["quick", "paper"])
+@pytest.mark.parametrize("scale", ["short", "paper"])
 @pytest.mark.parametrize(
     ("section", "line"),
     [
@@ -258,7 +258,7 @@ def test_what_no_scale_runs_is_a_mistake_at_every_scale(mini, section, line, sca
 
 def test_controls_are_left_out_where_they_do_not_run(mini):
     shown = figure("f", "small", "large", curves=["greedy"], controls=["uniform"])
-    assert [run.name for run in selection.figure_runs(mini("quick", figures=[shown]), "f")] == [
+    assert [run.name for run in selection.figure_runs(mini("short", figures=[shown]), "f")] == [
         "mini/small/greedy",
         "mini/small/uniform",
         "mini/large/greedy",
@@ -283,11 +283,11 @@ def test_the_workflow_does_not_ask_for_what_a_scale_leaves_out(tmp_path):
         assert ("exhibit=sparse" in found.stdout + found.stderr) is drawn
 
 
-# a toy at scale quick: A, B and C run on p, A and B on q
+# a toy at scale short: A, B and C run on p, A and B on q
 
 
 def toy_of(root, levels=(("A", 0.9), ("B", 0.5), ("C", 0.3)), **options):
-    toy = Toy(root, scale="quick", seeds=5, **options)
+    toy = Toy(root, scale="short", seeds=5, **options)
     toy.entry["problems"]["q"] = toy.entry["problems"]["p"]
     for number, (name, level) in enumerate(levels):
         toy.add(name, noisy(level, 0.01, number))
@@ -345,7 +345,7 @@ def test_panels_show_the_curves_that_there_are(tmp_path):
     assert "not run" not in plots.small_print(toy.paper, figure_entry(toy.paper, "f"), found)
     assert found[0].lines[0].look == found[1].lines[0].look
     toy.entry["figures"][0]["panels"] = shown[2:]
-    with pytest.raises(PlanError, match="figure f: scale quick leaves out all its panels"):
+    with pytest.raises(PlanError, match="figure f: scale short leaves out all its panels"):
         panels.panels_of(toy.paper, toy.store(), "f")
     assert exhibits.offered(toy.paper)["figures"] == []
 
@@ -573,11 +573,11 @@ def test_the_verdict_on_a_reading_leaves_out_what_that_on_the_default_one_does(t
         ({"curve": "A", "problem": "q", "parameter": "qbar", "at_least": 2}, ""),
         (
             {"curve": "C", "problem": "q", "parameter": "qbar", "at_least": 2},
-            "qbar of C on q belongs to no run of scale quick",
+            "qbar of C on q belongs to no run of scale short",
         ),
         (
             {"curve": "A+b-2", "problem": "q", "parameter": "qbar", "at_least": 2},
-            "qbar of A+b-2 on q belongs to no run of scale quick",
+            "qbar of A+b-2 on q belongs to no run of scale short",
         ),
     ],
 )
@@ -588,7 +588,7 @@ def test_a_hypothesis_about_what_is_left_out_is_not_met(tmp_path, requirement, w
 
 
 def test_the_best_value_seen_is_that_of_the_runs_of_this_scale(tmp_path):
-    toy = Toy(tmp_path, scale="quick", seeds=2, budget=3)
+    toy = Toy(tmp_path, scale="short", seeds=2, budget=3)
     for name, level in (("A", 0.2), ("B", 0.6)):
         toy.add(name, lambda seed, level=level: {"true": level}, problem="open")
     toy.elsewhere = {("open", "C")}

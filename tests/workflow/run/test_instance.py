@@ -69,12 +69,12 @@ LACKING = {
 @pytest.mark.parametrize(
     ("libraries", "scale", "said", "backend"),
     [
-        (["numpy", "no-such"], "quick", "", "growth"),
+        (["numpy", "no-such"], "short", "", "growth"),
         (["numpy", "no-such"], "smoke", "preferred", "growth"),
         (["numpy", "no-such"], "paper", "", "camb"),
         (["numpy", "no-such"], "paper", "allowed", "growth"),
-        (["numpy"], "quick", "", "camb"),
-        (["numpy"], "quick", "preferred", "camb"),
+        (["numpy"], "short", "", "camb"),
+        (["numpy"], "short", "preferred", "camb"),
         (["numpy"], "paper", "allowed", "camb"),
     ],
 )
@@ -93,7 +93,7 @@ def test_a_substitute_takes_the_place_of_a_library_that_is_missing_where_it_may(
 def test_a_missing_library_without_a_substitute_is_the_problems_own_concern(monkeypatch):
     made = replace(
         cell(),
-        scale="quick",
+        scale="short",
         problem_entry={key: LACKING[key] for key in LACKING if key != "substitute"},
     )
     monkeypatch.setattr(

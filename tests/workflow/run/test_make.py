@@ -35,8 +35,8 @@ time.process_time = lambda: (time.sleep(0.1), real())[1]
 """
 
 
-LONG = ("BKB", "0", "--scale", "quick", "--checkpoint-every", "0")
-PLACE = Path("results", "quick", "mini", "abalone", "BKB", "0.parquet")
+LONG = ("BKB", "0", "--scale", "short", "--checkpoint-every", "0")
+PLACE = Path("results", "short", "mini", "abalone", "BKB", "0.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -105,12 +105,12 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(prepared, t
 
 
 @pytest.mark.parametrize("curve", ["BKB", pytest.param("GP-UCB", marks=pytest.mark.slow)])
-def test_a_quick_run_is_the_exact_prefix_of_a_longer_one(prepared, tmp_path, curve):
-    for scale in ("smoke", "quick"):
+def test_a_short_run_is_the_exact_prefix_of_a_longer_one(prepared, tmp_path, curve):
+    for scale in ("smoke", "short"):
         assert (
             run(prepared, curve, "0", "--scale", scale, "-o", str(tmp_path / scale)).returncode == 0
         )
-    short, long = (record.read(tmp_path / scale).columns for scale in ("smoke", "quick"))
+    short, long = (record.read(tmp_path / scale).columns for scale in ("smoke", "short"))
     assert set(short) == set(long)
     for name in short:
         if not name.startswith("timing."):
@@ -389,7 +389,7 @@ def test_a_wrong_command_line_is_a_sentence(capsys):
         (("BKB", "1-0"), "expected a rising range"),
         (("BKB", "0-1", "-o", "x.parquet"), "-o: expected a file for each of 2 seeds, got 1"),
         (("BKB", "0", "--evaluations", "5"), "name its file with -o"),
-        (("BKB", "0", "--scale", "huge"), "unknown scale 'huge'; known: smoke, quick, paper"),
+        (("BKB", "0", "--scale", "huge"), "unknown scale 'huge'; known: smoke, short, paper"),
     ]:
         assert runner.main(["bkb", "abalone", *arguments]) == 1
         assert message in capsys.readouterr().err
@@ -461,7 +461,7 @@ def test_the_command_line_loads_no_numerical_library_before_its_kernels_are_chos
 
 TRUSS = """
 paper: {key: tiny, title: A tiny constrained paper, venue: nowhere}
-scales: {smoke: {seeds: 1, after_init: 4}, quick: {}, paper: {}}
+scales: {smoke: {seeds: 1, after_init: 4}, short: {}, paper: {}}
 seeds: 1
 problems:
   truss: {is: structures.truss25, load: official, alpha: 20, noise: 0.1, budget: 50,

@@ -51,7 +51,7 @@ def hang(rng, *, how, at, seed, of):
 '''
 PAPER = """
 paper: {key: hanging, title: A paper with a simulator that hangs, venue: nowhere}
-scales: {smoke: {}, quick: {}, paper: {}}
+scales: {smoke: {}, short: {}, paper: {}}
 seeds: 3
 problems:
   p: {is: hanging.hang, how: HOW, at: AT, seed: seed, of: [1], budget: 9, room: 1, timeout: 5,

@@ -20,7 +20,7 @@ from workflow.trace.cells import PlanError
 ROOT = Path(__file__).resolve().parents[3]
 TOY = """
 paper: {key: toy, title: A toy, venue: nowhere}
-scales: {smoke: {}, quick: {}, paper: {}}
+scales: {smoke: {}, short: {}, paper: {}}
 seeds: 5
 problems: {p: {is: tables.abalone, budget: 10, room: 1, init: {design: uniform, n: 1}}}
 algorithms: {A: {is: random_search.RandomSearch}, B: {is: random_search.RandomSearch}}
@@ -29,7 +29,7 @@ runs: [{}]
 figures:
   - {id: fig1, title: Regret, metric: cumulative_regret, curves: [A], panels: [{problem: p,
        title: P}]}
-  - {id: short, title: Regret, scales: [quick], metric: cumulative_regret, curves: [A],
+  - {id: short, title: Regret, scales: [short], metric: cumulative_regret, curves: [A],
        panels: [{problem: p, title: P}]}
 tables:
   - {id: ends, title: How runs ended, kind: diagnostics, problems: [p], curves: [A]}

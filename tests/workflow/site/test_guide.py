@@ -89,7 +89,7 @@ def test_links_lead_to_pages_of_the_site(root):
 
 def test_another_report_than_the_text_speaks_of_is_not_shown(root, tmp_path):
     """Its figures may be others."""
-    page = guide.pages(root, [report(tmp_path / "figures/quick/toy")])[1]
+    page = guide.pages(root, [report(tmp_path / "figures/short/toy")])[1]
     assert links(page) == ["../guide/c.svg", "https://example.org/x"]
     assert "[picture: shown (figures/reference/toy/fig.png)]" in page.body
 
