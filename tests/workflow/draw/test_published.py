@@ -81,6 +81,7 @@ def test_errata_are_listed_below_a_table_and_must_be_known(toy, monkeypatch):
     bkb = reader.read("bkb")
     entry = {
         **bkb,
+        "claims": [{**one, "figure": "t"} for one in bkb["claims"]],
         "scales": {**bkb["scales"], "short": {}},
         "tables": [{**toy.entry["tables"][0], "errata": ["no-such"], "scales": ["paper"]}],
     }

@@ -104,10 +104,6 @@ def test_a_claim_without_a_line_says_so(toy, monkeypatch):
     assert "not yet entered: run make history" in page
 
 
-def test_reports_of_before_say_nothing():
-    assert Claim({"id": "c"}).fixed == ""
-
-
 def test_a_check_of_a_study_has_the_defaults_of_what_the_study_names():
     entry = {
         "problems": {"p": {"d": 1}, "q": {}},
