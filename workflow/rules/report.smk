@@ -44,9 +44,17 @@ rule verdicts:
     input:
         all_sources,
     output:
-        [f"figures/{{scale}}/{{paper}}/{name}" for name in LEDGER if not name.endswith(".md")],
+        [
+            f"figures/{{scale}}/{{paper}}/{name}"
+            for name in LEDGER
+            if not name.endswith(".md")
+        ],
         shown=report(
-            [f"figures/{{scale}}/{{paper}}/{name}" for name in LEDGER if name.endswith(".md")],
+            [
+                f"figures/{{scale}}/{{paper}}/{name}"
+                for name in LEDGER
+                if name.endswith(".md")
+            ],
             caption="../captions/verdicts.rst",
             category="{paper}",
             subcategory="claims",
