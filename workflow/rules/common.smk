@@ -159,12 +159,10 @@ def drawn_as(plan):
         for path in map(part.record, part.seeds)
         if path.exists()
     }
-    modules = [
-        module for kind, line in lines_of(plan.entry) for module in kind.modules(line)
-    ]
-    return digest.digest(
-        sorted({"workflow.draw.report", *modules}), {"entry": plan.entry, "own": own}
-    )
+    drawers = {"workflow.draw.report"}
+    for kind, line in lines_of(plan.entry):
+        drawers.update(kind.modules(line))
+    return digest.digest(sorted(drawers), {"entry": plan.entry, "own": own})
 
 
 def drawn_from(kind):
