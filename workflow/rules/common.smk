@@ -136,6 +136,11 @@ def report_files(plan):
     return [*lost, *shown_files(plan, SCALE)]
 
 
+def folder_of(wildcards, output):
+    """Where a job of a report writes."""
+    return os.path.dirname(output[0])
+
+
 def drawn_files(plan):
     # What is drawn from the records that are there, whatever code made them.
     return shown_files(plan, "drawn")

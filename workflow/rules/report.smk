@@ -71,10 +71,11 @@ rule verdicts:
         runtime=30,
     params:
         only=ONLY,
+        folder=folder_of,
         code=judged_with,
     shell:
         "python -m workflow.report {wildcards.paper} verdicts --scale {wildcards.scale}"
-        " -o $(dirname {output[0]:q}) --rooted {params.only} 2> {log}"
+        " -o {params.folder:q} --rooted {params.only} 2> {log}"
 
 
 rule drawn:
@@ -104,10 +105,11 @@ for plan in map(PLAN.get, PAPERS):
         params:
             paper=plan.name,
             scale=SCALE,
+            folder=folder_of,
             code=drawn_as(plan),
         shell:
             "python -m workflow.report {params.paper} --scale {params.scale} --partial --other-code"
-            " -o $(dirname {output[0]:q}) --rooted 2> {log}"
+            " -o {params.folder:q} --rooted 2> {log}"
 
 
 rule no_such_target:

@@ -19,7 +19,7 @@ rule site:
         mem_mb=1000,
         runtime=5,
     params:
-        scale=SCALE,
+        scale=lambda _: SCALE,
         papers=",".join(PAPERS),
         code=lambda _: digest.digest(["workflow.site.build"], {}),
     shell:
