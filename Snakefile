@@ -56,13 +56,12 @@ PAPERS = chosen_papers(words(config["papers"], ","))
 FRESH = is_fresh(config)  # whether published records are ignored
 only = [f"--seeds {SEEDS}" if SEEDS else "", "--fresh" if FRESH else ""]
 ONLY = " ".join(filter(None, only))  # what a report reads
-AS_PUBLISHED = "drawn" in getattr(workflow.dag_settings, "targets", ())
 PLAN = {
     # what a comparison borrows is made by the plan of its own paper
     name: load(name, SCALE, seeds=SEEDS)
     for name in [*PAPERS, *lenders(PAPERS)]
 }
-if not FRESH and not AS_PUBLISHED and (PUBLISHED / SCALE).is_dir():
+if not FRESH and (PUBLISHED / SCALE).is_dir():
     # numerical libraries, where there is something to look up
     from workflow.measure.store import without_published
 
@@ -112,7 +111,7 @@ onerror:
 
 
 onsuccess:
-    folder = "drawn" if AS_PUBLISHED else SCALE
+    folder = "drawn" if "drawn" in workflow.dag_settings.targets else SCALE
     for name in PAPERS:
         print(
             f"{name}: figures, tables and verdicts at scale {SCALE}: figures/{folder}/{name}/ (start with verdicts.md)"

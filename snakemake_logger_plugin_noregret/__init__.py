@@ -54,8 +54,8 @@ class Board:
         if number in self.running:
             _, outputs, _ = self.running.pop(number)
             self.finished += 1
-            verdicts = [path for path in outputs if path.endswith("verdicts.json")]
-            self.decided += sum(_decided(Path(path)) for path in verdicts)
+            folders = {path.parent for path in map(Path, outputs) if path.stem == "verdicts"}
+            self.decided += sum(_decided(folder / "verdicts.json") for folder in folders)
 
     def fail(self, number: int) -> list[str]:
         """A job has failed; what is to be told of it."""

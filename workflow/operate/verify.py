@@ -1,4 +1,4 @@
-"""Make some records again and compare them: `python -m workflow.verify [--minutes 1] [--seed N]`,
+"""Make some records again and compare them: `python -m workflow.verify [--minutes 0.5] [--seed N]`,
 called by `make verify` and `make figures`.
 
 Reads all records of results/, or of an archive, in full, and of published ones what they say. Of
@@ -47,7 +47,7 @@ from workflow.trace.record import BadRecord, Columns, Record
 
 AGREES, DIFFERS, DAMAGED, FAILED = "agrees", "differs", "damaged", "failed"
 KEPT = ("trace_sha256", condense.COMPARED, "status", "best")  # of an outcome, in a header
-MINUTES = 1.0  # CPU minutes of a paper's runs that are made again
+MINUTES = 0.5  # CPU minutes of a paper's runs that are made again
 START = 3.0  # CPU seconds that a process takes to start, about
 OTHER_CODE = "other code, parameters or data than today's made them"
 Header = Mapping[str, Any]
@@ -168,12 +168,17 @@ def lacking(run: Cell | Study, header: Header) -> str:
         return f"{was} made them, runs here take {one_path.kernels_here()}"
     if unlike := _other_versions(made, {name: installed(name) for name in COMPARED}):
         return f"other versions made them: {', '.join(unlike)}"
-    if _is_substitute(header):
-        return ""
     if missing := [one for one in entry.get("libraries", []) if installed(one) == MISSING]:
         return f"their problem needs {missing[0]}, which is not installed"
     name = entry.get("simulator", entry.get("data"))
-    if name is None or _data_here(name, run.scale, "simulator" in entry) == header["data_sha256"]:
+    if name is None:
+        return ""
+    if "simulator" in entry:
+        here = _simulator_here(name)
+    else:
+        wanted = _is_substitute(header) or substitutes_allowed(run.scale)
+        here = _table_here(name, substitutes=wanted)
+    if here == header["data_sha256"]:
         return ""
     return f"{name} of that version is not on this machine (data/README.md)"
 
@@ -183,19 +188,24 @@ def _is_substitute(header: Header) -> bool:
 
 
 @cache
-def _data_here(name: str, scale: str, is_simulator: bool) -> str:
-    """The hash of a simulator's version, or of the table that runs of a scale read here, which
-    nothing is downloaded for; "" where there is none.
+def _simulator_here(name: str) -> str:
+    """The hash of the version of a simulator; "" where there is none."""
+    try:
+        return version_sha256(built(name, root=Path()))
+    except DataUnavailable:
+        return ""
+
+
+@cache
+def _table_here(name: str, *, substitutes: bool) -> str:
+    """The hash of the table that runs read here, for which nothing is downloaded; "" where there
+    is none.
     """
     root = Path()
     try:
-        if is_simulator:
-            return version_sha256(built(name, root=root))
-        path = prepared_path(name, root=root, substitutes=substitutes_allowed(scale))
+        path = prepared_path(name, root=root, substitutes=substitutes)
         if not path.exists():
-            path = prepared_path(name, root=root, substitutes=False)
-        if not path.exists():
-            fetch.prepare(name, root=root, substitutes=False, download=False)
+            fetch.prepare(name, root=root, substitutes=substitutes, download=False)
         return str(fetch.provenance(path)["content_sha256"])
     except DataUnavailable:
         return ""

@@ -108,7 +108,7 @@ def test_a_changed_a_damaged_and_a_stale_record_are_told_apart(copy):
     assert f"left out: 2 records: {verify.OTHER_CODE}\n" in found.stdout
     became = f"from evaluation 0 on: y {np.nextafter(y, 9)[0]!s} became {y[0]!s}"
     assert f"differs: results/smoke/mini/abalone/uniform/0.parquet: {became}" in found.stdout
-    assert "; no verdict reads it\n" in found.stdout
+    assert "; verdicts on better read it\n" in found.stdout
     assert "damaged: results/smoke/mini/studies/lemma/0.parquet: " in found.stdout
     assert found.stdout.endswith("\n1 of 2 records agree bit for bit; 1 differs; 1 damaged\n")
 
@@ -169,7 +169,7 @@ def toy(tmp_path, monkeypatch):
     monkeypatch.setattr(verify.reader, "read", lambda name: {"scales": {"paper": {}}})
     monkeypatch.setattr(verify, "load", lambda name, scale: made.paper)
     monkeypatch.setattr(verify.one_path, "kernels_here", lambda: one_path.LEVEL)
-    monkeypatch.setattr(verify, "_data_here", lambda *_: synthetic.SHA)
+    monkeypatch.setattr(verify, "_table_here", lambda *_, **__: synthetic.SHA)
     monkeypatch.chdir(tmp_path)
     return made
 
@@ -282,13 +282,31 @@ def test_what_cannot_be_made_here_is_left_out_with_its_reason(
     toy, monkeypatch, made, entry, reason
 ):
     here = {"abalone": synthetic.SHA}
-    monkeypatch.setattr(verify, "_data_here", lambda name, *_: here.get(name, ""))
+    monkeypatch.setattr(verify, "_table_here", lambda name, **_: here.get(name, ""))
     cell = toy.cells["p", "A"]
     cell = replace(cell, problem_entry={**cell.problem_entry, **entry})
     provenance = {name: value for name, value in {**MADE, **made}.items() if value}
     header = {"provenance": provenance, "data_sha256": synthetic.SHA}
     assert verify.lacking(cell, header).startswith(reason)
     assert verify.lacking(toy.cells["p", "A"], {**header, "provenance": MADE}) == ""
+
+
+def test_a_record_on_a_substitute_is_made_again_on_that_substitute_alone(toy, monkeypatch):
+    asked = []
+
+    def here(name, *, substitutes):
+        asked.append(substitutes)
+        return synthetic.SHA
+
+    monkeypatch.setattr(verify, "_table_here", here)
+    cell = toy.cells["p", "A"]
+    header = {"provenance": MADE, "data_sha256": synthetic.SHA, "data": "substitute: drawn"}
+    entry = {**cell.problem_entry, "data": "abalone"}
+    cell = replace(cell, problem_entry=entry, scale="paper")
+    assert verify.lacking(cell, header) == "" and asked == [True]
+    other = {**header, "data_sha256": "1" * 64}
+    assert verify.lacking(cell, other).startswith("abalone of that version is not on this machine")
+    assert verify.lacking(cell, {**header, "data": "real"}) == "" and asked[-1] is False
 
 
 def test_a_run_that_fails_is_told_and_is_no_agreement(toy, monkeypatch, capsys):
