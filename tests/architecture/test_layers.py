@@ -60,7 +60,13 @@ FLOORS = {
         "workflow.measure",
         "workflow.judge",
     },
-    "workflow.site": {"workflow.trace", "workflow.plan", "workflow.judge", "workflow.draw"},
+    "workflow.site": {
+        "workflow.trace",
+        "workflow.plan",
+        "workflow.measure.metrics",  # names, units and directions
+        "workflow.judge",
+        "workflow.draw",
+    },
     # draws a report before it is committed; no page reads records
     "workflow.site.reference": {
         "workflow.trace",

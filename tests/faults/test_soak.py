@@ -139,8 +139,8 @@ def test_a_paper_in_a_hurry_is_the_same_paper():
 
 def test_a_round_is_told_in_a_line():
     disturbed = Counter({"run killed": 2, "Ctrl-C": 1})
-    assert str(soak.Round(disturbed, 4, 1, 2)) == (
-        "1 x Ctrl-C, 2 x run killed; 4 starts, 1 failures, 2 timeouts: nothing wrong"
+    assert str(soak.Round(disturbed, 4, 2)) == (
+        "1 x Ctrl-C, 2 x run killed; 4 starts, 2 timeouts: nothing wrong"
     )
     assert "undisturbed; 0 starts" in str(soak.Round()) and "1 WRONG: ['a']" in str(
         soak.Round(wrong=["a"])

@@ -131,7 +131,7 @@ def test_the_memory_of_a_report_does_not_grow_with_the_runs(reading, problem):
 
         peaks.append(peak(report))
     grown = np.subtract(peaks[1], peaks[0]) / (24 * 3)
-    assert max(grown) < 3000  # bytes a run, of 400 000 in its record
+    assert max(grown) < 8000  # bytes a run, of 400 000 in its record
     assert max(peaks[1]) < 3 * MIB  # what is kept, and one record under way
 
 

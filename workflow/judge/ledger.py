@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from workflow import ROOT
-from workflow.judge import closeness, fixed, render, runs, seeds, settings
+from workflow.judge import closeness, fixed, record_table, render, seed_table, settings
 from workflow.judge.checks import Comparison
 from workflow.judge.claims import Verdict, judge, with_history, with_q
 from workflow.judge.claims import runs as runs_of_claims
@@ -60,8 +60,8 @@ def write(store: Store, folder: Path) -> pd.DataFrame:
     }
     tables = {
         "verdicts": table,
-        "seeds": seeds.frame(paper, store, [*verdicts, *appendix]),
-        "runs": runs.frame(store),
+        "seeds": seed_table.frame(paper, store, [*verdicts, *appendix]),
+        "runs": record_table.frame(store),
     }
     for name, text in texts.items():
         with atomic(folder / name) as temporary:

@@ -84,7 +84,7 @@ rule drawn:
         [path for name in PAPERS for path in drawn_files(PLAN[name])],
 
 
-for plan in map(PLAN.get, PAPERS):
+for plan in map(PLAN.get, dict.fromkeys(PAPERS)):
 
     rule:
         """Draw and judge a paper from the records that are there, each read once."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow.judge.runs import STUDIES
+from workflow.judge.record_table import STUDIES
 from workflow.plan import reader
 from workflow.site.folder import Report
 from workflow.trace import curve_file

@@ -21,7 +21,7 @@ from workflow.judge import render, settings
 from workflow.judge.checks import Comparison
 from workflow.judge.claims import AS_PRINTED
 from workflow.judge.outcomes import GROUPS, MEANINGS, SYMBOLS, UNDECIDED
-from workflow.judge.runs import STUDIES
+from workflow.judge.record_table import STUDIES
 from workflow.judge.settings import WAYS
 from workflow.plan.costs import duration
 from workflow.plan.resolve import ROOT

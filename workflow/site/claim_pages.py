@@ -16,7 +16,7 @@ import pandas as pd
 from workflow.judge import ledger, render
 from workflow.judge.checks import AGAINST, FOR, OF_ROWS, Comparison
 from workflow.judge.claims import AS_PRINTED
-from workflow.judge.seeds import SAMPLES
+from workflow.judge.seed_table import SAMPLES
 from workflow.measure.metrics import metric
 from workflow.plan import costs
 from workflow.plan.reads import stated

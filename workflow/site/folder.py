@@ -182,7 +182,7 @@ class Report:
     folder: Path
     entry: Entry
     verdicts: Entry
-    record_table: pd.DataFrame  # `judge.runs.frame`
+    record_table: pd.DataFrame  # `judge.record_table.frame`
 
     @property
     def head(self) -> Entry:
@@ -309,7 +309,7 @@ class Report:
 
     @cached_property
     def seeds_of_claims(self) -> pd.DataFrame:
-        """The numbers behind the verdicts, a row a seed: `judge.seeds.frame`."""
+        """The numbers behind the verdicts, a row a seed: `judge.seed_table.frame`."""
         return pd.read_parquet(self.folder / "seeds.parquet")
 
     @property

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from tests.workflow.synthetic import Toy, noisy
-from workflow.judge import claims, ledger, render, runs, seeds, settings
+from workflow.judge import claims, ledger, record_table, render, seed_table, settings
 from workflow.judge.claims import Outcome, Verdict
 from workflow.judge.outcomes import (
     CONTRADICTED,
@@ -155,8 +155,8 @@ def test_the_table_has_the_numbers_of_every_comparison_the_weakest_first(tmp_pat
 def test_the_seeds_of_a_comparison_are_what_the_test_reads(tmp_path):
     toy = universe(tmp_path, {"low": {"A": ({"qbar": 1}, 0.3)}})
     (found,) = judged(toy)
-    table = seeds.frame(toy.paper, toy.store(), [found])
-    assert list(table) == seeds.COLUMNS and set(table["setting"]) == {"as printed", "low"}
+    table = seed_table.frame(toy.paper, toy.store(), [found])
+    assert list(table) == seed_table.COLUMNS and set(table["setting"]) == {"as printed", "low"}
     usual = table[table["setting"] == "as printed"]
     assert usual["seed"].tolist() == [*range(10)] * 2 and usual["value"].isna().all()
     for one in found.comparisons:
@@ -172,8 +172,8 @@ def test_the_seeds_of_a_comparison_are_what_the_test_reads(tmp_path):
 def test_a_row_of_runs_is_a_record_with_what_its_header_says(tmp_path):
     toy = universe(tmp_path, {})
     toy.study("S", lambda seed: {"t": [1.0, 2.0]})
-    table = runs.frame(toy.store())
-    assert list(table) == runs.COLUMNS
+    table = record_table.frame(toy.store())
+    assert list(table) == record_table.COLUMNS
     assert table.groupby(["problem", "curve"], sort=False).size().to_dict() == {
         ("p", "A"): 10,
         ("p", "B"): 10,
@@ -185,7 +185,7 @@ def test_a_row_of_runs_is_a_record_with_what_its_header_says(tmp_path):
     (row,) = table[(table["curve"] == "A") & (table["seed"] == 3)].to_dict("records")
     assert (row["trace_sha256"], row["digest"]) == (header["trace_sha256"], header["digest"])
     assert row["rerun"] == claims.command(cell) and row["names"] == "A"
-    assert runs.frame(Toy(tmp_path / "none").store()).empty
+    assert record_table.frame(Toy(tmp_path / "none").store()).empty
 
 
 def test_what_the_public_code_and_any_reading_come_to(tmp_path):

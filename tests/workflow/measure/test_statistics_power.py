@@ -192,20 +192,6 @@ def test_a_tolerance_within_the_noise_shows_nothing(n):
 
 
 @SEEDS
-def test_a_published_value_at_the_tolerance_is_reproduced_at_that_level(n):
-    check = {
-        "test": "published",
-        "metric": "simple_regret",
-        "problems": ["p"],
-        "curves": ["A"],
-        "value": 10.0,
-        "tolerance": 0.5,
-    }
-    found = judged(lambda rng: {"A": 15 + rng.standard_normal(n)}, n, check)
-    assert reproduced(found) == at_level(n)
-
-
-@SEEDS
 @pytest.mark.parametrize(
     "bounds",
     [{"at_least": 0.5}, {"at_least": 0.9}, {"at_most": 0.3}, {"at_least": 0.2, "at_most": 0.8}],

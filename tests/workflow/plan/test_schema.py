@@ -131,7 +131,7 @@ CLAIM = {"id": "c", "where": "Sec. 5", "says": "something long enough"}
             ("claims", None),
             {**CLAIM, "check": {"test": "lesser"}},
             "claim c, check.test",
-            "ne, share, spread, published, band, bound, got 'lesser'; did you mean 'less'?",
+            "ne, share, spread, band, bound, got 'lesser'; did you mean 'less'?",
         ),
         (
             ("claims", None),

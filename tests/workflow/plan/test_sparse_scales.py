@@ -438,14 +438,6 @@ def test_a_claim_compares_what_there_is(tmp_path):
             "event": {"at_least": 1},
         },
         {
-            "test": "published",
-            "metric": "simple_regret",
-            "problems": ["q"],
-            "curves": ["C"],
-            "value": 1,
-            "tolerance": 1,
-        },
-        {
             "test": "band",
             "metric": "simple_regret",
             "problems": ["q"],

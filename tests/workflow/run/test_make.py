@@ -389,7 +389,7 @@ def test_a_wrong_command_line_is_a_sentence(capsys):
         (("BKB", "1-0"), "expected a rising range"),
         (("BKB", "0-1", "-o", "x.parquet"), "-o: expected a file for each of 2 seeds, got 1"),
         (("BKB", "0", "--evaluations", "5"), "name its file with -o"),
-        (("BKB", "0", "--scale", "huge"), "unknown scale 'huge'; known: smoke, short, paper"),
+        (("BKB", "0", "--scale", "huge"), "unknown scale 'huge'; known: smoke, paper"),
     ]:
         assert runner.main(["bkb", "abalone", *arguments]) == 1
         assert message in capsys.readouterr().err

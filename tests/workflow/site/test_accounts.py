@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.workflow.site import made_up
-from workflow.judge.runs import COLUMNS
+from workflow.judge.record_table import COLUMNS
 from workflow.plan.resolve import ROOT
 from workflow.site.accounts import accounts, summed
 from workflow.site.build import build, hours

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from tests.workflow.site import scripts
-from workflow.judge import outcomes, runs, seeds, settings
+from workflow.judge import outcomes, record_table, seed_table, settings
 from workflow.plan.reader import read
 from workflow.plan.statements import MOST_HEADLINES
 from workflow.site import build
@@ -112,8 +112,8 @@ def write(folder, claims, appendix=(), others=(), mixed=()):
     ).assign(runs=1, control=False, reasons="", comparison="A < B on p")
     table = table.assign(observed=table["outcome"]).reindex(columns=settings.COLUMNS)
     table.to_parquet(folder / "verdicts.parquet")
-    pd.DataFrame(columns=seeds.COLUMNS).to_parquet(folder / "seeds.parquet")
-    pd.DataFrame(RECORDS)[runs.COLUMNS].to_parquet(folder / "runs.parquet")
+    pd.DataFrame(columns=seed_table.COLUMNS).to_parquet(folder / "seeds.parquet")
+    pd.DataFrame(RECORDS)[record_table.COLUMNS].to_parquet(folder / "runs.parquet")
     (folder / "regret.png").write_bytes(PNG)
     (folder / "regret.json").write_text('{"title": "t", "panels": []}')
     (folder / "known-norm-end.md").write_text("# T\n\n| a |\n| --- |\n| 1 |\n")

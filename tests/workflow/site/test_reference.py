@@ -168,11 +168,10 @@ def test_the_largest_scale_with_records_is_taken(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(PlanError, match="expected records in results/<scale>/bkb"):
         reference.largest("bkb")
-    for scale in ("smoke", "short"):
-        folder = tmp_path / "results" / scale / "bkb" / "p" / "A"
-        folder.mkdir(parents=True)
-        (folder / "0.parquet").touch()
-    assert reference.largest("bkb").scale == "short"
+    folder = tmp_path / "results" / "smoke" / "bkb" / "p" / "A"
+    folder.mkdir(parents=True)
+    (folder / "0.parquet").touch()
+    assert reference.largest("bkb").scale == "smoke"
     published = tmp_path / "figures" / "reference" / "records" / "paper" / "bkb" / "p"
     published.mkdir(parents=True)
     (published / "A.parquet").touch()
