@@ -304,7 +304,7 @@ def test_the_page_shows_claims_under_all_settings(tmp_path):
     (source / "bkb/claims-by-settings.png").write_bytes(PNG)
     build.build(source, tmp_path / "site")
     page = (tmp_path / "site/bkb/index.html").read_text()
-    part = page.partition('id="settings"')[2].partition("</table>")[0]
+    part = page.partition('id="under-all-settings"')[2].partition("</table>")[0]
     assert "1 of 2 as printed" in part and 'src="claims-by-settings.webp"' in part
     assert ">✓<" in part and ">=<" in part and "thm2-bound" not in part
     assert "Contradicted as printed; holds under code (reproduced)" in part
