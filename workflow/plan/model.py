@@ -261,7 +261,7 @@ def known_names(entry: Mapping[str, Any]) -> dict[str, list[str]]:
         return list(dict.fromkeys(name for what, name in curves if what == kind))
 
     problems = [name for line in lent for name in line.get("problems", ())]
-    return {
+    found = {
         "scale": keys("scales"),
         "problem": [*keys("problems"), *problems],
         "algorithm": [*keys("algorithms"), *borrowed("algorithm")],
@@ -272,6 +272,9 @@ def known_names(entry: Mapping[str, Any]) -> dict[str, list[str]]:
         "claim": ids("claims", "appendix"),
         "exhibit": ids(*REGISTRY),
     }
+    # a section that is needed and not there is one mistake: no name of it is another
+    needed = ("scale", "problem", "algorithm")
+    return {kind: names for kind, names in found.items() if names or kind not in needed}
 
 
 def unwrapped(kind: Any) -> tuple[tuple[Any, ...], Any]:
