@@ -959,7 +959,7 @@ def test_small_print_keeps_its_width_whatever_its_letters():
             for line in lines
         ]
         assert max(widths) <= 7.88 and min(widths[:-1]) > 7.1
-    with plots.plt.rc_context({"savefig.dpi": 110}):  # where whole pixels make it wider
+    with plots.plt.rc_context({"figure.dpi": 110}):  # where whole pixels make it wider
         lines, font = style.wrapped(text, 8.0), FontProperties(size=style.SMALL_PRINT)
         drawn = RendererAgg(1, 1, 110)
         widths = [drawn.get_text_width_height_descent(line, font, False)[0] for line in lines]
@@ -1194,7 +1194,6 @@ def test_a_figure_has_its_title_above_its_panels(toy, monkeypatch):
     (figure,) = seen
     (title,) = [text for text in figure.texts if text.get_text().startswith("Regret on a toy")]
     assert title.get_text().count("\n") == 1
-    figure.set_dpi(plots.RC["savefig.dpi"])
     figure.draw_without_rendering()
     assert title.get_window_extent().y0 > figure.axes[0].title.get_window_extent().y1
     plots.plt.close(figure)

@@ -378,7 +378,7 @@ def test_no_words_of_the_papers_diagrams_are_clipped_or_overlap():
                 (12, [0, *[1] * (k - 1)]),
                 (1, [*[0] * (k - 1), 1]),
             ):
-                with plt.rc_context({**plt.rcParamsDefault, **RC, "figure.dpi": RC["savefig.dpi"]}):
+                with plt.rc_context({**plt.rcParamsDefault, **RC}):
                     assert_legible(
                         ranks.diagram(
                             made_up(entry["curves"], means, n=n),
