@@ -345,10 +345,8 @@ def test_a_null_model_passes_as_often_as_its_draws_do(tmp_path):
     assert {run.name for run in reads.null_runs(toy.paper, entry)} == {"toy/p/uniform"}
 
 
-def test_a_metric_or_a_column_may_be_what_passes_by_itself(tmp_path):
+def test_a_column_may_be_what_passes_by_itself(tmp_path):
     toy = Toy(tmp_path)
-    both = {"report.size": np.full(60, 2.0), "report.most": np.full(60, 5.0)}
-    toy.add("A", lambda seed: {"true": 0.5, **both})
     toy.study("s", lambda seed: {"size": [2, 3], "most": [4, 5], "all": [1, seed > 0]})
     words = "all of them are that few"
 
@@ -356,9 +354,6 @@ def test_a_metric_or_a_column_may_be_what_passes_by_itself(tmp_path):
         found = judged(toy, check, null_model=[{**line, "because": words}])
         return [one for one in found.qualifiers if one.startswith(outcomes.TRIVIAL)]
 
-    runs = {"test": "less", "metric": "report.size", "problems": ["p"], "left": ["A"]}
-    assert why({**runs, "right": 6.0}, metric="report.most") == [f"holds trivially: {words}"]
-    assert why({**runs, "right": 4.0}, metric="report.most") == []
     study = {"test": "band", "study": "s", "column": "size"}
     assert why({**study, "at_most": 6}, column="most") == [f"holds trivially: {words}"]
     assert why({**study, "at_most": 4}, column="most") == []
@@ -414,7 +409,6 @@ def test_another_scale_is_undecided_unless_the_claim_takes_any(tmp_path):
         ({"curve": "A", "problem": "p", "parameter": "qbar", "at_least": 2}, True),
         ({"curve": "A", "problem": "p", "parameter": "qbar", "at_least": 158}, False),
         ({"curve": "A", "problem": "p", "parameter": "qbar", "at_most": 1}, False),
-        ({"curve": "A", "problem": "p", "parameter": "beta", "equals": "theorem"}, True),
         ({"never": True, "because": "nobody knows the norm"}, False),
     ],
 )
@@ -624,9 +618,7 @@ def test_the_mean_batch_is_a_mean_over_batches(tmp_path):
     assert judged(toy, check).comparisons[0].effect == pytest.approx(0.0)
 
 
-@pytest.mark.parametrize(
-    ("across", "verdict"), [("max", REPRODUCED), ("ratio", REPRODUCED), ("min", CONTRADICTED)]
-)
+@pytest.mark.parametrize(("across", "verdict"), [("max", REPRODUCED), ("min", CONTRADICTED)])
 def test_range_over_variants(tmp_path, across, verdict):
     """A is good everywhere, B very good at one variant and bad at the other."""
     toy = Toy(tmp_path)
@@ -635,9 +627,6 @@ def test_range_over_variants(tmp_path, across, verdict):
         toy.add("B", noisy(b, 0.005, 2), variant=variant)
     check = {**LESS, "variants": "all", "across": across}
     assert judged(toy, check).verdict == verdict
-    if across == "max":
-        wide = judged(toy, {**check, "test": "more", "across": "width", "within": 3})
-        assert (wide.verdict, wide.comparisons[0].effect) == (REPRODUCED, 1.0)
 
 
 def test_a_scale_without_the_variants_has_nothing_to_compare(tmp_path):
