@@ -194,8 +194,7 @@ def test_a_partial_report_ranks_what_is_complete_and_names_the_rest(tmp_path):
     toy = filled(tmp_path)
     for problem, name in (("p", "C"), ("q", "A"), ("q", "B")):
         made = toy.cells[problem, name]
-        for seed in made.seeds:
-            (tmp_path / made.record(seed)).unlink()
+        toy.drop(made)
     with pytest.raises(BadRecords, match="15 records are refused"):
         toy.store().check(selection.rank_runs(toy.paper, "r"))
     found = ranked(toy, partial=True)
@@ -208,8 +207,7 @@ def test_a_partial_report_ranks_what_is_complete_and_names_the_rest(tmp_path):
 def test_nothing_run_is_drawn_as_such(tmp_path):
     toy = filled(tmp_path)
     for made in toy.cells.values():
-        for seed in made.seeds:
-            (tmp_path / made.record(seed)).unlink()
+        toy.drop(made)
     paths = ranks.draw(toy.paper, toy.store(partial=True), "r", tmp_path / "drawn")
     assert pd.read_csv(paths[2]).empty
     assert "not run" in texts(ranks.diagram(ranked(toy, partial=True), "Ranks", "print"))
