@@ -2,7 +2,6 @@
 extrapolations that look like such.
 """
 
-import hashlib
 import warnings
 from dataclasses import replace
 
@@ -16,6 +15,7 @@ from matplotlib.textpath import text_to_path
 from scipy import stats
 
 from tests.workflow import synthetic
+from tests.workflow.draw.pictures import hashes
 from tests.workflow.synthetic import Toy, noisy, publish
 from workflow.draw import panels, plots, style, tabulate
 from workflow.measure.store import BadRecords
@@ -41,10 +41,6 @@ def toy(tmp_path):
         toy.add(name, noisy(level, 0.05))
     toy.entry["figures"] = [FIGURE]
     return toy
-
-
-def hashes(paths):
-    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
 
 
 def of_figure(toy, *shown, partial=False, **options):
