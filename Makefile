@@ -32,33 +32,9 @@ blank := $(subst ,, )
 GOALS := $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
 TAKEN := $(sort PYTHON $(foreach goal,$(GOALS),$(takes-$(goal))))
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
-# "; did you mean X?" of a name $1 among the words $2, or a full stop
-nearest = $(shell $(PYTHON) -c 'import difflib, sys; \
-  known = {word.lower(): word for word in sys.argv[2:]}; \
-  near = difflib.get_close_matches(sys.argv[1].lower(), known, 1, 0.5); \
-  print(f"; did you mean {known[near[0]]}?" if near else ".")' '$1' $2 2>/dev/null)
-unknown-goals := $(filter-out $(TARGETS) .venv/.made,$(GOALS))
-ifneq ($(unknown-goals),)
-  $(error unknown target $(firstword $(unknown-goals))$(call nearest,$(firstword $(unknown-goals)),$(TARGETS)) \
-    `make help` lists all)
-endif
-unknown-names := $(filter-out $(TAKEN) MAKEFLAGS,$(GIVEN))
-ifneq ($(unknown-names),)
-  $(error make $(GOALS) reads no $(firstword $(unknown-names))$(call nearest,$(firstword $(unknown-names)),$(TAKEN)) It reads: $(TAKEN))
-endif
-# a positive whole number is what has digits, and others than 0, and nothing else
-without = $(if $1,$(call without,$(wordlist 2,$(words $1),$1),$(subst $(firstword $1),,$2)),$2)
-ifneq ($(or $(call without,0 1 2 3 4 5 6 7 8 9,$(CORES)),$(if $(subst 0,,$(CORES)),,none)),)
-  $(error CORES: expected a positive whole number, got "$(CORES)")
-endif
-ifneq ($(and $(filter compare,$(GOALS)),$(if $(strip $(METHOD)),,none)),)
-  $(error make compare: expected METHOD=my_method, the name of a file of algorithms/, got none)
-endif
-ifneq ($(and $(filter compare figure,$(GOALS)),$(if $(filter 2,$(words $(subst /, ,$(FIGURE)))),,none)),)
-  $(error make $(filter compare figure,$(GOALS)): expected FIGURE=go_ucb/fig2, a paper and one of its figures, got "$(FIGURE)")
-endif
-ifneq ($(and $(filter unpack,$(GOALS)),$(if $(strip $(ARCHIVE)),,none)),)
-  $(error make unpack: expected ARCHIVE=FILE, a zip that make archive wrote, got none)
+unknown := $(filter-out $(TAKEN) MAKEFLAGS,$(GIVEN))
+ifneq ($(unknown),)
+  $(error make $(GOALS) reads no $(firstword $(unknown)). It reads: $(TAKEN))
 endif
 # names of papers with commas, blanks or both between them
 override PAPERS := $(subst $(blank),$(comma),$(strip $(subst $(comma),$(blank),$(PAPERS))))
