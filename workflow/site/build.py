@@ -22,7 +22,7 @@ from workflow.judge.outcomes import MEANINGS, SYMBOLS, UNDECIDED
 from workflow.judge.render import number
 from workflow.plan.costs import duration
 from workflow.plan.resolve import ROOT
-from workflow.site import claim_pages, findings, runs, shrink
+from workflow.site import claim_pages, findings, run_list, shrink
 from workflow.site.findings import Finding
 from workflow.site.folder import CLAIMS, Report, effect, reports
 from workflow.site.guide import Box, Guide
@@ -108,7 +108,7 @@ def build(
         RUNS,
         "runs.html",
         page=site.guide.get(RUNS),
-        accounts=[(report, runs.lines(report, root)) for report in found],
+        accounts=[(report, run_list.lines(report, root)) for report in found],
     )
     for path, page in site.guide.items():
         if path not in (METHODS, RUNS):
