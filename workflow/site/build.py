@@ -164,8 +164,8 @@ def _paper(site: Site, report: Report) -> None:
             ],
         )
     for former in report.entry.get("withdrawn", []):
-        path = f"{report.name}/{CLAIMS}/{former['id']}.html"
-        site.page(path, "withdrawn.html", report=report, former=former)
+        address = f"{report.name}/{CLAIMS}/{former['id']}.html"
+        site.page(address, "withdrawn.html", report=report, former=former)
 
 
 def _thumbnail(site: Site, report: Report) -> tuple[str, tuple[int, int], str] | None:
