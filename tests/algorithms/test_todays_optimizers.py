@@ -75,6 +75,7 @@ def test_it_is_far_closer_to_the_best_point_than_random_search(name):
     assert found > -2e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["logei", "gp", "tpe", "cma"])
 def test_it_finds_the_best_feasible_point(name):
     steps = 8 if name == "logei" else STEPS[name]  # it climbs long where little is left to gain
@@ -213,7 +214,7 @@ def test_cma_hands_out_a_generation_and_then_more_of_its_distribution():
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_written(name, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    played(told(name, constrained=True), 2 if name == "logei" else 20, constrained=True)
+    played(told(name, constrained=True), 2, constrained=True)
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr().out == ""
 

@@ -3,7 +3,6 @@ what they should be.
 """
 
 import json
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -193,13 +192,6 @@ def test_neighbours_are_the_cells_that_one_edit_reaches(tmp_path):
         assert_array_equal(neighbours(arm), reached)
         assert neighbours(arm).dtype == np.int64
     assert_array_equal(neighbours(np.int64(3)), [0, 2])
-
-
-def test_a_domain_survives_a_checkpoint(tmp_path):
-    domain = problem(prepared(tmp_path)).domain
-    twin = pickle.loads(pickle.dumps(domain))
-    assert_array_equal(twin.points, domain.points)
-    assert_array_equal(twin.neighbours(0), EDITS[0])
 
 
 def test_evaluating_does_not_change_the_table(tmp_path):

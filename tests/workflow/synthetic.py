@@ -5,7 +5,7 @@ report.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +168,11 @@ class Toy:
         }
         record.write(self.root / made.record(number), header, full)
         return self.root / made.record(number)
+
+    def drop(self, run: Cell | Study, seeds: Iterable[int] | None = None) -> None:
+        """Delete the records of a run: of all its seeds, or of these."""
+        for seed in run.seeds if seeds is None else seeds:
+            (self.root / run.record(seed)).unlink()
 
     def study(self, name: str, columns: Curve, *, seeds: int | None = None) -> Study:
         problem = {"is": "tables.abalone", "data": "abalone"}

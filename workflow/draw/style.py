@@ -167,8 +167,7 @@ def inches(text: str, size: float) -> float:
     """
     font = FontProperties(size=size)
     points, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    chosen = matplotlib.rcParams["savefig.dpi"]
-    dpi = float(matplotlib.rcParams["figure.dpi"] if chosen == "figure" else chosen)
+    dpi = matplotlib.rcParams["figure.dpi"]
     pixels, _, _ = RendererAgg(1, 1, dpi).get_text_width_height_descent(text, font, ismath=False)
     return max(points / 72, pixels / dpi)
 

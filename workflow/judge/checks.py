@@ -402,9 +402,7 @@ def slopes(check: Check, data: Pairs) -> Array:
 
 
 def _monotone(check: Check, what: str, data: Pairs, level: float) -> Comparison:
-    """Kendall's tau between a metric and evaluations, a column or the order of the variants: on
-    which side of zero.
-    """
+    """Kendall's tau between a metric and evaluations, or a column: on which side of zero."""
     sign = 1 if check["direction"] == "increasing" else -1
     tau = taus(data)
     test = below_zero(-sign * tau)

@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from operator import ge, le
 from typing import Any
 
 import numpy as np
@@ -544,36 +545,20 @@ def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> 
         )
         values = [float(found.min()), float(found.max())] if len(found) else [math.nan]
         where = f"{requirement['column']} of {check['study']}"
-    elif "study" in requirement:
-        values = np.atleast_1d(
-            flat(evidence.paper.study(requirement["study"]).parameters, {requirement["parameter"]})[
-                requirement["parameter"]
-            ]
-        ).tolist()
-        where = f"{requirement['parameter']} of {requirement['study']}"
     else:
         curve, problem = requirement["curve"], requirement["problem"]
         where = f"{requirement['parameter']} of {curve} on {problem}"
         if evidence.leaves_out(check, problem, curve):
             return f"{where} belongs to no run of scale {evidence.paper.scale}"
         values = [_parameter(evidence.place(check, problem, curve), requirement["parameter"])]
-    words = {"at_least": "at least", "at_most": "at most", "equals": "equal to"}
-    for key, text in words.items():
-        if key in requirement and not all(_meets(value, key, requirement[key]) for value in values):
+    for key, text, keeps in (("at_least", "at least", ge), ("at_most", "at most", le)):
+        if key in requirement and not all(keeps(value, requirement[key]) for value in values):
             if "column" in requirement and because and key == "at_least" and requirement[key] == 1:
                 met = "no row" if values[-1] < 1 else "not every row"
                 return f"{met} of {check['study']} meets{because}"
-            said = ", ".join(
-                f"{value:g}" if isinstance(value, float | int) else str(value) for value in values
-            )
+            said = ", ".join(f"{value:g}" for value in values)
             return f"{where} is {said}, has to be {text} {requirement[key]}{because}"
     return ""
-
-
-def _meets(value: Any, key: str, bound: Any) -> bool:
-    if key == "equals":
-        return bool(value == bound)
-    return bool(value >= bound if key == "at_least" else value <= bound)
 
 
 def _parameter(cell: Cell, name: str) -> Any:

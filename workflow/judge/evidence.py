@@ -191,9 +191,7 @@ def curves_of(evidence: Evidence, check: Check) -> Iterator[tuple[str, str]]:
             yield problem, curve
 
 
-def scalars(
-    evidence: Evidence, check: Check, problem: str, curve: str, best: float = np.nan
-) -> Seeds:
+def scalars(evidence: Evidence, check: Check, problem: str, curve: str) -> Seeds:
     """One number per seed: a metric at a point or summarised over a run, then across variants."""
     parts = [
         evidence.summary(check, problem, curve, variant)
@@ -201,8 +199,8 @@ def scalars(
     ]
     if "across" not in check:
         return parts[0]
-    common = set.intersection(*map(set, parts))
-    return {seed: _across([part[seed] for part in parts], check, best) for seed in sorted(common)}
+    common, across = set.intersection(*map(set, parts)), ACROSS[check["across"]]
+    return {seed: float(across([part[seed] for part in parts])) for seed in sorted(common)}
 
 
 def _summary(values: Array, check: Check) -> Array:
@@ -218,30 +216,6 @@ def _summary(values: Array, check: Check) -> Array:
     ):  # the mean over batches, not over evaluations
         return np.isfinite(values).sum(axis=1) / np.nansum(1 / values, axis=1)
     return np.asarray(SUMMARIES[at](values, axis=1), dtype=np.float64)
-
-
-def _across(values: Sequence[float], check: Check, best: float) -> float:
-    """A seed's numbers over the variants as one; `width` counts those within a factor of the best
-    of all curves.
-    """
-    how = check["across"]
-    if how == "width":
-        return float(sum(value <= check["within"] * best for value in values))
-    if how == "ratio":
-        return max(values) / min(values)
-    return float(ACROSS[how](values))
-
-
-def _best(evidence: Evidence, check: Check, problem: str) -> float:
-    """The smallest mean over seeds that any of a check's curves reaches at any of its variants."""
-    plain = {key: value for key, value in check.items() if key not in ("across", "variants")}
-    means = [
-        np.mean(list(scalars(evidence, {**plain, "variant": variant}, problem, curve).values()))
-        for side in ("left", "right")
-        for curve in evidence.named(check, side, problem)
-        for variant in evidence.variants(check, problem, curve)
-    ]
-    return float(min(means))
 
 
 def cells_of(
@@ -282,10 +256,7 @@ def sides(evidence: Evidence, check: Check) -> Iterator[Compared]:
                 what = f"{left} on {problem} and {right} on {where}"
             if "minus" in check:
                 what += f", less the best of {', '.join(rivals)}"
-            is_width = check.get("across") == "width"  # which reads the best of all curves
-            places = [(problem, name) for name in (lefts if is_width else [left])]
-            others = rights if is_width else [right]
-            places += [(where, name) for name in others if isinstance(name, str)]
+            places = [(problem, left), *([(where, right)] if isinstance(right, str) else [])]
             places += [(place, rival) for rival in rivals for place in (problem, where)]
             yield Compared(
                 what,
@@ -314,12 +285,9 @@ def _pair(
 ) -> tuple[Array, Array]:
     """Both sides of a comparison of runs, one number for each common seed."""
     where = opposite(check, problem)
-    best = _best(evidence, check, problem) if check.get("across") == "width" else np.nan
-    mine = scalars(evidence, check, problem, left, best)
-    mine = _ahead(evidence, check, problem, rivals, mine)
+    mine = _ahead(evidence, check, problem, rivals, scalars(evidence, check, problem, left))
     if isinstance(right, str):
-        other = scalars(evidence, check, where, right, best)
-        other = _ahead(evidence, check, where, rivals, other)
+        other = _ahead(evidence, check, where, rivals, scalars(evidence, check, where, right))
     else:
         other = dict.fromkeys(mine, float(right))
     common = _common(mine, other)
@@ -419,31 +387,13 @@ def _drawn(evidence: Evidence, *, check: Check, problem: str, curve: str) -> Pai
 
 
 def along(evidence: Evidence, check: Check) -> Iterator[Compared]:
-    """What `monotone` looks at: evaluations, or the variants in their order."""
-    if check.get("along") != "variants":
-        for part in curves(evidence, check):
+    """What `monotone` looks at: the numbers of each of `curves` that are there."""
+    for part in curves(evidence, check):
 
-            def finite(seen: Evidence, part: Compared = part) -> Pairs:
-                return [(x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in part.read(seen)]
+        def finite(seen: Evidence, part: Compared = part) -> Pairs:
+            return [(x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in part.read(seen)]
 
-            yield replace(part, read=finite)
-        return
-    for problem, curve in curves_of(evidence, check):
-        yield Compared(
-            f"{curve} on {problem}",
-            cells_of(evidence, check, [(problem, curve)]),
-            partial(_over_variants, check=check, problem=problem, curve=curve),
-        )
-
-
-def _over_variants(evidence: Evidence, *, check: Check, problem: str, curve: str) -> Pairs:
-    parts = [
-        scalars(evidence, {**check, "variants": [variant]}, problem, curve)
-        for variant in evidence.variants(check, problem, curve)
-    ]
-    common = _common(*parts)
-    x = np.arange(len(parts), dtype=np.float64)
-    return [(x, np.array([part[seed] for part in parts])) for seed in common]
+        yield replace(part, read=finite)
 
 
 def numbers(evidence: Evidence, check: Check) -> Iterator[Compared]:

@@ -29,7 +29,6 @@ ALTERED = "changed"  # the YAML is not what the ledger speaks of
 UNENTERED = "not entered"
 DECIDES = ("check", "settings", "requires", "deterministic", "scale", "data")
 TOLD = frozenset({"because", "label", "note", "says", "title", "where"})  # for people, no setting
-SECTIONS = ("problems", "algorithms", "studies", "readings", "variants")
 HOW = {TOGETHER: "in the same commit as", BEFORE: "before", AFTER: "after"}  # the first records
 Entry = Mapping[str, Any]
 

@@ -62,8 +62,6 @@ def _share(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> float:
     if "where" in line:
         flags = [column(line["where"]) for _, column in evidence.rows(check)]
         return float(np.mean([bool(len(flag)) and bool((flag > 0).all()) for flag in flags]))
-    if "metric" in line:
-        return float(holds(evidence, {**check, "metric": line["metric"]}))
     if "always" in line:
         return 1.0
     side = next(side for side in SIDES if side in check)

@@ -82,14 +82,6 @@ def wald(values: ArrayLike) -> tuple[Array, Array]:
     return mean - half, mean + half
 
 
-def standard_error(values: ArrayLike) -> Array:
-    """Sample standard deviation over sqrt(n) of the n numbers along the first axis, NaN where fewer
-    than two are there.
-    """
-    n, _, spread = _moments(values)
-    return spread / np.sqrt(n)
-
-
 def within_error(values: ArrayLike) -> tuple[Array, Array]:
     """Mean -+ one standard error over the first axis."""
     n, mean, spread = _moments(values)

@@ -49,8 +49,8 @@ At = Annotated[
     Expected("a number of evaluations, or one of end, mean, median, max, min"),
 ]
 Across = Annotated[
-    Literal["max", "min", "mean", "ratio", "width"],
-    Expected("one of max, min, mean, ratio, width"),
+    Literal["max", "min", "mean"],
+    Expected("one of max, min, mean"),
 ]
 MOST_HEADLINES = 3  # claims of a paper on the first page
 OF_RUNS = {  # what a check of a study does not read
@@ -61,7 +61,6 @@ OF_RUNS = {  # what a check of a study does not read
     "variant",
     "variants",
     "across",
-    "within",
     "minus",
     "where_defined",
     "known",
@@ -129,13 +128,9 @@ class Summarised(Check):
         Literal["all"] | Variants, Expected("all, or a list of variants, each once")
     ] = said("at several variants, whose numbers `across` makes one", "all", default="at one")
     across: Across = said(
-        "what becomes of the numbers at several variants: their extremes, their mean, largest over"
-        " smallest, or how many are within a factor of the best",
+        "what becomes of the numbers at several variants: their extremes, or their mean",
         "max",
         default="there is one variant",
-    )
-    within: Annotated[float, Expected("a number above 1")] = said(
-        "width: the factor that counts as near the best", 1.1, default="needed by width alone"
     )
 
     @model_validator(mode="after")
@@ -143,10 +138,6 @@ class Summarised(Check):
         given = self.model_fields_set
         if ("variants" in given) != ("across" in given):
             raise refusal("expected `variants` and `across` together, got one of them")
-        if ("within" in given) != (self.across == "width"):
-            raise refusal("expected `within` beside `across: width` and nowhere else")
-        if "within" in given and self.within <= 1:
-            raise refusal(f"expected a number above 1 as `within`, got {self.within:g}")
         return self
 
 
@@ -322,28 +313,12 @@ class Exponent(Bounds, Over, Lines):
 
 
 class Monotone(Over, Lines):
-    """`monotone`: Kendall's tau between a metric and evaluations, a column, or the variants."""
+    """`monotone`: Kendall's tau between a metric and evaluations, or a column."""
 
     test: Literal["monotone"] = said("which test", "monotone")
     direction: Annotated[
         Literal["increasing", "decreasing"], Expected("increasing or decreasing")
     ] = said("where it goes", "decreasing")
-    along: Annotated[Literal["evaluations", "variants"], Expected("evaluations or variants")] = (
-        said("along what", "variants", default="evaluations, or x")
-    )
-    at: At = said("variants: where the metric is read", "end", default="end", unit="evaluations")
-    variants: Annotated[
-        Literal["all"] | Variants, Expected("all, or a list of variants, each once")
-    ] = said("the variants in their order", "all", default="it goes along evaluations")
-
-    @model_validator(mode="after")
-    def _goes_along(self) -> Self:
-        along = self.along == "variants"
-        if ("variants" in self.model_fields_set) != along:
-            raise refusal("expected `variants` beside `along: variants` and nowhere else")
-        if "at" in self.model_fields_set and not along:
-            raise refusal("expected `at` beside `along: variants` and nowhere else")
-        return self
 
 
 class Event(Bounds):
@@ -404,9 +379,6 @@ class Requirement(Section):
     )
     problem: Problem = said("on which problem", "abalone", default="needed beside `curve`")
     parameter: Words = said("which parameter", "qbar", default="`column` or `never` is given")
-    study: Study = said(
-        "the study whose parameter is bounded", "lemma-3", default="that of a curve"
-    )
     column: Column = said(
         "the column, of the study that the check reads, that is bounded",
         "norm",
@@ -414,9 +386,6 @@ class Requirement(Section):
     )
     at_least: Number = said("the least value that meets it", 1427, default="no lower bound")
     at_most: Number = said("the largest value that meets it", 1, default="no upper bound")
-    equals: Annotated[float | str, Expected("a number or words")] = said(
-        "the only value that meets it", "theorem", default="bounds are given"
-    )
     never: Annotated[Literal[True], Expected("true, or no such line")] = said(
         "true: no run can meet it, and `because` says why", True, default="a run may meet it"
     )
@@ -435,12 +404,11 @@ class Requirement(Section):
         bounded = [set(kind) <= given for kind in KINDS_OF_REQUIREMENT]
         if sum(bounded) != 1:
             raise refusal(
-                "expected one of: `never` and `because`; `always` and `because`; `column`; `study`"
-                " and `parameter`; `curve`, `problem` and `parameter`; got"
-                f" {', '.join(sorted(given))}"
+                "expected one of: `never` and `because`; `always` and `because`; `column`; `curve`,"
+                f" `problem` and `parameter`; got {', '.join(sorted(given))}"
             )
-        if not given & {"never", "always"} and not given & {"at_least", "at_most", "equals"}:
-            raise refusal("expected `at_least`, `at_most` or `equals`, got none of them")
+        if not given & {"never", "always", "at_least", "at_most"}:
+            raise refusal("expected `at_least` or `at_most`, got neither")
         return self
 
 
@@ -448,7 +416,6 @@ KINDS_OF_REQUIREMENT = (
     ("never", "because"),
     ("always", "because"),
     ("column",),
-    ("study", "parameter"),
     ("curve", "problem", "parameter"),
 )
 
@@ -472,11 +439,6 @@ class NullModel(Section):
     column: Column = said(
         "the column of the study that takes the place of the left side, or of the column",
         "worst_regret",
-        default="another kind is given",
-    )
-    metric: Metric = said(
-        "the metric that takes the place of the check's",
-        "report.distinct_arms",
         default="another kind is given",
     )
     where: Column = said(
@@ -510,7 +472,7 @@ class NullModel(Section):
         kinds = self.model_fields_set & {*KINDS_OF_NULL_MODEL}
         if len(kinds) != 1:
             raise refusal(
-                "expected one of `curve`, `instead`, `column`, `metric`, `where` and `always`, got"
+                "expected one of `curve`, `instead`, `column`, `where` and `always`, got"
                 f" {', '.join(sorted(kinds)) or 'none of them'}"
             )
         if "column" not in kinds and (bounds := self.model_fields_set & {"at_least", "at_most"}):
@@ -520,7 +482,7 @@ class NullModel(Section):
         return self
 
 
-KINDS_OF_NULL_MODEL = ("curve", "instead", "column", "metric", "where", "always")
+KINDS_OF_NULL_MODEL = ("curve", "instead", "column", "where", "always")
 
 
 class _Setting(Section):

@@ -139,30 +139,6 @@ def test_after_ten_thousand_pulls_it_has_not_drifted(regime, bandwidth, rtol):
         )
 
 
-def test_a_draft_leaves_the_original_alone_and_shrinks_as_the_real_thing_does(smooth):
-    points, _ = smooth(0)
-    x, y = pulls(0, len(points), t=40)
-    for kind in (ExactPosterior, TextbookPosterior):
-        original, twin = exact(points, 1e-3, x, y, kind), exact(points, 1e-3, x, y, kind)
-        draft = original.draft()
-        # starts with the arm pulled last
-        batch = [int(x[-1]), int(x[-1]), 59, 3, 59, 3, int(x[0]), 17]
-        for arm in batch:
-            draft.add(arm, float(draft.mean[arm]))
-        assert_array_equal(original.mean, twin.mean)
-        assert_array_equal(original.variance, twin.variance)
-        assert original.distinct == twin.distinct
-        assert_allclose(draft.mean, original.mean, atol=1e-9)  # hallucinated means move nothing
-        reached = draft.variance.copy()
-        for arm in batch:  # a draft has not spoilt what comes after it
-            original.add(arm, 1.0)
-            twin.add(arm, 1.0)
-        assert_array_equal(original.mean, twin.mean)
-        assert_array_equal(original.variance, twin.variance)
-        assert_array_equal(draft.variance, reached)
-        assert_allclose(reached, original.variance, rtol=1e-9)
-
-
 @pytest.mark.parametrize("lam", [1e-4, 1.0])
 def test_log_determinant_and_effective_dimension(smooth, gram, lam):
     points, _ = smooth(0)
@@ -218,29 +194,3 @@ def test_variance_never_grows_and_never_leaves_its_band(x, seed, lam):
         assert posterior.variance_of(arm) <= (1 + 1e-9) / n
         # no more can be known than if all were its pulls
         assert posterior.variance_of(arm) >= (1 - 1e-6) / (lam + s + 1)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.permutations(range(20)), st.permutations(range(30)))
-def test_it_depends_on_no_order(rows, order):
-    draw = np.random.default_rng(3)
-    points, x, y = draw.random((20, 2)), draw.integers(10, size=30), draw.standard_normal(30)
-    rows, order = np.array(rows), np.array(order)
-    whole, lam = exact(points, 1e-2, x, y), 1e-2
-    renamed = exact(points[rows], lam, np.argsort(rows)[x], y)
-    assert_allclose(renamed.mean, whole.mean[rows], atol=1e-10)
-    assert_allclose(renamed.variance, whole.variance[rows], rtol=1e-8)
-    reordered = exact(points, lam, x[order], y[order])
-    assert_allclose(reordered.mean, whole.mean, atol=1e-10)
-    assert_allclose(reordered.variance, whole.variance, rtol=1e-8)
-
-
-def test_duplicated_rows_are_one_arm_to_the_posterior(smooth):
-    points, _ = smooth(0, A=20)
-    twice = np.vstack([points, points])
-    x, y = pulls(2, 20, t=60)
-    x[::2] += 20
-    posterior, plain = exact(twice, 1e-4, x, y), exact(points, 1e-4, x % 20, y)
-    for half in (slice(0, 20), slice(20, 40)):
-        assert_allclose(posterior.mean[half], plain.mean, atol=1e-9)
-        assert_allclose(posterior.variance[half], plain.variance, rtol=1e-7)

@@ -13,8 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from algorithms.parts.processes.exchange import as_gpytorch
 from algorithms.parts.processes.gp import GRAMS, Posterior, log_evidence
@@ -68,21 +66,6 @@ def test_the_gradient_of_the_evidence_is_gpytorchs():
         assert_allclose(our, their, rtol=1e-8)
 
 
-def test_the_gradient_of_the_evidence_is_that_of_central_differences():
-    model, (X, y) = known(2).requires_grad_(), data(15, 2)
-    for name in model.free:
-        parameter = model.get_parameter(name)
-        (slope,) = torch.autograd.grad(log_evidence(model, X, y), parameter)
-        for i in range(parameter.numel()):
-            ends = []
-            for step in (1e-6, -1e-6):
-                with torch.no_grad():
-                    parameter.view(-1)[i] += step
-                    ends.append(log_evidence(model, X, y).item())
-                    parameter.view(-1)[i] -= step
-            assert_allclose(slope.view(-1)[i], (ends[0] - ends[1]) / 2e-6, rtol=1e-6, atol=1e-7)
-
-
 def test_the_posterior_is_gpytorchs():
     model, (X, y), Z = known(3), data(40, 3), data(25, 3, seed=1)[0]
     exact = as_gpytorch(Posterior.of(model, X, y))
@@ -106,21 +89,6 @@ def test_botorch_takes_the_model():
     mean, variance = posterior(Z)
     assert_allclose(theirs.mean[:, 0], mean, atol=1e-8)
     assert_allclose(theirs.variance[:, 0], variance, atol=1e-8)
-
-
-def test_the_posterior_is_scikit_learns():
-    model, (X, y), Z = known(3), data(40, 3), data(25, 3, seed=1)[0]
-    lengthscale = model.kernel.base_kernel.lengthscale[0].numpy()
-    kernel = ConstantKernel(SCALE) * Matern(lengthscale, nu=2.5) + WhiteKernel(NOISE)
-    theirs = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(
-        X.numpy(), y.numpy() - MEAN
-    )
-    mean, covariance = theirs.predict(Z.numpy(), return_cov=True)
-    posterior = Posterior.of(model, X, y)
-    assert_allclose(posterior.mean(Z), mean + MEAN, atol=1e-8)
-    # theirs is that of y
-    assert_allclose(posterior.covariance(Z), covariance - NOISE * np.eye(25), atol=1e-8)
-    assert_allclose(posterior.log_evidence, theirs.log_marginal_likelihood(), rtol=1e-9)
 
 
 @pytest.mark.parametrize("blocks", [(1,), (5, 1, 9), (20,)])
@@ -154,13 +122,6 @@ def test_slopes_are_those_of_central_differences():
             assert_allclose(
                 slopes[k][:, i], (of(Z + step) - of(Z - step)) / 2e-6, rtol=1e-5, atol=1e-8
             )
-
-
-def test_a_joint_draw_costs_two_covariances_and_one_factor(work):
-    posterior, Z = Posterior.of(known(2), *data(12, 2)), data(400, 2, seed=1)[0]
-    work.clear()
-    posterior.sample(Z, np.random.default_rng(0), count=3)
-    assert work == {"kernel": 2, "factor": 1}
 
 
 def test_draws_have_the_joint_mean_and_covariance():

@@ -94,14 +94,6 @@ def test_a_climb_is_the_same_alone_and_in_company(f):
         assert_allclose(alone[1][0], value, atol=1e-9)
 
 
-def test_no_round_loses_anything():
-    starts, last = rng().random((5, 3)), np.full(5, -np.inf)
-    for steps in (0, 1, 2, 5, 10, 50):
-        values = climb(valley, cube(3), starts, steps=steps)[1]
-        assert (values >= last).all()
-        last = values
-
-
 def test_a_box_keeps_the_point_inside():
     low, high = np.array([0.2, 0.5]), np.array([0.3, 0.9])
     x, _ = maximise(bowl([0.9, 0.7]), box(low, high), rng(), **SEARCH)
@@ -136,12 +128,6 @@ def test_candidates_may_be_given():
         == waves(torch.from_numpy(u[1:2])).item()
         < value
     )
-
-
-def test_the_same_generator_gives_the_same_point():
-    first = maximise(waves, cube(2), rng(5), **SEARCH)
-    assert_array_equal(maximise(waves, cube(2), rng(5), **SEARCH)[0], first[0])
-    assert not np.array_equal(maximise(waves, cube(2), rng(6), **SEARCH)[0], first[0])
 
 
 def test_a_function_undefined_in_places_is_survived_and_one_defined_nowhere_is_refused():

@@ -2,24 +2,18 @@
 powers as areas.
 """
 
-import hashlib
-
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose
-from PIL import Image
 
 from problems import wlan
 from problems.topologies import TOPOLOGIES
-from workflow.draw import picture
-from workflow.draw.drawers import Best, network
+from tests.workflow.draw import pictures
+from tests.workflow.draw.pictures import Runs, count, pixels
+from workflow.draw.drawers import network
 from workflow.draw.style import BLACK, BLUE, ORANGE
-from workflow.measure.store import Store
-from workflow.plan.paper import Paper
-from workflow.trace import record
-from workflow.trace.cells import Cell, with_data
 
 LINEAR = {
     "topology": "twelve",
@@ -43,19 +37,8 @@ def drawn(parameters, seed=0):
 
 
 def best_of(query, parameters=LINEAR, **changes):
-    shown = {
-        "value": -capacity(query, parameters),
-        "label": "negative capacity",
-        "unit": "bit/s/Hz",
-        "g": np.empty(0),
-        "seed": 3,
-        "curve": "DuMBO",
-        "evaluation": 1,
-        "evaluations": 3,
-        "compared": 3,
-        "libraries": {},
-    }
-    return Best(query=query, **{**shown, **changes})
+    shown = {"value": -capacity(query, parameters), "label": "negative capacity"}
+    return pictures.best_of(query, **{**shown, "unit": "bit/s/Hz", "curve": "DuMBO", **changes})
 
 
 def axes(parameters=LINEAR, query=None):
@@ -160,54 +143,10 @@ def test_it_is_drawn_from_records_into_one_file(tmp_path, parameters):
     """As by the command: the greatest capacity of all evaluations, the same bytes again, and
     nothing cut at the sides.
     """
-    entry = {
-        "is": "wlan.shannon_capacity",
-        **parameters,
-        "noise": 0.0,
-        "budget": 2,
-        "room": 1,
-        "init": {"n": 1},
-    }
-    cell = Cell(
-        paper="toy",
-        scale="paper",
-        problem="wlan",
-        algorithm="DuMBO",
-        seeds=(0,),
-        budget=2,
-        problem_entry=entry,
-        algorithm_entry={"is": "random_search.RandomSearch"},
-    )
-    line = {"id": "best-powers", "is": "network.powers", "problem": "wlan", "curves": ["DuMBO"]}
-    paper = Paper(
-        "toy",
-        "paper",
-        {"scales": {"paper": {}}, "pictures": [line]},
-        (cell,),
-        {("wlan", "DuMBO"): cell},
-        {},
-    )
-    query = np.vstack([drawn(parameters), np.ones(len(drawn(parameters)))])
-    header = {
-        "paper": "toy",
-        "seed": 0,
-        "status": "complete",
-        "digest": with_data(cell.digest, ""),
-        "display": {"label": "negative capacity", "unit": "bit/s/Hz", "sign": -1},
-        "provenance": {"libraries": {}},
-    }
-    columns = {
-        "evaluation": np.arange(2.0),
-        "query": query,
-        "true": np.array([capacity(one, parameters) for one in query]),
-    }
-    record.write(tmp_path / cell.record(0), header, columns)
-    store = Store(paper, tmp_path)
-    paths = [picture.draw(paper, store, "best-powers", tmp_path / name) for name in ("one", "two")]
-    assert [path.name for path in paths[0]] == ["best-powers.png"]
-    assert len({hashlib.sha256(found[0].read_bytes()).hexdigest() for found in paths}) == 1
-    with Image.open(paths[0][0]) as still:
-        seen = np.asarray(still.convert("RGB")).astype(int)
-    assert (seen[:, [0, -1]] == 255).all()
-    blue = [int(BLUE[i : i + 2], 16) for i in (1, 3, 5)]
-    assert (np.abs(seen - blue).max(axis=2) < 3).sum() > 500
+    entry = {"is": "wlan.shannon_capacity", **parameters, "noise": 0.0}
+    display = {"label": "negative capacity", "unit": "bit/s/Hz", "sign": -1}
+    runs = Runs(tmp_path, entry, display, "network.powers", curves=["DuMBO"], seeds=(0,))
+    query = np.vstack([drawn(parameters), np.ones((2, len(drawn(parameters))))])
+    runs.add("DuMBO", 0, [capacity(one, parameters) for one in query], query=query)
+    (path,) = runs.drawn(tmp_path)
+    assert count(pixels(path), BLUE) > 500

@@ -2,24 +2,18 @@
 them.
 """
 
-import hashlib
-
 import numpy as np
 import pytest
 from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 from numpy.testing import assert_allclose
-from PIL import Image
 
 from problems import rover
-from workflow.draw import picture
-from workflow.draw.drawers import Best, terrain
+from tests.workflow.draw import pictures
+from tests.workflow.draw.pictures import Runs, count, pixels
+from workflow.draw.drawers import terrain
 from workflow.draw.style import look
-from workflow.measure.store import Store
-from workflow.plan.paper import Paper
-from workflow.trace import record
-from workflow.trace.cells import Cell, with_data
 
 SMOOTH = {"domain": "unit", "ends": "control-points", "smoothing": "default"}
 EXACT = {"domain": "extended", "ends": "curve", "smoothing": "none"}
@@ -31,18 +25,8 @@ def cost(query, parameters):
 
 
 def best_of(query, curve="DuMBO", parameters=SMOOTH, **changes):
-    shown = {
-        "value": cost(query, parameters),
-        "label": "negative reward",
-        "unit": "",
-        "g": np.empty(0),
-        "seed": 3,
-        "evaluation": 1,
-        "evaluations": 3,
-        "compared": 3,
-        "libraries": {},
-    }
-    return Best(query=query, curve=curve, **{**shown, **changes})
+    shown = {"value": cost(query, parameters), "label": "negative reward", "unit": "", "seed": 3}
+    return pictures.best_of(query, curve=curve, **{**shown, **changes})
 
 
 def lines(ax, n):
@@ -172,54 +156,11 @@ def test_it_is_drawn_from_records_into_one_file(tmp_path):
     """As by the command: the cheapest of all evaluations, the same bytes again, a title and small
     print that name it.
     """
-    entry = {
-        "is": "rover.trajectory_planning",
-        **SMOOTH,
-        "noise": 0.0,
-        "budget": 2,
-        "room": 1,
-        "init": {"n": 1},
-    }
-    cell = Cell(
-        paper="toy",
-        scale="paper",
-        problem="rover",
-        algorithm="DuMBO",
-        seeds=(0,),
-        budget=2,
-        problem_entry=entry,
-        algorithm_entry={"is": "random_search.RandomSearch"},
-    )
-    line = {"id": "best-rover", "is": "terrain.trajectory", "problem": "rover", "curves": ["DuMBO"]}
-    paper = Paper(
-        "toy",
-        "paper",
-        {"scales": {"paper": {}}, "pictures": [line]},
-        (cell,),
-        {("rover", "DuMBO"): cell},
-        {},
-    )
-    query = np.vstack([np.full(60, 0.5), LINE])
-    header = {
-        "paper": "toy",
-        "seed": 0,
-        "status": "complete",
-        "digest": with_data(cell.digest, ""),
-        "display": {"label": "negative reward", "unit": "", "sign": -1},
-        "provenance": {"libraries": {}},
-    }
-    columns = {
-        "evaluation": np.arange(2.0),
-        "query": query,
-        "true": np.array([-cost(one, SMOOTH) for one in query]),
-    }
-    record.write(tmp_path / cell.record(0), header, columns)
-    store = Store(paper, tmp_path)
-    paths = [picture.draw(paper, store, "best-rover", tmp_path / name) for name in ("one", "two")]
-    assert [path.name for path in paths[0]] == ["best-rover.png"]
-    assert len({hashlib.sha256(found[0].read_bytes()).hexdigest() for found in paths}) == 1
-    with Image.open(paths[0][0]) as still:
-        seen = np.asarray(still.convert("RGB")).astype(int)
-    assert (seen[:, [0, -1]] == 255).all()  # nothing is cut at the sides
-    colour = [int(look("DuMBO").colour[i : i + 2], 16) for i in (1, 3, 5)]
-    assert (np.abs(seen - colour).max(axis=2) < 3).sum() > 500
+    entry = {"is": "rover.trajectory_planning", **SMOOTH, "noise": 0.0}
+    display = {"label": "negative reward", "unit": "", "sign": -1}
+    runs = Runs(tmp_path, entry, display, "terrain.trajectory", curves=["DuMBO"], seeds=(0,))
+    query = np.vstack([np.full(60, 0.5), LINE, LINE])
+    runs.add("DuMBO", 0, [-cost(one, SMOOTH) for one in query], query=query)
+    assert runs.best().evaluation == 2
+    (path,) = runs.drawn(tmp_path)
+    assert count(pixels(path), look("DuMBO").colour) > 500

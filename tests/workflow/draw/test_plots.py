@@ -2,7 +2,6 @@
 extrapolations that look like such.
 """
 
-import hashlib
 import warnings
 from dataclasses import replace
 
@@ -16,6 +15,7 @@ from matplotlib.textpath import text_to_path
 from scipy import stats
 
 from tests.workflow import synthetic
+from tests.workflow.draw.pictures import hashes
 from tests.workflow.synthetic import Toy, noisy, publish
 from workflow.draw import panels, plots, style, tabulate
 from workflow.measure.store import BadRecords
@@ -43,8 +43,10 @@ def toy(tmp_path):
     return toy
 
 
-def hashes(paths):
-    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+def of_figure(toy, *shown, partial=False, **options):
+    """The panels of a figure."""
+    toy.entry["figures"] = [{"id": "f", **options, "panels": list(shown)}]
+    return panels.panels_of(toy.paper, toy.store(partial=partial), "f")
 
 
 def words(toy, name="f"):
@@ -109,16 +111,8 @@ def test_data_that_no_checksum_confirms_are_in_the_small_print(tmp_path):
 
 def test_extrapolations_are_labelled_and_lighter(toy):
     toy.add("C", lambda seed: {"true": 0.5, "timing.ask": np.arange(20.0)}, budget=20)
-    toy.entry["figures"] = [
-        {
-            "id": "f",
-            "metric": "seconds",
-            "curves": ["A", "C"],
-            "extrapolate": {"from": 5, "to": 40},
-            "panels": [{"problem": "p"}],
-        }
-    ]
-    lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
+    line = {"problem": "p", "metric": "seconds", "curves": ["A", "C"]}
+    lines = of_figure(toy, {**line, "extrapolate": {"from": 5, "to": 40}})[0].lines
     assert [bool(line.fitted) for line in lines] == [False, False, True]
     fitted = lines[2]
     assert fitted.label == "C: fitted $t^x$"
@@ -131,10 +125,7 @@ def test_extrapolations_are_labelled_and_lighter(toy):
 def publishing(toy, monkeypatch, lines, **panel):
     """A figure of a paper that publishes numbers of curve A, and of one that no panel has."""
     publish(toy, monkeypatch, {"e": [{"panel": "f", "problem": "p", "metric": "seconds"}]}, lines)
-    toy.entry["figures"] = [
-        {"id": "f", "metric": "seconds", "curves": ["A"], "panels": [{"problem": "p", **panel}]}
-    ]
-    return panels.panels_of(toy.paper, toy.store(), "f")
+    return of_figure(toy, {"problem": "p", **panel}, metric="seconds", curves=["A"])
 
 
 def test_published_ends_stand_as_marks_within_the_axis(toy, monkeypatch):
@@ -177,54 +168,26 @@ def test_panels_of_cut_variants_are_left_out(tmp_path):
     toy = Toy(tmp_path, scale="short", seeds=2)
     toy.add("A", noisy(0.5), variant="b-1")
     shared = {"metric": "seconds", "problem": "p", "curves": ["A"]}
-    toy.entry["figures"] = [
-        {
-            "id": "f",
-            **shared,
-            "panels": [{"variant": "b-1", "title": "one"}, {"variant": "b-2", "title": "two"}],
-        },
-        {"id": "none", **shared, "panels": [{"variant": "b-2"}]},
-    ]
-    assert [panel.title for panel in panels.panels_of(toy.paper, toy.store(), "f")] == ["one"]
+    one, two = ({"variant": f"b-{n}", "title": f"{n}"} for n in (1, 2))
+    assert [panel.title for panel in of_figure(toy, one, two, **shared)] == ["1"]
     with pytest.raises(PlanError, match="leaves out all its panels"):
-        panels.panels_of(toy.paper, toy.store(), "none")
+        of_figure(toy, two, **shared)
 
 
 def test_controls_keep_their_default_run(toy):
     toy.add("A", noisy(0.8), variant="b-1")
-    toy.entry["figures"] = [
-        {
-            "id": "f",
-            "metric": "seconds",
-            "variant": "b-1",
-            "curves": ["A"],
-            "controls": ["B"],
-            "panels": [{"problem": "p"}],
-        }
-    ]
+    shown = {"metric": "seconds", "variant": "b-1", "curves": ["A"], "controls": ["B"]}
+    of_figure(toy, {"problem": "p"}, **shown)
     assert [run.name for run in selection.figure_runs(toy.paper, "f")] == ["toy/p/A+b-1", "toy/p/B"]
 
 
 def test_a_study_gives_a_line_per_column_and_split(toy):
-    toy.study(
-        "s",
-        lambda seed: {
-            "q": [1, 1, 2, 2],
-            "t": [1, 10, 1, 10],
-            "low": [1, 2, 3, 4 + seed],
-            "high": [2, 3, 4, 5],
-        },
-    )
-    toy.entry["figures"] = [
-        {"id": "f", "panels": [{"study": "s", "x": "t", "y": ["low", "high"], "split": "q"}]}
-    ]
-    lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
-    assert [line.label for line in lines] == [
-        "low, q = 1",
-        "low, q = 2",
-        "high, q = 1",
-        "high, q = 2",
-    ]
+    columns = {"q": [1, 1, 2, 2], "t": [1, 10, 1, 10], "high": [2, 3, 4, 5]}
+    toy.study("s", lambda seed: {**columns, "low": [1, 2, 3, 4 + seed]})
+    (panel,) = of_figure(toy, {"study": "s", "x": "t", "y": ["low", "high"], "split": "q"})
+    lines = panel.lines
+    named = [f"{column}, q = {q}" for column in ("low", "high") for q in (1, 2)]
+    assert [line.label for line in lines] == named
     assert lines[1].centre.tolist() == [3, 5]
 
 
@@ -243,13 +206,11 @@ def test_a_legend_has_the_names_that_a_figure_gives(toy):
 def test_a_study_split_by_methods_has_their_looks(toy):
     toy.study("s", lambda seed: {"m": [0, 1, 2], "t": [1, 1, 1], "y": [1, 2, 3]})
     line = {"study": "s", "x": "t", "y": "y", "split": "m", "names": {"0": "other", "1": "GO-UCB"}}
-    toy.entry["figures"] = [{"id": "f", "panels": [line]}]
-    other, named, unnamed = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
+    other, named, unnamed = of_figure(toy, line)[0].lines
     assert named.look == style.look("GO-UCB")
     for part in ("colour", "marker"):
         assert len({getattr(line.look, part) for line in (other, named, unnamed)}) == 3
-    toy.entry["figures"] = [{"id": "f", "panels": [{**line, "names": {}}]}]
-    lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
+    lines = of_figure(toy, {**line, "names": {}})[0].lines
     assert [line.look for line in lines] == [style.column_look(n) for n in range(3)]
 
 
@@ -258,29 +219,15 @@ def test_a_fit_is_the_mean_of_those_of_the_seeds(toy):
     t = np.array([1.0, 2.0, 4.0, 8.0])
     toy.study("s", lambda seed: {"t": t, "y": t ** [1.0, 1.2, 3.0][seed]})
     panel = {"study": "s", "x": "t", "y": "y", "band": "iqr", "fit": {"from": 2}}
-    toy.entry["figures"] = [{"id": "f", "panels": [panel]}]
-    found = panels.panels_of(toy.paper, toy.store(), "f")
-    assert above(found) == ["fitted, mean over the seeds: y t^1.73"]
+    assert above(of_figure(toy, panel)) == ["fitted, mean over the seeds: y t^1.73"]
 
 
 def test_dots_show_every_seed_under_every_planned_reading(toy, tmp_path):
     toy.add("A", noisy(0.3), reading="code")
-    toy.entry["figures"] = [
-        {
-            "id": "f",
-            "kind": "dots",
-            "metric": "recommendation_regret",
-            "curves": ["A", "B"],
-            "readings": ["default", "code"],
-            "panels": [{"problem": "p"}],
-        }
-    ]
-    rows = panels.panels_of(toy.paper, toy.store(), "f")[0].dots
-    assert [(row.label, row.hollow) for row in rows] == [
-        ("A", False),
-        ("A@code", True),
-        ("B", False),
-    ]
+    shown = {"kind": "dots", "metric": "recommendation_regret", "curves": ["A", "B"]}
+    (panel,) = of_figure(toy, {"problem": "p"}, **shown, readings=["default", "code"])
+    assert [row.label for row in panel.dots] == ["A", "A@code", "B"]
+    assert [row.hollow for row in panel.dots] == [False, True, False]
     assert len(pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path)[2])) == 9
 
 
@@ -290,8 +237,7 @@ def test_an_unknown_figure_names_the_known(toy):
 
 
 def test_a_partial_figure_says_what_is_missing(toy):
-    for seed in range(3):
-        (toy.root / toy.cells["p", "B"].record(seed)).unlink()
+    toy.drop(toy.cells["p", "B"], range(3))
     found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
     assert "not run: B" in plots.small_print(toy.paper, figure_entry(toy.paper, "f"), found)
 
@@ -312,15 +258,8 @@ def test_a_band_may_be_one_standard_error(toy):
 def test_a_single_seed_has_no_standard_error(tmp_path):
     toy = Toy(tmp_path, seeds=1)
     toy.add("A", noisy(0.9))
-    toy.entry["figures"] = [
-        {
-            "id": "f",
-            "metric": "simple_regret",
-            "band": "se",
-            "panels": [{"problem": "p", "curves": ["A"]}],
-        }
-    ]
-    line = panels.panels_of(toy.paper, toy.store(), "f")[0].lines[0]
+    shown = {"problem": "p", "curves": ["A"], "metric": "simple_regret", "band": "se"}
+    (line,) = of_figure(toy, shown)[0].lines
     assert np.isfinite(line.centre).all() and np.isnan(line.low).all() and np.isnan(line.high).all()
 
 
@@ -338,22 +277,13 @@ def test_a_regret_of_zero_is_no_number_on_a_logarithmic_axis(tmp_path, band):
         "band": band,
         "lines": {"none": 0.0, "some": 0.1},
     }
-    toy.entry["figures"] = [
-        {"id": "f", **shown, "panels": [{"problem": "p", "curves": ["A", "B"]}]}
-    ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = panels.panels_of(toy.paper, toy.store(), "f")
+        found = of_figure(toy, {"problem": "p", "curves": ["A", "B"]}, **shown)
         ax = axes_of(found)
         plots.draw(toy.paper, toy.store(), "f", tmp_path / "out")
-        toy.entry["figures"] = [
-            {
-                "id": "f",
-                **shown,
-                "panels": [{"problem": "p", "curves": ["B"], "lines": {"none": 0.0}}],
-            }
-        ]
-        assert np.isfinite(axes_of(panels.panels_of(toy.paper, toy.store(), "f")).get_ylim()).all()
+        alone = {"problem": "p", "curves": ["B"], "lines": {"none": 0.0}}
+        assert np.isfinite(axes_of(of_figure(toy, alone, **shown)).get_ylim()).all()
     a, b = (line.get_ydata() for line in ax.lines[:2])
     assert np.isnan(a[30:]).all() and np.isnan(b).all()
     centre = found[0].lines[0].centre
@@ -366,17 +296,8 @@ def test_a_regret_of_zero_is_no_number_on_a_logarithmic_axis(tmp_path, band):
 
 
 def test_looks_are_fixed_distinct_and_readable_in_grey():
-    bbkb = [
-        "Global-BBKB",
-        "GlobalLocal-BBKB",
-        "BKB",
-        "GP-UCB",
-        "GP-BUCB",
-        "GP-BUCB-Lemma1",
-        "Async-TS",
-        "eps-greedy",
-        "uniform",
-    ]
+    bbkb = ["Global-BBKB", "GlobalLocal-BBKB", "BKB", "GP-UCB", "GP-BUCB", "GP-BUCB-Lemma1"]
+    bbkb += ["Async-TS", "eps-greedy", "uniform"]
     looks = [style.look(name) for name in bbkb]
     assert len({look.colour for look in looks}) == len(bbkb)
     assert len({(look.marker, look.dash) for look in looks}) == len(bbkb)
@@ -403,41 +324,21 @@ def test_several_readings_of_an_algorithm_in_a_panel_look_different(toy):
     toy.entry["readings"]["other"] = {"says": "another", "algorithms": {"A": {"beta": "other"}}}
     for reading in ("code", "other"):
         toy.add("A", noisy(0.4), reading=reading)
-    curves = ["A", "A@code", "A@other"]
-    toy.entry["figures"] = [
-        {"id": "f", "metric": "simple_regret", "panels": [{"problem": "p", "curves": curves}]}
-    ]
-    lines = panels.panels_of(toy.paper, toy.store(), "f")[0].lines
-    assert (
-        len({(line.look.marker, line.look.dash) for line in lines})
-        == len({line.look.colour for line in lines})
-        == 3
-    )
+    lines = of_panels(toy, {"problem": "p", "curves": ["A", "A@code", "A@other"]})[0].lines
+    assert len({(line.look.marker, line.look.dash) for line in lines}) == 3
+    assert len({line.look.colour for line in lines}) == 3
     assert lines[0].look == style.look("A")
     assert [line.hollow for line in lines] == [False, True, True]
-    toy.entry["figures"][0]["panels"][0]["curves"] = ["A", "A@other"]
-    # hollow markers tell them apart
-    assert len({line.look for line in panels.panels_of(toy.paper, toy.store(), "f")[0].lines}) == 1
+    lines = of_panels(toy, {"problem": "p", "curves": ["A", "A@other"]})[0].lines
+    assert len({line.look for line in lines}) == 1  # hollow markers tell them apart
 
 
 def test_tables_are_stable_and_count_what_happened(toy, tmp_path):
-    toy.add(
-        "C",
-        lambda seed: {
-            "true": 1.0 if seed else 0.5,
-            "batch": np.repeat([0, 1, 2, 3], [1, 9, 30, 20]),
-        },
-    )
-    toy.entry["tables"] = [
-        {
-            "id": "d",
-            "kind": "diagnostics",
-            "problems": ["p"],
-            "curves": ["A", "C"],
-            "relative_to": "uniform",
-        },
-        {"id": "s", "kind": "study", "study": "s", "by": ["q"], "columns": ["low"]},
-    ]
+    batch = np.repeat([0, 1, 2, 3], [1, 9, 30, 20])
+    toy.add("C", lambda seed: {"true": 1.0 if seed else 0.5, "batch": batch})
+    ends = {"id": "d", "kind": "diagnostics", "problems": ["p"], "curves": ["A", "C"]}
+    means = {"id": "s", "kind": "study", "study": "s", "by": ["q"], "columns": ["low"]}
+    toy.entry["tables"] = [{**ends, "relative_to": "uniform"}, means]
     toy.study("s", lambda seed: {"q": [1, 2, 2], "low": [1, 2, 4]})
     table = tabulate.build(toy.paper, toy.store(), "d")
     row = table.set_index("algorithm").loc["C"]
@@ -463,15 +364,8 @@ def test_a_table_of_runs_on_a_box_names_no_arm_but_what_is_reported(toy):
         lambda seed: {"true": 0.75, "batch": batch, "report.depth": depth, "query": points},
         problem="box",
     )
-    toy.entry["tables"] = [
-        {
-            "id": "d",
-            "kind": "diagnostics",
-            "problems": ["box"],
-            "curves": ["B"],
-            "reports": ["depth"],
-        }
-    ]
+    line = {"id": "d", "kind": "diagnostics", "problems": ["box"], "curves": ["B"]}
+    toy.entry["tables"] = [{**line, "reports": ["depth"]}]
     row = tabulate.build(toy.paper, toy.store(), "d").iloc[0]
     assert "recommended most" not in row
     assert row["recommendation regret"] == 0.25
@@ -480,8 +374,7 @@ def test_a_table_of_runs_on_a_box_names_no_arm_but_what_is_reported(toy):
     assert row["depth"] == 5
     toy.entry["tables"][0]["relative_to"] = "uniform"
     toy.add("uniform", noisy(0.5), problem="box")
-    for seed in made.seeds:
-        (toy.root / toy.cells["box", "uniform"].record(seed)).unlink()
+    toy.drop(toy.cells["box", "uniform"], made.seeds)
     assert tabulate.build(toy.paper, toy.store(partial=True), "d").empty  # nothing to divide by
 
 
@@ -494,10 +387,9 @@ def test_curves_that_name_a_reading_are_called_so(toy):
 def test_a_panel_of_a_study_has_no_reading(toy):
     toy.study("s", lambda seed: {"t": [1, 2], "low": [1, 2]})
     study = {"study": "s", "x": "t", "y": "low"}
-    toy.entry["figures"] = [{"id": "f", "panels": [study, study]}]
+    of_figure(toy, study, study)
     assert "reading" not in words(toy)[0]
-    curves = {"problem": "p", "metric": "seconds", "curves": ["A"]}
-    toy.entry["figures"] = [{"id": "f", "panels": [study, curves]}]
+    of_figure(toy, study, {"problem": "p", "metric": "seconds", "curves": ["A"]})
     assert "reading: default; those of studies: see their titles ·" in words(toy)[0]
 
 
@@ -567,9 +459,8 @@ def feasible_after(toy, name, first, **options):
 
 def progress(toy, curves=("A",), **panel):
     """The panels of a figure of best feasible values."""
-    shown = [{"problem": "p", "curves": list(curves), **panel}]
-    toy.entry["figures"] = [{"id": "f", "metric": "best_feasible", "band": "iqr", "panels": shown}]
-    return panels.panels_of(toy.paper, toy.store(partial=True), "f")
+    shown = {"problem": "p", "curves": list(curves), "metric": "best_feasible", **panel}
+    return of_figure(toy, {"band": "iqr", **shown}, partial=True)
 
 
 def axes_of(found):
@@ -650,16 +541,12 @@ def test_all_curves_end_with_the_shortest_where_a_panel_says_so(tmp_path):
     toy = Toy(tmp_path, seeds=3)
     falling = -np.arange(60.0, 0, -1)
     for name, length in (("A", 60), ("B", 30), ("C", 45)):
-        iteration = np.minimum(np.arange(60), length).astype(float)
-        toy.add(
-            name, lambda seed, iteration=iteration: {"true": falling, "report.iteration": iteration}
-        )
+        columns = {"true": falling, "report.iteration": np.minimum(np.arange(60.0), length)}
+        toy.add(name, lambda seed, columns=columns: columns)
     toy.add("uniform", lambda seed: {"true": falling[:20]}, budget=20)
-    curves = ["A", "B", "C"]
-    assert [
-        line.x[-1] for line in progress(toy, curves, metric="best_feasible_by_iteration")[0].lines
-    ] == [60, 31, 46]
-    panel = progress(toy, curves, metric="best_feasible_by_iteration", shortest=True)[0]
+    by_iteration = {"curves": ["A", "B", "C"], "metric": "best_feasible_by_iteration"}
+    assert [line.x[-1] for line in progress(toy, **by_iteration)[0].lines] == [60, 31, 46]
+    panel = progress(toy, **by_iteration, shortest=True)[0]
     assert (panel.xlabel, panel.ylabel) == ("iterations k", "best feasible objective (unit of f)")
     for line in panel.lines:
         assert line.x.tolist() == list(range(1, 32))
@@ -668,9 +555,8 @@ def test_all_curves_end_with_the_shortest_where_a_panel_says_so(tmp_path):
     assert [line.centre[-1] for line in panel.lines] == [30, 1, 30]
     one, other = progress(toy, ["A", "uniform"], shortest=True)[0].lines
     assert (one.x[-1], one.centre[-1], other.x[-1]) == (20, 41, 20)
-    for seed in range(3):
-        (toy.root / toy.cells["p", "B"].record(seed)).unlink()
-    left = progress(toy, curves, metric="best_feasible_by_iteration", shortest=True)[0]
+    toy.drop(toy.cells["p", "B"], range(3))
+    left = progress(toy, **by_iteration, shortest=True)[0]
     assert [line.x[-1] for line in left.lines] == [46, 46]  # what was not run cuts nothing
 
 
@@ -683,19 +569,14 @@ def test_a_line_may_be_the_median_of_a_study_and_is_left_out_where_that_was_not_
     assert panel.options["lines"] == {"best known": 4.0, "optimum": 2.5}
     ax = axes_of([panel])
     assert {"best known", "optimum"} <= {text.get_text() for text in ax.texts}
-    assert [float(line.get_ydata()[0]) for line in ax.lines if len(line.get_xdata()) == 2] == [
-        4.0,
-        2.5,
-    ]
-    assert {run.name for run in selection.figure_runs(toy.paper, "f")} == {
-        "toy/studies/s",
-        "toy/p/A",
-    }
+    levels = [float(line.get_ydata()[0]) for line in ax.lines if len(line.get_xdata()) == 2]
+    assert levels == [4.0, 2.5]
+    runs = {run.name for run in selection.figure_runs(toy.paper, "f")}
+    assert runs == {"toy/studies/s", "toy/p/A"}
     (toy.root / study.record(0)).unlink()
     # of the seeds that there are, 1 and 4
     assert progress(toy, lines=LEVELS)[0].options["lines"]["best known"] == 2.5
-    for seed in (1, 2):
-        (toy.root / study.record(seed)).unlink()
+    toy.drop(study, (1, 2))
     (panel,) = progress(toy, lines=LEVELS)
     assert panel.options["lines"] == {"optimum": 2.5}
     assert "best known" not in {text.get_text() for text in axes_of([panel]).texts}
@@ -719,12 +600,9 @@ def test_a_panel_of_a_study_may_have_such_lines_too(toy):
         for name in ("s", "t"):
             study = toy.study(name, lambda seed: {"t": [1, 2, 3], "best": [4.0, 5.0, 6.0]})
             if name not in run:
-                for seed in study.seeds:
-                    (toy.root / study.record(seed)).unlink()
-        toy.entry["figures"] = [
-            {"id": "f", "panels": [{"study": "t", "x": "t", "y": "best", "lines": LEVELS}]}
-        ]
-        found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
+                toy.drop(study)
+        panel = {"study": "t", "x": "t", "y": "best", "lines": LEVELS}
+        found = of_figure(toy, panel, partial=True)
         texts = {text.get_text() for text in axes_of(found).texts}
         assert ("best known" in texts) is (run == "s t")
         assert ("optimum" in texts) is ("t" in run.split())  # an empty panel has no numbers
@@ -734,11 +612,9 @@ def test_a_panel_of_a_study_may_have_such_lines_too(toy):
 
 def test_a_panel_of_a_study_that_was_not_run_keeps_its_labels(toy):
     study = toy.study("s", lambda seed: {"t": [1, 2], "best": [4.0, 5.0]})
-    for seed in study.seeds:
-        (toy.root / study.record(seed)).unlink()
+    toy.drop(study)
     panel = {"study": "s", "x": "t", "y": "best", "xlabel": "evaluations", "ylabel": "weight (lb)"}
-    toy.entry["figures"] = [{"id": "f", "panels": [panel]}]
-    (found,) = panels.panels_of(toy.paper, toy.store(partial=True), "f")
+    (found,) = of_figure(toy, panel, partial=True)
     assert (found.xlabel, found.ylabel) == ("evaluations", "weight (lb)")
 
 
@@ -747,12 +623,10 @@ def test_small_print_names_the_curves_that_a_scale_leaves_to_others(tmp_path):
     toy.add("A", noisy(0.5))
     toy.elsewhere.add(("p", "B"))
     panel = {"problem": "p", "metric": "simple_regret", "curves": ["A", "B"]}
-    toy.entry["figures"] = [{"id": "f", "title": "A and B", "panels": [panel]}]
-    found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
+    found = of_figure(toy, panel, partial=True, title="A and B")
     assert [panel.elsewhere for panel in found] == [["B"]]
-    assert "not at scale short: B" in plots.small_print(
-        toy.paper, figure_entry(toy.paper, "f"), found
-    )
+    note = plots.small_print(toy.paper, figure_entry(toy.paper, "f"), found)
+    assert "not at scale short: B" in note
 
 
 def test_small_print_names_the_versions_that_values_belong_to(toy):
@@ -778,23 +652,14 @@ def test_a_table_of_settings_holds_what_is_published_at_any_scale(tmp_path, monk
         for problem in "pq":
             for name in "AB":
                 made = place.add(name, noisy(0.5), problem=problem, seeds=1)
-                entry = {
-                    **made.algorithm_entry,
-                    "qbar": qbar[problem],
-                    "limits": [0.1, "T"],
-                    "fit": {"steps": 5},
-                }
+                more = {"qbar": qbar[problem], "limits": [0.1, "T"], "fit": {"steps": 5}}
+                entry = {**made.algorithm_entry, **more}
                 place.cells[problem, name] = replace(made, algorithm_entry=entry)
     asked = []
     monkeypatch.setattr(tabulate, "load", lambda *which: asked.append(which) or published.paper)
-    here.entry["tables"] = [
-        {
-            "id": "t",
-            "kind": "settings",
-            "problems": ["p", "q"],
-            "settings": {"B": ["qbar", "limits", "fit.steps"], "A": ["beta"]},
-        }
-    ]
+    settings = {"B": ["qbar", "limits", "fit.steps"], "A": ["beta"]}
+    line = {"id": "t", "kind": "settings", "problems": ["p", "q"], "settings": settings}
+    here.entry["tables"] = [line]
     table = tabulate.build(here.paper, here.store(), "t")
     assert table.to_dict("records") == [
         {"algorithm": "B", "parameter": "qbar", "p": "3", "q": "0.25"},
@@ -826,8 +691,7 @@ def two_by_two(root, **options):
 def test_a_table_of_parameters_counts_planned_repetitions_and_those_there(tmp_path, monkeypatch):
     toy = two_by_two(tmp_path)
     (toy.root / toy.cells["p", "A"].record(2)).unlink()
-    for seed in range(2):
-        (toy.root / toy.cells["q", "B"].record(seed)).unlink()
+    toy.drop(toy.cells["q", "B"], range(2))
     rows = tabulated(toy, monkeypatch, partial=True)
     assert [row["repetitions"] for row in rows] == [
         "2 of 3 planned (p); 2 of 2 planned (q)",
@@ -890,29 +754,14 @@ def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
 
         toy.add(name, columns)
     toy.add("A", noisy(0.5), reading="code")
-    toy.entry["tables"] = [
-        {
-            "id": "t",
-            "kind": "feasible",
-            "problems": ["p"],
-            "curves": ["A", "B", "C"],
-            "readings": ["default", "code"],
-        }
-    ]
+    line = {"id": "t", "kind": "feasible", "problems": ["p"], "curves": ["A", "B", "C"]}
+    toy.entry["tables"] = [{**line, "readings": ["default", "code"]}]
     table = tabulate.build(toy.paper, toy.store(partial=True), "t")
-    assert [(row["algorithm"], row["reading"]) for row in table.to_dict("records")] == [
-        ("A", "default"),
-        ("A", "code"),
-        ("B", "default"),
-        ("C", "default"),
-    ]
+    assert table["algorithm"].tolist() == ["A", "A", "B", "C"]
+    assert table["reading"].tolist() == ["default", "code", "default", "default"]
     a, _, b, c = table.to_dict("records")
-    assert (a["problem"], a["seeds"], a["evaluations"], a["seeds with a feasible point"]) == (
-        "p",
-        4,
-        10,
-        3,
-    )
+    assert (a["problem"], a["seeds"], a["evaluations"]) == ("p", 4, 10)
+    assert a["seeds with a feasible point"] == 3
     # of 10, 9, 8 and infinity: the upper quartile lies between 10 and infinity
     assert (a["lower quartile"], a["median"], a["upper quartile"]) == (8.75, 9.5, INF)
     # 3, 8 and never
@@ -921,25 +770,17 @@ def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
     assert a["descent over the last 30 %"] == 3  # 3, 3, infinity and 0
     assert a["seconds per 1000 evaluations"] == pytest.approx(1)
     assert a["data"] == "real"
-    assert (b["seeds with a feasible point"], b["median"], b["median search from there"]) == (
-        0,
-        INF,
-        INF,
-    )
+    assert (b["seeds with a feasible point"], b["median"]) == (0, INF)
+    assert b["median search from there"] == INF
     assert (b["descent over the last 30 %"], b["feasible evaluations"]) == (0, 0)
     assert (c["designs without a feasible point"], c["seeds with a feasible point"]) == (0, 4)
     assert np.isnan(c["median search from there"])
     text = tabulate.as_markdown(toy.paper, "t", table)
     assert "| p | B | default | 4 | 10 | 0 | ∞ | ∞ | ∞ | 4 | ∞ | 0 | 0 | 1 | real |" in text
     assert "| p | C | default | 4 | 10 | 4 | 8.5 | 7.75 | 9.25 | 0 | - | 8 | 3 | 1 | real |" in text
-    assert {run.name for run in tabulate.runs_of(toy.paper, "t")} == {
-        "toy/p/A",
-        "toy/p/A@code",
-        "toy/p/B",
-        "toy/p/C",
-    }
-    for seed in range(4):
-        (toy.root / toy.cells["p", "B"].record(seed)).unlink()
+    runs = {run.name for run in tabulate.runs_of(toy.paper, "t")}
+    assert runs == {f"toy/p/{name}" for name in ("A", "A@code", "B", "C")}
+    toy.drop(toy.cells["p", "B"], range(4))
     assert set(tabulate.build(toy.paper, toy.store(partial=True), "t")["algorithm"]) == {"A", "C"}
 
 
@@ -951,25 +792,19 @@ def test_small_print_keeps_its_width_whatever_its_letters():
     ):
         lines = style.wrapped(text, 8.0)
         assert " ".join(lines) == " ".join(text.split())
-        widths = [
-            text_to_path.get_text_width_height_descent(
-                line, FontProperties(size=style.SMALL_PRINT), False
-            )[0]
-            / 72
-            for line in lines
-        ]
+        font = FontProperties(size=style.SMALL_PRINT)
+        points = [text_to_path.get_text_width_height_descent(line, font, False) for line in lines]
+        widths = [width / 72 for width, _, _ in points]
         assert max(widths) <= 7.88 and min(widths[:-1]) > 7.1
-    with plots.plt.rc_context({"savefig.dpi": 110}):  # where whole pixels make it wider
-        lines, font = style.wrapped(text, 8.0), FontProperties(size=style.SMALL_PRINT)
+    with plots.plt.rc_context({"figure.dpi": 110}):  # where whole pixels make it wider
+        lines = style.wrapped(text, 8.0)
         drawn = RendererAgg(1, 1, 110)
         widths = [drawn.get_text_width_height_descent(line, font, False)[0] for line in lines]
     assert max(widths) <= 7.88 * 110
     assert style.wrapped("", 1) == [""]
     assert style.wrapped("as $a = 1$", 0.2) == ["as", "$a = 1$"]
-    assert style.wrapped("a-word-that-is-wider-than-its-line b", 0.2) == [
-        "a-word-that-is-wider-than-its-line",
-        "b",
-    ]
+    wide = "a-word-that-is-wider-than-its-line"
+    assert style.wrapped(f"{wide} b", 0.2) == [wide, "b"]
 
 
 def above(found):
@@ -978,9 +813,8 @@ def above(found):
     return [plots._said_above(panel, differ=differ, nowhere=nowhere) for panel in found]
 
 
-def of_panels(toy, *shown, **options):
-    toy.entry["figures"] = [{"id": "f", "metric": "simple_regret", "panels": list(shown)}]
-    return panels.panels_of(toy.paper, toy.store(**options), "f")
+def of_panels(toy, *shown, partial=False):
+    return of_figure(toy, *shown, partial=partial, metric="simple_regret")
 
 
 def test_a_label_has_one_look_in_all_panels_and_shares_it_with_no_other(tmp_path):
@@ -1033,11 +867,8 @@ def test_curves_are_of_the_same_problems_where_a_seed_is_one(tmp_path):
     toy = Toy(tmp_path)
     seeded(toy, drawn_from_seed=True)
     study = toy.study("s", lambda seed: {"best": [10.0 * seed]}, seeds=4)
-    line = {
-        "problem": "p",
-        "curves": ["A", "B"],
-        "lines": {"best known": {"study": "s", "column": "best"}},
-    }
+    known = {"best known": {"study": "s", "column": "best"}}
+    line = {"problem": "p", "curves": ["A", "B"], "lines": known}
     (panel,) = found = of_panels(toy, line, partial=True)
     assert [line.seeds for line in panel.lines] == [(0, 1, 2), (0, 1, 2)]
     assert [line.centre[-1] for line in panel.lines] == pytest.approx([0.2, 0.4])
@@ -1049,8 +880,7 @@ def test_curves_are_of_the_same_problems_where_a_seed_is_one(tmp_path):
     (panel,) = of_panels(toy, {**line, "relative_to": "B"}, partial=True)
     assert panel.lines[0].centre[-1] == pytest.approx(0.5)
     # with one seed in common there is no band, and the panel says whose seeds are which
-    for seed in (1, 2):
-        (toy.root / toy.cells["p", "B"].record(seed)).unlink()
+    toy.drop(toy.cells["p", "B"], (1, 2))
     found = of_panels(toy, line, partial=True)
     assert above(found) == ["seeds 0-3; B: seed 0"]
 
@@ -1079,8 +909,7 @@ def test_what_one_panel_lacks_stands_above_it_or_in_its_place(tmp_path):
         for problem in ("p", "q", "r"):
             toy.add(name, noisy(0.5), problem=problem)
     for name, problem in (("A", "q"), ("A", "r"), ("B", "r"), ("C", "p"), ("C", "q"), ("C", "r")):
-        for seed in (0, 1):
-            (toy.root / toy.cells[problem, name].record(seed)).unlink()
+        toy.drop(toy.cells[problem, name], (0, 1))
     shown = [{"problem": problem, "curves": ["A", "B", "C"]} for problem in ("p", "q", "r")]
     found = of_panels(toy, *shown, partial=True)
     assert above(found) == ["", "not run: A", ""]
@@ -1154,9 +983,8 @@ def test_bands_are_bars_alone_where_a_figure_says_so():
             shown = {name: WIDTHS[name] for name in names}
             ax = axes_of([of_bands(shown, bars=True, **scales)])
             bars = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
-            assert [tuple(bar[:, 1]) for bar in bars] == list(
-                shown.values()
-            )  # none is cut by the axis
+            # none is cut by the axis
+            assert [tuple(bar[:, 1]) for bar in bars] == list(shown.values())
             assert not ax.collections
             assert axes_of([of_bands(shown, **scales)]).collections
 
@@ -1194,7 +1022,6 @@ def test_a_figure_has_its_title_above_its_panels(toy, monkeypatch):
     (figure,) = seen
     (title,) = [text for text in figure.texts if text.get_text().startswith("Regret on a toy")]
     assert title.get_text().count("\n") == 1
-    figure.set_dpi(plots.RC["savefig.dpi"])
     figure.draw_without_rendering()
     assert title.get_window_extent().y0 > figure.axes[0].title.get_window_extent().y1
     plots.plt.close(figure)

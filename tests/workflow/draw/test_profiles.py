@@ -90,8 +90,7 @@ def test_seeds_that_not_all_curves_have_are_left_out(toy):
 
 
 def test_a_curve_that_was_not_run_on_a_problem_is_named_and_not_drawn(toy):
-    for seed in range(5):
-        (toy.root / toy.cells["q", "A"].record(seed)).unlink()
+    toy.drop(toy.cells["q", "A"], range(5))
     found = panel_of(toy)
     assert ([line.label for line in found.lines], found.missing) == (["B"], ["A"])
 
@@ -100,8 +99,7 @@ def test_nothing_run_is_an_empty_panel(tmp_path):
     toy = Toy(tmp_path, seeds=2)
     for name in ("A", "B"):
         cell = toy.add(name, lambda _: {"true": 0.0})
-        for seed in cell.seeds:
-            (tmp_path / cell.record(seed)).unlink()
+        toy.drop(cell)
     found = panel_of(toy, panels=[{"problems": ["p"]}])
     assert not found.lines and found.missing == ["A", "B"]
 

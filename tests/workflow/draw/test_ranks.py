@@ -2,7 +2,6 @@
 and the diagram.
 """
 
-import hashlib
 import re
 
 import matplotlib.pyplot as plt
@@ -13,6 +12,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from tests.workflow import checkout
+from tests.workflow.draw.pictures import hashes
 from tests.workflow.synthetic import Toy, noisy
 from workflow.draw import ranks
 from workflow.draw.plots import RC
@@ -33,9 +33,8 @@ def test_demsars_example():
     not tell apart.
     """
     assert critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
-    assert indistinct(np.array([1.964, 2.000, 2.893, 3.143]), critical_difference(4, 14)) == [
-        (0, 3)
-    ]
+    means = np.array([1.964, 2.000, 2.893, 3.143])
+    assert indistinct(means, critical_difference(4, 14)) == [(0, 3)]
 
 
 def test_critical_differences_are_the_tabulated_ones():
@@ -76,13 +75,8 @@ def test_groups_are_the_longest_that_cannot_be_told_apart():
 # what is ranked
 
 
-ENTRY = {
-    "id": "r",
-    "title": "Ranks",
-    "problems": ["p", "q", "s"],
-    "curves": ["A", "B", "C"],
-    "metric": "simple_regret",
-}
+ENTRY = {"id": "r", "title": "Ranks", "metric": "simple_regret"}
+ENTRY |= {"problems": ["p", "q", "s"], "curves": ["A", "B", "C"]}
 
 
 def filled(root, without=(), **options):
@@ -140,13 +134,8 @@ def test_a_run_that_finds_nothing_feasible_is_last_and_tied(tmp_path):
     toy = filled(tmp_path)
     toy.entry["ranks"] = [{**ENTRY, "metric": "best_feasible"}]
     for name, failing in (("A", [2]), ("B", range(5))):
-        toy.add(
-            name,
-            lambda seed, bad=failing: {
-                "true": 0.99,
-                "true_g": np.full((toy.budget, 1), 1.0 if seed in bad else -1.0),
-            },
-        )
+        g = [np.full((toy.budget, 1), 1.0 if seed in failing else -1.0) for seed in range(5)]
+        toy.add(name, lambda seed, g=g: {"true": 0.99, "true_g": g[seed]})
     assert ranked(toy).ranks[0].tolist() == [2.5, 2.5, 1]
     assert "infinite: tied for the last ranks" in printed(toy)
 
@@ -167,13 +156,8 @@ def test_what_is_read_is_the_end_of_the_shortest_run_or_where_the_line_says(tmp_
 def test_a_metric_without_a_number_is_a_mistake(tmp_path):
     toy = filled(tmp_path)
     toy.entry["ranks"] = [{**ENTRY, "metric": "report.alpha"}]
-    with pytest.raises(
-        PlanError,
-        match=(
-            r"expected numbers, got NaN for report.alpha of toy/p/A after 60 evaluations: rank"
-            r" another"
-        ),
-    ):
+    wrong = "got NaN for report.alpha of toy/p/A after 60 evaluations: rank another"
+    with pytest.raises(PlanError, match=f"expected numbers, {wrong}"):
         ranked(toy)
 
 
@@ -194,8 +178,7 @@ def test_a_partial_report_ranks_what_is_complete_and_names_the_rest(tmp_path):
     toy = filled(tmp_path)
     for problem, name in (("p", "C"), ("q", "A"), ("q", "B")):
         made = toy.cells[problem, name]
-        for seed in made.seeds:
-            (tmp_path / made.record(seed)).unlink()
+        toy.drop(made)
     with pytest.raises(BadRecords, match="15 records are refused"):
         toy.store().check(selection.rank_runs(toy.paper, "r"))
     found = ranked(toy, partial=True)
@@ -208,28 +191,20 @@ def test_a_partial_report_ranks_what_is_complete_and_names_the_rest(tmp_path):
 def test_nothing_run_is_drawn_as_such(tmp_path):
     toy = filled(tmp_path)
     for made in toy.cells.values():
-        for seed in made.seeds:
-            (tmp_path / made.record(seed)).unlink()
+        toy.drop(made)
     paths = ranks.draw(toy.paper, toy.store(partial=True), "r", tmp_path / "drawn")
     assert pd.read_csv(paths[2]).empty
     assert "not run" in texts(ranks.diagram(ranked(toy, partial=True), "Ranks", "print"))
 
 
 def test_a_scale_leaves_out_what_it_does_not_run(tmp_path):
-    toy = filled(tmp_path, without={("q", "C"), ("s", "A"), ("s", "B"), ("s", "C")})
-    toy.elsewhere = {("q", "C"), ("s", "A"), ("s", "B"), ("s", "C")}
-    assert {
-        problem: list(row) for problem, row in selection.rank_cells(toy.paper, "r").items()
-    } == {
-        "p": ["A", "B"],
-        "q": ["A", "B"],
-    }
-    assert [run.name for run in selection.rank_runs(toy.paper, "r")] == [
-        "toy/p/A",
-        "toy/p/B",
-        "toy/q/A",
-        "toy/q/B",
-    ]
+    left = {("q", "C"), ("s", "A"), ("s", "B"), ("s", "C")}
+    toy = filled(tmp_path, without=left)
+    toy.elsewhere = set(left)
+    planned = selection.rank_cells(toy.paper, "r")
+    assert [(problem, *row) for problem, row in planned.items()] == [tuple("pAB"), tuple("qAB")]
+    runs = [run.name for run in selection.rank_runs(toy.paper, "r")]
+    assert runs == ["toy/p/A", "toy/p/B", "toy/q/A", "toy/q/B"]
     # the picture says that nobody was to run C on q
     found = ranked(toy)
     assert found.left_out == ["s: 0 of 3 curves run there", "C: not planned on q"]
@@ -275,22 +250,14 @@ def made_up(curves, means, n=12, **options):
 
 def test_files_are_the_same_bytes_and_the_table_has_every_rank(tmp_path):
     toy = filled(tmp_path)
-    first, second = (
-        ranks.draw(toy.paper, toy.store(), "r", tmp_path / name) for name in ("one", "two")
-    )
-    hashes = [
-        [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
-        for paths in (first, second)
-    ]
-    assert hashes[0] == hashes[1]
+    folders = (tmp_path / "one", tmp_path / "two")
+    first, second = (ranks.draw(toy.paper, toy.store(), "r", folder) for folder in folders)
+    assert hashes(first) == hashes(second)
     table = pd.read_csv(first[2])
     assert [path.suffix for path in first] == [".pdf", ".png", ".csv"]
     assert table["problem"].value_counts().to_dict() == {"p": 3, "q": 3, "s": 3, "all": 3}
-    assert table[table["problem"] == "all"].set_index("curve")["rank"].to_dict() == {
-        "A": 1,
-        "B": 2,
-        "C": 3,
-    }
+    means = table[table["problem"] == "all"].set_index("curve")["rank"]
+    assert means.to_dict() == {"A": 1, "B": 2, "C": 3}
     assert set(table["data"]) == {"real"} and set(table["seeds"]) == {5}
 
 
@@ -318,9 +285,8 @@ def test_a_substitute_is_in_print_table_and_diagram(tmp_path):
     assert "real data" not in printed(toy)
     assert set(ranks.table(found)["data"]) == {"substitute: a synthetic table"}
     assert "SUBSTITUTE DATA" in texts(ranks.diagram(found, "Ranks", "print"))
-    assert "SUBSTITUTE DATA" not in texts(
-        ranks.diagram(made_up(["A", "B"], [1, 2]), "Ranks", "print")
-    )
+    real = ranks.diagram(made_up(["A", "B"], [1, 2]), "Ranks", "print")
+    assert "SUBSTITUTE DATA" not in texts(real)
 
 
 def test_bars_join_what_is_not_told_apart():
@@ -347,12 +313,10 @@ def test_readings_of_an_algorithm_are_told_apart():
 def boxes(figure):
     """The extents of all words of a diagram, in pixels."""
     figure.canvas.draw()
-    words = [
-        item
-        for item in figure.axes[0].texts + figure.texts
-        if item.get_text() not in ("", "SUBSTITUTE DATA")
-    ]
-    return figure.bbox, {item.get_text(): item.get_window_extent() for item in words}
+    words = {item.get_text(): item for item in figure.axes[0].texts + figure.texts}
+    apart = ("", "SUBSTITUTE DATA")
+    extents = {word: item.get_window_extent() for word, item in words.items() if word not in apart}
+    return figure.bbox, extents
 
 
 def assert_legible(figure):
@@ -373,18 +337,12 @@ def test_no_words_of_the_papers_diagrams_are_clipped_or_overlap():
     for name in papers():
         for entry in reader.read(name).get("ranks", []):
             k = len(entry["curves"])
-            for n, means in (
-                (12, list(range(k))),
-                (12, [0, *[1] * (k - 1)]),
-                (1, [*[0] * (k - 1), 1]),
-            ):
-                with plt.rc_context({**plt.rcParamsDefault, **RC, "figure.dpi": RC["savefig.dpi"]}):
+            most, least = [0, *[1] * (k - 1)], [*[0] * (k - 1), 1]
+            for n, means in ((12, list(range(k))), (12, most), (1, least)):
+                found = made_up(entry["curves"], means, n=n)
+                with plt.rc_context({**plt.rcParamsDefault, **RC}):
                     assert_legible(
-                        ranks.diagram(
-                            made_up(entry["curves"], means, n=n),
-                            entry["title"],
-                            "what is said below, " * 40,
-                        )
+                        ranks.diagram(found, entry["title"], "what is said below, " * 40)
                     )
 
 
@@ -416,15 +374,11 @@ MINI = checkout.MINI.replace("algorithms:\n", f"{CADATA}algorithms:\n", 1).repla
 def test_command_and_rule(tmp_path):
     copy = checkout.make(tmp_path)
     (copy / "papers" / "mini.yaml").write_text(MINI)
-    drawn = checkout.run(
-        copy, "workflow.report", "mini", "order", "--scale", "smoke", "--partial", "-o", "elsewhere"
-    )
+    asked = ["order", "--scale", "smoke", "--partial", "-o", "elsewhere"]
+    drawn = checkout.run(copy, "workflow.report", "mini", *asked)
     assert drawn.returncode == 0, drawn.stderr
-    assert sorted(path.name for path in (copy / "elsewhere").iterdir()) == [
-        "order.csv",
-        "order.pdf",
-        "order.png",
-    ]
+    names = sorted(path.name for path in (copy / "elsewhere").iterdir())
+    assert names == ["order.csv", "order.pdf", "order.png"]
     refused = checkout.run(copy, "workflow.report", "mini", "other", "--scale", "smoke")
     assert refused.returncode == 1
     assert "no exhibit 'other' at scale smoke" in refused.stderr

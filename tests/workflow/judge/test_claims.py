@@ -20,16 +20,10 @@ from workflow.measure.store import BadRecords
 from workflow.plan import reads
 from workflow.trace.cells import PlanError
 
-LESS = {
-    "test": "less",
-    "metric": "cumulative_regret",
-    "problems": ["p"],
-    "left": ["A"],
-    "right": ["B"],
-}
-
-
-OF_A = {"metric": "cumulative_regret", "problems": ["p"], "curves": ["A"]}
+INF, NAN = np.inf, np.nan
+LESS = {"test": "less", "metric": "cumulative_regret", "problems": ["p"]}
+LESS |= {"left": ["A"], "right": ["B"]}
+OF_A = {"metric": "cumulative_regret", "problems": ["p"], "curves": ["A"]}  # of its runs
 
 
 def claim(check=LESS, **more):
@@ -42,8 +36,8 @@ def claim(check=LESS, **more):
     }
 
 
-def judged(toy, check=LESS, **more):
-    return claims.judge(toy.paper, toy.store(), claim(check, **more))
+def judged(toy, check=LESS, *, partial=False, **more):
+    return claims.judge(toy.paper, toy.store(partial=partial), claim(check, **more))
 
 
 def observed(verdict):
@@ -141,16 +135,15 @@ def test_a_claim_about_many_comparisons_is_contradicted_by_one_at_a_share_of_the
 
 def test_a_contradicted_claim_waits_for_no_other_run(tmp_path):
     toy = paired(tmp_path, [at_t(9.0), at_t(-9.0, 4)])
-    for seed in range(10):
-        (tmp_path / toy.cells["p", "B"].record(seed)).unlink()
-    partial = claims.judge(toy.paper, toy.store(partial=True), claim({**LESS, "right": ["B", "C"]}))
-    assert (partial.verdict, partial.reasons) == (CONTRADICTED, ())
-    assert [bool(one.missing) for one in partial.comparisons] == [True, False]
-    missing = claims.judge(toy.paper, toy.store(partial=True), claim({**LESS, "right": ["B"]}))
+    toy.drop(toy.cells["p", "B"], range(10))
+    both = {**LESS, "right": ["B", "C"]}
+    found = judged(toy, both, partial=True)
+    assert (found.verdict, found.reasons) == (CONTRADICTED, ())
+    assert [bool(one.missing) for one in found.comparisons] == [True, False]
+    missing = judged(toy, {**LESS, "right": ["B"]}, partial=True)
     assert (missing.verdict, missing.observed) == (UNDECIDED, "not run")
-    for seed in range(4, 10):
-        (tmp_path / toy.cells["p", "C"].record(seed)).unlink()
-    few = claims.judge(toy.paper, toy.store(partial=True), claim({**LESS, "right": ["B", "C"]}))
+    toy.drop(toy.cells["p", "C"], range(4, 10))
+    few = judged(toy, both, partial=True)
     assert (few.verdict, few.observed) == (UNDECIDED, CONTRADICTED)
     assert "4 seeds, 5 are needed" in few.reasons
 
@@ -158,15 +151,10 @@ def test_a_contradicted_claim_waits_for_no_other_run(tmp_path):
 def test_missing_runs_are_counted_and_few_seeds_make_no_disagreement(tmp_path):
     toy = paired(tmp_path, [at_t(9.0), at_t(9.0, 4), at_t(9.0, 5)])
     for name in "BCD":
-        for seed in range(4 if name == "D" else 0, 10):
-            (tmp_path / toy.cells["p", name].record(seed)).unlink()
-    check = {**LESS, "right": ["B", "C", "D"]}
-    found = claims.judge(toy.paper, toy.store(partial=True), claim(check))
-    assert found.reasons == (
-        "toy/p/B: not run at scale paper",
-        "and 1 more",
-        "4 seeds, 5 are needed",
-    )
+        toy.drop(toy.cells["p", name], range(4 if name == "D" else 0, 10))
+    found = judged(toy, {**LESS, "right": ["B", "C", "D"]}, partial=True)
+    reasons = ("toy/p/B: not run at scale paper", "and 1 more", "4 seeds, 5 are needed")
+    assert found.reasons == reasons
     assert found.comparisons[2].p < 0.05 < found.comparisons[2].p_flip
     assert found.qualifiers == ()
 
@@ -177,7 +165,7 @@ def seen_so_far(toy, seeds, check=LESS):
     aside = {path: path.read_bytes() for seed, path in kept.items() if seed not in seeds}
     for path in aside:
         path.unlink()
-    found = claims.judge(toy.paper, toy.store(partial=True), claim(check))
+    found = judged(toy, check, partial=True)
     for path, content in aside.items():
         path.write_bytes(content)
     return found
@@ -286,14 +274,10 @@ def test_a_statement_about_all_runs_is_refuted_by_one_whenever_it_comes(tmp_path
     check = {"test": "band", "study": "s", "column": "ratio", "at_most": 3}
     found = judged(toy, check)
     one = found.comparisons[0]
-    assert (found.verdict, one.what, one.p_against) == (
-        CONTRADICTED,
-        "ratio of s: 9 of 10 seeds",
-        0,
-    )
-    for seed in (7, 8):
-        (tmp_path / toy.studies["s"].record(seed)).unlink()
-    kept = claims.judge(toy.paper, toy.store(partial=True), claim(check)).comparisons[0]
+    assert (found.verdict, one.p_against) == (CONTRADICTED, 0)
+    assert one.what == "ratio of s: 9 of 10 seeds"
+    toy.drop(toy.studies["s"], (7, 8))
+    kept = judged(toy, check, partial=True).comparisons[0]
     assert (kept.side, kept.p, kept.n) == ("for", 1 / 32, 5)  # that half of all runs break it
 
 
@@ -309,14 +293,9 @@ def test_stand_in_data_and_unmet_hypotheses_are_qualifiers(tmp_path):
     assert judged(toy, data="any", requires=always).verdict == REPRODUCED
 
 
-HIT = {
-    "test": "share",
-    "metric": "simple_regret",
-    "problems": ["p"],
-    "curves": ["A"],
-    "event": {"at_most": 0.1},
-    "at_least": 0.5,
-}
+A_OF_P = {"problems": ["p"], "curves": ["A"]}
+HIT = {"test": "share", "metric": "simple_regret", **A_OF_P, "at_least": 0.5}
+HIT |= {"event": {"at_most": 0.1}}
 
 
 def lucky(root, share):
@@ -345,10 +324,8 @@ def test_a_null_model_passes_as_often_as_its_draws_do(tmp_path):
     assert {run.name for run in reads.null_runs(toy.paper, entry)} == {"toy/p/uniform"}
 
 
-def test_a_metric_or_a_column_may_be_what_passes_by_itself(tmp_path):
+def test_a_column_may_be_what_passes_by_itself(tmp_path):
     toy = Toy(tmp_path)
-    both = {"report.size": np.full(60, 2.0), "report.most": np.full(60, 5.0)}
-    toy.add("A", lambda seed: {"true": 0.5, **both})
     toy.study("s", lambda seed: {"size": [2, 3], "most": [4, 5], "all": [1, seed > 0]})
     words = "all of them are that few"
 
@@ -356,9 +333,6 @@ def test_a_metric_or_a_column_may_be_what_passes_by_itself(tmp_path):
         found = judged(toy, check, null_model=[{**line, "because": words}])
         return [one for one in found.qualifiers if one.startswith(outcomes.TRIVIAL)]
 
-    runs = {"test": "less", "metric": "report.size", "problems": ["p"], "left": ["A"]}
-    assert why({**runs, "right": 6.0}, metric="report.most") == [f"holds trivially: {words}"]
-    assert why({**runs, "right": 4.0}, metric="report.most") == []
     study = {"test": "band", "study": "s", "column": "size"}
     assert why({**study, "at_most": 6}, column="most") == [f"holds trivially: {words}"]
     assert why({**study, "at_most": 4}, column="most") == []
@@ -379,14 +353,11 @@ def test_the_runs_of_another_method_may_be_what_passes_by_itself(tmp_path):
 
 
 def test_fewer_than_five_seeds_are_undecided_but_shown(tmp_path):
-    for seeds, verdict in ((4, UNDECIDED), (5, REPRODUCED)):
-        found = judged(pair(tmp_path / str(seeds), 0.9, 0.5, seeds=seeds))
-        assert found.verdict == verdict
-        assert found.observed == REPRODUCED
-        assert found.comparisons[0].effect < 0
-    assert "4 seeds, 5 are needed" in render.in_full(
-        judged(pair(tmp_path / "again", 0.9, 0.5, seeds=4))
-    )
+    four, five = (judged(pair(tmp_path / str(n), 0.9, 0.5, seeds=n)) for n in (4, 5))
+    assert (four.verdict, five.verdict) == (UNDECIDED, REPRODUCED)
+    for found in (four, five):
+        assert found.observed == REPRODUCED and found.comparisons[0].effect < 0
+    assert "4 seeds, 5 are needed" in render.in_full(four)
 
 
 def test_only_common_seeds_are_paired(tmp_path):
@@ -414,7 +385,6 @@ def test_another_scale_is_undecided_unless_the_claim_takes_any(tmp_path):
         ({"curve": "A", "problem": "p", "parameter": "qbar", "at_least": 2}, True),
         ({"curve": "A", "problem": "p", "parameter": "qbar", "at_least": 158}, False),
         ({"curve": "A", "problem": "p", "parameter": "qbar", "at_most": 1}, False),
-        ({"curve": "A", "problem": "p", "parameter": "beta", "equals": "theorem"}, True),
         ({"never": True, "because": "nobody knows the norm"}, False),
     ],
 )
@@ -426,11 +396,9 @@ def test_hypotheses_that_are_not_met_leave_a_claim_undecided(tmp_path, requireme
 
 
 def test_a_hypothesis_on_an_unknown_parameter_is_a_mistake(tmp_path):
+    unknown = {"curve": "A", "problem": "p", "parameter": "qbra", "at_least": 1}
     with pytest.raises(PlanError, match="no parameter 'qbra'"):
-        judged(
-            pair(tmp_path, 0.9, 0.5),
-            requires=[{"curve": "A", "problem": "p", "parameter": "qbra", "at_least": 1}],
-        )
+        judged(pair(tmp_path, 0.9, 0.5), requires=[unknown])
 
 
 @pytest.mark.parametrize(
@@ -444,11 +412,8 @@ def test_equivalence_needs_evidence(tmp_path, b, spread, verdict):
 
 @pytest.mark.parametrize(
     ("absolute", "verdict"),
-    [
-        (0.5, REPRODUCED),
-        (0.305, DIRECTION),
-        (0.2, CONTRADICTED),
-    ],  # the means differ by 0.3, with an interval of 0.014 around
+    # the means differ by 0.3, with an interval of 0.014 around
+    [(0.5, REPRODUCED), (0.305, DIRECTION), (0.2, CONTRADICTED)],
 )
 @pytest.mark.parametrize("level", [1.0, 0.5])
 def test_equivalence_within_an_absolute_tolerance(tmp_path, level, absolute, verdict):
@@ -518,14 +483,7 @@ def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(tmp_path):
         toy.cells[made.problem_name, made.curve] = made
         for seed in made.seeds:
             toy.write(made, seed, {"true": level})
-    check = {
-        "test": "less",
-        "metric": "cumulative_regret",
-        "relative_to": "uniform",
-        "problems": ["p"],
-        "left": ["A"],
-        "right": 0.3,
-    }
+    check = {**LESS, "relative_to": "uniform", "right": 0.3}
     for reading, ratio, names in (
         ("", 0.1 / 0.5, ("p/A", "p/uniform")),
         ("raw", 0.4 / 0.8, ("p@raw/A", "p@raw/uniform")),
@@ -550,24 +508,10 @@ def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(tmp_path):
 def test_exponent_over_a_window(tmp_path, bound, verdict):
     toy = Toy(tmp_path, budget=200)
     t = np.arange(1, 201)
-    toy.add(
-        "A",
-        lambda seed: {
-            "true": 1
-            - np.diff(t**1.5, prepend=0) * (1 + 0.05 * np.random.default_rng(seed).random())
-        },
-    )
-    found = judged(
-        toy,
-        {
-            "test": "exponent",
-            "metric": "cumulative_regret",
-            "problems": ["p"],
-            "curves": ["A"],
-            "from": 20,
-            **bound,
-        },
-    )
+    step = np.diff(t**1.5, prepend=0)
+    spread = [1 + 0.05 * np.random.default_rng(seed).random() for seed in range(10)]
+    toy.add("A", lambda seed: {"true": 1 - step * spread[seed]})
+    found = judged(toy, {"test": "exponent", **OF_A, "from": 20, **bound})
     assert found.verdict == verdict
     assert found.comparisons[0].effect == pytest.approx(1.5, abs=0.01)
 
@@ -579,15 +523,7 @@ def test_exponent_over_a_window(tmp_path, bound, verdict):
 def test_share_of_seeds(tmp_path, hits, verdict):
     toy = Toy(tmp_path)
     toy.add("A", lambda seed: {"true": 0.5 if seed < hits else 1.0})
-    check = {
-        "test": "share",
-        "metric": "stuck",
-        "problems": ["p"],
-        "curves": ["A"],
-        "event": {"at_least": 1},
-        "at_least": 0.5,
-    }
-    found = judged(toy, check)
+    found = judged(toy, {**HIT, "metric": "stuck", "event": {"at_least": 1}})
     assert found.verdict == verdict
     assert found.comparisons[0].effect == hits / 10
 
@@ -600,33 +536,18 @@ def test_monotone_batches(tmp_path, sizes, verdict):
     toy = Toy(tmp_path, budget=1 + sum(sizes))
     batch = np.repeat(np.arange(1 + len(sizes)), [1, *sizes])
     toy.add("A", lambda seed: {"true": 0.5, "batch": batch})
-    check = {
-        "test": "monotone",
-        "metric": "batch_size",
-        "problems": ["p"],
-        "curves": ["A"],
-        "direction": "increasing",
-    }
+    check = {"test": "monotone", "metric": "batch_size", **A_OF_P, "direction": "increasing"}
     assert judged(toy, check).verdict == verdict
 
 
 def test_the_mean_batch_is_a_mean_over_batches(tmp_path):
     toy = Toy(tmp_path, budget=9)
     toy.add("A", lambda seed: {"true": 0.5, "batch": np.repeat([0, 1, 2, 3], [1, 1, 5, 2])})
-    check = {
-        "test": "less",
-        "metric": "batch_size",
-        "at": "mean",
-        "problems": ["p"],
-        "left": ["A"],
-        "right": 3.0,
-    }
+    check = {**LESS, "metric": "batch_size", "at": "mean", "right": 3.0}
     assert judged(toy, check).comparisons[0].effect == pytest.approx(0.0)
 
 
-@pytest.mark.parametrize(
-    ("across", "verdict"), [("max", REPRODUCED), ("ratio", REPRODUCED), ("min", CONTRADICTED)]
-)
+@pytest.mark.parametrize(("across", "verdict"), [("max", REPRODUCED), ("min", CONTRADICTED)])
 def test_range_over_variants(tmp_path, across, verdict):
     """A is good everywhere, B very good at one variant and bad at the other."""
     toy = Toy(tmp_path)
@@ -635,9 +556,6 @@ def test_range_over_variants(tmp_path, across, verdict):
         toy.add("B", noisy(b, 0.005, 2), variant=variant)
     check = {**LESS, "variants": "all", "across": across}
     assert judged(toy, check).verdict == verdict
-    if across == "max":
-        wide = judged(toy, {**check, "test": "more", "across": "width", "within": 3})
-        assert (wide.verdict, wide.comparisons[0].effect) == (REPRODUCED, 1.0)
 
 
 def test_a_scale_without_the_variants_has_nothing_to_compare(tmp_path):
@@ -662,16 +580,8 @@ def test_spreads_within_a_factor_three_are_undecided(tmp_path, ratio, expected):
 
 def study(root, low=0.5):
     toy = Toy(root)
-    toy.study(
-        "s",
-        lambda seed: {
-            "q": [1, 1, 2, 2],
-            "t": [1, 10, 1, 10],
-            "ratio": [0.1, 0.2, low, 2.0],
-            "size": [1, 2, 3, 40],
-            "met": [0, 0, 1, 1],
-        },
-    )
+    rows = {"q": [1, 1, 2, 2], "t": [1, 10, 1, 10], "ratio": [0.1, 0.2, low, 2.0]}
+    toy.study("s", lambda seed: {**rows, "size": [1, 2, 3, 40], "met": [0, 0, 1, 1]})
     return toy
 
 
@@ -692,11 +602,8 @@ def test_band_and_bound_of_a_study(tmp_path):
     assert judged(toy, {**band, "rows": {"q": 2}}).verdict == REPRODUCED
     found = judged(toy, band)
     assert found.verdict == CONTRADICTED
-    assert (found.comparisons[0].effect, found.comparisons[0].low, found.comparisons[0].high) == (
-        0.5,
-        0.1,
-        2.0,
-    )
+    one = found.comparisons[0]
+    assert (one.effect, one.low, one.high) == (0.5, 0.1, 2.0)
     assert judged(toy, {**band, "share": 0.5}).verdict == REPRODUCED
     bound = {"test": "bound", "study": "s", "left": "size", "right": "t"}
     assert judged(toy, bound).verdict == CONTRADICTED
@@ -711,10 +618,8 @@ def test_one_seed_decides_where_nothing_is_drawn(tmp_path):
     assert judged(toy, check).verdict == UNDECIDED
     found = judged(toy, check, deterministic=True)
     assert (found.verdict, found.qualifiers) == (REPRODUCED, ())
-    assert (
-        judged(toy, {**check, "at_least": 13, "at_most": 13}, deterministic=True).verdict
-        == CONTRADICTED
-    )
+    other = {**check, "at_least": 13, "at_most": 13}
+    assert judged(toy, other, deterministic=True).verdict == CONTRADICTED
 
 
 def test_what_is_decided_without_a_test_has_no_p(tmp_path):
@@ -724,39 +629,21 @@ def test_what_is_decided_without_a_test_has_no_p(tmp_path):
 
 def test_an_infinite_violation_is_a_violation(tmp_path):
     toy = Toy(tmp_path)
-    toy.study(
-        "s",
-        lambda seed: {
-            "t": [1, 2, 3],
-            "ratio": [1.0, np.inf, np.nan],
-            "left": [1, 5, 0],
-            "right": [2, 0, 0],
-        },
-    )
-    assert (
-        judged(toy, {"test": "band", "study": "s", "column": "ratio", "at_most": 3}).verdict
-        == CONTRADICTED
-    )
-    assert (
-        judged(toy, {"test": "bound", "study": "s", "left": "left", "right": "right"}).verdict
-        == CONTRADICTED
-    )
-    assert (
-        judged(toy, {"test": "bound", "study": "s", "left": "right", "right": 2}).verdict
-        == REPRODUCED
-    )
+    rows = {"t": [1, 2, 3], "ratio": [1.0, INF, NAN], "left": [1, 5, 0], "right": [2, 0, 0]}
+    toy.study("s", lambda seed: rows)
+    assert judged(toy, BELOW_THREE).verdict == CONTRADICTED
+    bound = {"test": "bound", "study": "s"}
+    assert judged(toy, {**bound, "left": "left", "right": "right"}).verdict == CONTRADICTED
+    assert judged(toy, {**bound, "left": "right", "right": 2}).verdict == REPRODUCED
 
 
 def test_hypothesis_as_a_column_of_a_study(tmp_path):
     toy = study(tmp_path)
-    band = {"test": "band", "study": "s", "column": "ratio", "at_most": 3}
+    inside, out = ({**BELOW_THREE, "rows": {"q": q}} for q in (2, 1))
     requires = [{"column": "met", "at_least": 1}]
-    assert judged(toy, {**band, "rows": {"q": 2}}, requires=requires).verdict == REPRODUCED
-    assert (
-        judged(toy, {**band, "rows": {"q": 1}}, requires=requires)
-        .reasons[0]
-        .startswith("hypotheses not met: met of s is 0")
-    )
+    assert judged(toy, inside, requires=requires).verdict == REPRODUCED
+    (why, *_) = judged(toy, out, requires=requires).reasons
+    assert why.startswith("hypotheses not met: met of s is 0")
 
 
 BELOW_THREE = {"test": "band", "study": "s", "column": "ratio", "at_most": 3}
@@ -775,11 +662,8 @@ def test_a_claim_in_several_settings_has_the_comparisons_of_all_and_one_verdict(
     settings = [{"name": "q = 1", "rows": {"q": 1}}, *EVERY]
     found = judged(in_settings(tmp_path), BELOW_THREE, settings=settings, requires=MET)
     assert (found.verdict, found.qualifiers) == (REPRODUCED, ())
-    assert [(one.what.partition(":")[0], one.decides) for one in found.comparisons] == [
-        ("q = 1", ""),
-        ("q = 2", "for"),
-        ("q = 3", "for"),
-    ]
+    assert [one.what[:5] for one in found.comparisons] == ["q = 1", "q = 2", "q = 3"]
+    assert [one.decides for one in found.comparisons] == ["", "for", "for"]
     why = "outside the theorem: hypotheses not met: no row of s meets (Lemma 2)"
     assert found.comparisons[0].apart == why
     text = render.as_markdown(Toy(tmp_path / "none").paper, [found])
@@ -850,48 +734,18 @@ def test_the_appendix_is_judged_and_in_no_tally(tmp_path):
 def test_study_columns_compare_slope_and_order(tmp_path):
     toy = study(tmp_path)
     rows = {"rows": {"q": 2}}
-    assert (
-        judged(
-            toy, {"test": "more", "study": "s", "left": "size", "right": "t", "at": "end", **rows}
-        ).verdict
-        == REPRODUCED
-    )
-    slope = {
-        "test": "exponent",
-        "study": "s",
-        "column": "size",
-        "x": "t",
-        "from": 1,
-        "at_least": 1,
-        **rows,
-    }
+    more = {"test": "more", "study": "s", "left": "size", "right": "t", "at": "end", **rows}
+    assert judged(toy, more).verdict == REPRODUCED
+    over_t = {"study": "s", "column": "size", "x": "t", **rows}
+    slope = {"test": "exponent", **over_t, "from": 1, "at_least": 1}
     assert judged(toy, slope).comparisons[0].effect == pytest.approx(np.log10(40 / 3))
-    assert (
-        judged(
-            toy,
-            {
-                "test": "monotone",
-                "study": "s",
-                "column": "size",
-                "x": "t",
-                "direction": "increasing",
-                **rows,
-            },
-        ).verdict
-        == REPRODUCED
-    )
+    rising = {"test": "monotone", **over_t, "direction": "increasing"}
+    assert judged(toy, rising).verdict == REPRODUCED
 
 
 def test_regret_bound_at_every_step(tmp_path):
     toy = pair(tmp_path, 0.9, 0.5)
-    check = {
-        "test": "bound",
-        "metric": "cumulative_regret",
-        "problems": ["p"],
-        "left": ["B"],
-        "right": ["A"],
-        "factor": 220,
-    }
+    check = {**LESS, "test": "bound", "left": ["B"], "right": ["A"], "factor": 220}
     assert judged(toy, check).verdict == REPRODUCED
     assert judged(toy, {**check, "factor": 2}).verdict == CONTRADICTED
 
@@ -1007,9 +861,8 @@ def test_a_claim_on_a_study_or_on_runs_of_one_reading_depends_on_no_other(tmp_pa
 
 def test_a_reading_without_records_is_not_run_in_a_partial_report(tmp_path):
     toy = under_readings(tmp_path)
-    for seed in range(4):
-        (toy.root / toy.cells["p", "A@first"].record(seed)).unlink()
-    found = claims.judge(toy.paper, toy.store(partial=True), claim()).readings["first"]
+    toy.drop(toy.cells["p", "A@first"], range(4))
+    found = judged(toy, partial=True).readings["first"]
     assert (found.verdict, found.observed, found.seeds) == ("not run", "not run", 0)
     assert "toy/p/A@first: not run" in found.reasons[0]
     with pytest.raises(BadRecords, match="4 records are refused"):
@@ -1025,9 +878,8 @@ def test_what_the_runs_of_the_default_refute_says_nothing_of_a_reading_without_r
     toy.add("C", noisy(0.0), reading="other")
     check = {**LESS, "right": ["B", "C"]}
     assert observed(judged(toy, check)) == {"other": CONTRADICTED}
-    for seed in range(10):
-        (tmp_path / toy.cells["p", "C@other"].record(seed)).unlink()
-    found = claims.judge(toy.paper, toy.store(partial=True), claim(check))
+    toy.drop(toy.cells["p", "C@other"], range(10))
+    found = judged(toy, check, partial=True)
     assert (found.verdict, observed(found)) == (CONTRADICTED, {"other": "not run"})
     assert found.readings["other"].reasons == (
         "toy/p/C@other: not run at scale paper; the default's runs decide",
@@ -1037,13 +889,10 @@ def test_what_the_runs_of_the_default_refute_says_nothing_of_a_reading_without_r
 def test_a_hypothesis_on_a_curve_without_a_run_under_a_reading_is_no_verdict(tmp_path):
     toy = under_readings(tmp_path)
     toy.add("C", noisy(0.7))
-    found = judged(
-        toy, requires=[{"curve": "C", "problem": "p", "parameter": "qbar", "at_least": 2}]
-    )
-    assert (found.verdict, observed(found)) == (
-        REPRODUCED,
-        {"code": "not run", "first": REPRODUCED},
-    )
+    needed = {"curve": "C", "problem": "p", "parameter": "qbar", "at_least": 2}
+    found = judged(toy, requires=[needed])
+    assert found.verdict == REPRODUCED
+    assert observed(found) == {"code": "not run", "first": REPRODUCED}
     assert "no run makes the curve 'C@code'" in found.readings["code"].reasons[0]
 
 
@@ -1060,15 +909,6 @@ def test_a_report_from_what_there_is_is_whole_where_nothing_is_missing(tmp_path)
     assert told() is False
     (tmp_path / cell.record(9)).unlink()
     assert told() is True
-
-
-def test_a_partial_report_says_what_was_not_run(tmp_path):
-    toy = pair(tmp_path, 0.9, 0.5)
-    for seed in range(10):
-        (tmp_path / toy.cells["p", "B"].record(seed)).unlink()
-    found = claims.judge(toy.paper, toy.store(partial=True), claim())
-    assert (found.verdict, found.observed) == (UNDECIDED, "not run")
-    assert "toy/p/B: not run" in found.reasons[0]
 
 
 def test_ledger_is_stable_and_names_everything(tmp_path):
@@ -1090,19 +930,10 @@ def test_ledger_is_stable_and_names_everything(tmp_path):
     assert data["errata"][0]["id"] == "lemma-3"
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (12416.0, "12416"),
-        (0.99988, "0.99988"),
-        (-1.0, "-1"),
-        (0.0012345, "0.00123"),
-        (1.5e6, "1.5e+06"),
-        (np.nan, "-"),
-    ],
-)
-def test_numbers_are_short_but_not_misleading(value, shown):
-    assert render.number(value) == shown
+def test_numbers_are_short_but_not_misleading():
+    values = [12416.0, 0.99988, -1.0, 0.0012345, 1.5e6, NAN, INF, -INF, np.float64("inf")]
+    shown = ["12416", "0.99988", "-1", "0.00123", "1.5e+06", "-", "∞", "-∞", "∞"]
+    assert [render.number(value) for value in values] == shown
 
 
 def test_a_partial_report_does_without_runs_that_only_decide_an_optimum(tmp_path):
@@ -1110,13 +941,11 @@ def test_a_partial_report_does_without_runs_that_only_decide_an_optimum(tmp_path
     for name, level in (("A", 0.9), ("B", 0.5)):
         toy.add(name, noisy(level, 0.01, 1), problem="open")
     unfinished = toy.add("C", noisy(0.7, 0.01, 2), problem="open")
-    for seed in unfinished.seeds:
-        (toy.root / unfinished.record(seed)).unlink()
+    toy.drop(unfinished)
     check = {**LESS, "problems": ["open"]}
-    assert claims.judge(toy.paper, toy.store(partial=True), claim(check)).verdict == REPRODUCED
+    assert judged(toy, check, partial=True).verdict == REPRODUCED
 
 
-INF, NAN = np.inf, np.nan
 BEST = {**LESS, "metric": "best_feasible"}
 
 
@@ -1206,7 +1035,6 @@ def test_an_infinite_median_has_a_number_and_is_written_as_such(tmp_path):
     found = judged(toy, {**BEST, "test": "more"})
     assert (found.verdict, found.comparisons[0].effect) == (REPRODUCED, INF)
     text = render.as_markdown(toy.paper, [found])
-    assert "median difference by rank ∞ [∞, ∞]" in text
     assert (
         "| A > B on p | median difference by rank ∞ [∞, ∞] | yes | - | 0.0312 | 0.0312 | 5 |"
         in text
@@ -1215,13 +1043,6 @@ def test_an_infinite_median_has_a_number_and_is_written_as_such(tmp_path):
     assert "median difference by rank -∞ [-∞, -∞]" in render.as_markdown(toy.paper, [less])
     data = json.loads(ledger.as_json(toy.paper, [found]))["claims"][0]
     assert (data["verdict"], data["comparisons"][0]["effect"]) == (REPRODUCED, None)
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"), [(np.inf, "∞"), (-np.inf, "-∞"), (np.float64("inf"), "∞"), (np.nan, "-")]
-)
-def test_infinite_numbers_are_shown(value, shown):
-    assert render.number(value) == shown
 
 
 def test_only_an_effect_by_rank_may_be_infinite():
@@ -1402,14 +1223,7 @@ def reaching(toy, name, when, end=1.0, **options):
     return toy.add(name, columns, seeds=len(when), **options)
 
 
-PASSES = {
-    "test": "passes",
-    "metric": "best_feasible",
-    "problems": ["p"],
-    "left": ["A"],
-    "right": ["B"],
-    "at_most": 3,
-}
+PASSES = {**BEST, "test": "passes", "at_most": 3}
 
 
 @pytest.mark.parametrize(
@@ -1444,10 +1258,8 @@ def test_passes_asks_from_which_evaluation_on_one_is_as_good_as_another_at_its_e
     assert (comparison.low, comparison.effect, comparison.high) == effect
     assert comparison.p == comparison.p_flip == pytest.approx(p, rel=1e-12)
     assert (found.verdict, found.reasons, comparison.n) == (verdict, (), 5)
-    assert (comparison.what, comparison.kind) == (
-        "A reaches the end of B on p",
-        "median evaluation by rank",
-    )
+    assert comparison.what == "A reaches the end of B on p"
+    assert comparison.kind == "median evaluation by rank"
     assert comparison.has_number
     assert ("∞" in render.as_markdown(toy.paper, [found])) is (INF in effect)
     assert {run.name for run in reads.runs_of(toy.paper, PASSES)} == {"toy/p/A", "toy/p/B"}
@@ -1468,22 +1280,10 @@ def test_passes_is_paired_and_counts_the_first_time(tmp_path):
 
 def test_a_metric_by_iteration_is_read_at_an_iteration(tmp_path):
     toy = Toy(tmp_path, budget=5)
-    toy.add(
-        "A",
-        lambda seed: {
-            "true": [-9, -8, -7, -6, -5],
-            "report.iteration": np.array([NAN, 1, 1, 2, 3]),
-        },
-        seeds=5,
-    )
-    toy.add(
-        "B",
-        lambda seed: {
-            "true": [-9, -7, -6, -5, -4],
-            "report.iteration": np.array([NAN, 1, 2, 2, 3]),
-        },
-        seeds=5,
-    )
+    a = {"true": [-9, -8, -7, -6, -5], "report.iteration": np.array([NAN, 1, 1, 2, 3])}
+    b = {"true": [-9, -7, -6, -5, -4], "report.iteration": np.array([NAN, 1, 2, 2, 3])}
+    toy.add("A", lambda seed: a, seeds=5)
+    toy.add("B", lambda seed: b, seeds=5)
     check = {**LESS, "test": "more", "metric": "best_feasible_by_iteration"}
     for at, effect in ((1, 0), (2, 1), (3, 1), (40, 1), ("end", 1)):
         assert judged(toy, {**check, "at": at}).comparisons[0].effect == effect
@@ -1492,15 +1292,7 @@ def test_a_metric_by_iteration_is_read_at_an_iteration(tmp_path):
 def test_a_share_counts_runs_without_a_feasible_evaluation(tmp_path):
     toy = Toy(tmp_path, budget=4)
     ends(toy, "A", [INF] * 9 + [1.0])
-    check = {
-        "test": "share",
-        "metric": "infeasible",
-        "problems": ["p"],
-        "curves": ["A"],
-        "event": {"at_least": 1},
-        "at_least": 0.5,
-    }
-    found = judged(toy, check)
+    found = judged(toy, {**HIT, "metric": "infeasible", "event": {"at_least": 1}})
     assert (found.verdict, found.comparisons[0].effect) == (REPRODUCED, 0.9)
 
 
@@ -1627,7 +1419,6 @@ def test_a_reading_of_the_problem_and_the_run_that_is_divided_by_are_compared_to
     assert (found.runs, found.same_runs) == (3, 2)
 
 
-A_OF_P = {"problems": ["p"], "curves": ["A"]}
 SIDES_OF_P = {"problems": ["p"], "left": ["B"], "right": ["A"]}
 
 
@@ -1637,28 +1428,17 @@ SIDES_OF_P = {"problems": ["p"], "left": ["B"], "right": ["A"]}
         {"test": "band", "metric": "report.z", **A_OF_P, "at_most": 1},
         {"test": "bound", "metric": "report.z", **SIDES_OF_P},
         {"test": "passes", "metric": "report.z", **SIDES_OF_P, "at_most": 5},
-        {
-            "test": "share",
-            "metric": "report.z",
-            **A_OF_P,
-            "at": "end",
-            "event": {"at_most": 1},
-            "at_least": 1,
-        },
+        {**HIT, "metric": "report.z", "event": {"at_most": 1}, "at_least": 1},
     ],
     ids=lambda check: check["test"],
 )
 @pytest.mark.parametrize("missing", [{3}, set(range(10))], ids=["one seed", "all seeds"])
 def test_a_seed_without_a_number_refutes_nothing(tmp_path, check, missing):
     toy = Toy(tmp_path, seeds=10)
-    toy.add(
-        "A",
-        lambda seed: {
-            "true": np.linspace(0, 0.9, 60),
-            "report.z": np.full(60, np.nan if seed in missing else 0.5),
-        },
-    )
-    toy.add("B", lambda seed: {"true": np.linspace(0, 0.5, 60), "report.z": np.full(60, 0.4)})
+    for name, z in (("A", 0.5), ("B", 0.4)):
+        gone = missing if name == "A" else ()
+        values = [np.full(60, NAN if seed in gone else z) for seed in range(10)]
+        toy.add(name, lambda seed, values=values: {"true": 0.5, "report.z": values[seed]})
     found = judged(toy, check)
     assert (found.verdict, found.observed) == (UNDECIDED, "no number")
 
@@ -1668,11 +1448,10 @@ def test_sides_without_a_common_seed_are_not_run(tmp_path, test):
     toy = Toy(tmp_path, seeds=10)
     for name, only in (("A", 0), ("B", 1)):
         made = toy.add(name, noisy(0.5, 0.1, 1))
-        for seed in set(range(10)) - {only}:
-            (toy.root / made.record(seed)).unlink()
+        toy.drop(made, set(range(10)) - {only})
     check = {"test": test, "metric": "simple_regret", **SIDES_OF_P}
     check |= {"at_most": 10} if test == "passes" else {}
-    found = claims.judge(toy.paper, toy.store(partial=True), claim(check))
+    found = judged(toy, check, partial=True)
     assert (found.verdict, found.observed) == (UNDECIDED, "not run")
     assert "no seed was run on all sides" in found.reasons[0]
 
@@ -1698,7 +1477,7 @@ def test_a_null_model_is_drawn_for_more_seeds_than_are_looked_at(tmp_path):
 @pytest.mark.parametrize("level", [9.0, -9.0])
 def test_seconds_of_our_own_code_decide_nothing(tmp_path, level):
     toy = paired(tmp_path, [at_t(level)])
-    found = claims.judge(toy.paper, toy.store(), claim(LESS, implementation=True))
+    found = judged(toy, implementation=True)
     assert (found.verdict, found.reasons) == (UNDECIDED, ("seconds of our own code",))
     assert outcomes.group(found.qualifiers) == outcomes.IMPLEMENTATION
     assert found.observed in (REPRODUCED, CONTRADICTED)

@@ -15,7 +15,6 @@ from workflow.draw import plots, tabulate
 from workflow.judge import ledger
 from workflow.measure.store import BadRecords
 from workflow.operate import carry, publish, verify
-from workflow.plan.resolve import ROOT
 from workflow.trace import curve_file, record
 from workflow.trace.cells import with_data
 
@@ -426,7 +425,3 @@ def test_real_changes_of_code_are_carried_or_labelled(copy):
     assert found[1]["carried"][0]["from"] == first[1]["digest"] != found[1]["digest"]
     assert "from evaluation" in json.dumps(found[0]["other_code"])
     assert not (copy / "results").exists()
-
-
-def test_what_this_repository_publishes_is_of_its_code_or_labelled():
-    assert carry.unsettled(carry.survey(ROOT)) == []

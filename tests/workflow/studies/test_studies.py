@@ -14,13 +14,8 @@ from workflow.trace.seeds import rng
 WIDTH = {"xi": 0.1, "norm": 1.0, "delta": 0.01, "beta": "theorem"}
 CONFIDENCE = ConfidenceSettings(**WIDTH)
 MODEL = {"bandwidth": 1.0, **WIDTH, "inclusion": "per-pull"}
-SMALL = {
-    "arms": [5, 20],
-    "dimensions": [1, 4],
-    "batch": [1, 8],
-    "bandwidth": [0.3, 3.0],
-    "lam": [1e-3, 10.0],
-}
+SMALL = {"arms": [5, 20], "dimensions": [1, 4], "batch": [1, 8]}
+SMALL |= {"bandwidth": [0.3, 3.0], "lam": [1e-3, 10.0]}
 
 
 def problem(arms: int = 120) -> Problem:
@@ -40,26 +35,16 @@ def problem(arms: int = 120) -> Problem:
 
 
 def sketch(settings: list[list[float]], T: int = 60, seed: int = 0) -> dict[str, np.ndarray]:
-    return sketch_accuracy.run(
-        seed,
-        problem(),
-        T=T,
-        per_decade=4,
-        settings=settings,
-        epsilon=0.5,
-        exact="distinct-arms",
-        **MODEL,
-    )
+    options = {"per_decade": 4, "epsilon": 0.5, "exact": "distinct-arms", **MODEL}
+    return sketch_accuracy.run(seed, problem(), T=T, settings=settings, **options)
 
 
 def batches(
     settings: list[list[float]], rule: str = "global", parallelism: int = 0, T: int = 150
 ) -> dict[str, np.ndarray]:
     options = {"C": 2, "rule": rule, "parallelism": parallelism, "inclusion": "per-pull"}
-    options["exact"] = "distinct-arms"
-    return batching.run(
-        0, problem(), T=T, settings=settings, bandwidth=1.0, confidence=CONFIDENCE, **options
-    )
+    options |= {"exact": "distinct-arms", "bandwidth": 1.0, "confidence": CONFIDENCE}
+    return batching.run(0, problem(), T=T, settings=settings, **options)
 
 
 def seconds(T: int = 30) -> dict[str, np.ndarray]:
@@ -218,9 +203,8 @@ def test_the_same_seed_gives_the_same_columns_and_all_are_equally_long_numbers()
 
 
 def test_another_seed_gives_another_run():
-    assert not np.array_equal(
-        sketch([[1.0, 2.0]])["regret"], sketch([[1.0, 2.0]], seed=1)["regret"]
-    )
+    one, other = (sketch([[1.0, 2.0]], seed=seed)["regret"] for seed in (0, 1))
+    assert not np.array_equal(one, other)
 
 
 def test_the_grid_is_even_in_the_logarithm_and_ends_at_T():
@@ -264,9 +248,8 @@ def test_a_search_space_is_counted_and_its_edits_joined():
         "features": 1,
         "distinct_features": 5,
         "neighbours_min": 0,
-        "neighbours_mean": (
-            (2 + 1 + 2 + 1 + 0 + 2) / 6
-        ),  # an arm that two edits reach is one neighbour
+        # an arm that two edits reach is one neighbour
+        "neighbours_mean": (2 + 1 + 2 + 1 + 0 + 2) / 6,
         "neighbours_max": 2,
         "components": 2,
     }
@@ -300,9 +283,8 @@ def test_components_are_those_of_a_slow_flood():
             for end in reached:
                 joined = [part for part in parts if start in part or end in part]
                 parts = [part for part in parts if part not in joined] + [set.union(*joined)]
-        assert search_space.components(
-            [np.array(reached, dtype=np.int64) for reached in edits]
-        ) == len(parts)
+        arrays = [np.array(reached, dtype=np.int64) for reached in edits]
+        assert search_space.components(arrays) == len(parts)
 
 
 def test_a_search_space_depends_on_no_seed_and_needs_neighbours():
@@ -320,8 +302,6 @@ def test_the_smallest_kernel_value_of_a_large_table_is_nearly_that_of_all_pairs(
         Arms(points, neighbours=lambda arm: np.array([(arm + 1) % 1000])), problem().evaluate
     )
     found = search_space.run(0, large, bandwidths=[1.0])
-    distances = ((points[:, None] - points[None]) ** 2).sum(axis=-1)
-    assert (
-        np.exp(-distances.max() / 2) <= found["kernel_min"][0] < 1.2 * np.exp(-distances.max() / 2)
-    )
+    least = np.exp(-((points[:, None] - points[None]) ** 2).sum(axis=-1).max() / 2)
+    assert least <= found["kernel_min"][0] < 1.2 * least
     assert found["components"] == [1]

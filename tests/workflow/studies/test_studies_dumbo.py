@@ -35,14 +35,9 @@ from workflow.studies import (
 from workflow.studies.paired import noise
 from workflow.trace.seeds import rng
 
+SURROGATE = dict.fromkeys(("outputscale", "lengthscale", "noise"), 0.693)
 ADDITIVE = {
-    "surrogate": {
-        "outputscale": 0.693,
-        "lengthscale": 0.693,
-        "noise": 0.693,
-        "least_noise": 1e-4,
-        "mean": "zero",
-    },
+    "surrogate": {**SURROGATE, "least_noise": 1e-4, "mean": "zero"},
     "gram": "noisy",
     "fit": {"rate": 0.1, "steps": 10, "new_steps": 30},
     "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10},
@@ -54,6 +49,7 @@ PARTITIONS = {
     "acceptance": "total",
     "fit_start": "inherited",
 }
+SEARCH = {"raw": 64, "starts": 4, "fresh": 1, "pick": "best"}
 METHOD = {
     "is": "dumbo.DuMBO",
     "decomposition": "mcmc",
@@ -62,15 +58,7 @@ METHOD = {
     "neighbours": "stacked",
     "floor": 1e-5,
     "exploration": "frozen",
-    "climb": {
-        "raw": 64,
-        "starts": 4,
-        "fresh": 1,
-        "pick": "best",
-        "method": "adam",
-        "steps": 20,
-        "rate": 0.05,
-    },
+    "climb": {**SEARCH, "method": "adam", "steps": 20, "rate": 0.05},
     "admm": {"rounds": 4, "tolerance": 0.05, "penalty": 1.0, "dual_residual": "edges"},
     **ADDITIVE,
 }
@@ -81,20 +69,25 @@ def equal(found, again):
     return all(np.array_equal(found[name], again[name], equal_nan=True) for name in found)
 
 
-def same_length(found):
-    return len({len(column) for column in found.values()}) == 1
+def tidy(found):
+    """The columns, all of one length."""
+    assert len({len(column) for column in found.values()}) == 1
+    return found
+
+
+def finite(found):
+    """The columns, all of one length and full of numbers."""
+    assert all(np.isfinite(column).all() for column in tidy(found).values())
+    return found
 
 
 def gram(factors, kernel, A, B):
     """Prior covariances (F, a, b) by scikit-learn."""
-    return np.stack(
-        [
-            scale * Matern(length, nu=2.5)(A[:, list(V)], B[:, list(V)])
-            for V, scale, length in zip(
-                factors, kernel.outputscale, kernel.lengthscale, strict=True
-            )
-        ]
-    )
+    scales = zip(factors, kernel.outputscale, kernel.lengthscale, strict=True)
+    own = [
+        scale * Matern(length, nu=2.5)(A[:, list(V)], B[:, list(V)]) for V, scale, length in scales
+    ]
+    return np.stack(own)
 
 
 # variance bounds
@@ -115,9 +108,7 @@ def bounds(seed=0, graphs=300, posteriors=60, family=(2, 5, 10, 50)):
 
 
 def test_with_a_sum_of_variances_the_theorem_holds_and_is_sharp():
-    found = bounds()
-    assert same_length(found)
-    assert all(np.isfinite(column).all() for column in found.values())
+    found = finite(bounds())
     for kind in (variance_bounds.INDEPENDENT, variance_bounds.OBSERVED):
         of_kind = found["kind"] == kind
         assert (found["lower"][of_kind] <= 1 + 1e-12).all()
@@ -134,22 +125,11 @@ def test_with_a_sum_of_variances_the_theorem_holds_and_is_sharp():
 
 def test_two_factors_by_hand():
     """sigma = 3, 4 and a common variable: (6) = 2 sqrt(9/4 + 16/4) = 5 = sqrt(9 + 16)."""
-    row = variance_bounds.row(
-        0, 0, 0, FactorGraph.of([(0,), (0, 1)], 2), np.array([9.0, 16.0]), 25.0
-    )
-    assert row == pytest.approx(
-        {
-            "kind": 0,
-            "graph": 0,
-            "size": 2,
-            "observations": 0,
-            "neighbours": 2,
-            "lower": 1,
-            "upper": 5 / 7,
-            "together": 1,
-            "proof": 1,
-        }
-    )
+    graph = FactorGraph.of([(0,), (0, 1)], 2)
+    row = variance_bounds.row(0, 0, 0, graph, np.array([9.0, 16.0]), 25.0)
+    expected = {"kind": 0, "graph": 0, "size": 2, "observations": 0, "neighbours": 2}
+    expected |= {"lower": 1, "upper": 5 / 7, "together": 1, "proof": 1}
+    assert row == pytest.approx(expected)
 
 
 def test_the_derivatives_that_the_proof_compares():
@@ -168,9 +148,8 @@ def test_the_derivatives_that_the_proof_compares():
     star = FactorGraph.of((*whole(29), *singletons(29)), 29)
     still = np.array([1e-12, *[1.0] * 29])
     assert variance_bounds.derivative_ratios(star, still)[0] == pytest.approx(2.86, abs=0.005)
-    assert (
-        variance_bounds.derivative_ratios(star, np.array([1.0, *[0.0] * 29])) >= 0
-    ).all()  # and no number is lost
+    centre = np.array([1.0, *[0.0] * 29])
+    assert (variance_bounds.derivative_ratios(star, centre) >= 0).all()  # and no number is lost
 
 
 def test_the_counter_example_in_closed_form():
@@ -183,12 +162,9 @@ def test_the_counter_example_in_closed_form():
         expected[:m, :m] -= np.eye(m) / 2 - c
         assert_allclose(covariance, expected, atol=1e-12)
         assert graph.adjacency.all()
-        assert np.sqrt(covariance.sum()) / graph.exploration(
-            covariance.diagonal()
-        ) == pytest.approx(ratio, abs=6e-5)
-        assert bounds(graphs=0, posteriors=0, family=[m])["lower"][0] == pytest.approx(
-            ratio, abs=6e-5
-        )
+        direct = np.sqrt(covariance.sum()) / graph.exploration(covariance.diagonal())
+        study = bounds(graphs=0, posteriors=0, family=[m])["lower"][0]
+        assert (direct, study) == pytest.approx((ratio, ratio), abs=6e-5)
     graph, kernel, X, x = variance_bounds.counter_example(2)
     covariance = variance_bounds.from_sums(graph.factors, kernel, X, x)
     assert np.sqrt(covariance.sum()) == pytest.approx(1.5811388)
@@ -197,10 +173,8 @@ def test_the_counter_example_in_closed_form():
 
 def test_posteriors_of_factors_against_dense_conditioning():
     draw = np.random.default_rng(0)
-    factors, kernel = (
-        ((0, 1), (1, 2), (3,)),
-        Kernel(np.array([1.0, 2.0, 0.5]), np.array([0.3, 0.7, 0.4]), 0.06),
-    )
+    factors = ((0, 1), (1, 2), (3,))
+    kernel = Kernel(np.array([1.0, 2.0, 0.5]), np.array([0.3, 0.7, 0.4]), 0.06)
     X, x = draw.random((9, 4)), draw.random((1, 4))
     K, k = gram(factors, kernel, X, X), gram(factors, kernel, X, x)[:, :, 0]
     from_sums = np.diag(kernel.outputscale) - k @ np.linalg.solve(K.sum(0) + 0.06 * np.eye(9), k.T)
@@ -208,10 +182,9 @@ def test_posteriors_of_factors_against_dense_conditioning():
         a - q @ np.linalg.solve(G + 0.02 * np.eye(9), q)
         for a, G, q in zip(kernel.outputscale, K, k, strict=True)
     ]
-    assert_allclose(
-        variance_bounds.from_sums(factors, kernel, X, x[0]), from_sums, rtol=1e-9, atol=1e-12
-    )
-    assert_allclose(variance_bounds.from_outputs(factors, kernel, X, x[0]), from_outputs, rtol=1e-9)
+    known = factors, kernel, X, x[0]
+    assert_allclose(variance_bounds.from_sums(*known), from_sums, rtol=1e-9, atol=1e-12)
+    assert_allclose(variance_bounds.from_outputs(*known), from_outputs, rtol=1e-9)
 
 
 def test_given_sums_factors_are_correlated_and_sigma_is_another():
@@ -234,13 +207,11 @@ def outputs(seed=0, instances=40, dims=(1, 8)):
 
 
 def test_observed_outputs_never_raise_a_variance():
-    found = outputs()
-    assert same_length(found)
+    found = tidy(outputs())
     assert (found["largest"] <= 1 + 1e-9).all()
     assert (found["whole"] <= 1 + 1e-9).all()
-    assert (found["smallest"] <= found["median"]).all() and (
-        found["median"] <= found["largest"]
-    ).all()
+    assert (found["smallest"] <= found["median"]).all()
+    assert (found["median"] <= found["largest"]).all()
     alone = found["size"] == 1
     assert alone.any()
     assert_allclose(found["largest"][alone], 1)
@@ -289,10 +260,8 @@ def test_a_process_knows_its_moments_at_points_and_on_grids():
 
 def test_a_function_is_drawn_from_its_own_process():
     """Over many draws y has the covariance of the model: its quadratic form has mean n."""
-    factors, kernel = (
-        ((0, 1), (1, 2)),
-        equal_kernel(2, outputscale=1.0, lengthscale=0.4, noise=0.05),
-    )
+    factors = ((0, 1), (1, 2))
+    kernel = equal_kernel(2, outputscale=1.0, lengthscale=0.4, noise=0.05)
     forms = []
     for i in range(200):
         model = admm_maximum.drawn(rng(i, "x"), factors, 3, 6, kernel).solved[0]
@@ -312,11 +281,10 @@ def test_frozen_terms_lead_to_another_function_where_all_are_neighbours():
         mean, variance = found.moments(point[None])
         return float(mean[0] + width * np.sqrt(found.graph.terms(variance[0]) + others).sum())
 
-    def frozen(point):
-        return float(admm_maximum.frozen(found.graph, width, *found.moments(point[None]))[0])
-
-    def paper(point):
-        return float(admm_maximum.paper(found.graph, width, *found.moments(point[None]))[0])
+    frozen, paper = (
+        lambda point, kind=kind: float(kind(found.graph, width, *found.moments(point[None]))[0])
+        for kind in (admm_maximum.frozen, admm_maximum.paper)
+    )
 
     def slope(f):
         return np.array([(f(x + step * e) - f(x - step * e)) / (2 * step) for e in np.eye(3)])
@@ -344,27 +312,17 @@ def test_the_greatest_value_is_no_less_than_that_of_a_much_finer_grid():
 def test_searches_end_at_maxima_inside_and_on_the_border():
     inside, corner = np.array([0.31, 0.77]), np.array([1.3, -0.4])
     for top, end in ((inside, inside), (corner, np.array([1.0, 0.0]))):
-        found = admm_maximum.climbed(
-            lambda X, top=top: -((X - top) ** 2).sum(1), np.array([0.4, 0.6]), 0.25
-        )
+        start = np.array([0.4, 0.6])
+        found = admm_maximum.climbed(lambda X, top=top: -((X - top) ** 2).sum(1), start, 0.25)
         assert found == pytest.approx(-((end - top) ** 2).sum(), abs=1e-8)
 
 
 def test_what_no_variable_is_shared_by_is_maximised_and_the_rest_not_always():
-    given = {
-        "graphs": list(admm_maximum.GRAPHS),
-        "settings": [("frozen", 0.05, 4), ("complete", 0.05, 4)],
-        "grid": 15,
-    }
-    found = maxima(**given)
-    assert same_length(found)
-    assert all(np.isfinite(column).all() for column in found.values())
+    settings = [("frozen", 0.05, 4), ("complete", 0.05, 4)]
+    found = finite(maxima(list(admm_maximum.GRAPHS), settings, grid=15))
     apart = found["graph"] >= 2
-    assert (
-        (found["gap"][apart] < 1e-2).all()
-        and (found["met"][apart] == 1).all()
-        and (found["rounds"][apart] == 1).all()
-    )
+    assert (found["gap"][apart] < 1e-2).all()
+    assert (found["met"][apart] == 1).all() and (found["rounds"][apart] == 1).all()
     # with |N_i| = 1 they are one function
     assert_allclose(found["gap"][apart], found["frozen_gap"][apart], atol=1e-9)
     assert (found["gap"] >= 0).all()
@@ -373,24 +331,18 @@ def test_what_no_variable_is_shared_by_is_maximised_and_the_rest_not_always():
     for graph in range(4):
         for setting in range(2):
             own = (found["graph"] == graph) & (found["setting"] == setting)
-            assert_allclose(
-                found["rank"][own][np.argsort(found["gap"][own], kind="stable")],
-                np.arange(1, 4) / 3,
-            )
+            order = np.argsort(found["gap"][own], kind="stable")
+            assert_allclose(found["rank"][own][order], np.arange(1, 4) / 3)
 
 
 def test_settings_are_what_is_run():
-    given = {
-        "graphs": ["triangle"],
-        "settings": [("frozen", 0.3, 2), ("complete", 1e-9, 3)],
-        "instances": 2,
-    }
-    found = maxima(**given)
+    settings = [("frozen", 0.3, 2), ("complete", 1e-9, 3)]
+    found, again = (maxima(["triangle"], settings, instances=2) for _ in range(2))
     assert_array_equal(found["complete"], [0, 0, 1, 1])
     assert_array_equal(found["tolerance"], [0.3, 0.3, 1e-9, 1e-9])
     assert (found["rounds"][2:] == 3).all() and (found["met"][2:] == 0).all()
     assert (found["rounds"][:2] <= 2).all()
-    assert equal(found, maxima(**given))
+    assert equal(found, again)
     with pytest.raises(ValueError, match="exploration: expected frozen or complete, got 'x'"):
         maxima(["triangle"], [("x", 0.1, 1)])
 
@@ -426,20 +378,16 @@ def test_posteriors_on_the_grid_are_those_of_the_parts():
     at, Y = np.array([0, 5, 5, 20, 5]), np.random.default_rng(0).standard_normal((2, 5))
     data = regret_bound.Evaluated.of(at, Y)
     known = regret_bound.from_sums(prior, kernel.noise, data)
-    factors_now = Factors.of(
-        [(factors, solve(Distances(grid[at]), factors, kernel, Y.sum(0)))], grid[at]
-    )
+    solved = solve(Distances(grid[at]), factors, kernel, Y.sum(0))
+    factors_now = Factors.of([(factors, solved)], grid[at])
     apart = regret_bound.from_outputs(prior, kernel.noise, data)
     for i in (0, 5, 11, 26):
         mean, variance = factors_now.moments(grid[i])
         assert known.mean[i] == pytest.approx(mean.sum())
         assert_allclose(known.variances[:, i], variance, rtol=1e-9)
         assert known.whole[i] == pytest.approx(factors_now.covariances(grid[i])[0].sum())
-        assert_allclose(
-            apart.variances[:, i],
-            variance_bounds.from_outputs(factors, kernel, grid[at], grid[i]),
-            rtol=1e-9,
-        )
+        alone = variance_bounds.from_outputs(factors, kernel, grid[at], grid[i])
+        assert_allclose(apart.variances[:, i], alone, rtol=1e-9)
         own = [
             prior[f][i, at] @ np.linalg.solve(prior[f][np.ix_(at, at)] + 0.02 * np.eye(5), Y[f])
             for f in range(2)
@@ -462,9 +410,7 @@ def test_f_is_within_its_bounds_and_so_is_the_regret():
     """With delta = 1/2 at least half of all functions have to be, everywhere and always; far more
     are.
     """
-    found = regrets(points=3, T=15, draws=20, delta=0.5)
-    assert same_length(found)
-    assert all(np.isfinite(column).all() for column in found.values())
+    found = finite(regrets(points=3, T=15, draws=20, delta=0.5))
     everywhere = found["covered"].reshape(20, 15).min(1) == 1
     assert everywhere.mean() >= 0.5
     assert (found["bounded"].reshape(20, 15)[everywhere] == 1).all()
@@ -474,10 +420,8 @@ def test_f_is_within_its_bounds_and_so_is_the_regret():
     assert_array_equal(found["covered_deviation"] == 1, found["needed_deviation"] <= found["width"])
     # Thm. 5.2 at t = 2
     assert found["width"][1] ** 2 == pytest.approx(2 * log(27 * pi**2 * 4 / (6 * 0.5)))
-    assert_allclose(
-        found["mean_regret"].reshape(20, 15),
-        np.cumsum(found["regret"].reshape(20, 15), axis=1) / np.arange(1, 16),
-    )
+    means = np.cumsum(found["regret"].reshape(20, 15), axis=1) / np.arange(1, 16)
+    assert_allclose(found["mean_regret"].reshape(20, 15), means)
 
 
 def test_before_any_datum_the_bounds_are_the_priors():
@@ -495,9 +439,8 @@ def test_a_sum_does_not_tell_its_factors_apart_and_outputs_do():
     halt, with some regret.
     """
     factors, _, grid, prior = on_a_grid()
-    data = regret_bound.Evaluated.of(
-        np.tile(np.arange(len(grid)), 1000), np.zeros((2, 1000 * len(grid)))
-    )
+    everywhere = np.tile(np.arange(len(grid)), 1000)
+    data = regret_bound.Evaluated.of(everywhere, np.zeros((2, len(everywhere))))
     graph = FactorGraph.of(factors, 3)
     from_sums, from_outputs = (
         posterior(prior, 0.01, data)
@@ -528,32 +471,25 @@ def test_regrets_repeat_themselves():
 # the recovery of a decomposition
 
 PAIRS = ((0, 1), (2, 3))
+ON_ARMS = Problem(Arms(np.zeros((2, 1))), lambda query, rng: None)
 
 
 def waves(true=PAIRS, d=4):
     """cos 6(x_0 - x_1) + cos 6(x_2 + x_3), without noise."""
 
     def evaluate(query, rng):
-        outputs = np.stack(
-            [np.cos(6 * (query[:, 0] - query[:, 1])), np.cos(6 * (query[:, -2] + query[:, -1]))],
-            axis=1,
-        )
+        angles = query[:, 0] - query[:, 1], query[:, -2] + query[:, -1]
+        outputs = np.cos(6 * np.stack(angles, axis=1))
         seen = Observation(outputs.sum(1), np.empty((len(query), 0)), outputs)
         return Evaluation(seen, seen, np.zeros(len(query)))
 
     return Problem(Box(d), evaluate, best=2.0, reveals={"decomposition": true})
 
 
-def recovery(problem=None, seed=0, T=6, n=3, every=1, queries="uniform", **changes):
-    return decomposition_recovery.run(
-        seed,
-        problem or waves(),
-        T=T,
-        n=n,
-        every=every,
-        queries=queries,
-        optimizer={**METHOD, **changes},
-    )
+def recovery(problem=None, T=6, n=3, every=1, queries="uniform", **changes):
+    given = {"T": T, "n": n, "every": every, "queries": queries}
+    method = {**METHOD, **changes}
+    return decomposition_recovery.run(0, problem or waves(), **given, optimizer=method)
 
 
 def test_a_plain_decomposition_is_found():
@@ -568,55 +504,28 @@ def test_a_plain_decomposition_is_found():
     assert found["recall"][0] == 1 and found["kappa"][0] < 1
 
 
-def test_decompositions_are_compared_by_their_pairs():
-    compared = decomposition_recovery.compared
-    assert compared(PAIRS, PAIRS, 4) == pytest.approx(
-        {
-            "agreement": 1,
-            "recall": 1,
-            "precision": 1,
-            "kappa": 1,
-            "together": 1 / 3,
-            "factors": 2,
-            "largest": 2,
-        }
-    )
-    # one pair of 6 found, a true one: 5/6 agree, by chance 1/6 * 2/6 + 5/6 * 4/6 = 11/18
-    half = compared(((0, 1), (2,), (3,)), PAIRS, 4)
-    assert half == pytest.approx(
-        {
-            "agreement": 5 / 6,
-            "recall": 1 / 2,
-            "precision": 1,
-            "kappa": 4 / 7,
-            "together": 1 / 6,
-            "factors": 3,
-            "largest": 2,
-        }
-    )
-    none, all_ = compared(singletons(4), PAIRS, 4), compared(whole(4), PAIRS, 4)
-    assert none == pytest.approx(
-        {
-            "agreement": 2 / 3,
-            "recall": 0,
-            "precision": nan,
-            "kappa": 0,
-            "together": 0,
-            "factors": 4,
-            "largest": 1,
-        },
-        nan_ok=True,
-    )
-    assert (all_["agreement"], all_["recall"], all_["precision"], all_["kappa"]) == pytest.approx(
-        (1 / 3, 1, 1 / 3, 0)
-    )
-    assert compared(whole(4), whole(4), 4)["kappa"] == 1
+COMPARED = ("agreement", "recall", "precision", "kappa", "together", "factors", "largest")
+
+
+@pytest.mark.parametrize(
+    ("found", "true", "expected"),
+    [
+        (PAIRS, PAIRS, (1, 1, 1, 1, 1 / 3, 2, 2)),
+        # one pair of 6 found, a true one: 5/6 agree, by chance 1/6 * 2/6 + 5/6 * 4/6 = 11/18
+        (((0, 1), (2,), (3,)), PAIRS, (5 / 6, 1 / 2, 1, 4 / 7, 1 / 6, 3, 2)),
+        (singletons(4), PAIRS, (2 / 3, 0, nan, 0, 0, 4, 1)),
+        (whole(4), PAIRS, (1 / 3, 1, 1 / 3, 0, 1, 1, 4)),
+        (whole(4), whole(4), (1, 1, 1, 1, 1, 1, 4)),
+    ],
+)
+def test_decompositions_are_compared_by_their_pairs(found, true, expected):
+    known = dict(zip(COMPARED, expected, strict=True))
+    assert decomposition_recovery.compared(found, true, 4) == pytest.approx(known, nan_ok=True)
 
 
 def test_rows_are_means_over_what_was_sampled():
     found = recovery(T=9, n=3, every=2)
-    assert found["t"].tolist() == [4, 6, 8, 9]
-    assert same_length(found)
+    assert tidy(found)["t"].tolist() == [4, 6, 8, 9]
     assert_allclose(found["agreement_singletons"], 2 / 3)
     assert_allclose(found["agreement_whole"], 1 / 3)
     assert_array_equal(found["density"], found["agreement_whole"])
@@ -655,7 +564,7 @@ def test_what_recovery_refuses():
     with pytest.raises(TypeError, match="reveals its decomposition"):
         recovery(Problem(Box(2), lambda query, rng: None))
     with pytest.raises(TypeError, match="reveals its decomposition"):
-        recovery(Problem(Arms(np.zeros((2, 1))), lambda query, rng: None))
+        recovery(ON_ARMS)
     with pytest.raises(ValueError, match="queries: expected own or uniform, got 'x'"):
         recovery(queries="x")
 
@@ -670,9 +579,7 @@ def levels(seed=0, most=12, levels=(0.01, 0.1, 1.0)):
 
 
 def test_observations_lower_the_deviation_and_noise_raises_it():
-    found = levels()
-    assert same_length(found)
-    assert all(np.isfinite(column).all() for column in found.values())
+    found = finite(levels())
     deviation = found["deviation"].reshape(3, 12)
     # variances are rounded to some 1e-7: 100 times the condition of the Gram matrix, 1e7
     assert (np.diff(deviation**2, axis=1) < 1e-7).all()
@@ -720,36 +627,25 @@ def growth(t=(5, 9), optimizers=QUERIES, repeats=1):
 
 
 def test_every_method_is_timed_at_every_t():
-    found = growth()
-    assert same_length(found)
+    found = tidy(growth())
     assert_array_equal(found["method"], [0, 0, 1, 1, 2, 2, 3, 3])
     assert_array_equal(found["t"], [5, 9] * 4)
     assert_array_equal(found["rounds"][:2], 2)  # never within a tolerance of 0
     # those that the problem reveals; one a variable
     assert_array_equal(found["factors"][2:6], [2, 2, 4, 4])
     assert (found["timing.seconds"] > 0).all()
-    again = growth(repeats=2)
-    assert all(
-        np.array_equal(again[name], found[name]) for name in found if not name.startswith("timing.")
-    )
+    untimed = {name: column for name, column in found.items() if not name.startswith("timing.")}
+    assert equal(untimed, growth(repeats=2))
     only = growth(optimizers={"DEC-HBO": QUERIES["DEC-HBO"]})
     assert_array_equal(only["factors"], found["factors"][6:])
 
 
 def test_what_the_growth_refuses():
-    with pytest.raises(
-        ValueError,
-        match="optimizers: expected DuMBO or ADD-DuMBO or ADD-GPUCB or DEC-HBO, got 'QFF'",
-    ):
+    known = "DuMBO or ADD-DuMBO or ADD-GPUCB or DEC-HBO"
+    with pytest.raises(ValueError, match=f"optimizers: expected {known}, got 'QFF'"):
         growth(optimizers={"QFF": {}})
     with pytest.raises(TypeError, match="expected a problem on a Box"):
-        ask_growth.run(
-            0,
-            Problem(Arms(np.zeros((2, 1))), lambda query, rng: None),
-            t=[3],
-            repeats=1,
-            optimizers=QUERIES,
-        )
+        ask_growth.run(0, ON_ARMS, t=[3], repeats=1, optimizers=QUERIES)
 
 
 SEARCHES = {
@@ -763,24 +659,16 @@ SEARCHES = {
 
 
 def test_the_acquisition_is_timed_apart_from_fits():
-    found = acquisition_seconds.run(0, waves(), T=6, n=2, optimizers=SEARCHES)
-    assert same_length(found)
+    found = tidy(acquisition_seconds.run(0, waves(), T=6, n=2, optimizers=SEARCHES))
     assert_array_equal(found["method"], np.repeat([0, 1, 2], 4))
     assert_array_equal(found["t"], [3, 4, 5, 6] * 3)
     spent, rest = found["timing.acquisition"].reshape(3, 4), found["timing.rest"].reshape(3, 4)
-    assert (spent[:2] > 1e-3).all() and (
-        rest[:2] > 1e-3
-    ).all()  # both the agreement and the fits take their time
+    # both the agreement and the fits take their time
+    assert (spent[:2] > 1e-3).all() and (rest[:2] > 1e-3).all()
     assert (rest >= 0).all() and spent[2].sum() < spent[:2].sum() / 10
     assert_allclose(found["timing.so_far"].reshape(3, 4), np.cumsum(spent, axis=1))
 
 
 def test_what_the_timing_of_acquisitions_refuses():
     with pytest.raises(TypeError, match="expected a problem on a Box"):
-        acquisition_seconds.run(
-            0,
-            Problem(Arms(np.zeros((2, 1))), lambda query, rng: None),
-            T=3,
-            n=2,
-            optimizers=SEARCHES,
-        )
+        acquisition_seconds.run(0, ON_ARMS, T=3, n=2, optimizers=SEARCHES)

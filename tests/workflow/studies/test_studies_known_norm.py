@@ -24,6 +24,7 @@ from workflow.trace.seeds import instance
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIDENCE = ConfidenceSettings(xi=0.01, norm=1.0, delta=0.01, beta="theorem")
+BBKB_OPTIONS = {"rule": "global", "inclusion": "per-pull", "confidence": CONFIDENCE}
 ENDS = ("smallest", "largest")
 
 
@@ -90,52 +91,19 @@ def ring(seed=100, **changes):
 
 
 def bkb(problem, settings, T=120, **changes):
-    options = {
-        "bandwidth": 1.0,
-        "xi": 0.01,
-        "norm": 1.0,
-        "delta": 0.01,
-        "epsilon": 0.1,
-        "beta": "theorem",
-        "inclusion": "per-pull",
-        "exact": "features",
-    }
-    return sketch_accuracy.run(
-        100, problem, T=T, per_decade=4, settings=settings, **{**options, **changes}
-    )
+    options = {"bandwidth": 1.0, "epsilon": 0.1, **vars(CONFIDENCE)}
+    options |= {"inclusion": "per-pull", "exact": "features", "per_decade": 4, **changes}
+    return sketch_accuracy.run(100, problem, T=T, settings=settings, **options)
 
 
 def batches(problem, settings, T, bandwidth=1.0, exact="features"):
-    return batching.run(
-        100,
-        problem,
-        T=T,
-        settings=settings,
-        bandwidth=bandwidth,
-        confidence=CONFIDENCE,
-        C=2,
-        rule="global",
-        inclusion="per-pull",
-        parallelism=0,
-        exact=exact,
-    )
+    options = {**BBKB_OPTIONS, "parallelism": 0, "bandwidth": bandwidth, "exact": exact}
+    return batching.run(100, problem, T=T, settings=settings, C=2, **options)
 
 
 def regrets(problem, qbar, T, bandwidth=1.0):
-    return batch_regret.run(
-        100,
-        problem,
-        T=T,
-        per_decade=3,
-        lam=1.0,
-        qbar=qbar,
-        bandwidth=bandwidth,
-        confidence=CONFIDENCE,
-        C=1.1,
-        rule="global",
-        inclusion="per-pull",
-        exact="features",
-    )
+    options = {**BBKB_OPTIONS, "per_decade": 3, "bandwidth": bandwidth, "exact": "features"}
+    return batch_regret.run(100, problem, T=T, lam=1.0, qbar=qbar, C=1.1, **options)
 
 
 def test_features_give_the_exact_posterior():
@@ -187,13 +155,9 @@ def test_on_a_function_of_norm_1_every_hypothesis_of_theorem_2_is_met_and_its_bo
     assert found["regret_hypothesis_met"][top].all()
     assert found["vacuous"][top].all()
     assert (found["vacuous"][~top] == 0).all()
-    for claim in (
-        "thm2-bound",
-        "thm2-bound: lambda = 1, qbar = 10",
-        "thm2-regret-ratio",
-        "thm2-regret-ratio: qbar = 10",
-    ):
-        assert holds("bkb", claim, found), claim
+    settings = {"thm2-bound": "lambda = 1, qbar = 10", "thm2-regret-ratio": "qbar = 10"}
+    for claim, setting in settings.items():
+        assert holds("bkb", claim, found) and holds("bkb", f"{claim}: {setting}", found)
     # 120 evaluations are too few for the bound to exclude anything, and the verdict says so.
     assert unmet("bkb", "thm2-bound", found) == unmet("bkb", "thm2-regret-ratio", found) == []
     assert trivially("bkb", "thm2-bound", found) == "no policy loses as much as the bound allows"
@@ -205,10 +169,8 @@ def test_on_a_function_of_norm_1_every_hypothesis_of_theorem_2_is_met_and_its_bo
 def test_an_inflated_function_breaks_the_bound_and_meets_no_hypothesis():
     found = bkb(ring(norm=200.0), [[1, 12000]])
     assert not holds("bkb", "thm2-bound", found)
-    assert any(
-        "no row of known-norm meets (Thm. 2: the norm" in sentence
-        for sentence in unmet("bkb", "thm2-bound", found)
-    )
+    why = "; ".join(unmet("bkb", "thm2-bound", found))
+    assert "no row of known-norm meets (Thm. 2: the norm" in why
 
 
 def test_the_bound_of_theorem_2_falls_below_the_regret_with_lambda():
@@ -320,9 +282,8 @@ def test_f_lies_within_proposition_5_and_a_function_of_larger_norm_does_not():
     assert found["outside"][found["t"] == 1] == 0  # no batch has begun
     assert 0 < found["outside"][-1] <= 1
     assert holds("bbkb", "confidence-at-batch-starts", found, qbar=1200)
-    assert not holds(
-        "bbkb", "confidence-at-batch-starts", regrets(ring(norm=200.0), [1200.0], T=100), qbar=1200
-    )
+    inflated = regrets(ring(norm=200.0), [1200.0], T=100)
+    assert not holds("bbkb", "confidence-at-batch-starts", inflated, qbar=1200)
 
 
 def test_regrets_are_paired_and_sums_of_variances_those_of_the_exact_posterior():
