@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,24 @@ def test_a_workflow_that_is_killed_leaves_jobs_that_go_on_and_are_waited_for(emp
             (empty / "fault").unlink()
             output, _ = again.communicate(timeout=600)
     assert again.returncode == 0, output
+    is_as_if_nothing_had_happened(empty, expected, kept)
+
+
+def test_a_run_that_is_suspended_for_a_while_differs_in_nothing(empty, expected):
+    hold(empty)
+    with steep.started(empty, *steep.command()) as workflow:
+        steep.until(lambda: in_the_second_seed(empty))
+        kept = steep.inodes(empty)
+        (runner,) = steep.runners(empty)
+        for sent in (signal.SIGTSTP, signal.SIGSTOP):
+            os.kill(runner, sent)
+            time.sleep(1)
+            if sent == signal.SIGSTOP:
+                (empty / "fault").unlink()  # its child goes on before it does
+                time.sleep(1)
+            os.kill(runner, signal.SIGCONT)
+        output, _ = workflow.communicate(timeout=600)
+    assert workflow.returncode == 0, output
     is_as_if_nothing_had_happened(empty, expected, kept)
 
 
